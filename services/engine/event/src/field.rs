@@ -1,0 +1,48 @@
+//! Named values of items, users and rankings.
+
+use compact_str::CompactString;
+use serde::{Deserialize, Serialize};
+
+/// One named value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Field {
+    /// Name, as configurations refer to it after the dot (`price` in `item.price`).
+    pub name: CompactString,
+    /// Value.
+    pub value: Value,
+}
+
+/// What a field may hold. Numbers are finite: the formats know no others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Value {
+    /// A boolean.
+    Bool(bool),
+    /// A number.
+    Number(f64),
+    /// A string.
+    Text(CompactString),
+    /// A list of numbers.
+    Numbers(Vec<f64>),
+    /// A list of strings; an empty list of the input is this one.
+    Texts(Vec<CompactString>),
+}
+
+impl Value {
+    /// What kind of value this is, in the words of the specification.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Bool(_) => "boolean",
+            Self::Number(_) => "number",
+            Self::Text(_) => "string",
+            Self::Numbers(_) => "list of numbers",
+            Self::Texts(_) => "list of strings",
+        }
+    }
+}
+
+impl Field {
+    /// A field from its parts.
+    pub fn new(name: &str, value: Value) -> Self {
+        Self { name: CompactString::from(name), value }
+    }
+}

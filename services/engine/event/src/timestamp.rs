@@ -1,0 +1,120 @@
+//! Points in event time.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::time::Duration;
+
+/// Milliseconds since 1970-01-01T00:00:00 UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Timestamp(i64);
+
+/// A text or number that is no point in time.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "invalid timestamp {found}: expected milliseconds since 1970 (\"1636907100000\") or ISO 8601 with a zone (\"2021-11-14T16:25:00Z\")"
+)]
+pub struct InvalidTimestamp {
+    found: String,
+}
+
+impl Timestamp {
+    /// The earliest time there is.
+    pub const MIN: Self = Self(i64::MIN);
+    /// The latest time there is.
+    pub const MAX: Self = Self(i64::MAX);
+    /// Times beyond the year 9999 are refused as input: they are unit errors, and would stop every clock.
+    const LATEST: i64 = 253_402_300_799_999;
+
+    /// From milliseconds since 1970.
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    /// Milliseconds since 1970.
+    pub const fn millis(self) -> i64 {
+        self.0
+    }
+
+    /// Seconds since 1970, with fraction.
+    pub fn seconds(self) -> f64 {
+        self.0 as f64 / 1000.0
+    }
+
+    /// Milliseconds from `earlier` to this; negative where `earlier` is later.
+    pub const fn millis_since(self, earlier: Self) -> i64 {
+        self.0.saturating_sub(earlier.0)
+    }
+
+    /// This time, `by` later.
+    pub fn plus(self, by: Duration) -> Self {
+        Self(self.0.saturating_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX)))
+    }
+
+    /// This time, `by` earlier.
+    pub fn minus(self, by: Duration) -> Self {
+        Self(self.0.saturating_sub(i64::try_from(by.as_millis()).unwrap_or(i64::MAX)))
+    }
+
+    /// Milliseconds as a string, or an ISO 8601 date and time with a zone.
+    pub fn parse(text: &str) -> Result<Self, InvalidTimestamp> {
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        let time = if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            text.parse().ok()
+        } else {
+            // a zone name in brackets may follow the offset, as Java's ZonedDateTime writes it
+            let instant = text.split('[').next().unwrap_or(text);
+            instant.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)
+        };
+        time.and_then(Self::checked).ok_or_else(|| InvalidTimestamp { found: format!("{text:?}") })
+    }
+
+    /// A JSON number of milliseconds; a fraction of a millisecond is cut off.
+    pub fn from_number(number: f64) -> Result<Self, InvalidTimestamp> {
+        let millis = (number.abs() <= Self::LATEST as f64).then_some(number as i64);
+        millis.ok_or_else(|| InvalidTimestamp { found: number.to_string() }).map(Self)
+    }
+
+    fn checked(millis: i64) -> Option<Self> {
+        (-Self::LATEST..=Self::LATEST).contains(&millis).then_some(Self(millis))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_millisecond(self.0) {
+            Ok(instant) => instant.fmt(f),
+            Err(_) => self.0.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn milliseconds_and_dates_name_the_same_instant() {
+        let millis = Timestamp::from_millis(1_636_907_100_000);
+        for text in [
+            "1636907100000",
+            "2021-11-14T16:25:00Z",
+            "2021-11-14T17:25:00+01:00",
+            "2021-11-14T17:25:00+01:00[Europe/Paris]",
+        ] {
+            assert_eq!(Timestamp::parse(text), Ok(millis), "{text}");
+        }
+        assert_eq!(Timestamp::from_number(1_636_907_100_000.0), Ok(millis));
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for text in
+            ["", "-", "yesterday", "2021-11-14", "2021-11-14T16:25:00", "99999999999999999999", "999999999999999999"]
+        {
+            assert!(Timestamp::parse(text).is_err(), "{text}");
+        }
+        assert!(Timestamp::from_number(f64::NAN).is_err());
+        assert!(Timestamp::from_number(1e300).is_err());
+    }
+}
