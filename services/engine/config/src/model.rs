@@ -1,0 +1,205 @@
+//! Model definitions, as they are after checking.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A model of the configuration.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Model {
+    /// `lambdamart`
+    LambdaMart(LambdaMart),
+    /// `shuffle`
+    Shuffle {
+        /// How far an item may drift from its position.
+        max_position_change: usize,
+        /// Which events feed it.
+        selector: Selector,
+    },
+    /// `noop`
+    Noop {
+        /// Which events feed it.
+        selector: Selector,
+    },
+    /// `als`: checked here; not trained yet.
+    Als {
+        /// Interaction types.
+        interactions: Vec<String>,
+        /// Length of an embedding; default 100.
+        factors: usize,
+        /// Default 100.
+        iterations: usize,
+    },
+    /// `trending`: checked here; not trained yet.
+    Trending {
+        /// Parts of the score.
+        weights: Vec<TrendingWeight>,
+    },
+    /// `semantic`: checked here; not served yet.
+    Semantic {
+        /// Where embeddings come from.
+        encoder: Encoder,
+        /// Item fields that are embedded.
+        item_fields: Vec<String>,
+    },
+}
+
+/// One interaction type's part of a trending score.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrendingWeight {
+    /// Interaction type.
+    pub interaction: String,
+    /// Factor a day; default 1.
+    pub decay: f64,
+    /// Default 1.
+    pub weight: f64,
+    /// How far back; default 30 days.
+    pub window: Duration,
+}
+
+/// Where a semantic model's embeddings come from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Encoder {
+    /// A model.
+    Bert {
+        /// Model handle.
+        model: String,
+        /// Length of an embedding.
+        dim: usize,
+    },
+    /// A CSV file.
+    Csv {
+        /// Length of an embedding.
+        dim: usize,
+        /// Path of the file.
+        path: String,
+    },
+}
+
+/// A LambdaMART model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LambdaMart {
+    /// The booster and its options.
+    pub backend: Backend,
+    /// Relevance of an interaction type; never empty.
+    pub weights: BTreeMap<String, f64>,
+    /// Names of features, in column order; never empty, each defined, none twice.
+    pub features: Vec<String>,
+    /// Which rankings it is trained on.
+    pub selector: Selector,
+    /// How train and test are parted.
+    pub split: Split,
+    /// Reported metrics; default NDCG@10.
+    pub eval: Vec<Metric>,
+    /// What is replayed before serving.
+    pub warmup: Option<Warmup>,
+    /// Serve this version whatever the newest is.
+    pub version: Option<String>,
+}
+
+/// A booster's options, defaults filled in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Backend {
+    /// Which library.
+    pub booster: Booster,
+    /// Number of trees at most; default 100.
+    pub iterations: usize,
+    /// Default 0.1.
+    pub learning_rate: f64,
+    /// Default 10.
+    pub ndcg_cutoff: usize,
+    /// Default 8.
+    pub max_depth: usize,
+    /// Absent means a random one. A text seed is digested into a number.
+    pub seed: Option<u64>,
+    /// Fraction of features a tree may use, over 0 to 1; default 0.8.
+    pub sampling: f64,
+    /// The booster's own removal of position bias; default false.
+    pub debias: bool,
+    /// LightGBM alone; default 16.
+    pub num_leaves: usize,
+}
+
+/// A gradient boosting library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Booster {
+    /// `xgboost`
+    XgBoost,
+    /// `lightgbm`
+    LightGbm,
+}
+
+/// How click-throughs are parted into train and test.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Split {
+    /// What decides.
+    pub strategy: SplitStrategy,
+    /// Part that goes into train, 0 to 1; default 0.8.
+    pub ratio: f64,
+}
+
+/// What decides on which side a click-through lands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SplitStrategy {
+    /// Chance.
+    Random,
+    /// Time: the first part is train.
+    Time,
+    /// Time within each visitor.
+    HoldLast,
+}
+
+/// A ranking metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Metric {
+    /// `NDCG`, `NDCG@k`
+    Ndcg(Option<usize>),
+    /// `MAP`, `MAP@k`
+    Map(Option<usize>),
+    /// `MRR`
+    Mrr,
+}
+
+/// Requests replayed before a model version serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Warmup {
+    /// Rankings sampled in training and stored with the model.
+    pub sampled_requests: usize,
+    /// Time that replaying them may take.
+    pub duration: Duration,
+}
+
+/// Which rankings feed a model.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Selector {
+    /// All, or none.
+    Accept(bool),
+    /// Those whose ranking field equals, or holds, a value.
+    Field {
+        /// Ranking field.
+        ranking_field: String,
+        /// The value.
+        value: String,
+    },
+    /// A random part, 0 to 1.
+    Sampling(f64),
+    /// Those with interactions at such positions (from 0).
+    InteractionPosition {
+        /// At least.
+        min: Option<usize>,
+        /// At most.
+        max: Option<usize>,
+    },
+    /// Those of such length.
+    Length {
+        /// At least.
+        min: Option<usize>,
+        /// At most.
+        max: Option<usize>,
+    },
+    /// All of these.
+    And(Vec<Selector>),
+    /// Any of these.
+    Or(Vec<Selector>),
+    /// Not this one.
+    Not(Box<Selector>),
+}
