@@ -1,1 +1,23 @@
-//! state.
+//! What the engine remembers: values by key and slot, and the contract that every store of them keeps.
+//!
+//! All values of one entity (an item, a visitor, a visit, a field's value) lie under one [`Key`] as an [`Entity`].
+//! A write is an entity too, which the stored one absorbs; absorbing commutes, so the final state does not depend on
+//! the order in which writers worked.
+
+pub mod cell;
+#[cfg(any(test, feature = "testing"))]
+pub mod contract;
+pub mod entity;
+pub mod key;
+pub mod memory;
+pub mod overlay;
+pub mod store;
+pub mod term;
+
+pub use cell::{Cell, FieldValue, Recent, Visit, Windows};
+pub use entity::{Entity, Stored};
+pub use key::{Key, Scope, Slot, Space};
+pub use memory::MemoryStore;
+pub use overlay::{Fetched, Overlay, View};
+pub use store::{BoxFuture, Commit, Error, Fingerprint, Lease, Outcome, Position, Stats, Store, Writer};
+pub use term::Term;

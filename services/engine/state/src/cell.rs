@@ -1,0 +1,203 @@
+//! Kinds of stored values, each with the rule by which two of them become one.
+//!
+//! Every rule commutes and associates: a store may fold writes together, and writers may come in any order.
+
+use crate::Term;
+use rankwright_event::{ItemId, Timestamp, Value};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// One stored value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// A field as it was sent last.
+    Field(FieldValue),
+    /// A counter that only grows.
+    Counter(u64),
+    /// Counters by period.
+    Windows(Windows),
+    /// The newest of many.
+    Recent(Recent),
+    /// A set of small numbers (below 64), as bits.
+    Flags(u64),
+    /// Bytes whose meaning only their writer knows; the newest stay.
+    Blob(Arc<[u8]>),
+}
+
+/// A field's value, ready to be computed with.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FieldValue {
+    /// A boolean.
+    Bool(bool),
+    /// A number.
+    Number(f64),
+    /// A string.
+    Text(Term),
+    /// A list of numbers.
+    Numbers(Arc<[f64]>),
+    /// A list of strings.
+    Texts(Arc<[Term]>),
+}
+
+/// Counts by period, the newest periods alone.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Windows {
+    /// How many periods back from the newest are kept.
+    keep: u32,
+    /// Period number (time divided by length) and count, in order.
+    counts: SmallVec<[(i64, u64); 2]>,
+}
+
+/// The newest interactions of a visitor.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Recent {
+    /// How many are kept.
+    keep: u32,
+    /// Newest first; no two of the same time and event.
+    visits: Vec<Visit>,
+}
+
+/// One interaction of a visitor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Visit {
+    /// When.
+    pub at: Timestamp,
+    /// Digest of the event, which orders visits of equal time.
+    pub event: u64,
+    /// With what.
+    pub item: ItemId,
+}
+
+impl From<&Value> for FieldValue {
+    fn from(value: &Value) -> Self {
+        match value {
+            Value::Bool(flag) => Self::Bool(*flag),
+            Value::Number(number) => Self::Number(*number),
+            Value::Text(text) => Self::Text(Term::from(text)),
+            Value::Numbers(numbers) => Self::Numbers(numbers.as_slice().into()),
+            Value::Texts(texts) => Self::Texts(texts.iter().map(Term::from).collect()),
+        }
+    }
+}
+
+impl FieldValue {
+    /// The number, if it is one.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The strings: one of a string, all of a list, none of anything else.
+    pub fn terms(&self) -> &[Term] {
+        match self {
+            Self::Text(term) => std::slice::from_ref(term),
+            Self::Texts(terms) => terms,
+            _ => &[],
+        }
+    }
+
+    /// The numbers: one of a number, all of a list, none of anything else.
+    pub fn numbers(&self) -> &[f64] {
+        match self {
+            Self::Number(number) => std::slice::from_ref(number),
+            Self::Numbers(numbers) => numbers,
+            _ => &[],
+        }
+    }
+}
+
+impl Windows {
+    /// One count in a period; `keep` periods are remembered.
+    pub fn one(period: i64, keep: u32) -> Self {
+        Self { keep, counts: SmallVec::from_slice(&[(period, 1)]) }
+    }
+
+    /// From its parts; `None` where periods are not in order.
+    pub fn from_parts(keep: u32, counts: &[(i64, u64)]) -> Option<Self> {
+        let ordered = counts.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        ordered.then(|| Self { keep, counts: SmallVec::from_slice(counts) })
+    }
+
+    /// How many periods are remembered, and period numbers with their counts in order.
+    pub fn parts(&self) -> (u32, &[(i64, u64)]) {
+        (self.keep, &self.counts)
+    }
+
+    /// Sum over the `length` periods that end with `newest`.
+    pub fn sum(&self, newest: i64, length: u32) -> u64 {
+        let oldest = newest.saturating_sub(i64::from(length));
+        self.counts.iter().filter(|(period, _)| (oldest < *period) & (*period <= newest)).map(|(_, count)| count).sum()
+    }
+
+    fn absorb(&mut self, other: &Self) {
+        self.keep = self.keep.max(other.keep);
+        for &(period, count) in &other.counts {
+            match self.counts.binary_search_by_key(&period, |entry| entry.0) {
+                Ok(place) => self.counts[place].1 = self.counts[place].1.saturating_add(count),
+                Err(place) => self.counts.insert(place, (period, count)),
+            }
+        }
+        if let Some(&(newest, _)) = self.counts.last() {
+            let oldest = newest.saturating_sub(i64::from(self.keep));
+            self.counts.retain(|(period, _)| *period > oldest);
+        }
+    }
+}
+
+impl Recent {
+    /// One interaction; `keep` are remembered.
+    pub fn one(visit: Visit, keep: u32) -> Self {
+        Self { keep, visits: vec![visit] }
+    }
+
+    /// From its parts; `None` where visits are not newest first.
+    pub fn from_parts(keep: u32, visits: Vec<Visit>) -> Option<Self> {
+        let ordered = visits.windows(2).all(|pair| pair[0].rank() > pair[1].rank());
+        ordered.then_some(Self { keep, visits })
+    }
+
+    /// How many are remembered.
+    pub fn keep(&self) -> u32 {
+        self.keep
+    }
+
+    /// Newest first.
+    pub fn visits(&self) -> &[Visit] {
+        &self.visits
+    }
+
+    fn absorb(&mut self, other: &Self) {
+        self.keep = self.keep.max(other.keep);
+        for visit in &other.visits {
+            let place = self.visits.partition_point(|known| known.rank() > visit.rank());
+            if self.visits.get(place) != Some(visit) {
+                self.visits.insert(place, visit.clone());
+            }
+        }
+        self.visits.truncate(self.keep as usize);
+    }
+}
+
+impl Visit {
+    fn rank(&self) -> (Timestamp, u64, &ItemId) {
+        (self.at, self.event, &self.item)
+    }
+}
+
+impl Cell {
+    /// Takes in another value of the same slot; `newer` says that the other one was written later.
+    ///
+    /// A slot's fingerprint names its kind, so kinds differ only in a damaged store; the newer one stays then.
+    pub(crate) fn absorb(&mut self, other: &Self, newer: bool) {
+        match (self, other) {
+            (Self::Counter(count), Self::Counter(more)) => *count = count.saturating_add(*more),
+            (Self::Windows(windows), Self::Windows(more)) => windows.absorb(more),
+            (Self::Recent(recent), Self::Recent(more)) => recent.absorb(more),
+            (Self::Flags(flags), Self::Flags(more)) => *flags |= more,
+            (this, other) if newer => *this = other.clone(),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The contract of a state store.
+
+use crate::{Entity, Key, Slot, Space};
+use rankwright_event::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a store answers with, now or later; embedded stores are ready at once.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Stable digest of what a slot means (kind, interaction, scope, field, length of a period).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Fingerprint(pub u64);
+
+/// Who writes: a partition of a source, or a replica's feedback.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Writer(pub String);
+
+/// How far a writer has come, in the words of its source; empty at the very start.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Position(pub String);
+
+/// The right to commit as a writer, until somebody else acquires it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// Who writes.
+    pub writer: Writer,
+    /// Raised by each acquisition.
+    pub epoch: u64,
+    /// Where the last commit of this writer ended.
+    pub position: Position,
+}
+
+/// Effects of a batch of events, which take place together or not at all.
+#[derive(Debug, Clone, Default)]
+pub struct Commit {
+    /// Where the writer stood before.
+    pub from: Position,
+    /// Where it stands afterwards.
+    pub to: Position,
+    /// What each key absorbs, in order; `None` removes the key.
+    pub writes: Vec<(Key, Option<Entity>)>,
+}
+
+/// What became of a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// All effects are there, and will be after a crash where the store is durable.
+    Applied,
+    /// Nothing was changed: the writer's lease or position is somebody else's by now.
+    LostLease,
+}
+
+/// Size of a store.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Stats {
+    /// Number of keys that hold values of features.
+    pub entities: u64,
+    /// Bytes on disk, where there is a disk.
+    pub bytes: Option<u64>,
+}
+
+/// What can go wrong with a store.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The store could not be opened.
+    #[error("failed to open the state store at {place}")]
+    Open {
+        /// Path or address.
+        place: String,
+        /// The cause.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The store did not do what it was asked for.
+    #[error("the state store failed to {action}")]
+    Failed {
+        /// What was tried.
+        action: &'static str,
+        /// The cause.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// Stored bytes that no version of ours wrote.
+    #[error("damaged value under {key} in the state store: {reason}")]
+    Damaged {
+        /// Where it lies.
+        key: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A newer version's state.
+    #[error("the state at {place} has format {found}, written by a newer version; this one reads up to {known}")]
+    Newer {
+        /// Path or address.
+        place: String,
+        /// Its format.
+        found: u32,
+        /// The newest one known here.
+        known: u32,
+    },
+    /// More slots than a state can hold.
+    #[error("the state holds {0} slots, no more can be added")]
+    Full(usize),
+}
+
+/// Where values live. A store belongs to one service and one generation of its data.
+pub trait Store: Send + Sync {
+    /// Numbers for what slots mean, given out once and for all; same order as asked.
+    fn slots<'a>(&'a self, wanted: &'a [Fingerprint]) -> BoxFuture<'a, Result<Vec<Slot>, Error>>;
+
+    /// What lies under `keys`, in their order; `None` where nothing does.
+    fn read<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<Vec<Option<Arc<Entity>>>, Error>>;
+
+    /// Becomes the one that may commit as `writer`; whoever was it before no longer may.
+    fn acquire<'a>(&'a self, writer: &'a Writer) -> BoxFuture<'a, Result<Lease, Error>>;
+
+    /// Applies a batch whose `from` is the writer's position, and moves the position.
+    fn commit<'a>(&'a self, lease: &'a Lease, commit: Commit) -> BoxFuture<'a, Result<Outcome, Error>>;
+
+    /// Everything in a part of the keys, in order of keys.
+    fn scan(&self, space: Space) -> BoxFuture<'_, Result<Vec<(Key, Arc<Entity>)>, Error>>;
+
+    /// Removes values of the listed slots that are older than their time to live at `now`, and values of slots that
+    /// are not listed and older than `other`; returns how many keys went away whole.
+    fn expire<'a>(
+        &'a self,
+        now: Timestamp,
+        ttl: &'a [(Slot, Duration)],
+        other: Duration,
+    ) -> BoxFuture<'a, Result<u64, Error>>;
+
+    /// Whether state outlives this process.
+    fn durable(&self) -> bool;
+
+    /// How large it is.
+    fn stats(&self) -> Stats;
+}
