@@ -1,4 +1,29 @@
 //! The configuration: types, defaults and every check that needs no data.
+//!
+//! [`Config::parse`] reads YAML (JSON is YAML) and either gives a [`Config`] with every default filled in and every
+//! alias resolved, or [`Errors`]: all mistakes of the text at once, each with its line, its path, what was found and
+//! what is accepted. Code behind it never sees an unchecked value.
 
+pub mod api;
+pub mod config;
+pub mod core;
+pub mod error;
 pub mod feature;
+pub mod inference;
 pub mod model;
+pub mod secret;
+pub mod source;
+pub mod state;
+pub mod train;
+
+pub use api::{Api, Limits};
+pub use config::Config;
+pub use core::Core;
+pub use error::{Errors, LoadError, Mistake, Warning};
+pub use feature::Feature;
+pub use inference::Inference;
+pub use model::Model;
+pub use secret::Secret;
+pub use source::{EventFormat, FileOrder, Offset, SourceConfig, SourceKind};
+pub use state::State;
+pub use train::ClickthroughStore;

@@ -1,0 +1,50 @@
+//! `api`: where the HTTP interface listens, who may change things, and how much it takes at once.
+
+use crate::secret::Secret;
+use std::time::Duration;
+
+/// The HTTP interface.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Api {
+    /// Address or name to bind; default 0.0.0.0.
+    pub host: String,
+    /// Default 8080; 0 lets the system choose.
+    pub port: u16,
+    /// Bearer token that admin calls need (training, model changes). Absent: they need none.
+    pub token: Option<Secret>,
+    /// What a request may cost.
+    pub limits: Limits,
+}
+
+/// What a request may cost; beyond it the answer is 413, 400 or 503 at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// `maxBodyBytes`: largest body of a request, in bytes; default 32 MiB.
+    pub max_body_bytes: usize,
+    /// `maxItemsPerRequest`: items in a rank or recommend request; default 10,000.
+    pub max_items_per_request: usize,
+    /// `maxEventsPerBatch`: events in a feedback request; default 100,000.
+    pub max_events_per_batch: usize,
+    /// `maxConcurrentRequests`: requests worked on at once; default 256.
+    pub max_concurrent_requests: usize,
+    /// `requestTimeout`: time that a request may take, training excepted; default 30 seconds.
+    pub request_timeout: Duration,
+}
+
+impl Default for Api {
+    fn default() -> Self {
+        Self { host: "0.0.0.0".to_owned(), port: 8080, token: None, limits: Limits::default() }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_body_bytes: 32 << 20,
+            max_items_per_request: 10_000,
+            max_events_per_batch: 100_000,
+            max_concurrent_requests: 256,
+            request_timeout: Duration::from_secs(30),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Mistakes of a configuration: all of them at once, each with its place.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// One mistake, as its author needs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistake {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// Such as `features[3].bucket_size`; empty for the whole text.
+    pub path: String,
+    /// What was found, and why that is wrong.
+    pub problem: String,
+    /// What is accepted in its place.
+    pub accepted: Option<String>,
+    /// The nearest right spelling.
+    pub nearest: Option<String>,
+}
+
+/// Every mistake of one text, sorted by place; never empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Errors {
+    place: String,
+    mistakes: Vec<Mistake>,
+}
+
+/// Something that works, and probably not as meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// Line, from 1; 0 where it has none, as in the environment.
+    pub line: usize,
+    /// Such as `features[3].count`.
+    pub path: String,
+    /// What was found and what becomes of it.
+    pub message: String,
+}
+
+/// A configuration that cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// Neither an argument nor the environment names one.
+    #[error("no configuration given: pass --config PATH or set SERVICE_CONFIG")]
+    Unnamed,
+    /// A URL of an object store.
+    #[error("configuration {url}: remote configurations are not available in this version, give a local file")]
+    Remote {
+        /// The URL.
+        url: String,
+    },
+    /// No such file, or not readable.
+    #[error("cannot read configuration {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It was read, and has mistakes.
+    #[error(transparent)]
+    Invalid(#[from] Errors),
+}
+
+impl Errors {
+    /// Mistakes of the text called `place`, in any order.
+    pub(crate) fn new(place: &str, mut mistakes: Vec<Mistake>) -> Self {
+        mistakes.sort_by(|a, b| (a.line, a.column, &a.path).cmp(&(b.line, b.column, &b.path)));
+        Self { place: place.to_owned(), mistakes }
+    }
+
+    /// The mistakes, sorted by place.
+    pub fn mistakes(&self) -> &[Mistake] {
+        &self.mistakes
+    }
+}
+
+impl std::error::Error for Errors {}
+
+impl fmt::Display for Errors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.mistakes.len();
+        write!(f, "{}: {count} mistake{}", self.place, if count == 1 { "" } else { "s" })?;
+        for mistake in &self.mistakes {
+            write!(f, "\n\n{}:{}:{}  {}", self.place, mistake.line, mistake.column, mistake.path)?;
+            write!(f, "\n{mistake}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "    {}", self.problem)?;
+        if let Some(accepted) = &self.accepted {
+            write!(f, "\n    accepted: {accepted}")?;
+        }
+        if let Some(nearest) = &self.nearest {
+            write!(f, "\n    did you mean {nearest}?")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.path, self.message),
+            line => write!(f, "line {line}: {}: {}", self.path, self.message),
+        }
+    }
+}

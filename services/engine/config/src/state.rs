@@ -1,0 +1,195 @@
+//! `state`: where feature values and models are kept.
+
+use crate::secret::Secret;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Where feature values and models are kept.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum State {
+    /// `memory`: gone with the process.
+    #[default]
+    Memory,
+    /// `redis`: shared. Checked here; not served yet.
+    Redis(Box<Redis>),
+    /// `file`: local disk.
+    File(FileState),
+}
+
+/// A state on local disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileState {
+    /// Folder of the store.
+    pub path: PathBuf,
+    /// How values are written; default binary.
+    pub format: Format,
+    /// The upstream backend that the configuration names; ours takes its place.
+    pub backend: FileBackend,
+}
+
+impl FileState {
+    /// One line for the log on what becomes of the backend that the configuration names.
+    pub fn note(&self) -> String {
+        let name = match self.backend {
+            FileBackend::MapDb { .. } => "mapdb",
+            FileBackend::RocksDb { .. } => "rocksdb",
+        };
+        format!("state.backend {name} is served by the built-in disk store; its tuning keys do nothing")
+    }
+}
+
+/// A backend of the upstream service, as configured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileBackend {
+    /// `mapdb` (default)
+    MapDb {
+        /// `mmap`; default true.
+        mmap: bool,
+        /// `maxNodeSize`; default 16.
+        max_node_size: usize,
+    },
+    /// `rocksdb`
+    RocksDb {
+        /// `lruCacheSizeMb`, which the specification counts in bytes; default 1 GiB.
+        lru_cache_bytes: u64,
+        /// `blockSize` in bytes; default 8192.
+        block_size: usize,
+    },
+}
+
+/// How stored values are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// Small and fast.
+    #[default]
+    Binary,
+    /// Readable.
+    Json,
+}
+
+/// A Redis server and how it is used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Redis {
+    /// Host name or address.
+    pub host: String,
+    /// Port.
+    pub port: u16,
+    /// How values are written; default binary.
+    pub format: Format,
+    /// Client-side caching.
+    pub cache: Cache,
+    /// Batching of writes.
+    pub pipeline: Pipeline,
+    /// `auth.user`; needed only where ACLs are enabled.
+    pub user: Option<String>,
+    /// `auth.password`.
+    pub password: Option<Secret>,
+    /// Encryption.
+    pub tls: Tls,
+    /// Time limits.
+    pub timeout: Timeout,
+    /// Database numbers.
+    pub db: Databases,
+}
+
+/// Client-side caching.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cache {
+    /// `maxSize`: entries per kind of cache; default 1024, 0 disables caching.
+    pub max_size: usize,
+    /// `ttl`: dropped so long after the last read; default 1 hour.
+    pub ttl: Duration,
+    /// Whether `ttl` was given: only then may rows be cached without client tracking.
+    pub ttl_given: bool,
+    /// `clientTracking`: the server says what changed; default true.
+    pub client_tracking: bool,
+}
+
+/// Batching of writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pipeline {
+    /// `maxSize`: writes in a batch; default 128.
+    pub max_size: usize,
+    /// `flushPeriod`; default 1 second.
+    pub flush_period: Duration,
+    /// `enabled`; default true.
+    pub enabled: bool,
+}
+
+/// Encryption of the connection.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tls {
+    /// `enabled`; default false.
+    pub enabled: bool,
+    /// `ca`: certificates to trust in place of the system's.
+    pub ca: Option<PathBuf>,
+    /// `verify`; default full.
+    pub verify: Verify,
+}
+
+/// What of a server's certificate is verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Verify {
+    /// Certificate and host name.
+    #[default]
+    Full,
+    /// Certificate alone.
+    Ca,
+    /// Nothing.
+    Off,
+}
+
+/// Time limits, each 1 second by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeout {
+    /// `connect`
+    pub connect: Duration,
+    /// `socket`
+    pub socket: Duration,
+    /// `command`
+    pub command: Duration,
+}
+
+/// Database numbers; 0, 1, 2, 3 by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Databases {
+    /// State with joins and positions.
+    pub state: u16,
+    /// Accepted, and not needed.
+    pub values: u16,
+    /// Click-throughs.
+    pub rankings: u16,
+    /// Models.
+    pub models: u16,
+}
+
+impl Default for FileBackend {
+    fn default() -> Self {
+        Self::MapDb { mmap: true, max_node_size: 16 }
+    }
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self { max_size: 1024, ttl: Duration::from_secs(60 * 60), ttl_given: false, client_tracking: true }
+    }
+}
+
+impl Default for Pipeline {
+    fn default() -> Self {
+        Self { max_size: 128, flush_period: Duration::from_secs(1), enabled: true }
+    }
+}
+
+impl Default for Timeout {
+    fn default() -> Self {
+        let second = Duration::from_secs(1);
+        Self { connect: second, socket: second, command: second }
+    }
+}
+
+impl Default for Databases {
+    fn default() -> Self {
+        Self { state: 0, values: 1, rankings: 2, models: 3 }
+    }
+}
