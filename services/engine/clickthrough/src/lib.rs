@@ -1,1 +1,15 @@
-//! clickthrough.
+//! Click-throughs: what was shown, what visitors did with it, and the feature values behind it.
+//!
+//! A [`Clickthrough`] is the record that models are trained on. A closed one goes to a [`ClickthroughStore`], which
+//! keeps records in parts that check themselves; whatever a crash or a bad disk took from a part is counted and
+//! named, and the rest of it is read.
+
+pub mod error;
+pub mod losses;
+pub mod record;
+pub mod store;
+
+pub use error::{Error, Result};
+pub use losses::{Loss, Losses};
+pub use record::{Click, Clickthrough, Identity, Kind, Rows, Shown};
+pub use store::{ClickthroughStore, Column, Entry, Mark, Records, Status};

@@ -1,0 +1,85 @@
+//! What every store of click-throughs promises.
+
+use crate::{Clickthrough, Losses, Result};
+use std::sync::Arc;
+
+/// One feature column, as the header of a part names it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Column {
+    /// Name of the column, such as `ctr_7`.
+    pub name: String,
+    /// What its values mean: two columns of one name but other settings differ here.
+    pub fingerprint: u64,
+}
+
+/// A record, with the columns of its rows (those of the part that holds it).
+pub type Entry = (Arc<[Column]>, Clickthrough);
+
+/// How many records a store has taken since it was opened, up to some point.
+///
+/// Records are durable in the order in which they were appended, so one number tells which of them an outbox may
+/// forget: those whose append returned a mark that is not above [`ClickthroughStore::durable`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Hash)]
+pub struct Mark(pub u64);
+
+/// What a store holds, for status pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Status {
+    /// Records in parts that this store knows the count of; what was there before it was opened may be left out.
+    pub records: u64,
+    /// Bytes of all parts.
+    pub bytes: u64,
+    /// Number of parts.
+    pub parts: u64,
+}
+
+/// Keeps closed click-throughs for training.
+///
+/// Appending may happen twice (after a crash, an outbox sends its records again): [`Self::read`] gives each
+/// identity once, the first of its records.
+pub trait ClickthroughStore: Send + Sync {
+    /// Takes records, whose rows have this store's columns, and returns the mark behind them.
+    ///
+    /// They may still be buffered. On an error none of them is promised to be kept: append them again.
+    fn append(&self, records: Vec<Clickthrough>) -> Result<Mark>;
+
+    /// Makes every record appended before this call durable, and returns the mark behind them.
+    fn flush(&self) -> Result<Mark>;
+
+    /// Records up to this mark are durable: they survive this process, as far as the store's kind goes.
+    fn durable(&self) -> Mark;
+
+    /// All records appended before this call, and those of earlier processes, in the order of appending.
+    fn read(&self) -> Result<Records>;
+
+    /// What the store holds.
+    fn status(&self) -> Status;
+}
+
+/// Streams a store's records; what had to be left out is counted in [`Self::losses`].
+///
+/// An error concerns one part, and the iterator goes on behind it; damage is no error.
+pub struct Records {
+    entries: Box<dyn Iterator<Item = Result<Entry>> + Send>,
+    losses: Losses,
+}
+
+impl Records {
+    /// Streams `entries`, each identity once.
+    pub fn new(entries: impl Iterator<Item = Result<Entry>> + Send + 'static) -> Self {
+        Self { entries: Box::new(entries), losses: Losses::default() }
+    }
+
+    /// What was left out so far; complete when the iterator has ended.
+    pub fn losses(&self) -> &Losses {
+        &self.losses
+    }
+}
+
+impl Iterator for Records {
+    type Item = Result<Entry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.entries.next()
+    }
+}
