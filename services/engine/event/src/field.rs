@@ -46,3 +46,21 @@ impl Field {
         Self { name: CompactString::from(name), value }
     }
 }
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(flag: bool) -> Self {
+        Self::Bool(flag)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(CompactString::from(text))
+    }
+}

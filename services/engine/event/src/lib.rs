@@ -7,9 +7,11 @@
 pub mod event;
 pub mod field;
 pub mod id;
+pub mod json;
 pub mod timestamp;
 
 pub use event::{Event, Interaction, ItemUpdate, RankedItem, Ranking, UserUpdate};
 pub use field::{Field, Value};
 pub use id::{EventId, ItemId, RankingId, SessionId, Tenant, UserId};
+pub use json::DecodeError;
 pub use timestamp::{InvalidTimestamp, Timestamp};

@@ -1,0 +1,46 @@
+//! How fast lines become events: RankLens, on one core.
+
+use divan::counter::{BytesCount, ItemsCount};
+use std::io::Read;
+use std::path::PathBuf;
+
+fn main() {
+    divan::main();
+}
+
+/// The events as text; `None`, with a line that says so, where there are none.
+fn ranklens() -> Option<String> {
+    let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../../shared");
+    let shared = std::env::var_os("RANKWRIGHT_SHARED").map_or_else(beside, PathBuf::from);
+    let file = std::fs::File::open(shared.join("data/ranklens_events.jsonl.gz"));
+    let mut text = String::new();
+    match file.and_then(|file| flate2::read::MultiGzDecoder::new(file).read_to_string(&mut text)) {
+        Ok(_) => Some(text),
+        Err(error) => {
+            eprintln!("SKIPPED: ranklens_events.jsonl.gz in {}: {error}", shared.display());
+            None
+        }
+    }
+}
+
+#[divan::bench(sample_count = 20)]
+fn decode(bencher: divan::Bencher<'_, '_>) {
+    let Some(text) = ranklens() else { return };
+    let (bytes, lines) = (BytesCount::of_str(&text), ItemsCount::new(text.lines().count()));
+    bencher.counter(bytes).counter(lines).bench_local(|| {
+        let decoded = text.lines().filter(|line| rankwright_event::json::decode(line.as_bytes()).is_ok());
+        decoded.count()
+    });
+}
+
+#[divan::bench(sample_count = 20)]
+fn encode(bencher: divan::Bencher<'_, '_>) {
+    let Some(text) = ranklens() else { return };
+    let events: Vec<_> = text.lines().filter_map(|line| rankwright_event::json::decode(line.as_bytes()).ok()).collect();
+    let (bytes, lines) = (BytesCount::of_str(&text), ItemsCount::new(events.len()));
+    bencher.counter(bytes).counter(lines).bench_local(|| {
+        let mut sink = Vec::with_capacity(text.len() + text.len() / 4);
+        let written = events.iter().filter(|event| rankwright_event::json::write(event, &mut sink).is_ok());
+        written.count()
+    });
+}
