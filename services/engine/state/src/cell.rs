@@ -3,12 +3,16 @@
 //! Every rule commutes and associates: a store may fold writes together, and writers may come in any order.
 
 use crate::Term;
+use crate::codec::wire;
 use rankwright_event::{ItemId, Timestamp, Value};
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// One stored value.
-#[derive(Debug, Clone, PartialEq)]
+/// One stored value. The order of variants is part of the stored format: new ones go to the end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Cell {
     /// A field as it was sent last.
     Field(FieldValue),
@@ -21,22 +25,23 @@ pub enum Cell {
     /// A set of small numbers (below 64), as bits.
     Flags(u64),
     /// Bytes whose meaning only their writer knows; the newest stay.
-    Blob(Arc<[u8]>),
+    Blob(#[serde(with = "wire::bytes")] Arc<[u8]>),
 }
 
-/// A field's value, ready to be computed with.
-#[derive(Debug, Clone, PartialEq)]
+/// A field's value, ready to be computed with. The order of variants is part of the stored format.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum FieldValue {
     /// A boolean.
     Bool(bool),
     /// A number.
-    Number(f64),
+    Number(#[serde(with = "wire::number")] f64),
     /// A string.
     Text(Term),
     /// A list of numbers.
-    Numbers(Arc<[f64]>),
+    Numbers(#[serde(with = "wire::numbers")] Arc<[f64]>),
     /// A list of strings.
-    Texts(Arc<[Term]>),
+    Texts(#[serde(with = "wire::terms")] Arc<[Term]>),
 }
 
 /// Counts by period, the newest periods alone.
@@ -58,7 +63,7 @@ pub struct Recent {
 }
 
 /// One interaction of a visitor.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Visit {
     /// When.
     pub at: Timestamp,
@@ -187,16 +192,17 @@ impl Visit {
 }
 
 impl Cell {
-    /// Takes in another value of the same slot; `newer` says that the other one was written later.
+    /// Takes in another value of the same slot; `age` compares the other one's time and event with this one's.
     ///
+    /// Of two single values written by the same event the one whose bytes are greater stays, whichever came first.
     /// A slot's fingerprint names its kind, so kinds differ only in a damaged store; the newer one stays then.
-    pub(crate) fn absorb(&mut self, other: &Self, newer: bool) {
+    pub(crate) fn absorb(&mut self, other: &Self, age: Ordering) {
         match (self, other) {
             (Self::Counter(count), Self::Counter(more)) => *count = count.saturating_add(*more),
             (Self::Windows(windows), Self::Windows(more)) => windows.absorb(more),
             (Self::Recent(recent), Self::Recent(more)) => recent.absorb(more),
             (Self::Flags(flags), Self::Flags(more)) => *flags |= more,
-            (this, other) if newer => *this = other.clone(),
+            (this, other) if age.then_with(|| wire::compare(other, this)).is_gt() => *this = other.clone(),
             _ => {}
         }
     }

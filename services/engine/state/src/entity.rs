@@ -2,10 +2,11 @@
 
 use crate::{Cell, FieldValue, Recent, Slot, Windows};
 use rankwright_event::Timestamp;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// A value with the time of its last change.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Stored {
     /// Event time of the newest write.
     pub at: Timestamp,
@@ -23,9 +24,9 @@ pub struct Entity {
 
 impl Stored {
     fn absorb(&mut self, other: &Self) {
-        let newer = (other.at, other.event) > (self.at, self.event);
-        self.cell.absorb(&other.cell, newer);
-        if newer {
+        let age = (other.at, other.event).cmp(&(self.at, self.event));
+        self.cell.absorb(&other.cell, age);
+        if age.is_gt() {
             (self.at, self.event) = (other.at, other.event);
         }
     }

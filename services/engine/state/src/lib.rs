@@ -5,16 +5,20 @@
 //! the order in which writers worked.
 
 pub mod cell;
+pub mod codec;
 #[cfg(any(test, feature = "testing"))]
 pub mod contract;
 pub mod entity;
 pub mod key;
 pub mod memory;
 pub mod overlay;
+#[cfg(test)]
+mod samples;
 pub mod store;
 pub mod term;
 
 pub use cell::{Cell, FieldValue, Recent, Visit, Windows};
+pub use codec::Format;
 pub use entity::{Entity, Stored};
 pub use key::{Key, Scope, Slot, Space};
 pub use memory::MemoryStore;

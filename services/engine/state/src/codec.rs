@@ -1,0 +1,158 @@
+//! Keys and values as bytes, for every store that is not mere memory.
+//!
+//! Bytes of keys are in the order of keys, and whatever an id contains, no two keys share theirs (see [`key`]).
+//! Bytes of values begin with a byte that tells format and version, so a store may hold both formats at once and the
+//! setting may change at any time: what was written before is still read. Damage to a value that changes its
+//! structure is an error that names the key; the blocks on disk below carry checksums of their own.
+
+pub mod key;
+pub(crate) mod wire;
+
+use crate::{Entity, Error, Key};
+use serde::{Deserialize, Serialize};
+
+/// How values are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// Small and fast (postcard).
+    #[default]
+    Binary,
+    /// Readable.
+    Json,
+}
+
+/// First byte of a binary value: its version.
+const BINARY: u8 = 1;
+/// First byte of a JSON value; its version is inside.
+const JSON: u8 = b'{';
+const JSON_VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct Text<E> {
+    version: u32,
+    values: E,
+}
+
+/// The bytes of an entity.
+///
+/// # Errors
+/// [`Error::Failed`], where a value has no encoding; none of ours lacks one.
+pub fn encode(entity: &Entity, format: Format) -> Result<Vec<u8>, Error> {
+    match format {
+        Format::Binary => postcard::to_extend(entity, vec![BINARY]).map_err(failed),
+        Format::Json => serde_json::to_vec(&Text { version: JSON_VERSION, values: entity }).map_err(failed),
+    }
+}
+
+/// The entity that bytes stand for; `key` is only named in the error.
+///
+/// # Errors
+/// [`Error::Damaged`], where bytes are cut short, left over, or of no version known here.
+pub fn decode(key: &Key, bytes: &[u8]) -> Result<Entity, Error> {
+    let entity = match bytes.first() {
+        Some(&BINARY) => from_binary(&bytes[1..]),
+        Some(&JSON) => from_json(bytes),
+        Some(other) => Err(format!("unknown version {other}")),
+        None => Err("it is empty".to_owned()),
+    };
+    entity.map_err(|reason| Error::Damaged { key: key.to_string(), reason })
+}
+
+fn from_binary(bytes: &[u8]) -> Result<Entity, String> {
+    let (entity, rest) = postcard::take_from_bytes::<Entity>(bytes).map_err(|error| error.to_string())?;
+    match rest.len() {
+        0 => Ok(entity),
+        left => Err(format!("{left} bytes are left over")),
+    }
+}
+
+fn from_json(bytes: &[u8]) -> Result<Entity, String> {
+    let text: Text<Entity> = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    match text.version {
+        JSON_VERSION => Ok(text.values),
+        other => Err(format!("unknown version {other}")),
+    }
+}
+
+fn failed(source: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::Failed { action: "encode a value", source: Box::new(source) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{any_entity, any_key, whole_entity};
+    use proptest::prelude::*;
+
+    const FORMATS: [Format; 2] = [Format::Binary, Format::Json];
+
+    #[test]
+    fn json_is_readable() {
+        let entity = crate::Entity::one(crate::Slot(3), crate::contract::stored(1, crate::Cell::Counter(5)));
+        let text = String::from_utf8(encode(&entity, Format::Json).expect("encodes")).expect("is text");
+        assert_eq!(text, r#"{"version":1,"values":[[3,{"at":1000,"event":1,"cell":{"counter":5}}]]}"#);
+    }
+
+    #[test]
+    fn numbers_survive_json_to_the_last_bit() {
+        let hard = [0.1 + 0.2, 1e-320, f64::MAX, 5e-324, -0.0, 123_456_789.123_456_78, f64::INFINITY, 2f64.powi(70)];
+        for value in hard {
+            let cell = crate::Cell::Field(crate::FieldValue::Number(value));
+            let entity = Entity::one(crate::Slot(0), crate::contract::stored(1, cell));
+            let bytes = encode(&entity, Format::Json).expect("encodes");
+            let back = decode(&crate::contract::item("a"), &bytes).expect("decodes");
+            let crate::Cell::Field(crate::FieldValue::Number(number)) = back.values()[0].1.cell else {
+                panic!("{back:?} is no number")
+            };
+            assert_eq!(number.to_bits(), value.to_bits(), "{value:?} as {}", String::from_utf8_lossy(&bytes));
+        }
+    }
+
+    #[test]
+    fn a_value_of_a_later_version_is_refused_by_key_and_version() {
+        let key = crate::contract::item("p1");
+        let error = decode(&key, &[7, 0]).expect_err("version 7 does not exist").to_string();
+        assert_eq!(error, r#"damaged value under item "p1" of tenant "default" in the state store: unknown version 7"#);
+        let error = decode(&key, br#"{"version":2,"values":[]}"#).expect_err("nor does 2").to_string();
+        assert!(error.ends_with("unknown version 2"), "{error}");
+    }
+
+    #[test]
+    fn every_cut_of_a_value_is_damaged() {
+        for format in FORMATS {
+            let bytes = encode(&whole_entity(), format).expect("encodes");
+            for length in 0..bytes.len() {
+                let cut = decode(&crate::contract::item("a"), &bytes[..length]);
+                assert!(matches!(cut, Err(Error::Damaged { .. })), "{format:?} cut to {length} of {}", bytes.len());
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn values_come_back_as_they_were(key in any_key(), entity in any_entity()) {
+            for format in FORMATS {
+                let bytes = encode(&entity, format).expect("encodes");
+                prop_assert_eq!(&decode(&key, &bytes).expect("decodes"), &entity);
+            }
+        }
+
+        #[test]
+        fn mutated_values_never_panic(
+            entity in any_entity(), json in any::<bool>(), changes in prop::collection::vec(any::<(u16, u8)>(), 1..4),
+        ) {
+            let mut bytes = encode(&entity, FORMATS[usize::from(json)]).expect("encodes");
+            for (place, byte) in changes {
+                let place = usize::from(place) % bytes.len();
+                bytes[place] = byte;
+            }
+            let _ = decode(&crate::contract::item("a"), &bytes);
+        }
+
+        #[test]
+        fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            let _ = decode(&crate::contract::item("a"), &[&[BINARY], bytes.as_slice()].concat());
+            let _ = decode(&crate::contract::item("a"), &bytes);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Keys and values for tests, at random and by hand.
+
+use crate::contract::stored;
+use crate::{Cell, Entity, FieldValue, Key, Recent, Scope, Slot, Stored, Term, Visit, Windows};
+use proptest::prelude::*;
+use rankwright_event::{ItemId, Tenant, Timestamp};
+
+/// Kinds of cells; a slot in these samples holds the kind of its number modulo this.
+pub(crate) const KINDS: u16 = 10;
+const KEEP: u32 = 3;
+
+/// One value of every kind.
+pub(crate) fn whole_entity() -> Entity {
+    let mut entity = Entity::default();
+    let visit = Visit { at: Timestamp::from_millis(-5), event: u64::MAX, item: ItemId::from("p1") };
+    let cells = [
+        Cell::Field(FieldValue::Bool(true)),
+        Cell::Field(FieldValue::Number(0.1)),
+        Cell::Field(FieldValue::Text(Term::from("red"))),
+        Cell::Field(FieldValue::Numbers([1.0, -2.5].into())),
+        Cell::Field(FieldValue::Texts([Term::from("a"), Term::from("")].into())),
+        Cell::Counter(3),
+        Cell::Windows(Windows::one(-7, 2)),
+        Cell::Recent(Recent::one(visit, 5)),
+        Cell::Flags(0b101),
+        Cell::Blob([0, 255, 7].into()),
+    ];
+    for (slot, cell) in (0..).zip(cells) {
+        entity.absorb_value(Slot(slot), &stored(4, cell));
+    }
+    entity
+}
+
+/// Keys of every scope, with ids that are short, long, and full of zeros.
+pub(crate) fn any_key() -> impl Strategy<Value = Key> {
+    let id = || prop_oneof![3 => "[a\\x00\\x01\u{ff}]{0,4}", 1 => any::<String>()];
+    (id(), 0..9u8, 0..3u16, id(), id()).prop_map(|(tenant, scope, slot, id, other)| {
+        let scope = match scope {
+            0 => Scope::Global,
+            1 => Scope::Item(id.into()),
+            2 => Scope::User(id.into()),
+            3 => Scope::Session(id.into()),
+            4 => Scope::FieldValue(Slot(slot * 200), id.into()),
+            5 => Scope::ItemWithin(Slot(slot * 200), id.into(), other.into()),
+            6 => Scope::Join(id.into()),
+            7 => Scope::Outbox(id.into()),
+            _ => Scope::Seen(id.into()),
+        };
+        Key::new(&Tenant::from(tenant), scope)
+    })
+}
+
+/// Values of any kind under any slot.
+pub(crate) fn any_entity() -> impl Strategy<Value = Entity> {
+    let value = (any::<u16>(), any::<i64>(), any::<u64>(), 0..KINDS);
+    let values = value.prop_flat_map(|(slot, at, event, kind)| {
+        let place = (Just(Slot(slot)), Just(Timestamp::from_millis(at)), Just(event));
+        (place, any_cell(kind)).prop_map(|((slot, at, event), cell)| (slot, Stored { at, event, cell }))
+    });
+    prop::collection::vec(values, 0..6).prop_map(|mut values| {
+        values.sort_by_key(|entry| entry.0);
+        values.dedup_by_key(|entry| entry.0);
+        Entity::from_values(values).expect("slots were sorted")
+    })
+}
+
+/// A write of one value: few slots, times and events, so that writes meet and tie.
+pub(crate) fn any_write() -> impl Strategy<Value = (Slot, Stored)> {
+    (0..2 * KINDS, 0..4i64, 0..3u64).prop_flat_map(|(slot, at, event)| {
+        let at = Timestamp::from_millis(at);
+        any_cell(slot % KINDS).prop_map(move |cell| (Slot(slot), Stored { at, event, cell }))
+    })
+}
+
+fn any_cell(kind: u16) -> BoxedStrategy<Cell> {
+    let number = || prop_oneof![any::<f64>().prop_filter("NaN differs from itself", |n| !n.is_nan()), -2.0..2.0];
+    let term = || prop_oneof!["[ab]{0,2}", any::<String>()].prop_map(Term::from);
+    let field = |value: BoxedStrategy<FieldValue>| value.prop_map(Cell::Field).boxed();
+    match kind {
+        0 => field(any::<bool>().prop_map(FieldValue::Bool).boxed()),
+        1 => field(number().prop_map(FieldValue::Number).boxed()),
+        2 => field(term().prop_map(FieldValue::Text).boxed()),
+        3 => field(prop::collection::vec(number(), 0..4).prop_map(|list| FieldValue::Numbers(list.into())).boxed()),
+        4 => field(prop::collection::vec(term(), 0..4).prop_map(|list| FieldValue::Texts(list.into())).boxed()),
+        5 => prop_oneof![0..5u64, any::<u64>()].prop_map(Cell::Counter).boxed(),
+        6 => (-4..4i64).prop_map(|period| Cell::Windows(Windows::one(period, KEEP))).boxed(),
+        7 => any_visit().prop_map(|visit| Cell::Recent(Recent::one(visit, KEEP))).boxed(),
+        8 => any::<u64>().prop_map(Cell::Flags).boxed(),
+        _ => prop::collection::vec(any::<u8>(), 0..5).prop_map(|bytes| Cell::Blob(bytes.into())).boxed(),
+    }
+}
+
+fn any_visit() -> impl Strategy<Value = Visit> {
+    (0..4i64, 0..2u64, "[ab]").prop_map(|(at, event, item)| Visit {
+        at: Timestamp::from_millis(at),
+        event,
+        item: item.into(),
+    })
+}
