@@ -1,7 +1,13 @@
 //! The whole configuration.
 
-use crate::{Api, ClickthroughStore, Core, Feature, Inference, Model, SourceConfig, State};
+use crate::report::Report;
+use crate::value::Value;
+use crate::{
+    Api, ClickthroughStore, Core, Environment, Errors, Feature, Inference, LoadError, Model, SourceConfig, State,
+    Warning, read, tree,
+};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// The whole configuration, checked, with every default filled in.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -22,4 +28,34 @@ pub struct Config {
     pub source: Option<SourceConfig>,
     /// The engine itself.
     pub core: Core,
+}
+
+impl Config {
+    /// Reads YAML or JSON. `place` is what messages call the text, such as a path. The environment is not looked at.
+    ///
+    /// # Errors
+    /// All mistakes of the text, if there is any.
+    pub fn parse(text: &str, place: &str) -> Result<(Self, Vec<Warning>), Errors> {
+        let tree = tree::parse(text).map_err(|mistake| Errors::new(place, vec![mistake]))?;
+        let report = Report::default();
+        let config = read::config(&Value::root(&tree, &report));
+        report.verdict(place, config)
+    }
+
+    /// Reads the file at `path`, or else the one that the environment names, and applies the environment to it.
+    ///
+    /// # Errors
+    /// There is no such file, it is a URL, it cannot be read, or it has mistakes.
+    pub fn load(path: Option<&Path>, environment: &Environment) -> Result<(Self, Vec<Warning>), LoadError> {
+        let path = path.or(environment.config.as_deref().map(Path::new)).ok_or(LoadError::Unnamed)?;
+        let place = path.display().to_string();
+        if place.contains("://") {
+            return Err(LoadError::Remote { url: place });
+        }
+        let read = |source| LoadError::Read { path: path.to_owned(), source };
+        let text = std::fs::read_to_string(path).map_err(read)?;
+        let (mut config, mut warnings) = Self::parse(&text, &place)?;
+        warnings.extend(environment.apply(&mut config));
+        Ok((config, warnings))
+    }
 }

@@ -38,6 +38,18 @@ pub struct Warning {
     pub message: String,
 }
 
+/// A text that is not what it should be; configuration and command line share such spellings.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{found}` is no {what}: expected {accepted}")]
+pub struct Invalid {
+    /// What it should be.
+    pub what: &'static str,
+    /// What it is.
+    pub found: String,
+    /// What would be right.
+    pub accepted: &'static str,
+}
+
 /// A configuration that cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
@@ -61,6 +73,26 @@ pub enum LoadError {
     /// It was read, and has mistakes.
     #[error(transparent)]
     Invalid(#[from] Errors),
+}
+
+impl Invalid {
+    pub(crate) fn new(what: &'static str, found: &str, accepted: &'static str) -> Self {
+        Self { what, found: shown(found), accepted }
+    }
+}
+
+/// Text from outside as messages may repeat it: without control characters, not too long.
+pub(crate) fn shown(text: &str) -> String {
+    const LONGEST: usize = 60;
+    let mut shown = String::new();
+    for (count, c) in text.chars().enumerate() {
+        match c {
+            _ if count == LONGEST => return shown + "...",
+            c if c.is_control() => shown.extend(c.escape_default()),
+            c => shown.push(c),
+        }
+    }
+    shown
 }
 
 impl Errors {

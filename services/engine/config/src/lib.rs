@@ -7,19 +7,33 @@
 pub mod api;
 pub mod config;
 pub mod core;
+pub mod duration;
+pub mod environment;
 pub mod error;
 pub mod feature;
 pub mod inference;
 pub mod model;
+pub mod schema;
 pub mod secret;
 pub mod source;
 pub mod state;
 pub mod train;
 
+mod nearest;
+mod not_yet;
+mod read;
+mod report;
+mod scalar;
+mod section;
+mod spelling;
+mod tree;
+mod value;
+
 pub use api::{Api, Limits};
 pub use config::Config;
 pub use core::Core;
-pub use error::{Errors, LoadError, Mistake, Warning};
+pub use environment::Environment;
+pub use error::{Errors, Invalid, LoadError, Mistake, Warning};
 pub use feature::Feature;
 pub use inference::Inference;
 pub use model::Model;

@@ -1,0 +1,90 @@
+//! Durations as people write them: `500ms`, `24h`, `1h30m`, `90d`, `60 days`.
+
+use crate::error::Invalid;
+use std::time::Duration;
+
+const ACCEPTED: &str = "a duration such as 500ms, 30s, 1h30m, 24h, 90d or 60 days";
+/// Longer ones are unit errors, and sums of them stay far from overflow.
+const LONGEST: Duration = Duration::from_secs(100 * 366 * 24 * 60 * 60);
+
+/// Reads one or more numbers with units. Fractions (`1.5h`) are fine; a number without a unit is not, except 0.
+pub fn parse(text: &str) -> Result<Duration, Invalid> {
+    sum(text.trim()).filter(|&total| total <= LONGEST).ok_or_else(|| Invalid::new("duration", text, ACCEPTED))
+}
+
+fn sum(text: &str) -> Option<Duration> {
+    if text == "0" {
+        return Some(Duration::ZERO);
+    }
+    let (mut rest, mut total) = (text, Duration::ZERO);
+    loop {
+        let (part, left) = part(rest)?;
+        total = total.checked_add(part)?;
+        rest = left;
+        if rest.is_empty() {
+            return Some(total);
+        }
+    }
+}
+
+/// The first number with its unit, and what is left.
+fn part(text: &str) -> Option<(Duration, &str)> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, rest) = text.split_at(digits);
+    let rest = rest.trim_start();
+    let letters = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+    let (unit, rest) = rest.split_at(letters);
+    let seconds = number.parse::<f64>().ok()? * seconds(unit)?;
+    let part = Duration::try_from_secs_f64(seconds).ok()?;
+    // a fraction of a millisecond is rounding noise: event time has none
+    Some((Duration::from_millis(u64::try_from((part.as_nanos() + 500_000) / 1_000_000).ok()?), rest.trim_start()))
+}
+
+fn seconds(unit: &str) -> Option<f64> {
+    Some(match unit.to_ascii_lowercase().as_str() {
+        "ms" | "milli" | "millis" | "millisecond" | "milliseconds" => 0.001,
+        "s" | "sec" | "secs" | "second" | "seconds" => 1.0,
+        "m" | "min" | "mins" | "minute" | "minutes" => 60.0,
+        "h" | "hr" | "hour" | "hours" => 3600.0,
+        "d" | "day" | "days" => 86_400.0,
+        "w" | "week" | "weeks" => 604_800.0,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+    use std::time::Duration;
+
+    #[test]
+    fn a_duration_is_a_sum_of_numbers_with_units() {
+        for (text, millis) in [
+            ("0s", 0),
+            ("0", 0),
+            ("500ms", 500),
+            ("1s", 1000),
+            ("1.5s", 1500),
+            ("1m", 60_000),
+            ("1h30m", 5_400_000),
+            ("1h 30m", 5_400_000),
+            (" 24 hours ", 86_400_000),
+            ("90d", 7_776_000_000),
+            ("60 days", 5_184_000_000),
+            ("365 DAYS", 31_536_000_000),
+            ("2w", 1_209_600_000),
+            ("0.1s", 100),
+        ] {
+            assert_eq!(parse(text).ok(), Some(Duration::from_millis(millis)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_duration_is_refused() {
+        for text in
+            ["", "10", "s", "1 fortnight", "-1s", "1h30", "1..5s", ".s", "1e3s", "1000 years", "99999999999999d", "1é"]
+        {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+}

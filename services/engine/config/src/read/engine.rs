@@ -1,0 +1,81 @@
+//! `api` and `core`.
+
+use crate::Core;
+use crate::api::{Api, Limits};
+use crate::core::{Clickthrough, Ingest, Tracking};
+use crate::secret::Secret;
+use crate::section::Section;
+use crate::value::Value;
+use std::time::Duration;
+
+const MILLISECOND: Duration = Duration::from_millis(1);
+
+pub(super) fn api(value: &Value<'_>) -> Option<Api> {
+    let (section, default) = (value.section()?, Api::default());
+    let api = Api {
+        host: section.or("host", default.host, |value| value.text()),
+        port: section.or("port", default.port, |value| value.whole(0..=65_535)),
+        token: section.get("token").and_then(|value| value.text()).map(Secret::from),
+        limits: section.section("limits").map(limits).unwrap_or_default(),
+    };
+    section.finish();
+    Some(api)
+}
+
+fn limits(section: Section<'_>) -> Limits {
+    let default = Limits::default();
+    let limits = Limits {
+        max_body_bytes: section.or("maxBodyBytes", default.max_body_bytes, |value| value.whole(1024..=1 << 40)),
+        max_items_per_request: section
+            .or("maxItemsPerRequest", default.max_items_per_request, |value| value.whole(1..=10_000_000)),
+        max_events_per_batch: section
+            .or("maxEventsPerBatch", default.max_events_per_batch, |value| value.whole(1..=1_000_000_000)),
+        max_concurrent_requests: section
+            .or("maxConcurrentRequests", default.max_concurrent_requests, |value| value.whole(1..=1_000_000)),
+        request_timeout: section.or("requestTimeout", default.request_timeout, |value| value.duration(MILLISECOND)),
+    };
+    section.finish();
+    limits
+}
+
+pub(super) fn core(value: &Value<'_>) -> Option<Core> {
+    let section = value.section()?;
+    let core = Core {
+        clickthrough: section.section("clickthrough").map(clickthrough).unwrap_or_default(),
+        ingest: section.section("ingest").map(ingest).unwrap_or_default(),
+        tracking: section.section("tracking").map(tracking).unwrap_or_default(),
+    };
+    section.finish();
+    Some(core)
+}
+
+fn clickthrough(section: Section<'_>) -> Clickthrough {
+    let default = Clickthrough::default();
+    let clickthrough = Clickthrough {
+        max_parallel_sessions: section
+            .or("maxParallelSessions", default.max_parallel_sessions, |value| value.whole(1..=1_000_000_000)),
+        max_session_length: section.or("maxSessionLength", default.max_session_length, |v| v.duration(MILLISECOND)),
+        ranking_wait: section.or("rankingWait", default.ranking_wait, |value| value.duration(Duration::ZERO)),
+    };
+    section.finish();
+    clickthrough
+}
+
+fn ingest(section: Section<'_>) -> Ingest {
+    let default = Ingest::default();
+    let ingest = Ingest {
+        event_id_window: section.or("eventIdWindow", default.event_id_window, |value| value.duration(Duration::ZERO)),
+        max_ahead: section.or("maxAhead", default.max_ahead, |value| value.duration(Duration::ZERO)),
+    };
+    section.finish();
+    ingest
+}
+
+fn tracking(section: Section<'_>) -> Tracking {
+    let tracking = Tracking {
+        analytics: section.or("analytics", true, |value| value.boolean()),
+        errors: section.or("errors", true, |value| value.boolean()),
+    };
+    section.finish();
+    tracking
+}

@@ -1,0 +1,97 @@
+//! `features`: the list, and the keys that all of them share.
+
+use super::{Names, counter, extractor, field_match};
+use crate::error::shown;
+use crate::feature::{Feature, Kind};
+use crate::nearest::nearest;
+use crate::schema::FEATURE_TYPES;
+use crate::section::Section;
+use crate::tree::Place;
+use crate::value::Value;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+const HOUR: Duration = Duration::from_secs(60 * 60);
+const NINETY_DAYS: Duration = Duration::from_secs(90 * 24 * 60 * 60);
+const MILLISECOND: Duration = Duration::from_millis(1);
+
+/// All right features, and the names of all.
+pub(super) fn features(value: &Value<'_>) -> (Vec<Feature>, Names) {
+    let mut names = BTreeMap::new();
+    let definitions = value.list("a list of features");
+    let features = definitions.iter().filter_map(|definition| feature(definition, &mut names)).collect();
+    (features, names.into_keys().collect())
+}
+
+fn feature(value: &Value<'_>, names: &mut BTreeMap<String, Place>) -> Option<Feature> {
+    let section = value.section()?;
+    let name = section.required("name", "a unique name").and_then(|value| unique(&value, names));
+    let refresh = section.get("refresh").and_then(|value| value.duration(Duration::ZERO));
+    let ttl = section.or("ttl", NINETY_DAYS, |value| value.duration(MILLISECOND));
+    let of_type = section.required("type", "what is computed, such as number or rate")?;
+    let type_name = known_type(&of_type)?;
+    let kind = kind(type_name, &of_type, &section);
+    section.finish();
+    let kind = kind?;
+    let usual_refresh = if matches!(kind, Kind::Rate { .. }) { HOUR } else { Duration::ZERO };
+    Some(Feature { name: name?, refresh: Some(refresh.unwrap_or(usual_refresh)), ttl, kind })
+}
+
+fn unique(value: &Value<'_>, names: &mut BTreeMap<String, Place>) -> Option<String> {
+    let name = value.text()?;
+    if let Some(first) = names.get(&name) {
+        let problem = format!("the name `{}` is taken by the feature in line {}", shown(&name), first.line);
+        value.wrong(problem, "a unique name");
+        return None;
+    }
+    names.insert(name.clone(), value.place());
+    Some(name)
+}
+
+/// The type's own name, be it written by that or by another.
+fn known_type(value: &Value<'_>) -> Option<&'static str> {
+    let text = value.text()?;
+    let names = |with_aliases: bool| {
+        let aliases = move |of: &'static crate::schema::FeatureType| if with_aliases { of.aliases } else { &[] };
+        FEATURE_TYPES.iter().flat_map(move |of| std::iter::once(of.name).chain(aliases(of).iter().copied()))
+    };
+    let found = FEATURE_TYPES.iter().find(|of| of.name == text || of.aliases.contains(&text.as_str()));
+    if found.is_none() {
+        let accepted = names(false).collect::<Vec<_>>().join(", ");
+        let (problem, near) = match text.as_str() {
+            "relative_number" => ("the feature type `relative_number` no longer exists".to_owned(), Some("number")),
+            other => (format!("unknown feature type `{}`", shown(other)), nearest(other, names(true))),
+        };
+        value.wrong_near(problem, accepted, near.map(|name| format!("`{name}`")));
+    }
+    found.map(|of| of.name)
+}
+
+fn kind(name: &str, of_type: &Value<'_>, section: &Section<'_>) -> Option<Kind> {
+    match name {
+        "number" => extractor::scalar(section).map(Kind::Number),
+        "boolean" => extractor::scalar(section).map(Kind::Boolean),
+        "word_count" => extractor::scalar(section).map(Kind::WordCount),
+        "list_size" => extractor::scalar(section).map(Kind::ListSize),
+        "time_diff" => extractor::scalar(section).map(Kind::TimeDiff),
+        "vector" => extractor::vector(section),
+        "string" => extractor::string(section),
+        "field_match" => field_match::field_match(section),
+        "ua" => extractor::user_agent(section),
+        "interacted_with" => counter::interacted_with(section),
+        "referer" => extractor::referer(section),
+        "relevancy" => {
+            of_type.warn("the feature type relevancy is deprecated: use number with field ranking.relevancy");
+            extractor::ignored_scope(section, None);
+            Some(Kind::Relevancy)
+        }
+        "position" => extractor::position(section),
+        "diversity" => extractor::diversity(section),
+        "interaction_count" => counter::interaction_count(section),
+        "window_count" => counter::window_count(section),
+        "rate" => counter::rate(section),
+        "local_time" => extractor::local_time(section),
+        "item_age" => extractor::item_age(section),
+        _ => None, // a test proves that every type of the schema is read
+    }
+}

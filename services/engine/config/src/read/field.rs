@@ -1,0 +1,99 @@
+//! References to fields: `item.price`, `metadata.price` (the same), `user.age`, `ranking.query`.
+//!
+//! Upstream has two keys for them, `field` and `source`, and some extractors that split a reference over both
+//! (`field: tags`, `source: item`). All of that is accepted everywhere.
+
+use crate::error::shown;
+use crate::feature::{Entity, Source};
+use crate::nearest::nearest;
+use crate::section::Section;
+use crate::value::Value;
+
+/// Whose fields features read as a rule.
+pub(super) const USUAL: &[Entity] = &[Entity::Item, Entity::User, Entity::Ranking];
+
+const OWNERS: [(&str, Entity); 5] = [
+    ("item", Entity::Item),
+    ("user", Entity::User),
+    ("ranking", Entity::Ranking),
+    ("interaction", Entity::Interaction),
+    ("metadata", Entity::Item),
+];
+
+/// The reference under `field` or `source`, which must be there.
+pub(super) fn source(section: &Section<'_>, allowed: &[Entity]) -> Option<Source> {
+    match (section.get("field"), section.get("source")) {
+        (None, None) => section.missing("field", &spellings(allowed)),
+        (Some(one), None) | (None, Some(one)) => reference(&one, allowed),
+        (Some(field), Some(owner)) => both(&field, &owner, allowed),
+    }
+}
+
+/// The reference that a value is.
+pub(super) fn reference(value: &Value<'_>, allowed: &[Entity]) -> Option<Source> {
+    let (text, accepted) = (value.text()?, spellings(allowed));
+    let Some((owner, field)) = text.split_once('.').filter(|(_, field)| !field.is_empty()) else {
+        let near = allowed.first().map(|&entity| format!("`{}.{}`", name(entity), shown(text.trim_end_matches('.'))));
+        value.wrong_near(format!("`{}` does not say whose field it is", shown(&text)), accepted, near);
+        return None;
+    };
+    let Some(entity) = owner_of(owner) else {
+        let near = nearest(owner, OWNERS.map(|(word, _)| word)).map(|owner| format!("`{owner}.{}`", shown(field)));
+        value.wrong_near(format!("unknown owner `{}` of field `{}`", shown(owner), shown(field)), accepted, near);
+        return None;
+    };
+    if !allowed.contains(&entity) {
+        value.wrong(format!("fields of {} cannot be used here", plural(entity)), accepted);
+        return None;
+    }
+    Some(Source { entity, field: field.to_owned() })
+}
+
+/// The name of the item field that a value refers to.
+pub(super) fn item_field(value: &Value<'_>) -> Option<String> {
+    reference(value, &[Entity::Item]).map(|source| source.field)
+}
+
+/// `field: tags` with `source: item`, or the same reference twice.
+fn both(field: &Value<'_>, owner: &Value<'_>, allowed: &[Entity]) -> Option<Source> {
+    let Some(entity) = owner.scalar().and_then(owner_of) else {
+        let (first, second) = (reference(field, allowed)?, reference(owner, allowed)?);
+        if first != second {
+            owner.wrong("`field` and `source` are the same setting, and differ", "one of them");
+        }
+        return Some(first);
+    };
+    let name = field.text()?;
+    match name.split_once('.') {
+        Some((prefix, _)) if owner_of(prefix) == Some(entity) => reference(field, allowed),
+        _ if allowed.contains(&entity) => Some(Source { entity, field: name }),
+        _ => owner.other(&spellings(allowed)),
+    }
+}
+
+fn owner_of(word: &str) -> Option<Entity> {
+    OWNERS.iter().find(|&&(name, _)| name == word).map(|&(_, entity)| entity)
+}
+
+fn spellings(allowed: &[Entity]) -> String {
+    let spelling = |&entity: &Entity| format!("{}.<field>", name(entity));
+    allowed.iter().map(spelling).collect::<Vec<_>>().join(", ")
+}
+
+pub(super) fn name(entity: Entity) -> &'static str {
+    match entity {
+        Entity::Item => "item",
+        Entity::User => "user",
+        Entity::Ranking => "ranking",
+        Entity::Interaction => "interaction",
+    }
+}
+
+fn plural(entity: Entity) -> &'static str {
+    match entity {
+        Entity::Item => "items",
+        Entity::User => "users",
+        Entity::Ranking => "rankings",
+        Entity::Interaction => "interactions",
+    }
+}

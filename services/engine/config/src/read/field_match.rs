@@ -1,0 +1,122 @@
+//! `field_match`: a ranking's field compared with an item's.
+
+use super::extractor::ignored_scope;
+use super::field::{item_field, reference};
+use super::inference::handle;
+use crate::error::shown;
+use crate::feature::{Distance, Entity, FieldMatch, Kind, MatchMethod};
+use crate::nearest::nearest;
+use crate::section::Section;
+use crate::value::Value;
+
+/// Codes of the specification, and the English names that stand for them.
+const LANGUAGES: [(&str, &str); 20] = [
+    ("generic", "generic"),
+    ("en", "english"),
+    ("cz", "czech"),
+    ("da", "danish"),
+    ("nl", "dutch"),
+    ("et", "estonian"),
+    ("fi", "finnish"),
+    ("fr", "french"),
+    ("de", "german"),
+    ("gr", "greek"),
+    ("it", "italian"),
+    ("no", "norwegian"),
+    ("pl", "polish"),
+    ("pt", "portuguese"),
+    ("es", "spanish"),
+    ("sv", "swedish"),
+    ("tr", "turkish"),
+    ("ar", "arabic"),
+    ("zh", "chinese"),
+    ("ja", "japanese"),
+];
+
+pub(super) fn field_match(section: &Section<'_>) -> Option<Kind> {
+    ignored_scope(section, None);
+    let distances = [("cos", Distance::Cos), ("dot", Distance::Dot)];
+    let ranking = section.required("rankingField", "ranking.<field>");
+    let ranking = ranking.and_then(|value| reference(&value, &[Entity::Ranking]));
+    let item = section.required("itemField", "item.<field>").and_then(|value| item_field(&value));
+    let distance = section.or("distance", Distance::Cos, |value| value.choice("distance", &distances));
+    let method = section.required("method", "a mapping with a type").and_then(|value| method(&value));
+    let (ranking_field, item_field, method) = (ranking?.field, item?, method?);
+    Some(Kind::FieldMatch(FieldMatch { ranking_field, item_field, method, distance }))
+}
+
+#[derive(Clone, Copy)]
+enum Method {
+    Bm25,
+    Ngram,
+    Term,
+    BiEncoder,
+    CrossEncoder,
+}
+
+fn method(value: &Value<'_>) -> Option<MatchMethod> {
+    let methods = [
+        ("bm25", Method::Bm25),
+        ("ngram", Method::Ngram),
+        ("term", Method::Term),
+        ("bi-encoder", Method::BiEncoder),
+        ("cross-encoder", Method::CrossEncoder),
+    ];
+    let section = value.section()?;
+    let of_type = section.required("type", "bm25, ngram, term, bi-encoder or cross-encoder")?;
+    let method = match of_type.choice("method", &methods)? {
+        Method::Bm25 => bm25(&section),
+        Method::Ngram => ngram(&section),
+        Method::Term => language(&section).map(|language| MatchMethod::Term { language }),
+        Method::BiEncoder => bi_encoder(&section),
+        Method::CrossEncoder => cross_encoder(&section),
+    };
+    section.finish();
+    method
+}
+
+fn bm25(section: &Section<'_>) -> Option<MatchMethod> {
+    let language = language(section);
+    let term_freq = section.required("termFreq", "path of a term dictionary").and_then(|value| value.text());
+    Some(MatchMethod::Bm25 { language: language?, term_freq: term_freq? })
+}
+
+fn ngram(section: &Section<'_>) -> Option<MatchMethod> {
+    let language = language(section);
+    let n = section.required("n", "the length of an n-gram").and_then(|value| value.whole(1..=100));
+    Some(MatchMethod::Ngram { language: language?, n: n? })
+}
+
+fn bi_encoder(section: &Section<'_>) -> Option<MatchMethod> {
+    let model = section.get("model").and_then(|value| handle(&value));
+    let dim = section.required("dim", "the length of an embedding").and_then(|value| value.whole(1..=65_536));
+    let item_field_cache = section.get("itemFieldCache").and_then(|value| value.text());
+    let ranking_field_cache = section.get("rankingFieldCache").and_then(|value| value.text());
+    if model.is_none() && (item_field_cache.is_none() || ranking_field_cache.is_none()) {
+        section
+            .wrong("a bi-encoder without a model needs both caches", "model, or itemFieldCache and rankingFieldCache");
+    }
+    Some(MatchMethod::BiEncoder { model, dim: dim?, item_field_cache, ranking_field_cache })
+}
+
+fn cross_encoder(section: &Section<'_>) -> Option<MatchMethod> {
+    let model = section.get("model").and_then(|value| handle(&value));
+    let cache = section.get("cache").and_then(|value| value.text());
+    if model.is_none() && cache.is_none() {
+        section.wrong("a cross-encoder without a model needs a cache", "model or cache");
+    }
+    Some(MatchMethod::CrossEncoder { model, cache })
+}
+
+/// A language's code, also where its English name is given.
+fn language(section: &Section<'_>) -> Option<String> {
+    let codes = LANGUAGES.map(|(code, _)| code);
+    let value = section.required("language", "a language such as en, or generic")?;
+    let text = value.text()?;
+    let found = LANGUAGES.iter().find(|&&(code, name)| text == code || text.eq_ignore_ascii_case(name));
+    if found.is_none() {
+        let near = nearest(&text, LANGUAGES.map(|(_, name)| name)).map(|name| format!("`{name}`"));
+        value.wrong_near(format!("unknown language `{}`", shown(&text)), codes.join(", "), near);
+    }
+    found.map(|&(code, _)| code.to_owned())
+}

@@ -1,0 +1,133 @@
+//! A `lambdamart` model and its booster.
+
+use super::{Names, selector};
+use crate::error::shown;
+use crate::model::{Backend, Booster, LambdaMart, Metric, Split, SplitStrategy, Warmup};
+use crate::nearest::nearest;
+use crate::section::Section;
+use crate::value::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+const BOOSTERS: [(&str, Booster); 2] = [("xgboost", Booster::XgBoost), ("lightgbm", Booster::LightGbm)];
+
+pub(super) fn lambdamart(section: &Section<'_>, names: &Names) -> Option<LambdaMart> {
+    let backend = section.or("backend", defaults(Booster::XgBoost), |value| backend(&value));
+    let weights = section.required("weights", "a mapping of types of interaction to numbers");
+    let weights = weights.and_then(|value| weights_of(&value));
+    let features = section.required("features", "a list of names of features");
+    let features = features.map(|value| features_of(&value, names));
+    let usual = Split { strategy: SplitStrategy::Time, ratio: 0.8 };
+    let split = section.or("split", usual, |value| value.spelled("a split"));
+    let selector = selector::optional(section);
+    let eval = section.get("eval").map_or_else(|| vec![Metric::Ndcg(Some(10))], |value| metrics(&value));
+    let warmup = section.section("warmup").map(warmup);
+    let version = section.get("version").and_then(|value| value.text());
+    Some(LambdaMart { backend, weights: weights?, features: features?, selector, split, eval, warmup, version })
+}
+
+fn weights_of(value: &Value<'_>) -> Option<BTreeMap<String, f64>> {
+    let given = value.named("a mapping of types of interaction to numbers");
+    if given.is_empty() {
+        return value.other("a mapping of types of interaction to numbers, with one at least");
+    }
+    let weight = |value: &Value<'_>| value.number("a number, 0 or more", |weight| weight >= 0.0);
+    Some(given.into_iter().filter_map(|(name, value)| Some((name, weight(&value)?))).collect())
+}
+
+fn features_of(value: &Value<'_>, names: &Names) -> Vec<String> {
+    let mut listed = BTreeSet::new();
+    for element in value.elements("a list of names of features") {
+        let Some(name) = element.text() else { continue };
+        if !names.contains(&name) {
+            let near = nearest(&name, names.iter().map(String::as_str)).map(|name| format!("`{}`", shown(name)));
+            let problem = format!("the feature `{}` is not defined", shown(&name));
+            element.wrong_near(problem, some_of(names), near);
+        } else if !listed.insert(name.clone()) {
+            element.wrong(format!("the feature `{}` is listed twice", shown(&name)), "each feature once");
+        }
+    }
+    value.texts("a list of names of features")
+}
+
+/// The names, as far as a line may hold them.
+fn some_of(names: &Names) -> String {
+    const MOST: usize = 30;
+    let mut shown: Vec<_> = names.iter().take(MOST).map(|name| shown(name)).collect();
+    match names.len() {
+        0 => return "a name from the section features, which has none".to_owned(),
+        all if all > MOST => shown.push(format!("and {} more", all - MOST)),
+        _ => {}
+    }
+    shown.join(", ")
+}
+
+fn metrics(value: &Value<'_>) -> Vec<Metric> {
+    let metrics = value.one_or_more("a list of metrics");
+    metrics.iter().filter_map(|metric| metric.spelled("a metric such as NDCG@10")).collect()
+}
+
+fn warmup(section: Section<'_>) -> Warmup {
+    let requests = section.either("sampledRequests", "sampleRequests");
+    let requests = requests.and_then(|value| value.whole(0..=1_000_000)).unwrap_or(100);
+    let duration = section.or("duration", Duration::from_secs(10), |value| value.duration(Duration::ZERO));
+    section.finish();
+    Warmup { sampled_requests: requests, duration }
+}
+
+/// The booster's options, or its name alone.
+fn backend(value: &Value<'_>) -> Option<Backend> {
+    if value.scalar().is_some() {
+        return value.choice("backend", &BOOSTERS).map(defaults);
+    }
+    let section = value.section()?;
+    let booster = section.required("type", "xgboost or lightgbm");
+    let booster = booster.and_then(|value| value.choice("backend", &BOOSTERS));
+    let default = defaults(booster.unwrap_or(Booster::XgBoost));
+    let part = |value: Value<'_>| value.number("a number over 0, and 1 at most", |part| part > 0.0 && part <= 1.0);
+    let leaves = section.get("numLeaves");
+    if let (Some(value), Some(Booster::XgBoost)) = (&leaves, booster) {
+        value.warn("numLeaves does nothing with xgboost");
+    }
+    let backend = Backend {
+        iterations: section.or("iterations", default.iterations, |value| value.whole(1..=1_000_000)),
+        learning_rate: section.or("learningRate", default.learning_rate, part),
+        ndcg_cutoff: section.or("ndcgCutoff", default.ndcg_cutoff, |value| value.whole(1..=1_000_000)),
+        max_depth: section.or("maxDepth", default.max_depth, |value| value.whole(1..=64)),
+        seed: section.get("seed").and_then(|value| seed(&value)),
+        sampling: section.or("sampling", default.sampling, part),
+        debias: section.or("debias", default.debias, |value| value.boolean()),
+        num_leaves: leaves.and_then(|value| value.whole(2..=131_072)).unwrap_or(default.num_leaves),
+        ..default
+    };
+    section.finish();
+    Some(backend)
+}
+
+fn defaults(booster: Booster) -> Backend {
+    Backend {
+        booster,
+        iterations: 100,
+        learning_rate: 0.1,
+        ndcg_cutoff: 10,
+        max_depth: 8,
+        seed: None,
+        sampling: 0.8,
+        debias: false,
+        num_leaves: 16,
+    }
+}
+
+/// A number as it stands, `random` as none, any other text by its FNV-1a digest.
+fn seed(value: &Value<'_>) -> Option<u64> {
+    let text = value.text()?;
+    if text == "random" {
+        return None;
+    }
+    let negative = || text.parse::<i64>().ok().map(i64::cast_unsigned);
+    let digest = || {
+        let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
+    };
+    Some(text.parse().ok().or_else(negative).unwrap_or_else(digest))
+}

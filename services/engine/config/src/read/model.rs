@@ -1,0 +1,118 @@
+//! `models`: the map, and every model but `lambdamart`.
+
+use super::inference::handle;
+use super::{Names, field, lambdamart, selector};
+use crate::feature::Entity;
+use crate::model::{Encoder, Model, TrendingWeight};
+use crate::section::Section;
+use crate::value::Value;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+const MILLISECOND: Duration = Duration::from_millis(1);
+
+#[derive(Clone, Copy)]
+enum Kind {
+    LambdaMart,
+    Shuffle,
+    Noop,
+    Als,
+    Trending,
+    Semantic,
+}
+
+/// All right models; `names` are those of the features there are.
+pub(super) fn models(value: &Value<'_>, names: &Names) -> BTreeMap<String, Model> {
+    let named = value.named("a mapping of names to models");
+    named.into_iter().filter_map(|(name, value)| model(&name, &value, names).map(|model| (name, model))).collect()
+}
+
+fn model(name: &str, value: &Value<'_>, names: &Names) -> Option<Model> {
+    let kinds = [
+        ("lambdamart", Kind::LambdaMart),
+        ("shuffle", Kind::Shuffle),
+        ("noop", Kind::Noop),
+        ("als", Kind::Als),
+        ("trending", Kind::Trending),
+        ("semantic", Kind::Semantic),
+    ];
+    if name.is_empty() || name.contains(['/', '?', '#']) {
+        value.wrong("the name of this model cannot stand in a path", "a name without /, ? and #");
+    }
+    let section = value.section()?;
+    let of_type = section.required("type", "lambdamart, shuffle, noop, als, trending or semantic")?;
+    let model = match of_type.choice("model type", &kinds)? {
+        Kind::LambdaMart => lambdamart::lambdamart(&section, names).map(Model::LambdaMart),
+        Kind::Shuffle => shuffle(&section),
+        Kind::Noop => Some(Model::Noop { selector: selector::optional(&section) }),
+        Kind::Als => als(&section),
+        Kind::Trending => trending(&section),
+        Kind::Semantic => semantic(&section),
+    };
+    section.finish();
+    model
+}
+
+fn shuffle(section: &Section<'_>) -> Option<Model> {
+    let selector = selector::optional(section);
+    let change = section.required("maxPositionChange", "how far an item may drift from its position");
+    let change = change.and_then(|value| value.whole(0..=1_000_000));
+    Some(Model::Shuffle { max_position_change: change?, selector })
+}
+
+fn als(section: &Section<'_>) -> Option<Model> {
+    let what = "a list of types of interaction";
+    let interactions = section.required("interactions", what).map(|value| value.texts(what));
+    let factors = section.or("factors", 100, |value| value.whole(1..=10_000));
+    let iterations = section.or("iterations", 100, |value| value.whole(1..=100_000));
+    Some(Model::Als { interactions: interactions?, factors, iterations })
+}
+
+fn trending(section: &Section<'_>) -> Option<Model> {
+    let what = "a list of {interaction, decay, weight, window}";
+    let weights = section.required("weights", what)?.elements(what);
+    Some(Model::Trending { weights: weights.iter().filter_map(trending_weight).collect() })
+}
+
+fn trending_weight(value: &Value<'_>) -> Option<TrendingWeight> {
+    let section = value.section()?;
+    let decay = |value: Value<'_>| value.number("a number over 0, and 1 at most", |decay| decay > 0.0 && decay <= 1.0);
+    let interaction = section.required("interaction", "a type of interaction, such as click");
+    let interaction = interaction.and_then(|value| value.text());
+    let decay = section.or("decay", 1.0, decay);
+    let weight = section.or("weight", 1.0, |value| value.number("a number", |_| true));
+    let window = section.or("window", MONTH, |value| value.duration(MILLISECOND));
+    section.finish();
+    Some(TrendingWeight { interaction: interaction?, decay, weight, window })
+}
+
+fn semantic(section: &Section<'_>) -> Option<Model> {
+    let what = "a list of item fields";
+    let encoder = section.required("encoder", "a mapping with a type").and_then(|value| encoder(&value));
+    let fields = section.required("itemFields", what);
+    let fields = fields.map(|value| value.one_or_more(what).iter().filter_map(semantic_field).collect());
+    Some(Model::Semantic { encoder: encoder?, item_fields: fields? })
+}
+
+/// `title`, or `item.title`.
+fn semantic_field(value: &Value<'_>) -> Option<String> {
+    let text = value.text()?;
+    if text.contains('.') { field::reference(value, &[Entity::Item]).map(|source| source.field) } else { Some(text) }
+}
+
+fn encoder(value: &Value<'_>) -> Option<Encoder> {
+    let section = value.section()?;
+    let of_type = section.required("type", "bert or csv")?;
+    let bert = of_type.choice("encoder type", &[("bert", true), ("csv", false)])?;
+    let dim = section.required("dim", "the length of an embedding").and_then(|value| value.whole(1..=65_536));
+    let encoder = if bert {
+        let model = section.required("model", "a model handle").and_then(|value| handle(&value));
+        model.zip(dim).map(|(model, dim)| Encoder::Bert { model, dim })
+    } else {
+        let path = section.required("path", "a CSV file of embeddings").and_then(|value| value.text());
+        path.zip(dim).map(|(path, dim)| Encoder::Csv { dim, path })
+    };
+    section.finish();
+    encoder
+}

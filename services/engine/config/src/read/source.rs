@@ -1,0 +1,87 @@
+//! `source`: where events come from.
+
+use crate::section::Section;
+use crate::source::{EventFormat, FileOrder, Offset, SourceConfig, SourceKind, Subscription};
+use crate::value::Value;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+#[derive(Clone, Copy)]
+enum Kind {
+    File,
+    Kafka,
+    Pulsar,
+    Kinesis,
+}
+
+pub(super) fn source(value: &Value<'_>) -> Option<SourceConfig> {
+    let section = value.section()?;
+    let kinds = [("file", Kind::File), ("kafka", Kind::Kafka), ("pulsar", Kind::Pulsar), ("kinesis", Kind::Kinesis)];
+    let kind = section.required("type", "file, kafka, pulsar or kinesis")?.choice("source type", &kinds)?;
+    let offset = section.or("offset", Offset::default(), |value| value.spelled("an offset"));
+    let format = section.or("format", EventFormat::default(), |value| value.spelled("an event format"));
+    let kind = match kind {
+        Kind::File => file(&section),
+        Kind::Kafka => kafka(&section),
+        Kind::Pulsar => pulsar(&section),
+        Kind::Kinesis => kinesis(&section),
+    };
+    section.finish();
+    Some(SourceConfig { offset, format, kind: kind? })
+}
+
+fn file(section: &Section<'_>) -> Option<SourceKind> {
+    let path = section.required("path", "a file or folder").and_then(|value| value.text());
+    let sort = section.or("sort", FileOrder::default(), |value| value.spelled("a file order"));
+    Some(SourceKind::File { path: PathBuf::from(path?), sort })
+}
+
+fn kafka(section: &Section<'_>) -> Option<SourceKind> {
+    let brokers = section.required("brokers", "a list of host:port").map(|value| value.texts("a list of host:port"));
+    let (topic, group_id) = (topic(section), text(section, "groupId", "the consumer group"));
+    let options = options(section);
+    Some(SourceKind::Kafka { brokers: brokers?, topic: topic?, group_id: group_id?, options })
+}
+
+fn pulsar(section: &Section<'_>) -> Option<SourceKind> {
+    let types = [
+        ("exclusive", Subscription::Exclusive),
+        ("shared", Subscription::Shared),
+        ("failover", Subscription::Failover),
+    ];
+    let service_url = section.required("serviceUrl", "pulsar://host:6650");
+    let service_url = service_url.and_then(|value| value.url(&["pulsar://", "pulsar+ssl://"]));
+    let admin_url = section.required("adminUrl", "http://host:8080");
+    let admin_url = admin_url.and_then(|value| value.url(&["http://", "https://"]));
+    let topic = topic(section);
+    let subscription_name = text(section, "subscriptionName", "the subscription");
+    let subscription_type =
+        section.or("subscriptionType", Subscription::default(), |value| value.choice("subscription type", &types));
+    let options = options(section);
+    Some(SourceKind::Pulsar {
+        service_url: service_url?,
+        admin_url: admin_url?,
+        topic: topic?,
+        subscription_name: subscription_name?,
+        subscription_type,
+        options,
+    })
+}
+
+fn kinesis(section: &Section<'_>) -> Option<SourceKind> {
+    let (region, topic) = (text(section, "region", "the stream's region, such as us-east-1"), topic(section));
+    Some(SourceKind::Kinesis { region: region?, topic: topic? })
+}
+
+fn topic(section: &Section<'_>) -> Option<String> {
+    text(section, "topic", "what events are read from")
+}
+
+fn text(section: &Section<'_>, key: &'static str, what: &str) -> Option<String> {
+    section.required(key, what).and_then(|value| value.text())
+}
+
+fn options(section: &Section<'_>) -> BTreeMap<String, String> {
+    let given = section.get("options").map(|value| value.named("a mapping of texts")).unwrap_or_default();
+    given.into_iter().filter_map(|(name, value)| Some((name, value.text()?))).collect()
+}

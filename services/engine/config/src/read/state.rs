@@ -1,0 +1,147 @@
+//! `state`, and the Redis options that `train` shares.
+
+use crate::secret::Secret;
+use crate::section::Section;
+use crate::state::{Cache, Databases, FileBackend, FileState, Format, Pipeline, Redis, State, Timeout, Tls, Verify};
+use crate::value::Value;
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Memory,
+    Redis,
+    File,
+}
+
+pub(super) fn state(value: &Value<'_>) -> Option<State> {
+    let section = value.section()?;
+    let kinds = [("memory", Kind::Memory), ("redis", Kind::Redis), ("file", Kind::File)];
+    let kind = match section.get("type") {
+        None => Kind::Memory,
+        Some(value) => value.choice("state type", &kinds)?,
+    };
+    let state = match kind {
+        Kind::Memory => Some(State::Memory),
+        Kind::Redis => redis(&section).map(|redis| State::Redis(Box::new(redis))),
+        Kind::File => file(&section).map(State::File),
+    };
+    section.finish();
+    state
+}
+
+fn file(section: &Section<'_>) -> Option<FileState> {
+    let path = section.required("path", "a folder").and_then(|value| value.text());
+    let format = section.or("format", Format::default(), |value| format(&value));
+    let backend = section.or("backend", FileBackend::default(), |value| backend(&value));
+    Some(FileState { path: PathBuf::from(path?), format, backend })
+}
+
+fn backend(value: &Value<'_>) -> Option<FileBackend> {
+    const KINDS: [(&str, bool); 2] = [("mapdb", false), ("rocksdb", true)];
+    if value.scalar().is_some() {
+        return value.choice("backend", &KINDS).map(|rocksdb| if rocksdb { ROCKSDB } else { FileBackend::default() });
+    }
+    let section = value.section()?;
+    let backend = if section.get("type").map_or(Some(false), |value| value.choice("backend type", &KINDS))? {
+        FileBackend::RocksDb {
+            lru_cache_bytes: section.or("lruCacheSizeMb", 1 << 30, |value| value.whole(0..=u64::MAX)),
+            block_size: section.or("blockSize", 8192, |value| value.whole(1..=1 << 30)),
+        }
+    } else {
+        FileBackend::MapDb {
+            mmap: section.or("mmap", true, |value| value.boolean()),
+            max_node_size: section.or("maxNodeSize", 16, |value| value.whole(1..=1 << 20)),
+        }
+    };
+    section.finish();
+    Some(backend)
+}
+
+const ROCKSDB: FileBackend = FileBackend::RocksDb { lru_cache_bytes: 1 << 30, block_size: 8192 };
+
+pub(super) fn format(value: &Value<'_>) -> Option<Format> {
+    value.choice("format", &[("binary", Format::Binary), ("json", Format::Json)])
+}
+
+/// All Redis options; the caller reports unknown keys, as `train` has more of them.
+pub(super) fn redis(section: &Section<'_>) -> Option<Redis> {
+    let host = section.required("host", "the server's name or address").and_then(|value| value.text());
+    let port = section.required("port", "the server's port, usually 6379").and_then(|value| value.whole(1..=65_535));
+    let auth = section.section("auth").map(auth).unwrap_or_default();
+    let format = section.or("format", Format::default(), |value| format(&value));
+    let cache = section.section("cache").map(cache).unwrap_or_default();
+    let pipeline = section.section("pipeline").map(pipeline).unwrap_or_default();
+    let tls = section.section("tls").map(tls).unwrap_or_default();
+    let timeout = section.section("timeout").map(timeout).unwrap_or_default();
+    let db = section.section("db").map(databases).unwrap_or_default();
+    let (user, password) = auth;
+    Some(Redis { host: host?, port: port?, format, cache, pipeline, user, password, tls, timeout, db })
+}
+
+fn auth(section: Section<'_>) -> (Option<String>, Option<Secret>) {
+    let user = section.get("user").and_then(|value| value.text());
+    let password = section.get("password").and_then(|value| value.text()).map(Secret::from);
+    section.finish();
+    (user, password)
+}
+
+fn cache(section: Section<'_>) -> Cache {
+    let default = Cache::default();
+    let ttl = section.get("ttl");
+    let cache = Cache {
+        max_size: section.or("maxSize", default.max_size, |value| value.whole(0..=1_000_000_000)),
+        ttl_given: ttl.is_some(),
+        ttl: ttl.and_then(|value| value.duration(Duration::ZERO)).unwrap_or(default.ttl),
+        client_tracking: section.or("clientTracking", default.client_tracking, |value| value.boolean()),
+    };
+    section.finish();
+    cache
+}
+
+fn pipeline(section: Section<'_>) -> Pipeline {
+    let default = Pipeline::default();
+    let pipeline = Pipeline {
+        max_size: section.or("maxSize", default.max_size, |value| value.whole(1..=1_000_000)),
+        flush_period: section.or("flushPeriod", default.flush_period, |value| value.duration(Duration::ZERO)),
+        enabled: section.or("enabled", default.enabled, |value| value.boolean()),
+    };
+    section.finish();
+    pipeline
+}
+
+fn tls(section: Section<'_>) -> Tls {
+    let verify = [("full", Verify::Full), ("ca", Verify::Ca), ("off", Verify::Off)];
+    let tls = Tls {
+        enabled: section.or("enabled", false, |value| value.boolean()),
+        ca: section.get("ca").and_then(|value| value.text()).map(PathBuf::from),
+        verify: section.or("verify", Verify::Full, |value| value.choice("verification", &verify)),
+    };
+    section.finish();
+    tls
+}
+
+fn timeout(section: Section<'_>) -> Timeout {
+    let default = Timeout::default();
+    let shortest = Duration::from_millis(1);
+    let timeout = Timeout {
+        connect: section.or("connect", default.connect, |value| value.duration(shortest)),
+        socket: section.or("socket", default.socket, |value| value.duration(shortest)),
+        command: section.or("command", default.command, |value| value.duration(shortest)),
+    };
+    section.finish();
+    timeout
+}
+
+fn databases(section: Section<'_>) -> Databases {
+    let default = Databases::default();
+    let number = |value: Value<'_>| value.whole(0..=65_535);
+    let db = Databases {
+        state: section.or("state", default.state, number),
+        values: section.or("values", default.values, number),
+        rankings: section.or("rankings", default.rankings, number),
+        models: section.or("models", default.models, number),
+    };
+    section.finish();
+    db
+}

@@ -1,0 +1,84 @@
+//! `train`: the store of click-throughs.
+
+use super::state::{format, redis};
+use crate::secret::Secret;
+use crate::section::Section;
+use crate::state::Format;
+use crate::train::{ClickthroughStore, Compression, S3};
+use crate::value::Value;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Discard,
+    Memory,
+    File,
+    Redis,
+    S3,
+}
+
+pub(super) fn train(value: &Value<'_>) -> Option<ClickthroughStore> {
+    let section = value.section()?;
+    let kinds = [
+        ("file", Kind::File),
+        ("s3", Kind::S3),
+        ("redis", Kind::Redis),
+        ("memory", Kind::Memory),
+        ("discard", Kind::Discard),
+    ];
+    let kind = section.required("type", "file, s3, redis, memory or discard")?.choice("train type", &kinds)?;
+    let store = match kind {
+        Kind::Discard => Some(ClickthroughStore::Discard),
+        Kind::Memory => Some(ClickthroughStore::Memory),
+        Kind::File => file(&section),
+        Kind::Redis => in_redis(&section),
+        Kind::S3 => s3(&section).map(|s3| ClickthroughStore::S3(Box::new(s3))),
+    };
+    section.finish();
+    store
+}
+
+fn file(section: &Section<'_>) -> Option<ClickthroughStore> {
+    let path = section.required("path", "a folder").and_then(|value| value.text());
+    let format = section.or("format", Format::default(), |value| format(&value));
+    Some(ClickthroughStore::File { path: PathBuf::from(path?), format })
+}
+
+fn in_redis(section: &Section<'_>) -> Option<ClickthroughStore> {
+    let ttl = section.or("ttl", YEAR, |value| value.duration(Duration::from_secs(1)));
+    let redis = redis(section)?;
+    Some(ClickthroughStore::Redis { redis: Box::new(redis), ttl })
+}
+
+fn s3(section: &Section<'_>) -> Option<S3> {
+    let text = |key, what| section.required(key, what).and_then(|value| value.text());
+    let secret = |key| section.get(key).and_then(|value| value.text()).map(Secret::from);
+    let compressions = [("none", Compression::None), ("gzip", Compression::Gzip), ("zst", Compression::Zstd)];
+    let (bucket, prefix) = (text("bucket", "the bucket's name"), text("prefix", "what keys of parts begin with"));
+    let region = text("region", "the bucket's region, such as us-east-1");
+    let compress = section.or("compress", Compression::Gzip, |value| value.choice("compression", &compressions));
+    let part_size_bytes = section.or("partSizeBytes", 10_485_760, |value| value.whole(1024..=1 << 40));
+    let part_size_events = section.or("partSizeEvents", 1024, |value| value.whole(1..=1_000_000_000));
+    let part_interval =
+        section.or("partInterval", Duration::from_secs(3600), |value| value.duration(Duration::from_secs(1)));
+    let endpoint = section.get("endpoint").and_then(|value| value.url(&["http://", "https://"]));
+    let format = section.or("format", Format::default(), |value| format(&value));
+    let (cloud_key, cloud_key_secret) = (secret("cloudKey"), secret("cloudKeySecret"));
+    let (bucket, prefix, region) = (bucket?, prefix?, region?);
+    Some(S3 {
+        bucket,
+        prefix,
+        region,
+        compress,
+        part_size_bytes,
+        part_size_events,
+        part_interval,
+        endpoint,
+        format,
+        cloud_key,
+        cloud_key_secret,
+    })
+}

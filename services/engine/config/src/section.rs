@@ -1,0 +1,134 @@
+//! A mapping with known keys. Reading a key makes it known; at the end, whatever was not read is a mistake.
+
+use crate::error::{Mistake, shown};
+use crate::nearest::nearest;
+use crate::report::Report;
+use crate::tree::{Data, Entry, Place};
+use crate::value::Value;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+
+/// A mapping that is being read.
+#[derive(Debug)]
+pub(crate) struct Section<'a> {
+    pub(crate) path: String,
+    pub(crate) report: &'a Report,
+    place: Place,
+    entries: Vec<&'a Entry>,
+    known: RefCell<Vec<&'static str>>,
+}
+
+impl<'a> Section<'a> {
+    /// The mapping that `value` is. A key that comes twice is reported, and its first value taken.
+    pub(crate) fn of(value: &Value<'a>) -> Option<Self> {
+        let Data::Map(entries) = &value.node.data else { return value.other("a mapping (`key: value`)") };
+        let (path, report, place) = (value.path.clone(), value.report, value.place());
+        let mut section = Self { path, report, place, entries: Vec::new(), known: RefCell::default() };
+        let mut seen: HashMap<&str, Place> = HashMap::new();
+        for entry in entries {
+            match seen.get(entry.key.as_str()) {
+                Some(first) => section.given_twice(entry, *first),
+                None => {
+                    seen.insert(&entry.key, entry.place);
+                    section.entries.push(entry);
+                }
+            }
+        }
+        Some(section)
+    }
+
+    /// The value of a key, unless it is absent or nothing.
+    pub(crate) fn get(&self, key: &'static str) -> Option<Value<'a>> {
+        self.known.borrow_mut().push(key);
+        let entry = self.entries.iter().find(|entry| entry.key == key)?;
+        Some(self.value(entry)).filter(|value| !value.is_nothing())
+    }
+
+    /// The value of a key that has two names.
+    pub(crate) fn either(&self, key: &'static str, alias: &'static str) -> Option<Value<'a>> {
+        match (self.get(key), self.get(alias)) {
+            (Some(_), Some(second)) => {
+                second
+                    .wrong(format!("`{key}` and `{alias}` are the same setting, given twice"), format!("one of them"));
+                None
+            }
+            (first, second) => first.or(second),
+        }
+    }
+
+    /// The value of a key, `default` where it is absent (or wrong, which `read` has reported).
+    pub(crate) fn or<T>(&self, key: &'static str, default: T, read: impl FnOnce(Value<'a>) -> Option<T>) -> T {
+        self.get(key).and_then(read).unwrap_or(default)
+    }
+
+    /// The value of a key that must be there; `what` says what belongs there.
+    pub(crate) fn required(&self, key: &'static str, what: &str) -> Option<Value<'a>> {
+        self.get(key).or_else(|| self.missing(key, what))
+    }
+
+    /// Reports that `key` is missing.
+    pub(crate) fn missing<T>(&self, key: &str, what: &str) -> Option<T> {
+        self.wrong(&format!("`{key}` is missing"), &format!("{key}: {what}"));
+        None
+    }
+
+    /// Reports that the keys do not go together.
+    pub(crate) fn wrong(&self, problem: &str, accepted: &str) {
+        let (Place { line, column }, path) = (self.place, self.path.clone());
+        let (problem, accepted) = (problem.to_owned(), Some(accepted.to_owned()));
+        self.report.mistake(Mistake { line, column, path, problem, accepted, nearest: None });
+    }
+
+    /// The mapping under a key; an empty one where the key is absent.
+    pub(crate) fn section(&self, key: &'static str) -> Option<Section<'a>> {
+        self.get(key).and_then(|value| value.section())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Reports every key that nobody has read.
+    pub(crate) fn finish(self) {
+        self.finish_except(|_| false);
+    }
+
+    /// Reports every key that nobody has read, unless it is `free`.
+    pub(crate) fn finish_except(self, free: impl Fn(&str) -> bool) {
+        let known = self.known.borrow();
+        let unknown = |entry: &&&Entry| !known.contains(&entry.key.as_str()) && !free(&entry.key);
+        for entry in self.entries.iter().filter(unknown) {
+            let accepted = known.join(", ");
+            let near = nearest(&entry.key, known.iter().copied()).map(|key| format!("`{key}`"));
+            self.at(entry, format!("unknown key `{}`", shown(&entry.key)), accepted, near);
+        }
+    }
+
+    /// All entries by their names.
+    pub(crate) fn into_named(self) -> BTreeMap<String, Value<'a>> {
+        let named = |entry: &&'a Entry| (entry.key.clone(), self.value(entry));
+        self.entries.iter().map(named).collect()
+    }
+
+    fn value(&self, entry: &'a Entry) -> Value<'a> {
+        Value { node: &entry.node, path: self.path_of(&entry.key), report: self.report }
+    }
+
+    fn path_of(&self, key: &str) -> String {
+        match self.path.as_str() {
+            "" => shown(key),
+            path => format!("{path}.{}", shown(key)),
+        }
+    }
+
+    fn given_twice(&self, entry: &Entry, first: Place) {
+        let problem = format!("`{}` is given twice, first in line {}", shown(&entry.key), first.line);
+        self.at(entry, problem, "each key once".to_owned(), None);
+    }
+
+    fn at(&self, entry: &Entry, problem: String, accepted: String, nearest: Option<String>) {
+        let Place { line, column } = entry.place;
+        let path = self.path_of(&entry.key);
+        self.report.mistake(Mistake { line, column, path, problem, accepted: Some(accepted), nearest });
+    }
+}

@@ -1,0 +1,205 @@
+//! A value of the text together with its path, and readers for what it may be.
+//!
+//! A reader that finds something else reports it and gives `None`; its caller goes on with a default, because the
+//! whole is refused anyway once a mistake is known.
+
+use crate::error::{Invalid, Mistake, shown};
+use crate::nearest::nearest;
+use crate::report::Report;
+use crate::section::Section;
+use crate::tree::{Data, Node, Place};
+use crate::{duration, scalar};
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// A value, its path, and where to report to.
+#[derive(Debug, Clone)]
+pub(crate) struct Value<'a> {
+    pub(crate) node: &'a Node,
+    pub(crate) path: String,
+    pub(crate) report: &'a Report,
+}
+
+impl<'a> Value<'a> {
+    pub(crate) fn root(node: &'a Node, report: &'a Report) -> Self {
+        Self { node, path: String::new(), report }
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        self.node.place
+    }
+
+    /// Whether nothing was written: `key:`, `null` or `~`.
+    pub(crate) fn is_nothing(&self) -> bool {
+        matches!(&self.node.data, Data::Scalar { text, plain: true } if scalar::is_null(text))
+    }
+
+    /// Reports that this value is wrong.
+    pub(crate) fn wrong(&self, problem: impl Into<String>, accepted: impl Into<String>) {
+        self.wrong_near(problem, accepted, None);
+    }
+
+    pub(crate) fn wrong_near(&self, problem: impl Into<String>, accepted: impl Into<String>, near: Option<String>) {
+        self.report.mistake(Mistake {
+            line: self.node.place.line,
+            column: self.node.place.column,
+            path: self.path.clone(),
+            problem: problem.into(),
+            accepted: Some(accepted.into()),
+            nearest: near,
+        });
+    }
+
+    pub(crate) fn warn(&self, message: impl Into<String>) {
+        self.report.warning(self.node.place, &self.path, message.into());
+    }
+
+    /// Any scalar as text, as written: `on`, `2020` and `"a"` alike. Empty text is refused.
+    pub(crate) fn text(&self) -> Option<String> {
+        match &self.node.data {
+            Data::Scalar { text, .. } if !self.is_nothing() && !text.is_empty() => Some(text.clone()),
+            _ => self.other("a text"),
+        }
+    }
+
+    /// A whole number within `range`. One in quotes is accepted, as templates often write it.
+    pub(crate) fn whole<T: TryFrom<u64>>(&self, range: RangeInclusive<u64>) -> Option<T> {
+        let accepted = match *range.end() {
+            u64::MAX => format!("a whole number, {} or more", range.start()),
+            end => format!("a whole number from {} to {end}", range.start()),
+        };
+        let whole = self.scalar().and_then(scalar::whole).filter(|whole| range.contains(whole));
+        whole.and_then(|whole| T::try_from(whole).ok()).or_else(|| self.other(&accepted))
+    }
+
+    /// A finite number that `fits`.
+    pub(crate) fn number(&self, accepted: &str, fits: impl Fn(f64) -> bool) -> Option<f64> {
+        let number = self.scalar().and_then(scalar::number).filter(|&number| fits(number));
+        number.or_else(|| self.other(accepted))
+    }
+
+    pub(crate) fn boolean(&self) -> Option<bool> {
+        let boolean = match &self.node.data {
+            Data::Scalar { text, plain: true } => scalar::boolean(text),
+            _ => None,
+        };
+        boolean.or_else(|| self.other("true or false"))
+    }
+
+    /// A duration of at least `shortest`.
+    pub(crate) fn duration(&self, shortest: Duration) -> Option<Duration> {
+        let Some(text) = self.scalar() else { return self.other("a duration such as 30s, 24h or 90d") };
+        match duration::parse(text) {
+            Ok(length) if length >= shortest => Some(length),
+            Ok(_) => self.other(&format!("a duration of at least {shortest:?}")),
+            Err(invalid) => {
+                let with_unit = scalar::whole(text).map(|number| format!("`{number}s`"));
+                self.wrong_near(self.found(), invalid.accepted, with_unit);
+                None
+            }
+        }
+    }
+
+    /// One of a few words.
+    pub(crate) fn choice<T: Clone>(&self, what: &str, words: &[(&str, T)]) -> Option<T> {
+        let all = words.iter().map(|&(word, _)| word);
+        let accepted = all.clone().collect::<Vec<_>>().join(", ");
+        let Some(text) = self.scalar() else { return self.other(&format!("{what}: {accepted}")) };
+        let found = words.iter().find(|&&(word, _)| word == text);
+        if found.is_none() {
+            let near = nearest(text, all).map(|word| format!("`{word}`"));
+            self.wrong_near(format!("unknown {what} `{}`", shown(text)), accepted, near);
+        }
+        found.map(|(_, value)| value.clone())
+    }
+
+    /// A text with a spelling of its own.
+    pub(crate) fn spelled<T: FromStr<Err = Invalid>>(&self, what: &str) -> Option<T> {
+        let Some(text) = self.scalar() else { return self.other(what) };
+        text.parse().map_err(|invalid: Invalid| self.wrong(self.found(), invalid.accepted)).ok()
+    }
+
+    /// A URL that begins with one of `schemes`, and goes on.
+    pub(crate) fn url(&self, schemes: &[&str]) -> Option<String> {
+        let text = self.text()?;
+        let fits = |scheme: &&str| text.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty());
+        if schemes.iter().any(fits) {
+            return Some(text);
+        }
+        self.other(&format!("a URL that begins with {}", schemes.join(" or ")))
+    }
+
+    /// The elements of a list that has some.
+    pub(crate) fn elements(&self, what: &str) -> Vec<Value<'a>> {
+        match &self.node.data {
+            Data::List(items) if !items.is_empty() => self.indexed(items),
+            Data::List(_) => self.other(what).unwrap_or_default(),
+            _ => self.other(what).unwrap_or_default(),
+        }
+    }
+
+    /// The elements of a list, which may be empty.
+    pub(crate) fn list(&self, what: &str) -> Vec<Value<'a>> {
+        match &self.node.data {
+            Data::List(items) => self.indexed(items),
+            _ => self.other(what).unwrap_or_default(),
+        }
+    }
+
+    /// The elements of a list that has some, or the one value that stands in place of a list.
+    pub(crate) fn one_or_more(&self, what: &str) -> Vec<Value<'a>> {
+        match &self.node.data {
+            Data::Scalar { .. } if !self.is_nothing() => vec![self.clone()],
+            _ => self.elements(what),
+        }
+    }
+
+    /// Non-empty texts.
+    pub(crate) fn texts(&self, what: &str) -> Vec<String> {
+        self.one_or_more(what).iter().filter_map(Value::text).collect()
+    }
+
+    /// A mapping whose keys are known.
+    pub(crate) fn section(&self) -> Option<Section<'a>> {
+        Section::of(self)
+    }
+
+    /// A mapping whose keys are names that the author chose.
+    pub(crate) fn named(&self, what: &str) -> BTreeMap<String, Value<'a>> {
+        let Data::Map(_) = &self.node.data else { return self.other(what).unwrap_or_default() };
+        self.section().map(Section::into_named).unwrap_or_default()
+    }
+
+    fn indexed(&self, items: &'a [Node]) -> Vec<Value<'a>> {
+        let path = |index| format!("{}[{index}]", self.path);
+        let value = |(index, node)| Value { node, path: path(index), report: self.report };
+        items.iter().enumerate().map(value).collect()
+    }
+
+    /// The text of a scalar, unless it stands for nothing.
+    pub(crate) fn scalar(&self) -> Option<&'a str> {
+        match &self.node.data {
+            Data::Scalar { text, .. } if !self.is_nothing() => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Reports that something else than `accepted` stands here.
+    pub(crate) fn other<T>(&self, accepted: &str) -> Option<T> {
+        self.wrong(self.found(), accepted);
+        None
+    }
+
+    fn found(&self) -> String {
+        match &self.node.data {
+            Data::Scalar { .. } if self.is_nothing() => "found nothing".to_owned(),
+            Data::Scalar { text, .. } if text.is_empty() => "found an empty text".to_owned(),
+            Data::Scalar { text, .. } => format!("found `{}`", shown(text)),
+            Data::List(items) if items.is_empty() => "found an empty list".to_owned(),
+            Data::List(_) => "found a list".to_owned(),
+            Data::Map(_) => "found a mapping".to_owned(),
+        }
+    }
+}
