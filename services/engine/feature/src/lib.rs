@@ -1,1 +1,20 @@
-//! feature.
+//! Features: what events leave behind in state, and how numbers come of it when a ranking is computed.
+//!
+//! A configuration's features are compiled once into a [`Plan`]: stored values become numbered slots, features become
+//! columns. Events have effects on slots ([`effect`]); a ranking reads entities ([`Plan::reads`], [`Plan::follow`]) and
+//! becomes a matrix of `f32` ([`Plan::rows`]), NaN where a value is missing. The same function serves and trains.
+
+pub mod candidates;
+pub mod column;
+pub mod effect;
+mod extractor;
+mod lexicon;
+pub mod plan;
+pub mod slot;
+#[cfg(test)]
+mod testing;
+
+pub use candidates::{Candidates, Purpose};
+pub use column::Column;
+pub use effect::{Captured, Closed, ClosedInteraction, Effects};
+pub use plan::{Error, Plan};

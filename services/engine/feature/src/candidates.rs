@@ -1,0 +1,95 @@
+//! A ranking together with everything that was read for it.
+
+use crate::extractor::field::Name;
+use compact_str::CompactString;
+use rankwright_event::{Ranking, Timestamp};
+use rankwright_state::{Entity, FieldValue, Key, Scope, View};
+use std::sync::Arc;
+
+/// What rows are computed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// The order shown is not known yet.
+    Serving,
+    /// The items stand as they were shown.
+    Training,
+}
+
+/// Items to be ranked, their entities and those of the visitor, looked up once.
+pub struct Candidates<'a> {
+    pub(crate) ranking: &'a Ranking,
+    pub(crate) purpose: Purpose,
+    pub(crate) now: Timestamp,
+    pub(crate) items: Vec<Option<&'a Arc<Entity>>>,
+    pub(crate) user: Option<&'a Arc<Entity>>,
+    pub(crate) session: Option<&'a Arc<Entity>>,
+    pub(crate) global: Option<&'a Arc<Entity>>,
+    view: &'a dyn View,
+    /// Request fields by the plan's numbers for their names.
+    context: Vec<Option<FieldValue>>,
+    /// Fields sent with items, in order of items.
+    own: Vec<(u32, Name, FieldValue)>,
+    /// Where an item's part of `own` starts; one more than items.
+    own_start: Vec<u32>,
+}
+
+impl<'a> Candidates<'a> {
+    /// Looks up what the view holds for a ranking; `names` are the fields of requests that features look at.
+    pub(crate) fn new(ranking: &'a Ranking, view: &'a dyn View, purpose: Purpose, names: &[CompactString]) -> Self {
+        let key = |scope| Key::new(&ranking.tenant, scope);
+        let mut candidates = Self {
+            ranking,
+            purpose,
+            now: ranking.timestamp,
+            items: ranking.items.iter().map(|item| view.entity(&key(Scope::Item(item.id.clone())))).collect(),
+            user: ranking.user.as_ref().and_then(|user| view.entity(&key(Scope::User(user.clone())))),
+            session: ranking.session.as_ref().and_then(|session| view.entity(&key(Scope::Session(session.clone())))),
+            global: view.entity(&key(Scope::Global)),
+            view,
+            context: vec![None; names.len()],
+            own: Vec::new(),
+            own_start: Vec::with_capacity(ranking.items.len() + 1),
+        };
+        candidates.resolve(names);
+        candidates
+    }
+
+    fn resolve(&mut self, names: &[CompactString]) {
+        let number = |name: &CompactString| names.iter().position(|known| known == name);
+        for field in &self.ranking.fields {
+            if let Some(name) = number(&field.name) {
+                self.context[name] = Some(FieldValue::from(&field.value));
+            }
+        }
+        for (place, item) in self.ranking.items.iter().enumerate() {
+            self.own_start.push(self.own.len() as u32);
+            for field in &item.fields {
+                if let Some(name) = number(&field.name) {
+                    self.own.push((place as u32, Name(name as u16), FieldValue::from(&field.value)));
+                }
+            }
+        }
+        self.own_start.push(self.own.len() as u32);
+    }
+
+    /// Number of items.
+    pub(crate) fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// A field of the request.
+    pub(crate) fn context(&self, name: Name) -> Option<&FieldValue> {
+        self.context.get(usize::from(name.0))?.as_ref()
+    }
+
+    /// A field that was sent with an item.
+    pub(crate) fn own(&self, item: usize, name: Name) -> Option<&FieldValue> {
+        let (start, end) = (self.own_start[item] as usize, self.own_start[item + 1] as usize);
+        self.own[start..end].iter().rev().find(|(_, other, _)| *other == name).map(|(_, _, value)| value)
+    }
+
+    /// Any other entity that was fetched.
+    pub(crate) fn entity(&self, scope: Scope) -> Option<&'a Arc<Entity>> {
+        self.view.entity(&Key::new(&self.ranking.tenant, scope))
+    }
+}

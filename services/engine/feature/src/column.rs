@@ -1,0 +1,21 @@
+//! Columns of the matrix that features fill.
+
+/// One column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Unique name: that of the feature, followed by what tells its columns apart (`ctr_7`, `color_red`).
+    pub name: String,
+    /// The feature it belongs to.
+    pub feature: String,
+    /// Stable digest of what the numbers mean: a changed definition is another column.
+    pub fingerprint: u64,
+    /// Whether numbers stand for categories.
+    pub categorical: bool,
+}
+
+/// Stable 64-bit digest of a description (FNV-1a, Fowler, Noll and Vo 1991).
+pub(crate) fn digest(description: &str) -> u64 {
+    description
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}

@@ -1,0 +1,412 @@
+//! What events do to state.
+//!
+//! Plain counters, profiles and fields change when an event takes effect. Counters of rates change when a ranking is
+//! closed, interactions and impressions together, so that no rate exceeds what was shown.
+
+use crate::candidates::Candidates;
+use crate::extractor::field::FieldReader;
+use crate::lexicon::referrer;
+use crate::slot::{Meaning, Numbered, Owner, Retention, Target};
+use compact_str::CompactString;
+use rankwright_event::{
+    Event, Field, Interaction, ItemId, ItemUpdate, Ranking, SessionId, Tenant, Timestamp, UserId, UserUpdate, Value,
+};
+use rankwright_state::{Cell, FieldValue, Key, Recent, Scope, Slot, Stored, Visit, Windows};
+use serde::{Deserialize, Serialize};
+
+/// The synthetic interaction: an item was looked at.
+pub const IMPRESSION: &str = "impression";
+
+/// Receives the effects of events.
+pub trait Effects {
+    /// One value to be absorbed.
+    fn write(&mut self, key: &Key, slot: Slot, stored: Stored);
+}
+
+impl Effects for rankwright_state::Overlay {
+    fn write(&mut self, key: &Key, slot: Slot, stored: Stored) {
+        rankwright_state::Overlay::write(self, key, slot, stored);
+    }
+}
+
+/// Field values of a ranking's items as they were when it was shown, for counters that are kept by field value: for
+/// each such counter, for each item, the values.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Captured(Vec<Vec<Vec<CompactString>>>);
+
+/// A ranking that takes no more interactions.
+#[derive(Debug)]
+pub struct Closed<'a> {
+    /// Whose.
+    pub tenant: &'a Tenant,
+    /// When it was shown.
+    pub timestamp: Timestamp,
+    /// Digest of its id.
+    pub event: u64,
+    /// The visitor.
+    pub user: Option<&'a UserId>,
+    /// The visit.
+    pub session: Option<&'a SessionId>,
+    /// Items in the order shown.
+    pub items: &'a [ItemId],
+    /// Field values when it was shown.
+    pub captured: &'a Captured,
+}
+
+/// An interaction of a closed ranking, or one without a ranking.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClosedInteraction {
+    /// When.
+    pub timestamp: Timestamp,
+    /// Digest of its id.
+    pub event: u64,
+    /// Its type.
+    pub kind: CompactString,
+    /// The item.
+    pub item: ItemId,
+}
+
+/// What to do with which events, by slot: a slot that several features share is written once.
+#[derive(Debug, Default)]
+pub(crate) struct Rules {
+    item_fields: Vec<(CompactString, Slot)>,
+    item_updated: Option<Slot>,
+    user_fields: Vec<(CompactString, Slot)>,
+    counts: Vec<Rule>,
+    shown: Vec<ShownRule>,
+    mediums: Vec<MediumRule>,
+}
+
+#[derive(Debug)]
+struct Rule {
+    interaction: CompactString,
+    owner: Owner,
+    slot: Slot,
+    what: What,
+}
+
+#[derive(Debug)]
+enum What {
+    Count,
+    Windows { bucket: i64, keep: u32 },
+    Recent { keep: u32 },
+}
+
+#[derive(Debug)]
+struct ShownRule {
+    interaction: CompactString,
+    bucket: i64,
+    keep: u32,
+    slot: Slot,
+    target: ShownTarget,
+}
+
+#[derive(Debug)]
+enum ShownTarget {
+    Global,
+    Item,
+    /// Keys by values of the item field of this slot; number of the capture.
+    ItemField(Slot, usize),
+    /// Keys by values of the ranking field that this slot names; number of the capture.
+    RankingField(Slot, usize),
+}
+
+#[derive(Debug)]
+struct MediumRule {
+    source: MediumSource,
+    owner: Owner,
+    slot: Slot,
+}
+
+#[derive(Debug)]
+enum MediumSource {
+    User(CompactString),
+    Ranking(CompactString),
+    Interaction(CompactString),
+}
+
+/// What must be noted when a ranking is shown.
+pub(crate) enum Capture {
+    ItemField(FieldReader),
+    RankingField(FieldReader),
+}
+
+/// What an event is keyed by.
+struct Subject<'a> {
+    tenant: &'a Tenant,
+    item: Option<&'a ItemId>,
+    user: Option<&'a UserId>,
+    session: Option<&'a SessionId>,
+}
+
+impl Subject<'_> {
+    fn key(&self, owner: Owner) -> Option<Key> {
+        let scope = match owner {
+            Owner::Global => Scope::Global,
+            Owner::Item => Scope::Item(self.item?.clone()),
+            Owner::User => Scope::User(self.user?.clone()),
+            Owner::Session => Scope::Session(self.session?.clone()),
+        };
+        Some(Key::new(self.tenant, scope))
+    }
+}
+
+impl Rules {
+    /// From slots; `captures` lists the field names whose values are captured, in the order of [`Captured`].
+    pub(crate) fn new(slots: &Numbered, captures: &[Target]) -> Self {
+        let mut rules = Self::default();
+        for (meaning, slot, kept) in slots.iter() {
+            rules.add(meaning, slot, kept, slots, captures);
+        }
+        rules
+    }
+
+    fn add(&mut self, meaning: &Meaning, slot: Slot, kept: Retention, slots: &Numbered, captures: &[Target]) {
+        match meaning {
+            Meaning::ItemField(field) => self.item_fields.push((field.into(), slot)),
+            Meaning::ItemUpdated => self.item_updated = Some(slot),
+            Meaning::UserField(field) => self.user_fields.push((field.into(), slot)),
+            Meaning::Count { interaction, scope } => self.count(interaction, *scope, slot, What::Count),
+            Meaning::Windows { interaction, scope, bucket } => {
+                self.count(interaction, *scope, slot, What::Windows { bucket: *bucket, keep: kept.keep });
+            }
+            Meaning::Recent { interaction, scope } => {
+                self.count(interaction, *scope, slot, What::Recent { keep: kept.keep });
+            }
+            Meaning::Shown { interaction, target, bucket } => {
+                let place = || captures.iter().position(|other| other == target).expect("its target was captured");
+                let target = match target {
+                    Target::Global => ShownTarget::Global,
+                    Target::Item => ShownTarget::Item,
+                    Target::ItemField(field) => {
+                        ShownTarget::ItemField(slots.slot(&Meaning::ItemField(field.clone())), place())
+                    }
+                    Target::RankingField(field) => {
+                        ShownTarget::RankingField(slots.slot(&Meaning::RankingField(field.clone())), place())
+                    }
+                };
+                let interaction = CompactString::from(interaction);
+                self.shown.push(ShownRule { interaction, bucket: *bucket, keep: kept.keep, slot, target });
+            }
+            Meaning::Mediums { source, scope } => {
+                if let Some(source) = MediumSource::parse(source) {
+                    self.mediums.push(MediumRule { source, owner: *scope, slot });
+                }
+            }
+            Meaning::RankingField(_) => {}
+        }
+    }
+
+    fn count(&mut self, interaction: &str, owner: Owner, slot: Slot, what: What) {
+        self.counts.push(Rule { interaction: interaction.into(), owner, slot, what });
+    }
+
+    /// Effects of an event as such; those on rates come with [`Rules::closed`] and [`Rules::unranked`].
+    pub(crate) fn event(&self, event: &Event, effects: &mut impl Effects) {
+        match event {
+            Event::Item(update) => self.item(update, effects),
+            Event::User(update) => self.user(update, effects),
+            Event::Ranking(ranking) => self.ranking(ranking, effects),
+            Event::Interaction(interaction) => self.interaction(interaction, effects),
+        }
+    }
+
+    fn item(&self, update: &ItemUpdate, effects: &mut impl Effects) {
+        let key = Key::new(&update.tenant, Scope::Item(update.item.clone()));
+        let event = update.id.digest();
+        write_fields(&self.item_fields, &update.fields, &key, update.timestamp, event, effects);
+        if let Some(slot) = self.item_updated {
+            let cell = Cell::Field(FieldValue::Number(update.timestamp.seconds()));
+            effects.write(&key, slot, Stored { at: update.timestamp, event, cell });
+        }
+    }
+
+    fn user(&self, update: &UserUpdate, effects: &mut impl Effects) {
+        let key = Key::new(&update.tenant, Scope::User(update.user.clone()));
+        let event = update.id.digest();
+        write_fields(&self.user_fields, &update.fields, &key, update.timestamp, event, effects);
+        let subject = Subject { tenant: &update.tenant, item: None, user: Some(&update.user), session: None };
+        for rule in &self.mediums {
+            if let MediumSource::User(field) = &rule.source {
+                rule.apply(field, &update.fields, &subject, update.timestamp, event, effects);
+            }
+        }
+    }
+
+    fn ranking(&self, ranking: &Ranking, effects: &mut impl Effects) {
+        let (user, session) = (ranking.user.as_ref(), ranking.session.as_ref());
+        let subject = Subject { tenant: &ranking.tenant, item: None, user, session };
+        for rule in &self.mediums {
+            if let MediumSource::Ranking(field) = &rule.source {
+                rule.apply(field, &ranking.fields, &subject, ranking.timestamp, ranking.id.digest(), effects);
+            }
+        }
+    }
+
+    fn interaction(&self, interaction: &Interaction, effects: &mut impl Effects) {
+        let (user, session) = (interaction.user.as_ref(), interaction.session.as_ref());
+        let subject = Subject { tenant: &interaction.tenant, item: Some(&interaction.item), user, session };
+        let (at, event) = (interaction.timestamp, interaction.id.digest());
+        self.counted(&interaction.kind, &subject, at, event, effects);
+        for rule in &self.mediums {
+            if let MediumSource::Interaction(field) = &rule.source {
+                rule.apply(field, &interaction.fields, &subject, at, event, effects);
+            }
+        }
+    }
+
+    fn counted(&self, kind: &str, subject: &Subject<'_>, at: Timestamp, event: u64, effects: &mut impl Effects) {
+        for rule in self.counts.iter().filter(|rule| rule.interaction == kind) {
+            let (Some(key), Some(item)) = (subject.key(rule.owner), subject.item) else { continue };
+            let cell = match rule.what {
+                What::Count => Cell::Counter(1),
+                What::Windows { bucket, keep } => Cell::Windows(Windows::one(at.millis().div_euclid(bucket), keep)),
+                What::Recent { keep } => Cell::Recent(Recent::one(Visit { at, event, item: item.clone() }, keep)),
+            };
+            effects.write(&key, rule.slot, Stored { at, event, cell });
+        }
+    }
+
+    /// Effects of a ranking's end: its interactions at their times, and an impression of every item from the top down
+    /// to the lowest one that was interacted with, at the ranking's time.
+    pub(crate) fn closed(&self, ranking: &Closed<'_>, interactions: &[ClosedInteraction], effects: &mut impl Effects) {
+        let mut lowest = None;
+        for interaction in interactions {
+            let place = ranking.items.iter().position(|item| *item == interaction.item);
+            if place.is_some() {
+                lowest = lowest.max(place);
+                self.rated(ranking.tenant, interaction, |capture| values(ranking.captured, capture, place), effects);
+            } else {
+                self.unranked(ranking.tenant, interaction, |_| &[], effects);
+            }
+        }
+        let Some(lowest) = lowest else { return };
+        for (place, item) in ranking.items.iter().enumerate().take(lowest + 1) {
+            let (timestamp, event) = (ranking.timestamp, ranking.event);
+            let impression = ClosedInteraction { timestamp, event, kind: IMPRESSION.into(), item: item.clone() };
+            self.rated(ranking.tenant, &impression, |capture| values(ranking.captured, capture, Some(place)), effects);
+            let (user, session) = (ranking.user, ranking.session);
+            let subject = Subject { tenant: ranking.tenant, item: Some(item), user, session };
+            self.counted(IMPRESSION, &subject, timestamp, event, effects);
+        }
+    }
+
+    /// Effects on rates of an interaction that belongs to no ranking: it counts with one impression of its item;
+    /// `values` gives the item's present field values by number of the capture.
+    pub(crate) fn unranked<'v>(
+        &self,
+        tenant: &Tenant,
+        interaction: &ClosedInteraction,
+        values: impl Fn(usize) -> &'v [CompactString],
+        effects: &mut impl Effects,
+    ) {
+        self.rated(tenant, interaction, &values, effects);
+        let impression = ClosedInteraction { kind: IMPRESSION.into(), ..interaction.clone() };
+        self.rated(tenant, &impression, &values, effects);
+        let subject = Subject { tenant, item: Some(&interaction.item), user: None, session: None };
+        self.counted(IMPRESSION, &subject, interaction.timestamp, interaction.event, effects);
+    }
+
+    fn rated<'v>(
+        &self,
+        tenant: &Tenant,
+        interaction: &ClosedInteraction,
+        values: impl Fn(usize) -> &'v [CompactString],
+        effects: &mut impl Effects,
+    ) {
+        let (at, event) = (interaction.timestamp, interaction.event);
+        for rule in self.shown.iter().filter(|rule| rule.interaction == interaction.kind) {
+            let mut write = |scope| {
+                let cell = Cell::Windows(Windows::one(at.millis().div_euclid(rule.bucket), rule.keep));
+                effects.write(&Key::new(tenant, scope), rule.slot, Stored { at, event, cell });
+            };
+            let item = || interaction.item.clone();
+            match rule.target {
+                ShownTarget::Global => write(Scope::Global),
+                ShownTarget::Item => write(Scope::Item(item())),
+                ShownTarget::ItemField(slot, capture) => {
+                    values(capture).iter().for_each(|value| write(Scope::FieldValue(slot, value.clone())));
+                }
+                ShownTarget::RankingField(slot, capture) => {
+                    values(capture).iter().for_each(|value| write(Scope::ItemWithin(slot, value.clone(), item())));
+                }
+            }
+        }
+    }
+
+    /// Whether an interaction of an unknown ranking needs its item's fields.
+    pub(crate) fn captures_item_fields(&self) -> bool {
+        self.shown.iter().any(|rule| matches!(rule.target, ShownTarget::ItemField(..)))
+    }
+}
+
+fn values(captured: &Captured, capture: usize, item: Option<usize>) -> &[CompactString] {
+    item.and_then(|item| captured.0.get(capture)?.get(item)).map_or(&[], Vec::as_slice)
+}
+
+fn write_fields(
+    known: &[(CompactString, Slot)],
+    fields: &[Field],
+    key: &Key,
+    at: Timestamp,
+    event: u64,
+    effects: &mut impl Effects,
+) {
+    for field in fields {
+        if let Some((_, slot)) = known.iter().find(|(name, _)| *name == field.name) {
+            effects.write(key, *slot, Stored { at, event, cell: Cell::Field(FieldValue::from(&field.value)) });
+        }
+    }
+}
+
+impl MediumSource {
+    fn parse(source: &str) -> Option<Self> {
+        let (entity, field) = source.split_once('.')?;
+        match entity {
+            "user" => Some(Self::User(field.into())),
+            "ranking" => Some(Self::Ranking(field.into())),
+            "interaction" => Some(Self::Interaction(field.into())),
+            _ => None,
+        }
+    }
+}
+
+impl MediumRule {
+    fn apply(
+        &self,
+        name: &str,
+        fields: &[Field],
+        subject: &Subject<'_>,
+        at: Timestamp,
+        event: u64,
+        effects: &mut impl Effects,
+    ) {
+        let referer = fields.iter().rev().find(|field| field.name == name).map(|field| &field.value);
+        let (Some(Value::Text(referer)), Some(key)) = (referer, subject.key(self.owner)) else { return };
+        let cell = Cell::Flags(1 << referrer::medium(referer, &[] as &[&str]).index());
+        effects.write(&key, self.slot, Stored { at, event, cell });
+    }
+}
+
+impl Capture {
+    /// The values of one item.
+    pub(crate) fn values(&self, candidates: &Candidates<'_>, item: usize) -> Vec<CompactString> {
+        let (Self::ItemField(reader) | Self::RankingField(reader)) = self;
+        let terms = reader.of(candidates, item).map_or(&[][..], FieldValue::terms);
+        let mut values: Vec<CompactString> = Vec::with_capacity(terms.len());
+        for term in terms {
+            if !values.iter().any(|known| known == term.as_str()) {
+                values.push(CompactString::from(term.as_str()));
+            }
+        }
+        values
+    }
+}
+
+impl Captured {
+    /// Notes the values of all items of a ranking.
+    pub(crate) fn of(captures: &[Capture], candidates: &Candidates<'_>) -> Self {
+        let values = |capture: &Capture| (0..candidates.len()).map(|item| capture.values(candidates, item)).collect();
+        Self(captures.iter().map(values).collect())
+    }
+}

@@ -1,0 +1,100 @@
+//! What features compute, a file each.
+
+pub(crate) mod boolean;
+pub(crate) mod diversity;
+pub(crate) mod field;
+pub(crate) mod interacted_with;
+pub(crate) mod interaction_count;
+pub(crate) mod item_age;
+pub(crate) mod list_size;
+pub(crate) mod local_time;
+pub(crate) mod number;
+pub(crate) mod position;
+pub(crate) mod rate;
+pub(crate) mod referer;
+pub(crate) mod relevancy;
+pub(crate) mod string;
+pub(crate) mod time_diff;
+pub(crate) mod user_agent;
+pub(crate) mod vector;
+pub(crate) mod window_count;
+pub(crate) mod word_count;
+
+use crate::candidates::Candidates;
+use rankwright_state::{Entity, FieldValue, Key};
+use std::sync::Arc;
+
+/// A value that is not there.
+pub(crate) const MISSING: f64 = f64::NAN;
+
+/// Computes the columns of one feature.
+pub(crate) trait Extractor: Send + Sync {
+    /// Keys that the second round trip must read, known once the first one is there.
+    fn follow(&self, _candidates: &Candidates<'_>, _keys: &mut Vec<Key>) {}
+
+    /// Fills this feature's columns of all rows.
+    fn fill(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>);
+}
+
+/// The columns of one feature in a matrix of all.
+pub(crate) struct Columns<'a> {
+    pub(crate) rows: &'a mut [f32],
+    pub(crate) width: usize,
+    pub(crate) first: usize,
+}
+
+impl Columns<'_> {
+    /// Sets a value; `column` counts from the feature's first one.
+    pub(crate) fn set(&mut self, item: usize, column: usize, value: f64) {
+        self.rows[item * self.width + self.first + column] = value as f32;
+    }
+
+    /// Sets one value in every row.
+    pub(crate) fn set_all(&mut self, column: usize, value: f64) {
+        for row in self.rows.chunks_exact_mut(self.width) {
+            row[self.first + column] = value as f32;
+        }
+    }
+
+    /// Fills the first column from each item's field; a value that many items share is computed once.
+    pub(crate) fn map(
+        &mut self,
+        candidates: &Candidates<'_>,
+        reader: &field::FieldReader,
+        compute: impl Fn(Option<&FieldValue>) -> f64,
+    ) {
+        let mut known: Option<(Option<&FieldValue>, f64)> = None;
+        for item in 0..candidates.len() {
+            let value = reader.of(candidates, item);
+            let computed = match known {
+                Some((before, computed)) if same(before, value) => computed,
+                _ => compute(value),
+            };
+            known = Some((value, computed));
+            self.set(item, 0, computed);
+        }
+    }
+}
+
+/// Whether both are the one value in memory, or both none.
+fn same(left: Option<&FieldValue>, right: Option<&FieldValue>) -> bool {
+    match (left, right) {
+        (Some(left), Some(right)) => std::ptr::eq(left, right),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// Entity of an owner, for one of the items.
+pub(crate) fn entity<'c>(
+    candidates: &Candidates<'c>,
+    owner: crate::slot::Owner,
+    item: usize,
+) -> Option<&'c Arc<Entity>> {
+    match owner {
+        crate::slot::Owner::Global => candidates.global,
+        crate::slot::Owner::Item => candidates.items[item],
+        crate::slot::Owner::User => candidates.user,
+        crate::slot::Owner::Session => candidates.session,
+    }
+}

@@ -1,0 +1,129 @@
+//! `interacted_with`: what a candidate shares with the items of the visitor's earlier interactions.
+
+use super::field::FieldReader;
+use super::{Columns, Extractor};
+use crate::candidates::Candidates;
+use crate::slot::Owner;
+use hashbrown::HashMap;
+use rankwright_state::{Entity, FieldValue, Key, Scope, Slot, Visit};
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// For each field, how many of the candidate's values occur among the items of the visitor's newest interactions,
+/// counted as often as they occur there; 0 for a visitor without any.
+pub(crate) struct InteractedWith {
+    pub(crate) history: Slot,
+    pub(crate) owner: Owner,
+    pub(crate) fields: Vec<FieldReader>,
+    pub(crate) count: usize,
+    /// None older than this before the newest one.
+    pub(crate) duration: Duration,
+    pub(crate) ttl: Duration,
+}
+
+/// Terms are hashed already.
+#[derive(Default)]
+struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}
+
+type Tally = HashMap<u64, u32, BuildHasherDefault<Hashed>>;
+
+impl InteractedWith {
+    fn visits<'c>(&self, candidates: &Candidates<'c>) -> &'c [Visit] {
+        let entity: Option<&'c Arc<Entity>> = super::entity(candidates, self.owner, 0);
+        let recent = entity.and_then(|entity| entity.recent(self.history, candidates.now, self.ttl));
+        let visits = recent.map_or(&[][..], |recent| recent.visits());
+        let oldest = visits.first().map(|newest| newest.at.minus(self.duration));
+        let young = visits.iter().take(self.count).take_while(|visit| oldest.is_none_or(|oldest| visit.at >= oldest));
+        &visits[..young.count()]
+    }
+
+    fn tallies(&self, candidates: &Candidates<'_>, visits: &[Visit]) -> Vec<Tally> {
+        let mut tallies: Vec<Tally> = self.fields.iter().map(|_| Tally::default()).collect();
+        for visit in visits {
+            let Some(entity) = candidates.entity(Scope::Item(visit.item.clone())) else { continue };
+            for (reader, tally) in self.fields.iter().zip(&mut tallies) {
+                let stored = reader.item_slot().and_then(|slot| entity.field(slot, candidates.now, self.ttl));
+                for term in stored.map_or(&[][..], FieldValue::terms) {
+                    *tally.entry(term.hash()).or_default() += 1;
+                }
+            }
+        }
+        tallies
+    }
+}
+
+impl Extractor for InteractedWith {
+    fn follow(&self, candidates: &Candidates<'_>, keys: &mut Vec<Key>) {
+        let key = |visit: &Visit| Key::new(&candidates.ranking.tenant, Scope::Item(visit.item.clone()));
+        keys.extend(self.visits(candidates).iter().map(key));
+    }
+
+    fn fill(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {
+        let visits = if candidates.len() == 0 { &[] } else { self.visits(candidates) };
+        let tallies = self.tallies(candidates, visits);
+        for (column, (reader, tally)) in self.fields.iter().zip(&tallies).enumerate() {
+            if tally.is_empty() {
+                columns.set_all(column, 0.0);
+                continue;
+            }
+            for item in 0..candidates.len() {
+                let terms = reader.of(candidates, item).map_or(&[][..], FieldValue::terms);
+                let shared: u32 = terms.iter().filter_map(|term| tally.get(&term.hash())).sum();
+                columns.set(item, column, f64::from(shared));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Shop, assert_rows};
+    use rankwright_event::Value;
+
+    fn liked(more: &str) -> Shop {
+        let tags = |tags: &[&str]| Value::Texts(tags.iter().map(|&tag| tag.into()).collect());
+        Shop::new(&format!("{{name: liked, type: interacted_with, interaction: click, scope: user, field: [item.color, item.tags]{more}}}"))
+            .item("a", [("color", "red".into()), ("tags", tags(&["x", "y"]))])
+            .item("b", [("color", "red".into()), ("tags", tags(&["y"]))])
+            .item("c", [("color", "blue".into()), ("tags", tags(&["z"]))])
+    }
+
+    #[test]
+    fn a_visitor_without_history_shares_nothing() {
+        assert_rows(&liked("").rows(["a", "b"]), [[0.0, 0.0], [0.0, 0.0]]);
+        assert_eq!(liked("").columns(), ["liked_color", "liked_tags"]);
+    }
+
+    #[test]
+    fn shared_values_count_as_often_as_they_occur_in_the_history() {
+        let shop = liked("").interaction("click", "a").interaction("click", "b").interaction("purchase", "c");
+        assert_rows(&shop.rows(["a", "b", "c"]), [[2.0, 3.0], [2.0, 2.0], [0.0, 0.0]]);
+    }
+
+    #[test]
+    fn only_the_newest_interactions_count() {
+        let shop = liked(", count: 1").interaction("click", "c").at(1).interaction("click", "a");
+        assert_rows(&shop.rows(["a", "c"]), [[1.0, 2.0], [0.0, 0.0]]);
+    }
+
+    #[test]
+    fn what_is_older_than_the_duration_before_the_newest_does_not_count() {
+        let shop = liked(", duration: 1h").interaction("click", "c").at(3601).interaction("click", "a").at(80_000);
+        assert_rows(&shop.rows(["a", "c"]), [[1.0, 2.0], [0.0, 0.0]]);
+    }
+}

@@ -1,0 +1,33 @@
+//! `list_size`: number of elements of a list.
+
+use super::field::FieldReader;
+use super::{Columns, Extractor, MISSING};
+use crate::candidates::Candidates;
+use rankwright_state::FieldValue;
+
+/// Counts the elements of a list of strings or numbers; a single string or number is a list of one.
+pub(crate) struct ListSize(pub(crate) FieldReader);
+
+impl Extractor for ListSize {
+    fn fill(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {
+        columns.map(candidates, &self.0, |value| match value {
+            Some(FieldValue::Bool(_)) | None => MISSING,
+            Some(value) => value.terms().len().max(value.numbers().len()) as f64,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Shop, assert_rows};
+    use rankwright_event::Value;
+
+    #[test]
+    fn elements_of_lists_are_counted() {
+        let shop = Shop::new("{name: size, type: list_size, source: item.tags}")
+            .item("texts", [("tags", Value::Texts(vec!["a".into(), "b".into()]))])
+            .item("numbers", [("tags", Value::Numbers(vec![1.0, 2.0, 3.0]))])
+            .item("empty", [("tags", Value::Texts(vec![]))]);
+        assert_rows(&shop.rows(["texts", "numbers", "empty", "unknown"]), [[2.0], [3.0], [0.0], [f32::NAN]]);
+    }
+}

@@ -1,0 +1,59 @@
+//! `number`: a number as it stands.
+
+use super::field::FieldReader;
+use super::{Columns, Extractor, MISSING};
+use crate::candidates::Candidates;
+use rankwright_state::FieldValue;
+
+/// Copies a number; anything else is missing.
+pub(crate) struct Number(pub(crate) FieldReader);
+
+impl Extractor for Number {
+    fn fill(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {
+        columns.map(candidates, &self.0, |value| value.and_then(FieldValue::number).unwrap_or(MISSING));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Shop, assert_rows};
+
+    #[test]
+    fn a_number_is_taken_from_the_item() {
+        let shop = Shop::new("{name: price, type: number, scope: item, source: item.price}")
+            .item("a", [("price", 9.5.into())]);
+        assert_rows(&shop.rows(["a", "unknown"]), [[9.5], [f32::NAN]]);
+    }
+
+    #[test]
+    fn a_number_sent_with_an_item_takes_the_place_of_the_stored_one() {
+        let shop = Shop::new("{name: price, type: number, source: item.price}").item("a", [("price", 9.5.into())]);
+        assert_rows(&shop.sent("a", "price", 7.0).rows(["a"]), [[7.0]]);
+    }
+
+    #[test]
+    fn a_number_of_the_request_holds_for_every_item() {
+        let shop = Shop::new("{name: discount, type: number, source: ranking.discount}");
+        assert_rows(&shop.asked("discount", 0.5).rows(["a", "b"]), [[0.5], [0.5]]);
+    }
+
+    #[test]
+    fn a_number_of_the_visitor_holds_for_every_item() {
+        let shop = Shop::new("{name: age, type: number, source: user.age}").user([("age", 30.0.into())]);
+        assert_rows(&shop.rows(["a", "b"]), [[30.0], [30.0]]);
+    }
+
+    #[test]
+    fn a_text_is_no_number() {
+        let shop = Shop::new("{name: price, type: number, source: item.price}").item("a", [("price", "cheap".into())]);
+        assert_rows(&shop.rows(["a"]), [[f32::NAN]]);
+    }
+
+    #[test]
+    fn a_value_older_than_its_ttl_is_missing() {
+        let shop =
+            Shop::new("{name: price, type: number, source: item.price, ttl: 1h}").item("a", [("price", 9.5.into())]);
+        assert_rows(&shop.at(3599).rows(["a"]), [[9.5]]);
+        assert_rows(&shop.at(3601).rows(["a"]), [[f32::NAN]]);
+    }
+}

@@ -1,0 +1,56 @@
+//! `referer`: by which mediums a visitor came.
+
+use super::field::FieldReader;
+use super::{Columns, Extractor, entity};
+use crate::candidates::Candidates;
+use crate::lexicon::referrer::{Medium, medium};
+use crate::slot::Owner;
+use rankwright_state::{FieldValue, Slot};
+use std::time::Duration;
+
+/// All mediums seen for the visitor, and that of the request itself; several may be set.
+pub(crate) struct Referer {
+    pub(crate) slot: Slot,
+    pub(crate) owner: Owner,
+    pub(crate) ttl: Duration,
+    /// Where the request carries its own.
+    pub(crate) reader: Option<FieldReader>,
+}
+
+impl Extractor for Referer {
+    fn fill(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {
+        if candidates.len() == 0 {
+            return;
+        }
+        let stored = entity(candidates, self.owner, 0).and_then(|who| who.flags(self.slot, candidates.now, self.ttl));
+        let own = match self.reader.as_ref().and_then(|reader| reader.of(candidates, 0)) {
+            Some(FieldValue::Text(text)) => 1 << medium(text.as_str(), &[] as &[&str]).index(),
+            _ => 0,
+        };
+        let flags = stored.unwrap_or(0) | own;
+        for column in 0..Medium::NAMES.len() {
+            columns.set_all(column, ((flags >> column) & 1) as f64);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Shop, assert_rows};
+
+    #[test]
+    fn mediums_of_earlier_rankings_are_remembered() {
+        let shop = Shop::new("{name: from, type: referer, source: ranking.referer, scope: user}");
+        let columns = ["from_unknown", "from_search", "from_internal", "from_social", "from_email", "from_paid"];
+        assert_eq!(shop.columns(), columns);
+        let shop = shop.asked("referer", "https://www.google.com/search?q=shoes").shown(["a"]);
+        let rows = shop.asked("referer", "https://twitter.com/home").rows(["a"]);
+        assert_rows(&rows, [[0.0, 1.0, 0.0, 1.0, 0.0, 0.0]]);
+    }
+
+    #[test]
+    fn a_visitor_who_was_never_seen_came_from_nowhere() {
+        let shop = Shop::new("{name: from, type: referer, source: ranking.referer, scope: session}");
+        assert_rows(&shop.rows(["a"]), [[0.0; 6]]);
+    }
+}

@@ -1,0 +1,85 @@
+//! `ua`: what a user agent says of the visitor's device.
+
+use super::field::FieldReader;
+use super::{Columns, Extractor};
+use crate::candidates::Candidates;
+use crate::lexicon::agent::{Agents, Browser, Os, Platform};
+use rankwright_config::feature::AgentField;
+use rankwright_state::FieldValue;
+
+/// One column for each platform, system or browser; one for "is a crawler".
+pub(crate) struct UserAgent {
+    pub(crate) reader: FieldReader,
+    pub(crate) field: AgentField,
+}
+
+/// What tells the columns apart.
+pub(crate) fn suffixes(field: AgentField) -> Vec<String> {
+    let names: &[&str] = match field {
+        AgentField::Platform => &Platform::NAMES,
+        AgentField::Os => &Os::NAMES,
+        AgentField::Browser => &Browser::NAMES,
+        AgentField::Bot => &["bot"],
+    };
+    names.iter().map(|name| name.replace(' ', "_")).collect()
+}
+
+impl UserAgent {
+    fn column(&self, agent: &str) -> Option<usize> {
+        let agents = Agents::shared();
+        match self.field {
+            AgentField::Platform => agents.platform(agent).map(Platform::index),
+            AgentField::Os => agents.os(agent).map(Os::index),
+            AgentField::Browser => agents.browser(agent).map(Browser::index),
+            AgentField::Bot => agents.bot(agent).then_some(0),
+        }
+    }
+}
+
+impl Extractor for UserAgent {
+    fn fill(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {
+        (0..suffixes(self.field).len()).for_each(|column| columns.set_all(column, 0.0));
+        let mut known: Option<(&str, Option<usize>)> = None;
+        for item in 0..candidates.len() {
+            let Some(FieldValue::Text(agent)) = self.reader.of(candidates, item) else { continue };
+            let agent = agent.as_str();
+            let column = match known {
+                Some((before, column)) if before == agent => column,
+                _ => self.column(agent),
+            };
+            known = Some((agent, column));
+            column.into_iter().for_each(|column| columns.set(item, column, 1.0));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Shop, assert_rows};
+
+    const IPHONE: &str = "Mozilla/5.0 (iPhone; CPU iPhone OS 15_2 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/15.2 Mobile/15E148 Safari/604.1";
+
+    fn ua(field: &str) -> Shop {
+        Shop::new(&format!("{{name: ua, type: ua, source: ranking.ua, field: {field}}}"))
+    }
+
+    #[test]
+    fn a_device_is_one_hot() {
+        assert_rows(&ua("platform").asked("ua", IPHONE).rows(["a"]), [[1.0, 0.0, 0.0]]);
+        assert_eq!(ua("platform").columns(), ["ua_mobile", "ua_desktop", "ua_tablet"]);
+        assert_rows(&ua("os").asked("ua", IPHONE).rows(["a"]), [[1.0, 0.0, 0.0, 0.0, 0.0, 0.0]]);
+        assert_rows(&ua("browser").asked("ua", IPHONE).rows(["a"]), [[1.0, 0.0, 0.0, 0.0, 0.0, 0.0]]);
+    }
+
+    #[test]
+    fn a_crawler_is_told_from_a_person() {
+        let crawler = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
+        assert_rows(&ua("bot").asked("ua", crawler).rows(["a"]), [[1.0]]);
+        assert_rows(&ua("bot").asked("ua", IPHONE).rows(["a"]), [[0.0]]);
+    }
+
+    #[test]
+    fn without_a_user_agent_nothing_is_set() {
+        assert_rows(&ua("platform").rows(["a"]), [[0.0, 0.0, 0.0]]);
+    }
+}

@@ -1,0 +1,68 @@
+//! `window_count`: interactions over the last so many periods.
+
+use super::{Columns, Extractor, MISSING, entity};
+use crate::candidates::Candidates;
+use crate::slot::Owner;
+use rankwright_state::Slot;
+use std::time::Duration;
+
+/// Sums of periodic counters; missing where nothing was ever counted.
+///
+/// Periods are aligned to 1970; a window covers the period of the ranking's time and those before it.
+pub(crate) struct WindowCount {
+    pub(crate) slot: Slot,
+    pub(crate) owner: Owner,
+    pub(crate) bucket: i64, // milliseconds
+    pub(crate) windows: Vec<u32>,
+    pub(crate) ttl: Duration,
+}
+
+impl Extractor for WindowCount {
+    fn fill(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {
+        let newest = candidates.now.millis().div_euclid(self.bucket);
+        for item in 0..candidates.len() {
+            let entity = entity(candidates, self.owner, item);
+            let counts = entity.and_then(|entity| entity.windows(self.slot, candidates.now, self.ttl));
+            for (column, &window) in self.windows.iter().enumerate() {
+                columns.set(item, column, counts.map_or(MISSING, |counts| counts.sum(newest, window) as f64));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Shop, assert_rows};
+
+    fn clicks() -> Shop {
+        Shop::new(
+            "{name: clicks, type: window_count, interaction: click, scope: item, bucket_size: 1h, windows: [1, 3]}",
+        )
+    }
+
+    #[test]
+    fn a_window_covers_the_period_of_now_and_those_before_it() {
+        let shop = clicks()
+            .interaction("click", "a")
+            .at(3600)
+            .interaction("click", "a")
+            .at(2 * 3600)
+            .interaction("click", "a");
+        assert_rows(&shop.rows(["a", "never"]), [[1.0, 3.0], [f32::NAN, f32::NAN]]);
+        assert_eq!(shop.columns(), ["clicks_1", "clicks_3"]);
+    }
+
+    #[test]
+    fn a_count_ages_when_nothing_happens() {
+        let shop = clicks().interaction("click", "a").at(3 * 3600);
+        assert_rows(&shop.rows(["a"]), [[0.0, 0.0]]);
+    }
+
+    #[test]
+    fn the_other_name_and_the_other_keys_mean_the_same() {
+        let shop = Shop::new(
+            "{name: clicks, type: window_event_count, interaction: click, scope: item, bucket: 1h, periods: [1, 3]}",
+        );
+        assert_rows(&shop.interaction("click", "a").rows(["a"]), [[1.0, 1.0]]);
+    }
+}

@@ -1,0 +1,77 @@
+//! Local dates and times: what the visitor's clock showed.
+//!
+//! A text such as `2022-01-07T11:32:15+02:00[Europe/Paris]` carries the local fields and the distance to UTC; both are
+//! taken as written, so that no time zone database is asked and each machine finds the same. A time without a zone,
+//! or with the name of one alone, is none.
+
+use jiff::civil::DateTime;
+use jiff::fmt::temporal::{DateTimeParser, PiecesOffset};
+use jiff::tz::Offset;
+use rankwright_config::feature::TimePart;
+use rankwright_event::Timestamp;
+
+/// Part of a local date and time, in the zone that the text names; `None` where the text is no ISO 8601 date and time
+/// with a zone.
+pub(crate) fn part(text: &str, part: TimePart) -> Option<f64> {
+    parse(text).map(|(local, offset)| field(local, offset, part))
+}
+
+/// Part of a point in time, in UTC; a time beyond the calendar becomes the nearest one that it covers.
+pub(crate) fn of_timestamp(time: Timestamp, part: TimePart) -> f64 {
+    let instant = jiff::Timestamp::from_millisecond(time.millis()).unwrap_or(edge(time.millis() > 0));
+    field(Offset::UTC.to_datetime(instant), Offset::UTC, part)
+}
+
+/// Seconds since 1970, with fraction, of a date and time with a zone, or of a text that holds such a number.
+pub(crate) fn epoch_seconds(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return text.parse().ok().filter(|seconds: &f64| seconds.is_finite());
+    }
+    let (local, offset) = parse(text)?;
+    let instant = offset.to_timestamp(local).ok()?;
+    Some(instant.as_second() as f64 + f64::from(instant.subsec_nanosecond()) / 1e9)
+}
+
+fn parse(text: &str) -> Option<(DateTime, Offset)> {
+    static PARSER: DateTimeParser = DateTimeParser::new();
+    let pieces = PARSER.parse_pieces(text).ok()?;
+    let offset = match pieces.offset()? {
+        PiecesOffset::Zulu => Offset::UTC,
+        PiecesOffset::Numeric(numeric) => numeric.offset(),
+        _ => return None,
+    };
+    Some((pieces.date().to_datetime(pieces.time()?), offset))
+}
+
+fn field(local: DateTime, offset: Offset, part: TimePart) -> f64 {
+    match part {
+        TimePart::DayOfWeek => f64::from(local.weekday().to_monday_one_offset()),
+        TimePart::TimeOfDay => hours(local),
+        TimePart::DayOfMonth => f64::from(local.day()),
+        TimePart::MonthOfYear => f64::from(local.month()),
+        TimePart::Year => f64::from(local.year()),
+        TimePart::Second => whole_seconds(local, offset),
+    }
+}
+
+/// Hours since midnight, with fraction.
+fn hours(local: DateTime) -> f64 {
+    let seconds = i32::from(local.hour()) * 3600 + i32::from(local.minute()) * 60 + i32::from(local.second());
+    (f64::from(seconds) + f64::from(local.subsec_nanosecond()) / 1e9) / 3600.0
+}
+
+/// Whole seconds since 1970 in UTC; an instant beyond what the calendar covers becomes the nearest one that it does.
+fn whole_seconds(local: DateTime, offset: Offset) -> f64 {
+    let instant = offset.to_timestamp(local).unwrap_or(edge(local.year() > 0));
+    instant.as_duration().as_secs_f64().floor()
+}
+
+/// The last or the first instant that the calendar covers (years -9999 to 9999).
+fn edge(last: bool) -> jiff::Timestamp {
+    if last { jiff::Timestamp::MAX } else { jiff::Timestamp::MIN }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,202 @@
+//! What stored values mean. Features that need the same value share it.
+
+use crate::column::digest;
+use rankwright_config::feature::{RateScope, Scope, Visitor};
+use rankwright_state::{Error, Fingerprint, Slot, Store};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Meaning of one stored value.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Meaning {
+    /// Newest value of an item's field.
+    ItemField(String),
+    /// Seconds since 1970 of an item's newest metadata event.
+    ItemUpdated,
+    /// Newest value of a visitor's field.
+    UserField(String),
+    /// Number of interactions.
+    Count {
+        /// Interaction type.
+        interaction: String,
+        /// Whose.
+        scope: Owner,
+    },
+    /// Number of interactions by period, when they happen.
+    Windows {
+        /// Interaction type.
+        interaction: String,
+        /// Whose.
+        scope: Owner,
+        /// Length of a period in milliseconds.
+        bucket: i64,
+    },
+    /// Number of interactions or impressions by period, when their ranking closes.
+    Shown {
+        /// Interaction type, or `impression`.
+        interaction: String,
+        /// Whose.
+        target: Target,
+        /// Length of a period in milliseconds.
+        bucket: i64,
+    },
+    /// A visitor's newest interactions.
+    Recent {
+        /// Interaction type.
+        interaction: String,
+        /// Whose.
+        scope: Owner,
+    },
+    /// Mediums that a visitor came from.
+    Mediums {
+        /// Where the referer is, as the configuration names it.
+        source: String,
+        /// Whose.
+        scope: Owner,
+    },
+    /// Names the values of a ranking field in keys; nothing is stored in it.
+    RankingField(String),
+}
+
+/// Whose value it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Owner {
+    /// Everybody's.
+    Global,
+    /// The item's.
+    Item,
+    /// The visitor's.
+    User,
+    /// The visit's.
+    Session,
+}
+
+/// What a rate's counters belong to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Target {
+    /// Everything.
+    Global,
+    /// The item.
+    Item,
+    /// Each value of an item field.
+    ItemField(String),
+    /// The item within rankings that share a field's value.
+    RankingField(String),
+}
+
+impl From<Scope> for Owner {
+    fn from(scope: Scope) -> Self {
+        match scope {
+            Scope::Global => Self::Global,
+            Scope::Item => Self::Item,
+            Scope::User => Self::User,
+            Scope::Session => Self::Session,
+        }
+    }
+}
+
+impl From<Visitor> for Owner {
+    fn from(visitor: Visitor) -> Self {
+        match visitor {
+            Visitor::User => Self::User,
+            Visitor::Session => Self::Session,
+        }
+    }
+}
+
+impl From<&RateScope> for Target {
+    fn from(scope: &RateScope) -> Self {
+        match scope {
+            RateScope::Item => Self::Item,
+            RateScope::ItemField(field) => Self::ItemField(field.clone()),
+            RateScope::RankingField(field) => Self::RankingField(field.clone()),
+        }
+    }
+}
+
+impl Owner {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Global => "global",
+            Self::Item => "item",
+            Self::User => "user",
+            Self::Session => "session",
+        }
+    }
+}
+
+impl Meaning {
+    /// Stable digest: the same meaning has the same one in every version.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let description = match self {
+            Self::ItemField(field) => format!("item field {field:?}"),
+            Self::ItemUpdated => "item updated".to_string(),
+            Self::UserField(field) => format!("user field {field:?}"),
+            Self::Count { interaction, scope } => format!("count {interaction:?} by {}", scope.word()),
+            Self::Windows { interaction, scope, bucket } => {
+                format!("windows {interaction:?} by {} of {bucket} ms", scope.word())
+            }
+            Self::Shown { interaction, target, bucket } => {
+                let target = match target {
+                    Target::Global => "global".to_string(),
+                    Target::Item => "item".to_string(),
+                    Target::ItemField(field) => format!("item field {field:?}"),
+                    Target::RankingField(field) => format!("ranking field {field:?}"),
+                };
+                format!("shown {interaction:?} by {target} of {bucket} ms")
+            }
+            Self::Recent { interaction, scope } => format!("recent {interaction:?} by {}", scope.word()),
+            Self::Mediums { source, scope } => format!("mediums {source:?} by {}", scope.word()),
+            Self::RankingField(field) => format!("ranking field {field:?}"),
+        };
+        Fingerprint(digest(&description))
+    }
+}
+
+/// How long and how much of a slot is kept: the most that any feature asks for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Retention {
+    pub(crate) ttl: Duration,
+    /// Periods, or interactions.
+    pub(crate) keep: u32,
+}
+
+/// Slots that a set of features needs, as they are collected.
+#[derive(Debug, Default)]
+pub(crate) struct Slots {
+    needed: BTreeMap<Meaning, Retention>,
+}
+
+/// Slots with the numbers that the store gave them.
+#[derive(Debug, Default)]
+pub(crate) struct Numbered {
+    slots: BTreeMap<Meaning, (Slot, Retention)>,
+}
+
+impl Slots {
+    /// Notes that a feature needs a value.
+    pub(crate) fn need(&mut self, meaning: Meaning, ttl: Duration, keep: u32) {
+        let retention = self.needed.entry(meaning).or_default();
+        *retention = Retention { ttl: retention.ttl.max(ttl), keep: retention.keep.max(keep) };
+    }
+
+    /// Asks the store for numbers.
+    pub(crate) async fn number(self, store: &dyn Store) -> Result<Numbered, Error> {
+        let wanted: Vec<Fingerprint> = self.needed.keys().map(Meaning::fingerprint).collect();
+        let slots = store.slots(&wanted).await?;
+        let numbered = self.needed.into_iter().zip(slots).map(|((meaning, kept), slot)| (meaning, (slot, kept)));
+        Ok(Numbered { slots: numbered.collect() })
+    }
+}
+
+impl Numbered {
+    /// The slot of a meaning that was asked for by [`Slots::need`].
+    pub(crate) fn slot(&self, meaning: &Meaning) -> Slot {
+        self.slots.get(meaning).expect("every meaning was collected before slots were numbered").0
+    }
+
+    /// All of them.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Meaning, Slot, Retention)> {
+        self.slots.iter().map(|(meaning, (slot, kept))| (meaning, *slot, *kept))
+    }
+}

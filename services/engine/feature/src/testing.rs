@@ -1,0 +1,218 @@
+//! A small shop for tests of features: say what happens, then look at the rows.
+
+use crate::{Closed, ClosedInteraction, Effects, Plan, Purpose};
+use rankwright_config::Config;
+use rankwright_event::{
+    Event, Field, Interaction, ItemId, ItemUpdate, RankedItem, Ranking, Tenant, Timestamp, UserUpdate, Value,
+};
+use rankwright_state::{Entity, Key, MemoryStore, Slot, Store, Stored, View};
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+/// One visitor, one visit, a few items, and features over them.
+pub(crate) struct Shop {
+    plan: Plan,
+    state: State,
+    now: Timestamp,
+    context: Vec<Field>,
+    sent: Vec<(&'static str, Field)>,
+    events: u32,
+}
+
+/// Everything that was written.
+#[derive(Default)]
+struct State(HashMap<Key, Arc<Entity>>);
+
+impl View for State {
+    fn entity(&self, key: &Key) -> Option<&Arc<Entity>> {
+        self.0.get(key)
+    }
+}
+
+impl Effects for State {
+    fn write(&mut self, key: &Key, slot: Slot, stored: Stored) {
+        Arc::make_mut(self.0.entry(key.clone()).or_default()).absorb_value(slot, &stored);
+    }
+}
+
+impl Effects for Vec<(Key, Slot, Stored)> {
+    fn write(&mut self, key: &Key, slot: Slot, stored: Stored) {
+        self.push((key.clone(), slot, stored));
+    }
+}
+
+/// Result of a future that never waits, as those of the memory store.
+pub(crate) fn ready<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("the memory store never waits"),
+    }
+}
+
+/// Compares rows; NaN equals NaN.
+pub(crate) fn assert_rows<const N: usize>(rows: &[Vec<f32>], expected: impl AsRef<[[f32; N]]>) {
+    let same =
+        |left: f32, right: f32| left == right || (left - right).abs() < 1e-6 || (left.is_nan() && right.is_nan());
+    let expected = expected.as_ref();
+    let equal = rows.len() == expected.len()
+        && rows
+            .iter()
+            .zip(expected)
+            .all(|(row, expected)| row.len() == N && row.iter().zip(expected).all(|(&left, &right)| same(left, right)));
+    assert!(equal, "\n  found {rows:?}\nexpected {expected:?}");
+}
+
+impl Shop {
+    pub(crate) fn new(feature: &str) -> Self {
+        Self::with(&[feature])
+    }
+
+    pub(crate) fn with(features: &[&str]) -> Self {
+        let listed: String = features.iter().map(|feature| format!("  - {feature}\n")).collect();
+        let (config, _) = Config::parse(&format!("features:\n{listed}models:\n  none: {{type: noop}}\n"), "test")
+            .expect("valid features");
+        let store = MemoryStore::default();
+        let plan = ready(Plan::compile(&config.features, &store as &dyn Store)).expect("compiles");
+        Self { plan, state: State::default(), now: Timestamp::from_millis(0), context: vec![], sent: vec![], events: 0 }
+    }
+
+    pub(crate) fn columns(&self) -> Vec<&str> {
+        self.plan.columns().iter().map(|column| column.name.as_str()).collect()
+    }
+
+    pub(crate) fn at(mut self, seconds: i64) -> Self {
+        self.now = Timestamp::from_millis(seconds * 1000);
+        self
+    }
+
+    pub(crate) fn item<const N: usize>(self, id: &str, fields: [(&str, Value); N]) -> Self {
+        self.event(|id_of_event, timestamp| {
+            Event::Item(ItemUpdate {
+                id: id_of_event.as_str().into(),
+                timestamp,
+                tenant: Tenant::default(),
+                item: id.into(),
+                fields: named(fields),
+            })
+        })
+    }
+
+    pub(crate) fn user<const N: usize>(self, fields: [(&str, Value); N]) -> Self {
+        self.event(|id, timestamp| {
+            Event::User(UserUpdate {
+                id: id.as_str().into(),
+                timestamp,
+                tenant: Tenant::default(),
+                user: "u".into(),
+                fields: named(fields),
+            })
+        })
+    }
+
+    pub(crate) fn interaction(self, kind: &str, item: &str) -> Self {
+        let interaction = self.one_interaction(kind, item);
+        self.event(|_, _| Event::Interaction(interaction))
+    }
+
+    /// An interaction without a ranking, in full.
+    pub(crate) fn unranked(mut self, kind: &str, item: &str) -> Self {
+        let interaction = self.one_interaction(kind, item);
+        let mut effects = Vec::new();
+        self.plan.unranked(&interaction, &self.state, &mut effects);
+        effects.into_iter().for_each(|(key, slot, stored)| self.state.write(&key, slot, stored));
+        self.interaction(kind, item)
+    }
+
+    pub(crate) fn asked(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.context = vec![Field::new(name, value.into())];
+        self
+    }
+
+    pub(crate) fn sent(mut self, item: &'static str, name: &str, value: impl Into<Value>) -> Self {
+        self.sent.push((item, Field::new(name, value.into())));
+        self
+    }
+
+    /// A ranking was shown.
+    pub(crate) fn shown<const N: usize>(self, items: [&str; N]) -> Self {
+        let ranking = self.ranking(items);
+        self.event(|_, _| Event::Ranking(ranking))
+    }
+
+    /// A ranking was shown, clicked and closed.
+    pub(crate) fn closed<const N: usize, const C: usize>(mut self, items: [&str; N], clicks: [&str; C]) -> Self {
+        let ranking = self.ranking(items);
+        let (_, captured) = self.plan.shown(&ranking, &self.state);
+        let items: Vec<ItemId> = items.iter().map(ItemId::from).collect();
+        let closed = Closed {
+            tenant: &ranking.tenant,
+            timestamp: ranking.timestamp,
+            event: ranking.id.digest(),
+            user: ranking.user.as_ref(),
+            session: ranking.session.as_ref(),
+            items: &items,
+            captured: &captured,
+        };
+        let click =
+            |item: &&str| ClosedInteraction { timestamp: self.now, event: 0, kind: "click".into(), item: item.into() };
+        let clicks: Vec<_> = clicks.iter().map(click).collect();
+        self.plan.closed(&closed, &clicks, &mut self.state);
+        self
+    }
+
+    pub(crate) fn rows<const N: usize>(&self, items: [&str; N]) -> Vec<Vec<f32>> {
+        self.matrix(items, Purpose::Serving)
+    }
+
+    pub(crate) fn training_rows<const N: usize>(&self, items: [&str; N]) -> Vec<Vec<f32>> {
+        self.matrix(items, Purpose::Training)
+    }
+
+    fn matrix<const N: usize>(&self, items: [&str; N], purpose: Purpose) -> Vec<Vec<f32>> {
+        let rows = self.plan.rows(&self.ranking(items), &self.state as &dyn View, purpose);
+        rows.chunks(self.plan.width()).map(<[f32]>::to_vec).collect()
+    }
+
+    fn ranking<const N: usize>(&self, items: [&str; N]) -> Ranking {
+        let fields =
+            |item: &str| self.sent.iter().filter(|(id, _)| *id == item).map(|(_, field)| field.clone()).collect();
+        let item = |id: &&str| RankedItem { id: id.into(), fields: fields(id), label: None, score: None };
+        Ranking {
+            id: "r".into(),
+            timestamp: self.now,
+            tenant: Tenant::default(),
+            user: Some("u".into()),
+            session: Some("s".into()),
+            fields: self.context.clone(),
+            items: items.iter().map(item).collect(),
+        }
+    }
+
+    fn one_interaction(&self, kind: &str, item: &str) -> Interaction {
+        Interaction {
+            id: format!("interaction {}", self.events).into(),
+            timestamp: self.now,
+            tenant: Tenant::default(),
+            ranking: None,
+            user: Some("u".into()),
+            session: Some("s".into()),
+            kind: kind.into(),
+            item: item.into(),
+            fields: vec![],
+        }
+    }
+
+    fn event(mut self, event: impl FnOnce(String, Timestamp) -> Event) -> Self {
+        self.events += 1;
+        let event = event(format!("event {}", self.events), self.now);
+        self.plan.event(&event, &mut self.state);
+        self
+    }
+}
+
+fn named<const N: usize>(fields: [(&str, Value); N]) -> Vec<Field> {
+    fields.into_iter().map(|(name, value)| Field::new(name, value)).collect()
+}
