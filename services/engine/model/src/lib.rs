@@ -1,1 +1,21 @@
-//! model.
+//! Models: what a served model is, how it scores a matrix of feature rows, and how its versions are kept.
+//!
+//! An [`Ensemble`] evaluates the trees of XGBoost and LightGBM without either library, bit for bit as they do, so that
+//! serving links no C++. A [`Model`] puts it and the baselines (`shuffle`, `noop`) behind one scoring interface. A
+//! [`Version`] is one trained model as an immutable artifact; a [`VersionStore`] publishes and finds versions.
+
+pub mod ensemble;
+mod error;
+mod lightgbm;
+pub mod model;
+pub mod shuffle;
+pub mod store;
+pub mod version;
+mod xgboost;
+
+pub use ensemble::Ensemble;
+pub use error::ReadError;
+pub use model::{LoadError, Model, fallback_scores, rank_order};
+pub use shuffle::Shuffle;
+pub use store::{MemoryVersions, StoreError, VersionStore, Versions};
+pub use version::{Column, ColumnMismatch, DecodeError, FeatureWeight, Kind, Metadata, Version, VersionId};

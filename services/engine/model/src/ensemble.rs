@@ -1,0 +1,87 @@
+//! Tree ensembles, evaluated without the libraries that trained them and with the same result to the last bit.
+//!
+//! Equality rests on three things. A split is decided as the library decides it, for every value an `f32` can have,
+//! missing and infinite ones included ([`key`]). Leaves are added in the order of the trees, in the type the library
+//! adds them in: `f32` from the base score on for XGBoost, `f64` from zero on for LightGBM. And nothing is added
+//! besides: scores are raw margins, as both libraries predict them for ranking objectives.
+//!
+//! Speed rests on the layout of a tree ([`perfect`]) and on eight rows that descend it at once.
+
+mod category;
+mod forest;
+pub(crate) mod key;
+mod linked;
+mod perfect;
+pub(crate) mod tree;
+
+pub(crate) use category::CategorySet;
+use forest::Forest;
+use tree::Tree;
+
+use crate::error::ReadError;
+use crate::{lightgbm, xgboost};
+
+/// A trained forest, ready to score. Cheap to share, never changed.
+#[derive(Debug)]
+pub struct Ensemble(Sum);
+
+/// The type leaves are added in.
+#[derive(Debug)]
+enum Sum {
+    Single(Forest<f32>),
+    Double(Forest<f64>),
+}
+
+impl Ensemble {
+    /// Reads a model of XGBoost: UBJSON (`.ubj`) or JSON, which its first bytes tell apart.
+    ///
+    /// # Errors
+    /// Bytes that are neither, trees that are none, and models that are no single-output tree ranker.
+    pub fn xgboost(bytes: &[u8]) -> Result<Self, ReadError> {
+        xgboost::read(bytes).map(|parts| Self(Sum::Single(Forest::new(&parts.trees, parts.sets, parts.base))))
+    }
+
+    /// Reads a model of LightGBM, in its text format.
+    ///
+    /// # Errors
+    /// Text that is none, trees that are none, and models that are no single-output tree ranker.
+    pub fn lightgbm(text: &[u8]) -> Result<Self, ReadError> {
+        lightgbm::read(text).map(|parts| Self(Sum::Double(Forest::new(&parts.trees, parts.sets, parts.base))))
+    }
+
+    /// Scores rows: `scores[i]` is the raw margin of the row `rows[i * width..][..width]`, whose column `j` is the feature
+    /// `j` of training; NaN is missing. Columns that the trees read beyond `width` count as missing.
+    ///
+    /// # Panics
+    /// When `rows` does not hold `scores.len()` rows of `width` columns.
+    pub fn score(&self, rows: &[f32], width: usize, scores: &mut [f64]) {
+        assert_eq!(rows.len(), width * scores.len(), "rows are given whole, one for each score");
+        match &self.0 {
+            Sum::Single(forest) => forest.score(rows, width, scores),
+            Sum::Double(forest) => forest.score(rows, width, scores),
+        }
+    }
+
+    /// Number of trees.
+    pub fn trees(&self) -> usize {
+        match &self.0 {
+            Sum::Single(forest) => forest.trees(),
+            Sum::Double(forest) => forest.trees(),
+        }
+    }
+
+    /// How wide a row must be at least: one more than the highest column that a split reads.
+    pub fn columns(&self) -> usize {
+        match &self.0 {
+            Sum::Single(forest) => forest.columns(),
+            Sum::Double(forest) => forest.columns(),
+        }
+    }
+}
+
+/// What a reader makes of a model's bytes.
+pub(crate) struct Parts<L> {
+    pub(crate) trees: Vec<Tree>,
+    pub(crate) sets: Vec<CategorySet>,
+    pub(crate) base: L,
+}

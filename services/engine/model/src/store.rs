@@ -1,0 +1,117 @@
+//! Where versions are kept: published whole, one of them current, older ones kept for a while.
+
+mod directory;
+mod memory;
+
+pub use directory::Versions;
+pub use memory::MemoryVersions;
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::version::{DecodeError, EncodeError, Version, VersionId};
+
+/// Keeps the versions of models. Publishing is atomic: another process sees a version whole, or not at all.
+pub trait VersionStore: Send + Sync {
+    /// Stores a version and makes it its model's current one.
+    ///
+    /// # Errors
+    /// When it cannot be written; the model then keeps its current version.
+    fn publish(&self, version: &Version) -> Result<(), StoreError>;
+
+    /// Ids of a model's versions, from the oldest to the newest; none for an unknown model.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn list(&self, model: &str) -> Result<Vec<VersionId>, StoreError>;
+
+    /// Which version of a model serves; `None` before the first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn current(&self, model: &str) -> Result<Option<VersionId>, StoreError>;
+
+    /// Makes a stored version the current one, as to roll back.
+    ///
+    /// # Errors
+    /// When there is no such version, or it cannot be written.
+    fn select(&self, model: &str, id: &VersionId) -> Result<(), StoreError>;
+
+    /// Loads the given version, or the current one; `None` where there is none yet.
+    ///
+    /// # Errors
+    /// When a version that is named is not there, or cannot be read.
+    fn load(&self, model: &str, id: Option<&VersionId>) -> Result<Option<Version>, StoreError>;
+
+    /// Removes all but the newest so many versions of a model, and never the current one.
+    ///
+    /// # Errors
+    /// When one cannot be removed.
+    fn keep(&self, model: &str, newest: usize) -> Result<(), StoreError>;
+}
+
+/// Why versions cannot be stored or loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file system refuses.
+    #[error("failed to {what} {}", path.display())]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A version is not what was written.
+    #[error("cannot read version {version} of model {model:?}")]
+    Decode {
+        /// Name of the model.
+        model: String,
+        /// Which version.
+        version: String,
+        /// Why not.
+        source: DecodeError,
+    },
+    /// A version cannot be written.
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
+    /// A version that is not stored was asked for.
+    #[error("model {model:?} has no version {version}")]
+    Unknown {
+        /// Name of the model.
+        model: String,
+        /// Which version.
+        version: String,
+    },
+    /// The file that names the current version, or the version it names, holds something else.
+    #[error("{} does not hold what its name says", path.display())]
+    Inconsistent {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl StoreError {
+    fn unknown(model: &str, id: &VersionId) -> Self {
+        Self::Unknown { model: model.to_owned(), version: id.to_string() }
+    }
+}
+
+fn decode(model: &str, id: &VersionId, bytes: &[u8]) -> Result<Version, StoreError> {
+    Version::decode(bytes).map_err(|source| StoreError::Decode {
+        model: model.to_owned(),
+        version: id.to_string(),
+        source,
+    })
+}
+
+/// The versions that [`VersionStore::keep`] removes.
+fn surplus(mut versions: Vec<VersionId>, current: Option<&VersionId>, newest: usize) -> Vec<VersionId> {
+    versions.truncate(versions.len().saturating_sub(newest));
+    versions.retain(|id| Some(id) != current);
+    versions
+}
+
+#[cfg(test)]
+mod tests;

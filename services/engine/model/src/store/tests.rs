@@ -1,0 +1,93 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::version::{Kind, Metadata};
+use rankwright_event::Timestamp;
+use std::collections::BTreeMap;
+use std::fs;
+
+fn version(model: &str, second: i64) -> Version {
+    let metadata = Metadata {
+        model: model.into(),
+        kind: Kind::Noop,
+        created_at: Timestamp::from_millis(second * 1000),
+        columns: Vec::new(),
+        metrics: BTreeMap::new(),
+        iterations: 0,
+        weights: Vec::new(),
+    };
+    Version::new(metadata, Vec::new(), second.to_le_bytes().to_vec()).unwrap()
+}
+
+/// What every store promises.
+fn store_contract(store: &dyn VersionStore) {
+    let versions: Vec<Version> = (1..=5).map(|second| version("m", second)).collect();
+    let ids: Vec<VersionId> = versions.iter().map(|version| version.id().clone()).collect();
+
+    assert!(store.list("m").unwrap().is_empty());
+    assert!(store.current("m").unwrap().is_none());
+    assert!(store.load("m", None).unwrap().is_none());
+    assert!(matches!(store.load("m", Some(&ids[0])), Err(StoreError::Unknown { .. })));
+    assert!(matches!(store.select("m", &ids[0]), Err(StoreError::Unknown { .. })));
+    store.keep("m", 1).unwrap();
+
+    for version in &versions {
+        store.publish(version).unwrap();
+        assert_eq!(store.current("m").unwrap().as_ref(), Some(version.id()));
+        assert_eq!(store.load("m", None).unwrap().as_ref(), Some(version));
+    }
+    store.publish(&versions[4]).unwrap(); // the same once more
+    assert_eq!(store.list("m").unwrap(), ids);
+    assert_eq!(store.load("m", Some(&ids[1])).unwrap().as_ref(), Some(&versions[1]));
+
+    store.select("m", &ids[0]).unwrap();
+    assert_eq!(store.load("m", None).unwrap().as_ref(), Some(&versions[0]));
+    store.keep("m", 2).unwrap();
+    assert_eq!(store.list("m").unwrap(), [ids[0].clone(), ids[3].clone(), ids[4].clone()]);
+
+    for name in ["../m", "a/b", "", ".", "мод ель", "current"] {
+        store.publish(&version(name, 7)).unwrap();
+        assert_eq!(store.list(name).unwrap().len(), 1, "{name:?}");
+        assert_eq!(store.load(name, None).unwrap(), Some(version(name, 7)), "{name:?}");
+    }
+    assert_eq!(store.list("m").unwrap().len(), 3);
+}
+
+#[test]
+fn memory_keeps_the_contract() {
+    store_contract(&MemoryVersions::default());
+}
+
+#[test]
+fn a_directory_keeps_the_contract() {
+    let dir = tempfile::tempdir().unwrap();
+    store_contract(&Versions::open(dir.path().join("deep/er")).unwrap());
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing is written outside");
+}
+
+#[test]
+fn another_process_finds_what_was_published() {
+    let dir = tempfile::tempdir().unwrap();
+    Versions::open(dir.path()).unwrap().publish(&version("m", 1)).unwrap();
+    let other = Versions::open(dir.path()).unwrap();
+    assert_eq!(other.load("m", None).unwrap(), Some(version("m", 1)));
+    let files = fs::read_dir(dir.path().join("m")).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(!files.into_iter().any(|name| name.to_string_lossy().contains("unfinished")));
+}
+
+#[test]
+fn a_file_that_was_cut_or_swapped_is_an_error_that_names_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Versions::open(dir.path()).unwrap();
+    let (old, new) = (version("m", 1), version("m", 2));
+    store.publish(&old).unwrap();
+    store.publish(&new).unwrap();
+    let file = |version: &Version| dir.path().join(format!("m/{}.model", version.id()));
+
+    fs::copy(file(&old), file(&new)).unwrap();
+    assert!(matches!(store.load("m", None), Err(StoreError::Inconsistent { .. })));
+    fs::write(file(&new), &new.encode().unwrap()[..30]).unwrap();
+    assert!(store.load("m", None).unwrap_err().to_string().contains(new.id().as_str()));
+    fs::write(dir.path().join("m/current"), "../../etc/passwd").unwrap();
+    assert!(matches!(store.load("m", None), Err(StoreError::Inconsistent { .. })));
+}

@@ -1,0 +1,68 @@
+//! The columns a model was trained on, and how they differ from those it would be served.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A column of a feature row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Column {
+    /// Name of the column, as `ctr_7`.
+    pub name: String,
+    /// Name of the feature it is part of, as `ctr`.
+    pub feature: String,
+    /// Digest of everything that decides its values.
+    pub fingerprint: u64,
+    /// Whether its numbers are categories.
+    pub categorical: bool,
+}
+
+/// A model was trained with other columns than it would be served; the names of those that differ.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ColumnMismatch {
+    /// Trained on, and no longer there.
+    pub missing: Vec<String>,
+    /// There, and unknown to the model.
+    pub unknown: Vec<String>,
+    /// In both, and defined in another way.
+    pub changed: Vec<String>,
+    /// In both, and at another place.
+    pub moved: Vec<String>,
+}
+
+impl std::error::Error for ColumnMismatch {}
+
+impl fmt::Display for ColumnMismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("model was trained with other features")?;
+        let parts = [
+            ("no longer there", &self.missing),
+            ("new", &self.unknown),
+            ("defined in another way", &self.changed),
+            ("in another order", &self.moved),
+        ];
+        for (index, (what, names)) in parts.iter().filter(|(_, names)| !names.is_empty()).enumerate() {
+            write!(f, "{} {what}: {}", if index == 0 { ":" } else { ";" }, names.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+/// Compares by place, name, fingerprint and kind.
+pub(super) fn check(trained: &[Column], wanted: &[Column]) -> Result<(), ColumnMismatch> {
+    let mut mismatch = ColumnMismatch::default();
+    for (place, column) in trained.iter().enumerate() {
+        match wanted.iter().position(|other| other.name == column.name) {
+            None => mismatch.missing.push(column.name.clone()),
+            Some(other) if !same(column, &wanted[other]) => mismatch.changed.push(column.name.clone()),
+            Some(other) if other != place => mismatch.moved.push(column.name.clone()),
+            Some(_) => {}
+        }
+    }
+    let unknown = wanted.iter().filter(|column| !trained.iter().any(|other| other.name == column.name));
+    mismatch.unknown = unknown.map(|column| column.name.clone()).collect();
+    if mismatch == ColumnMismatch::default() { Ok(()) } else { Err(mismatch) }
+}
+
+fn same(left: &Column, right: &Column) -> bool {
+    (left.fingerprint, left.categorical) == (right.fingerprint, right.categorical)
+}
