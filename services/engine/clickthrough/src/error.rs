@@ -16,7 +16,7 @@ pub enum Error {
         /// What it has to hold.
         expected: String,
     },
-    /// A record that no part could hold; nothing of the batch was kept.
+    /// A record that no part could hold.
     #[error("click-through {ranking:?}: {bytes} bytes, at most {limit} fit in a part")]
     TooLarge {
         /// The record's identity.

@@ -4,12 +4,18 @@
 //! keeps records in parts that check themselves; whatever a crash or a bad disk took from a part is counted and
 //! named, and the rest of it is read.
 
+pub mod dedup;
+mod digest;
 pub mod error;
 pub mod losses;
+pub mod part;
 pub mod record;
 pub mod store;
 
+pub use dedup::Dedup;
 pub use error::{Error, Result};
 pub use losses::{Loss, Losses};
+pub use part::{Format, Header, Part, PartReader, read_part};
 pub use record::{Click, Clickthrough, Identity, Kind, Rows, Shown};
 pub use store::{ClickthroughStore, Column, Entry, Mark, Records, Status};
+pub use store::{discard::DiscardStore, file::FileStore, memory::MemoryStore};

@@ -33,4 +33,21 @@ impl Losses {
     pub fn is_empty(&self) -> bool {
         self.cut + self.damaged == 0
     }
+
+    /// Counts one loss, and names it if not too many are.
+    pub(crate) fn add(&mut self, loss: Loss, cut: bool) {
+        *(if cut { &mut self.cut } else { &mut self.damaged }) += 1;
+        if self.named.len() < Self::NAMED {
+            self.named.push(loss);
+        }
+    }
+
+    /// Counts what was left out of another part as well.
+    pub(crate) fn join(&mut self, other: &Self) {
+        self.cut += other.cut;
+        self.damaged += other.damaged;
+        self.duplicates += other.duplicates;
+        let room = Self::NAMED - self.named.len().min(Self::NAMED);
+        self.named.extend(other.named.iter().take(room).cloned());
+    }
 }

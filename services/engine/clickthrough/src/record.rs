@@ -4,6 +4,7 @@ use compact_str::CompactString;
 use rankwright_event::{
     EventId, Field, Interaction, ItemId, RankedItem, Ranking, RankingId, SessionId, Tenant, Timestamp, UserId,
 };
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 
 /// A ranking with what visitors did with it, or an interaction that no ranking caused.
@@ -32,7 +33,8 @@ pub struct Clickthrough {
 }
 
 /// What a record is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// A ranking that was shown, with or without interactions.
     Ranking,
@@ -52,7 +54,7 @@ pub struct Identity {
 }
 
 /// One place of a ranking.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Shown {
     /// The item.
     pub id: ItemId,
@@ -70,7 +72,7 @@ pub struct Rows {
 }
 
 /// One interaction with an item.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Click {
     /// When it happened.
     pub timestamp: Timestamp,

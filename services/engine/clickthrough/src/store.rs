@@ -1,7 +1,12 @@
 //! What every store of click-throughs promises.
 
-use crate::{Clickthrough, Losses, Result};
+use crate::part::{Part, PartReader, read_part};
+use crate::{Clickthrough, Dedup, Losses, Result};
 use std::sync::Arc;
+
+pub mod discard;
+pub mod file;
+pub mod memory;
 
 /// One feature column, as the header of a part names it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -40,7 +45,8 @@ pub struct Status {
 pub trait ClickthroughStore: Send + Sync {
     /// Takes records, whose rows have this store's columns, and returns the mark behind them.
     ///
-    /// They may still be buffered. On an error none of them is promised to be kept: append them again.
+    /// They may still be buffered. On an error none of them is promised to be kept: append them again. What was taken
+    /// before is still held, and the next call tries again.
     fn append(&self, records: Vec<Clickthrough>) -> Result<Mark>;
 
     /// Makes every record appended before this call durable, and returns the mark behind them.
@@ -56,21 +62,23 @@ pub trait ClickthroughStore: Send + Sync {
     fn status(&self) -> Status;
 }
 
-/// Streams a store's records; what had to be left out is counted in [`Self::losses`].
+/// Streams the records of many parts, each identity once; what had to be left out is counted in [`Self::losses`].
 ///
 /// An error concerns one part, and the iterator goes on behind it; damage is no error.
 pub struct Records {
-    entries: Box<dyn Iterator<Item = Result<Entry>> + Send>,
+    parts: Box<dyn Iterator<Item = Result<Part>> + Send>,
+    current: Option<PartReader>,
+    seen: Dedup,
     losses: Losses,
 }
 
 impl Records {
-    /// Streams `entries`, each identity once.
-    pub fn new(entries: impl Iterator<Item = Result<Entry>> + Send + 'static) -> Self {
-        Self { entries: Box::new(entries), losses: Losses::default() }
+    /// Streams the records of `parts`, one part after the other.
+    pub fn new(parts: impl Iterator<Item = Result<Part>> + Send + 'static) -> Self {
+        Self { parts: Box::new(parts), current: None, seen: Dedup::default(), losses: Losses::default() }
     }
 
-    /// What was left out so far; complete when the iterator has ended.
+    /// What was left out of the parts that have been read; complete when the iterator has ended.
     pub fn losses(&self) -> &Losses {
         &self.losses
     }
@@ -80,6 +88,20 @@ impl Iterator for Records {
     type Item = Result<Entry>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.entries.next()
+        loop {
+            match self.current.as_mut().and_then(Iterator::next) {
+                Some(Ok((_, record))) if !self.seen.is_new(&record) => self.losses.duplicates += 1,
+                Some(entry) => return Some(entry),
+                None => {
+                    if let Some(ended) = self.current.take() {
+                        self.losses.join(ended.losses());
+                    }
+                    match self.parts.next()? {
+                        Ok(part) => self.current = Some(read_part(part)),
+                        Err(error) => return Some(Err(error)),
+                    }
+                }
+            }
+        }
     }
 }

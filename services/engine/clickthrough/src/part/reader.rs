@@ -1,0 +1,134 @@
+//! Reading a part: what is whole in it, and what is not.
+
+use super::window::Window;
+use super::{Format, Header, Part, VERSION, frame, json};
+use crate::{Clickthrough, Entry, Error, Loss, Losses, Result};
+use std::vec;
+
+/// What a reader found whole.
+pub(crate) enum Frame {
+    Header(Header),
+    Records(Vec<Clickthrough>),
+}
+
+/// What stands at the beginning of a window.
+pub(crate) enum Parsed {
+    /// Something whole, and how many bytes it takes.
+    Frame(Frame, usize),
+    /// Something of a later version of the format.
+    Newer(u64),
+    /// Nothing that could be read, and why.
+    Bad(&'static str),
+    /// The beginning of something that the end of the part cuts off.
+    Short,
+}
+
+/// Streams the records of a part, and counts what it has to leave out.
+///
+/// One block is held in memory at a time. An error (the disk fails, the format is of a later version) ends it;
+/// damage does not.
+pub struct PartReader {
+    place: String,
+    format: Format,
+    window: Window,
+    header: Option<Header>,
+    ready: vec::IntoIter<Clickthrough>,
+    losses: Losses,
+    ended: bool,
+}
+
+/// Reads a part from its beginning.
+pub fn read_part(part: Part) -> PartReader {
+    PartReader {
+        place: part.place,
+        format: part.format,
+        window: Window::new(part.bytes),
+        header: None,
+        ready: Vec::new().into_iter(),
+        losses: Losses::default(),
+        ended: false,
+    }
+}
+
+impl PartReader {
+    /// What the part says about itself; known with its first record.
+    pub fn header(&self) -> Option<&Header> {
+        self.header.as_ref()
+    }
+
+    /// What was left out so far.
+    pub fn losses(&self) -> &Losses {
+        &self.losses
+    }
+
+    /// The next thing that is whole; `None` at the end.
+    fn advance(&mut self) -> Result<Option<Frame>> {
+        while !self.look(1)?.is_empty() {
+            let parsed = match self.format {
+                Format::Binary => frame::parse(&mut self.window, self.header.as_ref()),
+                Format::Json => json::parse(&mut self.window, self.header.as_ref()),
+            };
+            match parsed.map_err(|source| self.failed(source))? {
+                Parsed::Frame(frame, length) => {
+                    self.window.skip(length);
+                    return Ok(Some(frame));
+                }
+                Parsed::Newer(found) => return Err(self.newer(found)),
+                Parsed::Bad(reason) => self.leave_out(reason, false)?,
+                Parsed::Short => self.leave_out("cut short", true)?,
+            }
+        }
+        Ok(None)
+    }
+
+    /// Moves to the next marker, and names what lies before it.
+    fn leave_out(&mut self, reason: &'static str, short: bool) -> Result<()> {
+        let offset = self.window.offset();
+        let marker = match self.format {
+            Format::Binary => frame::MARKER,
+            Format::Json => json::MARKER,
+        };
+        let more = self.window.seek(marker).map_err(|source| self.failed(source))?;
+        let loss = Loss { place: self.place.clone(), offset, reason };
+        tracing::warn!(place = loss.place, offset, reason, "left out a part of the click-throughs");
+        self.losses.add(loss, short && !more);
+        Ok(())
+    }
+
+    fn look(&mut self, wanted: usize) -> Result<&[u8]> {
+        let place = &self.place;
+        self.window.look(wanted).map_err(|source| Error::Io { place: place.clone(), action: "read", source })
+    }
+
+    fn failed(&self, source: std::io::Error) -> Error {
+        Error::Io { place: self.place.clone(), action: "read", source }
+    }
+
+    fn newer(&self, found: u64) -> Error {
+        Error::Newer { place: self.place.clone(), found, newest: u64::from(VERSION) }
+    }
+}
+
+impl Iterator for PartReader {
+    type Item = Result<Entry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let (Some(record), Some(header)) = (self.ready.next(), &self.header) {
+                return Some(Ok((header.columns.clone(), record)));
+            }
+            if self.ended {
+                return None;
+            }
+            match self.advance() {
+                Ok(Some(Frame::Header(header))) => self.header = Some(header),
+                Ok(Some(Frame::Records(records))) => self.ready = records.into_iter(),
+                Ok(None) => self.ended = true,
+                Err(error) => {
+                    self.ended = true;
+                    return Some(Err(error));
+                }
+            }
+        }
+    }
+}
