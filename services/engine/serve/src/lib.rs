@@ -1,1 +1,33 @@
-//! serve.
+//! A request's way through the engine, and the HTTP interface around it.
+//!
+//! [`App`] holds what requests share: the state store, the served [`Models`], the [`Metrics`], the limits. It is put
+//! together once, by [`App::builder`], and knows neither ingest nor training: those come as plug-ins ([`Feedback`],
+//! [`Training`], [`Status`]), so that the same interface serves with and without them. [`run`] serves an app on a
+//! listener until it is told to stop.
+//!
+//! Overload is answered at once with 503, bad input with 400 and the place of the fault, and a store or model that
+//! cannot be had with the incoming order (module `rank`); nothing here panics on input.
+
+pub mod app;
+mod breaker;
+mod gate;
+pub mod http;
+mod inference;
+mod limits;
+pub mod load;
+pub mod metrics;
+pub mod models;
+pub mod plugin;
+mod pool;
+mod rank;
+pub mod ranker;
+mod recommend;
+pub mod server;
+
+pub use app::{App, Builder};
+pub use load::{Found, LoadError, Loader};
+pub use metrics::Metrics;
+pub use models::{Loaded, Models, Version};
+pub use plugin::{Fed, FeedError, Feedback, Status, TrainError, Training};
+pub use ranker::{FeatureColumns, Ranker};
+pub use server::run;

@@ -1,0 +1,104 @@
+//! A circuit breaker before the state store.
+//!
+//! A store that does not answer costs each request its timeout. After a few failures in a row nobody waits for it any
+//! more: rankings are answered in their incoming order at once, while one probe in the background asks the store from
+//! time to time and lets requests through again as soon as it answers.
+
+use rankwright_event::Tenant;
+use rankwright_state::{BoxFuture, Entity, Key, Scope, Store};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+/// Failures in a row after which the breaker opens.
+const PATIENCE: u32 = 5;
+/// Time between two probes.
+const PROBE_EVERY: Duration = Duration::from_secs(1);
+
+/// A state store whose reads fail at once while it is out of order.
+pub(crate) struct Guarded {
+    store: Arc<dyn Store>,
+    timeout: Duration,
+    state: Arc<Breaker>,
+}
+
+/// Why nothing could be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unavailable {
+    /// It failed often enough: it was not even asked.
+    #[error("the state store does not answer")]
+    Open,
+    /// No answer in time.
+    #[error("the state store did not answer within {0:?}")]
+    Slow(Duration),
+    /// It failed.
+    #[error(transparent)]
+    Failed(#[from] rankwright_state::Error),
+}
+
+#[derive(Default)]
+struct Breaker {
+    open: AtomicBool,
+    failures: AtomicU32,
+}
+
+impl Guarded {
+    /// Guards a store of which a read may take `timeout`.
+    pub(crate) fn new(store: Arc<dyn Store>, timeout: Duration) -> Self {
+        Self { store, timeout, state: Arc::default() }
+    }
+
+    /// The store itself.
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// Whether reads reach the store.
+    pub(crate) fn closed(&self) -> bool {
+        !self.state.open.load(Ordering::Relaxed)
+    }
+
+    /// What lies under the keys, in their order.
+    pub(crate) async fn read(&self, keys: &[Key]) -> Result<Vec<Option<Arc<Entity>>>, Unavailable> {
+        if !self.closed() {
+            return Err(Unavailable::Open);
+        }
+        let outcome = in_time(self.store.read(keys), self.timeout).await;
+        match &outcome {
+            Ok(_) => self.state.failures.store(0, Ordering::Relaxed),
+            Err(error) => self.failed(error),
+        }
+        outcome
+    }
+
+    fn failed(&self, error: &Unavailable) {
+        let before = self.state.failures.fetch_add(1, Ordering::Relaxed);
+        if before + 1 >= PATIENCE && !self.state.open.swap(true, Ordering::Relaxed) {
+            tracing::error!(%error, "the state store does not answer, rankings keep their incoming order");
+            tokio::spawn(probe(self.store.clone(), self.timeout, Arc::downgrade(&self.state)));
+        }
+    }
+}
+
+/// Asks until the store answers, or nobody is interested any more.
+async fn probe(store: Arc<dyn Store>, timeout: Duration, state: std::sync::Weak<Breaker>) {
+    let key = [Key::new(&Tenant::default(), Scope::Global)];
+    loop {
+        tokio::time::sleep(PROBE_EVERY).await;
+        let Some(state) = state.upgrade() else { return };
+        if in_time(store.read(&key), timeout).await.is_ok() {
+            state.failures.store(0, Ordering::Relaxed);
+            state.open.store(false, Ordering::Relaxed);
+            tracing::info!("the state store answers again");
+            return;
+        }
+    }
+}
+
+async fn in_time<T>(
+    answer: BoxFuture<'_, Result<T, rankwright_state::Error>>,
+    timeout: Duration,
+) -> Result<T, Unavailable> {
+    let outcome = tokio::time::timeout(timeout, answer).await;
+    Ok(outcome.map_err(|_| Unavailable::Slow(timeout))??)
+}

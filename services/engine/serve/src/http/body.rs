@@ -1,0 +1,102 @@
+//! Reading a request's body: so large, so long, and no more.
+
+use crate::app::App;
+use crate::http::failure::Failure;
+use crate::metrics::Refusal;
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::http::header;
+use http_body_util::BodyExt;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// How much of a body that is too large is read and thrown away: closing a connection with unread bytes would
+/// destroy the answer on its way to a client that still writes.
+const DRAIN: usize = 8 << 20;
+const DRAIN_TIME: Duration = Duration::from_secs(1);
+
+enum Broken {
+    TooLarge,
+    Cut(axum::Error),
+}
+
+/// The whole body.
+pub(super) async fn read(app: &App, request: Request) -> Result<Bytes, Failure> {
+    let limits = app.limits().api;
+    let waits = request.headers().contains_key(header::EXPECT);
+    let announced = announced_len(&request);
+    let mut body = request.into_body();
+    let outcome = match announced {
+        Some(len) if len > limits.max_body_bytes as u64 => Ok(Err(Broken::TooLarge)),
+        _ => timeout(limits.request_timeout, collect(&mut body, limits.max_body_bytes)).await,
+    };
+    match outcome {
+        Ok(Ok(bytes)) => Ok(bytes),
+        Ok(Err(Broken::Cut(error))) => Err(Failure::invalid(format!("the body could not be read: {error}"), "")),
+        Ok(Err(Broken::TooLarge)) => {
+            if !waits {
+                let _ = timeout(DRAIN_TIME, drain(&mut body)).await;
+            }
+            Err(too_large(app))
+        }
+        Err(_) => {
+            app.metrics().refused(Refusal::Time);
+            Err(Failure::slow_body())
+        }
+    }
+}
+
+fn announced_len(request: &Request) -> Option<u64> {
+    request.headers().get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+fn too_large(app: &App) -> Failure {
+    app.metrics().refused(Refusal::Size);
+    let most = app.limits().api.max_body_bytes;
+    Failure::too_large(format!("the body is larger than {most} bytes (api.limits.maxBodyBytes)"))
+}
+
+/// A body of one piece is taken as it is, without a copy.
+async fn collect(body: &mut Body, most: usize) -> Result<Bytes, Broken> {
+    let first = next(body).await?.unwrap_or_default();
+    if first.len() > most {
+        return Err(Broken::TooLarge);
+    }
+    let Some(second) = next(body).await? else { return Ok(first) };
+    let mut all = Vec::with_capacity((first.len() + second.len()).max(expected(body)).min(most));
+    all.extend_from_slice(&first);
+    let mut piece = Some(second);
+    while let Some(bytes) = piece {
+        if all.len() + bytes.len() > most {
+            return Err(Broken::TooLarge);
+        }
+        all.extend_from_slice(&bytes);
+        piece = next(body).await?;
+    }
+    Ok(all.into())
+}
+
+fn expected(body: &Body) -> usize {
+    use axum::body::HttpBody;
+    usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX)
+}
+
+/// The next piece of data; trailers are skipped.
+async fn next(body: &mut Body) -> Result<Option<Bytes>, Broken> {
+    while let Some(frame) = body.frame().await {
+        if let Ok(data) = frame.map_err(Broken::Cut)?.into_data() {
+            return Ok(Some(data));
+        }
+    }
+    Ok(None)
+}
+
+async fn drain(body: &mut Body) {
+    let mut rest = DRAIN;
+    while let Ok(Some(bytes)) = next(body).await {
+        match rest.checked_sub(bytes.len()) {
+            Some(less) => rest = less,
+            None => return,
+        }
+    }
+}

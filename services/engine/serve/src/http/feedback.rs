@@ -1,0 +1,78 @@
+//! `POST /feedback`: one event, an array of them, or one after the other.
+//!
+//! The content type is not looked at: tools like to send JSON as a form. A batch takes effect as a whole or not at
+//! all; the answer to a refused one names the event. Work that has begun is finished even when the client goes away.
+
+use crate::app::{App, now};
+use crate::http::failure::Failure;
+use crate::http::rank::overloaded;
+use crate::http::{body, json};
+use crate::plugin::{Fed, FeedError, Feedback};
+use axum::extract::{Request, State};
+use axum::response::Response;
+use rankwright_event::Event;
+use rankwright_event::json::decode_batch;
+use serde::Serialize;
+use std::sync::Arc;
+use std::time::Instant;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer {
+    accepted: u64,
+    status: &'static str,
+    took_millis: u64,
+    updated: u64,
+}
+
+/// Takes in events.
+pub(super) async fn post(State(app): State<App>, request: Request) -> Result<Response, Failure> {
+    let began = Instant::now();
+    let feedback = app.feedback().ok_or_else(nobody_listens)?;
+    let place = app.gate().enter().ok_or_else(|| overloaded(&app))?;
+    let body = body::read(&app, request).await?;
+    let work = {
+        let app = app.clone();
+        async move {
+            let _place = place;
+            feed(&app, feedback, &body).await
+        }
+    };
+    let fed = app.pool().run(work).await??;
+    let took_millis = began.elapsed().as_millis() as u64;
+    let answer = Answer { accepted: fed.accepted, status: "ok", took_millis, updated: fed.updated };
+    serde_json::to_vec(&answer).map(json).map_err(|error| Failure::internal(error.to_string()))
+}
+
+async fn feed(app: &App, feedback: Arc<dyn Feedback>, body: &[u8]) -> Result<Fed, Failure> {
+    let events = checked(app, body)?;
+    let fed = feedback.feed(events).await?;
+    app.metrics().feedback_events.inc_by(fed.accepted);
+    Ok(fed)
+}
+
+fn checked(app: &App, body: &[u8]) -> Result<Vec<Event>, Failure> {
+    let events = decode_batch(body)?;
+    app.limits().check_events(&events, now())?;
+    Ok(events)
+}
+
+fn nobody_listens() -> Failure {
+    Failure::conflict("not_available", "this process takes in no events")
+}
+
+impl From<FeedError> for Failure {
+    fn from(error: FeedError) -> Self {
+        match error {
+            FeedError::Invalid { index, path, message } => {
+                let place = if path.is_empty() { format!("[{index}]") } else { format!("[{index}].{path}") };
+                Self::invalid(message, &place)
+            }
+            FeedError::Busy => Self::overloaded(FeedError::Busy.to_string()),
+            FeedError::Failed(_) => {
+                tracing::error!(%error, "feedback was not taken in");
+                Self::overloaded(error.to_string())
+            }
+        }
+    }
+}

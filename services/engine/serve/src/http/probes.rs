@@ -1,0 +1,94 @@
+//! How the service is: `GET /health`, `/ready`, `/status`, `/metrics`.
+//!
+//! `/health` answers as long as the process does. `/ready` tells a load balancer to send requests: when models and
+//! state are there, until draining begins. A store that fails later does not take it back: all replicas would go at
+//! once, and rankings still have their incoming order.
+
+use crate::app::{App, Phase};
+use crate::http::failure::Failure;
+use crate::http::json;
+use crate::models::{Current, Slot};
+use axum::extract::State;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Map, Value, json as value};
+
+/// The process is alive.
+pub(super) async fn health() -> Response {
+    json(br#"{"status":"ok"}"#.to_vec())
+}
+
+/// Whether requests may come.
+pub(super) async fn ready(State(app): State<App>) -> Response {
+    let (status, text) = match app.phase() {
+        Phase::Starting => (StatusCode::SERVICE_UNAVAILABLE, r#"{"status":"starting"}"#),
+        Phase::Ready => (StatusCode::OK, r#"{"status":"ready"}"#),
+        Phase::Draining => (StatusCode::SERVICE_UNAVAILABLE, r#"{"status":"draining"}"#),
+    };
+    (status, json(text.as_bytes().to_vec())).into_response()
+}
+
+/// The text format of Prometheus.
+pub(super) async fn metrics(State(app): State<App>) -> Result<Response, Failure> {
+    let text = app.metrics().render().map_err(|error| Failure::internal(error.to_string()))?;
+    let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
+}
+
+/// Everything an operator asks first.
+pub(super) async fn status(State(app): State<App>) -> Response {
+    let mut status = Map::new();
+    status.insert("version".into(), env!("CARGO_PKG_VERSION").into());
+    status.insert("phase".into(), phase(app.phase()).into());
+    status.insert("uptimeSeconds".into(), app.uptime().as_secs().into());
+    status.insert("models".into(), models(&app));
+    status.insert("store".into(), store(&app));
+    for (name, provider) in app.status() {
+        status.insert(name.clone(), provider.status());
+    }
+    json(Value::Object(status).to_string().into_bytes())
+}
+
+fn phase(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Starting => "starting",
+        Phase::Ready => "ready",
+        Phase::Draining => "draining",
+    }
+}
+
+fn models(app: &App) -> Value {
+    let rankers = app.models().rankers().map(|slot| (slot.name().to_owned(), model(slot)));
+    let unavailable = |(name, kind): (&str, &str)| {
+        let reason = format!("models of type {kind} are not available in this version");
+        (name.to_owned(), value!({"type": kind, "state": "missing", "reason": reason}))
+    };
+    rankers.chain(app.models().recommenders().map(unavailable)).collect()
+}
+
+fn model(slot: &Slot) -> Value {
+    match slot.current() {
+        Current::Missing(reason) => value!({"type": slot.kind(), "state": "missing", "reason": &*reason}),
+        Current::Loaded(loaded) => {
+            let mut entry = value!({"type": slot.kind(), "state": "loaded"});
+            if let (Value::Object(entry), Ok(Value::Object(version))) =
+                (&mut entry, serde_json::to_value(&loaded.version))
+            {
+                entry.extend(version);
+            }
+            entry
+        }
+    }
+}
+
+fn store(app: &App) -> Value {
+    let state = app.state();
+    let stats = state.store().stats();
+    value!({
+        "type": app.store_kind(),
+        "durable": state.store().durable(),
+        "answers": state.closed(),
+        "entities": stats.entities,
+        "bytes": stats.bytes,
+    })
+}

@@ -1,0 +1,65 @@
+//! `POST /rank/{model}`
+
+use crate::app::App;
+use crate::http::failure::Failure;
+use crate::http::{Name, body, json, name};
+use crate::metrics::Refusal;
+use crate::rank;
+use axum::extract::{RawQuery, Request, State};
+use axum::response::Response;
+use std::time::Instant;
+
+/// Orders the items of a ranking.
+pub(super) async fn post(
+    State(app): State<App>,
+    path: Name,
+    RawQuery(query): RawQuery,
+    request: Request,
+) -> Result<Response, Failure> {
+    let began = Instant::now();
+    let model = name(path)?;
+    app.models().ranker(&model)?;
+    let explain = explain(query.as_deref().unwrap_or_default())?;
+    let place = app.gate().enter().ok_or_else(|| overloaded(&app))?;
+    let body = body::read(&app, request).await?;
+    let work = {
+        let app = app.clone();
+        async move {
+            let _place = place;
+            let slot = app.models().ranker(&model)?;
+            rank::rank(&app, slot, &body, explain, began).await.map_err(Failure::from)
+        }
+    };
+    app.pool().run(work).await?.map(json)
+}
+
+/// A request beyond the number that is worked on at once.
+pub(super) fn overloaded(app: &App) -> Failure {
+    app.metrics().refused(Refusal::Overload);
+    let most = app.limits().api.max_concurrent_requests;
+    Failure::overloaded(format!(
+        "{most} requests are being worked on, which is the limit (api.limits.maxConcurrentRequests)"
+    ))
+}
+
+/// Whether feature values are wanted. Other parameters are ignored; of several, the last one counts.
+fn explain(query: &str) -> Result<bool, Failure> {
+    let mut parameters = query.split('&').filter_map(|parameter| parameter.split_once('='));
+    match parameters.rfind(|(key, _)| *key == "explain").map(|(_, value)| value) {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(other) => {
+            let shown: String = other.chars().take(50).collect();
+            Err(Failure::invalid(format!("query parameter explain is {shown:?}, expected true or false"), "explain"))
+        }
+    }
+}
+
+impl From<rank::Error> for Failure {
+    fn from(error: rank::Error) -> Self {
+        match error {
+            rank::Error::Body(error) => error.into(),
+            rank::Error::Excess(excess) => excess.into(),
+        }
+    }
+}

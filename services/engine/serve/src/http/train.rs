@@ -1,0 +1,45 @@
+//! `POST /train/{model}`: an admin call.
+
+use crate::app::App;
+use crate::http::failure::Failure;
+use crate::http::{Name, admin, json, name};
+use crate::plugin::TrainError;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+
+/// Trains a model on all click-throughs there are, and serves the new version before it answers.
+pub(super) async fn post(State(app): State<App>, path: Name, headers: HeaderMap) -> Result<Response, Failure> {
+    admin::check(&app, &headers)?;
+    let model = name(path)?;
+    app.models().check(&model)?;
+    let training = app.training().ok_or_else(|| elsewhere(&app, &model))?;
+    let work = {
+        let app = app.clone();
+        async move {
+            let summary = training.train(&model).await?;
+            app.refresh(&model).await;
+            Ok::<_, TrainError>(summary)
+        }
+    };
+    let summary = app.pool().run(work).await??;
+    serde_json::to_vec(&summary).map(json).map_err(|error| Failure::internal(error.to_string()))
+}
+
+fn elsewhere(app: &App, model: &str) -> Failure {
+    let command = app.training_command().replace("MODEL", model);
+    Failure::conflict("training_elsewhere", format!("this process does not train; run: {command}"))
+}
+
+impl From<TrainError> for Failure {
+    fn from(error: TrainError) -> Self {
+        match error {
+            TrainError::Impossible(_) => Self::conflict("cannot_train", error.to_string()),
+            TrainError::Busy => Self::conflict("training_already", error.to_string()),
+            TrainError::Failed(_) => {
+                tracing::error!(%error, "training failed");
+                Self::internal(error.to_string())
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Getting ready: the state store answers, every model that has a version is loaded and warm.
+//!
+//! A version is warm when requests sampled in its training have been replayed with it, for as long as the configuration
+//! allows: caches are filled and pages touched before a visitor waits for them. Only then does it take the place of the
+//! one that answers.
+
+use crate::app::{App, Phase};
+use crate::models::{Current, Loaded, Slot};
+use crate::rank::rehearse;
+use rankwright_config as config;
+use rankwright_event::{Ranking, Tenant};
+use rankwright_state::{BoxFuture, Key, Scope};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Time between two looks at a store that does not answer, or for newer versions.
+const PAUSE: Duration = Duration::from_secs(1);
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+
+/// Knows which version of a model should answer, and makes it ready to.
+pub trait Loader: Send + Sync {
+    /// The version that should answer, unless it is the `current` one.
+    fn load<'a>(
+        &'a self,
+        name: &'a str,
+        model: &'a config::Model,
+        current: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Found, LoadError>>;
+}
+
+/// What a [`Loader`] found.
+pub enum Found {
+    /// Nobody trained this model yet.
+    Nothing,
+    /// The current version is the right one.
+    Unchanged,
+    /// Another version, and rankings to replay with it.
+    Version(Loaded, Vec<Ranking>),
+}
+
+/// A version that is there and cannot be served, or a store of versions that does not answer.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct LoadError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
+
+impl App {
+    /// Waits for the state store, loads and warms every model that has a version, and calls the service ready.
+    pub async fn prepare(&self) {
+        while !self.store_answers().await {
+            tokio::time::sleep(PAUSE).await;
+        }
+        self.refresh_all().await;
+        self.enter(Phase::Ready);
+    }
+
+    /// Looks for newer versions from time to time; never ends.
+    pub(crate) async fn follow(&self) {
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            self.refresh_all().await;
+        }
+    }
+
+    async fn refresh_all(&self) {
+        for slot in self.models().rankers() {
+            self.refresh_slot(slot).await;
+        }
+    }
+
+    /// Serves the version of a model that should answer now, if it is not served yet.
+    pub async fn refresh(&self, model: &str) {
+        if let Ok(slot) = self.models().ranker(model) {
+            self.refresh_slot(slot).await;
+        }
+    }
+
+    async fn refresh_slot(&self, slot: &Slot) {
+        let _one_at_a_time = slot.loading.lock().await;
+        let current = match slot.current() {
+            Current::Loaded(loaded) => loaded.version.id.clone(),
+            Current::Missing(_) => None,
+        };
+        match self.loader().load(slot.name(), &slot.definition, current.as_deref()).await {
+            Ok(Found::Unchanged) => {}
+            Ok(Found::Nothing) => slot.explain_missing(format!("model {} is not trained yet", slot.name())),
+            Ok(Found::Version(loaded, samples)) => self.serve_version(slot, loaded, samples).await,
+            Err(error) => {
+                tracing::error!(model = slot.name(), %error, "failed to load a model");
+                slot.explain_missing(format!("model {} could not be loaded: {error}", slot.name()));
+            }
+        }
+    }
+
+    async fn serve_version(&self, slot: &Slot, loaded: Loaded, samples: Vec<Ranking>) {
+        let began = Instant::now();
+        let replayed = self.warm_up(&loaded, &samples, warm_up_time(&slot.definition)).await;
+        let elapsed_ms = began.elapsed().as_millis() as u64;
+        let version = loaded.version.id.clone().unwrap_or_default();
+        slot.swap(Arc::new(loaded));
+        tracing::info!(model = slot.name(), version, replayed, elapsed_ms, "serving a model version");
+    }
+
+    /// Replays rankings for at most so long; returns how many.
+    async fn warm_up(&self, loaded: &Loaded, samples: &[Ranking], time: Duration) -> usize {
+        let began = Instant::now();
+        for (replayed, ranking) in samples.iter().enumerate() {
+            if began.elapsed() >= time || rehearse(self, loaded, ranking).await.is_err() {
+                return replayed;
+            }
+        }
+        samples.len()
+    }
+
+    async fn store_answers(&self) -> bool {
+        let key = [Key::new(&Tenant::default(), Scope::Global)];
+        match self.state().read(&key).await {
+            Ok(_) => true,
+            Err(error) => {
+                tracing::warn!(%error, "waiting for the state store");
+                false
+            }
+        }
+    }
+}
+
+fn warm_up_time(model: &config::Model) -> Duration {
+    match model {
+        config::Model::LambdaMart(model) => model.warmup.map_or(Duration::ZERO, |warmup| warmup.duration),
+        _ => Duration::ZERO,
+    }
+}

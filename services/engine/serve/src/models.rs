@@ -1,0 +1,228 @@
+//! The models of the configuration, and what of each is loaded.
+//!
+//! A version never changes. A newer one takes its place by swapping an [`Arc`]: requests that run keep the one they
+//! began with, and the old one goes when the last of them has ended.
+
+use crate::metrics::{Metrics, RankMetrics};
+use crate::ranker::Ranker;
+use parking_lot::RwLock;
+use rankwright_config as config;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// All models of the configuration, by name.
+pub struct Models {
+    rankers: BTreeMap<String, Slot>,
+    recommenders: BTreeMap<String, &'static str>,
+}
+
+/// A ranking model: which version of it answers.
+pub struct Slot {
+    name: String,
+    kind: &'static str,
+    current: RwLock<Current>,
+    pub(crate) definition: config::Model,
+    pub(crate) loading: tokio::sync::Mutex<()>,
+    pub(crate) metrics: Arc<RankMetrics>,
+}
+
+/// What a model answers with.
+#[derive(Clone)]
+pub enum Current {
+    /// The incoming order, for this reason.
+    Missing(Arc<str>),
+    /// A version.
+    Loaded(Arc<Loaded>),
+}
+
+/// A version of a model, ready to serve.
+pub struct Loaded {
+    /// Which one.
+    pub version: Version,
+    /// What it does.
+    pub ranker: Box<dyn Ranker>,
+}
+
+/// What is told about a version.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Version {
+    /// Its identity; absent for models without training.
+    #[serde(rename = "version")]
+    pub id: Option<String>,
+    /// When it was trained, as RFC 3339.
+    pub trained_at: Option<String>,
+    /// Metrics of its training, by name.
+    pub metrics: BTreeMap<String, f64>,
+}
+
+/// A name that cannot be answered for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unknown {
+    /// Nobody configured it.
+    #[error("no model named {name:?} is configured; there {}", listed(.known))]
+    Name {
+        /// As asked for.
+        name: String,
+        /// Configured names.
+        known: Vec<String>,
+    },
+    /// It is there, and answers elsewhere.
+    #[error("model {name:?} is of type {kind}: ask POST {path}")]
+    Kind {
+        /// As asked for.
+        name: String,
+        /// Its type in the configuration.
+        kind: &'static str,
+        /// Where it answers.
+        path: String,
+    },
+}
+
+impl Models {
+    /// The configured models, none of them loaded yet.
+    pub fn new(configured: &BTreeMap<String, config::Model>, metrics: &Metrics) -> Self {
+        let mut models = Self { rankers: BTreeMap::new(), recommenders: BTreeMap::new() };
+        for (name, model) in configured {
+            match metrics.model(name).filter(|_| is_ranker(model)) {
+                Some(metrics) => drop(models.rankers.insert(name.clone(), Slot::new(name, model, metrics))),
+                None => drop(models.recommenders.insert(name.clone(), kind(model))),
+            }
+        }
+        models
+    }
+
+    /// Names of the models that rank.
+    pub fn ranking(configured: &BTreeMap<String, config::Model>) -> impl Iterator<Item = &str> {
+        configured.iter().filter(|(_, model)| is_ranker(model)).map(|(name, _)| name.as_str())
+    }
+
+    /// A model that ranks.
+    pub fn ranker(&self, name: &str) -> Result<&Slot, Unknown> {
+        self.rankers.get(name).ok_or_else(|| match self.recommenders.get(name) {
+            Some(kind) => Unknown::Kind { name: name.into(), kind, path: format!("/recommend/{name}") },
+            None => self.unknown(name),
+        })
+    }
+
+    /// The type of a model that recommends.
+    pub fn recommender(&self, name: &str) -> Result<&'static str, Unknown> {
+        self.recommenders.get(name).copied().ok_or_else(|| match self.rankers.get(name) {
+            Some(slot) => Unknown::Kind { name: name.into(), kind: slot.kind, path: format!("/rank/{name}") },
+            None => self.unknown(name),
+        })
+    }
+
+    /// Whether a model is configured, of whatever type.
+    pub fn check(&self, name: &str) -> Result<(), Unknown> {
+        let known = self.rankers.contains_key(name) || self.recommenders.contains_key(name);
+        known.then_some(()).ok_or_else(|| self.unknown(name))
+    }
+
+    /// The models that rank, in order of their names.
+    pub fn rankers(&self) -> impl Iterator<Item = &Slot> {
+        self.rankers.values()
+    }
+
+    /// The models that recommend, each with its type, in order of their names.
+    pub fn recommenders(&self) -> impl Iterator<Item = (&str, &'static str)> {
+        self.recommenders.iter().map(|(name, kind)| (name.as_str(), *kind))
+    }
+
+    fn unknown(&self, name: &str) -> Unknown {
+        let known = self.rankers.keys().chain(self.recommenders.keys()).cloned().collect();
+        Unknown::Name { name: name.chars().take(100).collect(), known }
+    }
+}
+
+impl Slot {
+    fn new(name: &str, model: &config::Model, metrics: Arc<RankMetrics>) -> Self {
+        Self {
+            name: name.to_owned(),
+            kind: kind(model),
+            current: RwLock::new(Current::Missing(format!("model {name} is not loaded yet").into())),
+            definition: model.clone(),
+            loading: tokio::sync::Mutex::default(),
+            metrics,
+        }
+    }
+
+    /// Name in the configuration.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Type in the configuration.
+    pub fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    /// What answers now.
+    pub fn current(&self) -> Current {
+        self.current.read().clone()
+    }
+
+    /// Lets another version answer from now on.
+    pub fn swap(&self, loaded: Arc<Loaded>) {
+        *self.current.write() = Current::Loaded(loaded);
+    }
+
+    /// Tells why nothing is loaded; a version that is there stays.
+    pub fn explain_missing(&self, reason: String) {
+        let mut current = self.current.write();
+        if let Current::Missing(_) = *current {
+            *current = Current::Missing(reason.into());
+        }
+    }
+}
+
+impl Loaded {
+    /// A model that needs no training.
+    pub fn untrained(ranker: Box<dyn Ranker>) -> Self {
+        Self { version: Version { id: None, trained_at: None, metrics: BTreeMap::new() }, ranker }
+    }
+}
+
+fn is_ranker(model: &config::Model) -> bool {
+    use config::Model::{LambdaMart, Noop, Shuffle};
+    matches!(model, LambdaMart(_) | Shuffle { .. } | Noop { .. })
+}
+
+fn kind(model: &config::Model) -> &'static str {
+    match model {
+        config::Model::LambdaMart(_) => "lambdamart",
+        config::Model::Shuffle { .. } => "shuffle",
+        config::Model::Noop { .. } => "noop",
+        config::Model::Als { .. } => "als",
+        config::Model::Trending { .. } => "trending",
+        config::Model::Semantic { .. } => "semantic",
+    }
+}
+
+fn listed(known: &[String]) -> String {
+    match known {
+        [] => "are none".to_owned(),
+        [one] => format!("is {one}"),
+        many => format!("are {}", many.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_model_is_answered_with_the_names_there_are() {
+        let unknown = |known: &[&str]| Unknown::Name {
+            name: "shp".into(),
+            known: known.iter().map(|&name| name.into()).collect(),
+        };
+        assert_eq!(
+            unknown(&["shop", "home"]).to_string(),
+            "no model named \"shp\" is configured; there are shop, home"
+        );
+        assert_eq!(unknown(&["shop"]).to_string(), "no model named \"shp\" is configured; there is shop");
+        assert_eq!(unknown(&[]).to_string(), "no model named \"shp\" is configured; there are none");
+    }
+}

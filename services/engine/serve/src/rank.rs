@@ -1,0 +1,127 @@
+//! One rank request's way: read, fetch, compute, order, answer.
+//!
+//! Everything between the body and the answer's bytes is here, and this is the hot path. State is fetched in one round
+//! trip for what the ranking names and a second one for what depends on it; most models need no second. A model that
+//! is not there, or a store that does not answer, gives the incoming order with falling scores and says so: a search
+//! page must not break because its re-ranker does.
+
+mod answer;
+
+use crate::app::App;
+use crate::breaker::Unavailable;
+use crate::limits::Excess;
+use crate::metrics::FallbackReason;
+use crate::models::{Current, Loaded, Slot};
+use crate::ranker::Ranker;
+use answer::{Answer, Explained};
+use rankwright_event::Ranking;
+use rankwright_event::json::{DecodeError, decode_ranking_request};
+use rankwright_state::{Fetched, Key};
+use std::time::Instant;
+
+/// A request that cannot be answered.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// Not a ranking.
+    #[error(transparent)]
+    Body(#[from] DecodeError),
+    /// Too large a ranking.
+    #[error(transparent)]
+    Excess(#[from] Excess),
+}
+
+/// What a model made of a ranking.
+struct Outcome {
+    rows: Vec<f32>,
+    scores: Vec<f64>,
+}
+
+/// Answers a request: the JSON text of the items, best first. `began` is when it arrived.
+pub(crate) async fn rank(app: &App, slot: &Slot, body: &[u8], explain: bool, began: Instant) -> Result<Vec<u8>, Error> {
+    let ranking = decode_ranking_request(body)?;
+    app.limits().check_ranking(&ranking)?;
+    let text = match slot.current() {
+        Current::Loaded(loaded) => with_model(app, slot, &loaded, &ranking, explain, began).await,
+        Current::Missing(reason) => {
+            slot.metrics.fell_back(FallbackReason::Untrained);
+            unordered(&ranking, &reason, explain, began)
+        }
+    };
+    slot.metrics.answered(Instant::now(), began.elapsed());
+    Ok(text)
+}
+
+/// Lets a version compute a ranking as a request would, and forgets the result.
+pub(crate) async fn rehearse(app: &App, loaded: &Loaded, ranking: &Ranking) -> Result<(), Unavailable> {
+    let outcome = compute(app, &*loaded.ranker, ranking).await?;
+    answer_of(loaded, ranking, &outcome, true, Instant::now());
+    Ok(())
+}
+
+async fn with_model(
+    app: &App,
+    slot: &Slot,
+    loaded: &Loaded,
+    ranking: &Ranking,
+    explain: bool,
+    began: Instant,
+) -> Vec<u8> {
+    match compute(app, &*loaded.ranker, ranking).await {
+        Ok(outcome) => answer_of(loaded, ranking, &outcome, explain, began),
+        Err(unavailable) => {
+            slot.metrics.fell_back(FallbackReason::Store);
+            unordered(ranking, &unavailable.to_string(), explain, began)
+        }
+    }
+}
+
+async fn compute(app: &App, ranker: &dyn Ranker, ranking: &Ranking) -> Result<Outcome, Unavailable> {
+    let mut fetched = Fetched::default();
+    fetch(app, ranker.reads(ranking), &mut fetched).await?;
+    let follow = ranker.follow(ranking, &fetched);
+    fetch(app, follow, &mut fetched).await?;
+    let rows = ranker.rows(ranking, &fetched);
+    let scores = ranker.scores(ranking, &rows);
+    Ok(Outcome { rows, scores })
+}
+
+async fn fetch(app: &App, keys: Vec<Key>, fetched: &mut Fetched) -> Result<(), Unavailable> {
+    if !keys.is_empty() {
+        let entities = app.state().read(&keys).await?;
+        fetched.add(keys, entities);
+    }
+    Ok(())
+}
+
+fn answer_of(loaded: &Loaded, ranking: &Ranking, outcome: &Outcome, explain: bool, began: Instant) -> Vec<u8> {
+    let explained = explain.then(|| Explained::new(loaded.ranker.features(), &outcome.rows));
+    let order = descending(&outcome.scores);
+    Answer { ranking, scores: &outcome.scores, order: &order, explained, fallback: None }.write(began)
+}
+
+/// The incoming order, with scores from the number of items down to 1.
+fn unordered(ranking: &Ranking, reason: &str, explain: bool, began: Instant) -> Vec<u8> {
+    let count = ranking.items.len();
+    let scores: Vec<f64> = (1..=count).rev().map(|score| score as f64).collect();
+    let order: Vec<u32> = (0..count as u32).collect();
+    let explained = explain.then(Explained::default);
+    Answer { ranking, scores: &scores, order: &order, explained, fallback: Some(reason) }.write(began)
+}
+
+/// Indices by falling score; items of equal score keep their order.
+fn descending(scores: &[f64]) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..scores.len() as u32).collect();
+    order.sort_by(|&left, &right| scores[right as usize].total_cmp(&scores[left as usize]));
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::descending;
+
+    #[test]
+    fn items_are_ordered_by_falling_score_and_equal_ones_stay() {
+        assert_eq!(descending(&[1.0, 3.0, 1.0, 2.0, 3.0]), [1, 4, 3, 0, 2]);
+        assert!(descending(&[]).is_empty());
+    }
+}

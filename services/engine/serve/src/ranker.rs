@@ -1,0 +1,58 @@
+//! What a loaded version of a model does with a ranking.
+
+use rankwright_event::Ranking;
+use rankwright_state::{Fetched, Key};
+use std::ops::Range;
+
+/// Orders items. Plain functions: the caller fetches what they ask for.
+pub trait Ranker: Send + Sync {
+    /// The features that the model lists, in its order; empty for models that use none.
+    fn features(&self) -> &[FeatureColumns];
+
+    /// What to read in the first round trip; nothing where no state is needed.
+    fn reads(&self, ranking: &Ranking) -> Vec<Key>;
+
+    /// What to read in the second round trip, which depends on the first; usually nothing.
+    fn follow(&self, ranking: &Ranking, fetched: &Fetched) -> Vec<Key>;
+
+    /// One row per item, row-major; NaN is missing.
+    fn rows(&self, ranking: &Ranking, fetched: &Fetched) -> Vec<f32>;
+
+    /// One finite score per item; higher is better.
+    fn scores(&self, ranking: &Ranking, rows: &[f32]) -> Vec<f64>;
+}
+
+/// Where a feature lies in a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeatureColumns {
+    /// Its name in the configuration.
+    pub name: String,
+    /// Its columns.
+    pub columns: Range<usize>,
+}
+
+impl FeatureColumns {
+    /// Groups columns, given by the names of the features they belong to; those of one feature stand together.
+    pub fn group<'a>(features: impl IntoIterator<Item = &'a str>) -> Vec<Self> {
+        let mut groups: Vec<Self> = Vec::new();
+        for (column, feature) in features.into_iter().enumerate() {
+            match groups.last_mut().filter(|last| last.name == feature) {
+                Some(last) => last.columns.end = column + 1,
+                None => groups.push(Self { name: feature.to_owned(), columns: column..column + 1 }),
+            }
+        }
+        groups
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbouring_columns_of_one_feature_are_one_group() {
+        let groups = FeatureColumns::group(["price", "ctr", "ctr", "age"]);
+        let found: Vec<_> = groups.iter().map(|group| (group.name.as_str(), group.columns.clone())).collect();
+        assert_eq!(found, [("price", 0..1), ("ctr", 1..3), ("age", 3..4)]);
+    }
+}

@@ -1,0 +1,135 @@
+//! Serving an app on a listener, from the first connection to the last answer.
+//!
+//! Connections are bounded, and so is the time a client may take to send a request's head; that time is also how long
+//! an idle connection is kept. When told to stop, the server says so at `/ready`, accepts nothing more, lets running
+//! requests finish and ends idle connections; what is not done after [`Timing::drain`] is cut off.
+
+use crate::app::{App, Phase};
+use crate::http;
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Connections at once; further ones wait in the system's queue.
+const MOST_CONNECTIONS: usize = 10_000;
+
+/// How long a server waits, and for what.
+#[derive(Debug, Clone, Copy)]
+pub struct Timing {
+    /// For a request's head; an idle connection is closed after this time.
+    pub head: Duration,
+    /// For running requests to finish, after being told to stop.
+    pub drain: Duration,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        // idle connections outlive those of common load balancers (60 seconds), which would otherwise send into a closing one
+        Self { head: Duration::from_secs(75), drain: Duration::from_secs(30) }
+    }
+}
+
+/// Serves an app until `stop` is ready, then finishes what runs.
+///
+/// Models and state are prepared beside the first requests ([`App::prepare`]), unless they are already.
+pub async fn run(app: App, listener: TcpListener, stop: impl Future<Output = ()>) -> std::io::Result<()> {
+    let preparing = tokio::spawn({
+        let app = app.clone();
+        async move {
+            if app.phase() == Phase::Starting {
+                app.prepare().await;
+            }
+            app.follow().await;
+        }
+    });
+    let told = async {
+        stop.await;
+        app.enter(Phase::Draining);
+    };
+    let served = serve(http::router(app.clone()), listener, told, Timing::default()).await;
+    preparing.abort();
+    served
+}
+
+/// Ready when the process is told to stop: by an interrupt from the terminal, or by SIGTERM.
+pub async fn stop_signal() {
+    let interrupt = tokio::signal::ctrl_c();
+    let terminated = async {
+        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+            Ok(mut signal) => drop(signal.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        _ = interrupt => {}
+        () = terminated => {}
+    }
+}
+
+/// Serves any paths until `stop` is ready, then finishes what runs.
+pub async fn serve(
+    router: Router,
+    listener: TcpListener,
+    stop: impl Future<Output = ()>,
+    timing: Timing,
+) -> std::io::Result<()> {
+    let connections = GracefulShutdown::new();
+    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let mut stop = std::pin::pin!(stop);
+    loop {
+        tokio::select! {
+            () = &mut stop => break,
+            (stream, place) = accept(&listener, &places) => connect(stream, place, &router, timing, &connections),
+        }
+    }
+    drop(listener);
+    if tokio::time::timeout(timing.drain, connections.shutdown()).await.is_err() {
+        tracing::warn!(seconds = timing.drain.as_secs(), "requests were cut off that did not finish in time");
+    }
+    Ok(())
+}
+
+async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> (TcpStream, Option<OwnedSemaphorePermit>) {
+    // the semaphore is never closed, so there is always a place in the end
+    let place = places.clone().acquire_owned().await.ok();
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => return (stream, place),
+            // connections that broke before they were taken, or no file descriptors: others may close meanwhile
+            Err(error) => {
+                tracing::warn!(%error, "a connection was not accepted");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+}
+
+fn connect(
+    stream: TcpStream,
+    place: Option<OwnedSemaphorePermit>,
+    router: &Router,
+    timing: Timing,
+    connections: &GracefulShutdown,
+) {
+    // answers are written whole, nothing is gained by waiting for more; a failure means that the client is gone
+    let _ = stream.set_nodelay(true);
+    let service = TowerToHyperService::new(router.clone());
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(timing.head)
+        .serve_connection(TokioIo::new(stream), service);
+    let watched = connections.watch(connection);
+    tokio::spawn(async move {
+        if let Err(error) = watched.await {
+            tracing::debug!(%error, "a connection ended early");
+        }
+        drop(place);
+    });
+}
