@@ -9,6 +9,7 @@ pub mod codec;
 #[cfg(any(test, feature = "testing"))]
 pub mod contract;
 pub mod entity;
+pub mod file;
 pub mod key;
 pub mod memory;
 pub mod overlay;
@@ -20,6 +21,7 @@ pub mod term;
 pub use cell::{Cell, FieldValue, Recent, Visit, Windows};
 pub use codec::Format;
 pub use entity::{Entity, Stored};
+pub use file::{FileOptions, FileStore};
 pub use key::{Key, Scope, Slot, Space};
 pub use memory::MemoryStore;
 pub use overlay::{Fetched, Overlay, View};

@@ -1,0 +1,119 @@
+//! State on local disk: the `fjall` log-structured store below, decoded entities cached above.
+//!
+//! A commit is one atomic batch of the store's journal, which the operating system holds when [`Store::commit`]
+//! answers: it survives the end of this process at any moment (`kill -9`). The journal is forced to the disk about once
+//! a second, at [`FileStore::sync`] and when the store is closed, so a loss of power costs the last second; positions
+//! of sources go back with the effects they belong to, and nothing is counted twice or lost.
+//!
+//! Part of the layout is the generation: values lie in a key space of the live one, whose number the entry `live` of
+//! the key space `meta` names, so a rebuild can fill the next one beside it. All disk work happens inside the returned
+//! futures, on the thread that polls them.
+
+mod address;
+mod cache;
+mod commit;
+mod disk;
+mod expire;
+mod flush;
+mod meta;
+
+use crate::{
+    BoxFuture, Commit, Entity, Error, Fingerprint, Format, Key, Lease, Outcome, Slot, Space, Stats, Store, Writer,
+};
+use disk::Disk;
+use flush::Flusher;
+use rankwright_event::Timestamp;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a [`FileStore`] works; what it holds does not depend on any of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileOptions {
+    /// How values are written; both formats are read.
+    pub format: Format,
+    /// Memory for decoded entities and blocks of files, in bytes; 64 MiB by default.
+    pub cache_bytes: u64,
+    /// Memory for what waits to be sorted into files, in bytes and for each key space; 16 MiB by default.
+    pub buffer_bytes: u64,
+}
+
+/// Entities in a folder of one machine, for one process at a time.
+pub struct FileStore {
+    flusher: Flusher, // ends before the disk is closed
+    disk: Disk,
+}
+
+impl Default for FileOptions {
+    fn default() -> Self {
+        Self { format: Format::Binary, cache_bytes: 64 << 20, buffer_bytes: 16 << 20 }
+    }
+}
+
+impl FileStore {
+    /// Opens the state of `service` in the folder `path`, which is made where it does not exist.
+    ///
+    /// # Errors
+    /// [`Error::Open`], where the folder cannot be used, another process holds it, or it is another service's;
+    /// [`Error::Newer`], where a newer version wrote it.
+    pub fn open(path: impl AsRef<Path>, options: FileOptions, service: &str) -> Result<Self, Error> {
+        let disk = Disk::open(path.as_ref(), options, service)?;
+        let flusher = Flusher::start(disk.database()).map_err(disk::cannot_open(path.as_ref()))?;
+        Ok(Self { flusher, disk })
+    }
+
+    /// Number of the generation that is read and written.
+    pub fn generation(&self) -> u32 {
+        self.disk.generation()
+    }
+
+    /// Forces everything that was committed to the disk.
+    ///
+    /// # Errors
+    /// [`Error::Failed`], where the disk refuses; nothing can be written any more then.
+    pub fn sync(&self) -> Result<(), Error> {
+        self.flusher.sync()
+    }
+}
+
+impl Store for FileStore {
+    fn slots<'a>(&'a self, wanted: &'a [Fingerprint]) -> BoxFuture<'a, Result<Vec<Slot>, Error>> {
+        Box::pin(async move { self.disk.slots(wanted) })
+    }
+
+    fn read<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<Vec<Option<Arc<Entity>>>, Error>> {
+        Box::pin(async move { keys.iter().map(|key| self.disk.get(key)).collect() })
+    }
+
+    fn acquire<'a>(&'a self, writer: &'a Writer) -> BoxFuture<'a, Result<Lease, Error>> {
+        Box::pin(async move { self.disk.acquire(writer) })
+    }
+
+    fn commit<'a>(&'a self, lease: &'a Lease, commit: Commit) -> BoxFuture<'a, Result<Outcome, Error>> {
+        Box::pin(async move { self.disk.apply(lease, commit).inspect(|_| self.flusher.written()) })
+    }
+
+    fn scan(&self, space: Space) -> BoxFuture<'_, Result<Vec<(Key, Arc<Entity>)>, Error>> {
+        Box::pin(async move { self.disk.scan(space) })
+    }
+
+    fn expire<'a>(
+        &'a self,
+        now: Timestamp,
+        ttl: &'a [(Slot, Duration)],
+        other: Duration,
+    ) -> BoxFuture<'a, Result<u64, Error>> {
+        Box::pin(async move { self.disk.expire(now, ttl, other).inspect(|_| self.flusher.written()) })
+    }
+
+    fn durable(&self) -> bool {
+        true
+    }
+
+    fn stats(&self) -> Stats {
+        self.disk.stats()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! What lies where on disk, and how it is read.
+
+use super::FileOptions;
+use super::address::{self, Address};
+use super::cache::Cache;
+use super::meta::Meta;
+use crate::{Entity, Error, Fingerprint, Format, Key, Lease, Slot, Space, Stats, Writer, codec};
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, Readable};
+use parking_lot::Mutex;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The open store below [`super::FileStore`].
+pub(super) struct Disk {
+    pub(super) db: Database,
+    pub(super) values: Keyspace,
+    work: Keyspace, // joins, outbox and seen events: written and removed soon after
+    pub(super) meta: Meta,
+    pub(super) cache: Cache,
+    pub(super) format: Format,
+    pub(super) writing: Mutex<()>, // held by the one that changes anything
+    pub(super) entities: AtomicU64,
+}
+
+/// Why a folder that can be read is not opened.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Refusal {
+    #[error("another process holds it")]
+    Held,
+    #[error("it belongs to the service {found:?}, not to {wanted:?}")]
+    Service { found: String, wanted: String },
+}
+
+/// Names the folder in an error.
+pub(super) fn cannot_open<E: Into<Box<dyn std::error::Error + Send + Sync>>>(path: &Path) -> impl Fn(E) -> Error {
+    let place = path.display().to_string();
+    move |source| Error::Open { place: place.clone(), source: source.into() }
+}
+
+/// Names what was tried in an error.
+pub(super) fn failed(action: &'static str) -> impl Fn(fjall::Error) -> Error {
+    move |source| Error::Failed { action, source: Box::new(source) }
+}
+
+impl Disk {
+    pub(super) fn open(path: &Path, options: FileOptions, service: &str) -> Result<Self, Error> {
+        let blocks = options.cache_bytes / 4;
+        let db = Database::builder(path).cache_size(blocks).open().map_err(|error| match error {
+            fjall::Error::Locked => cannot_open(path)(Box::new(Refusal::Held) as Box<_>),
+            error => cannot_open(path)(Box::new(error) as Box<_>),
+        })?;
+        let meta = Meta::open(&db, path, service)?;
+        let keyspace = |name: &str| {
+            let name = format!("{name}.{}", meta.generation);
+            let options = || KeyspaceCreateOptions::default().max_memtable_size(options.buffer_bytes);
+            db.keyspace(&name, options).map_err(cannot_open(path))
+        };
+        let (values, work) = (keyspace("values")?, keyspace("work")?);
+        let entities = AtomicU64::new(meta.entities()?);
+        let cache = Cache::new(options.cache_bytes - blocks);
+        Ok(Self { values, work, meta, cache, format: options.format, writing: Mutex::default(), entities, db })
+    }
+
+    pub(super) fn database(&self) -> Database {
+        self.db.clone()
+    }
+
+    pub(super) fn generation(&self) -> u32 {
+        self.meta.generation
+    }
+
+    /// Where the keys of a part lie.
+    pub(super) fn keyspace(&self, space: Space) -> &Keyspace {
+        match space {
+            Space::Values => &self.values,
+            Space::Joins | Space::Outbox | Space::Seen => &self.work,
+        }
+    }
+
+    /// What lies under a key, from the cache or through it.
+    pub(super) fn get(&self, key: &Key) -> Result<Option<Arc<Entity>>, Error> {
+        self.cache.get_or_load(key, || self.load(key))
+    }
+
+    /// What lies under a key, not kept in the cache.
+    pub(super) fn current(&self, key: &Key) -> Result<Option<Arc<Entity>>, Error> {
+        self.cache.get(key).map_or_else(|| self.load(key), |entity| Ok(Some(entity)))
+    }
+
+    fn load(&self, key: &Key) -> Result<Option<Arc<Entity>>, Error> {
+        let address = Address::of(key);
+        let row = self.keyspace(key.scope.space()).get(address.bytes()).map_err(failed("read"))?;
+        let Some(value) = row.as_deref().and_then(|row| address.value(row)) else { return Ok(None) };
+        codec::decode(key, value).map(|entity| Some(Arc::new(entity)))
+    }
+
+    pub(super) fn scan(&self, space: Space) -> Result<Vec<(Key, Arc<Entity>)>, Error> {
+        let rows = self.db.snapshot().prefix(self.keyspace(space), [space.prefix()]);
+        let entries = rows.map(|row| {
+            let (address, row) = row.into_inner().map_err(failed("list"))?;
+            let (key, entity) = decode_row(&address, &row)?;
+            Ok((key, Arc::new(entity)))
+        });
+        let mut entries = entries.collect::<Result<Vec<_>, Error>>()?;
+        entries.sort_by(|left, right| left.0.cmp(&right.0)); // only keys of thousands of bytes lie out of order
+        Ok(entries)
+    }
+
+    pub(super) fn slots(&self, wanted: &[Fingerprint]) -> Result<Vec<Slot>, Error> {
+        let _writing = self.writing.lock();
+        let mut batch = self.db.batch();
+        let slots = self.meta.slots(&mut batch, wanted)?;
+        batch.commit().map_err(failed("give out slots"))?;
+        Ok(slots)
+    }
+
+    pub(super) fn acquire(&self, writer: &Writer) -> Result<Lease, Error> {
+        let _writing = self.writing.lock();
+        let (epoch, position) = self.meta.writer(writer)?.unwrap_or_default();
+        let lease = Lease { writer: writer.clone(), epoch: epoch + 1, position };
+        let mut batch = self.db.batch();
+        self.meta.put_writer(&mut batch, writer, lease.epoch, &lease.position)?;
+        batch.commit().map_err(failed("acquire a lease"))?;
+        Ok(lease)
+    }
+
+    pub(super) fn stats(&self) -> Stats {
+        Stats { entities: self.entities.load(Ordering::Relaxed), bytes: self.db.disk_space().ok() }
+    }
+}
+
+/// Key and entity of a row as it lies on disk.
+pub(super) fn decode_row(address: &[u8], row: &[u8]) -> Result<(Key, Entity), Error> {
+    let (key, value) = address::parse(address, row).ok_or_else(|| Error::Damaged {
+        key: address.escape_ascii().to_string(),
+        reason: "these are not the bytes of a key".to_owned(),
+    })?;
+    let entity = codec::decode(&key, value)?;
+    Ok((key, entity))
+}

@@ -1,0 +1,53 @@
+//! Outdated values go, a thousand keys at a time: memory stays bounded, and commits go on between.
+
+use super::commit::{Change, Changes};
+use super::disk::{Disk, decode_row, failed};
+use crate::{Error, Slot, Space};
+use rankwright_event::Timestamp;
+use std::collections::HashMap;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::Duration;
+
+const KEYS_AT_ONCE: usize = 1000;
+
+impl Disk {
+    pub(super) fn expire(&self, now: Timestamp, ttl: &[(Slot, Duration)], other: Duration) -> Result<u64, Error> {
+        let oldest: HashMap<Slot, Timestamp> = ttl.iter().map(|(slot, ttl)| (*slot, now.minus(*ttl))).collect();
+        let oldest_other = now.minus(other);
+        let outdated = |slot: Slot, at: Timestamp| at < *oldest.get(&slot).unwrap_or(&oldest_other);
+        let (mut removed, mut after) = (0, vec![Space::Values.prefix()]);
+        loop {
+            let last = self.expire_some(&after, &outdated, &mut removed)?;
+            let Some(last) = last else { return Ok(removed) };
+            after = last;
+        }
+    }
+
+    /// Goes on behind the address `after`; returns the last address looked at, or `None` at the end.
+    fn expire_some(
+        &self,
+        after: &[u8],
+        outdated: &impl Fn(Slot, Timestamp) -> bool,
+        removed: &mut u64,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let writing = self.writing.lock();
+        let (mut last, mut changes) = (None, Changes::default());
+        let rows = self.values.range::<&[u8], _>((Bound::Excluded(after), Bound::Unbounded));
+        for row in rows.take(KEYS_AT_ONCE) {
+            let (address, row) = row.into_inner().map_err(failed("list"))?;
+            let (key, mut entity) = decode_row(&address, &row)?;
+            if entity.values().iter().any(|(slot, stored)| outdated(*slot, stored.at)) {
+                entity.retain(|slot, stored| !outdated(slot, stored.at));
+                let now = (!entity.is_empty()).then(|| Arc::new(entity));
+                *removed += u64::from(now.is_none());
+                changes.insert(key, Change { existed: true, now });
+            }
+            last = Some(address.to_vec());
+        }
+        if !changes.is_empty() {
+            self.write(&writing, self.db.batch(), changes)?;
+        }
+        Ok(last)
+    }
+}

@@ -1,0 +1,143 @@
+//! What a state knows about itself, as readable JSON under readable names.
+//!
+//! | name | holds |
+//! |---|---|
+//! | `format` | version of the layout |
+//! | `service` | whose state it is |
+//! | `live` | number of the generation that is read |
+//! | `<generation>/entities` | number of keys that hold values |
+//! | `<generation>/slots` | number of slots given out |
+//! | `<generation>/slot/<fingerprint>` | a slot |
+//! | `<generation>/writer/<name>` | epoch and position of a writer |
+
+use super::disk::{Refusal, cannot_open, failed};
+use crate::{Error, Fingerprint, Position, Slot, Writer};
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Version of the layout that is written here, and the newest that is read.
+const FORMAT: u32 = 1;
+const FIRST_GENERATION: u32 = 1;
+const BUFFER_BYTES: u64 = 4 << 20;
+const LONGEST_NAME: usize = 32 << 10;
+
+/// The key space `meta`, for one generation.
+pub(super) struct Meta {
+    entries: Keyspace,
+    pub(super) generation: u32,
+}
+
+impl Meta {
+    /// Opens or makes the entries, and refuses those of newer versions and other services.
+    pub(super) fn open(db: &Database, path: &Path, service: &str) -> Result<Self, Error> {
+        let options = || KeyspaceCreateOptions::default().max_memtable_size(BUFFER_BYTES);
+        let entries = db.keyspace("meta", options).map_err(cannot_open(path))?;
+        let mut meta = Self { entries, generation: FIRST_GENERATION };
+        match meta.get("format")? {
+            None => meta.create(db, service)?,
+            Some(found) if found > FORMAT => {
+                return Err(Error::Newer { place: path.display().to_string(), found, known: FORMAT });
+            }
+            Some(_) => meta.check_service(path, service)?,
+        }
+        meta.generation = meta.get("live")?.unwrap_or(FIRST_GENERATION);
+        Ok(meta)
+    }
+
+    fn create(&self, db: &Database, service: &str) -> Result<(), Error> {
+        let mut batch = db.batch();
+        self.put(&mut batch, "format", &FORMAT)?;
+        self.put(&mut batch, "service", &service)?;
+        self.put(&mut batch, "live", &FIRST_GENERATION)?;
+        batch.commit().map_err(failed("begin a state"))
+    }
+
+    fn check_service(&self, path: &Path, wanted: &str) -> Result<(), Error> {
+        let found: String = self.get("service")?.unwrap_or_default();
+        if found == wanted {
+            return Ok(());
+        }
+        Err(cannot_open(path)(Box::new(Refusal::Service { found, wanted: wanted.to_owned() }) as Box<_>))
+    }
+
+    /// Epoch and position of a writer, if it was ever acquired.
+    pub(super) fn writer(&self, writer: &Writer) -> Result<Option<(u64, Position)>, Error> {
+        self.get(&self.name_of(writer)?)
+    }
+
+    pub(super) fn put_writer(
+        &self,
+        batch: &mut OwnedWriteBatch,
+        writer: &Writer,
+        epoch: u64,
+        position: &Position,
+    ) -> Result<(), Error> {
+        self.put(batch, &self.name_of(writer)?, &(epoch, position))
+    }
+
+    fn name_of(&self, writer: &Writer) -> Result<String, Error> {
+        if writer.0.len() > LONGEST_NAME {
+            let source = format!("the name of the writer has {} bytes, at most {LONGEST_NAME} fit", writer.0.len());
+            return Err(Error::Failed { action: "name a writer", source: source.into() });
+        }
+        Ok(self.name(&format!("writer/{}", writer.0)))
+    }
+
+    pub(super) fn entities(&self) -> Result<u64, Error> {
+        Ok(self.get(&self.name("entities"))?.unwrap_or(0))
+    }
+
+    pub(super) fn put_entities(&self, batch: &mut OwnedWriteBatch, entities: u64) -> Result<(), Error> {
+        self.put(batch, &self.name("entities"), &entities)
+    }
+
+    /// The slots of fingerprints; those that have none get one by the batch.
+    pub(super) fn slots(&self, batch: &mut OwnedWriteBatch, wanted: &[Fingerprint]) -> Result<Vec<Slot>, Error> {
+        let mut given: usize = self.get(&self.name("slots"))?.unwrap_or(0);
+        let mut new = HashMap::new();
+        let mut slots = Vec::with_capacity(wanted.len());
+        for fingerprint in wanted {
+            let name = self.name(&format!("slot/{:016x}", fingerprint.0));
+            let known = new.get(fingerprint).copied().map_or_else(|| self.get(&name), |slot| Ok(Some(slot)))?;
+            slots.push(match known {
+                Some(slot) => slot,
+                None => {
+                    let slot = Slot(u16::try_from(given).map_err(|_| Error::Full(given))?);
+                    self.put(batch, &name, &slot)?;
+                    given += 1;
+                    new.insert(*fingerprint, slot);
+                    slot
+                }
+            });
+        }
+        if !new.is_empty() {
+            self.put(batch, &self.name("slots"), &given)?;
+        }
+        Ok(slots)
+    }
+
+    #[cfg(test)]
+    pub(super) fn entry_for_tests(&self, name: &str, text: &str) {
+        self.entries.insert(name, text).expect("writes an entry");
+    }
+
+    fn name(&self, rest: &str) -> String {
+        format!("{:010}/{rest}", self.generation)
+    }
+
+    fn get<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Error> {
+        let Some(text) = self.entries.get(name).map_err(failed("read"))? else { return Ok(None) };
+        let damaged = |error: serde_json::Error| Error::Damaged { key: name.to_owned(), reason: error.to_string() };
+        serde_json::from_slice(&text).map(Some).map_err(damaged)
+    }
+
+    fn put<T: Serialize>(&self, batch: &mut OwnedWriteBatch, name: &str, value: &T) -> Result<(), Error> {
+        let text = serde_json::to_vec(value)
+            .map_err(|error| Error::Failed { action: "encode an entry", source: Box::new(error) })?;
+        batch.insert(&self.entries, name, text);
+        Ok(())
+    }
+}

@@ -1,0 +1,162 @@
+use super::*;
+use crate::contract::{item, put, state_store_contract, stored};
+use crate::{Cell, Position};
+use std::cell::RefCell;
+use tempfile::TempDir;
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("makes a folder")
+}
+
+fn open(folder: &TempDir, options: FileOptions) -> FileStore {
+    FileStore::open(folder.path(), options, "shop").expect("opens")
+}
+
+async fn keeps_the_contract(options: FileOptions) {
+    let folders = RefCell::new(Vec::new());
+    let fresh = || {
+        let folder = folder();
+        let store = open(&folder, options);
+        folders.borrow_mut().push(folder);
+        store
+    };
+    state_store_contract(fresh).await;
+}
+
+#[tokio::test]
+async fn the_file_store_keeps_the_contract() {
+    keeps_the_contract(FileOptions::default()).await;
+}
+
+#[tokio::test]
+async fn the_file_store_keeps_the_contract_in_json_and_with_hardly_any_memory() {
+    for cache_bytes in [0, 4000] {
+        keeps_the_contract(FileOptions { format: Format::Json, cache_bytes, buffer_bytes: 1 << 16 }).await;
+    }
+}
+
+fn clicks(count: u64) -> Option<Entity> {
+    Some(Entity::one(Slot(0), stored(1, Cell::Counter(count))))
+}
+
+#[tokio::test]
+async fn a_state_that_is_opened_again_goes_on() {
+    let folder = folder();
+    let first = open(&folder, FileOptions::default());
+    let slots = first.slots(&[Fingerprint(7), Fingerprint(8)]).await.expect("gives slots");
+    put(&first, vec![(item("a"), clicks(1)), (item("b"), clicks(1))]).await;
+    let lease = first.acquire(&Writer("suite".into())).await.expect("acquires");
+    drop(first);
+
+    let second = open(&folder, FileOptions { format: Format::Json, ..FileOptions::default() });
+    assert_eq!(second.generation(), 1);
+    assert_eq!(second.stats().entities, 2);
+    let stale = Commit { from: lease.position.clone(), to: lease.position.clone(), writes: vec![(item("c"), None)] };
+    assert_eq!(second.slots(&[Fingerprint(9), Fingerprint(8)]).await.expect("gives slots")[1], slots[1]);
+    put(&second, vec![(item("a"), clicks(2))]).await;
+    assert_eq!(second.commit(&lease, stale).await.expect("answers"), Outcome::LostLease, "of the process before");
+    drop(second);
+
+    let third = open(&folder, FileOptions::default());
+    let read = third.read(&[item("a"), item("b"), item("c")]).await.expect("reads");
+    let expected = [clicks(3), clicks(1), None];
+    assert_eq!(
+        read.iter().map(|entity| entity.as_deref()).collect::<Vec<_>>(),
+        expected.each_ref().map(Option::as_ref)
+    );
+    assert_eq!(third.acquire(&Writer("suite".into())).await.expect("acquires").position, Position("++".into()));
+}
+
+#[tokio::test]
+async fn what_lies_in_sorted_files_is_read_and_expired_too() {
+    let folder = folder();
+    let store = open(&folder, FileOptions { cache_bytes: 0, ..FileOptions::default() });
+    for round in 0..3 {
+        put(&store, (0..2500).map(|number| (item(&format!("{number}")), clicks(1 + round))).collect()).await;
+        store.disk.values.rotate_memtable_and_wait().expect("sorts what was written into a file");
+    }
+    let read = store.read(&[item("0"), item("2499"), item("2500")]).await.expect("reads");
+    let counts: Vec<_> = read.iter().map(|entity| entity.as_deref().cloned()).collect();
+    assert_eq!(counts, [clicks(6), clicks(6), None]);
+    let removed = store.expire(Timestamp::from_millis(10_000), &[], Duration::from_secs(1)).await.expect("expires");
+    assert_eq!((removed, store.stats().entities), (2500, 0));
+    assert!(store.scan(Space::Values).await.expect("lists").is_empty());
+}
+
+#[tokio::test]
+async fn an_id_of_any_length_has_its_values() {
+    let folder = folder();
+    let store = open(&folder, FileOptions { cache_bytes: 0, ..FileOptions::default() });
+    let ids = ["", "\0", "a", &"x".repeat(70_000), &("x".repeat(70_000) + "y")];
+    for (count, id) in (1..).zip(ids) {
+        put(&store, vec![(item(id), clicks(count))]).await;
+    }
+    let listed = store.scan(Space::Values).await.expect("lists");
+    let listed: Vec<_> = listed.into_iter().map(|(key, entity)| (key, Arc::unwrap_or_clone(entity))).collect();
+    let expected: Vec<_> = (1..).zip(ids).map(|(count, id)| (item(id), clicks(count).expect("some"))).collect();
+    assert_eq!(listed, expected);
+    put(&store, vec![(item(ids[3]), None)]).await;
+    assert_eq!(store.read(&[item(ids[3])]).await.expect("reads"), [None]);
+    assert_eq!(store.stats().entities, 4);
+}
+
+fn refusal(folder: &TempDir, service: &str) -> String {
+    let error = FileStore::open(folder.path(), FileOptions::default(), service).err().expect("is refused");
+    let source = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+    format!("{error}: {source}").replace(&folder.path().display().to_string(), "STATE")
+}
+
+#[test]
+fn a_folder_that_is_open_already_is_refused() {
+    let folder = folder();
+    let _store = open(&folder, FileOptions::default());
+    assert_eq!(refusal(&folder, "shop"), "failed to open the state store at STATE: another process holds it");
+}
+
+#[test]
+fn the_state_of_another_service_is_refused() {
+    let folder = folder();
+    drop(open(&folder, FileOptions::default()));
+    let expected = r#"failed to open the state store at STATE: it belongs to the service "shop", not to "library""#;
+    assert_eq!(refusal(&folder, "library"), expected);
+}
+
+#[test]
+fn the_state_of_a_newer_version_is_refused() {
+    let folder = folder();
+    let store = open(&folder, FileOptions::default());
+    store.disk.meta.entry_for_tests("format", "2");
+    drop(store);
+    let expected = "the state at STATE has format 2, written by a newer version; this one reads up to 1: ";
+    assert_eq!(refusal(&folder, "shop"), expected);
+}
+
+#[test]
+fn a_path_that_is_no_folder_is_refused() {
+    let file = tempfile::NamedTempFile::new().expect("makes a file");
+    let error = FileStore::open(file.path(), FileOptions::default(), "shop").err().expect("is refused");
+    assert!(matches!(error, Error::Open { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_damaged_row_is_an_error_that_names_its_key() {
+    let folder = folder();
+    let store = open(&folder, FileOptions::default());
+    store.disk.values.insert(item("p1").to_bytes(), [1, 200]).expect("writes");
+    let error = store.read(&[item("p1")]).await.expect_err("is damaged").to_string();
+    assert!(error.starts_with(r#"damaged value under item "p1" of tenant "default" in the state store: "#), "{error}");
+    assert!(matches!(store.scan(Space::Values).await, Err(Error::Damaged { .. })));
+    store.disk.values.insert([1, 9, 9], [1, 0]).expect("writes");
+    let expired = store.expire(Timestamp::MAX, &[], Duration::ZERO).await.expect_err("is no key").to_string();
+    assert!(expired.contains(r"\x01\t\t"), "{expired}");
+}
+
+#[tokio::test]
+async fn sync_and_dropping_leave_nothing_unwritten() {
+    let folder = folder();
+    let store = open(&folder, FileOptions::default());
+    put(&store, vec![(item("a"), clicks(1))]).await;
+    store.sync().expect("flushes");
+    assert!(store.stats().bytes.expect("has a size") > 0);
+    assert!(store.durable());
+}
