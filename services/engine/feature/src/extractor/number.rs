@@ -53,7 +53,8 @@ mod tests {
     fn a_value_older_than_its_ttl_is_missing() {
         let shop =
             Shop::new("{name: price, type: number, source: item.price, ttl: 1h}").item("a", [("price", 9.5.into())]);
-        assert_rows(&shop.at(3599).rows(["a"]), [[9.5]]);
+        let shop = shop.at(3599);
+        assert_rows(&shop.rows(["a"]), [[9.5]]);
         assert_rows(&shop.at(3601).rows(["a"]), [[f32::NAN]]);
     }
 }
