@@ -16,12 +16,6 @@ macro_rules! identifier {
             pub fn as_str(&self) -> &str {
                 &self.0
             }
-
-            /// From a text that is owned already.
-            #[allow(dead_code, reason = "some identifiers are only ever made from borrowed text")]
-            pub(crate) fn owned(text: CompactString) -> Self {
-                Self(text)
-            }
         }
 
         impl<T: AsRef<str>> From<T> for $name {

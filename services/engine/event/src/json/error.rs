@@ -1,13 +1,9 @@
-//! Why a text is no event.
+//! Why a text is no event, and where.
 
-use super::trail::Trail;
-use std::fmt;
+use std::fmt::{self, Write};
 
-/// Reasons quote what was found; they quote no more than this many bytes.
-const LONGEST_REASON: usize = 400;
-
-/// Why a text is no event, and where: `items[2].id: invalid type: null, expected a string that is not empty (line 1,
-/// column 97)`.
+/// Why a text is no event, and where: `items[2].id: expected a string that is not empty, found null (line 1, column
+/// 97)`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct DecodeError {
     path: String,
@@ -17,29 +13,12 @@ pub struct DecodeError {
 }
 
 impl DecodeError {
-    pub(super) fn new(trail: &Trail, error: &serde_json::Error) -> Self {
-        let (line, column) = (error.line(), error.column());
-        let mut reason = error.to_string();
-        if let Some(bare) = reason.strip_suffix(&format!(" at line {line} column {column}")) {
-            reason.truncate(bare.len());
-        }
-        Self { path: trail.path(), reason: cut(reason), line, column }
-    }
-
-    /// The same error, seen from a batch: event `index`, with so many lines above it.
-    pub(super) fn inside(mut self, index: usize, lines_above: usize) -> Self {
-        let dot = if self.path.is_empty() { "" } else { "." };
-        self.path = format!("[{index}]{dot}{}", self.path);
-        self.line += lines_above;
-        self
-    }
-
     /// The path inside the event, `items[2].id`, or inside the batch, `[3].items[2].id`; empty for the whole.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// What was found and what is accepted; without the place.
+    /// What is accepted and what was found; without the place.
     pub fn reason(&self) -> &str {
         &self.reason
     }
@@ -49,7 +28,7 @@ impl DecodeError {
         self.line
     }
 
-    /// Byte inside the line, from 1; 0 just before the first.
+    /// Byte inside the line, from 1.
     pub fn column(&self) -> usize {
         self.column
     }
@@ -64,12 +43,73 @@ impl fmt::Display for DecodeError {
     }
 }
 
-fn cut(mut reason: String) -> String {
-    if reason.len() > LONGEST_REASON {
-        // the end says what is accepted, the middle quotes the input
-        let head = reason.floor_char_boundary(LONGEST_REASON / 2);
-        let tail = reason.ceil_char_boundary(reason.len() - LONGEST_REASON / 2);
-        reason.replace_range(head..tail, " ... ");
+/// An error on its way up, one pointer wide: results stay small.
+#[derive(Debug)]
+pub(super) struct Fault(Box<Details>);
+
+#[derive(Debug)]
+struct Details {
+    offset: usize,
+    reason: String,
+    /// From the fault outwards.
+    steps: Vec<Step>,
+}
+
+#[derive(Debug)]
+enum Step {
+    Key(&'static str),
+    Index(usize),
+}
+
+impl Fault {
+    #[cold]
+    pub(super) fn new(offset: usize, reason: String) -> Self {
+        Self(Box::new(Details { offset, reason, steps: Vec::new() }))
     }
-    reason
+
+    #[cold]
+    fn below(mut self, step: Step) -> Self {
+        self.0.steps.push(step);
+        self
+    }
+
+    /// The error, with its place in the text.
+    pub(super) fn seen_in(self, text: &[u8]) -> DecodeError {
+        let before = &text[..self.0.offset.min(text.len())];
+        let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
+        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+        let column = 1 + before.len() - line_start;
+        DecodeError { path: self.path(), reason: self.0.reason, line, column }
+    }
+
+    fn path(&self) -> String {
+        let mut path = String::new();
+        for step in self.0.steps.iter().rev() {
+            match step {
+                Step::Key(key) if path.is_empty() => path.push_str(key),
+                Step::Key(key) => path.extend([".", key]),
+                // writing to a string does not fail
+                Step::Index(index) => write!(path, "[{index}]").unwrap_or_default(),
+            }
+        }
+        path
+    }
+}
+
+/// Says from below what an error comes.
+pub(super) trait Within: Sized {
+    fn at_key(self, key: &'static str) -> Self;
+    fn at_index(self, index: usize) -> Self;
+}
+
+impl<T> Within for Result<T, Fault> {
+    #[inline]
+    fn at_key(self, key: &'static str) -> Self {
+        self.map_err(|fault| fault.below(Step::Key(key)))
+    }
+
+    #[inline]
+    fn at_index(self, index: usize) -> Self {
+        self.map_err(|fault| fault.below(Step::Index(index)))
+    }
 }

@@ -1,92 +1,76 @@
-//! An event, read key by key.
+//! Events and rank requests, key by key.
 
-use super::kind::{Key, Kind, KindName};
-use super::list::List;
-use super::raw::{Assemble, Raw};
-use super::text::{Text, Time};
-use super::trail::Trail;
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
-use std::fmt;
-use std::marker::PhantomData;
+use super::cursor::Cursor;
+use super::error::{Fault, Within};
+use super::field::fields;
+use super::item::items;
+use super::kind::Kind;
+use super::parts::Parts;
+use crate::{Event, Ranking, Timestamp};
 
-/// Reads an event, or a rank request, from an object.
-pub(super) struct EventSeed<'t, T> {
-    trail: &'t Trail,
-    /// The kind, if known beforehand.
-    kind: Option<Kind>,
-    request: bool,
-    into: PhantomData<T>,
-}
-
-impl<'t, T> EventSeed<'t, T> {
-    /// For an event; of `kind`, where that is known beforehand.
-    pub(super) fn event(trail: &'t Trail, kind: Option<Kind>) -> Self {
-        Self { trail, kind, request: false, into: PhantomData }
-    }
-
-    /// For a rank request.
-    pub(super) fn request(trail: &'t Trail) -> Self {
-        Self { trail, kind: Some(Kind::Ranking), request: true, into: PhantomData }
-    }
-}
-
-impl<'de, T: Assemble> DeserializeSeed<'de> for EventSeed<'_, T> {
-    type Value = T;
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<T, D::Error> {
-        from.deserialize_any(self)
-    }
-}
-
-impl<'de, T: Assemble> Visitor<'de> for EventSeed<'_, T> {
-    type Value = T;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.request { "a rank request: an object" } else { "an event: an object" })
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
-        let mut raw = Raw { kind: self.kind, ..Raw::default() };
-        while let Some(key) = map.next_key()? {
-            if raw.kind.is_none_or(|kind| kind.has(key)) {
-                self.read(&mut raw, key, &mut map)?;
-            } else {
-                map.next_value::<IgnoredAny>()?;
+/// Reads one event. Where that fails, the kind is found first: the fault may lie in a key that events of this kind ignore.
+pub(super) fn event(cursor: &mut Cursor<'_>) -> Result<Event, Fault> {
+    let start = cursor.at;
+    parts(cursor, None, Kind::read).and_then(Parts::event).or_else(|fault| {
+        let failed_at = std::mem::replace(&mut cursor.at, start);
+        let kind = Kind::find(cursor);
+        cursor.at = start;
+        match kind {
+            Ok(Some(kind)) => parts(cursor, Some(kind), Kind::read).and_then(Parts::event),
+            _ => {
+                cursor.at = failed_at;
+                Err(fault)
             }
         }
-        let missing = raw.missing();
-        T::assemble(raw).ok_or_else(|| match missing.as_slice() {
-            [key] => A::Error::custom(format_args!("missing key {key}")),
-            keys => A::Error::custom(format_args!("missing keys {}", keys.join(", "))),
-        })
-    }
+    })
 }
 
-impl<T> EventSeed<'_, T> {
-    fn read<'de, A: MapAccess<'de>>(&self, raw: &mut Raw, key: Key, map: &mut A) -> Result<(), A::Error> {
-        let at = self.trail;
+/// Reads a rank request.
+pub(super) fn request(cursor: &mut Cursor<'_>) -> Result<Ranking, Fault> {
+    parts(cursor, Some(Kind::Ranking), Kind::read_request).and_then(Parts::ranking)
+}
+
+type ReadKind = fn(&mut Cursor<'_>) -> Result<Kind, Fault>;
+
+fn parts<'a>(cursor: &mut Cursor<'a>, kind: Option<Kind>, read_kind: ReadKind) -> Result<Parts<'a>, Fault> {
+    cursor.peek();
+    let mut parts = Parts { kind, start: cursor.at, ..Parts::default() };
+    cursor.object("an event: an object", |cursor, key| {
+        if parts.kind.is_some_and(|kind| !kind.has(key)) {
+            return cursor.skip();
+        }
         match key {
-            Key::Event => raw.kind = Some(at.key("event", map.next_value_seed(self.kind_name()))?),
-            Key::Id => raw.id = at.key("id", map.next_value_seed(Text::filled()))?,
-            Key::Timestamp => raw.timestamp = Some(at.key("timestamp", map.next_value_seed(Time))?),
-            Key::Tenant => raw.tenant = at.key("tenant", map.next_value_seed(Text::optional()))?,
-            Key::Fields => raw.fields = at.key("fields", map.next_value_seed(List::any(at)))?,
-            Key::Item => raw.item = at.key("item", map.next_value_seed(Text::filled()))?,
-            Key::User if raw.kind == Some(Kind::User) => {
-                raw.user = at.key("user", map.next_value_seed(Text::filled()))?;
-            }
-            Key::User => raw.user = at.key("user", map.next_value_seed(Text::optional()))?,
-            Key::Session => raw.session = at.key("session", map.next_value_seed(Text::optional()))?,
-            Key::Ranking => raw.ranking = at.key("ranking", map.next_value_seed(Text::optional()))?,
-            Key::Items => raw.items = Some(at.key("items", map.next_value_seed(List::filled(at)))?),
-            Key::Type => raw.name = at.key("type", map.next_value_seed(Text::filled()))?,
-            Key::Unknown => drop(map.next_value::<IgnoredAny>()?),
+            "event" => parts.kind = Some(read_kind(cursor).at_key("event")?),
+            "id" => parts.id = Some(cursor.name().at_key("id")?),
+            "timestamp" => parts.timestamp = Some(timestamp(cursor).at_key("timestamp")?),
+            "tenant" => parts.tenant = cursor.optional().at_key("tenant")?,
+            "fields" => parts.fields = fields(cursor).at_key("fields")?,
+            "item" => parts.item = Some(cursor.name().at_key("item")?),
+            "user" if parts.kind == Some(Kind::User) => parts.user = Some(cursor.name().at_key("user")?),
+            "user" => parts.user = cursor.optional().at_key("user")?,
+            "session" => parts.session = cursor.optional().at_key("session")?,
+            "ranking" => parts.ranking = cursor.optional().at_key("ranking")?,
+            "items" => parts.items = Some(items(cursor).at_key("items")?),
+            "type" => parts.name = Some(cursor.name().at_key("type")?),
+            _ => cursor.skip()?,
         }
         Ok(())
-    }
-
-    fn kind_name(&self) -> KindName {
-        if self.request { KindName::Request } else { KindName::Any }
-    }
+    })?;
+    Ok(parts)
 }
 
+/// Reads a point in time: a string of milliseconds or of a date, or a number of milliseconds.
+fn timestamp(cursor: &mut Cursor<'_>) -> Result<Timestamp, Fault> {
+    let next = cursor.peek();
+    let start = cursor.at;
+    let time = match next {
+        Some(b'"') => Timestamp::parse(&cursor.string("a string")?),
+        _ => Timestamp::from_number(cursor.number("a time: a string or a number")?),
+    };
+    time.map_err(|_| {
+        cursor.at = start;
+        cursor.unexpected(
+            "milliseconds since 1970 (\"1636907100000\") or ISO 8601 with a zone (\"2021-11-14T16:25:00Z\")",
+        )
+    })
+}
