@@ -1,1 +1,22 @@
-//! train.
+//! Training: click-throughs become a data set, a split, a fitted model, its metrics and a published version.
+//!
+//! The only crate that links the boosters' C++ libraries, and it calls them to train alone: models are scored by
+//! `rankwright-model`, here as in serving. [`train_model`] is the way in.
+
+pub mod booster;
+pub mod dataset;
+mod digest;
+mod error;
+pub mod lists;
+pub mod metric;
+pub mod report;
+pub mod selector;
+pub mod split;
+#[cfg(test)]
+mod testing;
+pub mod train;
+pub mod warmup;
+
+pub use error::Error;
+pub use report::{Answer, FeatureGain, Quality, Trained, Weight};
+pub use train::{Progress, Training, model_columns, train_model};

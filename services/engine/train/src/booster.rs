@@ -1,0 +1,159 @@
+//! Gradient boosting by the two C++ libraries, behind one function.
+//!
+//! This is the only place of the project that calls them, and it trains alone: served models are evaluated by
+//! `rankwright-model`. Both optimise NDCG pair by pair (LambdaMART, Burges 2010), with the gain `2^label - 1` for
+//! labels that need not be whole; see [`xgboost`] and [`lightgbm`] for how that is said to each.
+//!
+//! The same data, options and seed give the same bytes, whatever the number of threads.
+
+pub mod lightgbm;
+pub mod xgboost;
+
+use crate::lists::Lists;
+use rankwright_config::model::{Backend, Booster};
+use serde::Serialize;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// Training ends after so many rounds without a better test metric.
+pub const PATIENCE: usize = 20;
+
+/// LightGBM keeps its label gains and thread count in globals, and two trainings would share the cores anyway.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// What a library could not do.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The library said no.
+    #[error("{library} failed to {action}: {message}")]
+    Library {
+        /// Which library.
+        library: &'static str,
+        /// What it was to do.
+        action: &'static str,
+        /// Its own words.
+        message: String,
+    },
+    /// Counts do not fit the library's 32 bits.
+    #[error("{rows} rows of {columns} columns are more than {library} takes: select fewer rankings")]
+    TooLarge {
+        /// Which library.
+        library: &'static str,
+        /// Rows of the data.
+        rows: usize,
+        /// Columns of the data.
+        columns: usize,
+    },
+}
+
+/// What is to be fitted.
+#[derive(Debug, Clone, Copy)]
+pub struct Task<'a> {
+    /// The library and its options.
+    pub backend: &'a Backend,
+    /// Seed of whatever is random, such as the features each tree may use.
+    pub seed: u64,
+    /// Threads to use, at least 1.
+    pub threads: usize,
+    /// Columns, in rising order, whose values are categories (0 none, 1 to N) rather than amounts.
+    pub categorical: &'a [usize],
+    /// What the trees are grown on; not empty.
+    pub train: Lists<'a>,
+    /// What decides when to stop; not empty, of the same width.
+    pub test: Lists<'a>,
+}
+
+impl Task<'_> {
+    /// The seed as both libraries take it: a number of 31 bits, itself when it is one.
+    fn seed31(&self) -> u32 {
+        let limit = u64::from(u32::MAX >> 1);
+        let folded =
+            if self.seed <= limit { self.seed } else { (self.seed ^ (self.seed >> 31) ^ (self.seed >> 62)) & limit };
+        folded as u32
+    }
+
+    /// Refuses what would overflow a library's counters.
+    fn check_size(&self, library: &'static str) -> Result<(), Error> {
+        let columns = self.train.width;
+        let fits = |lists: Lists<'_>| i32::try_from(lists.height()).is_ok() && i32::try_from(columns).is_ok();
+        let rows = self.train.height().max(self.test.height());
+        if fits(self.train) && fits(self.test) { Ok(()) } else { Err(Error::TooLarge { library, rows, columns }) }
+    }
+}
+
+/// One round of boosting.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Iteration {
+    /// Number of the round, from 0.
+    pub id: usize,
+    /// How long it took, evaluation included.
+    pub millis: u64,
+    /// NDCG at the cutoff on the test split.
+    pub test_metric: f64,
+    /// NDCG at the cutoff on the train split.
+    pub train_metric: f64,
+}
+
+/// A trained model, in its library's own format.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fitted {
+    /// Which library's format it is: XGBoost's UBJSON or LightGBM's text.
+    pub booster: Booster,
+    /// The trees up to the best round.
+    pub model: Vec<u8>,
+    /// Total gain of the splits on each column.
+    pub gains: Vec<f64>,
+    /// All rounds, those after the best one included.
+    pub iterations: Vec<Iteration>,
+    /// Number of rounds kept, at least 1.
+    pub kept: usize,
+}
+
+/// Grows trees until the test metric stops rising, and keeps those up to the best round.
+pub fn fit(task: &Task<'_>, progress: &mut dyn FnMut(&Iteration)) -> Result<Fitted, Error> {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    match task.backend.booster {
+        Booster::XgBoost => xgboost::fit(task, progress),
+        Booster::LightGbm => lightgbm::fit(task, progress),
+    }
+}
+
+/// A training under way.
+trait Rounds {
+    /// Grows the next tree; `false` when there is nothing left to learn and none was added.
+    fn advance(&mut self) -> Result<bool, Error>;
+
+    /// NDCG at the cutoff on test and train.
+    fn evaluate(&mut self) -> Result<(f64, f64), Error>;
+}
+
+/// Advances until the limit, the end of patience, or the last thing to learn; the first round always counts.
+fn boost(
+    rounds: &mut impl Rounds,
+    limit: usize,
+    progress: &mut dyn FnMut(&Iteration),
+) -> Result<Vec<Iteration>, Error> {
+    let mut iterations: Vec<Iteration> = Vec::new();
+    while iterations.len() < limit && iterations.len() < best(&iterations) + PATIENCE {
+        let start = Instant::now();
+        if !rounds.advance()? && !iterations.is_empty() {
+            break;
+        }
+        let (test_metric, train_metric) = rounds.evaluate()?;
+        let millis = start.elapsed().as_millis() as u64;
+        iterations.push(Iteration { id: iterations.len(), millis, test_metric, train_metric });
+        progress(&iterations[iterations.len() - 1]);
+    }
+    Ok(iterations)
+}
+
+/// Number of rounds up to the best one, the earliest of equals.
+fn best(iterations: &[Iteration]) -> usize {
+    let later_is_better =
+        |best: usize, next: &Iteration| if next.test_metric > iterations[best].test_metric { next.id } else { best };
+    iterations.iter().fold(0, later_is_better) + 1
+}
+
+#[cfg(test)]
+mod tests;

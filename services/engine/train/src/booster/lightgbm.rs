@@ -1,0 +1,305 @@
+//! LightGBM, through its C API.
+//!
+//! The library wants whole labels and a table of their gains. Ours may be any weight (0.5, 1, 5), so each distinct
+//! label becomes its rank among them, 0 staying 0, and the table holds `2^label - 1` for it: the same gains and the same
+//! order, and nothing is rounded. Index-encoded strings are categorical.
+#![allow(unsafe_code)]
+
+use super::{Error, Fitted, Iteration, Rounds, Task, best, boost};
+use crate::lists::Lists;
+use crate::metric;
+use lightgbm3_sys as sys;
+use rankwright_config::model::Booster;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ptr;
+
+const FLOAT32: c_int = sys::C_API_DTYPE_FLOAT32 as c_int;
+const INT32: c_int = sys::C_API_DTYPE_INT32 as c_int;
+const GAIN: c_int = sys::C_API_FEATURE_IMPORTANCE_GAIN as c_int;
+const RAW_SCORE: c_int = sys::C_API_PREDICT_RAW_SCORE as c_int;
+
+/// The objective looks at pairs with a member among the first so many places: the library's default, or a little
+/// more than the cutoff, as its manual advises.
+const TRUNCATION: usize = 30;
+
+/// Keeps the biases of seldom seen positions finite.
+const POSITION_BIAS_REGULARIZATION: f64 = 0.01;
+
+/// Trains a model as the task says.
+pub(super) fn fit(task: &Task<'_>, progress: &mut dyn FnMut(&Iteration)) -> Result<Fitted, Error> {
+    task.check_size("LightGBM")?;
+    silence()?;
+    let levels = levels(&[task.train.labels, task.test.labels]);
+    let options = options(task, &levels)?;
+    let train = Data::of_lists(task.train, &levels, &options, None)?;
+    if task.backend.debias {
+        train.set(c"position", &task.train.positions(), INT32)?;
+    }
+    let test = Data::of_lists(task.test, &levels, &options, Some(&train))?;
+    let mut training = Training { model: Model::create(&train, &test, &options)? };
+    let iterations = boost(&mut training, task.backend.iterations, progress)?;
+    let kept = best(&iterations);
+    let model = training.model.save(kept)?;
+    Ok(Fitted {
+        booster: Booster::LightGbm,
+        model,
+        gains: training.model.gains(kept, task.train.width)?,
+        iterations,
+        kept,
+    })
+}
+
+/// The options as the library names them.
+fn options(task: &Task<'_>, levels: &[f32]) -> Result<CString, Error> {
+    let backend = task.backend;
+    let listed = |values: &mut dyn Iterator<Item = String>| values.collect::<Vec<_>>().join(",");
+    // Position biases are summed by thread in an order that chance decides: one thread, or no two models are alike.
+    let threads = if backend.debias { 1 } else { task.threads };
+    let mut options = vec![
+        "objective=lambdarank metric=ndcg boosting=gbdt verbosity=-1".to_owned(),
+        "deterministic=true force_col_wise=true".to_owned(), // the same sums whatever the number of threads
+        format!("eval_at={}", backend.ndcg_cutoff),
+        format!("lambdarank_truncation_level={}", TRUNCATION.max(backend.ndcg_cutoff.saturating_add(3))),
+        format!("label_gain={}", listed(&mut levels.iter().map(|&level| metric::gain(level).to_string()))),
+        format!("num_iterations={}", backend.iterations),
+        format!("learning_rate={}", backend.learning_rate),
+        format!("max_depth={} num_leaves={}", backend.max_depth, backend.num_leaves),
+        format!("feature_fraction={}", backend.sampling),
+        format!("seed={} num_threads={threads}", task.seed31()),
+    ];
+    if backend.debias {
+        options.push(format!("lambdarank_position_bias_regularization={POSITION_BIAS_REGULARIZATION}"));
+    }
+    if !task.categorical.is_empty() {
+        options.push(format!("categorical_feature={}", listed(&mut task.categorical.iter().map(usize::to_string))));
+    }
+    CString::new(options.join(" ")).map_err(|error| failure("set options", error.to_string()))
+}
+
+/// The distinct labels, rising, 0 first.
+fn levels(labels: &[&[f32]]) -> Vec<f32> {
+    let mut levels = vec![0.0];
+    for &label in labels.iter().copied().flatten() {
+        if label > 0.0 && levels.last() != Some(&label) {
+            levels.push(label);
+            if levels.len() > 4096 {
+                distinct(&mut levels);
+            }
+        }
+    }
+    distinct(&mut levels);
+    levels
+}
+
+fn distinct(levels: &mut Vec<f32>) {
+    levels.sort_by(f32::total_cmp);
+    levels.dedup();
+}
+
+/// A label's rank among the levels.
+fn rank(levels: &[f32], label: f32) -> f32 {
+    levels.partition_point(|&level| level < label) as f32
+}
+
+/// A model of the library itself, loaded from its text: what our own evaluator is compared with.
+#[derive(Debug)]
+pub struct Reference(Model);
+
+impl Reference {
+    /// Reads a model in the library's text format.
+    pub fn load(text: &[u8]) -> Result<Self, Error> {
+        silence()?;
+        let text = CString::new(text).map_err(|error| failure("load a model", error.to_string()))?;
+        let (mut rounds, mut handle) = (0, ptr::null_mut());
+        // SAFETY: a NUL-terminated string that outlives the call, and our own out pointers.
+        check("load a model", unsafe {
+            sys::LGBM_BoosterLoadModelFromString(text.as_ptr(), &mut rounds, &mut handle)
+        })?;
+        Ok(Self(Model(handle)))
+    }
+
+    /// Raw scores of rows of `width` values each, on one thread.
+    pub fn predict(&self, rows: &[f32], width: usize) -> Result<Vec<f64>, Error> {
+        let height = rows.len() / width.max(1);
+        let mut scores = vec![0.0; height];
+        let (mut written, options) = (0, c"num_threads=1");
+        // SAFETY: `height * width` values at `rows`; a ranking has one score a row, and there is room for as many.
+        check("predict", unsafe {
+            let (height, width) = (height as i32, width as i32);
+            let (rows, scores) = (rows.as_ptr().cast(), scores.as_mut_ptr());
+            sys::LGBM_BoosterPredictForMat(
+                self.0.0,
+                rows,
+                FLOAT32,
+                height,
+                width,
+                1,
+                RAW_SCORE,
+                0,
+                -1,
+                options.as_ptr(),
+                &mut written,
+                scores,
+            )
+        })?;
+        Ok(scores)
+    }
+}
+
+/// A data set of the library.
+#[derive(Debug)]
+struct Data(sys::DatasetHandle);
+
+impl Data {
+    /// Bins the rows; a test set is binned like the train set it refers to.
+    fn of_lists(lists: Lists<'_>, levels: &[f32], options: &CStr, like: Option<&Self>) -> Result<Self, Error> {
+        let reference = like.map_or(ptr::null_mut(), |data| data.0);
+        let (height, width) = (lists.height() as i32, lists.width as i32);
+        let mut handle = ptr::null_mut();
+        // SAFETY: `height * width` values at `rows`, which the call copies; the reference is live or null.
+        check("read the rows", unsafe {
+            let rows = lists.rows.as_ptr().cast();
+            sys::LGBM_DatasetCreateFromMat(rows, FLOAT32, height, width, 1, options.as_ptr(), reference, &mut handle)
+        })?;
+        let data = Self(handle);
+        let ranks: Vec<f32> = lists.labels.iter().map(|&label| rank(levels, label)).collect();
+        let lengths: Vec<i32> = lists.lengths.iter().map(|&length| length as i32).collect();
+        data.set(c"label", &ranks, FLOAT32)?;
+        data.set(c"group", &lengths, INT32)?;
+        Ok(data)
+    }
+
+    /// `kind` names the type of `T`.
+    fn set<T>(&self, field: &CStr, values: &[T], kind: c_int) -> Result<(), Error> {
+        // SAFETY: the handle is live; as many values of that type as said, copied by the call.
+        check("set a field", unsafe {
+            let length = values.len() as c_int;
+            sys::LGBM_DatasetSetField(self.0, field.as_ptr(), values.as_ptr().cast::<c_void>(), length, kind)
+        })
+    }
+}
+
+impl Drop for Data {
+    fn drop(&mut self) {
+        // SAFETY: the handle came from a create call and is freed once. A failure leaves nothing to do.
+        unsafe { sys::LGBM_DatasetFree(self.0) };
+    }
+}
+
+/// A booster of the library.
+#[derive(Debug)]
+struct Model(sys::BoosterHandle);
+
+// SAFETY: a handle may move between threads. It is not shared: `Sync` is not claimed.
+unsafe impl Send for Model {}
+
+impl Model {
+    /// The data must outlive the training (not the model's saving): `fit` keeps them until it returns.
+    fn create(train: &Data, test: &Data, options: &CStr) -> Result<Self, Error> {
+        let mut handle = ptr::null_mut();
+        // SAFETY: a live data set, a string that outlives the call.
+        check("create a model", unsafe { sys::LGBM_BoosterCreate(train.0, options.as_ptr(), &mut handle) })?;
+        let model = Self(handle);
+        // SAFETY: both handles are live.
+        check("add the test split", unsafe { sys::LGBM_BoosterAddValidData(model.0, test.0) })?;
+        Ok(model)
+    }
+
+    /// NDCG on train (0) or test (1).
+    fn metric(&self, data: c_int) -> Result<f64, Error> {
+        let (mut count, mut value) = (0, 0.0);
+        // SAFETY: the handle is live; one metric at one cutoff is one value.
+        check("evaluate", unsafe { sys::LGBM_BoosterGetEval(self.0, data, &mut count, &mut value) })?;
+        Ok(value)
+    }
+
+    /// The first so many rounds as text.
+    fn save(&self, rounds: usize) -> Result<Vec<u8>, Error> {
+        let mut text: Vec<u8> = Vec::new();
+        let mut length = 1 << 20;
+        while text.len() < length as usize {
+            text.resize(length as usize, 0);
+            let room = text.len() as i64;
+            // SAFETY: `room` bytes at `text`; a longer model is not written, its length is.
+            check("save the model", unsafe {
+                let out = text.as_mut_ptr().cast::<c_char>();
+                sys::LGBM_BoosterSaveModelToString(self.0, 0, rounds as c_int, GAIN, room, &mut length, out)
+            })?;
+        }
+        text.truncate((length as usize).saturating_sub(1)); // without the final NUL
+        Ok(text)
+    }
+
+    /// Total gain by column, over the first so many rounds.
+    fn gains(&self, rounds: usize, width: usize) -> Result<Vec<f64>, Error> {
+        let mut gains = vec![0.0; width];
+        // SAFETY: the handle is live; one value a column of the training data, which has `width` of them.
+        check("weigh the features", unsafe {
+            sys::LGBM_BoosterFeatureImportance(self.0, rounds as c_int, GAIN, gains.as_mut_ptr())
+        })?;
+        Ok(gains)
+    }
+}
+
+impl Drop for Model {
+    fn drop(&mut self) {
+        // SAFETY: the handle came from a create call and is freed once. A failure leaves nothing to do.
+        unsafe { sys::LGBM_BoosterFree(self.0) };
+    }
+}
+
+/// A training under way.
+struct Training {
+    model: Model,
+}
+
+impl Rounds for Training {
+    fn advance(&mut self) -> Result<bool, Error> {
+        let mut finished = 0;
+        // SAFETY: the handle is live, and so are its data sets.
+        check("grow a tree", unsafe { sys::LGBM_BoosterUpdateOneIter(self.model.0, &mut finished) })?;
+        Ok(finished == 0)
+    }
+
+    fn evaluate(&mut self) -> Result<(f64, f64), Error> {
+        Ok((self.model.metric(1)?, self.model.metric(0)?))
+    }
+}
+
+/// Keeps the library from writing to the terminal; its errors come back as results all the same.
+fn silence() -> Result<(), Error> {
+    unsafe extern "C" fn ignore(_: *const c_char) {}
+    // SAFETY: a function that lives for ever and does nothing.
+    check("be silent", unsafe { sys::LGBM_RegisterLogCallback(Some(ignore)) })
+}
+
+fn check(action: &'static str, code: c_int) -> Result<(), Error> {
+    if code == 0 {
+        return Ok(());
+    }
+    // SAFETY: the library's last error on this thread, NUL-terminated, copied at once.
+    let message = unsafe { CStr::from_ptr(sys::LGBM_GetLastError()) }.to_string_lossy();
+    Err(failure(action, message.trim().to_owned()))
+}
+
+fn failure(action: &'static str, message: String) -> Error {
+    Error::Library { library: "LightGBM", action, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distinct_labels_become_their_ranks() {
+        let levels = levels(&[&[5.0, 0.0, 1.0], &[0.5, 5.0]]);
+        assert_eq!(levels, [0.0, 0.5, 1.0, 5.0]);
+        assert_eq!([0.0, 0.5, 1.0, 5.0].map(|label| rank(&levels, label)), [0.0, 1.0, 2.0, 3.0]);
+    }
+
+    #[test]
+    fn any_number_of_distinct_labels_is_found() {
+        let labels: Vec<f32> = (0..20_000).map(|index| (index * 7919 % 10_000) as f32).collect();
+        assert_eq!(levels(&[&labels]).len(), 10_000);
+    }
+}

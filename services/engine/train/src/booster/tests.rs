@@ -1,0 +1,229 @@
+#![allow(clippy::unwrap_used)]
+use super::*;
+use crate::dataset::Dataset;
+use crate::metric;
+use crate::testing::{CATEGORICAL, backend, random_lists};
+use rankwright_config::model::Metric;
+use rankwright_model::Ensemble;
+
+const BOTH: [Booster; 2] = [Booster::XgBoost, Booster::LightGbm];
+
+/// Plays back test metrics.
+struct Recorded(std::vec::IntoIter<f64>);
+
+impl Rounds for Recorded {
+    fn advance(&mut self) -> Result<bool, Error> {
+        Ok(self.0.len() > 0)
+    }
+
+    fn evaluate(&mut self) -> Result<(f64, f64), Error> {
+        Ok((self.0.next().unwrap_or(0.5), 0.0))
+    }
+}
+
+fn rounds(metrics: impl IntoIterator<Item = f64>, limit: usize) -> Vec<Iteration> {
+    let metrics: Vec<f64> = metrics.into_iter().collect();
+    boost(&mut Recorded(metrics.into_iter()), limit, &mut |_| ()).unwrap()
+}
+
+#[test]
+fn training_stops_after_twenty_rounds_without_progress() {
+    let iterations = rounds([0.1, 0.3, 0.2].into_iter().chain([0.3; 100]), 500);
+    assert_eq!(best(&iterations), 2);
+    assert_eq!(iterations.len(), 2 + PATIENCE);
+}
+
+#[test]
+fn training_stops_at_the_limit() {
+    let iterations = rounds((0..100).map(f64::from), 30);
+    assert_eq!((iterations.len(), best(&iterations)), (30, 30));
+}
+
+#[test]
+fn training_stops_when_nothing_is_left_to_learn_and_keeps_one_round_at_least() {
+    assert_eq!(rounds([0.1, 0.2], 30).len(), 2);
+    assert_eq!(rounds([], 30).len(), 1);
+}
+
+/// Fits the first 80 % of lists and tests on the rest.
+fn fitted(backend: &Backend, data: &Dataset, threads: usize) -> Fitted {
+    let (train, test) = data.split_at(data.len() * 4 / 5);
+    let task = Task { backend, seed: backend.seed.unwrap(), threads, categorical: &CATEGORICAL, train, test };
+    fit(&task, &mut |_| ()).unwrap()
+}
+
+fn ours(fitted: &Fitted) -> Ensemble {
+    match fitted.booster {
+        Booster::XgBoost => Ensemble::xgboost(&fitted.model).unwrap(),
+        Booster::LightGbm => Ensemble::lightgbm(&fitted.model).unwrap(),
+    }
+}
+
+/// Scores of the library itself.
+fn theirs(fitted: &Fitted, lists: Lists<'_>) -> Vec<f64> {
+    match fitted.booster {
+        Booster::XgBoost => {
+            let scores = xgboost::Reference::load(&fitted.model).unwrap().predict(lists.rows, lists.width).unwrap();
+            scores.into_iter().map(f64::from).collect()
+        }
+        Booster::LightGbm => {
+            lightgbm::Reference::load(&fitted.model).unwrap().predict(lists.rows, lists.width).unwrap()
+        }
+    }
+}
+
+fn score(ensemble: &Ensemble, lists: Lists<'_>) -> Vec<f64> {
+    let mut scores = vec![0.0; lists.height()];
+    ensemble.score(lists.rows, lists.width, &mut scores);
+    scores
+}
+
+fn bits(scores: &[f64]) -> Vec<u64> {
+    scores.iter().map(|score| score.to_bits()).collect()
+}
+
+#[test]
+fn our_evaluator_gives_the_bits_of_both_libraries() {
+    for booster in BOTH {
+        for (seed, max_depth, num_leaves) in [(1, 8, 16), (2, 3, 64), (3, 12, 200), (4, 1, 2)] {
+            let data = random_lists(seed, 400);
+            let options = Backend { max_depth, num_leaves, seed: Some(seed), iterations: 40, ..backend(booster) };
+            let model = fitted(&options, &data, 2);
+            let unseen = random_lists(seed + 100, 200);
+            for lists in [data.lists(), unseen.lists()] {
+                let same = bits(&score(&ours(&model), lists)) == bits(&theirs(&model, lists));
+                assert!(same, "{booster:?} with seed {seed}, depth {max_depth}");
+            }
+        }
+    }
+}
+
+#[test]
+fn our_evaluator_gives_the_bits_of_xgboost_for_json_as_well() {
+    let data = random_lists(5, 300);
+    let model = fitted(&backend(Booster::XgBoost), &data, 2);
+    let json = xgboost::Reference::load(&model.model).unwrap().save("json").unwrap();
+    assert!(json.starts_with(b"{\""));
+    let ours = score(&Ensemble::xgboost(&json).unwrap(), data.lists());
+    assert_eq!(bits(&ours), bits(&theirs(&model, data.lists())));
+}
+
+#[test]
+fn categories_that_training_never_saw_are_scored_as_the_libraries_score_them() {
+    for booster in BOTH {
+        let model = fitted(&backend(booster), &random_lists(6, 400), 2);
+        let column = [0.0, 1.0, 5.0, 6.0, 39.0, 40.0, 41.0, 500.0, 70_000.0, f32::NAN];
+        let rows: Vec<f32> = column.iter().flat_map(|&category| [0.5, 50.0, 0.5, 1.0, category, category]).collect();
+        let lists = Lists { width: 6, rows: &rows, labels: &[0.0; 10], lengths: &[10] };
+        assert_eq!(bits(&score(&ours(&model), lists)), bits(&theirs(&model, lists)), "{booster:?}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let data = random_lists(8, 300);
+    for booster in BOTH {
+        let first = fitted(&backend(booster), &data, 2);
+        assert!(first.model == fitted(&backend(booster), &data, 2).model, "{booster:?}");
+        let other = Backend { seed: Some(8), ..backend(booster) };
+        assert!(first.model != fitted(&other, &data, 2).model, "{booster:?}");
+    }
+}
+
+#[test]
+fn the_number_of_threads_does_not_change_the_trees() {
+    let data = random_lists(9, 2000);
+    for booster in BOTH {
+        let trees = |threads| {
+            let model = fitted(&backend(booster), &data, threads);
+            (model.gains.clone(), bits(&theirs(&model, data.lists())))
+        };
+        assert!(trees(1) == trees(2) && trees(1) == trees(3), "{booster:?}");
+    }
+}
+
+#[test]
+fn position_bias_is_removed_the_same_way_every_time() {
+    let data = random_lists(10, 400);
+    for booster in BOTH {
+        let options = Backend { debias: true, ..backend(booster) };
+        let debiased = fitted(&options, &data, 2);
+        assert!(debiased.model == fitted(&options, &data, 2).model, "{booster:?}");
+        assert!(debiased.model != fitted(&backend(booster), &data, 2).model, "{booster:?}");
+        let (_, test) = data.split_at(320);
+        let ndcg = metric::evaluate(&[Metric::Ndcg(Some(10))], test, &score(&ours(&debiased), test))[0];
+        assert!(ndcg > 0.8, "{booster:?} {ndcg}");
+    }
+}
+
+#[test]
+fn our_ndcg_is_what_both_libraries_report() {
+    let data = random_lists(11, 500);
+    let (train, test) = data.split_at(400);
+    for booster in BOTH {
+        for cutoff in [1, 3, 10] {
+            let model = fitted(&Backend { ndcg_cutoff: cutoff, ..backend(booster) }, &data, 2);
+            let best = model.iterations[model.kept - 1];
+            for (lists, reported) in [(train, best.train_metric), (test, best.test_metric)] {
+                let computed = metric::evaluate(&[Metric::Ndcg(Some(cutoff))], lists, &score(&ours(&model), lists))[0];
+                assert!((computed - reported).abs() < 1e-6, "{booster:?} NDCG@{cutoff}: {computed} and {reported}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_model_is_cut_to_its_best_round() {
+    let data = random_lists(12, 120);
+    for booster in BOTH {
+        let options = Backend { iterations: 300, learning_rate: 0.3, ..backend(booster) };
+        let model = fitted(&options, &data, 2);
+        let best = model.iterations.iter().map(|iteration| iteration.test_metric).fold(0.0, f64::max);
+        assert_eq!(model.iterations[model.kept - 1].test_metric, best);
+        assert_eq!(model.iterations.len(), model.kept + PATIENCE, "{booster:?} stopped early");
+        assert_eq!(ours(&model).trees(), model.kept);
+    }
+}
+
+#[test]
+fn gains_name_the_columns_that_matter() {
+    for booster in BOTH {
+        let model = fitted(&backend(booster), &random_lists(13, 800), 2);
+        let mut order: Vec<usize> = (0..6).collect();
+        order.sort_by(|&left, &right| model.gains[right].total_cmp(&model.gains[left]));
+        let mut best = [order[0], order[1], order[2]];
+        best.sort_unstable();
+        assert_eq!(best, [0, 1, 5], "{booster:?}: {:?}", model.gains);
+    }
+}
+
+#[test]
+fn any_seed_is_taken() {
+    let data = random_lists(14, 60);
+    for booster in BOTH {
+        for seed in [0, u64::from(u32::MAX), u64::MAX] {
+            let options = Backend { seed: Some(seed), iterations: 2, ..backend(booster) };
+            assert_eq!(fitted(&options, &data, 2).kept.clamp(1, 2), fitted(&options, &data, 1).kept);
+        }
+    }
+}
+
+#[test]
+fn a_library_says_why_it_cannot() {
+    let data = random_lists(15, 20);
+    let options = |booster| Backend { learning_rate: -1.0, sampling: 7.0, ..backend(booster) };
+    for booster in BOTH {
+        let options = options(booster);
+        let (train, test) = data.split_at(10);
+        let task = Task { backend: &options, seed: 1, threads: 1, categorical: &[], train, test };
+        let error = fit(&task, &mut |_| ()).unwrap_err().to_string();
+        assert!(error.contains("failed to"), "{error}");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_model_are_refused() {
+    assert!(xgboost::Reference::load(b"{\"learner\": 1}").is_err());
+    assert!(lightgbm::Reference::load(b"tree\nnonsense").is_err());
+    assert!(lightgbm::Reference::load(b"a\0b").is_err());
+}

@@ -1,0 +1,285 @@
+//! XGBoost, through its C API.
+//!
+//! Labels are handed over as gains (`2^label - 1`, with `ndcg_exp_gain=false`), because the library's own exponential
+//! gain takes whole labels up to 31 only. Trees are grown on histograms; index-encoded strings are categorical.
+#![allow(unsafe_code)]
+
+use super::{Error, Fitted, Iteration, Rounds, Task, best, boost};
+use crate::lists::Lists;
+use crate::metric;
+use rankwright_config::model::Booster;
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::{ptr, slice};
+use xgboost_lib_sys as sys;
+
+/// Trains a model as the task says.
+pub(super) fn fit(task: &Task<'_>, progress: &mut dyn FnMut(&Iteration)) -> Result<Fitted, Error> {
+    task.check_size("XGBoost")?;
+    silence()?;
+    let train = Matrix::of_lists(task, task.train)?;
+    let test = Matrix::of_lists(task, task.test)?;
+    let mut training = Training { model: Model::create(&[&train, &test])?, train, test, round: 0 };
+    for (name, value) in parameters(task) {
+        training.model.set(name, &value)?;
+    }
+    let iterations = boost(&mut training, task.backend.iterations, progress)?;
+    let kept = best(&iterations);
+    let cut = training.model.first_rounds(kept)?;
+    let gains = cut.gains(task.train.width)?;
+    Ok(Fitted { booster: Booster::XgBoost, model: cut.save("ubj")?, gains, iterations, kept })
+}
+
+/// The options as the library names them.
+fn parameters(task: &Task<'_>) -> Vec<(&'static str, String)> {
+    let backend = task.backend;
+    vec![
+        ("objective", "rank:ndcg".into()),
+        ("eval_metric", format!("ndcg@{}", backend.ndcg_cutoff)),
+        ("ndcg_exp_gain", "false".into()),
+        ("lambdarank_unbiased", backend.debias.to_string()),
+        ("tree_method", "hist".into()),
+        ("eta", backend.learning_rate.to_string()),
+        ("max_depth", backend.max_depth.to_string()),
+        ("colsample_bytree", backend.sampling.to_string()),
+        ("seed", task.seed31().to_string()),
+        ("nthread", task.threads.to_string()),
+    ]
+}
+
+/// A model of the library itself, loaded from bytes: what our own evaluator is compared with.
+#[derive(Debug)]
+pub struct Reference(Model);
+
+impl Reference {
+    /// Reads a model in the library's UBJSON or JSON format.
+    pub fn load(bytes: &[u8]) -> Result<Self, Error> {
+        silence()?;
+        let model = Model::create(&[])?;
+        // SAFETY: the handle is live, and the library reads `len` bytes of a buffer that outlives the call.
+        check("load a model", unsafe {
+            sys::XGBoosterLoadModelFromBuffer(model.0, bytes.as_ptr().cast(), bytes.len() as u64)
+        })?;
+        model.set("nthread", "1")?;
+        Ok(Self(model))
+    }
+
+    /// Scores of rows of `width` values each, on one thread.
+    pub fn predict(&self, rows: &[f32], width: usize) -> Result<Vec<f32>, Error> {
+        let height = rows.len() / width.max(1);
+        let values = array(rows.as_ptr().expose_provenance(), &[height, width], "<f4")?;
+        let config = c"{\"type\":1,\"training\":false,\"iteration_begin\":0,\"iteration_end\":0,\"strict_shape\":false,\"missing\":NaN}";
+        let (mut shape, mut dimensions, mut scores) = (ptr::null(), 0, ptr::null());
+        // SAFETY: `values` describes `rows`, which outlives the call; the out pointers are ours.
+        check("predict", unsafe {
+            let result = (&mut shape, &mut dimensions, &mut scores);
+            sys::XGBoosterPredictFromDense(
+                self.0.0,
+                values.as_ptr(),
+                config.as_ptr(),
+                ptr::null_mut(),
+                result.0,
+                result.1,
+                result.2,
+            )
+        })?;
+        // SAFETY: one score a row (a ranking has one output), valid until the next call on this thread; copied here.
+        Ok(unsafe { copied(scores, height) })
+    }
+
+    /// The model in another of the library's formats: `ubj` or `json`.
+    pub fn save(&self, format: &str) -> Result<Vec<u8>, Error> {
+        self.0.save(format)
+    }
+}
+
+/// A data matrix of the library.
+#[derive(Debug)]
+struct Matrix(sys::DMatrixHandle);
+
+impl Matrix {
+    fn of_lists(task: &Task<'_>, lists: Lists<'_>) -> Result<Self, Error> {
+        let data = array(lists.rows.as_ptr().expose_provenance(), &[lists.height(), lists.width], "<f4")?;
+        let config = text(format!("{{\"missing\":NaN,\"nthread\":{}}}", task.threads))?;
+        let mut handle = ptr::null_mut();
+        // SAFETY: `data` describes rows that outlive the call, which copies them.
+        check("read the rows", unsafe { sys::XGDMatrixCreateFromDense(data.as_ptr(), config.as_ptr(), &mut handle) })?;
+        let matrix = Self(handle);
+        let gains: Vec<f32> = lists.labels.iter().map(|&label| metric::gain(label) as f32).collect();
+        matrix.set(c"label", &array(gains.as_ptr().expose_provenance(), &[gains.len()], "<f4")?)?;
+        matrix.set(c"group", &array(lists.lengths.as_ptr().expose_provenance(), &[lists.lengths.len()], "<u4")?)?;
+        matrix.set_types(lists.width, task.categorical)?;
+        Ok(matrix)
+    }
+
+    fn set(&self, field: &CStr, values: &CStr) -> Result<(), Error> {
+        // SAFETY: the handle is live; `values` describes an array that its caller keeps until the call has copied it.
+        check("set a field", unsafe { sys::XGDMatrixSetInfoFromInterface(self.0, field.as_ptr(), values.as_ptr()) })
+    }
+
+    /// Tells amounts (`q`) from categories (`c`).
+    fn set_types(&self, width: usize, categorical: &[usize]) -> Result<(), Error> {
+        let kind = |column| if categorical.contains(&column) { c"c" } else { c"q" };
+        let mut types: Vec<*const c_char> = (0..width).map(|column| kind(column).as_ptr()).collect();
+        // SAFETY: `width` static strings, copied by the call.
+        check("set column types", unsafe {
+            sys::XGDMatrixSetStrFeatureInfo(self.0, c"feature_type".as_ptr(), types.as_mut_ptr(), width as u64)
+        })
+    }
+}
+
+impl Drop for Matrix {
+    fn drop(&mut self) {
+        // SAFETY: the handle came from a create call and is freed once. A failure leaves nothing to do.
+        unsafe { sys::XGDMatrixFree(self.0) };
+    }
+}
+
+/// A booster of the library.
+#[derive(Debug)]
+struct Model(sys::BoosterHandle);
+
+// SAFETY: a handle may move between threads. It is not shared: `Sync` is not claimed.
+unsafe impl Send for Model {}
+
+impl Model {
+    fn create(matrices: &[&Matrix]) -> Result<Self, Error> {
+        let handles: Vec<sys::DMatrixHandle> = matrices.iter().map(|matrix| matrix.0).collect();
+        let mut handle = ptr::null_mut();
+        // SAFETY: live handles and their number; the library keeps its own references to the matrices.
+        check("create a model", unsafe { sys::XGBoosterCreate(handles.as_ptr(), handles.len() as u64, &mut handle) })?;
+        Ok(Self(handle))
+    }
+
+    fn set(&self, name: &str, value: &str) -> Result<(), Error> {
+        let (name, value) = (text(name)?, text(value)?);
+        // SAFETY: the handle is live, the strings outlive the call.
+        check("set an option", unsafe { sys::XGBoosterSetParam(self.0, name.as_ptr(), value.as_ptr()) })
+    }
+
+    /// The model as it was after so many rounds.
+    fn first_rounds(&self, rounds: usize) -> Result<Self, Error> {
+        let mut handle = ptr::null_mut();
+        // SAFETY: the handle is live; the slice is a booster of its own.
+        check("cut the model", unsafe { sys::XGBoosterSlice(self.0, 0, rounds as c_int, 1, &mut handle) })?;
+        Ok(Self(handle))
+    }
+
+    fn save(&self, format: &str) -> Result<Vec<u8>, Error> {
+        let config = text(format!("{{\"format\":\"{format}\"}}"))?;
+        let (mut length, mut bytes) = (0, ptr::null());
+        // SAFETY: the handle is live; the buffer is the library's, valid until its next call on this thread.
+        check("save the model", unsafe {
+            sys::XGBoosterSaveModelToBuffer(self.0, config.as_ptr(), &mut length, &mut bytes)
+        })?;
+        // SAFETY: `length` bytes at `bytes`, copied before any other call.
+        Ok(unsafe { copied(bytes.cast(), length as usize) })
+    }
+
+    /// Total gain by column; the library names columns `f0`, `f1` and so on, and leaves out those it did not use.
+    fn gains(&self, width: usize) -> Result<Vec<f64>, Error> {
+        let config = c"{\"importance_type\":\"total_gain\"}";
+        let (mut count, mut names, mut dimensions) = (0, ptr::null_mut(), 0);
+        let (mut shape, mut scores) = (ptr::null(), ptr::null());
+        // SAFETY: the handle is live; what the out pointers name is the library's until its next call on this thread.
+        check("weigh the features", unsafe {
+            let out = (&mut count, &mut names, &mut dimensions);
+            sys::XGBoosterFeatureScore(self.0, config.as_ptr(), out.0, out.1, out.2, &mut shape, &mut scores)
+        })?;
+        let mut gains = vec![0.0; width];
+        for index in 0..count as usize {
+            // SAFETY: `count` names (NUL-terminated) and as many scores, as tree models have one score a feature.
+            let (name, score) = unsafe { (CStr::from_ptr(*names.add(index)), *scores.add(index)) };
+            let column = name.to_str().ok().and_then(|name| name.strip_prefix('f')?.parse::<usize>().ok());
+            if let Some(gain) = column.and_then(|column| gains.get_mut(column)) {
+                *gain = f64::from(score);
+            }
+        }
+        Ok(gains)
+    }
+}
+
+impl Drop for Model {
+    fn drop(&mut self) {
+        // SAFETY: the handle came from a create call and is freed once. A failure leaves nothing to do.
+        unsafe { sys::XGBoosterFree(self.0) };
+    }
+}
+
+/// A training under way.
+struct Training {
+    model: Model,
+    train: Matrix,
+    test: Matrix,
+    round: c_int,
+}
+
+impl Rounds for Training {
+    fn advance(&mut self) -> Result<bool, Error> {
+        // SAFETY: both handles are live.
+        check("grow a tree", unsafe { sys::XGBoosterUpdateOneIter(self.model.0, self.round, self.train.0) })?;
+        self.round += 1;
+        Ok(true)
+    }
+
+    fn evaluate(&mut self) -> Result<(f64, f64), Error> {
+        let mut matrices = [self.test.0, self.train.0];
+        let mut names = [c"test".as_ptr(), c"train".as_ptr()];
+        let mut report = ptr::null();
+        // SAFETY: two live matrices with two names; the report is the library's until its next call on this thread.
+        check("evaluate", unsafe {
+            let (matrices, names) = (matrices.as_mut_ptr(), names.as_mut_ptr());
+            sys::XGBoosterEvalOneIter(self.model.0, self.round, matrices, names, 2, &mut report)
+        })?;
+        // SAFETY: a NUL-terminated string, read before any other call.
+        let report = unsafe { CStr::from_ptr(report) }.to_string_lossy();
+        metrics(&report).ok_or_else(|| failure("evaluate", report.into_owned()))
+    }
+}
+
+/// Reads `[3]\ttest-ndcg@10:0.5\ttrain-ndcg@10:0.6`.
+fn metrics(report: &str) -> Option<(f64, f64)> {
+    let mut values = report.split('\t').skip(1).map(|part| part.rsplit_once(':')?.1.parse().ok());
+    Some((values.next()??, values.next()??))
+}
+
+/// Describes an array in memory in the way the library takes it (the array interface of NumPy, version 3).
+fn array(address: usize, shape: &[usize], kind: &str) -> Result<CString, Error> {
+    let shape: Vec<String> = shape.iter().map(usize::to_string).collect();
+    text(format!("{{\"data\":[{address},true],\"shape\":[{}],\"typestr\":\"{kind}\",\"version\":3}}", shape.join(",")))
+}
+
+/// Copies what the library lends.
+///
+/// # Safety
+/// `length` values are valid at `data`; where `length` is 0, `data` may be anything.
+unsafe fn copied<T: Copy>(data: *const T, length: usize) -> Vec<T> {
+    if length == 0 {
+        return Vec::new();
+    }
+    // SAFETY: as the caller promises.
+    unsafe { slice::from_raw_parts(data, length) }.to_vec()
+}
+
+fn text(text: impl Into<Vec<u8>>) -> Result<CString, Error> {
+    CString::new(text).map_err(|error| failure("set an option", error.to_string()))
+}
+
+/// Keeps the library from writing to the terminal; its errors come back as results all the same.
+fn silence() -> Result<(), Error> {
+    // SAFETY: a static string.
+    check("be silent", unsafe { sys::XGBSetGlobalConfig(c"{\"verbosity\":0}".as_ptr()) })
+}
+
+fn check(action: &'static str, code: c_int) -> Result<(), Error> {
+    if code == 0 {
+        return Ok(());
+    }
+    // SAFETY: the library's last error on this thread, NUL-terminated, copied at once.
+    let message = unsafe { CStr::from_ptr(sys::XGBGetLastError()) }.to_string_lossy();
+    // The first line says it; a stack trace of the library follows.
+    Err(failure(action, message.lines().next().unwrap_or_default().to_owned()))
+}
+
+fn failure(action: &'static str, message: String) -> Error {
+    Error::Library { library: "XGBoost", action, message }
+}

@@ -1,0 +1,240 @@
+//! Click-throughs as the matrix that a model learns from.
+//!
+//! Records are streamed: besides the one at hand, only the matrix stays in memory, and a limit bounds it.
+
+use crate::digest;
+use crate::lists::Lists;
+use crate::selector::accepts;
+use crate::split::Key;
+use rankwright_clickthrough::{Clickthrough, Column as StoredColumn, Kind, Losses, Records};
+use rankwright_config::model::Selector;
+use rankwright_model::Column;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The most values a matrix may have: 4 GiB of them.
+pub const MAX_VALUES: usize = 1 << 30;
+
+/// The longest list that the boosters rank (LightGBM's limit).
+pub const MAX_ITEMS: usize = 10_000;
+
+/// Lists to learn from, with what a split has to know of each.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Dataset {
+    width: usize,
+    rows: Vec<f32>,
+    labels: Vec<f32>,
+    lengths: Vec<u32>,
+    keys: Vec<Key>,
+}
+
+/// What became of the records that were read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Rankings read, each once.
+    pub rankings: u64,
+    /// Of them, those that the selector accepted.
+    pub selected: u64,
+    /// Selected ones left out because no item has a positive label.
+    pub without_positive: u64,
+    /// Selected ones left out because they have more than [`MAX_ITEMS`] items.
+    pub too_long: u64,
+    /// Columns of the model that rankings were stored without (added, or defined otherwise, since), and in how many.
+    /// Their values count as missing.
+    pub missing_columns: BTreeMap<String, u64>,
+    /// What the store could not read.
+    pub losses: Losses,
+}
+
+/// Why reading ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// A part cannot be read.
+    #[error(transparent)]
+    Store(#[from] rankwright_clickthrough::Error),
+    /// There are more values than the limit.
+    #[error("more than {limit} feature values")]
+    TooLarge {
+        /// The most there may be.
+        limit: usize,
+    },
+}
+
+/// What is read, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct Query<'a> {
+    /// Columns of the matrix. Stored ones are found by name and fingerprint.
+    pub columns: &'a [Column],
+    /// Which rankings.
+    pub selector: &'a Selector,
+    /// Weights of interaction types, which become labels.
+    pub weights: &'a BTreeMap<String, f64>,
+    /// The most values there may be, such as [`MAX_VALUES`].
+    pub limit: usize,
+}
+
+impl Query<'_> {
+    /// Reads all rankings that a model is to learn from, and shows each to `seen`.
+    pub fn read(
+        &self,
+        mut records: Records,
+        mut seen: impl FnMut(&Reading, Option<&Clickthrough>),
+    ) -> Result<(Dataset, Reading), ReadError> {
+        let mut dataset = Dataset { width: self.columns.len(), ..Dataset::default() };
+        let mut reading = Reading::default();
+        let mut projection = Projection::default();
+        while let Some(entry) = records.next() {
+            let (columns, record) = entry?;
+            let taken = self.wants(&record, &mut reading);
+            if let Some(labels) = &taken {
+                projection.adapt(&columns, self.columns);
+                projection.count_missing(&mut reading.missing_columns, self.columns);
+                dataset.push(&record, labels, &projection.places);
+            }
+            if dataset.rows.len() > self.limit {
+                return Err(ReadError::TooLarge { limit: self.limit });
+            }
+            seen(&reading, taken.map(|_| &record));
+        }
+        reading.losses = records.losses().clone();
+        Ok((dataset, reading))
+    }
+
+    /// The labels of a record that is to be learned from.
+    fn wants(&self, record: &Clickthrough, reading: &mut Reading) -> Option<Vec<f32>> {
+        if record.kind != Kind::Ranking {
+            return None;
+        }
+        reading.rankings += 1;
+        if !accepts(self.selector, record) {
+            return None;
+        }
+        reading.selected += 1;
+        if record.items.len() > MAX_ITEMS {
+            reading.too_long += 1;
+            return None;
+        }
+        let labels: Vec<f32> = record.labels(self.weights).into_iter().map(relevance).collect();
+        let positive = labels.iter().any(|&label| label > 0.0);
+        reading.without_positive += u64::from(!positive);
+        positive.then_some(labels)
+    }
+}
+
+/// A label as a booster takes it: never negative (a dislike is as irrelevant as nothing), never `NaN`.
+fn relevance(label: f64) -> f32 {
+    label.max(0.0) as f32
+}
+
+impl Dataset {
+    /// A data set of given lists, in their order.
+    pub fn from_lists(lists: Lists<'_>, keys: Vec<Key>) -> Self {
+        let (rows, labels, lengths) = (lists.rows.to_vec(), lists.labels.to_vec(), lists.lengths.to_vec());
+        Self { width: lists.width, rows, labels, lengths, keys }
+    }
+
+    /// Number of lists.
+    pub fn len(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.lengths.is_empty()
+    }
+
+    /// What a split has to know of each list.
+    pub fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+
+    /// All lists.
+    pub fn lists(&self) -> Lists<'_> {
+        Lists { width: self.width, rows: &self.rows, labels: &self.labels, lengths: &self.lengths }
+    }
+
+    /// The first so many lists, and the rest.
+    pub fn split_at(&self, first: usize) -> (Lists<'_>, Lists<'_>) {
+        let (lengths, other_lengths) = self.lengths.split_at(first.min(self.len()));
+        let height = lengths.iter().map(|&length| length as usize).sum::<usize>();
+        let (labels, other_labels) = self.labels.split_at(height);
+        let (rows, other_rows) = self.rows.split_at(height * self.width);
+        let width = self.width;
+        let rest = Lists { width, rows: other_rows, labels: other_labels, lengths: other_lengths };
+        (Lists { width, rows, labels, lengths }, rest)
+    }
+
+    /// The lists of these indices, in this order.
+    pub fn arranged(self, order: &[u32]) -> Self {
+        if order.len() == self.len() && order.iter().enumerate().all(|(place, &index)| place == index as usize) {
+            return self;
+        }
+        let starts: Vec<usize> =
+            self.lengths.iter().scan(0, |end, &length| Some(std::mem::replace(end, *end + length as usize))).collect();
+        let mut arranged = Self { width: self.width, ..Self::default() };
+        arranged.rows.reserve_exact(self.rows.len());
+        for &index in order {
+            let (start, length) = (starts[index as usize], self.lengths[index as usize]);
+            let end = start + length as usize;
+            arranged.rows.extend_from_slice(&self.rows[start * self.width..end * self.width]);
+            arranged.labels.extend_from_slice(&self.labels[start..end]);
+            arranged.lengths.push(length);
+            arranged.keys.push(self.keys[index as usize]);
+        }
+        arranged
+    }
+
+    /// Adds a ranking; `places[i]` says where its rows hold column `i`.
+    fn push(&mut self, record: &Clickthrough, labels: &[f32], places: &[Option<usize>]) {
+        for place in 0..labels.len() {
+            let row = record.rows.row(place);
+            let value = |place: &Option<usize>| place.and_then(|place| row.get(place)).copied().unwrap_or(f32::NAN);
+            self.rows.extend(places.iter().map(value));
+        }
+        self.labels.extend_from_slice(labels);
+        self.lengths.push(labels.len() as u32);
+        self.keys.push(key(record));
+    }
+}
+
+fn key(record: &Clickthrough) -> Key {
+    let tenant = digest::of_text(0, record.tenant.as_str());
+    let id = digest::of_text(tenant, record.ranking.as_str());
+    let user = record.user.as_ref().map(|user| user.as_str());
+    let visitor = user.or(record.session.as_ref().map(|session| session.as_str()));
+    let visitor = visitor.map_or(id, |visitor| digest::of_text(tenant, visitor));
+    Key { time: record.timestamp.millis(), id, visitor }
+}
+
+/// Where the rows of a part hold the columns of a model.
+#[derive(Default)]
+struct Projection {
+    part: Option<Arc<[StoredColumn]>>,
+    places: Vec<Option<usize>>,
+}
+
+impl Projection {
+    /// Looks the columns up again where a part has others than the one before.
+    fn adapt(&mut self, part: &Arc<[StoredColumn]>, wanted: &[Column]) {
+        if self.part.as_ref().is_some_and(|known| Arc::ptr_eq(known, part)) {
+            return;
+        }
+        let same = |stored: &StoredColumn, column: &Column| {
+            stored.name == column.name && stored.fingerprint == column.fingerprint
+        };
+        self.places = wanted.iter().map(|column| part.iter().position(|stored| same(stored, column))).collect();
+        self.part = Some(part.clone());
+    }
+
+    fn count_missing(&self, missing: &mut BTreeMap<String, u64>, wanted: &[Column]) {
+        for (column, _) in wanted.iter().zip(&self.places).filter(|(_, place)| place.is_none()) {
+            match missing.get_mut(&column.name) {
+                Some(count) => *count += 1,
+                None => drop(missing.insert(column.name.clone(), 1)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+//! Why a model could not be trained.
+
+use crate::booster;
+use rankwright_config::model::SplitStrategy;
+
+/// Why a model could not be trained.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The model lists a feature that no column belongs to.
+    #[error("model {model:?} uses feature {feature:?}, which is not defined")]
+    UnknownFeature {
+        /// Name of the model.
+        model: String,
+        /// Name of the feature.
+        feature: String,
+    },
+    /// The store holds no ranking.
+    #[error("model {model:?} has nothing to learn from: no click-throughs are stored; import events first")]
+    Empty {
+        /// Name of the model.
+        model: String,
+    },
+    /// The selector accepts no ranking.
+    #[error("model {model:?} has nothing to learn from: its selector accepts none of {rankings} rankings")]
+    NoneSelected {
+        /// Name of the model.
+        model: String,
+        /// Rankings that were read.
+        rankings: u64,
+    },
+    /// No ranking has an item of positive relevance.
+    #[error(
+        "model {model:?} has nothing to learn from: in none of {rankings} rankings has an item a label or one of the interactions {weights:?}"
+    )]
+    NoPositives {
+        /// Name of the model.
+        model: String,
+        /// Rankings that the selector accepted.
+        rankings: u64,
+        /// Interaction types that have a weight.
+        weights: Vec<String>,
+    },
+    /// One side of the split is empty.
+    #[error(
+        "the split {strategy} of model {model:?} leaves none of {rankings} rankings to {side}: give it another ratio, or import more events"
+    )]
+    EmptySide {
+        /// Name of the model.
+        model: String,
+        /// The split, as configurations write it.
+        strategy: String,
+        /// Rankings that were to be split.
+        rankings: usize,
+        /// What the empty side is for: `train on` or `test on`.
+        side: &'static str,
+    },
+    /// The matrix would not fit in memory.
+    #[error(
+        "model {model:?} has more than {limit} feature values to learn from: select fewer rankings, as with a sampling selector"
+    )]
+    TooLarge {
+        /// Name of the model.
+        model: String,
+        /// The most there may be.
+        limit: usize,
+    },
+    /// The click-throughs could not be read.
+    #[error("failed to read click-throughs")]
+    Read(#[from] rankwright_clickthrough::Error),
+    /// The library failed.
+    #[error("failed to fit model {model:?}")]
+    Fit {
+        /// Name of the model.
+        model: String,
+        /// Why.
+        source: booster::Error,
+    },
+    /// The library's model is none that serving can evaluate.
+    #[error("failed to evaluate model {model:?}")]
+    Evaluate {
+        /// Name of the model.
+        model: String,
+        /// Why.
+        source: rankwright_model::ReadError,
+    },
+    /// The version could not be stored; the model keeps its current one.
+    #[error("failed to publish model {model:?}")]
+    Publish {
+        /// Name of the model.
+        model: String,
+        /// Why.
+        source: rankwright_model::StoreError,
+    },
+}
+
+/// A split strategy's name, as configurations write it.
+pub(crate) fn strategy_name(strategy: SplitStrategy) -> &'static str {
+    match strategy {
+        SplitStrategy::Random => "random",
+        SplitStrategy::Time => "time",
+        SplitStrategy::HoldLast => "hold_last",
+    }
+}

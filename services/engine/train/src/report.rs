@@ -1,0 +1,133 @@
+//! What training has to say about a model.
+
+use crate::booster::{Fitted, Iteration};
+use crate::dataset::Reading;
+use rankwright_model::{Column, FeatureWeight, Version};
+use serde::Serialize;
+
+/// A published model, and how good it is.
+#[derive(Debug, Clone)]
+pub struct Trained {
+    /// What `POST /train` answers.
+    pub answer: Answer,
+    /// The configured metrics on the test split.
+    pub quality: Vec<Quality>,
+    /// What was published.
+    pub version: Version,
+    /// What became of the click-throughs.
+    pub reading: Reading,
+    /// Rankings that the model learned from.
+    pub train: usize,
+    /// Rankings that it was tested on.
+    pub test: usize,
+    /// Number of trees, those up to the best round.
+    pub trees: usize,
+}
+
+/// What `POST /train` answers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answer {
+    /// How much each feature contributes, in the order of the model's features.
+    pub features: Vec<FeatureGain>,
+    /// All rounds of boosting.
+    pub iterations: Vec<Iteration>,
+    /// Size of the model, as its booster writes it.
+    pub size_bytes: usize,
+}
+
+/// How much a feature contributes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FeatureGain {
+    /// Name of the feature.
+    pub name: String,
+    /// Total gain of the splits on it.
+    pub weight: Weight,
+}
+
+/// A number for a feature of one column, else a list with one for each.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Weight {
+    /// Of its column.
+    One(f64),
+    /// Of its columns, in their order.
+    Each(Vec<f64>),
+}
+
+/// One metric of several orders of the test split's lists; lists without a relevant item left out.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Quality {
+    /// Name of the metric, such as `NDCG@10`.
+    pub metric: String,
+    /// Of the order as it was shown.
+    pub shown: f64,
+    /// Of a random order.
+    pub random: f64,
+    /// Of the model's order.
+    pub reranked: f64,
+    /// Of the model's order when the features that serving fills with a constant (`position`) hold it, as they do
+    /// in serving; `None` where the model has no such feature.
+    pub served: Option<f64>,
+}
+
+impl Answer {
+    pub(crate) fn of(fitted: &Fitted, columns: &[Column]) -> Self {
+        let features = weights(&fitted.gains, columns).into_iter().map(FeatureGain::from).collect();
+        Self { features, iterations: fitted.iterations.clone(), size_bytes: fitted.model.len() }
+    }
+}
+
+/// Gains by feature; the columns of a feature stand together.
+pub(crate) fn weights(gains: &[f64], columns: &[Column]) -> Vec<FeatureWeight> {
+    let mut features: Vec<FeatureWeight> = Vec::new();
+    for (column, &gain) in columns.iter().zip(gains) {
+        match features.last_mut() {
+            Some(feature) if feature.name == column.feature => feature.weights.push(gain),
+            _ => features.push(FeatureWeight { name: column.feature.clone(), weights: vec![gain] }),
+        }
+    }
+    features
+}
+
+impl From<FeatureWeight> for FeatureGain {
+    fn from(feature: FeatureWeight) -> Self {
+        let weight = match feature.weights.as_slice() {
+            [one] => Weight::One(*one),
+            _ => Weight::Each(feature.weights),
+        };
+        Self { name: feature.name, weight }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_feature_of_several_columns_has_a_list_of_weights() {
+        let column = |name: &str, feature: &str| Column {
+            name: name.into(),
+            feature: feature.into(),
+            fingerprint: 1,
+            categorical: false,
+        };
+        let columns = [column("price", "price"), column("ctr_7", "ctr"), column("ctr_30", "ctr")];
+        let iteration = Iteration { id: 0, millis: 3, test_metric: 0.5, train_metric: 0.75 };
+        let fitted = Fitted {
+            booster: rankwright_config::model::Booster::LightGbm,
+            model: vec![0; 10],
+            gains: vec![45.0, 0.5, 0.0],
+            iterations: vec![iteration],
+            kept: 1,
+        };
+        let json = serde_json::to_value(Answer::of(&fitted, &columns)).expect("an answer is JSON");
+        let expected = serde_json::json!({
+            "features": [{"name": "price", "weight": 45.0}, {"name": "ctr", "weight": [0.5, 0.0]}],
+            "iterations": [{"id": 0, "millis": 3, "testMetric": 0.5, "trainMetric": 0.75}],
+            "sizeBytes": 10,
+        });
+        assert_eq!(json, expected);
+    }
+}
