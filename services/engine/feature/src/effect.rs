@@ -29,6 +29,12 @@ impl Effects for rankwright_state::Overlay {
     }
 }
 
+impl Effects for Vec<(Key, Slot, Stored)> {
+    fn write(&mut self, key: &Key, slot: Slot, stored: Stored) {
+        self.push((key.clone(), slot, stored));
+    }
+}
+
 /// Field values of a ranking's items as they were when it was shown, for counters that are kept by field value: for
 /// each such counter, for each item, the values.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

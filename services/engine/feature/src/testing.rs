@@ -38,12 +38,6 @@ impl Effects for State {
     }
 }
 
-impl Effects for Vec<(Key, Slot, Stored)> {
-    fn write(&mut self, key: &Key, slot: Slot, stored: Stored) {
-        self.push((key.clone(), slot, stored));
-    }
-}
-
 /// Result of a future that never waits, as those of the memory store.
 pub(crate) fn ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {

@@ -1,1 +1,14 @@
-//! ingest.
+//! An event's way through features, join and state.
+//!
+//! [`Ingest`] works in batches: each event sees the state as it stands plus what the batch has done so far; then the
+//! batch is committed with the position where it ends. [`Feedback`] is the same for requests: it drops repetitions
+//! and lets event time go on while nothing comes in.
+
+pub mod feedback;
+pub mod ingest;
+mod join;
+mod outbox;
+mod record;
+
+pub use feedback::Feedback;
+pub use ingest::{Applied, Counters, Error, Ingest, Settings};

@@ -39,11 +39,23 @@ impl Overlay {
         self.entries.get(key).is_some_and(|entry| entry.loaded)
     }
 
-    /// Adds what was read under a key, before anything is written under it.
+    /// Adds what was read under a key; what the batch has written there already comes on top.
     pub fn load(&mut self, key: Key, entity: Option<Arc<Entity>>) {
         let entry = self.entries.entry(key).or_default();
-        let Change::None = entry.change else { return };
-        (entry.current, entry.loaded) = (entity, true);
+        if entry.loaded {
+            return;
+        }
+        entry.loaded = true;
+        entry.current = match &entry.change {
+            Change::None => entity,
+            Change::Absorb(change) => {
+                let mut entity = entity.unwrap_or_default();
+                Arc::make_mut(&mut entity).absorb(change);
+                Some(entity)
+            }
+            Change::Remove => None,
+            Change::Replace(change) => Some(Arc::new(change.clone())),
+        };
     }
 
     /// Writes a value; a later [`View::entity`] of a loaded key sees it.

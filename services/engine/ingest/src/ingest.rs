@@ -1,0 +1,413 @@
+//! Events in, effects and click-throughs out.
+
+use crate::join::Join;
+use crate::outbox::Outbox;
+use crate::record::{self, JoinId, Open, Restored, Shown};
+use rankwright_clickthrough::{Clickthrough, ClickthroughStore};
+use rankwright_event::{Event, Interaction, Ranking, Timestamp};
+use rankwright_feature::Plan;
+use rankwright_state::{Entity, Key, Lease, Outcome, Overlay, Position, Scope, Slot, Space, Store, Stored, Writer};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a value of a slot that no feature uses any more is kept.
+const FORGOTTEN: Duration = Duration::from_secs(90 * 86_400);
+/// Outdated values are removed once in so much event time.
+const SWEEP: Duration = Duration::from_secs(86_400);
+
+/// How rankings and interactions become click-throughs.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    /// Inactivity after which a ranking closes.
+    pub session_length: Duration,
+    /// How long an interaction waits for its ranking.
+    pub ranking_wait: Duration,
+    /// How many rankings may be open at once with a state in memory.
+    pub max_open: usize,
+}
+
+/// What a batch did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// Events taken in.
+    pub accepted: u64,
+    /// Values written.
+    pub updated: u64,
+}
+
+/// What happened since the start, and what is going on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Item events.
+    pub items: u64,
+    /// User events.
+    pub users: u64,
+    /// Ranking events.
+    pub rankings: u64,
+    /// Interaction events.
+    pub interactions: u64,
+    /// Values written.
+    pub updated: u64,
+    /// Click-throughs of rankings.
+    pub clickthroughs: u64,
+    /// Interactions without a ranking, or of an unknown one.
+    pub unranked: u64,
+    /// Rankings that were sent again while open, and left alone.
+    pub repeated: u64,
+    /// Rankings that were forced to close because too many were open.
+    pub evicted: u64,
+    /// Rankings that take interactions.
+    pub open: u64,
+    /// Rankings that interactions wait for.
+    pub awaited: u64,
+    /// Click-throughs that are not durable yet.
+    pub outbox: u64,
+}
+
+/// What can go wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The state store failed; nothing of the batch took place.
+    #[error("failed to keep the effects of events")]
+    State(#[from] rankwright_state::Error),
+    /// The click-through store failed; effects are kept, click-throughs wait.
+    #[error("failed to keep click-throughs")]
+    Clickthroughs(#[from] rankwright_clickthrough::Error),
+    /// Somebody else writes in this one's place.
+    #[error("another process writes as '{writer}'; this one stops")]
+    LostLease {
+        /// The writer.
+        writer: String,
+    },
+    /// A stored join record cannot be read.
+    #[error("damaged join record of ranking '{ranking}' in the state: {reason}")]
+    Damaged {
+        /// The ranking.
+        ranking: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// Takes in the events of one writer.
+pub struct Ingest {
+    plan: Arc<Plan>,
+    store: Arc<dyn Store>,
+    lease: Lease,
+    join: Join,
+    outbox: Outbox,
+    overlay: Overlay,
+    /// Newest event time.
+    watermark: Timestamp,
+    swept: Timestamp,
+    /// Whether join records must outlive this process.
+    durable: bool,
+    counters: Counters,
+}
+
+impl Ingest {
+    /// Becomes `writer`, and takes up what it left open.
+    ///
+    /// # Errors
+    /// When a store fails, or holds a damaged record.
+    pub async fn open(
+        writer: &str,
+        plan: Arc<Plan>,
+        store: Arc<dyn Store>,
+        clickthroughs: Arc<dyn ClickthroughStore>,
+        settings: Settings,
+    ) -> Result<Self, Error> {
+        let durable = store.durable();
+        let max_open = if durable { usize::MAX } else { settings.max_open };
+        let mut ingest = Self {
+            plan,
+            lease: store.acquire(&Writer(writer.to_string())).await?,
+            store,
+            join: Join::new(settings.session_length, settings.ranking_wait, max_open),
+            outbox: Outbox::new(clickthroughs),
+            overlay: Overlay::default(),
+            watermark: Timestamp::MIN,
+            swept: Timestamp::MIN,
+            durable,
+            counters: Counters::default(),
+        };
+        if durable {
+            ingest.restore().await?;
+        }
+        Ok(ingest)
+    }
+
+    /// Where the last batch of this writer ended, be it in an earlier process.
+    pub fn position(&self) -> &Position {
+        &self.lease.position
+    }
+
+    /// Newest event time; [`Timestamp::MIN`] before the first event.
+    pub fn watermark(&self) -> Timestamp {
+        self.watermark
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> Counters {
+        Counters {
+            open: self.join.open_rankings() as u64,
+            awaited: self.join.awaited_rankings() as u64,
+            outbox: self.outbox.len() as u64,
+            ..self.counters
+        }
+    }
+
+    /// Takes in a batch of events, in their order, and commits its effects together with the position behind it.
+    ///
+    /// # Errors
+    /// On an error of the state store nothing of the batch took place, and this must not be used any further.
+    pub async fn apply(&mut self, events: Vec<Event>, to: Position) -> Result<Applied, Error> {
+        if self.outbox.is_full() {
+            self.outbox.flush()?;
+        }
+        let accepted = events.len() as u64;
+        for event in events {
+            self.one(event).await?;
+        }
+        let updated = self.commit(to).await?;
+        Ok(Applied { accepted, updated })
+    }
+
+    /// Lets event time pass without events.
+    ///
+    /// # Errors
+    /// As [`Ingest::apply`].
+    pub async fn pass(&mut self, now: Timestamp) -> Result<(), Error> {
+        self.advance(now).await?;
+        self.commit(self.lease.position.clone()).await?;
+        self.outbox.flush()?;
+        self.settle().await
+    }
+
+    /// Closes everything that is open: no more events of its time will come.
+    ///
+    /// # Errors
+    /// As [`Ingest::apply`].
+    pub async fn finish(&mut self) -> Result<(), Error> {
+        self.close_until(Timestamp::MAX).await?;
+        self.commit(self.lease.position.clone()).await?;
+        self.outbox.flush()?;
+        self.settle().await
+    }
+
+    async fn one(&mut self, event: Event) -> Result<(), Error> {
+        self.advance(event.timestamp()).await?;
+        match event {
+            Event::Item(_) => self.counters.items += 1,
+            Event::User(_) => self.counters.users += 1,
+            Event::Ranking(_) => self.counters.rankings += 1,
+            Event::Interaction(_) => self.counters.interactions += 1,
+        }
+        match event {
+            Event::Ranking(ranking) => self.ranking(ranking).await,
+            Event::Interaction(interaction) => self.interaction(interaction).await,
+            update => {
+                self.plan.event(&update, &mut self.overlay);
+                Ok(())
+            }
+        }
+    }
+
+    /// Event time moves on: what is due closes.
+    async fn advance(&mut self, now: Timestamp) -> Result<(), Error> {
+        if now <= self.watermark {
+            return Ok(());
+        }
+        self.watermark = now;
+        self.close_until(now).await?;
+        if now > self.swept.plus(SWEEP) {
+            if self.swept != Timestamp::MIN {
+                self.store.expire(now, self.plan.retention(), FORGOTTEN).await?;
+            }
+            self.swept = now;
+        }
+        Ok(())
+    }
+
+    async fn close_until(&mut self, watermark: Timestamp) -> Result<(), Error> {
+        while let Some(open) = self.join.close_before(watermark) {
+            self.close(open);
+        }
+        while let Some((id, interactions)) = self.join.give_up(watermark) {
+            if self.durable {
+                self.overlay.remove(&id.key());
+            }
+            for interaction in interactions {
+                self.unranked(interaction).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fetches keys that this batch has not seen yet.
+    async fn fetch(&mut self, mut keys: Vec<Key>) -> Result<(), Error> {
+        keys.retain(|key| !self.overlay.knows(key));
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let entities = self.store.read(&keys).await?;
+        keys.into_iter().zip(entities).for_each(|(key, entity)| self.overlay.load(key, entity));
+        Ok(())
+    }
+
+    async fn ranking(&mut self, ranking: Ranking) -> Result<(), Error> {
+        if self.join.get_mut(&JoinId::of(&ranking)).is_some() {
+            self.counters.repeated += 1;
+            return Ok(());
+        }
+        self.fetch(self.plan.reads(&ranking)).await?;
+        self.fetch(self.plan.follow(&ranking, &self.overlay)).await?;
+        let (rows, captured) = self.plan.shown(&ranking, &self.overlay);
+        let event = Event::Ranking(ranking);
+        self.plan.event(&event, &mut self.overlay);
+        let Event::Ranking(ranking) = event else { return Ok(()) };
+        let id = JoinId::of(&ranking);
+        let shown = Shown { ranking, width: self.plan.width(), rows, captured };
+        if self.durable {
+            self.write(&id, record::shown_value(&shown));
+        }
+        for interaction in self.join.open(Open::new(shown)).unwrap_or_default() {
+            self.joined(&id, interaction);
+        }
+        while let Some(evicted) = self.join.evict() {
+            self.counters.evicted += 1;
+            self.close(evicted);
+        }
+        Ok(())
+    }
+
+    async fn interaction(&mut self, interaction: Interaction) -> Result<(), Error> {
+        let Some(ranking) = interaction.ranking.clone() else { return self.unranked(interaction).await };
+        let id = JoinId { tenant: interaction.tenant.clone(), ranking };
+        if self.join.get_mut(&id).is_some() {
+            self.joined(&id, interaction);
+            return Ok(());
+        }
+        let waiting = self.join.wait(id.clone(), interaction);
+        if self.durable {
+            let value = record::interactions_value(waiting);
+            self.write(&id, value);
+        }
+        Ok(())
+    }
+
+    /// An interaction of an open ranking takes effect.
+    fn joined(&mut self, id: &JoinId, interaction: Interaction) {
+        let event = Event::Interaction(interaction);
+        self.plan.event(&event, &mut self.overlay);
+        let (Event::Interaction(interaction), Some(open)) = (event, self.join.get_mut(id)) else { return };
+        open.add(interaction);
+        if self.durable {
+            let value = record::interactions_value(&open.interactions);
+            self.write(id, value);
+        }
+    }
+
+    /// An interaction that no known ranking caused takes effect.
+    async fn unranked(&mut self, interaction: Interaction) -> Result<(), Error> {
+        self.counters.unranked += 1;
+        self.fetch(self.plan.unranked_reads(&interaction).into_iter().collect()).await?;
+        let mut effects = Vec::new();
+        self.plan.unranked(&interaction, &self.overlay, &mut effects);
+        effects.into_iter().for_each(|(key, slot, stored)| self.overlay.write(&key, slot, stored));
+        let record = Clickthrough::of_interaction(&interaction);
+        let key = self.durable.then(|| {
+            let key = Key::new(&interaction.tenant, Scope::Outbox(interaction.id.as_str().into()));
+            let (slot, stored) = record::alone_value(&interaction);
+            self.overlay.write(&key, slot, stored);
+            key
+        });
+        self.plan.event(&Event::Interaction(interaction), &mut self.overlay);
+        self.outbox.push(key, record);
+        Ok(())
+    }
+
+    /// A ranking takes no more interactions.
+    fn close(&mut self, mut open: Open) {
+        let id = JoinId::of(&open.shown.ranking);
+        if !open.is_worth_keeping() {
+            if self.durable {
+                self.overlay.remove(&id.key());
+            }
+            return;
+        }
+        open.close(&self.plan, &mut self.overlay);
+        self.counters.clickthroughs += 1;
+        let key = self.durable.then(|| id.key());
+        if self.durable {
+            self.write(&id, record::sealed_value());
+        }
+        self.outbox.push(key, open.into_clickthrough());
+    }
+
+    fn write(&mut self, id: &JoinId, (slot, stored): (Slot, Stored)) {
+        self.overlay.write(&id.key(), slot, stored);
+    }
+
+    async fn commit(&mut self, to: Position) -> Result<u64, Error> {
+        for key in self.outbox.settled() {
+            self.overlay.remove(&key);
+        }
+        let (commit, values) = self.overlay.take(self.lease.position.clone(), to.clone());
+        if commit.writes.is_empty() && commit.from == commit.to {
+            return Ok(0);
+        }
+        match self.store.commit(&self.lease, commit).await? {
+            Outcome::Applied => self.lease.position = to,
+            Outcome::LostLease => return Err(Error::LostLease { writer: self.lease.writer.0.clone() }),
+        }
+        self.counters.updated += values;
+        self.outbox.send()?;
+        Ok(values)
+    }
+
+    /// Removes from the state what has become durable elsewhere.
+    async fn settle(&mut self) -> Result<(), Error> {
+        self.commit(self.lease.position.clone()).await.map(|_| ())
+    }
+
+    /// Takes up the open rankings, the waiting interactions and the click-throughs of an earlier process.
+    async fn restore(&mut self) -> Result<(), Error> {
+        for (key, entity) in self.store.scan(Space::Joins).await? {
+            self.restore_join(key, &entity)?;
+        }
+        for (key, entity) in self.store.scan(Space::Outbox).await? {
+            let interactions = restored(&key, &entity)?.interactions;
+            let records = interactions.iter().map(Clickthrough::of_interaction);
+            records.for_each(|record| self.outbox.push(Some(key.clone()), record));
+        }
+        Ok(())
+    }
+
+    fn restore_join(&mut self, key: Key, entity: &Entity) -> Result<(), Error> {
+        let record = restored(&key, entity)?;
+        let Scope::Join(ranking) = &key.scope else { return Ok(()) };
+        let id = JoinId { tenant: key.tenant.clone(), ranking: ranking.clone() };
+        let Some(shown) = record.shown else {
+            record.interactions.into_iter().for_each(|interaction| drop(self.join.wait(id.clone(), interaction)));
+            return Ok(());
+        };
+        let mut open = Open::new(shown);
+        record.interactions.into_iter().for_each(|interaction| open.add(interaction));
+        self.watermark = self.watermark.max(open.shown.ranking.timestamp);
+        if record.sealed {
+            self.outbox.push(Some(key), open.into_clickthrough());
+        } else {
+            self.join.open(open);
+        }
+        Ok(())
+    }
+}
+
+fn restored(key: &Key, entity: &Entity) -> Result<Restored, Error> {
+    let ranking = || match &key.scope {
+        Scope::Join(ranking) | Scope::Outbox(ranking) => ranking.to_string(),
+        other => format!("{other:?}"),
+    };
+    record::restore(entity).map_err(|reason| Error::Damaged { ranking: ranking(), reason })
+}

@@ -1,0 +1,144 @@
+//! An open ranking, in memory and as a durable store holds it.
+
+use rankwright_clickthrough::{Click, Clickthrough, Rows};
+use rankwright_event::{Interaction, ItemId, Ranking, RankingId, Tenant, Timestamp};
+use rankwright_feature::{Captured, Closed, ClosedInteraction, Effects, Plan};
+use rankwright_state::{Cell, Entity, Key, Scope, Slot, Stored};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// Slots of a stored join record.
+const RANKING: Slot = Slot(0);
+const INTERACTIONS: Slot = Slot(1);
+const SEALED: Slot = Slot(2);
+
+/// What interactions are joined by.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct JoinId {
+    pub(crate) tenant: Tenant,
+    pub(crate) ranking: RankingId,
+}
+
+/// A ranking that still takes interactions, with its rows as they were when it was shown.
+#[derive(Debug)]
+pub(crate) struct Open {
+    pub(crate) shown: Shown,
+    pub(crate) interactions: Vec<Interaction>,
+    /// Time of the ranking or of its newest interaction.
+    pub(crate) last: Timestamp,
+}
+
+/// What was captured when a ranking was shown.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Shown {
+    pub(crate) ranking: Ranking,
+    pub(crate) width: usize,
+    pub(crate) rows: Vec<f32>,
+    pub(crate) captured: Captured,
+}
+
+/// A join record that was read back.
+pub(crate) struct Restored {
+    pub(crate) shown: Option<Shown>,
+    pub(crate) interactions: Vec<Interaction>,
+    /// Its effects were applied; only its click-through is owed.
+    pub(crate) sealed: bool,
+}
+
+impl JoinId {
+    pub(crate) fn of(ranking: &Ranking) -> Self {
+        Self { tenant: ranking.tenant.clone(), ranking: ranking.id.clone() }
+    }
+
+    pub(crate) fn key(&self) -> Key {
+        Key::new(&self.tenant, Scope::Join(self.ranking.clone()))
+    }
+}
+
+impl Open {
+    pub(crate) fn new(shown: Shown) -> Self {
+        Self { last: shown.ranking.timestamp, shown, interactions: Vec::new() }
+    }
+
+    pub(crate) fn add(&mut self, interaction: Interaction) {
+        self.last = self.last.max(interaction.timestamp);
+        self.interactions.push(interaction);
+    }
+
+    /// Whether a model could learn from it.
+    pub(crate) fn is_worth_keeping(&self) -> bool {
+        !self.interactions.is_empty() || self.shown.ranking.items.iter().any(|item| item.label.is_some())
+    }
+
+    /// Effects of its end on rates and impressions.
+    pub(crate) fn close(&mut self, plan: &Plan, effects: &mut impl Effects) {
+        self.interactions.sort_by(|left, right| (left.timestamp, &left.id).cmp(&(right.timestamp, &right.id)));
+        let ranking = &self.shown.ranking;
+        let items: Vec<ItemId> = ranking.items.iter().map(|item| item.id.clone()).collect();
+        let closed = Closed {
+            tenant: &ranking.tenant,
+            timestamp: ranking.timestamp,
+            event: ranking.id.digest(),
+            user: ranking.user.as_ref(),
+            session: ranking.session.as_ref(),
+            items: &items,
+            captured: &self.shown.captured,
+        };
+        let interactions: Vec<_> = self.interactions.iter().map(counted).collect();
+        plan.closed(&closed, &interactions, effects);
+    }
+
+    pub(crate) fn into_clickthrough(self) -> Clickthrough {
+        let rows = Rows { width: self.shown.width, values: self.shown.rows };
+        let clicks = self.interactions.iter().map(Click::from).collect();
+        Clickthrough::of_ranking(&self.shown.ranking, rows, clicks)
+    }
+}
+
+fn counted(interaction: &Interaction) -> ClosedInteraction {
+    ClosedInteraction {
+        timestamp: interaction.timestamp,
+        event: interaction.id.digest(),
+        kind: interaction.kind.clone(),
+        item: interaction.item.clone(),
+    }
+}
+
+/// The stored form of what was shown.
+pub(crate) fn shown_value(shown: &Shown) -> (Slot, Stored) {
+    (RANKING, blob(shown, 0))
+}
+
+/// The stored form of a record's interactions; a longer list takes the place of a shorter one.
+pub(crate) fn interactions_value(interactions: &[Interaction]) -> (Slot, Stored) {
+    (INTERACTIONS, blob(&interactions, interactions.len()))
+}
+
+/// The mark of a record whose effects were applied.
+pub(crate) fn sealed_value() -> (Slot, Stored) {
+    (SEALED, Stored { at: Timestamp::default(), event: 0, cell: Cell::Counter(1) })
+}
+
+/// The stored form of an interaction without a ranking.
+pub(crate) fn alone_value(interaction: &Interaction) -> (Slot, Stored) {
+    (INTERACTIONS, blob(&std::slice::from_ref(interaction), 1))
+}
+
+fn blob(value: &impl Serialize, version: usize) -> Stored {
+    let bytes = postcard::to_stdvec(value).expect("plain data in memory can always be encoded");
+    Stored { at: Timestamp::from_millis(version as i64), event: 0, cell: Cell::Blob(bytes.into()) }
+}
+
+/// Reads a stored record; the message says what is wrong with a damaged one.
+pub(crate) fn restore(entity: &Entity) -> Result<Restored, String> {
+    Ok(Restored {
+        shown: part(entity, RANKING)?,
+        interactions: part(entity, INTERACTIONS)?.unwrap_or_default(),
+        sealed: entity.values().iter().any(|(slot, _)| *slot == SEALED),
+    })
+}
+
+fn part<T: DeserializeOwned>(entity: &Entity, slot: Slot) -> Result<Option<T>, String> {
+    let Some(bytes) = entity.blob(slot) else { return Ok(None) };
+    postcard::from_bytes(bytes).map(Some).map_err(|error| error.to_string())
+}
