@@ -53,17 +53,19 @@ fn sequence(cursor: &mut Cursor<'_>) -> Result<Vec<Event>, Fault> {
     while events.is_empty() || cursor.peek().is_some() {
         let start = cursor.at;
         let event = event::event(cursor);
-        events.push(if events.is_empty() && is_last(cursor, start) { event? } else { event.at_index(events.len())? });
+        let single = event.is_err() && events.is_empty() && is_single(cursor, start);
+        events.push(if single { event? } else { event.at_index(events.len())? });
     }
     Ok(events)
 }
 
-/// Whether nothing follows the value at `start`; reading goes on where it was.
-fn is_last(cursor: &mut Cursor<'_>, start: usize) -> bool {
-    let at = std::mem::replace(&mut cursor.at, start);
-    let last = cursor.skip().is_ok() && cursor.peek().is_none();
-    cursor.at = at;
-    last
+/// Whether the value at `start` is all there is, as far as a broken one lets us know. Reading does not go on from here.
+fn is_single(cursor: &mut Cursor<'_>, start: usize) -> bool {
+    cursor.at = start;
+    match cursor.skip() {
+        Ok(()) => cursor.peek().is_none(),
+        Err(_) => !cursor.text[start..].trim_end().contains('\n'),
+    }
 }
 
 /// Reads a text that holds one thing and nothing after it.

@@ -10,7 +10,11 @@ pub(super) fn items(cursor: &mut Cursor<'_>) -> Result<Vec<RankedItem>, Fault> {
     cursor.peek();
     let start = cursor.at;
     let items = cursor.array("an array of items", item)?;
-    if items.is_empty() { Err(Fault::new(start, "expected one item or more, found none".to_owned())) } else { Ok(items) }
+    if items.is_empty() {
+        Err(Fault::new(start, "expected one item or more, found none".to_owned()))
+    } else {
+        Ok(items)
+    }
 }
 
 fn item(cursor: &mut Cursor<'_>) -> Result<RankedItem, Fault> {

@@ -55,8 +55,12 @@ impl<'a> Cursor<'a> {
                     return Ok(text);
                 }
                 Some(b'\\') => text.push(self.escape()?),
-                None => return Err(Fault::new(self.at, "expected `\"` at the end of a string, found the end".to_owned())),
-                Some(_) => return Err(Fault::new(self.at, "a control character in a string must be escaped".to_owned())),
+                None => {
+                    return Err(Fault::new(self.at, "expected `\"` at the end of a string, found the end".to_owned()));
+                }
+                Some(_) => {
+                    return Err(Fault::new(self.at, "a control character in a string must be escaped".to_owned()));
+                }
             }
             let plain = self.at;
             self.at = plain_end(self.text.as_bytes(), plain);
