@@ -48,6 +48,7 @@ impl Config {
     /// There is no such file, it is a URL, it cannot be read, or it has mistakes.
     pub fn load(path: Option<&Path>, environment: &Environment) -> Result<(Self, Vec<Warning>), LoadError> {
         let path = path.or(environment.config.as_deref().map(Path::new)).ok_or(LoadError::Unnamed)?;
+        let path = path.to_str().and_then(|text| text.strip_prefix("file://")).map_or(path, Path::new);
         let place = path.display().to_string();
         if place.contains("://") {
             return Err(LoadError::Remote { url: place });

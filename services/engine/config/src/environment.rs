@@ -76,3 +76,53 @@ impl Environment {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn environment(variables: &[(&str, &str)]) -> Environment {
+        let find = |name: &str| variables.iter().find(|(other, _)| *other == name);
+        Environment::from_lookup(|name| find(name).map(|(_, value)| (*value).to_owned()))
+    }
+
+    fn applied(text: &str, variables: &[(&str, &str)]) -> (Config, Vec<Warning>) {
+        let (mut config, _) = Config::parse(text, "test").unwrap();
+        let warnings = environment(variables).apply(&mut config);
+        (config, warnings)
+    }
+
+    #[test]
+    fn the_environment_is_above_the_text() {
+        let text = "state: {type: redis, host: h, port: 1, auth: {user: u, password: p}}\n\
+                    train: {type: redis, host: h, port: 1}\napi: {token: t}";
+        let variables =
+            [("SERVICE_REDIS_USER", "ann"), ("SERVICE_REDIS_PASSWORD", "secret"), ("RANKWRIGHT_API_TOKEN", "token")];
+        let (config, warnings) = applied(text, &variables);
+        let State::Redis(state) = config.state else { panic!() };
+        let Some(ClickthroughStore::Redis { redis: train, .. }) = config.train else { panic!() };
+        for redis in [state, train] {
+            assert_eq!((redis.user.as_deref(), redis.password), (Some("ann"), Some(Secret::from("secret"))));
+        }
+        assert_eq!((config.api.token, warnings), (Some(Secret::from("token")), vec![]));
+    }
+
+    #[test]
+    fn an_empty_environment_changes_nothing() {
+        let text = "state: {type: redis, host: h, port: 1, auth: {user: u, password: p}}";
+        let (config, _) = applied(text, &[("SERVICE_REDIS_USER", ""), ("SERVICE_TRACKING", "")]);
+        assert_eq!(config, Config::parse(text, "test").unwrap().0);
+    }
+
+    #[test]
+    fn tracking_is_switched_off_as_a_whole() {
+        let (config, _) = applied("", &[("SERVICE_TRACKING", "false")]);
+        assert!(!config.core.tracking.analytics && !config.core.tracking.errors);
+        let (config, _) = applied("", &[("SERVICE_TRACKING", "true")]);
+        assert!(config.core.tracking.analytics && config.core.tracking.errors);
+        let (_, warnings) = applied("", &[("SERVICE_TRACKING", "nope")]);
+        assert_eq!(warnings[0].to_string(), "SERVICE_TRACKING: found `nope`, which does nothing: false is accepted");
+    }
+}

@@ -111,11 +111,15 @@ impl Errors {
 impl std::error::Error for Errors {}
 
 impl fmt::Display for Errors {
+    /// A headline, then a block for each mistake with its place in front, as editors and terminals can follow it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.mistakes.len();
         write!(f, "{}: {count} mistake{}", self.place, if count == 1 { "" } else { "s" })?;
         for mistake in &self.mistakes {
-            write!(f, "\n\n{}:{}:{}  {}", self.place, mistake.line, mistake.column, mistake.path)?;
+            write!(f, "\n\n{}:{}:{}", self.place, mistake.line, mistake.column)?;
+            if !mistake.path.is_empty() {
+                write!(f, "  {}", mistake.path)?;
+            }
             write!(f, "\n{mistake}")?;
         }
         Ok(())
@@ -123,16 +127,36 @@ impl fmt::Display for Errors {
 }
 
 impl fmt::Display for Mistake {
+    /// What is wrong and what would be right, indented, without the place.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "    {}", self.problem)?;
         if let Some(accepted) = &self.accepted {
-            write!(f, "\n    accepted: {accepted}")?;
+            write!(f, "\n    accepted: {}", wrapped(accepted, "\n              "))?;
         }
         if let Some(nearest) = &self.nearest {
             write!(f, "\n    did you mean {nearest}?")?;
         }
         Ok(())
     }
+}
+
+/// Long lists in lines of a width that terminals have.
+fn wrapped(text: &str, separator: &str) -> String {
+    const WIDTH: usize = 90;
+    let (mut lines, mut length) = (String::new(), 0);
+    for word in text.split(' ') {
+        let longer = length + 1 + word.chars().count();
+        if length > 0 && longer > WIDTH {
+            lines.push_str(separator);
+            length = 0;
+        } else if length > 0 {
+            lines.push(' ');
+            length += 1;
+        }
+        lines.push_str(word);
+        length += word.chars().count();
+    }
+    lines
 }
 
 impl fmt::Display for Warning {

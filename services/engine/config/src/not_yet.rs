@@ -56,3 +56,52 @@ impl Config {
 fn line(path: &str, what: &str) -> String {
     format!("{path}: {what} is not available in this version")
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use crate::Config;
+
+    fn not_yet(text: &str) -> Vec<String> {
+        Config::parse(text, "test").unwrap().0.not_yet()
+    }
+
+    #[test]
+    fn what_is_not_there_yet_is_named_with_its_path() {
+        let text = "
+state: {type: redis, host: h, port: 1}
+train: {type: s3, bucket: b, prefix: p, region: r}
+source: {type: kinesis, region: r, topic: t, format: snowplow}
+features:
+  - {name: price, type: number, field: item.price}
+  - {name: title, type: field_match, rankingField: ranking.q, itemField: item.t, method: {type: term, language: en}}
+models:
+  similar: {type: als, interactions: [click]}
+  trend: {type: trending, weights: [{interaction: click}]}
+  alike: {type: semantic, encoder: {type: csv, dim: 2, path: /e.csv}, itemFields: [title]}
+  fine: {type: noop}
+inference:
+  words: {type: bi-encoder, model: a/b}";
+        let missing = "is not available in this version";
+        let expected = [
+            format!("state: state of type redis {missing}"),
+            format!("train: a click-through store of type s3 {missing}"),
+            format!("source: a source of type kinesis {missing}"),
+            format!("source.format: the format snowplow {missing}"),
+            format!("features[1]: field_match (feature title) {missing}"),
+            format!("models.alike: a model of type semantic {missing}"),
+            format!("models.similar: a model of type als {missing}"),
+            format!("models.trend: a model of type trending {missing}"),
+            format!("inference.words: text inference {missing}"),
+        ];
+        assert_eq!(not_yet(text), expected);
+    }
+
+    #[test]
+    fn what_is_there_is_not_named() {
+        assert_eq!(not_yet(""), Vec::<String>::new());
+        let text = "state: {type: file, path: /s}\ntrain: {type: discard}\nsource: {type: file, path: /in}";
+        assert_eq!(not_yet(text), Vec::<String>::new());
+    }
+}

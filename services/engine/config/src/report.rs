@@ -4,6 +4,9 @@ use crate::error::{Errors, Mistake, Warning};
 use crate::tree::Place;
 use std::cell::RefCell;
 
+/// More mistakes than these help nobody.
+const MOST: usize = 1000;
+
 /// Mistakes and warnings so far.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
@@ -18,13 +21,16 @@ impl Report {
         let known = |other: &Mistake| {
             (other.line, other.column, &other.problem) == (mistake.line, mistake.column, &mistake.problem)
         };
-        if !mistakes.iter().any(known) {
+        if mistakes.len() < MOST && !mistakes.iter().any(known) {
             mistakes.push(mistake);
         }
     }
 
     pub(crate) fn warning(&self, place: Place, path: &str, message: String) {
-        self.warnings.borrow_mut().push(Warning { line: place.line, path: path.to_owned(), message });
+        let mut warnings = self.warnings.borrow_mut();
+        if warnings.len() < MOST {
+            warnings.push(Warning { line: place.line, path: path.to_owned(), message });
+        }
     }
 
     /// `read`, if nothing was wrong with it.

@@ -1,4 +1,6 @@
 //! A mapping with known keys. Reading a key makes it known; at the end, whatever was not read is a mistake.
+//!
+//! Keys that are missing are held back until then: a misspelt one explains a missing one, and is reported alone.
 
 use crate::error::{Mistake, shown};
 use crate::nearest::nearest;
@@ -16,6 +18,7 @@ pub(crate) struct Section<'a> {
     place: Place,
     entries: Vec<&'a Entry>,
     known: RefCell<Vec<&'static str>>,
+    missing: RefCell<Vec<(&'static str, String)>>,
 }
 
 impl<'a> Section<'a> {
@@ -23,7 +26,8 @@ impl<'a> Section<'a> {
     pub(crate) fn of(value: &Value<'a>) -> Option<Self> {
         let Data::Map(entries) = &value.node.data else { return value.other("a mapping (`key: value`)") };
         let (path, report, place) = (value.path.clone(), value.report, value.place());
-        let mut section = Self { path, report, place, entries: Vec::new(), known: RefCell::default() };
+        let (known, missing) = (RefCell::default(), RefCell::default());
+        let mut section = Self { path, report, place, entries: Vec::new(), known, missing };
         let mut seen: HashMap<&str, Place> = HashMap::new();
         for entry in entries {
             match seen.get(entry.key.as_str()) {
@@ -47,10 +51,9 @@ impl<'a> Section<'a> {
     /// The value of a key that has two names.
     pub(crate) fn either(&self, key: &'static str, alias: &'static str) -> Option<Value<'a>> {
         match (self.get(key), self.get(alias)) {
-            (Some(_), Some(second)) => {
-                second
-                    .wrong(format!("`{key}` and `{alias}` are the same setting, given twice"), format!("one of them"));
-                None
+            (Some(first), Some(second)) => {
+                second.wrong(format!("`{key}` and `{alias}` are the same setting, given twice"), "one of them");
+                Some(first)
             }
             (first, second) => first.or(second),
         }
@@ -66,9 +69,9 @@ impl<'a> Section<'a> {
         self.get(key).or_else(|| self.missing(key, what))
     }
 
-    /// Reports that `key` is missing.
-    pub(crate) fn missing<T>(&self, key: &str, what: &str) -> Option<T> {
-        self.wrong(&format!("`{key}` is missing"), &format!("{key}: {what}"));
+    /// Notes that `key` is missing.
+    pub(crate) fn missing<T>(&self, key: &'static str, what: &str) -> Option<T> {
+        self.missing.borrow_mut().push((key, what.to_owned()));
         None
     }
 
@@ -98,10 +101,17 @@ impl<'a> Section<'a> {
         let known = self.known.borrow();
         let unknown = |entry: &&&Entry| !known.contains(&entry.key.as_str()) && !free(&entry.key);
         for entry in self.entries.iter().filter(unknown) {
-            let accepted = known.join(", ");
-            let near = nearest(&entry.key, known.iter().copied()).map(|key| format!("`{key}`"));
-            self.at(entry, format!("unknown key `{}`", shown(&entry.key)), accepted, near);
+            let near = self.meant(&entry.key, &known);
+            self.missing.borrow_mut().retain(|&(key, _)| Some(key) != near);
+            let near = near.map(|key| format!("`{key}`"));
+            self.at(entry, format!("unknown key `{}`", shown(&entry.key)), known.join(", "), near);
         }
+    }
+
+    /// The known key that an unknown one stands for, most likely one that is missing.
+    fn meant(&self, key: &str, known: &[&'static str]) -> Option<&'static str> {
+        let missing = nearest(key, self.missing.borrow().iter().map(|&(key, _)| key));
+        missing.or_else(|| nearest(key, known.iter().copied()))
     }
 
     /// All entries by their names.
@@ -130,5 +140,14 @@ impl<'a> Section<'a> {
         let Place { line, column } = entry.place;
         let path = self.path_of(&entry.key);
         self.report.mistake(Mistake { line, column, path, problem, accepted: Some(accepted), nearest });
+    }
+}
+
+impl Drop for Section<'_> {
+    /// Reports what is missing, wherever the reader gave up.
+    fn drop(&mut self) {
+        for (key, what) in self.missing.take() {
+            self.wrong(&format!("`{key}` is missing"), &what);
+        }
     }
 }

@@ -4,14 +4,18 @@
 //! Anchors, aliases and merge keys (`<<`) are resolved. Size and depth are bounded, so that a few lines of nested
 //! aliases cannot fill the memory.
 
+mod measure;
+mod merge;
+
 use crate::error::Mistake;
+use measure::{cost, depth, own_cost};
+use merge::merged;
 use serde_saphyr::granit_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, Tag, options};
 use std::collections::HashMap;
 
 const MAX_DEPTH: usize = 64;
 /// Bytes of text, with a flat charge for each node, aliases counted each time.
-const MAX_COST: usize = 128 << 20;
-const NODE_COST: usize = 64;
+const MAX_COST: usize = 32 << 20;
 
 /// Line and column, both from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -153,7 +157,7 @@ impl Builder {
     }
 
     fn check_cost(&self, place: Place) -> Result<(), Mistake> {
-        let too_large = mistake(place, "the configuration is too large, its aliases written out", "at most 128 MiB");
+        let too_large = mistake(place, "the configuration is too large, its aliases written out", "at most 32 MiB");
         if self.cost > MAX_COST { Err(too_large) } else { Ok(()) }
     }
 }
@@ -165,30 +169,6 @@ fn key_of(node: Node) -> Result<(String, Place), Mistake> {
     }
 }
 
-/// Resolves merge keys: what they bring gives way to what is written beside them.
-fn merged(entries: Vec<Entry>) -> Result<Vec<Entry>, Mistake> {
-    let (merges, mut own): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.key == "<<");
-    for merge in merges {
-        let sources = match merge.node.data {
-            Data::List(items) => items,
-            _ => vec![merge.node],
-        };
-        for source in sources {
-            let Data::Map(brought) = source.data else {
-                return Err(mistake(
-                    source.place,
-                    "`<<` merges something else than a mapping",
-                    "an alias of a mapping",
-                ));
-            };
-            let missing = |entry: &Entry| !own.iter().any(|present| present.key == entry.key);
-            let brought: Vec<_> = brought.into_iter().filter(missing).collect();
-            own.extend(brought);
-        }
-    }
-    Ok(own)
-}
-
 /// Whether a tag makes its scalar a text; tags of other kinds than YAML's own are refused.
 fn is_text(tag: Option<&Tag>, place: Place) -> Result<bool, Mistake> {
     match tag {
@@ -196,33 +176,6 @@ fn is_text(tag: Option<&Tag>, place: Place) -> Result<bool, Mistake> {
         Some(tag) if tag.handle() == "tag:yaml.org,2002:" || tag.handle() == "!!" => Ok(tag.suffix() == "str"),
         Some(tag) if tag.suffix().is_empty() => Ok(true), // the lone `!` of YAML: not plain
         Some(_) => Err(mistake(place, "this value has a tag (`!`)", "values without tags")),
-    }
-}
-
-fn own_cost(node: &Node) -> usize {
-    match &node.data {
-        Data::Scalar { text, .. } => NODE_COST + text.len(),
-        Data::List(_) => NODE_COST,
-        Data::Map(entries) => NODE_COST + entries.iter().map(|entry| NODE_COST + entry.key.len()).sum::<usize>(),
-    }
-}
-
-fn cost(node: &Node) -> usize {
-    own_cost(node) + children(node).map(cost).sum::<usize>()
-}
-
-fn depth(node: &Node) -> usize {
-    match &node.data {
-        Data::Scalar { .. } => 0,
-        _ => 1 + children(node).map(depth).max().unwrap_or(0),
-    }
-}
-
-fn children(node: &Node) -> Box<dyn Iterator<Item = &Node> + '_> {
-    match &node.data {
-        Data::Scalar { .. } => Box::new(std::iter::empty()),
-        Data::List(items) => Box::new(items.iter()),
-        Data::Map(entries) => Box::new(entries.iter().map(|entry| &entry.node)),
     }
 }
 
@@ -247,5 +200,52 @@ fn mistake(place: Place, problem: &str, accepted: &str) -> Mistake {
         problem: problem.to_owned(),
         accepted: Some(accepted.to_owned()),
         nearest: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    /// The nodes of a text in short: `+` for plain scalars, `"` for quoted ones.
+    fn short(node: &Node) -> String {
+        match &node.data {
+            Data::Scalar { text, plain: true } => format!("+{text}"),
+            Data::Scalar { text, plain: false } => format!("\"{text}"),
+            Data::List(items) => format!("[{}]", items.iter().map(short).collect::<Vec<_>>().join(" ")),
+            Data::Map(entries) => {
+                let entry = |entry: &Entry| format!("{}={}", entry.key, short(&entry.node));
+                format!("{{{}}}", entries.iter().map(entry).collect::<Vec<_>>().join(" "))
+            }
+        }
+    }
+
+    #[test]
+    fn scalars_keep_their_text_and_whether_they_were_quoted() {
+        let tree = parse("a: on\nb: 'on'\nc: !!str 5\nd: 010\ne:\nf: |\n  x").unwrap();
+        assert_eq!(short(&tree), "{a=+on b=\"on c=\"5 d=+010 e=+~ f=\"x\n}");
+    }
+
+    #[test]
+    fn what_is_merged_gives_way_to_what_is_written() {
+        let tree = parse("x: &x {a: 1, b: 2}\ny: &y {a: 3, c: 4}\nz: {<<: [*x, *y], b: 5}").unwrap();
+        assert!(short(&tree).ends_with("z={b=+5 a=+1 c=+4}}"), "{}", short(&tree));
+    }
+
+    #[test]
+    fn every_node_knows_its_place() {
+        let tree = parse("a:\n  - b: c\n").unwrap();
+        let Data::Map(entries) = &tree.data else { panic!() };
+        let Data::List(items) = &entries[0].node.data else { panic!() };
+        let Data::Map(inner) = &items[0].data else { panic!() };
+        assert_eq!(inner[0].place, Place { line: 2, column: 5 });
+        assert_eq!(inner[0].node.place, Place { line: 2, column: 8 });
+    }
+
+    #[test]
+    fn an_empty_text_is_nothing() {
+        assert_eq!(["", "# a comment\n", "---\n"].map(|text| short(&parse(text).unwrap())), ["+", "+", "+~"]);
     }
 }

@@ -51,20 +51,21 @@ fn unique(value: &Value<'_>, names: &mut BTreeMap<String, Place>) -> Option<Stri
 /// The type's own name, be it written by that or by another.
 fn known_type(value: &Value<'_>) -> Option<&'static str> {
     let text = value.text()?;
-    let names = |with_aliases: bool| {
-        let aliases = move |of: &'static crate::schema::FeatureType| if with_aliases { of.aliases } else { &[] };
-        FEATURE_TYPES.iter().flat_map(move |of| std::iter::once(of.name).chain(aliases(of).iter().copied()))
-    };
     let found = FEATURE_TYPES.iter().find(|of| of.name == text || of.aliases.contains(&text.as_str()));
     if found.is_none() {
-        let accepted = names(false).collect::<Vec<_>>().join(", ");
+        let accepted = FEATURE_TYPES.iter().map(|of| of.name).collect::<Vec<_>>().join(", ");
         let (problem, near) = match text.as_str() {
             "relative_number" => ("the feature type `relative_number` no longer exists".to_owned(), Some("number")),
-            other => (format!("unknown feature type `{}`", shown(other)), nearest(other, names(true))),
+            other => (format!("unknown feature type `{}`", shown(other)), nearest(other, spellings())),
         };
         value.wrong_near(problem, accepted, near.map(|name| format!("`{name}`")));
     }
     found.map(|of| of.name)
+}
+
+/// Names and other names.
+fn spellings() -> impl Iterator<Item = &'static str> {
+    FEATURE_TYPES.iter().flat_map(|of| std::iter::once(of.name).chain(of.aliases.iter().copied()))
 }
 
 fn kind(name: &str, of_type: &Value<'_>, section: &Section<'_>) -> Option<Kind> {

@@ -33,7 +33,8 @@ pub(super) fn source(section: &Section<'_>, allowed: &[Entity]) -> Option<Source
 pub(super) fn reference(value: &Value<'_>, allowed: &[Entity]) -> Option<Source> {
     let (text, accepted) = (value.text()?, spellings(allowed));
     let Some((owner, field)) = text.split_once('.').filter(|(_, field)| !field.is_empty()) else {
-        let near = allowed.first().map(|&entity| format!("`{}.{}`", name(entity), shown(text.trim_end_matches('.'))));
+        let near = allowed.first().filter(|_| !text.contains('.'));
+        let near = near.map(|&entity| format!("`{}.{}`", name(entity), shown(&text)));
         value.wrong_near(format!("`{}` does not say whose field it is", shown(&text)), accepted, near);
         return None;
     };

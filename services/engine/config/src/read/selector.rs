@@ -19,30 +19,24 @@ fn selector(value: &Value<'_>) -> Option<Selector> {
     }
     let accepted = "accept, rankingField with value, ratio, minInteractionPosition or maxInteractionPosition, \
                     minItems or maxItems, and, or, not";
-    let none = first.is_none();
-    let empty = section.is_empty();
-    section.finish();
-    if none && empty {
+    if section.is_empty() {
         value.wrong("found a selector without keys", accepted);
     }
-    first.map(|found| found.selector)
+    section.finish();
+    first
 }
 
-/// A selector whose keys are there; it may be wrong nevertheless, and is then reported.
-struct Found {
-    selector: Selector,
+/// A selector whose keys are there. A wrong one is reported already, and any other may stand in its place.
+fn found(selector: Option<Selector>) -> Option<Selector> {
+    selector.or(Some(Selector::Accept(true)))
 }
 
-fn found(selector: Option<Selector>) -> Option<Found> {
-    Some(Found { selector: selector.unwrap_or(Selector::Accept(true)) })
-}
-
-fn accept(section: &Section<'_>) -> Option<Found> {
+fn accept(section: &Section<'_>) -> Option<Selector> {
     let value = section.get("accept")?;
     found(value.boolean().map(Selector::Accept))
 }
 
-fn field(section: &Section<'_>) -> Option<Found> {
+fn field(section: &Section<'_>) -> Option<Selector> {
     let (field, value) = (section.get("rankingField"), section.get("value"));
     if field.is_none() && value.is_none() {
         return None;
@@ -54,17 +48,17 @@ fn field(section: &Section<'_>) -> Option<Found> {
     found(name.zip(value).map(|(ranking_field, value)| Selector::Field { ranking_field, value }))
 }
 
-fn sampling(section: &Section<'_>) -> Option<Found> {
+fn sampling(section: &Section<'_>) -> Option<Selector> {
     let ratio = section.get("ratio")?;
     found(ratio.number("a number from 0 to 1", |ratio| (0.0..=1.0).contains(&ratio)).map(Selector::Sampling))
 }
 
-fn position(section: &Section<'_>) -> Option<Found> {
+fn position(section: &Section<'_>) -> Option<Selector> {
     let (min, max) = bounds(section, "minInteractionPosition", "maxInteractionPosition")?;
     found(Some(Selector::InteractionPosition { min, max }))
 }
 
-fn length(section: &Section<'_>) -> Option<Found> {
+fn length(section: &Section<'_>) -> Option<Selector> {
     let (min, max) = bounds(section, "minItems", "maxItems")?;
     found(Some(Selector::Length { min, max }))
 }
@@ -84,17 +78,17 @@ fn bounds(section: &Section<'_>, low: &'static str, high: &'static str) -> Optio
     Some((least, most))
 }
 
-fn and(section: &Section<'_>) -> Option<Found> {
+fn and(section: &Section<'_>) -> Option<Selector> {
     let value = section.get("and")?;
     found(Some(Selector::And(nested(&value))))
 }
 
-fn or(section: &Section<'_>) -> Option<Found> {
+fn or(section: &Section<'_>) -> Option<Selector> {
     let value = section.get("or")?;
     found(Some(Selector::Or(nested(&value))))
 }
 
-fn not(section: &Section<'_>) -> Option<Found> {
+fn not(section: &Section<'_>) -> Option<Selector> {
     let value = section.get("not")?;
     found(selector(&value).map(|selector| Selector::Not(Box::new(selector))))
 }

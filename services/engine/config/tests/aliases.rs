@@ -1,0 +1,183 @@
+//! Both spellings of what upstream and specification spell differently, and what only warns.
+
+#![allow(clippy::expect_used)]
+
+use rankwright_config::feature::{AgeSource, Entity, Kind, LocalTimeSource, RateScope, Source, TimePart, Visitor};
+use rankwright_config::model::{Booster, LambdaMart, Warmup};
+use rankwright_config::{Config, Model};
+use std::time::Duration;
+
+fn parse(text: &str) -> (Config, Vec<String>) {
+    let (config, warnings) = Config::parse(text, "test.yml").unwrap_or_else(|errors| panic!("{errors}"));
+    (config, warnings.iter().filter(|warning| !warning.path.is_empty()).map(ToString::to_string).collect())
+}
+
+fn kind(definition: &str) -> Kind {
+    let (mut config, warnings) = parse(&format!("features: [{{name: f, {definition}}}]"));
+    assert_eq!(warnings, Vec::<String>::new(), "{definition}");
+    config.features.remove(0).kind
+}
+
+fn warnings(definition: &str) -> Vec<String> {
+    parse(&format!("features: [{{name: f, {definition}}}]")).1
+}
+
+fn source(entity: Entity, field: &str) -> Source {
+    Source { entity, field: field.to_owned() }
+}
+
+#[test]
+fn field_and_source_are_one_setting() {
+    let price = Kind::Number(source(Entity::Item, "price"));
+    for definition in [
+        "type: number, field: item.price",
+        "type: number, source: item.price",
+        "type: number, source: metadata.price",
+        "type: number, scope: item, field: metadata.price, source: item.price",
+        "type: number, field: price, source: item",
+        "type: number, field: item.price, source: metadata",
+    ] {
+        assert_eq!(kind(definition), price, "{definition}");
+    }
+    assert_eq!(kind("type: list_size, field: tags, source: item"), Kind::ListSize(source(Entity::Item, "tags")));
+    assert_eq!(kind("type: vector, field: item.v, reduce: sum"), kind("type: vector, source: item.v, reduce: [sum]"));
+    assert_eq!(kind("type: number, field: item.a.b"), Kind::Number(source(Entity::Item, "a.b")));
+}
+
+#[test]
+fn a_ranking_field_may_have_any_scope() {
+    let relevancy = Kind::Number(source(Entity::Ranking, "relevancy"));
+    for scope in ["", "scope: ranking,", "scope: item,", "scope: user,", "scope: session,", "scope: global,"] {
+        assert_eq!(kind(&format!("type: number, {scope} field: ranking.relevancy")), relevancy, "{scope}");
+    }
+}
+
+#[test]
+fn a_scope_that_does_not_fit_its_field_only_warns() {
+    let found = warnings("type: number, scope: user, field: item.price");
+    assert_eq!(
+        found,
+        ["line 1: features[0].scope: the scope user does nothing: a field of the item is kept with the item"]
+    );
+}
+
+#[test]
+fn buckets_and_windows_have_two_names_each() {
+    let window = kind("type: window_count, interaction: click, bucket_size: 24h, windows: [7, 30]");
+    assert_eq!(window, kind("type: window_count, interaction: click, scope: item, bucket: 1d, periods: [7, 30]"));
+    assert_eq!(window, kind("type: window_event_count, interaction: click, bucket: 24h, windows: [7, 30]"));
+    let rate = kind("type: rate, top: click, bottom: impression, bucket: 24h, periods: [7]");
+    assert_eq!(rate, kind("type: rate, top: click, bottom: impression, bucket_size: 24 hours, windows: 7"));
+}
+
+#[test]
+fn a_rate_belongs_to_items_their_fields_or_ranking_fields() {
+    for (scope, expected) in [
+        ("item", RateScope::Item),
+        ("item.brand", RateScope::ItemField("brand".to_owned())),
+        ("metadata.brand", RateScope::ItemField("brand".to_owned())),
+        ("ranking.query", RateScope::RankingField("query".to_owned())),
+    ] {
+        let kind = kind(&format!("type: rate, top: a, bottom: b, bucket: 1d, periods: [1], scope: {scope}"));
+        let Kind::Rate { scope: found, .. } = kind else { panic!("{kind:?}") };
+        assert_eq!(found, expected, "{scope}");
+    }
+}
+
+#[test]
+fn interacted_with_takes_one_field_or_many() {
+    let one = kind("type: interacted_with, interaction: click, scope: user, field: item.color");
+    assert_eq!(one, kind("type: interacted_with, interaction: click, scope: user, field: [metadata.color]"));
+    let Kind::InteractedWith { fields, scope, count, duration, .. } =
+        kind("type: interacted_with, interaction: on, field: [item.a, item.b], scope: session, count: 3, duration: 1h")
+    else {
+        panic!()
+    };
+    assert_eq!((fields, scope), (vec!["a".to_owned(), "b".to_owned()], Visitor::Session));
+    assert_eq!((count, duration), (3, Duration::from_secs(3600)));
+}
+
+#[test]
+fn times_come_from_fields_or_from_events() {
+    let age = |source: &str| kind(&format!("type: item_age, source: {source}"));
+    assert_eq!(age("item.timestamp"), Kind::ItemAge(AgeSource::Updated));
+    assert_eq!(age("metadata.created"), Kind::ItemAge(AgeSource::Field("created".to_owned())));
+    let time = |keys: &str| kind(&format!("type: local_time, parse: day_of_month{keys}"));
+    let at = |source| Kind::LocalTime { source, parse: TimePart::DayOfMonth };
+    assert_eq!(time(""), at(LocalTimeSource::Timestamp));
+    assert_eq!(time(", source: ranking.timestamp"), at(LocalTimeSource::Timestamp));
+    assert_eq!(time(", source: ranking.localts"), at(LocalTimeSource::Field("localts".to_owned())));
+}
+
+#[test]
+fn words_that_yaml_takes_for_booleans_or_numbers_stay_texts() {
+    let Kind::InteractionCount { interaction, .. } = kind("type: interaction_count, interaction: on") else { panic!() };
+    assert_eq!(interaction, "on");
+    let Kind::Text { values, .. } = kind("type: string, field: item.x, values: [no, 2020, 1.50, true, 'null']") else {
+        panic!()
+    };
+    assert_eq!(values, ["no", "2020", "1.50", "true", "null"]);
+}
+
+#[test]
+fn old_and_idle_settings_warn() {
+    assert!(warnings("type: relevancy")[0].contains("use number with field ranking.relevancy"));
+    let idle = warnings("type: window_count, interaction: click, bucket: 1d, periods: [1], count: 5");
+    assert_eq!(idle, ["line 1: features[0].count: count does nothing in a window_count"]);
+    assert_eq!(warnings("type: string, field: item.x, values: [a, b, a]").len(), 1);
+}
+
+fn lambdamart(keys: &str) -> (LambdaMart, Vec<String>) {
+    let text = format!(
+        "features: [{{name: f, type: position, position: 1}}]\n\
+         models: {{m: {{type: lambdamart, weights: {{click: 1}}, features: [f]{keys}}}}}"
+    );
+    let (mut config, warnings) = parse(&text);
+    let Some(Model::LambdaMart(model)) = config.models.remove("m") else { panic!("{text}") };
+    (model, warnings)
+}
+
+#[test]
+fn a_backend_may_be_its_name_alone() {
+    assert_eq!(lambdamart("").0.backend.booster, Booster::XgBoost);
+    assert_eq!(lambdamart(", backend: lightgbm").0, lambdamart(", backend: {type: lightgbm}").0);
+    let (_, warnings) = lambdamart(", backend: {type: xgboost, numLeaves: 5}");
+    assert_eq!(warnings, ["line 2: models.m.backend.numLeaves: numLeaves does nothing with xgboost"]);
+}
+
+#[test]
+fn seeds_are_numbers_or_texts() {
+    let seed = |seed: &str| lambdamart(&format!(", backend: {{type: xgboost, seed: {seed}}}")).0.backend.seed;
+    assert_eq!((seed("0"), seed("'7'"), seed("random")), (Some(0), Some(7), None));
+    assert_eq!(seed("-1"), Some(u64::MAX));
+    assert!(seed("lucky").is_some());
+    assert_ne!(seed("lucky"), seed("unlucky"));
+}
+
+#[test]
+fn the_warm_up_has_two_spellings() {
+    let warmup = Some(Warmup { sampled_requests: 5, duration: Duration::from_secs(1) });
+    assert_eq!(lambdamart(", warmup: {sampledRequests: 5, duration: 1s}").0.warmup, warmup);
+    assert_eq!(lambdamart(", warmup: {sampleRequests: 5, duration: 1s}").0.warmup, warmup);
+}
+
+#[test]
+fn anchors_and_merge_keys_save_repetition() {
+    let text = "
+x-counter: &counter {type: window_count, interaction: click, bucket: 1d, periods: [7]}
+features:
+  - {<<: *counter, name: item}
+  - {<<: *counter, name: user, scope: user}
+  - {<<: [*counter], name: buys, interaction: purchase}";
+    let (config, _) = parse(text);
+    assert_eq!(config.features.len(), 3);
+    let Kind::WindowCount { interaction, .. } = &config.features[2].kind else { panic!() };
+    assert_eq!(interaction, "purchase");
+}
+
+#[test]
+fn json_is_yaml() {
+    let text = "\u{feff}{\n\t\"features\": [\n\t\t{\"name\": \"f\", \"type\": \"boolean\",\"field\":\"item.\\u0061\"}\n\t],\n\t\"models\":{\"m\":{\"type\":\"noop\"}}\n}\n";
+    let (config, _) = parse(text);
+    assert_eq!(config.features[0].kind, Kind::Boolean(source(Entity::Item, "a")));
+}

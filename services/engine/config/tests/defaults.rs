@@ -1,0 +1,340 @@
+//! Every key of the specification has its default, and every key is read.
+
+#![allow(clippy::expect_used)]
+
+use rankwright_config::feature::{Distance, Encoding, Kind, MatchMethod, RateScope, Reducer, Scope, Visitor};
+use rankwright_config::inference::Inference;
+use rankwright_config::model::{Booster, Encoder, Metric, Selector, Split, SplitStrategy};
+use rankwright_config::source::{EventFormat, FileOrder, Offset, SourceKind, Subscription};
+use rankwright_config::state::{FileBackend, Format, Redis, Verify};
+use rankwright_config::train::{Compression, S3};
+use rankwright_config::{ClickthroughStore, Config, Feature, Model, State};
+use std::path::PathBuf;
+use std::time::Duration;
+
+const SECOND: Duration = Duration::from_secs(1);
+const HOUR: Duration = Duration::from_secs(3600);
+const DAY: Duration = Duration::from_secs(86_400);
+
+fn parse(text: &str) -> Config {
+    Config::parse(text, "test.yml").unwrap_or_else(|errors| panic!("{errors}")).0
+}
+
+fn feature(definition: &str) -> Feature {
+    parse(&format!("features: [{definition}]")).features.remove(0)
+}
+
+fn model(definition: &str) -> Model {
+    let text = format!("features: [{{name: f, type: relevancy}}]\nmodels: {{m: {definition}}}");
+    parse(&text).models.remove("m").expect("the text defines it")
+}
+
+#[test]
+fn an_empty_configuration_is_all_defaults() {
+    for text in ["", "# nothing\n", "{}", "state:\nfeatures:\napi: ~\ncore: {clickthrough: null}"] {
+        let config = parse(text);
+        assert_eq!(config, Config::default(), "{text}");
+    }
+    let config = Config::default();
+    assert_eq!(config.state, State::Memory);
+    assert_eq!((config.train, config.source), (None, None));
+    assert_eq!((config.api.host.as_str(), config.api.port, config.api.token), ("0.0.0.0", 8080, None));
+    let clickthrough = config.core.clickthrough;
+    assert_eq!((clickthrough.max_parallel_sessions, clickthrough.max_session_length), (10_000, HOUR / 2));
+    assert_eq!(clickthrough.ranking_wait, SECOND * 10);
+    assert_eq!((config.core.ingest.event_id_window, config.core.ingest.max_ahead), (SECOND * 300, HOUR));
+    assert!(config.core.tracking.analytics && config.core.tracking.errors);
+}
+
+#[test]
+fn every_key_of_api_and_core_is_read() {
+    let config = parse(
+        "
+api:
+  host: 127.0.0.1
+  port: '9090'
+  token: secret
+  limits: {maxBodyBytes: 2048, maxItemsPerRequest: 5, maxEventsPerBatch: 6, maxConcurrentRequests: 7, requestTimeout: 8s}
+core:
+  clickthrough: {maxParallelSessions: 1, maxSessionLength: 60s, rankingWait: 2s}
+  ingest: {eventIdWindow: 3m, maxAhead: 4h}
+  tracking: {analytics: false, errors: off}",
+    );
+    assert_eq!((config.api.host.as_str(), config.api.port), ("127.0.0.1", 9090));
+    assert_eq!(config.api.token.expect("it was given").expose(), "secret");
+    let limits = config.api.limits;
+    assert_eq!((limits.max_body_bytes, limits.max_items_per_request, limits.max_events_per_batch), (2048, 5, 6));
+    assert_eq!((limits.max_concurrent_requests, limits.request_timeout), (7, SECOND * 8));
+    let core = config.core;
+    assert_eq!((core.clickthrough.max_parallel_sessions, core.clickthrough.max_session_length), (1, SECOND * 60));
+    assert_eq!(core.clickthrough.ranking_wait, SECOND * 2);
+    assert_eq!((core.ingest.event_id_window, core.ingest.max_ahead), (SECOND * 180, HOUR * 4));
+    assert!(!core.tracking.analytics && !core.tracking.errors);
+}
+
+fn redis(text: &str) -> Redis {
+    let State::Redis(redis) = parse(text).state else { panic!("{text}") };
+    *redis
+}
+
+#[test]
+fn redis_has_the_defaults_of_the_specification() {
+    let redis = redis("state: {type: redis, host: cache, port: 6379}");
+    assert_eq!((redis.host.as_str(), redis.port, redis.format), ("cache", 6379, Format::Binary));
+    assert_eq!((redis.cache.max_size, redis.cache.ttl, redis.cache.ttl_given), (1024, HOUR, false));
+    assert!(redis.cache.client_tracking);
+    assert_eq!((redis.pipeline.max_size, redis.pipeline.flush_period, redis.pipeline.enabled), (128, SECOND, true));
+    assert_eq!((redis.user, redis.password), (None, None));
+    assert_eq!((redis.tls.enabled, redis.tls.ca, redis.tls.verify), (false, None, Verify::Full));
+    assert_eq!((redis.timeout.connect, redis.timeout.socket, redis.timeout.command), (SECOND, SECOND, SECOND));
+    assert_eq!((redis.db.state, redis.db.values, redis.db.rankings, redis.db.models), (0, 1, 2, 3));
+}
+
+#[test]
+fn every_key_of_redis_is_read() {
+    let redis = redis(
+        "
+state:
+  type: redis
+  host: cache
+  port: 6380
+  format: json
+  cache: {maxSize: 4096, ttl: 1h, clientTracking: false}
+  pipeline: {maxSize: 1, flushPeriod: 2s, enabled: no}
+  auth: {user: on, password: 1234}
+  tls: {enabled: true, ca: /ca.crt, verify: off}
+  timeout: {connect: 1s, socket: 2s, command: 3s}
+  db: {state: 4, values: 5, rankings: 6, models: 7}",
+    );
+    assert_eq!((redis.port, redis.format), (6380, Format::Json));
+    assert_eq!((redis.cache.max_size, redis.cache.ttl_given, redis.cache.client_tracking), (4096, true, false));
+    assert_eq!((redis.pipeline.max_size, redis.pipeline.flush_period), (1, SECOND * 2));
+    assert!(!redis.pipeline.enabled);
+    assert_eq!(redis.user.as_deref(), Some("on"));
+    assert_eq!(redis.password.expect("it was given").expose(), "1234");
+    assert_eq!((redis.tls.enabled, redis.tls.ca, redis.tls.verify), (true, Some("/ca.crt".into()), Verify::Off));
+    assert_eq!((redis.timeout.socket, redis.timeout.command), (SECOND * 2, SECOND * 3));
+    assert_eq!((redis.db.state, redis.db.values, redis.db.rankings, redis.db.models), (4, 5, 6, 7));
+}
+
+#[test]
+fn file_state_accepts_the_backends_of_upstream() {
+    let mapdb = FileBackend::MapDb { mmap: true, max_node_size: 16 };
+    let rocksdb = FileBackend::RocksDb { lru_cache_bytes: 1 << 30, block_size: 8192 };
+    for (keys, expected) in [
+        ("", mapdb),
+        (", backend: {type: mapdb}", mapdb),
+        (", backend: {mmap: false, maxNodeSize: 8}", FileBackend::MapDb { mmap: false, max_node_size: 8 }),
+        (", backend: rocksdb", rocksdb),
+        (", backend: {type: rocksdb}", rocksdb),
+        (
+            ", backend: {type: rocksdb, lruCacheSizeMb: 1000, blockSize: 4096}",
+            FileBackend::RocksDb { lru_cache_bytes: 1000, block_size: 4096 },
+        ),
+    ] {
+        let State::File(file) = parse(&format!("state: {{type: file, path: /data{keys}}}")).state else { panic!() };
+        assert_eq!(
+            (file.path, file.format, file.backend),
+            (PathBuf::from("/data"), Format::Binary, expected),
+            "{keys}"
+        );
+    }
+}
+
+#[test]
+fn click_through_stores_have_the_defaults_of_the_specification() {
+    let train = |keys: &str| parse(&format!("train: {{{keys}}}")).train.expect("it was given");
+    assert_eq!(train("type: discard"), ClickthroughStore::Discard);
+    let file = ClickthroughStore::File { path: "/ct".into(), format: Format::Binary };
+    assert_eq!(train("type: file, path: /ct"), file);
+    let ClickthroughStore::Redis { redis, ttl } = train("type: redis, host: h, port: 1") else { panic!() };
+    assert_eq!((redis.cache.max_size, ttl), (1024, DAY * 365));
+    let expected = S3 {
+        bucket: "b".into(),
+        prefix: "p".into(),
+        region: "r".into(),
+        compress: Compression::Gzip,
+        part_size_bytes: 10_485_760,
+        part_size_events: 1024,
+        part_interval: HOUR,
+        endpoint: None,
+        format: Format::Binary,
+        cloud_key: None,
+        cloud_key_secret: None,
+    };
+    assert_eq!(train("type: s3, bucket: b, prefix: p, region: r"), ClickthroughStore::S3(Box::new(expected.clone())));
+    let full = "type: s3, bucket: b, prefix: p, region: r, compress: zst, partSizeBytes: 2000, partSizeEvents: 3, \
+                partInterval: 4s, endpoint: 'http://minio:9000', format: json, cloudKey: k, cloudKeySecret: s";
+    let given = S3 {
+        compress: Compression::Zstd,
+        part_size_bytes: 2000,
+        part_size_events: 3,
+        part_interval: SECOND * 4,
+        endpoint: Some("http://minio:9000".into()),
+        format: Format::Json,
+        cloud_key: Some("k".into()),
+        cloud_key_secret: Some("s".into()),
+        ..expected
+    };
+    assert_eq!(train(full), ClickthroughStore::S3(Box::new(given)));
+}
+
+#[test]
+fn sources_have_the_defaults_of_the_specification() {
+    let source = |keys: &str| parse(&format!("source: {{{keys}}}")).source.expect("it was given");
+    let file = source("type: file, path: /in");
+    assert_eq!((file.offset, file.format), (Offset::Earliest, EventFormat::Json));
+    assert_eq!(file.kind, SourceKind::File { path: "/in".into(), sort: FileOrder::Name });
+    let sorted = source("type: file, path: /in, sort: time, offset: last=1d, format: 'snowplow:tsv'");
+    assert_eq!((sorted.offset, sorted.format), (Offset::Last(DAY), EventFormat::SnowplowTsv));
+    let SourceKind::Kafka { brokers, topic, group_id, options } =
+        source("type: kafka, brokers: [a, b], topic: t, groupId: g, offset: latest, options: {x: 1}").kind
+    else {
+        panic!()
+    };
+    assert_eq!((brokers, topic.as_str(), group_id.as_str()), (vec!["a".to_owned(), "b".to_owned()], "t", "g"));
+    assert_eq!(options.get("x").map(String::as_str), Some("1"));
+    let pulsar =
+        "type: pulsar, serviceUrl: 'pulsar://p:6650', adminUrl: 'http://p:8080', topic: t, subscriptionName: s";
+    let SourceKind::Pulsar { subscription_type, .. } = source(pulsar).kind else { panic!() };
+    assert_eq!(subscription_type, Subscription::Exclusive);
+    let kinesis = SourceKind::Kinesis { region: "r".into(), topic: "t".into() };
+    assert_eq!(source("type: kinesis, region: r, topic: t").kind, kinesis);
+}
+
+#[test]
+fn features_have_the_defaults_of_the_specification() {
+    let number = feature("{name: n, type: number, field: item.n}");
+    assert_eq!((number.refresh, number.ttl), (Some(Duration::ZERO), DAY * 90));
+    let given = feature("{name: n, type: number, field: item.n, refresh: 5s, ttl: 60 days}");
+    assert_eq!((given.refresh, given.ttl), (Some(SECOND * 5), DAY * 60));
+    let rate = feature("{name: r, type: rate, top: a, bottom: b, bucket: 1d, periods: [7]}");
+    assert_eq!(rate.refresh, Some(HOUR));
+    let Kind::Rate { scope, normalize, .. } = rate.kind else { panic!() };
+    assert_eq!((scope, normalize), (RateScope::Item, None));
+    let rate = feature("{name: r, type: rate, top: a, bottom: b, bucket: 1d, periods: [7], normalize: {}}");
+    let Kind::Rate { normalize: Some(10.0), .. } = rate.kind else { panic!("{rate:?}") };
+    let Kind::Vector { reduce, .. } = feature("{name: v, type: vector, field: item.v}").kind else { panic!() };
+    assert_eq!(reduce, [Reducer::Min, Reducer::Max, Reducer::Size, Reducer::Avg]);
+    let Kind::Text { encode, .. } = feature("{name: s, type: string, field: item.s, values: [a]}").kind else {
+        panic!()
+    };
+    assert_eq!(encode, Encoding::Index);
+    let Kind::InteractedWith { scope, count, duration, .. } =
+        feature("{name: i, type: interacted_with, interaction: click, field: item.x}").kind
+    else {
+        panic!()
+    };
+    assert_eq!((scope, count, duration), (Visitor::Session, 100, DAY));
+    let Kind::InteractionCount { scope, .. } = feature("{name: i, type: interaction_count, interaction: c}").kind
+    else {
+        panic!()
+    };
+    assert_eq!(scope, Scope::Item);
+    let Kind::Diversity { top, .. } = feature("{name: d, type: diversity, field: item.x}").kind else { panic!() };
+    assert_eq!(top, None);
+}
+
+#[test]
+fn field_matches_know_every_method() {
+    let method = |keys: &str| {
+        let definition =
+            format!("{{name: f, type: field_match, rankingField: ranking.q, itemField: item.t, method: {{{keys}}}}}");
+        let Kind::FieldMatch(found) = feature(&definition).kind else { panic!() };
+        assert_eq!(found.distance, Distance::Cos);
+        found.method
+    };
+    let text = str::to_owned;
+    assert_eq!(
+        method("type: bm25, language: english, termFreq: /tf.json"),
+        MatchMethod::Bm25 { language: text("en"), term_freq: text("/tf.json") }
+    );
+    assert_eq!(
+        method("type: ngram, language: no, n: 3"),
+        MatchMethod::Ngram { language: text("no"), n: 3 },
+        "a language, not false"
+    );
+    assert_eq!(method("type: term, language: generic"), MatchMethod::Term { language: text("generic") });
+    assert_eq!(
+        method("type: bi-encoder, dim: 384, model: a/b"),
+        MatchMethod::BiEncoder {
+            model: Some(text("a/b")),
+            dim: 384,
+            item_field_cache: None,
+            ranking_field_cache: None
+        }
+    );
+    assert_eq!(
+        method("type: cross-encoder, cache: /c.csv"),
+        MatchMethod::CrossEncoder { model: None, cache: Some(text("/c.csv")) }
+    );
+}
+
+#[test]
+fn lambdamart_has_the_defaults_of_the_specification() {
+    let Model::LambdaMart(model) = model("{type: lambdamart, weights: {click: 1}, features: [f]}") else { panic!() };
+    let backend = &model.backend;
+    assert_eq!((backend.booster, backend.iterations, backend.learning_rate), (Booster::XgBoost, 100, 0.1));
+    assert_eq!((backend.ndcg_cutoff, backend.max_depth, backend.seed), (10, 8, None));
+    assert_eq!((backend.sampling, backend.debias, backend.num_leaves), (0.8, false, 16));
+    assert_eq!(model.selector, Selector::Accept(true));
+    assert_eq!(model.split, Split { strategy: SplitStrategy::Time, ratio: 0.8 });
+    assert_eq!(model.eval, [Metric::Ndcg(Some(10))]);
+    assert_eq!((model.warmup, model.version), (None, None));
+}
+
+#[test]
+fn every_key_of_lambdamart_is_read() {
+    let definition = "{type: lambdamart, weights: {click: 1, on: 2.5}, features: [f], split: random=70%, \
+                      eval: [MRR, MAP@5], version: v7, selector: {accept: false}, \
+                      warmup: {sampledRequests: 5, duration: 1s}, \
+                      backend: {type: lightgbm, iterations: 1, learningRate: 0.2, ndcgCutoff: 3, maxDepth: 4, \
+                      seed: 42, sampling: 1, debias: true, numLeaves: 32}}";
+    let Model::LambdaMart(model) = model(definition) else { panic!() };
+    let backend = &model.backend;
+    assert_eq!((backend.booster, backend.iterations, backend.learning_rate), (Booster::LightGbm, 1, 0.2));
+    assert_eq!((backend.ndcg_cutoff, backend.max_depth, backend.seed), (3, 4, Some(42)));
+    assert_eq!((backend.sampling, backend.debias, backend.num_leaves), (1.0, true, 32));
+    assert_eq!(model.weights.get("on"), Some(&2.5));
+    assert_eq!(model.split, Split { strategy: SplitStrategy::Random, ratio: 0.7 });
+    assert_eq!(model.eval, [Metric::Mrr, Metric::Map(Some(5))]);
+    let warmup = model.warmup.expect("it was given");
+    assert_eq!((warmup.sampled_requests, warmup.duration), (5, SECOND));
+    assert_eq!(model.version.as_deref(), Some("v7"));
+    assert_eq!(model.selector, Selector::Accept(false));
+}
+
+#[test]
+fn the_other_models_have_the_defaults_of_the_specification() {
+    let selector = Selector::Accept(true);
+    assert_eq!(model("{type: noop}"), Model::Noop { selector: selector.clone() });
+    assert_eq!(model("{type: shuffle, maxPositionChange: 5}"), Model::Shuffle { max_position_change: 5, selector });
+    assert_eq!(
+        model("{type: als, interactions: [click]}"),
+        Model::Als { interactions: vec!["click".to_owned()], factors: 100, iterations: 100 }
+    );
+    let Model::Trending { weights } = model("{type: trending, weights: [{interaction: click}]}") else { panic!() };
+    assert_eq!((weights[0].decay, weights[0].weight, weights[0].window), (1.0, 1.0, DAY * 30));
+    let csv = model("{type: semantic, encoder: {type: csv, dim: 3, path: /e.csv}, itemFields: [title, item.text]}");
+    let encoder = Encoder::Csv { dim: 3, path: "/e.csv".to_owned() };
+    assert_eq!(csv, Model::Semantic { encoder, item_fields: vec!["title".to_owned(), "text".to_owned()] });
+    let inference = parse("inference: {c: {type: cross-encoder, model: a/b}}").inference;
+    assert_eq!(inference["c"], Inference::CrossEncoder { model: "a/b".to_owned() });
+}
+
+#[test]
+fn selectors_nest() {
+    let definition = "{type: noop, selector: {and: [{rankingField: ranking.source, value: search}, {ratio: 0.5}, \
+                      {or: [{minInteractionPosition: 1, maxInteractionPosition: 9}, {minItems: 2}]}, \
+                      {not: {accept: no}}]}}";
+    let expected = Selector::And(vec![
+        Selector::Field { ranking_field: "source".to_owned(), value: "search".to_owned() },
+        Selector::Sampling(0.5),
+        Selector::Or(vec![
+            Selector::InteractionPosition { min: Some(1), max: Some(9) },
+            Selector::Length { min: Some(2), max: None },
+        ]),
+        Selector::Not(Box::new(Selector::Accept(false))),
+    ]);
+    assert_eq!(model(definition), Model::Noop { selector: expected });
+}

@@ -1,0 +1,289 @@
+//! What authors see of their mistakes.
+
+#![allow(clippy::expect_used)]
+
+use rankwright_config::{Config, Errors};
+
+fn errors(text: &str) -> Errors {
+    Config::parse(text, "config.yml").expect_err("the text has mistakes")
+}
+
+/// The problem and hint of the only mistake of a text.
+fn only(text: &str) -> (String, String, Option<String>) {
+    let errors = errors(text);
+    let [mistake] = errors.mistakes() else { panic!("{errors}") };
+    (mistake.path.clone(), mistake.problem.clone(), mistake.nearest.clone())
+}
+
+fn feature(keys: &str) -> (String, String, Option<String>) {
+    only(&format!("features: [{{name: f, {keys}}}]"))
+}
+
+fn lambdamart(keys: &str) -> (String, String, Option<String>) {
+    only(&format!(
+        "features: [{{name: price, type: position, position: 1}}]\nmodels: {{m: {{type: lambdamart, {keys}}}}}"
+    ))
+}
+
+#[test]
+fn all_mistakes_come_at_once_each_with_its_place() {
+    let text = "\
+modls: {}
+state: {type: reddis}
+features:
+  - name: price
+    type: numbr
+  - name: ctr
+    type: rate
+    top: click
+    bottom: impression
+    bucket: 1 fortnight
+    perods: [7, 30]
+  - name: price
+    type: number
+    field: price
+models:
+  m:
+    type: lambdamart
+    weights: {click: high}
+    features: [prce, ctr]
+";
+    let expected = "\
+config.yml: 9 mistakes
+
+config.yml:1:1  modls
+    unknown key `modls`
+    accepted: features, state, train, models, inference, api, source, core
+    did you mean `models`?
+
+config.yml:2:15  state.type
+    unknown state type `reddis`
+    accepted: memory, redis, file
+    did you mean `redis`?
+
+config.yml:5:11  features[0].type
+    unknown feature type `numbr`
+    accepted: number, boolean, vector, string, word_count, list_size, time_diff, field_match, ua,
+              interacted_with, referer, relevancy, position, diversity, interaction_count, window_count,
+              rate, local_time, item_age
+    did you mean `number`?
+
+config.yml:10:13  features[1].bucket
+    found `1 fortnight`
+    accepted: a duration such as 500ms, 30s, 1h30m, 24h, 90d or 60 days
+
+config.yml:11:5  features[1].perods
+    unknown key `perods`
+    accepted: name, refresh, ttl, type, top, bottom, bucket, bucket_size, periods, windows, scope,
+              normalize
+    did you mean `periods`?
+
+config.yml:12:11  features[2].name
+    the name `price` is taken by the feature in line 4
+    accepted: a unique name
+
+config.yml:14:12  features[2].field
+    `price` does not say whose field it is
+    accepted: item.<field>, user.<field>, ranking.<field>
+    did you mean `item.price`?
+
+config.yml:18:22  models.m.weights.click
+    found `high`
+    accepted: a number, 0 or more
+
+config.yml:19:16  models.m.features[0]
+    the feature `prce` is not defined
+    accepted: ctr, price
+    did you mean `price`?";
+    assert_eq!(errors(text).to_string(), expected);
+}
+
+#[test]
+fn broken_yaml_is_one_mistake_with_its_line() {
+    let errors = errors("features:\n  - name: a\n   type: number\n");
+    let [mistake] = errors.mistakes() else { panic!("{errors}") };
+    assert_eq!((mistake.line, mistake.column), (3, 4));
+    assert!(mistake.problem.starts_with("this is not YAML: "), "{mistake}");
+    assert!(errors.to_string().starts_with("config.yml: 1 mistake\n\nconfig.yml:3:4\n"), "{errors}");
+}
+
+#[test]
+fn keys_and_sections_are_known() {
+    for (text, path, problem, nearest) in [
+        ("Models: {}", "Models", "unknown key `Models`", Some("`models`")),
+        ("api: {prot: 1}", "api.prot", "unknown key `prot`", Some("`port`")),
+        ("api: {zebra: 1}", "api.zebra", "unknown key `zebra`", None),
+        ("api: {port: 1, port: 2}", "api.port", "`port` is given twice, first in line 1", None),
+        ("state: {type: file}", "state", "`path` is missing", None),
+        ("state: memory", "state", "found `memory`", None),
+        ("features: {}", "features", "found a mapping", None),
+        ("[]", "", "found an empty list", None),
+    ] {
+        assert_eq!(only(text), (path.to_owned(), problem.to_owned(), nearest.map(str::to_owned)), "{text}");
+    }
+}
+
+#[test]
+fn values_are_of_their_type_and_range() {
+    for (text, problem) in [
+        ("api: {port: 65536}", "found `65536`"),
+        ("api: {port: eighty}", "found `eighty`"),
+        ("api: {port: 8080.5}", "found `8080.5`"),
+        ("api: {host: [a]}", "found a list"),
+        ("api: {host: ''}", "found an empty text"),
+        ("core: {tracking: {analytics: 'true'}}", "found `true`"),
+        ("core: {clickthrough: {maxSessionLength: 0s}}", "found `0s`"),
+        ("core: {clickthrough: {maxSessionLength: 30}}", "found `30`"),
+        ("state: {type: redis, host: h, port: 1, tls: {verify: no}}", "unknown verification `no`"),
+        ("source: {type: file, path: /in, offset: yesterday}", "found `yesterday`"),
+        ("source: {type: pulsar, serviceUrl: p, adminUrl: 'http://a', topic: t, subscriptionName: s}", "found `p`"),
+        ("inference: {e: {type: bi-encoder, model: bert}}", "found `bert`"),
+        ("models: {a/b: {type: noop}}", "the name of this model cannot stand in a path"),
+        ("models: {m: {type: noop, selector: {ratio: 1.5}}}", "found `1.5`"),
+        ("models: {m: {type: noop, selector: {}}}", "found a selector without keys"),
+        ("models: {m: {type: noop, selector: {ratio: 1, accept: true}}}", "this is more than one selector"),
+        ("models: {m: {type: noop, selector: {minItems: 5, maxItems: 2}}}", "2 is less than `minItems`, which is 5"),
+        ("models: {m: {type: als, interactions: []}}", "found an empty list"),
+    ] {
+        assert_eq!(only(text).1, problem, "{text}");
+    }
+}
+
+#[test]
+fn features_are_checked_key_by_key() {
+    for (keys, path, problem, nearest) in [
+        ("type: relative_number", "type", "the feature type `relative_number` no longer exists", Some("`number`")),
+        ("type: window_events", "type", "unknown feature type `window_events`", Some("`window_count`")),
+        ("type: number", "", "`field` is missing", None),
+        ("type: number, field: items.price", "field", "unknown owner `items` of field `price`", Some("`item.price`")),
+        ("type: number, field: item.", "field", "`item.` does not say whose field it is", None),
+        ("type: number, field: interaction.x", "field", "fields of interactions cannot be used here", None),
+        ("type: diversity, field: user.x", "field", "fields of users cannot be used here", None),
+        (
+            "type: number, field: item.a, source: item.b",
+            "source",
+            "`field` and `source` are the same setting, and differ",
+            None,
+        ),
+        ("type: number, field: item.a, scope: itm", "scope", "unknown scope `itm`", Some("`item`")),
+        ("type: referer, source: user.r, scope: item", "scope", "unknown scope `item`", None),
+        (
+            "type: rate, top: a, bottom: b, bucket: 1d, periods: [1], scope: user",
+            "scope",
+            "unsupported scope `user` of a rate",
+            None,
+        ),
+        ("type: rate, top: a, bottom: b, bucket: 1d, periods: [1, 0]", "periods[1]", "found `0`", None),
+        (
+            "type: rate, top: a, bottom: b, bucket: 1d, bucket_size: 2d, periods: [1]",
+            "bucket_size",
+            "`bucket` and `bucket_size` are the same setting, given twice",
+            None,
+        ),
+        ("type: string, field: item.a, values: []", "values", "found an empty list", None),
+        (
+            "type: string, field: item.a, values: [a], encode: one_hot",
+            "encode",
+            "unknown encoding `one_hot`",
+            Some("`onehot`"),
+        ),
+        ("type: vector, field: item.a, reduce: [vector0]", "reduce[0]", "unknown reducer `vector0`", None),
+        ("type: vector, field: item.a, reduce: [maximum]", "reduce[0]", "unknown reducer `maximum`", None),
+        (
+            "type: local_time, parse: day_of_weak",
+            "parse",
+            "unknown part of a date and time `day_of_weak`",
+            Some("`day_of_week`"),
+        ),
+        ("type: position, position: -1", "position", "found `-1`", None),
+        ("type: number, field: item.a, ttl: 10", "ttl", "found `10`", Some("`10s`")),
+        ("type: ua, source: item.ua, field: os", "source", "fields of items cannot be used here", None),
+    ] {
+        let path = if path.is_empty() { "features[0]".to_owned() } else { format!("features[0].{path}") };
+        assert_eq!(feature(keys), (path, problem.to_owned(), nearest.map(str::to_owned)), "{keys}");
+    }
+}
+
+#[test]
+fn models_are_checked_key_by_key() {
+    for (keys, path, problem, nearest) in [
+        ("weights: {c: 1}", "", "`features` is missing", None),
+        ("weights: {}, features: [price]", "weights", "found a mapping", None),
+        ("weights: {c: -1}, features: [price]", "weights.c", "found `-1`", None),
+        ("weights: {c: 1}, features: []", "features", "found an empty list", None),
+        ("weights: {c: 1}, features: [prise]", "features[0]", "the feature `prise` is not defined", Some("`price`")),
+        ("weights: {c: 1}, features: [price, price]", "features[1]", "the feature `price` is listed twice", None),
+        ("weights: {c: 1}, features: [price], split: tiem", "split", "found `tiem`", None),
+        ("weights: {c: 1}, features: [price], eval: [NDGC]", "eval[0]", "found `NDGC`", None),
+        (
+            "weights: {c: 1}, features: [price], backend: xgbost",
+            "backend",
+            "unknown backend `xgbost`",
+            Some("`xgboost`"),
+        ),
+        (
+            "weights: {c: 1}, features: [price], backend: {type: xgboost, sampling: 0}",
+            "backend.sampling",
+            "found `0`",
+            None,
+        ),
+        ("wieghts: {c: 1}, features: [price]", "wieghts", "unknown key `wieghts`", Some("`weights`")),
+    ] {
+        let path = if path.is_empty() { "models.m".to_owned() } else { format!("models.m.{path}") };
+        assert_eq!(lambdamart(keys), (path, problem.to_owned(), nearest.map(str::to_owned)), "{keys}");
+    }
+}
+
+#[test]
+fn a_feature_that_is_wrong_itself_is_not_reported_as_undefined() {
+    let (path, _, _) = only(
+        "features: [{name: f, type: number, field: price}]\n\
+         models: {m: {type: lambdamart, weights: {c: 1}, features: [f]}}",
+    );
+    assert_eq!(path, "features[0].field");
+}
+
+#[test]
+fn a_misspelt_key_is_not_reported_as_missing_too() {
+    let (path, problem, _) = feature("type: rate, topp: a, bottom: b, bucket: 1d, periods: [1]");
+    assert_eq!((path.as_str(), problem.as_str()), ("features[0].topp", "unknown key `topp`"));
+}
+
+#[test]
+fn what_is_wrong_with_an_anchor_is_reported_once() {
+    let text = "x-a: &a {type: number, field: price}\nfeatures: [{<<: *a, name: f}, {<<: *a, name: g}]";
+    assert_eq!(errors(text).mistakes().len(), 1);
+}
+
+#[test]
+fn a_secret_never_shows_in_a_message() {
+    let text = "state: {type: redis, host: h, port: 1, auth: {password: hunter2, passwort: hunter2}}\n\
+                api: {token: [hunter2], tokn: hunter2}";
+    let shown = errors(text).to_string();
+    assert!(!shown.contains("hunter2"), "{shown}");
+}
+
+#[test]
+fn aliases_cannot_fill_the_memory() {
+    let mut text = "x-0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]\n".to_owned();
+    for level in 1..12 {
+        let aliases = vec![format!("*a{}", level - 1); 10].join(", ");
+        text += &format!("x-{level}: &a{level} [{aliases}]\n");
+    }
+    assert!(only(&text).1.contains("too large"));
+    let deep = format!("features: {}{}", "[".repeat(200), "]".repeat(200));
+    assert!(only(&deep).1.contains("too deeply"));
+    assert!(only("x-a: &a [*a]").1.contains("inside of what it refers to"));
+}
+
+#[test]
+fn what_yaml_allows_and_a_configuration_does_not_is_a_mistake() {
+    for (text, problem) in [
+        ("api: {port: 1}\n---\napi: {}", "a second document begins here"),
+        ("api: !port 8080", "this value has a tag (`!`)"),
+        ("? [a, b]\n: c", "a key is a list or a mapping"),
+        ("api: {<<: 5}", "`<<` merges something else than a mapping"),
+    ] {
+        assert_eq!(only(text).1, problem, "{text}");
+    }
+}
