@@ -17,14 +17,14 @@ mod expire;
 mod flush;
 mod meta;
 
+use crate::expiry::outdated;
 use crate::{
-    BoxFuture, Commit, Entity, Error, Fingerprint, Format, Key, Lease, Outcome, Slot, Space, Stats, Store, Writer,
+    BoxFuture, Commit, Error, Fingerprint, Format, Key, Lease, Listed, Outcome, Rows, Slot, Space, Stats, Store, Writer,
 };
 use disk::Disk;
 use flush::Flusher;
 use rankwright_event::Timestamp;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// How a [`FileStore`] works; what it holds does not depend on any of it.
@@ -81,7 +81,7 @@ impl Store for FileStore {
         Box::pin(async move { self.disk.slots(wanted) })
     }
 
-    fn read<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<Vec<Option<Arc<Entity>>>, Error>> {
+    fn read<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<Rows, Error>> {
         Box::pin(async move { keys.iter().map(|key| self.disk.get(key)).collect() })
     }
 
@@ -93,7 +93,7 @@ impl Store for FileStore {
         Box::pin(async move { self.disk.apply(lease, commit).inspect(|_| self.flusher.written()) })
     }
 
-    fn scan(&self, space: Space) -> BoxFuture<'_, Result<Vec<(Key, Arc<Entity>)>, Error>> {
+    fn scan(&self, space: Space) -> BoxFuture<'_, Result<Listed, Error>> {
         Box::pin(async move { self.disk.scan(space) })
     }
 
@@ -103,7 +103,7 @@ impl Store for FileStore {
         ttl: &'a [(Slot, Duration)],
         other: Duration,
     ) -> BoxFuture<'a, Result<u64, Error>> {
-        Box::pin(async move { self.disk.expire(now, ttl, other).inspect(|_| self.flusher.written()) })
+        Box::pin(async move { self.disk.expire(outdated(now, ttl, other)).inspect(|_| self.flusher.written()) })
     }
 
     fn durable(&self) -> bool {

@@ -9,6 +9,7 @@ pub mod codec;
 #[cfg(any(test, feature = "testing"))]
 pub mod contract;
 pub mod entity;
+mod expiry;
 pub mod file;
 pub mod key;
 pub mod memory;
@@ -25,5 +26,5 @@ pub use file::{FileOptions, FileStore};
 pub use key::{Key, Scope, Slot, Space};
 pub use memory::MemoryStore;
 pub use overlay::{Fetched, Overlay, View};
-pub use store::{BoxFuture, Commit, Error, Fingerprint, Lease, Outcome, Position, Stats, Store, Writer};
+pub use store::{BoxFuture, Commit, Error, Fingerprint, Lease, Listed, Outcome, Position, Rows, Stats, Store, Writer};
 pub use term::Term;

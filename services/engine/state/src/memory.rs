@@ -1,13 +1,16 @@
 //! State in the memory of this process.
 
+use crate::expiry::outdated;
 use crate::{
-    BoxFuture, Commit, Entity, Error, Fingerprint, Key, Lease, Outcome, Position, Slot, Space, Stats, Store, Writer,
+    BoxFuture, Commit, Entity, Error, Fingerprint, Key, Lease, Listed, Outcome, Position, Rows, Slot, Space, Stats,
+    Store, Writer,
 };
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use parking_lot::{Mutex, RwLock};
 use rankwright_event::Timestamp;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,22 +20,33 @@ const SHARDS: usize = 64;
 /// Entities in shards, each behind a lock of its own: rankings read beside ingest.
 pub struct MemoryStore {
     hasher: RandomState,
-    shards: Vec<RwLock<HashTable<(Key, Arc<Entity>)>>>,
+    values: Vec<Shard>,
+    work: Vec<Shard>, // joins, outbox and seen events, which are listed often and are few
     writers: Mutex<HashMap<Writer, (u64, Position)>>,
     slots: Mutex<HashMap<Fingerprint, Slot>>,
 }
 
+type Shard = RwLock<HashTable<(Key, Arc<Entity>)>>;
+
 impl Default for MemoryStore {
     fn default() -> Self {
-        let shards = (0..SHARDS).map(|_| RwLock::default()).collect();
-        Self { hasher: RandomState::default(), shards, writers: Mutex::default(), slots: Mutex::default() }
+        let shards = || (0..SHARDS).map(|_| Shard::default()).collect();
+        let (writers, slots) = (Mutex::default(), Mutex::default());
+        Self { hasher: RandomState::default(), values: shards(), work: shards(), writers, slots }
     }
 }
 
 impl MemoryStore {
-    fn hash(&self, key: &Key) -> (u64, &RwLock<HashTable<(Key, Arc<Entity>)>>) {
+    fn shards(&self, space: Space) -> &[Shard] {
+        match space {
+            Space::Values => &self.values,
+            Space::Joins | Space::Outbox | Space::Seen => &self.work,
+        }
+    }
+
+    fn hash(&self, key: &Key) -> (u64, &Shard) {
         let hash = self.hasher.hash_one(key);
-        (hash, &self.shards[(hash >> 32) as usize % SHARDS])
+        (hash, &self.shards(key.scope.space())[(hash >> 32) as usize % SHARDS])
     }
 
     fn get(&self, key: &Key) -> Option<Arc<Entity>> {
@@ -40,10 +54,12 @@ impl MemoryStore {
         shard.read().find(hash, |entry| entry.0 == *key).map(|entry| entry.1.clone())
     }
 
-    fn absorb(&self, key: Key, change: Entity) {
+    /// Writes an entity, in place of the stored one or into it.
+    fn put(&self, key: Key, change: Entity, replace: bool) {
         let (hash, shard) = self.hash(&key);
         let mut shard = shard.write();
         match shard.find_mut(hash, |entry| entry.0 == key) {
+            Some((_, entity)) if replace => *entity = Arc::new(change),
             Some((_, entity)) => Arc::make_mut(entity).absorb(&change),
             None => {
                 shard.insert_unique(hash, (key, Arc::new(change)), |entry| self.hasher.hash_one(&entry.0));
@@ -65,10 +81,13 @@ impl MemoryStore {
             Some(current) if *current == holder => current.1 = commit.to,
             _ => return Outcome::LostLease,
         }
-        for (key, change) in commit.writes {
-            match change {
-                Some(change) => self.absorb(key, change),
-                None => self.remove(&key),
+        let mut writes = commit.writes.into_iter().peekable();
+        while let Some((key, change)) = writes.next() {
+            let replaced_by = writes.next_if(|(next, after)| change.is_none() && after.is_some() && *next == key);
+            match (change, replaced_by) {
+                (Some(change), _) => self.put(key, change, false),
+                (None, Some((_, Some(change)))) => self.put(key, change, true),
+                (None, _) => self.remove(&key),
             }
         }
         Outcome::Applied
@@ -77,17 +96,39 @@ impl MemoryStore {
     fn allocate(&self, wanted: &[Fingerprint]) -> Result<Vec<Slot>, Error> {
         let mut slots = self.slots.lock();
         let mut number = |fingerprint| {
-            let next = u16::try_from(slots.len()).map_err(|_| Error::Full(slots.len()))?;
-            Ok(*slots.entry(fingerprint).or_insert(Slot(next)))
+            let given = slots.len();
+            match slots.entry(fingerprint) {
+                Entry::Occupied(slot) => Ok(*slot.get()),
+                Entry::Vacant(place) => Ok(*place.insert(Slot(u16::try_from(given).map_err(|_| Error::Full(given))?))),
+            }
         };
         wanted.iter().map(|fingerprint| number(*fingerprint)).collect()
     }
 
-    fn expired(entity: &mut Arc<Entity>, outdated: impl Fn(Slot, Timestamp) -> bool) -> bool {
-        if entity.values().iter().any(|(slot, stored)| outdated(*slot, stored.at)) {
-            Arc::make_mut(entity).retain(|slot, stored| !outdated(slot, stored.at));
+    fn list(&self, space: Space) -> Listed {
+        let mut found = Listed::new();
+        for shard in self.shards(space) {
+            found.extend(shard.read().iter().filter(|entry| entry.0.scope.space() == space).cloned());
         }
-        entity.is_empty()
+        found.sort_by(|left, right| left.0.cmp(&right.0));
+        found
+    }
+
+    fn remove_outdated(&self, outdated: impl Fn(Slot, Timestamp) -> bool) -> u64 {
+        let mut removed = 0;
+        for shard in &self.values {
+            let mut shard = shard.write();
+            let before = shard.len();
+            shard.retain(|(_, entity)| {
+                if entity.values().iter().any(|(slot, stored)| outdated(*slot, stored.at)) {
+                    Arc::make_mut(entity).retain(|slot, stored| !outdated(slot, stored.at));
+                    return !entity.is_empty();
+                }
+                true
+            });
+            removed += (before - shard.len()) as u64;
+        }
+        removed
     }
 }
 
@@ -96,7 +137,7 @@ impl Store for MemoryStore {
         Box::pin(async move { self.allocate(wanted) })
     }
 
-    fn read<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<Vec<Option<Arc<Entity>>>, Error>> {
+    fn read<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<Rows, Error>> {
         Box::pin(async move { Ok(keys.iter().map(|key| self.get(key)).collect()) })
     }
 
@@ -113,15 +154,8 @@ impl Store for MemoryStore {
         Box::pin(async move { Ok(self.apply(lease, commit)) })
     }
 
-    fn scan(&self, space: Space) -> BoxFuture<'_, Result<Vec<(Key, Arc<Entity>)>, Error>> {
-        Box::pin(async move {
-            let mut found: Vec<(Key, Arc<Entity>)> = Vec::new();
-            for shard in &self.shards {
-                found.extend(shard.read().iter().filter(|entry| entry.0.scope.space() == space).cloned());
-            }
-            found.sort_by(|left, right| left.0.cmp(&right.0));
-            Ok(found)
-        })
+    fn scan(&self, space: Space) -> BoxFuture<'_, Result<Listed, Error>> {
+        Box::pin(async move { Ok(self.list(space)) })
     }
 
     fn expire<'a>(
@@ -130,18 +164,7 @@ impl Store for MemoryStore {
         ttl: &'a [(Slot, Duration)],
         other: Duration,
     ) -> BoxFuture<'a, Result<u64, Error>> {
-        Box::pin(async move {
-            let ttl: HashMap<Slot, Duration> = ttl.iter().copied().collect();
-            let outdated = |slot: Slot, at: Timestamp| at < now.minus(*ttl.get(&slot).unwrap_or(&other));
-            let mut removed = 0;
-            for shard in &self.shards {
-                let mut shard = shard.write();
-                let before = shard.len();
-                shard.retain(|entry| entry.0.scope.space() != Space::Values || !Self::expired(&mut entry.1, outdated));
-                removed += (before - shard.len()) as u64;
-            }
-            Ok(removed)
-        })
+        Box::pin(async move { Ok(self.remove_outdated(outdated(now, ttl, other))) })
     }
 
     fn durable(&self) -> bool {
@@ -149,7 +172,7 @@ impl Store for MemoryStore {
     }
 
     fn stats(&self) -> Stats {
-        let entities = self.shards.iter().map(|shard| shard.read().len() as u64).sum();
+        let entities = self.values.iter().map(|shard| shard.read().len() as u64).sum();
         Stats { entities, bytes: None }
     }
 }
@@ -161,5 +184,10 @@ mod tests {
     #[tokio::test]
     async fn the_memory_store_keeps_the_contract() {
         crate::contract::state_store_contract(MemoryStore::default).await;
+    }
+
+    #[tokio::test]
+    async fn the_memory_store_counts_its_entities() {
+        crate::contract::entities_are_counted(&MemoryStore::default()).await;
     }
 }

@@ -11,6 +11,12 @@ use std::time::Duration;
 /// What a store answers with, now or later; embedded stores are ready at once.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
+/// What lies under keys, in the order asked for; `None` where nothing does.
+pub type Rows = Vec<Option<Arc<Entity>>>;
+
+/// Keys with what lies under them.
+pub type Listed = Vec<(Key, Arc<Entity>)>;
+
 /// Stable digest of what a slot means (kind, interaction, scope, field, length of a period).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -42,7 +48,8 @@ pub struct Commit {
     pub from: Position,
     /// Where it stands afterwards.
     pub to: Position,
-    /// What each key absorbs, in order; `None` removes the key.
+    /// What each key absorbs, in order; `None` removes the key. A removal directly followed by an entity for the same
+    /// key replaces what was there: no reader finds nothing in between.
     pub writes: Vec<(Key, Option<Entity>)>,
 }
 
@@ -111,8 +118,9 @@ pub trait Store: Send + Sync {
     /// Numbers for what slots mean, given out once and for all; same order as asked.
     fn slots<'a>(&'a self, wanted: &'a [Fingerprint]) -> BoxFuture<'a, Result<Vec<Slot>, Error>>;
 
-    /// What lies under `keys`, in their order; `None` where nothing does.
-    fn read<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<Vec<Option<Arc<Entity>>>, Error>>;
+    /// What lies under `keys`, in their order; `None` where nothing does. An entity is whole: it has all of a
+    /// commit's effects on it, or none.
+    fn read<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<Rows, Error>>;
 
     /// Becomes the one that may commit as `writer`; whoever was it before no longer may.
     fn acquire<'a>(&'a self, writer: &'a Writer) -> BoxFuture<'a, Result<Lease, Error>>;
@@ -121,10 +129,10 @@ pub trait Store: Send + Sync {
     fn commit<'a>(&'a self, lease: &'a Lease, commit: Commit) -> BoxFuture<'a, Result<Outcome, Error>>;
 
     /// Everything in a part of the keys, in order of keys.
-    fn scan(&self, space: Space) -> BoxFuture<'_, Result<Vec<(Key, Arc<Entity>)>, Error>>;
+    fn scan(&self, space: Space) -> BoxFuture<'_, Result<Listed, Error>>;
 
     /// Removes values of the listed slots that are older than their time to live at `now`, and values of slots that
-    /// are not listed and older than `other`; returns how many keys went away whole.
+    /// are not listed and older than `other`; returns how many keys went away whole. Joins, outbox and seen events stay.
     fn expire<'a>(
         &'a self,
         now: Timestamp,

@@ -4,7 +4,7 @@ use super::FileOptions;
 use super::address::{self, Address};
 use super::cache::Cache;
 use super::meta::Meta;
-use crate::{Entity, Error, Fingerprint, Format, Key, Lease, Slot, Space, Stats, Writer, codec};
+use crate::{Entity, Error, Fingerprint, Format, Key, Lease, Listed, Slot, Space, Stats, Writer, codec};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, Readable};
 use parking_lot::Mutex;
 use std::path::Path;
@@ -95,14 +95,14 @@ impl Disk {
         codec::decode(key, value).map(|entity| Some(Arc::new(entity)))
     }
 
-    pub(super) fn scan(&self, space: Space) -> Result<Vec<(Key, Arc<Entity>)>, Error> {
+    pub(super) fn scan(&self, space: Space) -> Result<Listed, Error> {
         let rows = self.db.snapshot().prefix(self.keyspace(space), [space.prefix()]);
         let entries = rows.map(|row| {
             let (address, row) = row.into_inner().map_err(failed("list"))?;
             let (key, entity) = decode_row(&address, &row)?;
             Ok((key, Arc::new(entity)))
         });
-        let mut entries = entries.collect::<Result<Vec<_>, Error>>()?;
+        let mut entries = entries.collect::<Result<Listed, Error>>()?;
         entries.sort_by(|left, right| left.0.cmp(&right.0)); // only keys of thousands of bytes lie out of order
         Ok(entries)
     }

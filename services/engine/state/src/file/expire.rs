@@ -4,24 +4,18 @@ use super::commit::{Change, Changes};
 use super::disk::{Disk, decode_row, failed};
 use crate::{Error, Slot, Space};
 use rankwright_event::Timestamp;
-use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::Arc;
-use std::time::Duration;
 
 const KEYS_AT_ONCE: usize = 1000;
 
 impl Disk {
-    pub(super) fn expire(&self, now: Timestamp, ttl: &[(Slot, Duration)], other: Duration) -> Result<u64, Error> {
-        let oldest: HashMap<Slot, Timestamp> = ttl.iter().map(|(slot, ttl)| (*slot, now.minus(*ttl))).collect();
-        let oldest_other = now.minus(other);
-        let outdated = |slot: Slot, at: Timestamp| at < *oldest.get(&slot).unwrap_or(&oldest_other);
+    pub(super) fn expire(&self, outdated: impl Fn(Slot, Timestamp) -> bool) -> Result<u64, Error> {
         let (mut removed, mut after) = (0, vec![Space::Values.prefix()]);
-        loop {
-            let last = self.expire_some(&after, &outdated, &mut removed)?;
-            let Some(last) = last else { return Ok(removed) };
+        while let Some(last) = self.expire_some(&after, &outdated, &mut removed)? {
             after = last;
         }
+        Ok(removed)
     }
 
     /// Goes on behind the address `after`; returns the last address looked at, or `None` at the end.

@@ -1,7 +1,8 @@
 use super::*;
-use crate::contract::{item, put, state_store_contract, stored};
-use crate::{Cell, Position};
+use crate::contract::{entities_are_counted, item, put, state_store_contract, stored};
+use crate::{Cell, Entity, Position};
 use std::cell::RefCell;
+use std::sync::Arc;
 use tempfile::TempDir;
 
 fn folder() -> TempDir {
@@ -33,6 +34,13 @@ async fn the_file_store_keeps_the_contract_in_json_and_with_hardly_any_memory() 
     for cache_bytes in [0, 4000] {
         keeps_the_contract(FileOptions { format: Format::Json, cache_bytes, buffer_bytes: 1 << 16 }).await;
     }
+}
+
+#[tokio::test]
+async fn the_file_store_counts_its_entities() {
+    let folder = folder();
+    entities_are_counted(&open(&folder, FileOptions::default())).await;
+    assert_eq!(open(&folder, FileOptions::default()).stats().entities, 0);
 }
 
 fn clicks(count: u64) -> Option<Entity> {

@@ -1,0 +1,49 @@
+//! Promises about parts of the keys: listing and expiry.
+
+use super::{HOUR, get, item, number, put, stored};
+use crate::{Cell, Entity, Key, Scope, Slot, Space, Store};
+use rankwright_event::{Tenant, Timestamp};
+use std::sync::Arc;
+
+pub(super) async fn spaces_are_listed_in_order(store: &impl Store) {
+    let join = |id: &str| Key::new(&Tenant::default(), Scope::Join(id.into()));
+    let blob = || Some(Entity::one(Slot(0), stored(1, Cell::Blob(Arc::from(*b"record")))));
+    put(store, vec![(join("z"), blob()), (item("a"), blob()), (join("b"), blob())]).await;
+    let keys = |listed: Vec<(Key, Arc<Entity>)>| listed.into_iter().map(|entry| entry.0).collect::<Vec<_>>();
+    assert_eq!(keys(store.scan(Space::Joins).await.expect("lists")), [join("b"), join("z")]);
+    assert_eq!(keys(store.scan(Space::Values).await.expect("lists")), [item("a")]);
+    assert!(store.scan(Space::Outbox).await.expect("lists").is_empty());
+}
+
+pub(super) async fn outdated_values_are_removed(store: &impl Store) {
+    let mut entity = Entity::one(Slot(0), number(0, 1.0));
+    entity.absorb_value(Slot(1), &number(0, 1.0));
+    put(store, vec![(item("a"), Some(entity)), (item("b"), Some(Entity::one(Slot(0), number(0, 1.0))))]).await;
+    let now = Timestamp::from_millis(7_200_001);
+    let removed = store.expire(now, &[(Slot(0), HOUR), (Slot(1), HOUR * 3)], HOUR).await.expect("expires");
+    assert_eq!(removed, 1);
+    assert!(get(store, &item("b")).await.is_none());
+    let left = get(store, &item("a")).await.expect("one value is young enough");
+    assert_eq!(left.values().iter().map(|(slot, _)| *slot).collect::<Vec<_>>(), [Slot(1)]);
+}
+
+pub(super) async fn only_values_expire(store: &impl Store) {
+    let scopes = [Scope::Join("a".into()), Scope::Outbox("a".into()), Scope::Seen("a".into()), Scope::User("a".into())];
+    let keys = scopes.map(|scope| Key::new(&Tenant::default(), scope));
+    put(store, keys.iter().map(|key| (key.clone(), Some(Entity::one(Slot(0), number(0, 1.0))))).collect()).await;
+    let now = Timestamp::from_millis(3_600_001);
+    assert_eq!(store.expire(now, &[(Slot(0), HOUR)], HOUR).await.expect("expires"), 1);
+    let left: Vec<_> = store.read(&keys).await.expect("reads").iter().map(Option::is_some).collect();
+    assert_eq!(left, [true, true, true, false]);
+    assert_eq!(store.expire(now, &[(Slot(0), HOUR)], HOUR).await.expect("expires"), 0, "nothing is left to remove");
+}
+
+pub(super) async fn many_values_expire(store: &impl Store) {
+    let write = |number: i64| (item(&number.to_string()), Some(Entity::one(Slot(0), super::number(number, 1.0))));
+    put(store, (0..4000).map(write).collect()).await;
+    let removed = store.expire(Timestamp::from_millis(3_600_000 + 2_500_000), &[], HOUR).await.expect("expires");
+    assert_eq!(removed, 2500);
+    assert_eq!(store.scan(Space::Values).await.expect("lists").len(), 1500);
+    assert!(get(store, &item("2499")).await.is_none());
+    assert!(get(store, &item("2500")).await.is_some(), "as old as its time to live, and no older");
+}

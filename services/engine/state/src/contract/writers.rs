@@ -1,0 +1,70 @@
+//! Promises about who may write, and about numbers given out.
+
+use super::{HOUR, get, item, number, put, stored};
+use crate::{Cell, Commit, Entity, Error, Fingerprint, Lease, Outcome, Position, Slot, Store, Writer};
+use rankwright_event::Timestamp;
+
+pub(super) async fn slots_are_given_out_once(store: &impl Store) {
+    let first = store.slots(&[Fingerprint(7), Fingerprint(9), Fingerprint(7)]).await.expect("gives slots");
+    assert_eq!(first[0], first[2]);
+    assert_ne!(first[0], first[1]);
+    let later = store.slots(&[Fingerprint(8), Fingerprint(9)]).await.expect("gives slots");
+    assert_eq!(later[1], first[1]);
+    assert!(!first.contains(&later[0]));
+}
+
+pub(super) async fn only_the_newest_lease_commits(store: &impl Store) {
+    let writer = Writer("partition".into());
+    let old = store.acquire(&writer).await.expect("acquires");
+    let new = store.acquire(&writer).await.expect("acquires");
+    let commit = || Commit {
+        to: Position("1".into()),
+        writes: vec![(item("a"), Some(Entity::one(Slot(0), number(1, 1.0))))],
+        ..Commit::default()
+    };
+    assert_eq!(store.commit(&old, commit()).await.expect("answers"), Outcome::LostLease);
+    assert!(get(store, &item("a")).await.is_none(), "a refused batch changes nothing");
+    assert_eq!(store.commit(&new, commit()).await.expect("answers"), Outcome::Applied);
+}
+
+pub(super) async fn a_position_that_moved_refuses_the_batch(store: &impl Store) {
+    let lease = store.acquire(&Writer("partition".into())).await.expect("acquires");
+    let step = |from: &str, to: &str| Commit {
+        from: Position(from.into()),
+        to: Position(to.into()),
+        writes: vec![(item("a"), Some(Entity::one(Slot(0), stored(1, Cell::Counter(1)))))],
+    };
+    assert_eq!(store.commit(&lease, step("", "1")).await.expect("answers"), Outcome::Applied);
+    assert_eq!(store.commit(&lease, step("", "1")).await.expect("answers"), Outcome::LostLease, "the same again");
+    let count =
+        get(store, &item("a")).await.and_then(|entity| entity.counter(Slot(0), Timestamp::from_millis(0), HOUR));
+    assert_eq!(count, Some(1));
+}
+
+pub(super) async fn writers_have_positions_of_their_own(store: &impl Store) {
+    put(store, vec![]).await;
+    let other = store.acquire(&Writer("other".into())).await.expect("acquires");
+    assert_eq!(other.position, Position::default());
+    let known = store.acquire(&Writer("suite".into())).await.expect("acquires");
+    assert_eq!(known.position, Position("+".into()));
+}
+
+pub(super) async fn nobody_commits_without_a_lease(store: &impl Store) {
+    for epoch in 0..2 {
+        let lease = Lease { writer: Writer("stranger".into()), epoch, position: Position::default() };
+        let writes = vec![(item("a"), Some(Entity::one(Slot(0), number(1, 1.0))))];
+        let outcome = store.commit(&lease, Commit { writes, ..Commit::default() }).await.expect("answers");
+        assert_eq!(outcome, Outcome::LostLease);
+    }
+    assert!(get(store, &item("a")).await.is_none());
+}
+
+pub(super) async fn slots_run_out_with_an_error(store: &impl Store) {
+    let all: Vec<_> = (0..=u64::from(u16::MAX)).map(Fingerprint).collect();
+    let slots = store.slots(&all).await.expect("gives as many slots as there are numbers");
+    let distinct: std::collections::HashSet<_> = slots.iter().collect();
+    assert_eq!(distinct.len(), all.len());
+    assert!(matches!(store.slots(&[Fingerprint(u64::MAX)]).await, Err(Error::Full(65536))));
+    let known = store.slots(&[Fingerprint(77)]).await.expect("still knows those it gave out");
+    assert_eq!(known, [slots[77]]);
+}
