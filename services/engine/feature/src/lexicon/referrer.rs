@@ -68,8 +68,8 @@ fn is_paid(query: &str) -> bool {
     const CLICK_IDS: [&str; 9] =
         ["gclid", "gbraid", "wbraid", "dclid", "msclkid", "yclid", "ttclid", "twclid", "li_fat_id"];
     query.split('&').filter_map(|pair| pair.split_once('=')).any(|(key, value)| {
-        let is = |name: &&str| key.eq_ignore_ascii_case(name);
-        !value.is_empty() && (CLICK_IDS.iter().any(|id| is(&id)) || (is(&"utm_medium") && is_paid_medium(value)))
+        let is = |name: &str| key.eq_ignore_ascii_case(name);
+        !value.is_empty() && (CLICK_IDS.iter().any(|id| is(id)) || (is("utm_medium") && is_paid_medium(value)))
     })
 }
 

@@ -4,6 +4,7 @@ macro_rules! class {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)+ }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[allow(clippy::enum_variant_names)] // three of the systems end in "OS": that is their name
         pub(crate) enum $name {
             $($(#[$variant_doc])* $variant,)+
         }

@@ -8,7 +8,7 @@ const MAX_LENGTH: usize = 480;
 /// Whether the words of an agent are those of a crawler. One that names no browser engine is taken for a machine as
 /// well, unless it is an `application` on a phone: a shop's own often sends no more than its name and version.
 pub(crate) fn crawls(agent: &str, application: bool) -> bool {
-    is_crawler(agent, "") && !(application && !is_crawler(agent, " webkit"))
+    is_crawler(agent, "") && (!application || is_crawler(agent, " webkit"))
 }
 
 /// Asks `iscrawl` about `agent` and `rest` together.
