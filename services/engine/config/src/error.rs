@@ -160,10 +160,14 @@ fn wrapped(text: &str, separator: &str) -> String {
 }
 
 impl fmt::Display for Warning {
+    /// One line: where, if anywhere, and what.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            0 => write!(f, "{}: {}", self.path, self.message),
-            line => write!(f, "line {line}: {}: {}", self.path, self.message),
+        if self.line > 0 {
+            write!(f, "line {}: ", self.line)?;
         }
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        f.write_str(&self.message)
     }
 }

@@ -18,15 +18,21 @@ mod state;
 mod train;
 
 use crate::Config;
+use crate::section::Section;
 use crate::value::Value;
 use std::collections::BTreeSet;
 
 /// Reads the whole configuration; defaults stand in place of what was wrong.
 pub(crate) fn config(root: &Value<'_>) -> Config {
-    if root.is_nothing() {
-        return Config::default();
+    let section = if root.is_nothing() { None } else { root.section() };
+    let config = section.map(sections).unwrap_or_default();
+    if config.models.is_empty() {
+        root.warn("no models are configured, so nothing can be ranked");
     }
-    let Some(section) = root.section() else { return Config::default() };
+    config
+}
+
+fn sections(section: Section<'_>) -> Config {
     let (features, names) = section.get("features").map(|value| feature::features(&value)).unwrap_or_default();
     let config = Config {
         state: section.or("state", Default::default(), |value| state::state(&value)),
@@ -40,9 +46,6 @@ pub(crate) fn config(root: &Value<'_>) -> Config {
     };
     // `x-` marks a place for anchors that others refer to
     section.finish_except(|key| key.starts_with("x-"));
-    if config.models.is_empty() {
-        root.warn("no models are configured, so nothing can be ranked");
-    }
     config
 }
 

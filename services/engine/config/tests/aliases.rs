@@ -127,6 +127,14 @@ fn old_and_idle_settings_warn() {
     assert_eq!(warnings("type: string, field: item.x, values: [a, b, a]").len(), 1);
 }
 
+#[test]
+fn a_configuration_without_models_warns() {
+    for text in ["", "features: []", "models: {}"] {
+        let warnings = Config::parse(text, "test.yml").expect("it is right").1;
+        assert_eq!(warnings[0].to_string(), "line 1: no models are configured, so nothing can be ranked");
+    }
+}
+
 fn lambdamart(keys: &str) -> (LambdaMart, Vec<String>) {
     let text = format!(
         "features: [{{name: f, type: position, position: 1}}]\n\
