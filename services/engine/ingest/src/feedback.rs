@@ -43,7 +43,9 @@ impl Seen {
 
     /// Events that took no effect are new when they come again.
     fn unsee(&mut self, ids: &[Identity]) {
-        ids.iter().for_each(|id| drop(self.ids.remove(id)));
+        for id in ids {
+            self.ids.remove(id);
+        }
     }
 
     fn forget(&mut self, now: Timestamp) {

@@ -389,7 +389,9 @@ impl Ingest {
         let Scope::Join(ranking) = &key.scope else { return Ok(()) };
         let id = JoinId { tenant: key.tenant.clone(), ranking: ranking.clone() };
         let Some(shown) = record.shown else {
-            record.interactions.into_iter().for_each(|interaction| drop(self.join.wait(id.clone(), interaction)));
+            for interaction in record.interactions {
+                self.join.wait(id.clone(), interaction);
+            }
             return Ok(());
         };
         let mut open = Open::new(shown);

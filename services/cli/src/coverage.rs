@@ -1,0 +1,150 @@
+//! Which fields that features refer to were never seen in the data: most often a misspelt name.
+
+use compact_str::CompactString;
+use rankwright_config::Feature;
+use rankwright_config::feature::{AgeSource, Entity, Kind, LocalTimeSource, RateScope, Source};
+use rankwright_event::{Event, Field};
+use std::collections::HashSet;
+
+/// Names of fields, as events carry them.
+#[derive(Default)]
+pub struct Coverage {
+    item: HashSet<CompactString>,
+    user: HashSet<CompactString>,
+    ranking: HashSet<CompactString>,
+    /// Kinds of interactions.
+    interactions: HashSet<CompactString>,
+}
+
+impl Coverage {
+    /// Looks at one event.
+    pub fn see(&mut self, event: &Event) {
+        match event {
+            Event::Item(update) => note(&mut self.item, &update.fields),
+            Event::User(update) => note(&mut self.user, &update.fields),
+            Event::Ranking(ranking) => {
+                note(&mut self.ranking, &ranking.fields);
+                // lists are alike: the first item speaks for all
+                ranking.items.first().into_iter().for_each(|item| note(&mut self.ranking, &item.fields));
+            }
+            Event::Interaction(interaction) => {
+                if !self.interactions.contains(&interaction.kind) {
+                    self.interactions.insert(interaction.kind.clone());
+                }
+            }
+        }
+    }
+
+    /// One line for each feature that refers to a field or an interaction nobody has seen.
+    pub fn gaps(&self, features: &[Feature]) -> Vec<String> {
+        let gap = |(path, feature): (usize, &Feature)| {
+            let unseen = self.unseen(&feature.kind);
+            let prefix = format!("features[{path}] '{}'", feature.name);
+            unseen.into_iter().map(move |what| format!("{prefix} refers to {what}, which no event carried"))
+        };
+        features.iter().enumerate().flat_map(gap).collect()
+    }
+
+    fn unseen(&self, kind: &Kind) -> Vec<String> {
+        let sources = sources(kind).into_iter().filter(|source| !self.knows(source)).map(|source| describe(&source));
+        let interactions = interactions(kind).into_iter().filter(|kind| !self.interactions.contains(*kind));
+        sources.chain(interactions.map(|kind| format!("the interaction '{kind}'"))).collect()
+    }
+
+    fn knows(&self, source: &Source) -> bool {
+        let field = source.field.as_str();
+        match source.entity {
+            // a field sent with an item of a ranking takes the place of the stored one
+            Entity::Item => self.item.contains(field) || self.ranking.contains(field),
+            Entity::User => self.user.contains(field),
+            Entity::Ranking => self.ranking.contains(field),
+            Entity::Interaction => true,
+        }
+    }
+}
+
+fn note(known: &mut HashSet<CompactString>, fields: &[Field]) {
+    for field in fields {
+        if !known.contains(&field.name) {
+            known.insert(field.name.clone());
+        }
+    }
+}
+
+fn describe(source: &Source) -> String {
+    let entity = match source.entity {
+        Entity::Item => "item",
+        Entity::User => "user",
+        Entity::Ranking => "ranking",
+        Entity::Interaction => "interaction",
+    };
+    format!("{entity}.{}", source.field)
+}
+
+fn sources(kind: &Kind) -> Vec<Source> {
+    let of = |entity, field: &String| Source { entity, field: field.clone() };
+    match kind {
+        Kind::Number(source)
+        | Kind::Boolean(source)
+        | Kind::Vector { source, .. }
+        | Kind::Text { source, .. }
+        | Kind::WordCount(source)
+        | Kind::ListSize(source)
+        | Kind::TimeDiff(source)
+        | Kind::UserAgent { source, .. }
+        | Kind::Referer { source, .. } => vec![source.clone()],
+        Kind::InteractedWith { fields, .. } => fields.iter().map(|field| of(Entity::Item, field)).collect(),
+        Kind::Diversity { field, .. } | Kind::ItemAge(AgeSource::Field(field)) => vec![of(Entity::Item, field)],
+        Kind::Rate { scope: RateScope::ItemField(field), .. } => vec![of(Entity::Item, field)],
+        Kind::Rate { scope: RateScope::RankingField(field), .. } => vec![of(Entity::Ranking, field)],
+        Kind::LocalTime { source: LocalTimeSource::Field(field), .. } => vec![of(Entity::Ranking, field)],
+        _ => vec![],
+    }
+}
+
+fn interactions(kind: &Kind) -> Vec<&str> {
+    let named: Vec<&String> = match kind {
+        Kind::InteractedWith { interaction, .. }
+        | Kind::InteractionCount { interaction, .. }
+        | Kind::WindowCount { interaction, .. } => vec![interaction],
+        Kind::Rate { top, bottom, .. } => vec![top, bottom],
+        _ => vec![],
+    };
+    named.into_iter().map(String::as_str).filter(|kind| *kind != rankwright_feature::effect::IMPRESSION).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rankwright_config::Config;
+
+    fn gaps(feature: &str, events: &[&str]) -> Vec<String> {
+        let text = format!("features:\n  - {feature}\nmodels:\n  none: {{type: noop}}\n");
+        let (config, _) = Config::parse(&text, "test").expect("a valid configuration");
+        let mut coverage = Coverage::default();
+        let decode = |line: &&str| rankwright_event::json::decode(line.as_bytes()).expect("a valid event");
+        events.iter().map(decode).for_each(|event| coverage.see(&event));
+        coverage.gaps(&config.features)
+    }
+
+    const FILM: &str = r#"{"event":"item","id":"e","timestamp":"1","item":"a","fields":[{"name":"genres","value":["x"]}]}"#;
+
+    #[test]
+    fn a_field_that_no_item_has_is_told() {
+        let rate = "{name: ctr, type: rate, top: click, bottom: impression, bucket: 1d, periods: [7], scope: item.genre}";
+        let click = r#"{"event":"interaction","id":"c","timestamp":"1","type":"click","item":"a"}"#;
+        assert_eq!(gaps(rate, &[FILM, click]), ["features[0] 'ctr' refers to item.genre, which no event carried"]);
+    }
+
+    #[test]
+    fn an_interaction_that_never_happened_is_told() {
+        let count = "{name: n, type: interaction_count, interaction: clik, scope: item}";
+        assert_eq!(gaps(count, &[FILM]), ["features[0] 'n' refers to the interaction 'clik', which no event carried"]);
+    }
+
+    #[test]
+    fn what_was_seen_is_not_told() {
+        let known = "{name: g, type: string, source: item.genres, values: [x]}";
+        assert!(gaps(known, &[FILM]).is_empty());
+    }
+}

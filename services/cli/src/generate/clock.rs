@@ -1,0 +1,91 @@
+//! The simulated time: when visits begin, and how moods of the market come and go.
+
+use rankwright_event::Timestamp;
+
+/// Monday, 3 March 2025, 00:00 UTC.
+pub(crate) const START: i64 = 1_740_960_000_000;
+/// Milliseconds.
+pub(crate) const SECOND: i64 = 1000;
+/// Milliseconds.
+pub(crate) const HOUR: i64 = 3600 * SECOND;
+/// Milliseconds.
+pub(crate) const DAY: i64 = 24 * HOUR;
+
+/// Visits begin this often in each hour of a day (UTC), compared with each other.
+const TRAFFIC: [f64; 24] = [
+    0.4, 0.3, 0.2, 0.2, 0.2, 0.3, 0.5, 0.8, 1.0, 1.1, 1.2, 1.3, 1.4, 1.3, 1.2, 1.2, 1.3, 1.5, 1.8, 2.1, 2.2, 1.9, 1.3,
+    0.8,
+];
+
+/// The time at which this part of all visits (0 to 1) over so many days has begun. Grows with `part`.
+pub(crate) fn time_of(part: f64, days: u32) -> i64 {
+    let days_gone = part * f64::from(days);
+    let mut left = days_gone.fract() * TRAFFIC.iter().sum::<f64>();
+    let mut hour = 0;
+    while hour < TRAFFIC.len() - 1 && left >= TRAFFIC[hour] {
+        left -= TRAFFIC[hour];
+        hour += 1;
+    }
+    let hours = hour as f64 + left / TRAFFIC[hour];
+    START + days_gone.trunc() as i64 * DAY + (hours * HOUR as f64) as i64
+}
+
+/// Whether it is Saturday or Sunday on a clock `offset` hours from UTC.
+pub(crate) fn is_weekend(time: i64, offset: i64) -> bool {
+    (time - START + offset * HOUR).div_euclid(DAY).rem_euclid(7) >= 5
+}
+
+/// What a clock `offset` hours from UTC shows, in ISO 8601.
+pub(crate) fn local(time: i64, offset: i64) -> String {
+    let shown = Timestamp::from_millis((time + offset * HOUR).div_euclid(SECOND) * SECOND).to_string();
+    let sign = if offset < 0 { '-' } else { '+' };
+    format!("{}{sign}{:02}:00", shown.trim_end_matches('Z'), offset.abs())
+}
+
+/// Something that rises and falls: a triangle between -`height` and `height`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wave {
+    /// How far it goes.
+    pub(crate) height: f64,
+    /// Milliseconds from one peak to the next.
+    pub(crate) period: f64,
+    /// Where it starts, 0 to 1.
+    pub(crate) phase: f64,
+}
+
+impl Wave {
+    /// Where it stands.
+    pub(crate) fn at(&self, time: i64) -> f64 {
+        let turn = ((time - START) as f64 / self.period + self.phase).rem_euclid(1.0);
+        self.height * (1.0 - 4.0 * (turn - 0.5).abs())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_grows_with_the_part_from_the_first_to_the_last_day() {
+        let times: Vec<i64> = (0..=1000).map(|part| time_of(f64::from(part) / 1000.0, 7)).collect();
+        assert!(times.is_sorted());
+        assert_eq!((times[0], times[1000]), (START, START + 7 * DAY));
+        let evening = times.iter().filter(|&&time| (time - START) % DAY / HOUR == 20).count();
+        let night = times.iter().filter(|&&time| (time - START) % DAY / HOUR == 3).count();
+        assert!(evening > 5 * night, "{evening} {night}");
+    }
+
+    #[test]
+    fn local_clocks_show_their_own_hour_and_day() {
+        assert_eq!(local(START + 1234, -5), "2025-03-02T19:00:01-05:00");
+        assert_eq!(local(START, 9), "2025-03-03T09:00:00+09:00");
+        assert!(!is_weekend(START, 0) && is_weekend(START, -5), "a Monday in London, a Sunday in New York");
+        assert!(is_weekend(START + 5 * DAY, 0));
+    }
+
+    #[test]
+    fn a_wave_stays_within_its_height() {
+        let wave = Wave { height: 2.0, period: 1000.0, phase: 0.0 };
+        assert_eq!([0, 250, 500, 750].map(|after| wave.at(START + after)), [-2.0, 0.0, 2.0, 0.0]);
+    }
+}

@@ -1,0 +1,91 @@
+//! The command line.
+
+use crate::generate;
+use clap::{ArgAction, Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Re-ranks search results and recommendations by what visitors do.
+#[derive(Debug, Parser)]
+#[command(name = "rankwright", version, disable_version_flag = true)]
+pub struct Options {
+    /// Print the version
+    #[arg(short = 'v', long, action = ArgAction::Version)]
+    version: Option<bool>,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Read historical events into the state and the click-through store
+    Import(ImportOptions),
+    /// Train models on the click-throughs of an earlier import
+    Train(TrainOptions),
+    /// Answer requests over the state and the models there are
+    Serve(ServeOptions),
+    /// Import, train and serve in one process; the port opens when training is done
+    Standalone(ImportOptions),
+    /// Write the events of a made-up shop, with a configuration for them
+    Generate(generate::Options),
+    /// A subcommand that this version does not have
+    #[command(external_subcommand)]
+    Later(Vec<String>),
+}
+
+#[derive(Debug, Args)]
+pub struct ImportOptions {
+    /// Path of the configuration
+    #[arg(short, long, env = "SERVICE_CONFIG")]
+    pub config: Option<PathBuf>,
+    /// File or folder with events; default: the configuration's source
+    #[arg(short, long)]
+    pub data: Option<PathBuf>,
+    /// How events are written: json, snowplow, snowplow:tsv, snowplow:json
+    #[arg(short, long)]
+    pub format: Option<String>,
+    /// First event that is read: earliest, latest, ts=<unixtime>, last=<duration>
+    #[arg(short, long)]
+    pub offset: Option<String>,
+    /// In what order the files of a folder are read: name, time, last-modified
+    #[arg(short, long)]
+    pub sort_files_by: Option<String>,
+    /// Check the data before reading it; not available in this version
+    #[arg(short, long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true")]
+    pub validation: bool,
+    /// Stop at the first event that cannot be read
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct TrainOptions {
+    /// Path of the configuration
+    #[arg(short, long, env = "SERVICE_CONFIG")]
+    pub config: Option<PathBuf>,
+    /// The model; default: all, one after the other
+    #[arg(short, long)]
+    pub model: Option<String>,
+    /// How train and test are parted, in place of the configuration's: time=N%, random=N%, hold_last=N%
+    #[arg(short, long)]
+    pub split: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct ServeOptions {
+    /// Path of the configuration
+    #[arg(short, long, env = "SERVICE_CONFIG")]
+    pub config: Option<PathBuf>,
+}
+
+/// Why a subcommand cannot be run.
+pub fn not_yet(words: &[String]) -> anyhow::Error {
+    let name = words.first().map_or("", String::as_str);
+    match name {
+        "validate" | "sort" | "autofeature" | "export" | "termfreq" => {
+            anyhow::anyhow!("'{name}' is not available in this version")
+        }
+        _ => anyhow::anyhow!(
+            "unknown subcommand '{name}': expected one of import, train, serve, standalone, generate (see --help)"
+        ),
+    }
+}

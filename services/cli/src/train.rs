@@ -1,0 +1,88 @@
+//! `train`: models from the click-throughs of an earlier import.
+
+use crate::engine::{Engine, configuration, now};
+use crate::options::TrainOptions;
+use crate::progress::Progress;
+use anyhow::{Context, Result, bail};
+use rankwright_config::model::{LambdaMart, Model};
+use rankwright_config::{ClickthroughStore, State};
+use rankwright_train::{self as train, Trained, Training};
+use tracing::info;
+
+/// Trains the given model, or all of them one after the other.
+pub fn run(options: &TrainOptions) -> Result<()> {
+    let mut config = configuration(options.config.as_deref())?;
+    let kept = matches!(config.train, Some(ClickthroughStore::File { .. }));
+    if matches!(config.state, State::Memory) && !kept {
+        bail!(
+            "nothing to train on: with a state in memory, click-throughs end with the process that imported them; \
+             use 'standalone', or 'state: {{type: file, path: ...}}' and 'import' first"
+        );
+    }
+    if matches!(config.state, State::Memory) {
+        bail!("a model trained with a state in memory would end with this process: use 'state: {{type: file, path: ...}}'");
+    }
+    if let Some(split) = &options.split {
+        let split = rankwright_config::model::Split::parse(split).map_err(anyhow::Error::msg).context("--split")?;
+        for model in config.models.values_mut() {
+            if let Model::LambdaMart(model) = model {
+                model.split = split;
+            }
+        }
+    }
+    let engine = tokio::runtime::Builder::new_current_thread().build()?.block_on(Engine::open(config))?;
+    match &options.model {
+        Some(name) => one(&engine, name).map(|_| ()),
+        None => all(&engine),
+    }
+}
+
+/// Trains every model that learns.
+fn all(engine: &Engine) -> Result<()> {
+    let names: Vec<&String> = trainable(engine).map(|(name, _)| name).collect();
+    if names.is_empty() {
+        bail!("the configuration has no model that is trained");
+    }
+    names.into_iter().try_for_each(|name| one(engine, name).map(|_| ()))
+}
+
+/// The models that learn.
+pub fn trainable(engine: &Engine) -> impl Iterator<Item = (&String, &LambdaMart)> {
+    engine.config.models.iter().filter_map(|(name, model)| match model {
+        Model::LambdaMart(model) => Some((name, model)),
+        _ => None,
+    })
+}
+
+/// Trains one model, publishes it and says how good it is.
+pub fn one(engine: &Engine, name: &str) -> Result<Trained> {
+    let Some((_, config)) = trainable(engine).find(|(other, _)| *other == name) else {
+        let known: Vec<&str> = trainable(engine).map(|(name, _)| name.as_str()).collect();
+        bail!("no model '{name}' that is trained: the configuration has {}", known.join(", "));
+    };
+    let (columns, served) = (engine.columns(), engine.served_constants());
+    let training = Training { name, config, columns: &columns, served: &served, now: now() };
+    let mut progress = Progress::new("train", config.backend.iterations as u64);
+    let trained = training.run(&*engine.clickthroughs, &*engine.versions, &mut |step| match step {
+        train::Progress::Reading { rankings } => progress.at(0, rankings, "rankings read"),
+        train::Progress::Fitting { iteration, .. } => progress.at(iteration.id as u64 + 1, iteration.id as u64 + 1, "trees"),
+    });
+    progress.end();
+    let trained = trained?;
+    report(name, &trained, progress.elapsed().as_millis());
+    Ok(trained)
+}
+
+fn report(name: &str, trained: &Trained, elapsed_ms: u128) {
+    let (version, trees, rankings) = (trained.version.id(), trained.trees, trained.train);
+    info!(model = name, %version, trees, rankings, elapsed_ms = elapsed_ms as u64, "trained");
+    for quality in &trained.quality {
+        let metric = quality.metric.as_str();
+        let round = |value: f64| format!("{value:.4}");
+        let (shown, random, reranked) = (round(quality.shown), round(quality.random), round(quality.reranked));
+        match quality.served {
+            Some(served) => info!(model = name, metric, shown, random, reranked, as_served = round(served), "quality on the test split"),
+            None => info!(model = name, metric, shown, random, reranked, "quality on the test split"),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! A durable state goes on where it stopped.
+#![allow(missing_docs, reason = "a test says what it shows by its name")]
+
+mod common;
+
+use common::{Service, apply, click, shown};
+use rankwright_clickthrough::Header;
+use rankwright_clickthrough::store::file::FileSettings;
+use rankwright_clickthrough::{Clickthrough, ClickthroughStore, FileStore as Parts, Format};
+use rankwright_event::Event;
+use rankwright_ingest::Feedback;
+use rankwright_state::file::FileOptions;
+use rankwright_state::{FileStore, Store};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+async fn in_folder(path: &Path) -> Service {
+    let state = FileStore::open(path.join("state"), FileOptions::default(), "test").expect("opens");
+    let parts = |header: Header| -> Arc<dyn ClickthroughStore> {
+        Arc::new(Parts::open(FileSettings::new(path.join("parts"), Format::Binary), header).expect("opens"))
+    };
+    Service::over(Arc::new(state) as Arc<dyn Store>, parts).await
+}
+
+fn events() -> Vec<Event> {
+    vec![
+        shown("r1", &["a", "b"], 0),
+        click("early", "r3", "a", 1),
+        click("c1", "r1", "a", 5),
+        shown("r2", &["a", "b"], 8),
+        shown("r3", &["a", "b"], 9),
+        click("c2", "r2", "b", 15),
+        click("alone", None, "b", 16),
+        shown("r4", &["b", "a"], 200),
+        click("c4", "r4", "b", 205),
+    ]
+}
+
+fn by_id(mut records: Vec<Clickthrough>) -> Vec<Clickthrough> {
+    records.sort_by(|left, right| left.ranking.cmp(&right.ranking));
+    records
+}
+
+#[tokio::test]
+async fn a_process_that_ends_anywhere_loses_and_doubles_nothing() {
+    let expected = Service::new().await;
+    expected.import(events()).await;
+    let rows = expected.rows(&["a", "b"], 300).await;
+    for cut in 0..=events().len() {
+        let folder = tempfile::tempdir().expect("a folder");
+        {
+            let service = in_folder(folder.path()).await;
+            let mut ingest = service.ingest().await;
+            apply(&mut ingest, events()[..cut].to_vec()).await;
+        } // gone without a word, with rankings open and click-throughs on their way
+        let service = in_folder(folder.path()).await;
+        let mut ingest = service.ingest().await;
+        apply(&mut ingest, events()[cut..].to_vec()).await;
+        ingest.finish().await.expect("finishes");
+        assert_eq!(by_id(service.records()), by_id(expected.records()), "cut at {cut}");
+        assert_eq!(service.rows(&["a", "b"], 300).await, rows, "cut at {cut}");
+        assert_eq!(ingest.counters().outbox, 0, "all is durable");
+    }
+}
+
+#[tokio::test]
+async fn a_writer_whose_place_was_taken_stops() {
+    let service = Service::new().await;
+    let mut old = service.ingest().await;
+    let _new = service.ingest().await;
+    let refused = old.apply(vec![shown("r", &["a"], 0)], rankwright_state::Position("1".into())).await;
+    assert!(matches!(refused, Err(rankwright_ingest::Error::LostLease { .. })));
+}
+
+#[tokio::test]
+async fn a_request_that_is_repeated_has_no_second_effect() {
+    let service = Service::new().await;
+    let mut feedback = Feedback::new(service.ingest().await, Duration::from_secs(300));
+    let now = |seconds: i64| rankwright_event::Timestamp::from_millis(seconds * 1000);
+    let once = feedback.feed(vec![click("c", None, "a", 1)], now(10)).await.expect("takes it in");
+    let again = feedback.feed(vec![click("c", None, "a", 1)], now(11)).await.expect("takes it in");
+    assert_eq!((once.accepted, again.accepted, again.updated), (1, 1, 0));
+    assert_eq!(service.rows(&["a"], 12).await[0], 1.0);
+    feedback.feed(vec![click("c", None, "a", 1)], now(400)).await.expect("takes it in");
+    assert_eq!(service.rows(&["a"], 12).await[0], 2.0, "forgotten after five minutes");
+}
+
+#[tokio::test]
+async fn rankings_close_while_nothing_comes_in() {
+    let service = Service::new().await;
+    let mut feedback = Feedback::new(service.ingest().await, Duration::from_secs(300));
+    let now = |seconds: i64| rankwright_event::Timestamp::from_millis(seconds * 1000);
+    feedback.feed(vec![shown("r", &["a"], 0), click("c", "r", "a", 5)], now(1_000_000)).await.expect("takes them in");
+    feedback.tick(now(1_000_050)).await.expect("ticks");
+    assert!(service.records().is_empty(), "event time has gone on by 50 seconds");
+    feedback.tick(now(1_000_070)).await.expect("ticks");
+    assert_eq!(service.records().len(), 1);
+}
