@@ -8,6 +8,8 @@ pub mod cell;
 pub mod codec;
 #[cfg(any(test, feature = "testing"))]
 pub mod contract;
+#[cfg(test)]
+mod convergence;
 pub mod entity;
 mod expiry;
 pub mod file;

@@ -66,9 +66,15 @@ pub(crate) fn any_entity() -> impl Strategy<Value = Entity> {
 
 /// A write of one value: few slots, times and events, so that writes meet and tie.
 pub(crate) fn any_write() -> impl Strategy<Value = (Slot, Stored)> {
-    (0..2 * KINDS, 0..4i64, 0..3u64).prop_flat_map(|(slot, at, event)| {
-        let at = Timestamp::from_millis(at);
-        any_cell(slot % KINDS).prop_map(move |cell| (Slot(slot), Stored { at, event, cell }))
+    (0..2 * KINDS).prop_flat_map(|slot| (Just(Slot(slot)), any_stored(slot % KINDS)))
+}
+
+/// A value of a kind: few times and events, so that they tie.
+pub(crate) fn any_stored(kind: u16) -> impl Strategy<Value = Stored> {
+    (0..4i64, 0..3u64, any_cell(kind)).prop_map(|(at, event, cell)| Stored {
+        at: Timestamp::from_millis(at),
+        event,
+        cell,
     })
 }
 
