@@ -1,0 +1,69 @@
+//! What a source delivers.
+
+use rankwright_event::Event;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::sync::Arc;
+
+/// Some events that follow each other, and where they came from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batch {
+    /// The events, in the order of the source.
+    pub events: Vec<Event>,
+    /// What lay between them and is no event.
+    pub bad: Vec<BadLine>,
+    /// Events that were left out because they are older than the offset.
+    pub before_offset: u64,
+    /// Where reading goes on after this batch.
+    pub position: Position,
+    /// How much is read, this batch included.
+    pub progress: Progress,
+}
+
+/// Something in a file that is no event. It was skipped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadLine {
+    /// Name of the file, without its folder.
+    pub file: Arc<str>,
+    /// The line, from 1.
+    pub line: u64,
+    /// Why it is no event; with its place in the line, or in the array (`[7].items[0].id: ...`).
+    pub reason: String,
+}
+
+/// A place between two events of a source, kept to go on there later.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Position {
+    /// Name of the file, without its folder.
+    pub file: String,
+    /// How many lines of it lie behind, blank ones included; of a JSON array, how many elements.
+    pub line: u64,
+}
+
+/// How much of a source is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Progress {
+    /// Bytes read, compressed ones where files are compressed.
+    pub read: u64,
+    /// Bytes that there were at the start.
+    pub total: u64,
+}
+
+impl fmt::Display for BadLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.reason)
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+impl Progress {
+    /// Part that is read, 0 to 1; of nothing, all is read.
+    pub fn ratio(self) -> f64 {
+        if self.total == 0 { 1.0 } else { (self.read as f64 / self.total as f64).min(1.0) }
+    }
+}

@@ -1,0 +1,56 @@
+//! Why a source cannot be read at all; single bad lines are [`BadLine`](crate::BadLine)s.
+
+use crate::Position;
+use std::io;
+use std::path::PathBuf;
+
+/// Why a source cannot be read, or not to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A kind of source, a format or a place that later versions read.
+    #[error(
+        "{what} is not available in this version: read JSON from a file or folder, or send events to POST /feedback"
+    )]
+    Unavailable {
+        /// What was asked for.
+        what: String,
+    },
+    /// There is no such path.
+    #[error("{} does not exist; {nearest}", path.display())]
+    Missing {
+        /// The path.
+        path: PathBuf,
+        /// What lies in the nearest folder that there is, in words.
+        nearest: String,
+    },
+    /// A folder without files that could hold events.
+    #[error("{} holds no files named *.json, *.jsonl or *.ndjson, plain or with .gz, .zst, .zstd; {found}", folder.display())]
+    Empty {
+        /// The folder.
+        folder: PathBuf,
+        /// What lies in it, in words.
+        found: String,
+    },
+    /// A file or folder that cannot be opened.
+    #[error("cannot open {}: {source}", path.display())]
+    Open {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The system failed to read on in a file.
+    #[error("cannot read on after {position}: {source}")]
+    Read {
+        /// Where reading stopped.
+        position: Position,
+        /// Why.
+        source: io::Error,
+    },
+    /// A position in a file that is not there any more.
+    #[error("cannot go on after {position}: there is no such file any more")]
+    LostPosition {
+        /// The position.
+        position: Position,
+    },
+}

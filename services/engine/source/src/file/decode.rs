@@ -1,0 +1,101 @@
+//! From a block to its events.
+
+use super::block::Block;
+use super::cut::{Element, Records, too_long};
+use crate::{BadLine, Batch, Position};
+use memchr::memchr;
+use rankwright_event::{DecodeError, Event, Timestamp, json};
+use std::sync::Arc;
+
+/// Decodes a block. The result depends on nothing else, so that any thread may do it.
+pub(super) fn decode(block: &Block) -> Batch {
+    let cut = &block.cut;
+    let known = cut.bad.iter().filter(|bad| bad.record > block.skip);
+    let known = known.map(|bad| BadLine { file: Arc::clone(&block.file), line: bad.line, reason: bad.reason.clone() });
+    let mut decoded = Decoded { block, events: Vec::with_capacity(likely(block)), bad: known.collect(), too_old: 0 };
+    match &cut.records {
+        Records::Lines => decoded.lines(&cut.text),
+        Records::Elements(elements) => decoded.elements(elements),
+    }
+    decoded.batch()
+}
+
+/// How many events to expect: one for each record, but no event is shorter than 50 bytes.
+fn likely(block: &Block) -> usize {
+    let records = usize::try_from(block.cut.after - block.cut.before).unwrap_or(usize::MAX);
+    records.min(block.cut.text.len() / 50)
+}
+
+struct Decoded<'a> {
+    block: &'a Block,
+    events: Vec<Event>,
+    bad: Vec<BadLine>,
+    too_old: u64,
+}
+
+impl Decoded<'_> {
+    fn lines(&mut self, text: &[u8]) {
+        let (mut rest, mut number) = (text, self.block.cut.before);
+        while !rest.is_empty() {
+            let end = memchr(b'\n', rest).unwrap_or(rest.len());
+            let line = &rest[..end];
+            rest = rest.get(end + 1..).unwrap_or_default();
+            number += 1;
+            if number > self.block.skip && !line.trim_ascii().is_empty() {
+                self.line(line, number);
+            }
+        }
+    }
+
+    fn line(&mut self, line: &[u8], number: u64) {
+        if line.len() > self.block.limits.line {
+            return self.leave_out(number, too_long(self.block.limits));
+        }
+        match json::decode(line) {
+            Ok(event) => self.keep(event),
+            Err(error) => self.leave_out(number, format!("{} (column {})", located("", &error), error.column())),
+        }
+    }
+
+    fn elements(&mut self, elements: &[Element]) {
+        for element in elements.iter().filter(|element| element.record > self.block.skip) {
+            match json::decode(&self.block.cut.text[element.range.clone()]) {
+                Ok(event) => self.keep(event),
+                Err(error) => {
+                    let line = element.line + error.line() as u64 - 1;
+                    self.leave_out(line, located(&format!("[{}]", element.record - 1), &error));
+                }
+            }
+        }
+    }
+
+    fn keep(&mut self, event: Event) {
+        if self.block.since == Timestamp::MIN || event.timestamp() >= self.block.since {
+            self.events.push(event);
+        } else {
+            self.too_old += 1;
+        }
+    }
+
+    fn leave_out(&mut self, line: u64, reason: String) {
+        self.bad.push(BadLine { file: Arc::clone(&self.block.file), line, reason });
+    }
+
+    fn batch(mut self) -> Batch {
+        self.bad.sort_by_key(|bad| bad.line);
+        Batch {
+            events: self.events,
+            bad: self.bad,
+            before_offset: self.too_old,
+            position: Position { file: self.block.file.to_string(), line: self.block.cut.after },
+            progress: self.block.progress,
+        }
+    }
+}
+
+/// What is wrong, with its path below `base`.
+fn located(base: &str, error: &DecodeError) -> String {
+    let dot = if base.is_empty() || error.path().is_empty() { "" } else { "." };
+    let path = format!("{base}{dot}{}", error.path());
+    if path.is_empty() { error.reason().to_owned() } else { format!("{path}: {}", error.reason()) }
+}

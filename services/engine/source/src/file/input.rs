@@ -1,0 +1,71 @@
+//! The text of a file, decompressed.
+
+use super::{Compression, File};
+use std::fs;
+use std::io::{self, BufReader, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes of a compressed file that are read at once.
+const CHUNK: usize = 64 << 10;
+
+/// The text of a file from its start.
+pub(super) struct Input {
+    text: Box<dyn Read + Send>,
+    read: Arc<AtomicU64>,
+    end: Option<io::Result<()>>,
+}
+
+impl Input {
+    pub(super) fn open(file: &File) -> io::Result<Self> {
+        let read = Arc::new(AtomicU64::new(0));
+        let raw = Counted { file: fs::File::open(&file.path)?, read: Arc::clone(&read) };
+        let text: Box<dyn Read + Send> = match file.compression {
+            Compression::None => Box::new(raw),
+            Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(CHUNK, raw))),
+            Compression::Zstd => {
+                Box::new(zstd::stream::read::Decoder::with_buffer(BufReader::with_capacity(CHUNK, raw))?)
+            }
+        };
+        Ok(Self { text, read, end: None })
+    }
+
+    /// Appends up to `count` bytes to `buffer`: fewer at the end of the file, or where it is broken.
+    pub(super) fn fill(&mut self, buffer: &mut Vec<u8>, count: usize) {
+        if self.end.is_none() {
+            match self.text.by_ref().take(count as u64).read_to_end(buffer) {
+                Ok(read) if read == count => {}
+                Ok(_) => self.end = Some(Ok(())),
+                Err(error) => self.end = Some(Err(error)),
+            }
+        }
+    }
+
+    /// Whether there is nothing more to come.
+    pub(super) fn has_ended(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Why there is nothing more to come, if that is not the end of the file. Asked once.
+    pub(super) fn take_error(&mut self) -> Option<io::Error> {
+        self.end.replace(Ok(())).and_then(Result::err)
+    }
+
+    /// Bytes of the file that were read so far, compressed.
+    pub(super) fn read_bytes(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+}
+
+struct Counted {
+    file: fs::File,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.read.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}

@@ -1,0 +1,90 @@
+//! From a path to the files that are meant.
+
+use super::{Compression, File, name, unavailable};
+use crate::Error;
+use std::fs;
+use std::io;
+use std::path::Path;
+use tracing::info;
+
+/// Messages name no more than so many files.
+const NAMED: usize = 20;
+
+/// The file, or those in the folder that look like events; at least one, in no particular order.
+pub(super) fn list(path: &Path) -> Result<Vec<File>, Error> {
+    let path = local(path)?;
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => folder(path),
+        Ok(found) => file(path, &found).map(|file| vec![file]),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(missing(path)),
+        Err(source) => Err(Error::Open { path: path.to_owned(), source }),
+    }
+}
+
+/// A path on this machine: without `file://`, and with no other scheme.
+fn local(path: &Path) -> Result<&Path, Error> {
+    match path.to_str().and_then(|text| text.split_once("://")) {
+        None => Ok(path),
+        Some(("file", path)) => Ok(Path::new(path)),
+        Some((scheme, _)) => Err(unavailable(&format!("{} (reading from {scheme})", path.display()))),
+    }
+}
+
+fn folder(folder: &Path) -> Result<Vec<File>, Error> {
+    let entries = fs::read_dir(folder).and_then(|entries| entries.collect::<io::Result<Vec<_>>>());
+    let entries = entries.map_err(|source| Error::Open { path: folder.to_owned(), source })?;
+    let mut files = Vec::new();
+    for path in entries.into_iter().map(|entry| entry.path()) {
+        let found = fs::metadata(&path);
+        match (skipped(&path, found.as_ref().is_ok_and(fs::Metadata::is_dir)), found) {
+            (Some(reason), _) => info!(path = %path.display(), reason, "left out"),
+            (None, Ok(found)) => files.push(file(&path, &found)?),
+            (None, Err(source)) => return Err(Error::Open { path, source }),
+        }
+    }
+    if files.is_empty() { Err(Error::Empty { folder: folder.to_owned(), found: contents(folder) }) } else { Ok(files) }
+}
+
+/// Why an entry of a folder is not read, if so.
+fn skipped(path: &Path, is_folder: bool) -> Option<&'static str> {
+    match () {
+        () if is_folder => Some("a folder within the folder"),
+        () if name::is_hidden(path) => Some("hidden"),
+        () if !name::is_events(path) => Some("not named *.json, *.jsonl or *.ndjson, plain or with .gz, .zst, .zstd"),
+        () => None,
+    }
+}
+
+/// Opens the file once, so that one without permission fails now and not after an hour.
+fn file(path: &Path, found: &fs::Metadata) -> Result<File, Error> {
+    let modified = fs::File::open(path).and_then(|_| found.modified());
+    let modified = modified.map_err(|source| Error::Open { path: path.to_owned(), source })?;
+    let name = path.file_name().map_or_else(|| path.to_string_lossy(), |name| name.to_string_lossy());
+    let compression = Compression::of(path);
+    Ok(File { path: path.to_owned(), name: name.as_ref().into(), bytes: found.len(), modified, compression })
+}
+
+fn missing(path: &Path) -> Error {
+    let folders = path.ancestors().skip(1).map(|folder| if folder == Path::new("") { Path::new(".") } else { folder });
+    let nearest = folders.into_iter().find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
+    Error::Missing { path: path.to_owned(), nearest: contents(nearest) }
+}
+
+/// What lies in a folder, in words.
+fn contents(folder: &Path) -> String {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.map(|entry| described(&entry.path())).collect();
+    names.sort();
+    let more = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    match (names.as_slice(), more) {
+        ([], _) => format!("{} is empty", folder.display()),
+        (names, 0) => format!("{} holds {}", folder.display(), names.join(", ")),
+        (names, more) => format!("{} holds {} and {more} more", folder.display(), names.join(", ")),
+    }
+}
+
+fn described(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if path.is_dir() { format!("{name}/") } else { name.into_owned() }
+}
