@@ -109,7 +109,9 @@ pub enum DecodeError {
     #[error("model version is followed by {0} bytes which do not belong to it")]
     TrailingBytes(u64),
     /// A program of a later format wrote it.
-    #[error("model version was written by a newer version of this program: its format is {found}, the newest known {FORMAT}")]
+    #[error(
+        "model version was written by a newer version of this program: its format is {found}, the newest known {FORMAT}"
+    )]
     Newer {
         /// The file's format.
         found: u32,

@@ -117,10 +117,14 @@ impl TreeReader {
         if categories.iter().any(|category| !(0..CATEGORIES).contains(category)) {
             return None;
         }
-        let mut words = vec![0; highest as usize / 32 + 1];
-        self.words += words.len();
+        let count = highest as usize / 32 + 1;
+        self.words += count;
+        if self.words > MAX_SET_WORDS {
+            return None;
+        }
+        let mut words = vec![0; count];
         categories.iter().for_each(|&category| words[category as usize / 32] |= 1 << (category % 32));
-        (self.words <= MAX_SET_WORDS).then_some(words)
+        Some(words)
     }
 }
 

@@ -76,35 +76,52 @@ fn round_down(bound: f64) -> f32 {
     if f64::from(nearest) > bound { nearest.next_down() } else { nearest }
 }
 
-/// Fills the views of up to [`LANES`] rows, column by column: `keys[view * columns + column][lane]`. Lanes beyond the
-/// rows, and columns beyond `width`, keep what they held.
-pub(crate) fn fill(keys: &mut [Lanes], columns: usize, rows: &[f32], width: usize) {
-    let (nan, zero) = keys.split_at_mut(columns * 2);
-    let (left, right) = nan.split_at_mut(columns);
-    for (lane, row) in rows.chunks_exact(width.max(1)).take(LANES).enumerate() {
-        for ((left, right), &value) in left.iter_mut().zip(right.iter_mut()).zip(row) {
-            let (key, missing) = (key_of(value), value.is_nan());
-            left[lane] = if missing { LOW } else { key };
-            right[lane] = if missing { HIGH } else { key };
-        }
-        if !zero.is_empty() {
-            fill_zero(zero, columns, lane, row);
-        }
-    }
+/// Keys of up to this many columns and views have an array of this size, which the compiler knows an index of one byte
+/// to be within.
+pub(crate) const NARROW: usize = 256;
+
+/// The keys of up to [`LANES`] rows: every column of the first view, then those of the next.
+pub(crate) struct Keys {
+    lanes: Vec<Lanes>,
+    columns: usize,
+    views: usize,
 }
 
-fn fill_zero(keys: &mut [Lanes], columns: usize, lane: usize, row: &[f32]) {
-    let (left, right) = keys.split_at_mut(columns);
-    for ((left, right), &value) in left.iter_mut().zip(right.iter_mut()).zip(row) {
-        let (key, missing) = (key_of(value), value.is_nan() || value.abs() <= ZERO);
-        left[lane] = if missing { LOW } else { key };
-        right[lane] = if missing { HIGH } else { key };
+impl Keys {
+    /// Keys of rows of which every value is missing.
+    pub(crate) fn missing(columns: usize, views: usize) -> Self {
+        let mut lanes = [[LOW; LANES], [HIGH; LANES]].into_iter().cycle().take(views).collect::<Vec<_>>();
+        lanes = lanes.iter().flat_map(|&view| std::iter::repeat_n(view, columns)).collect();
+        lanes.resize(lanes.len().max(NARROW), [0; LANES]);
+        Self { lanes, columns, views }
     }
-}
 
-/// Keys of rows of which every value is missing.
-pub(crate) fn all_missing(columns: usize, views: usize) -> Vec<Lanes> {
-    (0..columns * views).map(|index| if (index / columns) % 2 == 0 { [LOW; LANES] } else { [HIGH; LANES] }).collect()
+    /// Takes the keys of the first rows. Lanes beyond the rows, and columns beyond `width`, keep what they held.
+    pub(crate) fn fill(&mut self, rows: &[f32], width: usize) {
+        for (lane, row) in rows.chunks_exact(width.max(1)).take(LANES).enumerate() {
+            self.fill_views(View::NanLeft, lane, row, |value| value.is_nan());
+            if self.views > View::ZeroLeft as usize {
+                self.fill_views(View::ZeroLeft, lane, row, |value| value.is_nan() || value.abs() <= ZERO);
+            }
+        }
+    }
+
+    /// Fills a view that sends missing values left, and the next one, which sends them right.
+    #[inline]
+    fn fill_views(&mut self, left: View, lane: usize, row: &[f32], missing: impl Fn(f32) -> bool) {
+        let views = &mut self.lanes[left as usize * self.columns..][..2 * self.columns];
+        let (left, right) = views.split_at_mut(self.columns);
+        for ((left, right), &value) in left.iter_mut().zip(right).zip(row) {
+            let key = key_of(value);
+            left[lane] = if missing(value) { LOW } else { key };
+            right[lane] = if missing(value) { HIGH } else { key };
+        }
+    }
+
+    /// By `view * columns + column`; at least [`NARROW`] of them.
+    pub(crate) fn lanes(&self) -> &[Lanes] {
+        &self.lanes
+    }
 }
 
 #[cfg(test)]
@@ -113,9 +130,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn view(value: f32, view: View) -> i32 {
-        let mut keys = all_missing(1, 4);
-        fill(&mut keys, 1, &[value], 1);
-        keys[view as usize][0]
+        let mut keys = Keys::missing(1, 4);
+        keys.fill(&[value], 1);
+        keys.lanes()[view as usize][0]
     }
 
     fn goes_left(value: f32, threshold: i32) -> bool {
@@ -139,7 +156,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(20_000))]
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
 
         #[test]
         fn xgboost_splits_are_decided_as_by_comparing_floats(value in values(), bound in values()) {
@@ -175,6 +192,16 @@ mod tests {
         assert!(!goes_left(f32::NEG_INFINITY, below(f32::NAN)));
         assert!(!goes_left(f32::NEG_INFINITY, at_most(f64::NAN)));
         assert!(value_of(LOW).is_nan());
+    }
+
+    #[test]
+    fn columns_without_values_are_missing_in_every_view() {
+        let mut keys = Keys::missing(3, 4);
+        keys.fill(&[1.0, 2.0], 1);
+        let first = |view: View| keys.lanes()[view as usize * 3];
+        assert!([View::NanLeft, View::ZeroLeft].iter().all(|&view| first(view)[2..] == [LOW; LANES - 2]));
+        assert_eq!((first(View::ZeroRight)[1], first(View::ZeroRight)[2]), (key_of(2.0), HIGH));
+        assert_eq!(keys.lanes()[View::NanRight as usize * 3 + 2], [HIGH; LANES]);
     }
 
     #[test]

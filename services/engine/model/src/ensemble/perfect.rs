@@ -5,7 +5,7 @@
 //! deeper and sparser trees are [`linked`](super::linked).
 
 use super::CategorySet;
-use super::key::{LANES, Lanes, value_of};
+use super::key::{LANES, Lanes, NARROW, value_of};
 use super::tree::{Node, Test, Tree};
 
 /// Deepest tree that is worth its memory.
@@ -70,6 +70,8 @@ impl<L: Copy + Default + std::ops::AddAssign> Perfect<L> {
     pub(super) fn add(&self, keys: &[Lanes], sets: &[CategorySet], sums: &mut [L; LANES]) {
         if self.categorical {
             self.descend(sums, |cell, lane| right_of(cell.threshold, cell.column, lane, keys, sets));
+        } else if let Ok(keys) = <&[Lanes; NARROW]>::try_from(keys) {
+            self.descend(sums, |cell, lane| keys[usize::from(cell.column as u8)][lane] > cell.threshold);
         } else {
             self.descend(sums, |cell, lane| keys[cell.column as usize][lane] > cell.threshold);
         }

@@ -1,4 +1,5 @@
-//! One tree as a reader found it, proven to be one: every child exists, none has two parents, and its size is bounded.
+//! One tree as a reader found it, proven to be usable: every child exists, and following them comes to an end, after no
+//! more nodes than the model brought along.
 
 use super::key::View;
 
@@ -49,15 +50,14 @@ impl Tree {
         let mut tree = Self { nodes: Vec::new(), depth: 0 };
         let mut open = vec![Open { number: root, depth: 0, right_of: None }];
         while let Some(Open { number, depth, right_of }) = open.pop() {
-            let at = tree.nodes.len();
+            let (raw, at) = (node(number)?, tree.nodes.len());
             if at == count {
-                return Err(format!("node {number} has two parents, or is its own ancestor"));
+                return Err("its nodes go round in a circle, or one has two parents".to_owned());
             }
             if let Some(Node::Split { right, .. }) = right_of.and_then(|parent: usize| tree.nodes.get_mut(parent)) {
                 *right = at as u32;
             }
             tree.depth = tree.depth.max(depth);
-            let raw = node(number)?;
             if let Raw::Split { left, right, .. } = raw {
                 if depth == MAX_DEPTH {
                     return Err(format!("node {number} is more than {MAX_DEPTH} levels deep"));

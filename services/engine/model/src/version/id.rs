@@ -67,7 +67,8 @@ mod tests {
 
     #[test]
     fn what_could_lead_to_another_file_is_refused() {
-        for text in ["", "current", "../20211114T162500500Z-ff0000ff", "20211114T162500500Z-ff0000/f", "20211114T1Z-0"] {
+        for text in ["", "current", "../20211114T162500500Z-ff0000ff", "20211114T162500500Z-ff0000/f", "20211114T1Z-0"]
+        {
             assert!(text.parse::<VersionId>().is_err(), "{text}");
         }
     }

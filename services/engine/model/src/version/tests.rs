@@ -31,7 +31,8 @@ fn error(bytes: &[u8]) -> String {
 
 #[test]
 fn a_version_comes_back_as_it_was() {
-    for kind in [Kind::XgBoost, Kind::LightGbm, Kind::Noop, Kind::Shuffle(Shuffle { max_position_change: 3, seed: 9 })] {
+    for kind in [Kind::XgBoost, Kind::LightGbm, Kind::Noop, Kind::Shuffle(Shuffle { max_position_change: 3, seed: 9 })]
+    {
         let version = Version::new(Metadata { kind, ..metadata() }, Vec::new(), vec![0; 300]).unwrap();
         assert_eq!(Version::decode(&version.encode().unwrap()).unwrap(), version);
     }
