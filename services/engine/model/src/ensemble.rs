@@ -1,11 +1,11 @@
 //! Tree ensembles, evaluated without the libraries that trained them and with the same result to the last bit.
 //!
 //! Equality rests on three things. A split is decided as the library decides it, for every value an `f32` can have,
-//! missing and infinite ones included ([`key`]). Leaves are added in the order of the trees, in the type the library
+//! missing and infinite ones included (`key`). Leaves are added in the order of the trees, in the type the library
 //! adds them in: `f32` from the base score on for XGBoost, `f64` from zero on for LightGBM. And nothing is added
 //! besides: scores are raw margins, as both libraries predict them for ranking objectives.
 //!
-//! Speed rests on the layout of a tree ([`perfect`]) and on eight rows that descend it at once.
+//! Speed rests on the layout of a tree (`perfect`) and on eight rows that descend it at once.
 
 mod category;
 mod forest;

@@ -18,4 +18,5 @@ pub use error::ReadError;
 pub use model::{LoadError, Model, fallback_scores, rank_order};
 pub use shuffle::Shuffle;
 pub use store::{MemoryVersions, StoreError, VersionStore, Versions};
-pub use version::{Column, ColumnMismatch, DecodeError, FeatureWeight, Kind, Metadata, Version, VersionId};
+pub use version::{Column, ColumnMismatch, DecodeError, EncodeError, FeatureWeight, InvalidVersionId};
+pub use version::{Kind, Metadata, Version, VersionId};

@@ -1,7 +1,9 @@
 //! Scores equal those of the libraries, to the last bit, on models that they trained.
 #![allow(clippy::unwrap_used)]
 
-use rankwright_model::Ensemble;
+use rankwright_event::Timestamp;
+use rankwright_model::{Ensemble, Kind, Metadata, Model, Version};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -147,4 +149,38 @@ fn more_columns_change_nothing_and_absent_ones_are_missing() {
     let padded: Vec<f32> = blank.values.chunks(5).flat_map(|row| [row, &[f32::NAN; 3]].concat()).collect();
     assert_eq!(blank.scores(&ensemble), Rows { values: padded, width: 8 }.scores(&ensemble));
     assert_eq!(ensemble.columns(), rows.width);
+}
+
+fn version(kind: Kind, booster: Vec<u8>) -> Version {
+    let metadata = Metadata {
+        model: "m".into(),
+        kind,
+        created_at: Timestamp::from_millis(0),
+        columns: Vec::new(),
+        metrics: BTreeMap::new(),
+        iterations: 12,
+        weights: Vec::new(),
+    };
+    Version::new(metadata, Vec::new(), booster).unwrap()
+}
+
+#[test]
+fn a_stored_version_scores_as_its_booster_does() {
+    let rows = Rows::csv(&sample_text("rows.csv"));
+    for (kind, name) in [(Kind::LightGbm, "lightgbm-nan.txt"), (Kind::XgBoost, "xgboost.ubj")] {
+        let stored = Version::decode(&version(kind, sample(name)).encode().unwrap()).unwrap();
+        let direct = match kind {
+            Kind::XgBoost => Ensemble::xgboost(stored.booster()),
+            _ => Ensemble::lightgbm(stored.booster()),
+        };
+        let scores = Model::load(&stored).unwrap().score(1, &rows.values, rows.width, 64);
+        assert_eq!(scores, rows.scores(&direct.unwrap()));
+    }
+}
+
+#[test]
+fn a_version_with_the_bytes_of_another_booster_is_refused_by_name() {
+    let error = Model::load(&version(Kind::XgBoost, sample("lightgbm-nan.txt"))).unwrap_err();
+    assert!(error.to_string().starts_with("failed to load version 19700101T"), "{error}");
+    assert!(error.source.to_string().starts_with("malformed XGBoost model at byte 0"), "{}", error.source);
 }
