@@ -31,7 +31,7 @@ pub(super) async fn readers_see_whole_entities(store: &impl Store) {
         assert!(written.is_ok(), "the writer failed");
         assert!(read.iter().all(Result::is_ok), "a reader saw half a commit");
     });
-    assert_eq!(counts(&*get(store, &item("counted")).await.expect("was written")), [Some(COMMITS); 2]);
+    assert_eq!(counts(&get(store, &item("counted")).await.expect("was written")), [Some(COMMITS); 2]);
 }
 
 fn both(count: u64) -> Option<Entity> {

@@ -91,7 +91,7 @@ pub(super) async fn writes_under_one_key_apply_in_order(store: &impl Store) {
     put(store, vec![(key(), count(0)), (key(), None)]).await;
     assert!(get(store, &key()).await.is_none(), "a removal takes with it what was written before");
     put(store, vec![(key(), None), (key(), count(0))]).await;
-    assert_eq!(counts(&*get(store, &key()).await.expect("was written")), [Some(1), None]);
+    assert_eq!(counts(&get(store, &key()).await.expect("was written")), [Some(1), None]);
 }
 
 pub(super) async fn a_large_batch_is_applied_whole(store: &impl Store) {
