@@ -38,13 +38,15 @@ struct Start {
     line: u64,
     /// The first of its array.
     first: bool,
+    /// Nothing but blanks so far.
+    blank: bool,
     too_long: bool,
 }
 
 impl Array {
     /// Goes on after `start`, which was read to see what the file is.
     pub(super) fn new(input: Input, start: Vec<u8>, limits: Limits) -> Self {
-        let element = Start { at: 0, line: 1, first: true, too_long: false };
+        let element = Start { at: 0, line: 1, first: true, blank: true, too_long: false };
         Self {
             input,
             limits,
@@ -63,14 +65,11 @@ impl Array {
     }
 
     pub(super) fn next(&mut self) -> io::Result<Option<Cut>> {
-        while !self.ended {
+        while self.elements.is_empty() && !self.ended {
             self.scan();
-            if !self.elements.is_empty() {
-                return Ok(Some(self.cut()));
-            }
             if self.input.has_ended() {
                 self.last()?;
-            } else {
+            } else if !self.ended {
                 self.forget();
                 self.input.fill(&mut self.buffer, self.limits.block);
             }
@@ -86,11 +85,12 @@ impl Array {
                 self.scan_string();
                 continue;
             }
+            self.begin_text(byte);
             self.at += 1;
             match (byte, self.depth) {
                 (b'\n', _) => self.line += 1,
-                (b'[', 0) => self.begin(true),
                 (b' ' | b'\t' | b'\r', _) => {}
+                (b'[', 0) => self.begin(true),
                 (_, 0) => {
                     self.leave_out(self.line, "expected `[` or the end of the file after an array".to_owned(), true)
                 }
@@ -116,10 +116,18 @@ impl Array {
         self.at += found.map_or(rest.len(), |offset| offset + 1);
     }
 
-    /// Begins an element here.
+    /// Begins an element behind the bracket or comma that was just read.
     fn begin(&mut self, first: bool) {
         self.depth = 1;
-        self.element = Start { at: self.at, line: self.line, first, too_long: false };
+        self.element = Start { at: self.at, line: self.line, first, blank: true, too_long: false };
+    }
+
+    /// Notes where the text of the element begins, after the blanks before it: at `byte`, if it is no blank.
+    fn begin_text(&mut self, byte: u8) {
+        let is_text = !matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b',' | b']');
+        if self.element.blank && is_text {
+            self.element = Start { at: self.at, line: self.line, blank: false, ..self.element };
+        }
     }
 
     /// Ends the element before the byte that was just read, and with it the array if it is the last.
@@ -130,21 +138,20 @@ impl Array {
     }
 
     fn take_element(&mut self, end: usize, last: bool) {
-        let Start { at, line, first, too_long: is_too_long } = self.element;
-        let is_blank = self.buffer[at..end].trim_ascii().is_empty();
+        let Start { at, line, first, blank, too_long: is_too_long } = self.element;
         if is_too_long || end - at > self.limits.line {
             self.leave_out(line, too_long(self.limits), false);
-        } else if !(first && last && is_blank) {
+        } else if !(first && last && blank) {
             self.count += 1;
             self.elements.push(Element { range: at..end, line, record: self.count });
         }
     }
 
-    /// Keeps nothing of an element that is too long, nor of blanks after an array.
+    /// Keeps nothing of an element that is too long, nor of blanks around elements.
     fn forget(&mut self) {
         let kept = self.buffer.len();
-        self.element.too_long |= self.depth > 0 && kept - self.element.at > self.limits.line;
-        if self.element.too_long || self.depth == 0 {
+        self.element.too_long |= !self.element.blank && kept - self.element.at > self.limits.line;
+        if self.element.too_long || self.element.blank {
             self.buffer.truncate(self.element.at);
             self.at -= kept - self.element.at;
         }
@@ -156,8 +163,7 @@ impl Array {
         if let Some(reason) = broken_off(&mut self.input)? {
             self.leave_out(self.line, reason, true);
         } else if self.depth > 0 {
-            let is_blank = self.buffer[self.element.at..].trim_ascii().is_empty();
-            if whole && !is_blank {
+            if whole && !self.element.blank {
                 self.take_element(self.buffer.len(), false);
             }
             let line = if whole { self.line } else { line };

@@ -59,6 +59,9 @@ impl Cutter {
         if start.starts_with(BYTE_ORDER_MARK) {
             start.drain(..BYTE_ORDER_MARK.len());
         }
+        while start.trim_ascii_start().is_empty() && start.len() < limits.line && !input.has_ended() {
+            input.fill(&mut start, limits.block);
+        }
         Ok(match start.trim_ascii_start() {
             [b'[', ..] => Self::Array(Array::new(input, start, limits)),
             _ => Self::Lines(Lines::new(input, start, limits)),

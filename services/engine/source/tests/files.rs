@@ -1,0 +1,338 @@
+//! What is read of files and folders, in which order, and what is said where that fails.
+#![allow(clippy::expect_used, missing_docs)]
+
+mod support;
+
+use rankwright_config::{EventFormat, FileOrder, Offset, SourceConfig, SourceKind};
+use rankwright_event::Timestamp;
+use rankwright_source::{Error, Files, Position};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use support::{Contents, Folder, NOW, array, batches, batches_of, contents, gzip, items, limits, lines, open};
+
+#[test]
+fn lines_and_arrays_plain_and_compressed_hold_the_same_events() {
+    let events = items(0..2000);
+    let pretty = array(&events).replace("{\"", "\n  {\r\n \"");
+    for name in ["a.json", "a.jsonl.gz", "a.zst", "a.json.zstd"] {
+        for text in [lines(&events), array(&events), pretty.clone(), lines(&events).replace('\n', "\r\n\r\n")] {
+            let folder = Folder::new().with(name, &text);
+            for limits in [limits(100, 1000), limits(1 << 18, 1 << 26)] {
+                let read = contents(&folder.open().with_limits(limits));
+                assert_eq!(read.bad, [], "{name}");
+                assert!(read.events == events, "{name}: other events than were written");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_last_line_needs_no_end_and_a_first_one_may_have_a_byte_order_mark() {
+    for text in [lines(&items([1, 2])), array(&items([1, 2]))] {
+        let folder = Folder::new().with("a.json", format!("\u{feff} \n {}", text.trim_end()));
+        for limits in [limits(1, 1000), limits(1000, 1000)] {
+            assert_eq!(
+                contents(&folder.open().with_limits(limits)),
+                Contents { events: items([1, 2]), ..Contents::default() }
+            );
+        }
+    }
+}
+
+#[test]
+fn arrays_may_be_empty_or_follow_each_other() {
+    let two = format!(" {} \n\n {}\n[ ]", array(&items([1, 2])), array(&items([3])));
+    let folder = Folder::new().with("a.json", two).with("b.json", " [ ] ").with("c.json", "").with("d.json", " \n \n");
+    assert_eq!(contents(&folder.open()), Contents { events: items([1, 2, 3]), ..Contents::default() });
+}
+
+#[test]
+fn a_folder_is_read_in_the_order_of_names_times_or_changes() {
+    let folder = Folder::new()
+        .with("b.json", format!("broken\n{}", lines(&items([10]))))
+        .with("c.jsonl.gz", array(&items([5, 30])))
+        .with("a.ndjson", lines(&items([20])))
+        .with("empty.json", "\n");
+    for (name, seconds) in [("a.ndjson", 3), ("b.json", 1), ("c.jsonl.gz", 2), ("empty.json", 0)] {
+        let file = std::fs::File::options().write(true).open(folder.path(name)).expect("opens what it wrote");
+        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).expect("sets a time");
+    }
+    for (order, expected) in [
+        (FileOrder::Name, ["a.ndjson", "b.json", "c.jsonl.gz", "empty.json"]),
+        (FileOrder::Time, ["c.jsonl.gz", "b.json", "a.ndjson", "empty.json"]),
+        (FileOrder::LastModified, ["empty.json", "b.json", "c.jsonl.gz", "a.ndjson"]),
+    ] {
+        let files = folder.opened(order, Offset::Earliest).expect("opens the folder");
+        assert_eq!(files.names().collect::<Vec<_>>(), expected, "{order:?}");
+    }
+    assert_eq!(contents(&folder.open()).events, items([20, 10, 5, 30]));
+}
+
+#[test]
+fn folders_hidden_and_other_files_are_left_out_unless_they_are_named_themselves() {
+    let folder =
+        Folder::new().with("a.json", lines(&items([1]))).with(".b.json", "x").with("c.csv", lines(&items([2])));
+    std::fs::create_dir(folder.path("d.json")).expect("makes a folder");
+    assert_eq!(contents(&folder.open()), Contents { events: items([1]), ..Contents::default() });
+    let named = open(&folder.path("c.csv"), FileOrder::Name, Offset::Earliest).expect("opens the file");
+    assert_eq!(contents(&named).events, items([2]));
+}
+
+#[test]
+fn an_offset_leaves_out_older_events_and_counts_them() {
+    let folder = Folder::new().with("a.json", lines(&items([400_000, 999_000, 100, 700_000])));
+    for (offset, expected, older) in [
+        (Offset::Earliest, vec![400_000, 999_000, 100, 700_000], 0),
+        (Offset::At(Timestamp::from_millis(700_000)), vec![999_000, 700_000], 2),
+        (Offset::Last(Duration::from_millis(600_000)), vec![400_000, 999_000, 700_000], 1),
+        (Offset::Latest, vec![], 0),
+    ] {
+        let read = contents(&folder.opened(FileOrder::Name, offset).expect("opens the folder"));
+        assert_eq!((read.events, read.before_offset), (items(expected), older), "{offset:?}");
+    }
+}
+
+#[test]
+fn bad_lines_are_reported_with_file_line_and_reason_and_skipped() {
+    let text = format!("{}\n{{\"event\":\"item\"}}\nnonsense\n{}", lines(&items([1])), lines(&items([2])));
+    let read = contents(&Folder::new().with("a.json", text).open());
+    assert_eq!(read.events, items([1, 2]));
+    assert_eq!(
+        read.reports(),
+        [
+            "a.json:3: missing keys `id`, `timestamp`, `item` (column 1)",
+            "a.json:4: expected an event: an object, found `n` (column 1)",
+        ]
+    );
+}
+
+#[test]
+fn bad_elements_are_reported_with_the_line_of_the_fault_and_their_index() {
+    let good = array(&items([1]));
+    let good = &good[1..good.len() - 1];
+    let bad = "{\"event\":\"ranking\",\n\"items\":[\n{\"id\":5}]}";
+    for block in [1, 7, 1000] {
+        let text = format!("[\n{good},\n7,\n{bad},,{good}]");
+        let read = contents(&Folder::new().with("a.json", text).open().with_limits(limits(block, 1000)));
+        assert_eq!(read.events, items([1, 1]));
+        assert_eq!(
+            read.reports(),
+            [
+                "a.json:3: [1]: expected an event: an object, found 7",
+                "a.json:6: [2].items[0].id: expected a string that is not empty, found 5",
+                "a.json:6: [3]: expected an event: an object, found the end",
+            ]
+        );
+    }
+}
+
+#[test]
+fn an_array_that_is_not_closed_or_not_alone_is_reported_at_its_end() {
+    let whole = array(&items([1, 2]));
+    let (open, cut) = (&whole[..whole.len() - 1], &whole[..whole.len() - 5]);
+    let unclosed = "the array is not closed: expected `]`, found the end of the file";
+    for (text, events, report) in [
+        (open.to_owned(), items([1, 2]), format!("a.json:2: {unclosed}")),
+        (format!("{open},\n"), items([1, 2]), format!("a.json:3: {unclosed}")),
+        (format!("{open},\"a\\"), items([1, 2]), format!("a.json:2: {unclosed}")),
+        (cut.to_owned(), items([1]), format!("a.json:2: {unclosed}")),
+        ("[".to_owned(), items([]), format!("a.json:1: {unclosed}")),
+        (
+            format!("{whole}\n{{}} rest \n {whole}"),
+            items([1, 2]),
+            "a.json:3: expected `[` or the end of the file after an array".to_owned(),
+        ),
+    ] {
+        for block in [1, 3, 1000] {
+            let folder = Folder::new().with("a.json", &text).with("b.json", lines(&items([3])));
+            let read = contents(&folder.open().with_limits(limits(block, 1000)));
+            assert_eq!(
+                (read.reports(), read.events),
+                (vec![report.clone()], [&events[..], &items([3])].concat()),
+                "{text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_record_beyond_the_limit_is_a_bad_line_and_the_next_is_read() {
+    let long = format!("{{\"event\":\"item\",\"x\":\"{}\"}}", "y\\\"".repeat(1000));
+    let (one, two) = (lines(&items([1])), lines(&items([2])));
+    let texts =
+        [format!("{one}{long}\n{two}"), format!("{two}{long}\n{long}").replacen(&two, &(one.clone() + &two), 1)];
+    for (text, reports) in texts.iter().zip([vec![2], vec![3, 4]]) {
+        for (block, array) in [(1, false), (10, false), (100_000, false), (1, true), (10, true), (100_000, true)] {
+            let text = if array { format!("[{}]", text.trim_end().replace('\n', ",\n")) } else { text.clone() };
+            let read = contents(&Folder::new().with("a.json", text).open().with_limits(limits(block, 200)));
+            assert_eq!(read.events, items([1, 2]), "block {block}, array {array}");
+            let expected: Vec<_> = reports.iter().map(|line| format!("a.json:{line}: longer than 200 bytes")).collect();
+            assert_eq!(read.reports(), expected, "block {block}, array {array}");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_file_is_read_as_far_as_it_goes_and_the_next_one_whole() {
+    let events = items(0..5000);
+    for text in [lines(&events), array(&events)] {
+        for name in ["a.json.gz", "a.json.zst"] {
+            let packed = support::packed(name, text.as_bytes());
+            let folder =
+                Folder::new().with_bytes(name, &packed[..packed.len() - 100]).with("b.json", lines(&items([7])));
+            let read = contents(&folder.open().with_limits(limits(1000, 1000)));
+            let (last, head) = read.events.split_last().expect("events before the damage");
+            assert!(head.len() >= 2400 && events.starts_with(head), "{name}: {} events", head.len());
+            assert_eq!(*last, items([7])[0]);
+            assert_eq!(read.bad.len(), 1);
+            assert!(read.bad[0].reason.starts_with("the file is damaged"), "{}", read.bad[0]);
+            assert!(read.bad[0].line as usize > head.len(), "{}", read.bad[0]);
+        }
+    }
+    let other = Folder::new().with_bytes("a.json.gz", b"{}\n");
+    assert!(contents(&other.open()).reports()[0].starts_with("a.json.gz:1: the file is damaged"));
+}
+
+#[test]
+fn progress_counts_bytes_on_disk_up_to_all_of_them() {
+    let folder = Folder::new().with("a.json.gz", lines(&items(0..9000))).with("b.json", lines(&items(0..9000)));
+    let files = folder.open();
+    let progress: Vec<_> =
+        batches(&files.clone().with_limits(limits(1000, 1000)), None).iter().map(|batch| batch.progress).collect();
+    assert!(progress.is_sorted_by_key(|progress| progress.read));
+    let last = progress.last().expect("some batches");
+    assert_eq!((last.read, last.total, last.ratio()), (files.bytes(), files.bytes(), 1.0));
+    let middle = progress[progress.len() / 4].ratio();
+    assert!(middle > 0.0 && middle < 0.9, "{middle}");
+}
+
+#[test]
+fn reading_goes_on_after_a_position_and_says_so_where_its_file_is_gone() {
+    let folder =
+        Folder::new().with("a.json", lines(&items([1, 2]))).with("b.json", format!("\n{}", array(&items([3, 4]))));
+    let files = folder.open();
+    for (file, line, expected) in [
+        ("a.json", 0, vec![1, 2, 3, 4]),
+        ("a.json", 1, vec![2, 3, 4]),
+        ("a.json", 2, vec![3, 4]),
+        ("b.json", 1, vec![4]),
+        ("b.json", 2, vec![]),
+        ("b.json", 9, vec![]),
+    ] {
+        let after = Position { file: file.to_owned(), line };
+        let mut read = Contents::default();
+        batches(&files, Some(&after)).into_iter().for_each(|batch| read.add(batch));
+        assert_eq!(read, Contents { events: items(expected), ..Contents::default() }, "{after}");
+    }
+    let lost =
+        files.read(Some(&Position { file: "z.json".to_owned(), line: 7 })).map(|_| ()).expect_err("no such file");
+    assert_eq!(lost.to_string(), "cannot go on after z.json:7: there is no such file any more");
+}
+
+#[test]
+fn a_position_survives_serialisation() {
+    let position = Position { file: "a.json".to_owned(), line: 7 };
+    let text = serde_json::to_string(&position).expect("plain data");
+    assert_eq!(serde_json::from_str::<Position>(&text).expect("our own text"), position);
+}
+
+#[test]
+fn a_receiver_may_end_the_reading() {
+    let folder = Folder::new().with("a.json", lines(&items(0..10_000)));
+    let files = folder.open().with_limits(limits(100, 1000));
+    for threads in [0, 1, 3] {
+        let mut seen = 0;
+        let end = files.read_parallel(None, threads, |batch| {
+            seen += 1;
+            if seen == 3 { ControlFlow::Break(batch.position.line) } else { ControlFlow::Continue(()) }
+        });
+        assert!(matches!(end, Ok(ControlFlow::Break(line)) if (3..30).contains(&line)), "{threads} threads: {end:?}");
+    }
+}
+
+#[test]
+fn an_error_of_the_system_ends_the_reading_in_order() {
+    let folder = Folder::new().with("a.json", lines(&items(0..100))).with("b.json", lines(&items([1])));
+    let files = folder.open().with_limits(limits(100, 1000));
+    std::fs::remove_file(folder.path("b.json")).expect("removes what it wrote");
+    for threads in [0, 1, 3] {
+        let mut events = 0;
+        let end = files.read_parallel(None, threads, |batch| {
+            events += batch.events.len();
+            ControlFlow::<()>::Continue(())
+        });
+        assert!(
+            matches!(&end, Err(Error::Open { path, .. }) if path.ends_with("b.json")),
+            "{threads} threads: {end:?}"
+        );
+        assert_eq!(events, 100);
+    }
+}
+
+#[test]
+fn a_path_that_is_not_there_is_an_error_that_shows_what_is() {
+    let folder = Folder::new().with("a.json", "").with("b.json", "");
+    std::fs::create_dir(folder.path("c")).expect("makes a folder");
+    let error = |path: &Path| open(path, FileOrder::Name, Offset::Earliest).expect_err("nothing there").to_string();
+    let here = folder.path("");
+    let here = here.to_str().expect("a plain name").trim_end_matches('/');
+    let gone = folder.path("x/y.json");
+    assert_eq!(error(&gone), format!("{} does not exist; {here} holds a.json, b.json, c/", gone.display()));
+    assert_eq!(
+        error(&folder.path("c")),
+        format!(
+            "{here}/c holds no files named *.json, *.jsonl or *.ndjson, plain or with .gz, .zst, .zstd; {here}/c is empty"
+        )
+    );
+    assert!(error(Path::new("no-such-file-here.json")).starts_with("no-such-file-here.json does not exist; . holds "));
+    let many = (0..30).fold(Folder::new(), |folder, number| folder.with(&format!("f{number:02}.csv"), ""));
+    let error = many.opened(FileOrder::Name, Offset::Earliest).expect_err("no events").to_string();
+    assert!(error.ends_with("f18.csv, f19.csv and 10 more"), "{error}");
+}
+
+#[test]
+fn what_this_version_does_not_read_is_refused_by_name() {
+    let file = |path: &str| SourceKind::File { path: PathBuf::from(path), sort: FileOrder::Name };
+    let kafka = SourceKind::Kafka {
+        brokers: vec!["localhost:9092".to_owned()],
+        topic: "events".to_owned(),
+        group_id: "g".to_owned(),
+        options: Default::default(),
+    };
+    let kinesis = SourceKind::Kinesis { region: "eu-west-1".to_owned(), topic: "events".to_owned() };
+    for (kind, format, what) in [
+        (kafka, EventFormat::Json, "source kafka"),
+        (kinesis, EventFormat::Json, "source kinesis"),
+        (file("/tmp"), EventFormat::SnowplowTsv, "format snowplow:tsv"),
+        (file("/tmp"), EventFormat::SnowplowJson, "format snowplow:json"),
+        (file("s3://bucket/events"), EventFormat::Json, "s3://bucket/events (reading from s3)"),
+    ] {
+        let config = SourceConfig { offset: Offset::Earliest, format, kind };
+        let error = Files::configured(&config, NOW).expect_err("refused").to_string();
+        assert_eq!(
+            error,
+            format!(
+                "{what} is not available in this version: read JSON from a file or folder, or send events to POST /feedback"
+            )
+        );
+    }
+    let folder = Folder::new().with("a.json", lines(&items([1])));
+    let url = format!("file://{}", folder.path("a.json").display());
+    let config = SourceConfig { offset: Offset::Earliest, format: EventFormat::Json, kind: file(&url) };
+    assert_eq!(contents(&Files::configured(&config, NOW).expect("a file")).events, items([1]));
+}
+
+#[test]
+fn threads_change_nothing() {
+    let events = items(0..3000);
+    let text = lines(&events).replace("i1000\"", "i1000\\q\"");
+    let folder =
+        Folder::new().with("a.json.gz", &text).with("b.json", array(&events)).with_bytes("c.gz", &gzip(b"")[..5]);
+    let files = folder.open().with_limits(limits(500, 1000));
+    let alone = batches_of(&files, 0);
+    assert_eq!(alone.iter().map(|batch| batch.events.len()).sum::<usize>(), 5999);
+    for threads in [1, 2, 5] {
+        assert!(batches_of(&files, threads) == alone, "{threads} threads");
+    }
+}
