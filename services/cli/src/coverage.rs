@@ -127,11 +127,13 @@ mod tests {
         coverage.gaps(&config.features)
     }
 
-    const FILM: &str = r#"{"event":"item","id":"e","timestamp":"1","item":"a","fields":[{"name":"genres","value":["x"]}]}"#;
+    const FILM: &str =
+        r#"{"event":"item","id":"e","timestamp":"1","item":"a","fields":[{"name":"genres","value":["x"]}]}"#;
 
     #[test]
     fn a_field_that_no_item_has_is_told() {
-        let rate = "{name: ctr, type: rate, top: click, bottom: impression, bucket: 1d, periods: [7], scope: item.genre}";
+        let rate =
+            "{name: ctr, type: rate, top: click, bottom: impression, bucket: 1d, periods: [7], scope: item.genre}";
         let click = r#"{"event":"interaction","id":"c","timestamp":"1","type":"click","item":"a"}"#;
         assert_eq!(gaps(rate, &[FILM, click]), ["features[0] 'ctr' refers to item.genre, which no event carried"]);
     }

@@ -18,7 +18,9 @@ const TICK: Duration = Duration::from_secs(1);
 pub fn run(options: &ServeOptions) -> Result<()> {
     let config = configuration(options.config.as_deref())?;
     if config.source.is_some() {
-        anyhow::bail!("source: 'serve' does not read a source in this version: remove it, 'import' it, or send events to /feedback");
+        anyhow::bail!(
+            "source: 'serve' does not read a source in this version: remove it, 'import' it, or send events to /feedback"
+        );
     }
     let runtime = runtime()?;
     let engine = runtime.block_on(Engine::open(config))?;

@@ -20,10 +20,12 @@ pub fn run(options: &TrainOptions) -> Result<()> {
         );
     }
     if matches!(config.state, State::Memory) {
-        bail!("a model trained with a state in memory would end with this process: use 'state: {{type: file, path: ...}}'");
+        bail!(
+            "a model trained with a state in memory would end with this process: use 'state: {{type: file, path: ...}}'"
+        );
     }
     if let Some(split) = &options.split {
-        let split = rankwright_config::model::Split::parse(split).map_err(anyhow::Error::msg).context("--split")?;
+        let split = split.parse().context("--split")?;
         for model in config.models.values_mut() {
             if let Model::LambdaMart(model) = model {
                 model.split = split;
@@ -65,7 +67,9 @@ pub fn one(engine: &Engine, name: &str) -> Result<Trained> {
     let mut progress = Progress::new("train", config.backend.iterations as u64);
     let trained = training.run(&*engine.clickthroughs, &*engine.versions, &mut |step| match step {
         train::Progress::Reading { rankings } => progress.at(0, rankings, "rankings read"),
-        train::Progress::Fitting { iteration, .. } => progress.at(iteration.id as u64 + 1, iteration.id as u64 + 1, "trees"),
+        train::Progress::Fitting { iteration, .. } => {
+            progress.at(iteration.id as u64 + 1, iteration.id as u64 + 1, "trees")
+        }
     });
     progress.end();
     let trained = trained?;
@@ -81,7 +85,15 @@ fn report(name: &str, trained: &Trained, elapsed_ms: u128) {
         let round = |value: f64| format!("{value:.4}");
         let (shown, random, reranked) = (round(quality.shown), round(quality.random), round(quality.reranked));
         match quality.served {
-            Some(served) => info!(model = name, metric, shown, random, reranked, as_served = round(served), "quality on the test split"),
+            Some(served) => info!(
+                model = name,
+                metric,
+                shown,
+                random,
+                reranked,
+                as_served = round(served),
+                "quality on the test split"
+            ),
             None => info!(model = name, metric, shown, random, reranked, "quality on the test split"),
         }
     }

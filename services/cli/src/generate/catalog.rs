@@ -1,6 +1,6 @@
 //! The shop's items: what everybody sees of them, and how much they please.
 
-use super::clock::{DAY, START, Wave};
+use super::clock::{DAY, HOUR, START, Wave};
 use super::random::Random;
 use super::vocabulary::{BRANDS, CATEGORIES, COLORS, TAGS};
 use rankwright_event::ItemId;
@@ -53,6 +53,8 @@ pub(crate) struct Catalog {
     pub(crate) shelves: [Vec<u32>; CATEGORIES.len()],
     /// So many are released.
     pub(crate) released: usize,
+    /// So many were there before the simulation.
+    old: usize,
 }
 
 /// One item in six comes into the shop during the simulation.
@@ -64,12 +66,14 @@ impl Catalog {
         let old = count - (count as f64 * NEW) as usize;
         let items = (0..count).map(|number| item(seed, number, release(seed, number, old, count, days))).collect();
         let ids = (0..count).map(|number| ItemId::from(format!("p{number}"))).collect();
-        Self { items, ids, shelves: Default::default(), released: 0 }
+        Self { items, ids, shelves: Default::default(), released: 0, old }
     }
 
-    /// The time of the next release, if there is one; items from before the simulation come just before its start.
+    /// When the next item is announced, if there is one: old items within the hour before the simulation.
     pub(crate) fn next_release(&self) -> Option<i64> {
-        self.items.get(self.released).map(|item| item.released.max(START - super::clock::HOUR + self.released as i64 % 1000))
+        let announced = || START - HOUR + HOUR * self.released as i64 / self.old as i64;
+        let next = self.items.get(self.released)?;
+        Some(if self.released < self.old { announced() } else { next.released })
     }
 
     /// Puts the next item on its shelf, and says which one that is.
@@ -123,4 +127,40 @@ fn brand_quality(seed: u64, brand: usize) -> f64 {
 /// Prices end on 9 tenths or 5.
 fn rounded(price: f64) -> f64 {
     (price * 2.0).round().max(2.0) / 2.0 - 0.05
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_are_released_in_time_and_most_of_them_before_the_start() {
+        let mut catalog = Catalog::new(1, 600, 7);
+        let mut times = Vec::new();
+        while let Some(time) = catalog.next_release() {
+            times.push(time);
+            assert_eq!(catalog.release() + 1, times.len());
+        }
+        assert!(times.is_sorted() && times.len() == 600);
+        assert_eq!(times.iter().filter(|&&time| time < START).count(), 500);
+        assert!(times[599] < START + 7 * DAY);
+        assert_eq!(catalog.shelves.iter().map(Vec::len).sum::<usize>(), 600);
+    }
+
+    #[test]
+    fn items_have_prices_and_tags_that_shops_have() {
+        for item in Catalog::new(3, 500, 7).items {
+            assert!((0.95..5000.0).contains(&item.price()) && (1..=4).contains(&item.tags.count_ones()), "{item:?}");
+            assert!(item.released < START + 7 * DAY);
+        }
+        assert_eq!(Catalog::new(3, 1, 7).next_release(), Some(START - HOUR));
+    }
+
+    #[test]
+    fn a_reduced_item_is_cheaper() {
+        let mut item = Catalog::new(3, 1, 7).items.remove(0);
+        let (price, dearness) = (item.price(), item.dearness());
+        item.discount = 0.5;
+        assert!((item.price() / price - 0.5).abs() < 0.01 && (dearness - item.dearness() - 1.0).abs() < 0.02);
+    }
 }

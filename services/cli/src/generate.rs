@@ -1,0 +1,104 @@
+//! `rankwright generate`: events of a simulated shop, with the configuration that goes with them.
+//!
+//! Items have prices, tags and texts, and qualities that nobody sees; visitors have tastes that nobody sees either.
+//! The shop's search shows lists, whose top is looked at more, whatever stands there. Fashions rise and fall, items
+//! are released and reduced. The same options give the same events, in the order of time, however many there are:
+//! memory grows with the number of items and users alone.
+
+mod catalog;
+mod choice;
+mod clock;
+mod configuration;
+mod events;
+mod listing;
+mod output;
+mod random;
+mod simulation;
+mod summary;
+mod visit;
+mod visitor;
+mod vocabulary;
+
+pub use summary::Summary;
+
+use anyhow::{Context, Result};
+use output::Output;
+use rankwright_event::{Event, json};
+use simulation::{Simulation, Size};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// How much is generated, and where it goes.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Folder for events, config.yml and request.json; created if it is not there
+    #[arg(short, long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Items of the shop
+    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub items: u32,
+    /// Visitors
+    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub users: u32,
+    /// Lists shown; each brings about two clicks
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub rankings: u64,
+    /// Days from the first list to the last
+    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=3650))]
+    pub days: u32,
+    /// Items of a list
+    #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub length: u32,
+    /// Another seed gives another shop
+    #[arg(long, default_value_t = 42)]
+    pub seed: u64,
+    /// Write events.jsonl in place of events.jsonl.gz
+    #[arg(long)]
+    pub plain: bool,
+}
+
+/// Simulates the shop and writes its files.
+///
+/// # Errors
+/// A file cannot be written.
+pub fn run(options: &Options) -> Result<Summary> {
+    fs::create_dir_all(&options.out).with_context(|| format!("cannot create {}", options.out.display()))?;
+    let mut simulation = Simulation::new(options.size());
+    let mut output = Output::create(&options.events())?;
+    let mut summary = Summary::default();
+    for event in &mut simulation {
+        summary.count(&event);
+        json::write(&event, output.buffer()).context("cannot encode an event")?;
+        output.flush_full();
+    }
+    summary.events_file = output.finish()?;
+    summary.config_file = write(&options.out.join("config.yml"), &configuration::text())?;
+    let request = json::encode(&Event::Ranking(simulation.request())) + "\n";
+    summary.request_file = write(&options.out.join("request.json"), &request)?;
+    Ok(summary)
+}
+
+impl Options {
+    fn events(&self) -> PathBuf {
+        self.out.join(if self.plain { "events.jsonl" } else { "events.jsonl.gz" })
+    }
+
+    fn size(&self) -> Size {
+        Size {
+            items: self.items as usize,
+            users: self.users as usize,
+            rankings: self.rankings,
+            days: self.days,
+            length: self.length as usize,
+            seed: self.seed,
+        }
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<PathBuf> {
+    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(path.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,183 @@
+//! `import`: historical events into the state and the click-through store.
+
+use crate::coverage::Coverage;
+use crate::engine::{Engine, configuration, now};
+use crate::options::ImportOptions;
+use crate::progress::Progress;
+use crate::serve;
+use anyhow::{Context, Result, bail};
+use rankwright_config::{Offset, State};
+use rankwright_event::Timestamp;
+use rankwright_ingest::Ingest;
+use rankwright_source::{Batch, Files, Position as Place};
+use rankwright_state::Position;
+use std::ops::ControlFlow;
+use std::thread;
+use std::time::Duration;
+use tokio::runtime::Runtime;
+use tracing::{info, warn};
+
+/// So many lines that cannot be read are shown one by one.
+const SHOWN: u64 = 10;
+
+/// Reads events into a state that outlives this process.
+pub fn run(options: &ImportOptions) -> Result<()> {
+    let config = configuration(options.config.as_deref())?;
+    if matches!(config.state, State::Memory) {
+        warn!(
+            "state is memory: what is imported ends with this process; use 'standalone', or 'state: {{type: file, path: ...}}'"
+        );
+    }
+    let runtime = serve::runtime()?;
+    let engine = runtime.block_on(Engine::open(config))?;
+    read(&engine, options, &runtime)
+}
+
+/// Reads the events that options or configuration name, and closes what they leave open.
+pub fn read(engine: &Engine, options: &ImportOptions, runtime: &Runtime) -> Result<()> {
+    if options.validation {
+        bail!("--validation is not available in this version");
+    }
+    let files = files(engine, options)?;
+    let writer = format!("import {}", files.names().next().unwrap_or_default());
+    let ingest = runtime.block_on(engine.ingest(&writer))?;
+    let mut import = Import {
+        engine,
+        runtime,
+        ingest,
+        coverage: Coverage::default(),
+        progress: Progress::new("import", files.bytes()),
+        latest: now().plus(engine.config.core.ingest.max_ahead),
+        strict: options.strict,
+        events: 0,
+        bad: 0,
+    };
+    let after = import.resumed()?;
+    let threads = thread::available_parallelism().map_or(1, |cores| cores.get() - 1).max(1);
+    let outcome = files.read_parallel(after.as_ref(), threads, |batch| match import.take(batch) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => ControlFlow::Break(error),
+    });
+    import.progress.end();
+    if let ControlFlow::Break(error) = outcome? {
+        return Err(error);
+    }
+    import.finish()
+}
+
+/// One import.
+struct Import<'a> {
+    engine: &'a Engine,
+    runtime: &'a Runtime,
+    ingest: Ingest,
+    coverage: Coverage,
+    progress: Progress,
+    /// Later events are unit errors, and would close everything.
+    latest: Timestamp,
+    strict: bool,
+    events: u64,
+    bad: u64,
+}
+
+impl Import<'_> {
+    /// Where an earlier import of the same files ended.
+    fn resumed(&self) -> Result<Option<Place>> {
+        let position = &self.ingest.position().0;
+        if position.is_empty() {
+            return Ok(None);
+        }
+        let place: Place =
+            serde_json::from_str(position).context("the state holds a position that is none of a file")?;
+        info!("an earlier import of this came to {place}; going on behind it");
+        Ok(Some(place))
+    }
+
+    fn take(&mut self, mut batch: Batch) -> Result<()> {
+        for bad in &batch.bad {
+            self.skip(&bad.to_string())?;
+        }
+        if batch.events.iter().any(|event| event.timestamp() > self.latest) {
+            self.leave_out_the_future(&mut batch)?;
+        }
+        batch.events.iter().for_each(|event| self.coverage.see(event));
+        self.events += batch.events.len() as u64;
+        let to = Position(serde_json::to_string(&batch.position)?);
+        self.runtime.block_on(self.ingest.apply(batch.events, to))?;
+        self.progress.at(batch.progress.read, self.events, "events");
+        Ok(())
+    }
+
+    fn leave_out_the_future(&mut self, batch: &mut Batch) -> Result<()> {
+        let (late, kept): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut batch.events).into_iter().partition(|event| event.timestamp() > self.latest);
+        batch.events = kept;
+        for event in late {
+            let (kind, at) = (event.kind(), event.timestamp());
+            self.skip(&format!("before {}: the {kind} event's timestamp {at} lies in the future", batch.position))?;
+        }
+        Ok(())
+    }
+
+    fn skip(&mut self, reason: &str) -> Result<()> {
+        if self.strict {
+            bail!("{reason}");
+        }
+        self.bad += 1;
+        match self.bad {
+            1..=SHOWN => warn!("skipped {reason}"),
+            _ if self.bad == SHOWN + 1 => warn!("further lines that cannot be read are only counted"),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<()> {
+        self.runtime.block_on(self.ingest.finish())?;
+        let elapsed = self.progress.elapsed();
+        let counters = self.ingest.counters();
+        let (items, users, rankings) = (counters.items, counters.users, counters.rankings);
+        let (interactions, clickthroughs, skipped) = (counters.interactions, counters.clickthroughs, self.bad);
+        info!(items, users, rankings, interactions, clickthroughs, skipped, "imported");
+        info!(events = self.events, elapsed_ms = millis(elapsed), rate = rate(self.events, elapsed), "import took");
+        if counters.evicted > 0 {
+            let evicted = counters.evicted;
+            warn!(
+                evicted,
+                "rankings were closed early: core.clickthrough.maxParallelSessions is too small for this data"
+            );
+        }
+        if self.events > 0 {
+            self.coverage.gaps(&self.engine.config.features).iter().for_each(|gap| warn!("{gap}"));
+        }
+        Ok(())
+    }
+}
+
+fn millis(elapsed: Duration) -> u64 {
+    u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn rate(events: u64, elapsed: Duration) -> String {
+    format!("{:.0} events/s", events as f64 / elapsed.as_secs_f64().max(1e-6))
+}
+
+fn files(engine: &Engine, options: &ImportOptions) -> Result<Files> {
+    let source = engine.config.source.as_ref();
+    let format = parsed(options.format.as_deref(), "--format")?.or(source.map(|source| source.format));
+    let offset = parsed(options.offset.as_deref(), "--offset")?.or(source.map(|source| source.offset));
+    let order = parsed(options.sort_files_by.as_deref(), "--sort-files-by")?;
+    let (path, order) = match (&options.data, source.map(|source| &source.kind)) {
+        (Some(path), _) => (path, order),
+        (None, Some(rankwright_config::SourceKind::File { path, sort })) => (path, order.or(Some(*sort))),
+        _ => bail!("no events to import: name a file or folder with --data, or a source in the configuration"),
+    };
+    let offset = offset.unwrap_or(Offset::Earliest);
+    Ok(Files::open(path, format.unwrap_or_default(), order.unwrap_or_default(), offset, now())?)
+}
+
+fn parsed<T: std::str::FromStr>(text: Option<&str>, option: &'static str) -> Result<Option<T>>
+where
+    T::Err: std::error::Error + Send + Sync + 'static,
+{
+    text.map(|text| text.parse().context(option)).transpose()
+}
