@@ -4,6 +4,8 @@
 //! keeps records in parts that check themselves; whatever a crash or a bad disk took from a part is counted and
 //! named, and the rest of it is read.
 
+#[cfg(any(test, feature = "testing"))]
+pub mod contract;
 pub mod dedup;
 mod digest;
 pub mod error;
@@ -11,6 +13,8 @@ pub mod losses;
 pub mod part;
 pub mod record;
 pub mod store;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 pub use dedup::Dedup;
 pub use error::{Error, Result};

@@ -20,7 +20,7 @@ use crate::store::Column;
 use std::io::Read;
 use std::sync::Arc;
 
-pub use encoder::{Block, Encoder};
+pub use encoder::{BLOCK_BYTES, Block, Encoder};
 pub use rankwright_config::state::Format;
 pub use reader::{PartReader, read_part};
 

@@ -81,12 +81,13 @@ fn spread(rows: &[u8], width: usize, records: &mut [Clickthrough]) -> Option<()>
     let mut first = 0;
     for record in records {
         let own = first..first + height(record);
-        record.rows.values = vec![0.0; own.len() * record.rows.width];
-        for column in 0..record.rows.width {
-            let values = &values[column * total..][own.clone()];
-            let row_major = record.rows.values[column..].iter_mut().step_by(width);
-            row_major.zip(values).for_each(|(value, bytes)| *value = f32::from_le_bytes(*bytes));
+        let mut row_major = vec![0.0; own.len() * record.rows.width];
+        // without rows there are no columns to go through, and without items none of a column
+        for (column, values) in values.chunks_exact(total.max(1)).take(record.rows.width).enumerate() {
+            let into = row_major.iter_mut().skip(column).step_by(width);
+            into.zip(&values[own.clone()]).for_each(|(value, bytes)| *value = f32::from_le_bytes(*bytes));
         }
+        record.rows.values = row_major;
         first = own.end;
     }
     Some(())

@@ -3,8 +3,8 @@
 use super::{Format, Header, LIMIT, block, frame, json};
 use crate::{Clickthrough, Error, Result};
 
-/// A block is complete with this many bytes, uncompressed: enough to pack well, little enough to hold.
-const BLOCK_BYTES: usize = 1 << 20;
+/// A block is complete with this many bytes before compression: enough to pack well, little enough to hold.
+pub const BLOCK_BYTES: usize = 1 << 20;
 
 /// Turns records into the bytes of a part.
 ///
@@ -16,6 +16,7 @@ pub struct Encoder {
     lines: Vec<u8>,
     count: u32,
     buffer: Vec<u8>,
+    block_bytes: usize,
 }
 
 /// Some records in the format of a part; whole parts are made of them.
@@ -32,7 +33,13 @@ pub struct Block {
 impl Encoder {
     /// An encoder of records whose rows have the columns of `header`.
     pub fn new(format: Format, header: Header) -> Self {
-        Self { format, header, builder: block::Builder::default(), lines: vec![], count: 0, buffer: vec![] }
+        let (builder, lines, buffer) = Default::default();
+        Self { format, header, builder, lines, count: 0, buffer, block_bytes: BLOCK_BYTES }
+    }
+
+    /// The same with blocks of another size, in bytes before compression.
+    pub fn with_block_bytes(self, block_bytes: usize) -> Self {
+        Self { block_bytes, ..self }
     }
 
     /// How it writes.
@@ -89,9 +96,14 @@ impl Encoder {
         self.count
     }
 
+    /// Their bytes, uncompressed.
+    pub fn pending_bytes(&self) -> usize {
+        if self.count == 0 { 0 } else { self.lines.len().max(self.builder.size()) }
+    }
+
     /// Whether the block is as large as it should become.
     pub fn is_full(&self) -> bool {
-        self.lines.len().max(self.builder.size()) >= BLOCK_BYTES
+        self.pending_bytes() >= self.block_bytes
     }
 
     /// The block of the records taken since the last one, `None` when there are none; on an error they stay.

@@ -7,7 +7,7 @@
 mod folder;
 mod writer;
 
-use crate::part::{Encoder, Format, Header, Part, read_part};
+use crate::part::{BLOCK_BYTES, Encoder, Format, Header, Part};
 use crate::{Clickthrough, ClickthroughStore, Mark, Records, Result, Status};
 use folder::{Folder, Name};
 use parking_lot::Mutex;
@@ -27,12 +27,15 @@ pub struct FileSettings {
     pub part_bytes: u64,
     /// A part is closed with this many records.
     pub part_records: u64,
+    /// Records are written in blocks of this many bytes, before compression.
+    pub block_bytes: usize,
 }
 
 impl FileSettings {
     /// Parts of 64 MiB before compression.
     pub fn new(path: impl Into<PathBuf>, format: Format) -> Self {
-        Self { path: path.into(), format, part_bytes: 64 << 20, part_records: 1 << 20 }
+        let (part_bytes, part_records) = (64 << 20, 1 << 20);
+        Self { path: path.into(), format, part_bytes, part_records, block_bytes: BLOCK_BYTES }
     }
 }
 
@@ -54,7 +57,7 @@ struct Inner {
 impl FileStore {
     /// Opens a folder, for records with the columns of `header`.
     pub fn open(settings: FileSettings, header: Header) -> Result<Self> {
-        let encoder = Encoder::new(settings.format, header);
+        let encoder = Encoder::new(settings.format, header).with_block_bytes(settings.block_bytes);
         let folder = Arc::new(Folder::open(settings.path.clone())?);
         let found = count(&folder)?;
         let writer = Writer::new(settings, folder.clone(), encoder.head()?);
@@ -153,7 +156,7 @@ fn count(folder: &Folder) -> Result<Status> {
             Some((records, _)) => records,
             None => {
                 let part = Part { place: folder.place(&name), format: name.format, bytes: Box::new(file) };
-                read_part(part).filter(|entry| entry.is_ok()).count() as u64
+                Records::new(std::iter::once(Ok(part))).filter(Result::is_ok).count() as u64
             }
         };
     }

@@ -8,7 +8,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 /// Memory that packed click-throughs may take unless told otherwise: about a million rankings.
-const LIMIT_BYTES: u64 = 1 << 30;
+pub const LIMIT_BYTES: u64 = 1 << 30;
 
 /// Keeps records in memory, and forgets the oldest when there are too many.
 pub struct MemoryStore {
@@ -38,9 +38,11 @@ impl MemoryStore {
         Ok(Self { held: Mutex::new(held), head, limit: LIMIT_BYTES })
     }
 
-    /// The same with another limit, in bytes of packed records.
-    pub fn with_limit(self, bytes: u64) -> Self {
-        Self { limit: bytes, ..self }
+    /// The same with another limit, in bytes of packed records, and blocks of another size, in bytes before packing.
+    pub fn with_limits(self, bytes: u64, block_bytes: usize) -> Self {
+        let mut held = self.held.into_inner();
+        held.encoder = held.encoder.with_block_bytes(block_bytes);
+        Self { held: Mutex::new(held), limit: bytes, ..self }
     }
 }
 
@@ -100,7 +102,8 @@ impl ClickthroughStore for MemoryStore {
     fn status(&self) -> Status {
         let held = self.held.lock();
         let records = held.status.records + u64::from(held.encoder.pending());
-        Status { records, parts: u64::from(records > 0), ..held.status }
+        let bytes = held.status.bytes + held.encoder.pending_bytes() as u64;
+        Status { records, bytes, parts: u64::from(records > 0) }
     }
 }
 
@@ -122,5 +125,37 @@ impl Read for Chunks {
             self.offset = 0;
         }
         Ok(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::testing::{header, ranking};
+
+    #[test]
+    fn a_ranking_of_24_items_and_28_columns_takes_about_a_kilobyte() {
+        let store = MemoryStore::new(header(28)).unwrap();
+        for number in 0..1000 {
+            store.append(vec![ranking(number, 24, 28)]).unwrap();
+        }
+        store.read().unwrap(); // packs what is left
+        let bytes = store.status().bytes / 1000;
+        assert!(bytes < 1200, "{bytes} bytes a ranking, so that 50,000 would take more than 60 MB");
+    }
+
+    #[test]
+    fn the_oldest_are_forgotten_when_memory_is_full() {
+        let store = MemoryStore::new(header(5)).unwrap().with_limits(30_000, 4096);
+        for number in 0..1000 {
+            store.append(vec![ranking(number, 10, 5)]).unwrap();
+        }
+        assert_eq!(store.durable(), Mark(1000));
+        let left: Vec<Clickthrough> = store.read().unwrap().map(|entry| entry.unwrap().1).collect();
+        assert!(store.status().bytes <= 30_000 && left.len() < 1000, "{:?}", store.status());
+        assert_eq!(left.len() as u64, store.status().records);
+        let newest: Vec<Clickthrough> = (1000 - left.len() as u64..1000).map(|number| ranking(number, 10, 5)).collect();
+        assert_eq!(left, newest);
     }
 }
