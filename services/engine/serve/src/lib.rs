@@ -25,7 +25,7 @@ mod recommend;
 pub mod server;
 
 pub use app::{App, Builder};
-pub use load::{Found, LoadError, Loader};
+pub use load::{Found, LoadError, Loader, Published};
 pub use metrics::Metrics;
 pub use models::{Loaded, Models, Version};
 pub use plugin::{Fed, FeedError, Feedback, Status, TrainError, Training};

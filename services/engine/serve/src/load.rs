@@ -4,8 +4,12 @@
 //! allows: caches are filled and pages touched before a visitor waits for them. Only then does it take the place of the
 //! one that answers.
 
+mod published;
+
+pub use published::Published;
+
 use crate::app::{App, Phase};
-use crate::models::{Current, Loaded, Slot};
+use crate::models::{Current, Loaded, Slot, Version};
 use crate::rank::rehearse;
 use rankwright_config as config;
 use rankwright_event::{Ranking, Tenant};
@@ -19,12 +23,12 @@ const LOOK_EVERY: Duration = Duration::from_secs(10);
 
 /// Knows which version of a model should answer, and makes it ready to.
 pub trait Loader: Send + Sync {
-    /// The version that should answer, unless it is the `current` one.
+    /// The version that should answer, unless it is the `current` one already.
     fn load<'a>(
         &'a self,
         name: &'a str,
         model: &'a config::Model,
-        current: Option<&'a str>,
+        current: Option<&'a Version>,
     ) -> BoxFuture<'a, Result<Found, LoadError>>;
 }
 
@@ -41,7 +45,20 @@ pub enum Found {
 /// A version that is there and cannot be served, or a store of versions that does not answer.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct LoadError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
+pub struct LoadError(String);
+
+impl LoadError {
+    /// From its cause, and the causes of that.
+    pub fn new(error: impl std::error::Error) -> Self {
+        let mut text = error.to_string();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            text.push_str(&format!(": {error}"));
+            cause = error.source();
+        }
+        Self(text)
+    }
+}
 
 impl App {
     /// Waits for the state store, loads and warms every model that has a version, and calls the service ready.
@@ -77,16 +94,17 @@ impl App {
     async fn refresh_slot(&self, slot: &Slot) {
         let _one_at_a_time = slot.loading.lock().await;
         let current = match slot.current() {
-            Current::Loaded(loaded) => loaded.version.id.clone(),
+            Current::Loaded(loaded) => Some(loaded),
             Current::Missing(_) => None,
         };
-        match self.loader().load(slot.name(), &slot.definition, current.as_deref()).await {
+        let current = current.as_ref().map(|loaded| &loaded.version);
+        match self.loader().load(slot.name(), &slot.definition, current).await {
             Ok(Found::Unchanged) => {}
             Ok(Found::Nothing) => slot.explain_missing(format!("model {} is not trained yet", slot.name())),
             Ok(Found::Version(loaded, samples)) => self.serve_version(slot, loaded, samples).await,
             Err(error) => {
                 tracing::error!(model = slot.name(), %error, "failed to load a model");
-                slot.explain_missing(format!("model {} could not be loaded: {error}", slot.name()));
+                slot.explain_missing(format!("model {} could not be loaded, the log says why", slot.name()));
             }
         }
     }

@@ -16,6 +16,7 @@ use crate::ranker::Ranker;
 use answer::{Answer, Explained};
 use rankwright_event::Ranking;
 use rankwright_event::json::{DecodeError, decode_ranking_request};
+use rankwright_model::{fallback_scores, rank_order};
 use rankwright_state::{Fetched, Key};
 use std::time::Instant;
 
@@ -95,33 +96,15 @@ async fn fetch(app: &App, keys: Vec<Key>, fetched: &mut Fetched) -> Result<(), U
 
 fn answer_of(loaded: &Loaded, ranking: &Ranking, outcome: &Outcome, explain: bool, began: Instant) -> Vec<u8> {
     let explained = explain.then(|| Explained::new(loaded.ranker.features(), &outcome.rows));
-    let order = descending(&outcome.scores);
+    let order = rank_order(&outcome.scores);
     Answer { ranking, scores: &outcome.scores, order: &order, explained, fallback: None }.write(began)
 }
 
 /// The incoming order, with scores from the number of items down to 1.
 fn unordered(ranking: &Ranking, reason: &str, explain: bool, began: Instant) -> Vec<u8> {
     let count = ranking.items.len();
-    let scores: Vec<f64> = (1..=count).rev().map(|score| score as f64).collect();
-    let order: Vec<u32> = (0..count as u32).collect();
+    let scores = fallback_scores(count);
+    let order: Vec<usize> = (0..count).collect();
     let explained = explain.then(Explained::default);
     Answer { ranking, scores: &scores, order: &order, explained, fallback: Some(reason) }.write(began)
-}
-
-/// Indices by falling score; items of equal score keep their order.
-fn descending(scores: &[f64]) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..scores.len() as u32).collect();
-    order.sort_by(|&left, &right| scores[right as usize].total_cmp(&scores[left as usize]));
-    order
-}
-
-#[cfg(test)]
-mod tests {
-    use super::descending;
-
-    #[test]
-    fn items_are_ordered_by_falling_score_and_equal_ones_stay() {
-        assert_eq!(descending(&[1.0, 3.0, 1.0, 2.0, 3.0]), [1, 4, 3, 0, 2]);
-        assert!(descending(&[]).is_empty());
-    }
 }

@@ -11,7 +11,7 @@ pub(super) struct Answer<'a> {
     /// One for each item of the ranking.
     pub scores: &'a [f64],
     /// Indices of items, best first.
-    pub order: &'a [u32],
+    pub order: &'a [usize],
     /// Where the request wants feature values.
     pub explained: Option<Explained<'a>>,
     /// Why this is the incoming order.
@@ -51,7 +51,7 @@ impl Answer<'_> {
             if place > 0 {
                 text.push(b',');
             }
-            self.write_item(&mut text, item as usize);
+            self.write_item(&mut text, item);
         }
         text.push(b']');
         if let Some(reason) = self.fallback {

@@ -1,0 +1,188 @@
+//! Versions as training publishes them, made ready to serve.
+//!
+//! A version is served only with the features it was trained on: their columns are compared by fingerprint, so that a
+//! changed definition is an error with names, and never a silently wrong score.
+
+use super::{Found, LoadError, Loader};
+use crate::models::{Loaded, Version};
+use crate::ranker::{FeatureColumns, Ranker};
+use rankwright_config as config;
+use rankwright_event::json::decode_batch;
+use rankwright_event::{Event, Ranking};
+use rankwright_feature::{Plan, Purpose};
+use rankwright_model::{Column, Model, Shuffle, VersionId, VersionStore};
+use rankwright_state::{BoxFuture, Fetched, Key, Store};
+use std::sync::Arc;
+
+/// Loads models from a store of versions.
+pub struct Published {
+    features: Vec<config::Feature>,
+    state: Arc<dyn Store>,
+    versions: Arc<dyn VersionStore>,
+}
+
+/// A trained model and the features that it reads.
+struct Trained {
+    plan: Plan,
+    model: Model,
+    features: Vec<FeatureColumns>,
+}
+
+/// A model that looks at no features.
+struct Baseline(Model);
+
+/// A feature that a model lists is not defined; configurations are checked for that.
+#[derive(Debug, thiserror::Error)]
+#[error("feature {0:?} is not defined")]
+struct Undefined(String);
+
+impl Published {
+    /// Versions of this store, over these features and this state.
+    pub fn new(features: &[config::Feature], state: Arc<dyn Store>, versions: Arc<dyn VersionStore>) -> Self {
+        Self { features: features.to_vec(), state, versions }
+    }
+
+    async fn trained(
+        &self,
+        name: &str,
+        definition: &config::model::LambdaMart,
+        current: Option<&Version>,
+    ) -> Result<Found, LoadError> {
+        let Some(id) = self.wanted(name, definition.version.as_deref()).await? else { return Ok(Found::Nothing) };
+        if current.is_some_and(|current| current.id.as_deref() == Some(id.as_str())) {
+            return Ok(Found::Unchanged);
+        }
+        let stored = self.blocking(name, move |versions, name| versions.load(name, Some(&id))).await?;
+        let Some(stored) = stored else { return Ok(Found::Nothing) };
+        let plan = Plan::compile(&self.listed(&definition.features)?, &*self.state).await.map_err(LoadError::new)?;
+        stored.check_columns(&columns(&plan)).map_err(LoadError::new)?;
+        let model = Model::load(&stored).map_err(LoadError::new)?;
+        let features = FeatureColumns::group(plan.columns().iter().map(|column| column.feature.as_str()));
+        let ranker = Box::new(Trained { plan, model, features });
+        let samples = samples(stored.warmup());
+        Ok(Found::Version(Loaded { version: version(&stored), ranker }, samples))
+    }
+
+    /// The pinned version, or the current one.
+    async fn wanted(&self, name: &str, pinned: Option<&str>) -> Result<Option<VersionId>, LoadError> {
+        match pinned {
+            Some(id) => id.parse().map(Some).map_err(LoadError::new),
+            None => self.blocking(name, |versions, name| versions.current(name)).await,
+        }
+    }
+
+    /// Asks the store of versions on a thread that may wait.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        name: &str,
+        ask: impl FnOnce(&dyn VersionStore, &str) -> Result<T, rankwright_model::StoreError> + Send + 'static,
+    ) -> Result<T, LoadError> {
+        let (versions, name) = (self.versions.clone(), name.to_owned());
+        let answer = tokio::task::spawn_blocking(move || ask(&*versions, &name)).await;
+        answer.map_err(LoadError::new)?.map_err(LoadError::new)
+    }
+
+    /// The features that a model lists, in its order.
+    fn listed(&self, names: &[String]) -> Result<Vec<config::Feature>, LoadError> {
+        let find = |name: &String| self.features.iter().find(|feature| feature.name == *name).cloned();
+        names.iter().map(|name| find(name).ok_or_else(|| LoadError::new(Undefined(name.clone())))).collect()
+    }
+}
+
+impl Loader for Published {
+    fn load<'a>(
+        &'a self,
+        name: &'a str,
+        model: &'a config::Model,
+        current: Option<&'a Version>,
+    ) -> BoxFuture<'a, Result<Found, LoadError>> {
+        let baseline = move |model| match current {
+            Some(_) => Found::Unchanged,
+            None => Found::Version(Loaded::untrained(Box::new(Baseline(model))), Vec::new()),
+        };
+        Box::pin(async move {
+            Ok(match model {
+                config::Model::LambdaMart(definition) => self.trained(name, definition, current).await?,
+                config::Model::Shuffle { max_position_change, .. } => {
+                    baseline(Model::Shuffle(Shuffle { max_position_change: *max_position_change, seed: 0 }))
+                }
+                config::Model::Noop { .. } => baseline(Model::Noop),
+                _ => Found::Nothing,
+            })
+        })
+    }
+}
+
+impl Ranker for Trained {
+    fn features(&self) -> &[FeatureColumns] {
+        &self.features
+    }
+
+    fn reads(&self, ranking: &Ranking) -> Vec<Key> {
+        self.plan.reads(ranking)
+    }
+
+    fn follow(&self, ranking: &Ranking, fetched: &Fetched) -> Vec<Key> {
+        self.plan.follow(ranking, fetched)
+    }
+
+    fn rows(&self, ranking: &Ranking, fetched: &Fetched) -> Vec<f32> {
+        self.plan.rows(ranking, fetched, Purpose::Serving)
+    }
+
+    fn scores(&self, ranking: &Ranking, rows: &[f32]) -> Vec<f64> {
+        self.model.score(ranking.id.digest(), rows, self.plan.width(), ranking.items.len())
+    }
+}
+
+impl Ranker for Baseline {
+    fn features(&self) -> &[FeatureColumns] {
+        &[]
+    }
+
+    fn reads(&self, _: &Ranking) -> Vec<Key> {
+        Vec::new()
+    }
+
+    fn follow(&self, _: &Ranking, _: &Fetched) -> Vec<Key> {
+        Vec::new()
+    }
+
+    fn rows(&self, _: &Ranking, _: &Fetched) -> Vec<f32> {
+        Vec::new()
+    }
+
+    fn scores(&self, ranking: &Ranking, rows: &[f32]) -> Vec<f64> {
+        self.0.score(ranking.id.digest(), rows, 0, ranking.items.len())
+    }
+}
+
+fn columns(plan: &Plan) -> Vec<Column> {
+    let column = |column: &rankwright_feature::Column| Column {
+        name: column.name.clone(),
+        feature: column.feature.clone(),
+        fingerprint: column.fingerprint,
+        categorical: column.categorical,
+    };
+    plan.columns().iter().map(column).collect()
+}
+
+fn version(stored: &rankwright_model::Version) -> Version {
+    let metadata = stored.metadata();
+    Version {
+        id: Some(stored.id().to_string()),
+        trained_at: Some(metadata.created_at.to_string()),
+        metrics: metadata.metrics.clone(),
+    }
+}
+
+/// Rankings to replay, stored as JSON events. Warming up is a help, so unreadable ones are none.
+fn samples(bytes: &[u8]) -> Vec<Ranking> {
+    let events = if bytes.is_empty() { Ok(Vec::new()) } else { decode_batch(bytes) };
+    let events = events.unwrap_or_else(|error| {
+        tracing::warn!(%error, "the warm-up requests of a model version cannot be read");
+        Vec::new()
+    });
+    let ranking = |event| if let Event::Ranking(ranking) = event { Some(ranking) } else { None };
+    events.into_iter().filter_map(ranking).collect()
+}

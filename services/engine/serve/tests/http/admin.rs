@@ -1,0 +1,80 @@
+//! `POST /train/{model}` and who may call it.
+
+use crate::service::{CONFIG, Service, ranking};
+use axum::body::Body;
+use axum::http::Request;
+use rankwright_config::Config;
+use rankwright_serve::App;
+use serde_json::json;
+use std::sync::Arc;
+
+#[tokio::test]
+async fn training_answers_with_its_summary_and_serves_the_new_version() {
+    let service = Service::start().await;
+    service.price(&[("a", 1.0), ("b", 2.0)]).await;
+    assert_eq!(service.post("/rank/shop", ranking(&["a", "b"])).await.items(), ["b", "a"]);
+    let answer = service.post("/train/shop", "").await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(
+        answer.json(),
+        json!({"features": [{"name": "price", "weight": 1.0}], "iterations": [], "sizeBytes": 7})
+    );
+    assert_eq!(service.post("/rank/shop", ranking(&["a", "b"])).await.items(), ["a", "b"]);
+    assert_eq!(service.get("/status").await.json()["models"]["shop"]["version"], "2");
+}
+
+#[tokio::test]
+async fn training_that_cannot_be_done_says_why() {
+    let service = Service::start().await;
+    assert!(service.post("/train/new", "").await.error(409, "training_already", None).contains("already"));
+    service.post("/train/dice", "").await.error(409, "cannot_train", None);
+    assert!(service.post("/train/plain", "").await.error(500, "internal", None).contains("out of luck"));
+    assert!(service.post("/train/shp", "").await.error(404, "unknown_model", None).contains("shop"));
+}
+
+#[tokio::test]
+async fn a_process_without_boosters_names_the_command_that_trains() {
+    let (config, _) = Config::parse(CONFIG, "test").unwrap();
+    let service = Service::start().await;
+    let app = App::builder(&config, service.state.clone(), service.loader.clone())
+        .training_command("training-job --config shop.yml --model MODEL")
+        .build()
+        .unwrap();
+    let service = Service { app, ..service };
+    let message = service.post("/train/shop", "").await.error(409, "training_elsewhere", None);
+    assert!(message.contains("training-job --config shop.yml --model shop"), "{message}");
+    service.post("/feedback", "{}").await.error(409, "not_available", None);
+}
+
+#[tokio::test]
+async fn admin_calls_need_the_token_where_there_is_one() {
+    let service = Service::start_with(&format!("{CONFIG}\napi: {{token: s3cret}}"), |builder| builder).await;
+    let call = |authorization: Option<&str>| {
+        let mut request = Request::post("/train/shop");
+        if let Some(value) = authorization {
+            request = request.header("authorization", value);
+        }
+        service.ask(request.body(Body::empty()).unwrap())
+    };
+    for wrong in
+        [None, Some("Bearer wrong"), Some("Bearer s3cre"), Some("Bearer s3cret2"), Some("Basic s3cret"), Some("s3cret")]
+    {
+        let answer = call(wrong).await;
+        assert_eq!(answer.headers["www-authenticate"], "Bearer");
+        answer.error(401, "unauthorized", None);
+    }
+    assert_eq!(call(Some("Bearer s3cret")).await.status, 200);
+    assert_eq!(service.post("/rank/shop", ranking(&["a"])).await.status, 200, "others need none");
+}
+
+#[tokio::test]
+async fn a_status_provider_has_its_entry() {
+    struct Lag;
+    impl rankwright_serve::Status for Lag {
+        fn status(&self) -> serde_json::Value {
+            json!({"lag": 3})
+        }
+    }
+    let service = Service::start_with(CONFIG, |builder| builder.status("ingest", Arc::new(Lag))).await;
+    assert_eq!(service.get("/status").await.json()["ingest"], json!({"lag": 3}));
+}

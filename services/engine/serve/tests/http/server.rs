@@ -1,0 +1,122 @@
+//! Real connections: draining, keeping alive, being slow.
+
+use crate::service::{CONFIG, Service, ranking};
+use rankwright_serve::server::{Timing, serve};
+use rankwright_serve::{http, run};
+use std::net::SocketAddr;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+
+async fn listener() -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    (listener, address)
+}
+
+fn request(path: &str, body: &str) -> String {
+    format!("POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+}
+
+/// Reads one answer whose length is announced.
+async fn answer(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    loop {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let len = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+            if body.len() >= len.parse().unwrap() {
+                return text;
+            }
+        }
+        assert_ne!(stream.read_buf(&mut bytes).await.unwrap(), 0, "the connection ended after {text:?}");
+    }
+}
+
+#[tokio::test]
+async fn several_requests_share_a_connection() {
+    let service = Service::start().await;
+    let (listener, address) = listener().await;
+    let server = tokio::spawn(run(service.app.clone(), listener, std::future::pending()));
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    for _ in 0..3 {
+        stream.write_all(request("/rank/plain", &ranking(&["a"])).as_bytes()).await.unwrap();
+        assert!(answer(&mut stream).await.starts_with("HTTP/1.1 200"));
+    }
+    server.abort();
+}
+
+#[tokio::test]
+async fn a_server_that_is_told_to_stop_finishes_what_runs_and_takes_nothing_new() {
+    let service = Service::start().await;
+    let (listener, address) = listener().await;
+    let (stop, stopped) = oneshot::channel::<()>();
+    let server = tokio::spawn(run(service.app.clone(), listener, async { drop(stopped.await) }));
+
+    let (mut idle, mut busy) = (TcpStream::connect(address).await.unwrap(), TcpStream::connect(address).await.unwrap());
+    idle.write_all(request("/rank/plain", &ranking(&["a"])).as_bytes()).await.unwrap();
+    answer(&mut idle).await;
+    let whole = request("/rank/plain", &ranking(&["b"]));
+    let (first, rest) = whole.split_at(whole.len() - 10);
+    // the server asks for the body, so the request is running when this is answered
+    let first = first.replace("host: x", "host: x\r\nexpect: 100-continue");
+    busy.write_all(first.as_bytes()).await.unwrap();
+    let mut head = [0; 25];
+    busy.read_exact(&mut head).await.unwrap();
+    assert!(head.starts_with(b"HTTP/1.1 100"), "{:?}", String::from_utf8_lossy(&head));
+
+    stop.send(()).unwrap();
+    assert_eq!(idle.read(&mut [0; 1]).await.unwrap(), 0, "idle connections are closed");
+    assert_eq!(service.get("/ready").await.json(), serde_json::json!({"status": "draining"}));
+    assert!(TcpStream::connect(address).await.is_err(), "nothing listens any more");
+    assert!(!server.is_finished());
+    busy.write_all(rest.as_bytes()).await.unwrap();
+    assert!(answer(&mut busy).await.starts_with("HTTP/1.1 200"));
+    server.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn requests_that_do_not_finish_are_cut_off_in_the_end() {
+    let service = Service::start().await;
+    let (listener, address) = listener().await;
+    let (stop, stopped) = oneshot::channel::<()>();
+    let timing = Timing { head: Duration::from_secs(60), drain: Duration::from_millis(20) };
+    let router = http::router(service.app.clone());
+    let server = tokio::spawn(serve(router, listener, async { drop(stopped.await) }, timing));
+    let mut stuck = TcpStream::connect(address).await.unwrap();
+    stuck
+        .write_all(b"POST /rank/plain HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 9\r\n\r\n")
+        .await
+        .unwrap();
+    stuck.read_exact(&mut [0; 25]).await.unwrap();
+    stop.send(()).unwrap();
+    server.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_come_ends_the_connection() {
+    let service = Service::start().await;
+    let (listener, address) = listener().await;
+    let timing = Timing { head: Duration::from_millis(20), drain: Duration::ZERO };
+    let server = tokio::spawn(serve(http::router(service.app.clone()), listener, std::future::pending(), timing));
+    let mut slow = TcpStream::connect(address).await.unwrap();
+    slow.write_all(b"POST /rank/plain HTTP/1.1\r\n").await.unwrap();
+    let mut rest = Vec::new();
+    slow.read_to_end(&mut rest).await.unwrap();
+    server.abort();
+}
+
+#[tokio::test]
+async fn the_answer_to_a_body_that_is_too_large_arrives() {
+    let config = format!("{CONFIG}\napi: {{limits: {{maxBodyBytes: 2000}}}}");
+    let service = Service::start_with(&config, |builder| builder).await;
+    let (listener, address) = listener().await;
+    let server = tokio::spawn(run(service.app.clone(), listener, std::future::pending()));
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    // more than the socket's buffers hold, so that the client still writes when the answer is due
+    stream.write_all(request("/feedback", &" ".repeat(6 << 20)).as_bytes()).await.unwrap();
+    let text = answer(&mut stream).await;
+    assert!(text.starts_with("HTTP/1.1 413"), "{text}");
+    server.abort();
+}
