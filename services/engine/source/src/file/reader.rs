@@ -22,8 +22,9 @@ impl Iterator for Reader {
     }
 }
 
-/// What goes through a lane: errors keep their place in the order.
-type Lane<T> = (SyncSender<Result<T, Error>>, Receiver<Result<T, Error>>);
+/// The ends of a queue; errors keep their place in it.
+type Inlet<T> = SyncSender<Result<T, Error>>;
+type Outlet<T> = Receiver<Result<T, Error>>;
 
 impl Files {
     /// Batches from the start, or `after` a position.
@@ -54,11 +55,9 @@ impl Files {
 }
 
 /// Starts a thread that decodes: where blocks go in, and where batches come out.
-fn decoder<'scope>(
-    scope: &'scope Scope<'scope, '_>,
-) -> (SyncSender<Result<Block, Error>>, Receiver<Result<Batch, Error>>) {
-    let (inlet, blocks): Lane<Block> = sync_channel(QUEUE);
-    let (batches, outlet): Lane<Batch> = sync_channel(QUEUE);
+fn decoder<'scope>(scope: &'scope Scope<'scope, '_>) -> (Inlet<Block>, Outlet<Batch>) {
+    let (inlet, blocks): (Inlet<Block>, Outlet<Block>) = sync_channel(QUEUE);
+    let (batches, outlet): (Inlet<Batch>, Outlet<Batch>) = sync_channel(QUEUE);
     scope.spawn(move || {
         for block in blocks {
             if batches.send(block.map(|block| decode(&block))).is_err() {
@@ -70,7 +69,7 @@ fn decoder<'scope>(
 }
 
 /// Gives each decoder a block in turn, so that taking batches in turn restores the order.
-fn feed(blocks: Blocks, inlets: &[SyncSender<Result<Block, Error>>]) {
+fn feed(blocks: Blocks, inlets: &[Inlet<Block>]) {
     for (block, inlet) in blocks.zip(inlets.iter().cycle()) {
         if inlet.send(block).is_err() {
             break;
@@ -79,7 +78,7 @@ fn feed(blocks: Blocks, inlets: &[SyncSender<Result<Block, Error>>]) {
 }
 
 /// Takes a batch of each decoder in turn; the first that has no more was the last.
-fn in_turn(outlets: &[Receiver<Result<Batch, Error>>]) -> impl Iterator<Item = Result<Batch, Error>> {
+fn in_turn(outlets: &[Outlet<Batch>]) -> impl Iterator<Item = Result<Batch, Error>> {
     outlets.iter().cycle().map_while(|outlet| outlet.recv().ok())
 }
 
