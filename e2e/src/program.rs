@@ -1,0 +1,78 @@
+//! Finding and running the program.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A run that has come to its end.
+#[derive(Debug, Clone)]
+pub struct Ended {
+    /// Exit code; `None` after a signal.
+    pub code: Option<i32>,
+    /// What it printed.
+    pub stdout: String,
+    /// Its log.
+    pub stderr: String,
+}
+
+impl Ended {
+    /// The run, if it was a success.
+    ///
+    /// # Panics
+    /// When it was none, with the log.
+    pub fn ok(self) -> Self {
+        assert_eq!(self.code, Some(0), "the program failed:\n{}", self.stderr);
+        self
+    }
+
+    /// Asserts that the run failed as runs do for a user's mistake: exit code 1, and no trace of a panic.
+    ///
+    /// # Panics
+    /// When it ended otherwise.
+    pub fn refused(self) -> Self {
+        assert_eq!(self.code, Some(1), "the program did not refuse:\n{}{}", self.stdout, self.stderr);
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+        self
+    }
+}
+
+/// The program: what `RANKWRIGHT_BIN` names, else `rankwright` in the folder that cargo builds into.
+///
+/// # Panics
+/// When it is not there.
+pub fn path() -> PathBuf {
+    let built = || {
+        let this = std::env::current_exe().expect("a running program has a path");
+        // target/release/deps/test-1234 or target/release/bench
+        let folder = this.ancestors().skip(1).find(|folder| !folder.ends_with("deps"));
+        folder.expect("a program lies in a folder").join("rankwright")
+    };
+    let path = std::env::var_os("RANKWRIGHT_BIN").map_or_else(built, PathBuf::from);
+    assert!(path.is_file(), "{} is not there: build it with cargo build --release --bin rankwright", path.display());
+    path
+}
+
+/// The program, about to be run with these arguments and nothing of the caller's settings for it.
+pub fn command<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Command {
+    let mut command = Command::new(path());
+    command.args(arguments).stdin(Stdio::null());
+    for name in ["SERVICE_CONFIG", "SERVICE_TRACKING", "RANKWRIGHT_API_TOKEN", "RUST_LOG"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Runs the program to its end.
+///
+/// # Panics
+/// When it cannot be started.
+pub fn run<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Ended {
+    let output = command(arguments).output().expect("the program can be started");
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Ended { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// Runs `import` or `standalone`-like subcommands: configuration and data are files.
+pub fn run_on(subcommand: &str, config: &Path, data: &Path, more: &[&str]) -> Ended {
+    let (config, data) = (config.to_string_lossy(), data.to_string_lossy());
+    run(&[&[subcommand, "--config", &config, "--data", &data], more].concat())
+}

@@ -1,0 +1,21 @@
+//! Answers of the upstream service, recorded, against ours.
+
+use rankwright_e2e::{program, shared};
+use std::process::Command;
+
+#[test]
+fn all_recorded_answers_agree_with_ours() {
+    let Some(oracle) = shared::path("oracle") else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let replay = |arguments: &[&std::ffi::OsStr]| {
+        let output = Command::new("python3").arg("replay.py").args(arguments).current_dir(&oracle).output();
+        let output = output.expect("python3 can be started");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.success(), text(&output.stdout) + &text(&output.stderr))
+    };
+    let (ours, program) = (folder.path().as_os_str(), program::path());
+    let (recorded, told) = replay(&["record".as_ref(), "cases".as_ref(), ours, program.as_os_str()]);
+    let (agree, compared) = replay(&["compare".as_ref(), "expected".as_ref(), ours]);
+    println!("{told}{compared}");
+    assert!(recorded && agree, "{told}{compared}");
+}

@@ -1,0 +1,45 @@
+//! A configuration written for the upstream service works as it stands.
+
+use rankwright_e2e::{Service, events, program, shared};
+use serde_json::json;
+
+const GAPS: [&str; 2] = [
+    "'ctr_tag' refers to item.tag, which no event carried",
+    "'ctr_genre' refers to item.genre, which no event carried",
+];
+
+fn assert_warned_of_the_gaps_alone(log: &str) {
+    for gap in GAPS {
+        assert!(log.contains(gap), "no word of {gap:?}:\n{log}");
+    }
+    assert_eq!(log.matches("which no event carried").count(), GAPS.len(), "{log}");
+}
+
+#[test]
+fn it_is_imported_unchanged_with_a_warning_for_each_field_that_the_data_lacks() {
+    let Some(config) = shared::path("data/ranklens.yml") else { return };
+    let Some(data) = shared::path("data/ranklens_small_events.jsonl.gz") else { return };
+    let import = program::run_on("import", &config, &data, &[]).ok();
+    assert_warned_of_the_gaps_alone(&import.stderr);
+}
+
+#[test]
+fn it_is_served_on_the_data_it_was_written_for() {
+    let Some(config) = shared::path("data/ranklens.yml") else { return };
+    let Some(data) = shared::path("data/ranklens_events.jsonl.gz") else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let text = std::fs::read_to_string(config).expect("the configuration can be read");
+    let other_port =
+        |line: &str| if line.starts_with("api:") { "api: {host: 127.0.0.1, port: 0}" } else { line }.to_owned();
+    let text: Vec<String> = text.lines().map(other_port).collect();
+    let service = Service::standalone(&text.join("\n"), &data, folder.path());
+    assert_warned_of_the_gaps_alone(&service.log());
+    let items = ["1805", "2387", "105197", "62374", "no such film"];
+    let request = events::ranking("r", 300_000, "a visitor never seen", &items);
+    let answer = service.rank("xgboost", &request);
+    assert_eq!(answer["fallback"], json!(null), "{answer}");
+    let mut ranked = events::order(&answer);
+    ranked.sort_unstable();
+    assert_eq!(ranked, ["105197", "1805", "2387", "62374", "no such film"]);
+    assert!(events::feature(&answer, "1805", "popularity").as_f64().is_some_and(|value| value > 0.0), "{answer}");
+}
