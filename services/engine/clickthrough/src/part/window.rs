@@ -1,6 +1,6 @@
 //! A view of a stream that slides over it, and looks as far ahead as is asked.
 
-use std::io::{ErrorKind, Read, Result};
+use std::io::{Read, Result};
 
 /// How much is read at once.
 const CHUNK: usize = 256 << 10;
@@ -56,15 +56,10 @@ impl Window {
         self.start = 0;
         let held = self.buffer.len();
         // at most doubled, so that a length which lies costs no more memory than the stream has bytes
-        let more = (wanted - held).max(CHUNK).min(held.max(CHUNK));
-        self.buffer.resize(held + more, 0);
-        let read = match self.source.read(&mut self.buffer[held..]) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(None),
-            other => other.map(Some),
-        };
-        self.buffer.truncate(held + read.as_ref().ok().copied().flatten().unwrap_or(0));
-        self.ended |= matches!(read, Ok(Some(0)));
-        read.map(|_| ())
+        let more = (wanted - held).max(CHUNK).min(held.max(CHUNK)) as u64;
+        let read = self.source.by_ref().take(more).read_to_end(&mut self.buffer)?;
+        self.ended = (read as u64) < more;
+        Ok(())
     }
 }
 
