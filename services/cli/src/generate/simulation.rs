@@ -153,11 +153,11 @@ impl Simulation {
 
     /// Decides when the next visit begins, as long as rankings are left.
     fn expect_visit(&mut self) {
-        let mut lists = 1;
+        let mut lists: u64 = 1;
         while lists < 8 && self.random.chance(0.65) {
             lists += 1;
         }
-        let lists = u64::from(lists).min(self.size.rankings - self.allotted);
+        let lists = lists.min(self.size.rankings - self.allotted);
         let part = (self.allotted as f64 + self.random.unit() * lists as f64) / self.size.rankings as f64;
         self.arrival = (lists > 0).then(|| Arrival { at: time_of(part, self.size.days), lists: lists as u32 });
         self.allotted += lists;
