@@ -36,6 +36,12 @@ pub enum Error {
         /// Latest version this program knows.
         newest: u64,
     },
+    /// The configuration names a store that this version does not have.
+    #[error("click-throughs in {kind} are not served yet; use file, memory or discard")]
+    NotServed {
+        /// The store's `type`.
+        kind: &'static str,
+    },
     /// A part could not be encoded.
     #[error("failed to encode click-throughs: {reason}")]
     Encode {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 pub mod discard;
 pub mod file;
 pub mod memory;
+pub mod open;
 
 /// One feature column, as the header of a part names it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
