@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 /// Names of fields, as events carry them.
 #[derive(Default)]
-pub struct Coverage {
+pub(crate) struct Coverage {
     item: HashSet<CompactString>,
     user: HashSet<CompactString>,
     ranking: HashSet<CompactString>,
@@ -18,7 +18,7 @@ pub struct Coverage {
 
 impl Coverage {
     /// Looks at one event.
-    pub fn see(&mut self, event: &Event) {
+    pub(crate) fn see(&mut self, event: &Event) {
         match event {
             Event::Item(update) => note(&mut self.item, &update.fields),
             Event::User(update) => note(&mut self.user, &update.fields),
@@ -36,7 +36,7 @@ impl Coverage {
     }
 
     /// One line for each feature that refers to a field or an interaction nobody has seen.
-    pub fn gaps(&self, features: &[Feature]) -> Vec<String> {
+    pub(crate) fn gaps(&self, features: &[Feature]) -> Vec<String> {
         let gap = |(path, feature): (usize, &Feature)| {
             let unseen = self.unseen(&feature.kind);
             let prefix = format!("features[{path}] '{}'", feature.name);

@@ -21,21 +21,21 @@ use tracing::{info, warn};
 const SERVICE: &str = "default";
 
 /// Everything that import, training and serving share.
-pub struct Engine {
+pub(crate) struct Engine {
     /// The checked configuration.
-    pub config: Config,
+    pub(crate) config: Config,
     /// All features, compiled.
-    pub plan: Arc<Plan>,
+    pub(crate) plan: Arc<Plan>,
     /// Values.
-    pub state: Arc<dyn Store>,
+    pub(crate) state: Arc<dyn Store>,
     /// Training data.
-    pub clickthroughs: Arc<dyn ClickthroughStore>,
+    pub(crate) clickthroughs: Arc<dyn ClickthroughStore>,
     /// Models.
-    pub versions: Arc<dyn VersionStore>,
+    pub(crate) versions: Arc<dyn VersionStore>,
 }
 
 /// Reads the configuration, prints its warnings, and refuses what this version cannot do.
-pub fn configuration(path: Option<&Path>) -> Result<Config> {
+pub(crate) fn configuration(path: Option<&Path>) -> Result<Config> {
     let (config, warnings) = Config::load(path, &Environment::of_process())?;
     warnings.iter().for_each(|warning| warn!("{warning}"));
     let missing = config.not_yet();
@@ -46,14 +46,14 @@ pub fn configuration(path: Option<&Path>) -> Result<Config> {
 }
 
 /// The wall clock.
-pub fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
 impl Engine {
     /// Opens the stores of a configuration, and compiles its features over them.
-    pub async fn open(config: Config) -> Result<Self> {
+    pub(crate) async fn open(config: Config) -> Result<Self> {
         let state = open_state(&config)?;
         let plan = Arc::new(Plan::compile(&config.features, &*state).await?);
         let clickthroughs = open_clickthroughs(&config, &plan)?;
@@ -62,13 +62,13 @@ impl Engine {
     }
 
     /// Begins to take in the events of a writer.
-    pub async fn ingest(&self, writer: &str) -> Result<Ingest, rankwright_ingest::Error> {
+    pub(crate) async fn ingest(&self, writer: &str) -> Result<Ingest, rankwright_ingest::Error> {
         let (plan, state, clickthroughs) = (self.plan.clone(), self.state.clone(), self.clickthroughs.clone());
         Ingest::open(writer, plan, state, clickthroughs, self.settings()).await
     }
 
     /// Columns of all features, as models name them.
-    pub fn columns(&self) -> Vec<Column> {
+    pub(crate) fn columns(&self) -> Vec<Column> {
         let column = |column: &rankwright_feature::Column| Column {
             name: column.name.clone(),
             feature: column.feature.clone(),
@@ -79,7 +79,7 @@ impl Engine {
     }
 
     /// What serving puts into the columns of `position` features.
-    pub fn served_constants(&self) -> BTreeMap<String, f32> {
+    pub(crate) fn served_constants(&self) -> BTreeMap<String, f32> {
         let constant = |feature: &config::Feature| match feature.kind {
             Kind::Position(constant) => Some((feature.name.clone(), constant as f32)),
             _ => None,

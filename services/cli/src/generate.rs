@@ -19,7 +19,7 @@ mod visit;
 mod visitor;
 mod vocabulary;
 
-pub use summary::Summary;
+pub(crate) use summary::Summary;
 
 use anyhow::{Context, Result};
 use output::Output;
@@ -30,38 +30,38 @@ use std::path::{Path, PathBuf};
 
 /// How much is generated, and where it goes.
 #[derive(Debug, Clone, clap::Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// Folder for events, config.yml and request.json; created if it is not there
     #[arg(short, long, value_name = "DIR")]
-    pub out: PathBuf,
+    pub(crate) out: PathBuf,
     /// Items of the shop
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
-    pub items: u32,
+    pub(crate) items: u32,
     /// Visitors
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
-    pub users: u32,
+    pub(crate) users: u32,
     /// Lists shown; each brings about two clicks
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
-    pub rankings: u64,
+    pub(crate) rankings: u64,
     /// Days from the first list to the last
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=3650))]
-    pub days: u32,
+    pub(crate) days: u32,
     /// Items of a list
     #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub length: u32,
+    pub(crate) length: u32,
     /// Another seed gives another shop
     #[arg(long, default_value_t = 42)]
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// Write events.jsonl in place of events.jsonl.gz
     #[arg(long)]
-    pub plain: bool,
+    pub(crate) plain: bool,
 }
 
 /// Simulates the shop and writes its files.
 ///
 /// # Errors
 /// A file cannot be written.
-pub fn run(options: &Options) -> Result<Summary> {
+pub(crate) fn run(options: &Options) -> Result<Summary> {
     fs::create_dir_all(&options.out).with_context(|| format!("cannot create {}", options.out.display()))?;
     let mut simulation = Simulation::new(options.size());
     let mut output = Output::create(&options.events())?;

@@ -21,7 +21,7 @@ use tracing::{info, warn};
 const SHOWN: u64 = 10;
 
 /// Reads events into a state that outlives this process.
-pub fn run(options: &ImportOptions) -> Result<()> {
+pub(crate) fn run(options: &ImportOptions) -> Result<()> {
     let config = configuration(options.config.as_deref())?;
     if matches!(config.state, State::Memory) {
         warn!(
@@ -34,7 +34,7 @@ pub fn run(options: &ImportOptions) -> Result<()> {
 }
 
 /// Reads the events that options or configuration name, and closes what they leave open.
-pub fn read(engine: &Engine, options: &ImportOptions, runtime: &Runtime) -> Result<()> {
+pub(crate) fn read(engine: &Engine, options: &ImportOptions, runtime: &Runtime) -> Result<()> {
     if options.validation {
         bail!("--validation is not available in this version");
     }

@@ -7,16 +7,16 @@ use std::path::PathBuf;
 /// Re-ranks search results and recommendations by what visitors do.
 #[derive(Debug, Parser)]
 #[command(name = "rankwright", version, disable_version_flag = true)]
-pub struct Options {
+pub(crate) struct Options {
     /// Print the version
     #[arg(short = 'v', long, action = ArgAction::Version)]
     version: Option<bool>,
     #[command(subcommand)]
-    pub command: Command,
+    pub(crate) command: Command,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Read historical events into the state and the click-through store
     Import(ImportOptions),
     /// Train models on the click-throughs of an earlier import
@@ -33,52 +33,52 @@ pub enum Command {
 }
 
 #[derive(Debug, Args)]
-pub struct ImportOptions {
+pub(crate) struct ImportOptions {
     /// Path of the configuration
     #[arg(short, long, env = "SERVICE_CONFIG")]
-    pub config: Option<PathBuf>,
+    pub(crate) config: Option<PathBuf>,
     /// File or folder with events; default: the configuration's source
     #[arg(short, long)]
-    pub data: Option<PathBuf>,
+    pub(crate) data: Option<PathBuf>,
     /// How events are written: json, snowplow, snowplow:tsv, snowplow:json
     #[arg(short, long)]
-    pub format: Option<String>,
+    pub(crate) format: Option<String>,
     /// First event that is read: earliest, latest, ts=<unixtime>, last=<duration>
     #[arg(short, long)]
-    pub offset: Option<String>,
+    pub(crate) offset: Option<String>,
     /// In what order the files of a folder are read: name, time, last-modified
     #[arg(short, long)]
-    pub sort_files_by: Option<String>,
+    pub(crate) sort_files_by: Option<String>,
     /// Check the data before reading it; not available in this version
     #[arg(short, long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true")]
-    pub validation: bool,
+    pub(crate) validation: bool,
     /// Stop at the first event that cannot be read
     #[arg(long)]
-    pub strict: bool,
+    pub(crate) strict: bool,
 }
 
 #[derive(Debug, Args)]
-pub struct TrainOptions {
+pub(crate) struct TrainOptions {
     /// Path of the configuration
     #[arg(short, long, env = "SERVICE_CONFIG")]
-    pub config: Option<PathBuf>,
+    pub(crate) config: Option<PathBuf>,
     /// The model; default: all, one after the other
     #[arg(short, long)]
-    pub model: Option<String>,
+    pub(crate) model: Option<String>,
     /// How train and test are parted, in place of the configuration's: time=N%, random=N%, hold_last=N%
     #[arg(short, long)]
-    pub split: Option<String>,
+    pub(crate) split: Option<String>,
 }
 
 #[derive(Debug, Args)]
-pub struct ServeOptions {
+pub(crate) struct ServeOptions {
     /// Path of the configuration
     #[arg(short, long, env = "SERVICE_CONFIG")]
-    pub config: Option<PathBuf>,
+    pub(crate) config: Option<PathBuf>,
 }
 
 /// Why a subcommand cannot be run.
-pub fn not_yet(words: &[String]) -> anyhow::Error {
+pub(crate) fn not_yet(words: &[String]) -> anyhow::Error {
     let name = words.first().map_or("", String::as_str);
     match name {
         "validate" | "sort" | "autofeature" | "export" | "termfreq" => {

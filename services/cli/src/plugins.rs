@@ -16,7 +16,7 @@ use tracing::{error, warn};
 const WRITER: &str = "feedback";
 
 /// `POST /feedback`: one batch after the other.
-pub struct Inlet {
+pub(crate) struct Inlet {
     engine: Arc<Engine>,
     /// `None` after an error of the state store: the next batch opens it again, from what was committed.
     feedback: Mutex<Option<ingest::Feedback>>,
@@ -25,13 +25,13 @@ pub struct Inlet {
 
 impl Inlet {
     /// Opens the inlet of a service.
-    pub async fn open(engine: Arc<Engine>) -> Result<Self, ingest::Error> {
+    pub(crate) async fn open(engine: Arc<Engine>) -> Result<Self, ingest::Error> {
         let feedback = Mutex::new(Some(open(&engine).await?));
         Ok(Self { engine, feedback, counters: SyncMutex::default() })
     }
 
     /// Lets time pass: what is due closes.
-    pub async fn tick(&self) {
+    pub(crate) async fn tick(&self) {
         let mut held = self.feedback.lock().await;
         let Some(feedback) = held.as_mut() else { return };
         let outcome = feedback.tick(now()).await;
@@ -47,7 +47,7 @@ impl Inlet {
     }
 
     /// What is open stays in a durable state; with a state in memory, nothing of it can be used any more.
-    pub async fn close(&self) {
+    pub(crate) async fn close(&self) {
         if let Some(feedback) = self.feedback.lock().await.as_mut()
             && let Err(error) = feedback.tick(now()).await
         {
@@ -112,14 +112,14 @@ impl Status for Inlet {
 }
 
 /// `POST /train/{model}`, in this process.
-pub struct Trainer {
+pub(crate) struct Trainer {
     engine: Arc<Engine>,
     busy: SyncMutex<HashSet<String>>,
 }
 
 impl Trainer {
     /// Trains the models of a service.
-    pub fn new(engine: Arc<Engine>) -> Self {
+    pub(crate) fn new(engine: Arc<Engine>) -> Self {
         Self { engine, busy: SyncMutex::default() }
     }
 

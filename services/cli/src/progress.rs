@@ -10,7 +10,7 @@ use tracing_subscriber::EnvFilter;
 const QUIET: Duration = Duration::from_secs(10);
 
 /// Sends the log to standard error: level `info`, or what `RUST_LOG` says.
-pub fn log_to_stderr() {
+pub(crate) fn log_to_stderr() {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
@@ -21,7 +21,7 @@ pub fn log_to_stderr() {
 }
 
 /// Progress of one piece of work whose size is known.
-pub struct Progress {
+pub(crate) struct Progress {
     what: &'static str,
     bar: Option<ProgressBar>,
     started: Instant,
@@ -30,7 +30,7 @@ pub struct Progress {
 
 impl Progress {
     /// Begins; `total` is in the unit of [`Progress::at`].
-    pub fn new(what: &'static str, total: u64) -> Self {
+    pub(crate) fn new(what: &'static str, total: u64) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(total);
             let style = ProgressStyle::with_template("{prefix} {bar:30} {percent:>3}% {msg} {eta} left");
@@ -43,7 +43,7 @@ impl Progress {
     }
 
     /// So far: `done` of the total, and `count` things that are worth telling.
-    pub fn at(&mut self, done: u64, count: u64, unit: &str) {
+    pub(crate) fn at(&mut self, done: u64, count: u64, unit: &str) {
         let rate = count as f64 / self.started.elapsed().as_secs_f64().max(1e-3);
         if let Some(bar) = &self.bar {
             bar.set_message(format!("{count} {unit}, {rate:.0}/s"));
@@ -55,12 +55,12 @@ impl Progress {
     }
 
     /// Time since the beginning.
-    pub fn elapsed(&self) -> Duration {
+    pub(crate) fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
 
     /// Takes the moving line away.
-    pub fn end(&self) {
+    pub(crate) fn end(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }

@@ -15,7 +15,7 @@ use tracing::{info, warn};
 const TICK: Duration = Duration::from_secs(1);
 
 /// Serves until told to stop.
-pub fn run(options: &ServeOptions) -> Result<()> {
+pub(crate) fn run(options: &ServeOptions) -> Result<()> {
     let config = configuration(options.config.as_deref())?;
     if config.source.is_some() {
         anyhow::bail!(
@@ -28,12 +28,12 @@ pub fn run(options: &ServeOptions) -> Result<()> {
 }
 
 /// Threads that wait: for connections, requests and answers.
-pub fn runtime() -> Result<Runtime> {
+pub(crate) fn runtime() -> Result<Runtime> {
     Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?)
 }
 
 /// Opens the port of an engine, and serves until told to stop.
-pub async fn listen(engine: Arc<Engine>) -> Result<()> {
+pub(crate) async fn listen(engine: Arc<Engine>) -> Result<()> {
     let inlet = Arc::new(Inlet::open(engine.clone()).await?);
     let loader = Arc::new(Published::new(&engine.config.features, engine.state.clone(), engine.versions.clone()));
     let app = App::builder(&engine.config, engine.state.clone(), loader)

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tracing::warn;
 
 /// Reads events, trains all models, then opens the port.
-pub fn run(options: &ImportOptions) -> Result<()> {
+pub(crate) fn run(options: &ImportOptions) -> Result<()> {
     let config = configuration(options.config.as_deref())?;
     let runtime = serve::runtime()?;
     let engine = runtime.block_on(Engine::open(config))?;

@@ -10,7 +10,7 @@ use rankwright_train::{self as train, Trained, Training};
 use tracing::info;
 
 /// Trains the given model, or all of them one after the other.
-pub fn run(options: &TrainOptions) -> Result<()> {
+pub(crate) fn run(options: &TrainOptions) -> Result<()> {
     let mut config = configuration(options.config.as_deref())?;
     let kept = matches!(config.train, Some(ClickthroughStore::File { .. }));
     if matches!(config.state, State::Memory) && !kept {
@@ -49,7 +49,7 @@ fn all(engine: &Engine) -> Result<()> {
 }
 
 /// The models that learn.
-pub fn trainable(engine: &Engine) -> impl Iterator<Item = (&String, &LambdaMart)> {
+pub(crate) fn trainable(engine: &Engine) -> impl Iterator<Item = (&String, &LambdaMart)> {
     engine.config.models.iter().filter_map(|(name, model)| match model {
         Model::LambdaMart(model) => Some((name, model)),
         _ => None,
@@ -57,7 +57,7 @@ pub fn trainable(engine: &Engine) -> impl Iterator<Item = (&String, &LambdaMart)
 }
 
 /// Trains one model, publishes it and says how good it is.
-pub fn one(engine: &Engine, name: &str) -> Result<Trained> {
+pub(crate) fn one(engine: &Engine, name: &str) -> Result<Trained> {
     let Some((_, config)) = trainable(engine).find(|(other, _)| *other == name) else {
         let known: Vec<&str> = trainable(engine).map(|(name, _)| name.as_str()).collect();
         bail!("no model '{name}' that is trained: the configuration has {}", known.join(", "));

@@ -7,17 +7,17 @@
 
 use super::catalog::Item;
 use super::clock::{DAY, Wave, is_weekend};
-use super::vocabulary::CATEGORIES;
 use super::visit::Visit;
+use super::vocabulary::CATEGORIES;
 
 /// How likely a visitor looks at a position, counted from 0.
 pub(crate) fn examination(position: usize) -> f64 {
-    1.0 / (1.0 + position as f64).powf(0.55)
+    1.0 / (1.0 + position as f64).powf(0.45)
 }
 
 /// How likely an item that was looked at is clicked.
 pub(crate) fn attraction(appeal: f64) -> f64 {
-    1.0 / (1.0 + (3.4 - 1.25 * appeal).exp())
+    1.0 / (1.0 + (6.2 - 2.0 * appeal).exp())
 }
 
 /// How likely an item that was clicked is bought.

@@ -57,11 +57,11 @@ fn relevancy(catalog: &Catalog, number: u32, query: &Query, random: &mut Random)
     let matches = |matches: bool, much: f64| if matches { much } else { 0.0 };
     let category = item.category == query.category;
     let score = matches(category, 1.0)
-        + matches(category && query.noun == Some(item.noun), 0.8)
+        + matches(category && query.noun == Some(item.noun), 0.6)
         + matches(query.color == Some(item.color), 0.5)
         + matches(query.tag.is_some_and(|tag| item.has(tag)), 0.5)
         + 0.15 * item.quality
-        + 0.6 * random.normal();
+        + 0.8 * random.normal();
     (score.max(0.0) * 1000.0).round() / 1000.0
 }
 

@@ -127,9 +127,9 @@ impl Simulation {
     fn next_change(&self) -> Option<i64> {
         self.arrival.as_ref()?;
         let changes = self.size.items as u64 * u64::from(self.size.days) / 14;
-        let span = i64::from(self.size.days) * DAY;
-        let at = START + (span as f64 * (self.changes as f64 + 0.5) / changes as f64) as i64;
-        (self.changes < changes).then_some(at)
+        let span = (i64::from(self.size.days) * DAY) as f64;
+        let at = || START + (span * (self.changes as f64 + 0.5) / changes as f64) as i64;
+        (self.changes < changes).then(at)
     }
 
     fn metadata(&mut self) -> u64 {

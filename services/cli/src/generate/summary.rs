@@ -6,25 +6,25 @@ use std::path::PathBuf;
 
 /// What [`super::run`] wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Summary {
+pub(crate) struct Summary {
     /// Events that introduce items or change their prices.
-    pub items: u64,
+    pub(crate) items: u64,
     /// Events that introduce visitors.
-    pub users: u64,
+    pub(crate) users: u64,
     /// Lists shown.
-    pub rankings: u64,
+    pub(crate) rankings: u64,
     /// Clicks on items of lists.
-    pub clicks: u64,
+    pub(crate) clicks: u64,
     /// Purchases of clicked items.
-    pub purchases: u64,
+    pub(crate) purchases: u64,
     /// Times of the first and the last event.
-    pub span: Option<(Timestamp, Timestamp)>,
+    pub(crate) span: Option<(Timestamp, Timestamp)>,
     /// The events, in the order of time.
-    pub events_file: PathBuf,
+    pub(crate) events_file: PathBuf,
     /// A configuration for them.
-    pub config_file: PathBuf,
+    pub(crate) config_file: PathBuf,
     /// A rank request, a minute after the last event.
-    pub request_file: PathBuf,
+    pub(crate) request_file: PathBuf,
 }
 
 impl Summary {

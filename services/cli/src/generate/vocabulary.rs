@@ -34,8 +34,26 @@ pub(crate) const CATEGORIES: [Category; 12] = [
 
 /// Makers.
 pub(crate) const BRANDS: [&str; 20] = [
-    "alderly", "bravo", "corvid", "dunmore", "eastwick", "fjordal", "gannet", "harrow", "ironleaf", "juniper", "kestrel",
-    "lumen", "marlow", "northfold", "oakhurst", "pinecrest", "quillon", "rookery", "saltmarsh", "thistle",
+    "alderly",
+    "bravo",
+    "corvid",
+    "dunmore",
+    "eastwick",
+    "fjordal",
+    "gannet",
+    "harrow",
+    "ironleaf",
+    "juniper",
+    "kestrel",
+    "lumen",
+    "marlow",
+    "northfold",
+    "oakhurst",
+    "pinecrest",
+    "quillon",
+    "rookery",
+    "saltmarsh",
+    "thistle",
 ];
 
 /// Colours.
@@ -43,8 +61,18 @@ pub(crate) const COLORS: [&str; 8] = ["black", "white", "red", "blue", "green", 
 
 /// What items are praised for.
 pub(crate) const TAGS: [&str; 12] = [
-    "bestseller", "eco", "gift", "handmade", "kids", "lightweight", "minimalist", "outdoor", "premium", "recycled",
-    "vintage", "waterproof",
+    "bestseller",
+    "eco",
+    "gift",
+    "handmade",
+    "kids",
+    "lightweight",
+    "minimalist",
+    "outdoor",
+    "premium",
+    "recycled",
+    "vintage",
+    "waterproof",
 ];
 
 /// Materials, for titles.

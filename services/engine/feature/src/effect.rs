@@ -12,7 +12,6 @@ use rankwright_event::{
     Event, Field, Interaction, ItemId, ItemUpdate, Ranking, SessionId, Tenant, Timestamp, UserId, UserUpdate, Value,
 };
 use rankwright_state::{Cell, FieldValue, Key, Recent, Scope, Slot, Stored, Visit, Windows};
-use serde::{Deserialize, Serialize};
 
 /// The synthetic interaction: an item was looked at.
 pub const IMPRESSION: &str = "impression";
@@ -35,9 +34,9 @@ impl Effects for Vec<(Key, Slot, Stored)> {
     }
 }
 
-/// Field values of a ranking's items as they were when it was shown, for counters that are kept by field value: for
-/// each such counter, for each item, the values.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+/// Field values of a ranking's items when it closes, for counters that are kept by field value: for each such counter,
+/// for each item, the values.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Captured(Vec<Vec<Vec<CompactString>>>);
 
 /// A ranking that takes no more interactions.
@@ -55,12 +54,12 @@ pub struct Closed<'a> {
     pub session: Option<&'a SessionId>,
     /// Items in the order shown.
     pub items: &'a [ItemId],
-    /// Field values when it was shown.
+    /// Field values of its items.
     pub captured: &'a Captured,
 }
 
 /// An interaction of a closed ranking, or one without a ranking.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ClosedInteraction {
     /// When.
     pub timestamp: Timestamp,
@@ -131,7 +130,7 @@ enum MediumSource {
     Interaction(CompactString),
 }
 
-/// What must be noted when a ranking is shown.
+/// What must be noted when a ranking closes.
 pub(crate) enum Capture {
     ItemField(FieldReader),
     RankingField(FieldReader),

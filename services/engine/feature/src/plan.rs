@@ -124,10 +124,21 @@ impl Plan {
         self.fill(&Candidates::new(ranking, view, purpose, &self.names))
     }
 
-    /// The matrix of a ranking as it was shown, and what must be remembered of its items until it closes.
-    pub fn shown(&self, ranking: &Ranking, view: &dyn View) -> (Vec<f32>, Captured) {
-        let candidates = Candidates::new(ranking, view, Purpose::Training, &self.names);
-        (self.fill(&candidates), Captured::of(&self.captures, &candidates))
+    /// Keys that [`Plan::captured`] needs to be fetched.
+    pub fn capture_reads(&self, ranking: &Ranking) -> Vec<Key> {
+        if !self.rules.captures_item_fields() {
+            return Vec::new();
+        }
+        let key = |item: &RankedItem| Key::new(&ranking.tenant, Scope::Item(item.id.clone()));
+        ranking.items.iter().map(key).collect()
+    }
+
+    /// What a ranking's items are counted under by [`Plan::closed`], by their field values of now.
+    pub fn captured(&self, ranking: &Ranking, view: &dyn View) -> Captured {
+        if self.captures.is_empty() {
+            return Captured::default();
+        }
+        Captured::of(&self.captures, &Candidates::new(ranking, view, Purpose::Training, &self.names))
     }
 
     fn fill(&self, candidates: &Candidates<'_>) -> Vec<f32> {

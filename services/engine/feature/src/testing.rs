@@ -139,7 +139,7 @@ impl Shop {
     /// A ranking was shown, clicked and closed.
     pub(crate) fn closed<const N: usize, const C: usize>(mut self, items: [&str; N], clicks: [&str; C]) -> Self {
         let ranking = self.ranking(items);
-        let (_, captured) = self.plan.shown(&ranking, &self.state);
+        let captured = self.plan.captured(&ranking, &self.state);
         let items: Vec<ItemId> = items.iter().map(ItemId::from).collect();
         let closed = Closed {
             tenant: &ranking.tenant,

@@ -5,7 +5,7 @@ use crate::outbox::Outbox;
 use crate::record::{self, JoinId, Open, Restored, Shown};
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore};
 use rankwright_event::{Event, Interaction, Ranking, Timestamp};
-use rankwright_feature::Plan;
+use rankwright_feature::{Plan, Purpose};
 use rankwright_state::{Entity, Key, Lease, Outcome, Overlay, Position, Scope, Slot, Space, Store, Stored, Writer};
 use std::sync::Arc;
 use std::time::Duration;
@@ -231,7 +231,7 @@ impl Ingest {
 
     async fn close_until(&mut self, watermark: Timestamp) -> Result<(), Error> {
         while let Some(open) = self.join.close_before(watermark) {
-            self.close(open);
+            self.close(open).await?;
         }
         while let Some((id, interactions)) = self.join.give_up(watermark) {
             if self.durable {
@@ -262,12 +262,12 @@ impl Ingest {
         }
         self.fetch(self.plan.reads(&ranking)).await?;
         self.fetch(self.plan.follow(&ranking, &self.overlay)).await?;
-        let (rows, captured) = self.plan.shown(&ranking, &self.overlay);
+        let rows = self.plan.rows(&ranking, &self.overlay, Purpose::Training);
         let event = Event::Ranking(ranking);
         self.plan.event(&event, &mut self.overlay);
         let Event::Ranking(ranking) = event else { return Ok(()) };
         let id = JoinId::of(&ranking);
-        let shown = Shown { ranking, width: self.plan.width(), rows, captured };
+        let shown = Shown { ranking, width: self.plan.width(), rows };
         if self.durable {
             self.write(&id, record::shown_value(&shown));
         }
@@ -276,7 +276,7 @@ impl Ingest {
         }
         while let Some(evicted) = self.join.evict() {
             self.counters.evicted += 1;
-            self.close(evicted);
+            self.close(evicted).await?;
         }
         Ok(())
     }
@@ -328,21 +328,24 @@ impl Ingest {
     }
 
     /// A ranking takes no more interactions.
-    fn close(&mut self, mut open: Open) {
+    async fn close(&mut self, mut open: Open) -> Result<(), Error> {
         let id = JoinId::of(&open.shown.ranking);
         if !open.is_worth_keeping() {
             if self.durable {
                 self.overlay.remove(&id.key());
             }
-            return;
+            return Ok(());
         }
-        open.close(&self.plan, &mut self.overlay);
+        self.fetch(self.plan.capture_reads(&open.shown.ranking)).await?;
+        let captured = self.plan.captured(&open.shown.ranking, &self.overlay);
+        open.close(&self.plan, &captured, &mut self.overlay);
         self.counters.clickthroughs += 1;
         let key = self.durable.then(|| id.key());
         if self.durable {
             self.write(&id, record::sealed_value());
         }
         self.outbox.push(key, open.into_clickthrough());
+        Ok(())
     }
 
     fn write(&mut self, id: &JoinId, (slot, stored): (Slot, Stored)) {

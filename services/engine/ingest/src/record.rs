@@ -28,13 +28,12 @@ pub(crate) struct Open {
     pub(crate) last: Timestamp,
 }
 
-/// What was captured when a ranking was shown.
+/// A ranking as it was shown.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Shown {
     pub(crate) ranking: Ranking,
     pub(crate) width: usize,
     pub(crate) rows: Vec<f32>,
-    pub(crate) captured: Captured,
 }
 
 /// A join record that was read back.
@@ -71,7 +70,7 @@ impl Open {
     }
 
     /// Effects of its end on rates and impressions.
-    pub(crate) fn close(&mut self, plan: &Plan, effects: &mut impl Effects) {
+    pub(crate) fn close(&mut self, plan: &Plan, captured: &Captured, effects: &mut impl Effects) {
         self.interactions.sort_by(|left, right| (left.timestamp, &left.id).cmp(&(right.timestamp, &right.id)));
         let ranking = &self.shown.ranking;
         let items: Vec<ItemId> = ranking.items.iter().map(|item| item.id.clone()).collect();
@@ -82,7 +81,7 @@ impl Open {
             user: ranking.user.as_ref(),
             session: ranking.session.as_ref(),
             items: &items,
-            captured: &self.shown.captured,
+            captured,
         };
         let interactions: Vec<_> = self.interactions.iter().map(counted).collect();
         plan.closed(&closed, &interactions, effects);
