@@ -22,13 +22,13 @@ impl<'a> Cursor<'a> {
     }
 
     /// The byte here; `None` at the end.
-    #[inline]
+    #[inline(always)]
     pub(super) fn byte(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
     /// Skips blanks and looks at what follows; `None` at the end.
-    #[inline]
+    #[inline(always)]
     pub(super) fn peek(&mut self) -> Option<u8> {
         while let Some(byte) = self.byte() {
             if !matches!(byte, b' ' | b'\n' | b'\t' | b'\r') {
@@ -40,7 +40,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Steps over `token` if it is what follows.
-    #[inline]
+    #[inline(always)]
     pub(super) fn took(&mut self, token: u8) -> bool {
         let found = self.peek() == Some(token);
         self.at += usize::from(found);
@@ -99,14 +99,14 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads a key and the colon after it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn key(&mut self) -> Result<Cow<'a, str>, Fault> {
         let key = self.string("a key: a string")?;
         if self.took(b':') { Ok(key) } else { Err(self.unexpected("`:` after the key")) }
     }
 
     /// After a value: whether another one follows, or else what it is in ends here.
-    #[inline]
+    #[inline(always)]
     pub(super) fn more(&mut self, end: u8) -> Result<bool, Fault> {
         let next = self.peek();
         if next != Some(b',') && next != Some(end) {
