@@ -80,7 +80,7 @@ impl Inlet {
 
 async fn open(engine: &Engine) -> Result<ingest::Feedback, ingest::Error> {
     let ingest = engine.ingest(WRITER).await?;
-    Ok(ingest::Feedback::new(ingest, engine.config.core.ingest.event_id_window))
+    ingest::Feedback::open(ingest, engine.config.core.ingest.event_id_window).await
 }
 
 impl Feedback for Inlet {

@@ -1,12 +1,12 @@
 //! Events that come in requests.
 //!
 //! Clients repeat requests that they got no answer for: ids of events are remembered for a while, and an event that
-//! comes again has no second effect. While nothing comes in, event time goes on as fast as the wall clock, so that
+//! comes again has no second effect. A durable state keeps the ids with the effects, so that this holds through a crash. While nothing comes in, event time goes on as fast as the wall clock, so that
 //! rankings close; it does not jump to the wall clock, so that last year's events may come in requests too.
 
 use crate::ingest::{Applied, Error, Ingest};
-use rankwright_event::{Event, EventId, Tenant, Timestamp};
-use rankwright_state::Position;
+use rankwright_event::{Event, Timestamp};
+use rankwright_state::{Key, Position, Scope, Space};
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
@@ -18,60 +18,73 @@ pub struct Feedback {
     last: Option<(Timestamp, Timestamp)>,
 }
 
-type Identity = (Tenant, EventId, &'static str);
-
-/// Ids of the events of the last minutes.
+/// The events of the last minutes of wall time.
 struct Seen {
     window: Duration,
-    ids: HashSet<Identity>,
-    order: VecDeque<(Timestamp, Identity)>,
+    ids: HashSet<Key>,
+    order: VecDeque<(Timestamp, Key)>,
 }
 
 /// So many ids are remembered at most, whatever the window.
 const LIMIT: usize = 1_000_000;
 
 impl Seen {
+    /// What earlier processes noted.
+    fn restored(window: Duration, mut noted: Vec<(Key, Timestamp)>) -> Self {
+        noted.sort_by_key(|(_, at)| *at);
+        let ids = noted.iter().map(|(key, _)| key.clone()).collect();
+        Self { window, ids, order: noted.into_iter().map(|(key, at)| (at, key)).collect() }
+    }
+
     /// Notes an event; whether it is new.
     fn is_new(&mut self, event: &Event, now: Timestamp) -> bool {
-        let id = identity(event);
-        if !self.ids.insert(id.clone()) {
+        let key = identity(event);
+        if !self.ids.insert(key.clone()) {
             return false;
         }
-        self.order.push_back((now, id));
+        self.order.push_back((now, key));
         true
     }
 
     /// Events that took no effect are new when they come again.
-    fn unsee(&mut self, ids: &[Identity]) {
+    fn unsee(&mut self, ids: &[Key]) {
         for id in ids {
             self.ids.remove(id);
         }
     }
 
-    fn forget(&mut self, now: Timestamp) {
+    /// Takes out an event that is no longer remembered.
+    fn forget(&mut self, now: Timestamp) -> Option<Key> {
         let oldest = now.minus(self.window);
-        while self.order.front().is_some_and(|(at, _)| *at < oldest) || self.order.len() > LIMIT {
-            if let Some((_, id)) = self.order.pop_front() {
-                self.ids.remove(&id);
-            }
+        let (at, _) = self.order.front()?;
+        if *at >= oldest && self.order.len() <= LIMIT {
+            return None;
         }
+        let (_, key) = self.order.pop_front()?;
+        self.ids.remove(&key);
+        Some(key)
     }
 }
 
-fn identity(event: &Event) -> Identity {
+/// Under what an event is noted; ids are unique among events of one kind.
+fn identity(event: &Event) -> Key {
     let id = match event {
-        Event::Item(event) => event.id.clone(),
-        Event::User(event) => event.id.clone(),
-        Event::Interaction(event) => event.id.clone(),
-        Event::Ranking(event) => event.id.as_str().into(),
+        Event::Item(event) => event.id.as_str(),
+        Event::User(event) => event.id.as_str(),
+        Event::Interaction(event) => event.id.as_str(),
+        Event::Ranking(event) => event.id.as_str(),
     };
-    (event.tenant().clone(), id, event.kind())
+    Key::new(event.tenant(), Scope::Seen(format!("{} {id}", event.kind()).into()))
 }
 
 impl Feedback {
     /// Takes in events through `ingest`; repetitions within `window` of wall time have no effect.
-    pub fn new(ingest: Ingest, window: Duration) -> Self {
-        Self { ingest, seen: Seen { window, ids: HashSet::new(), order: VecDeque::new() }, last: None }
+    ///
+    /// # Errors
+    /// When the state store fails.
+    pub async fn open(ingest: Ingest, window: Duration) -> Result<Self, Error> {
+        let noted = if ingest.durable() { ingest.notes(Space::Seen).await? } else { Vec::new() };
+        Ok(Self { ingest, seen: Seen::restored(window, noted), last: None })
     }
 
     /// The engine behind it.
@@ -85,13 +98,23 @@ impl Feedback {
     /// As [`Ingest::apply`].
     pub async fn feed(&mut self, mut events: Vec<Event>, now: Timestamp) -> Result<Applied, Error> {
         let accepted = events.len() as u64;
-        self.seen.forget(now);
+        self.forget(now);
         events.retain(|event| self.seen.is_new(event, now));
         let to = Position((count(self.ingest.position()) + 1).to_string());
         let ids: Vec<_> = events.iter().map(identity).collect();
+        let noted = if self.ingest.durable() { ids.len() as u64 } else { 0 };
+        ids.iter().take(noted as usize).for_each(|id| self.ingest.note(id, now));
         let applied = self.ingest.apply(events, to).await.inspect_err(|_| self.seen.unsee(&ids))?;
         self.last = Some((self.ingest.watermark(), now));
-        Ok(Applied { accepted, ..applied })
+        Ok(Applied { accepted, updated: applied.updated.saturating_sub(noted) })
+    }
+
+    fn forget(&mut self, now: Timestamp) {
+        while let Some(key) = self.seen.forget(now) {
+            if self.ingest.durable() {
+                self.ingest.remove_note(&key);
+            }
+        }
     }
 
     /// Lets time pass: what is due closes, and becomes durable.
@@ -99,7 +122,7 @@ impl Feedback {
     /// # Errors
     /// As [`Ingest::apply`].
     pub async fn tick(&mut self, now: Timestamp) -> Result<(), Error> {
-        self.seen.forget(now);
+        self.forget(now);
         let (event, wall) = *self.last.get_or_insert((self.ingest.watermark(), now));
         if event == Timestamp::MIN {
             return Ok(());

@@ -6,7 +6,9 @@ use crate::record::{self, JoinId, Open, Restored, Shown};
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore};
 use rankwright_event::{Event, Interaction, Ranking, Timestamp};
 use rankwright_feature::{Plan, Purpose};
-use rankwright_state::{Entity, Key, Lease, Outcome, Overlay, Position, Scope, Slot, Space, Store, Stored, Writer};
+use rankwright_state::{
+    Cell, Entity, Key, Lease, Outcome, Overlay, Position, Scope, Slot, Space, Store, Stored, Writer,
+};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +16,9 @@ use std::time::Duration;
 const FORGOTTEN: Duration = Duration::from_secs(90 * 86_400);
 /// Outdated values are removed once in so much event time.
 const SWEEP: Duration = Duration::from_secs(86_400);
+
+/// Slot of a note.
+const NOTE: Slot = Slot(0);
 
 /// How rankings and interactions become click-throughs.
 #[derive(Debug, Clone, Copy)]
@@ -155,6 +160,28 @@ impl Ingest {
             outbox: self.outbox.len() as u64,
             ..self.counters
         }
+    }
+
+    /// Whether what it keeps outlives this process.
+    pub(crate) fn durable(&self) -> bool {
+        self.durable
+    }
+
+    /// Keeps a note with the effects that the next commit makes last.
+    pub(crate) fn note(&mut self, key: &Key, at: Timestamp) {
+        self.overlay.write(key, NOTE, Stored { at, event: 0, cell: Cell::Counter(1) });
+    }
+
+    /// Removes a note with the next commit.
+    pub(crate) fn remove_note(&mut self, key: &Key) {
+        self.overlay.remove(key);
+    }
+
+    /// The notes that were kept in the space, by all processes.
+    pub(crate) async fn notes(&self, space: Space) -> Result<Vec<(Key, Timestamp)>, Error> {
+        let at = |entity: &Entity| entity.values().first().map(|(_, stored)| stored.at);
+        let noted = self.store.scan(space).await?;
+        Ok(noted.into_iter().filter_map(|(key, entity)| at(&entity).map(|at| (key, at))).collect())
     }
 
     /// Takes in a batch of events, in their order, and commits its effects together with the position behind it.

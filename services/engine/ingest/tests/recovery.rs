@@ -23,6 +23,10 @@ async fn in_folder(path: &Path) -> Service {
     Service::over(Arc::new(state) as Arc<dyn Store>, parts).await
 }
 
+async fn feedback(service: &Service) -> Feedback {
+    Feedback::open(service.ingest().await, Duration::from_secs(300)).await.expect("opens")
+}
+
 fn events() -> Vec<Event> {
     vec![
         shown("r1", &["a", "b"], 0),
@@ -76,7 +80,7 @@ async fn a_writer_whose_place_was_taken_stops() {
 #[tokio::test]
 async fn a_request_that_is_repeated_has_no_second_effect() {
     let service = Service::new().await;
-    let mut feedback = Feedback::new(service.ingest().await, Duration::from_secs(300));
+    let mut feedback = feedback(&service).await;
     let now = |seconds: i64| rankwright_event::Timestamp::from_millis(seconds * 1000);
     let once = feedback.feed(vec![click("c", None, "a", 1)], now(10)).await.expect("takes it in");
     let again = feedback.feed(vec![click("c", None, "a", 1)], now(11)).await.expect("takes it in");
@@ -87,9 +91,23 @@ async fn a_request_that_is_repeated_has_no_second_effect() {
 }
 
 #[tokio::test]
+async fn a_request_that_is_repeated_after_a_crash_has_no_second_effect() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let now = |seconds: i64| rankwright_event::Timestamp::from_millis(seconds * 1000);
+    let mut clicks = Vec::new();
+    for seconds in [10, 20, 400, 410] {
+        let service = in_folder(folder.path()).await;
+        let applied = feedback(&service).await.feed(vec![click("c", None, "a", 1)], now(seconds)).await;
+        assert_eq!(applied.expect("takes it in").accepted, 1);
+        clicks.push(service.rows(&["a"], 12).await[0]);
+    }
+    assert_eq!(clicks, [1.0, 1.0, 2.0, 2.0], "forgotten after five minutes, and noted again");
+}
+
+#[tokio::test]
 async fn rankings_close_while_nothing_comes_in() {
     let service = Service::new().await;
-    let mut feedback = Feedback::new(service.ingest().await, Duration::from_secs(300));
+    let mut feedback = feedback(&service).await;
     let now = |seconds: i64| rankwright_event::Timestamp::from_millis(seconds * 1000);
     feedback.feed(vec![shown("r", &["a"], 0), click("c", "r", "a", 5)], now(1_000_000)).await.expect("takes them in");
     feedback.tick(now(1_000_050)).await.expect("ticks");
