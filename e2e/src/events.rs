@@ -63,19 +63,18 @@ features:
   - {name: clicks, type: interaction_count, interaction: click, scope: item}
 ";
 
-/// Twenty items `i0` to `i19` with their number as price, and so many lists of ten of them, a second apart, each with
+/// Twenty items `i0` to `i19` with their number as price, and so many lists of five of them, a second apart, each with
 /// a click on the cheapest.
 pub fn cheap_wins(lists: i64) -> Vec<Value> {
     let mut random = crate::random::Random(7);
     let mut events: Vec<Value> =
         (0..20).map(|price| item(&format!("i{price}"), 0, &[("price", json!(price))])).collect();
+    let mut prices: Vec<usize> = (0..20).collect();
     for list in 0..lists {
-        let first = random.below(20);
-        let mut prices: Vec<usize> = (0..10).map(|place| (first + place * 3) % 20).collect();
-        let rotation = random.below(10);
-        prices.rotate_left(rotation);
-        let cheapest = prices.iter().min().expect("a list has items");
-        let ids: Vec<String> = prices.iter().map(|price| format!("i{price}")).collect();
+        (0..5).for_each(|place| prices.swap(place, place + random.below(20 - place)));
+        let shown = &prices[..5];
+        let cheapest = shown.iter().min().expect("a list has items");
+        let ids: Vec<String> = shown.iter().map(|price| format!("i{price}")).collect();
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         let (id, user) = (format!("r{list}"), format!("u{}", list % 7));
         events.push(ranking(&id, list + 1, &user, &ids));

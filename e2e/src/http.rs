@@ -106,8 +106,13 @@ fn answer(bytes: &[u8]) -> io::Result<Answer> {
     let mut lines = head.split("\r\n");
     let status = lines.next().and_then(|line| line.split(' ').nth(1)?.parse().ok());
     let headers = lines.filter_map(|line| line.split_once(':'));
-    let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned())).collect();
-    let text = String::from_utf8(bytes[end + 4..].to_vec()).map_err(|_| broken("a body that is no text"))?;
+    let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()));
+    let headers: Vec<(String, String)> = headers.collect();
+    // what a server made of bytes behind the request may follow the body
+    let length = headers.iter().find_map(|(name, value)| (name == "content-length").then(|| value.parse().ok())?);
+    let body = bytes.get(end + 4..).and_then(|rest| rest.get(..length.unwrap_or(rest.len())));
+    let body = body.ok_or_else(|| broken("not the whole body"))?;
+    let text = String::from_utf8(body.to_vec()).map_err(|_| broken("a body that is no text"))?;
     Ok(Answer { status: status.ok_or_else(|| broken("no status"))?, headers, text })
 }
 

@@ -16,10 +16,14 @@ fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
     path
 }
 
+/// The configuration over file state in this folder.
+fn config(folder: &Path) -> PathBuf {
+    write(folder, "config.yml", &DURABLE.replace("./data", &folder.join("data").to_string_lossy()))
+}
+
 /// An import of these lines.
 fn import(folder: &Path, text: &str, more: &[&str]) -> Ended {
-    let config = DURABLE.replace("./data", &folder.join("data").to_string_lossy());
-    run_on("import", &write(folder, "config.yml", &config), &write(folder, "events.jsonl", text), more)
+    run_on("import", &config(folder), &write(folder, "events.jsonl", text), more)
 }
 
 /// Good events around three lines that are none, in lines 3, 5 and 6.
@@ -73,9 +77,8 @@ fn events_of_a_far_future_are_skipped_in_an_import() {
 #[test]
 fn a_path_that_does_not_exist_is_named_with_what_is_there() {
     let folder = folder();
-    let config = write(folder.path(), "config.yml", DURABLE);
     write(folder.path(), "events.jsonl", "");
-    let import = run_on("import", &config, &folder.path().join("evnts.jsonl"), &[]).refused();
+    let import = run_on("import", &config(folder.path()), &folder.path().join("evnts.jsonl"), &[]).refused();
     assert!(import.stderr.contains("evnts.jsonl does not exist"), "{}", import.stderr);
     assert!(import.stderr.contains("events.jsonl"), "{}", import.stderr);
 }

@@ -1,0 +1,53 @@
+//! The whole program under load, beside the limits of the machine: what `./run bench` prints.
+//!
+//! `full` takes the median of three, `quick` one short pass of each, `scale` imports up to five million events.
+
+mod import;
+mod kernels;
+mod load;
+mod machine;
+mod process;
+mod rank;
+mod scale;
+mod table;
+mod wrk;
+
+use load::Load;
+use std::time::Duration;
+use table::Table;
+
+/// How thoroughly to measure.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Effort {
+    /// Times that each thing is measured; the median counts.
+    pub runs: usize,
+    /// How long requests are sent for one measurement.
+    pub span: Duration,
+}
+
+fn main() {
+    let mode = std::env::args().find(|argument| ["full", "quick", "scale"].contains(&argument.as_str()));
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    machine::print();
+    match mode.as_deref() {
+        Some("scale") => scale::measure(folder.path()).print(),
+        Some("quick") => measure(Effort { runs: 1, span: Duration::from_secs(2) }, folder.path()).print(),
+        _ => measure(Effort { runs: 3, span: Duration::from_secs(8) }, folder.path()).print(),
+    }
+}
+
+fn measure(effort: Effort, folder: &std::path::Path) -> Table {
+    let load = Load::find(folder);
+    println!("Data: {}. Medians of {}.\n", load.name, effort.runs);
+    let mut table = Table::default();
+    import::measure(&load, effort, folder, &mut table);
+    rank::measure(&load, effort, folder, &mut table);
+    kernels::report(&mut table);
+    table
+}
+
+/// The middle of some numbers.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}

@@ -1,0 +1,119 @@
+//! Serving: from start to first answer, answers under load, memory, training; beside it, a server that only echoes.
+
+use crate::load::Load;
+use crate::table::Table;
+use crate::wrk::{self, Figures};
+use crate::{Effort, median, process};
+use rankwright_e2e::{Service, http};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Different requests, sent in turn.
+const REQUESTS: usize = 200;
+
+/// Items, connections, and what must be reached.
+const CASES: [(usize, usize, &str); 3] = [
+    (100, 1, "p50 0.35 ms, p99 0.8 ms, 0.3 ms CPU"),
+    (50, 8, "8,000 requests/s, p99 3 ms"),
+    (100, 8, "4,500 requests/s"),
+];
+
+/// Fills the rows on serving and training.
+pub(crate) fn measure(load: &Load, effort: Effort, folder: &Path, table: &mut Table) {
+    let path = format!("/rank/{}", load.model);
+    let first = load.requests(100, 1);
+    let mut starts = Vec::new();
+    let start = || {
+        let began = Instant::now();
+        let service = Service::standalone(&load.config, &load.events, folder);
+        service.post_text(&path, &first[0]).ok();
+        (service, began.elapsed().as_secs_f64())
+    };
+    let (mut service, took) = start();
+    starts.push(took);
+    for _ in 1..effort.runs {
+        service.kill();
+        let (again, took) = start();
+        service = again;
+        starts.push(took);
+    }
+    let (resident, _) = process::memory(service.pid());
+    let trained = service.log().lines().filter(|line| line.contains(" trained ")).collect::<Vec<_>>().join("; ");
+    for (items, connections, wanted) in CASES {
+        let bodies = load.requests(items, REQUESTS);
+        let answer = service.post_text(&path, &bodies[0]).ok().text.len();
+        let ours = wrk::load(service.address(), service.pid(), &path, &bodies, connections, effort, folder);
+        let echo = Echo::start();
+        let limit = echo.load(answer, &bodies, connections, effort, folder);
+        let what = format!("rank, {items} items, {connections} connection{}", if connections == 1 { "" } else { "s" });
+        table.add(&what, shown(ours), wanted, format!("echo {}", shown(limit)));
+    }
+    let (loaded, peak) = process::memory(service.pid());
+    let memory = format!("{resident:.0} MB, {loaded:.0} MB after the requests above ({peak:.0} MB at most)");
+    table.add("resident memory, serving", memory, "150 MB", "-".to_owned());
+    training(&service, load, effort, &trained, table);
+    let first_answer = format!("{:.2} s", median(starts));
+    table.add("standalone, start to first answer", first_answer, "5 s", "-".to_owned());
+}
+
+fn training(service: &Service, load: &Load, effort: Effort, first: &str, table: &mut Table) {
+    let before = service.log().len();
+    (0..effort.runs).for_each(|_| drop(service.train(load.model)));
+    let log = service.log();
+    let field = |line: &str, name: &str| {
+        let value = line.split(' ').find_map(|field| field.strip_prefix(name)?.strip_prefix('=')).map(str::to_owned);
+        value.and_then(|value| value.parse::<f64>().ok()).unwrap_or(f64::NAN)
+    };
+    let lines: Vec<&str> = log[before..].lines().filter(|line| line.contains(" trained ")).collect();
+    let seconds = median(lines.iter().map(|line| field(line, "elapsed_ms") / 1e3).collect());
+    let trees = lines.first().map_or(f64::NAN, |line| field(line, "trees"));
+    let measured =
+        format!("{seconds:.2} s, {trees} trees kept (at the start {:.2} s)", field(first, "elapsed_ms") / 1e3);
+    let library = crate::kernels::median_of("boosters", "train_lightgbm_as_many_rows_as_ranklens");
+    let limit = library.map_or("-".to_owned(), |time| format!("LightGBM alone, 160 trees, as many rows: {time}"));
+    table.add("training, reading included", measured, "2.5 s for about 160 trees", limit);
+}
+
+fn shown(figures: Figures) -> String {
+    let Figures { p50, p99, rate, cpu } = figures;
+    format!("p50 {p50:.2} ms, p99 {p99:.2} ms, {rate:.0} requests/s, {cpu:.3} ms CPU")
+}
+
+/// The server of `rankwright-serve`'s example `limit`.
+struct Echo {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Echo {
+    fn start() -> Self {
+        let program =
+            std::env::var_os("RANKWRIGHT_LIMIT").expect("RANKWRIGHT_LIMIT names the example: run ./run bench");
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        let address = free.expect("there is a free port");
+        let child = Command::new(program).arg(address.to_string()).stderr(Stdio::null()).spawn();
+        let echo = Self { child: child.expect("the example can be started"), address };
+        let began = Instant::now();
+        while TcpStream::connect(address).is_err() {
+            assert!(began.elapsed() < Duration::from_secs(30), "the example does not listen");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        echo
+    }
+
+    fn load(&self, answer: usize, bodies: &[String], connections: usize, effort: Effort, folder: &Path) -> Figures {
+        let path = format!("/?bytes={answer}");
+        let answered = http::post(self.address, &path, b"x").expect("the example answers");
+        assert_eq!(answered.ok().text.len(), answer);
+        wrk::load(self.address, self.child.id(), &path, bodies, connections, effort, folder)
+    }
+}
+
+impl Drop for Echo {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
