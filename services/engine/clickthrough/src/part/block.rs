@@ -42,10 +42,12 @@ impl Builder {
     pub(crate) fn write(&self, width: usize, into: &mut Vec<u8>) {
         into.extend_from_slice(&(self.records.len() as u32).to_le_bytes());
         into.extend_from_slice(&self.records);
-        for column in 0..width {
-            into.extend(
-                self.rows[column.min(self.rows.len())..].iter().step_by(width).flat_map(|value| value.to_le_bytes()),
-            );
+        let (begin, height) = (into.len(), self.rows.len() / width.max(1));
+        into.resize(begin + 4 * self.rows.len(), 0);
+        let (values, _) = into[begin..].as_chunks_mut::<4>();
+        for (column, values) in values.chunks_exact_mut(height.max(1)).enumerate() {
+            let from = self.rows.iter().skip(column).step_by(width);
+            values.iter_mut().zip(from).for_each(|(bytes, value)| *bytes = value.to_le_bytes());
         }
     }
 

@@ -39,7 +39,7 @@ impl Encoder {
 
     /// The same with blocks of another size, in bytes before compression.
     pub fn with_block_bytes(self, block_bytes: usize) -> Self {
-        Self { block_bytes, ..self }
+        Self { block_bytes: block_bytes.min(LIMIT / 2), ..self }
     }
 
     /// How it writes.
