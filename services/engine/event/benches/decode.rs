@@ -4,6 +4,10 @@ use divan::counter::{BytesCount, ItemsCount};
 use std::io::Read;
 use std::path::PathBuf;
 
+/// The allocator of the programs.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() {
     divan::main();
 }
