@@ -27,9 +27,9 @@ pub(crate) fn run(options: &ServeOptions) -> Result<()> {
     runtime.block_on(listen(Arc::new(engine)))
 }
 
-/// Threads that wait: for connections, requests and answers.
+/// A thread for each core: they wait for connections, requests and answers, and compute requests of usual size.
 pub(crate) fn runtime() -> Result<Runtime> {
-    Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?)
+    Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
 }
 
 /// Opens the port of an engine, and serves until told to stop.

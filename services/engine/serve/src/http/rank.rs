@@ -22,6 +22,7 @@ pub(super) async fn post(
     let explain = explain(query.as_deref().unwrap_or_default())?;
     let place = app.gate().enter().ok_or_else(|| overloaded(&app))?;
     let body = body::read(&app, request).await?;
+    let size = body.len();
     let work = {
         let app = app.clone();
         async move {
@@ -30,7 +31,7 @@ pub(super) async fn post(
             rank::rank(&app, slot, &body, explain, began).await.map_err(Failure::from)
         }
     };
-    app.pool().run(work).await?.map(json)
+    app.pool().run_sized(size, work).await?.map(json)
 }
 
 /// A request beyond the number that is worked on at once.

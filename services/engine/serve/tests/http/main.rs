@@ -6,6 +6,7 @@ mod feedback;
 mod fuzz;
 mod models;
 mod probes;
+mod published;
 mod rank;
 mod server;
 mod service;

@@ -1,0 +1,106 @@
+//! Versions as training publishes them.
+
+use crate::service::{CONFIG, Service, ranking};
+use rankwright_config::Config;
+use rankwright_event::Timestamp;
+use rankwright_feature::Plan;
+use rankwright_model::version::{Kind, Metadata};
+use rankwright_model::{Column, MemoryVersions, Version, VersionStore};
+use rankwright_serve::{App, Published};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A forest of one tree without a split: every item scores the same.
+const XGBOOST: &str = r#"{"version": [3, 4, 1], "learner": {
+  "feature_names": [], "feature_types": [], "attributes": {},
+  "learner_model_param": {"base_score": "5E-1", "num_class": "0", "num_feature": "1", "num_target": "1", "boost_from_average": "1"},
+  "objective": {"name": "rank:ndcg"},
+  "gradient_booster": {"name": "gbtree", "model": {
+    "gbtree_model_param": {"num_trees": "0", "num_parallel_tree": "1"}, "trees": [], "tree_info": [], "iteration_indptr": [0]}}}}"#;
+
+async fn columns(config: &Config) -> Vec<Column> {
+    let plan = Plan::compile(&config.features, &rankwright_state::MemoryStore::default()).await.unwrap();
+    let column = |column: &rankwright_feature::Column| Column {
+        name: column.name.clone(),
+        feature: column.feature.clone(),
+        fingerprint: column.fingerprint,
+        categorical: column.categorical,
+    };
+    plan.columns().iter().map(column).collect()
+}
+
+fn version(millis: i64, kind: Kind, columns: Vec<Column>, warmup: &str) -> Version {
+    let metadata = Metadata {
+        model: "shop".into(),
+        kind,
+        created_at: Timestamp::from_millis(millis),
+        columns,
+        metrics: BTreeMap::from([("NDCG@10".into(), 0.6)]),
+        iterations: 0,
+        weights: vec![],
+    };
+    Version::new(metadata, warmup.as_bytes().to_vec(), XGBOOST.as_bytes().to_vec()).unwrap()
+}
+
+/// A service of [`CONFIG`] over these versions, prepared.
+async fn service(config: &str, versions: Arc<MemoryVersions>) -> Service {
+    let service = Service::cold(config, |builder| builder).await;
+    let (config, _) = Config::parse(config, "test").unwrap();
+    let loader = Arc::new(Published::new(&config.features, service.state.clone(), versions));
+    let app = App::builder(&config, service.state.clone(), loader).build().unwrap();
+    app.prepare().await;
+    Service { app, ..service }
+}
+
+#[tokio::test]
+async fn a_published_version_serves_and_a_newer_one_takes_its_place() {
+    let (config, _) = Config::parse(CONFIG, "test").unwrap();
+    let versions = Arc::<MemoryVersions>::default();
+    let first = version(
+        1_000,
+        Kind::XgBoost,
+        columns(&config).await,
+        &ranking(&["w"]).replacen('{', "{\"event\":\"ranking\",", 1),
+    );
+    versions.publish(&first).unwrap();
+    let service = service(CONFIG, versions.clone()).await;
+    let answer = service.post("/rank/shop?explain=true", ranking(&["a", "b"])).await;
+    let expected = serde_json::json!({"item": "a", "score": 0.5, "features": [{"name": "price", "value": null}]});
+    assert_eq!(answer.json()["items"][0], expected);
+    assert_eq!(answer.json().get("fallback"), None);
+    let second = version(2_000, Kind::Noop, columns(&config).await, "not an event");
+    versions.publish(&second).unwrap();
+    service.app.refresh("shop").await;
+    assert_eq!(service.post("/rank/shop", ranking(&["a", "b"])).await.json()["items"][0]["score"], 2.0);
+    let status = service.get("/status").await.json();
+    assert_eq!(status["models"]["shop"]["version"], second.id().as_str());
+    assert_eq!(status["models"]["shop"]["trainedAt"], "1970-01-01T00:00:02Z");
+    versions.select("shop", first.id()).unwrap();
+    service.app.refresh("shop").await;
+    assert_eq!(service.get("/status").await.json()["models"]["shop"]["version"], first.id().as_str(), "rolled back");
+}
+
+#[tokio::test]
+async fn a_pinned_version_serves_whatever_is_newer() {
+    let (config, _) = Config::parse(CONFIG, "test").unwrap();
+    let versions = Arc::<MemoryVersions>::default();
+    let first = version(1_000, Kind::XgBoost, columns(&config).await, "");
+    versions.publish(&first).unwrap();
+    versions.publish(&version(2_000, Kind::Noop, columns(&config).await, "")).unwrap();
+    let pinned = CONFIG.replacen("features: [price]", &format!("features: [price], version: {}", first.id()), 1);
+    let service = service(&pinned, versions).await;
+    assert_eq!(service.get("/status").await.json()["models"]["shop"]["version"], first.id().as_str());
+}
+
+#[tokio::test]
+async fn a_model_of_other_features_is_not_served() {
+    let (config, _) = Config::parse(CONFIG, "test").unwrap();
+    let mut other = columns(&config).await;
+    other[0].fingerprint ^= 1;
+    let versions = Arc::<MemoryVersions>::default();
+    versions.publish(&version(1_000, Kind::XgBoost, other, "")).unwrap();
+    let service = service(CONFIG, versions).await;
+    let answer = service.post("/rank/shop", ranking(&["b", "a"])).await;
+    assert_eq!((answer.status.as_u16(), answer.items()), (200, vec!["b".into(), "a".into()]));
+    assert_eq!(answer.json()["fallback"], "model shop could not be loaded, the log says why");
+}
