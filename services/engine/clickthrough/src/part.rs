@@ -8,6 +8,7 @@
 //! happened there. A part without its end is read up to where it was cut.
 
 pub(crate) mod block;
+pub(crate) mod column;
 pub(crate) mod encoder;
 pub(crate) mod frame;
 pub(crate) mod json;

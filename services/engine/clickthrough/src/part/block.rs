@@ -1,10 +1,11 @@
 //! The records of a block: first everything but the rows, then the rows of all records, column by column.
 //!
 //! A column holds much the same values from item to item and from record to record, so it packs best by itself.
-//! Uncompressed: length of the first part (`u32`), the records as `stored` in postcard, then per column the values
-//! (`f32`) of all rows; all numbers little-endian.
+//! Uncompressed: length of the first part (`u32`, little-endian), the records as `stored` in postcard, then the
+//! columns, each as `column` has it.
 
 use super::LIMIT;
+use super::column::{self, Column};
 use super::stored::Stored;
 use crate::{Clickthrough, Error, Result};
 
@@ -42,12 +43,11 @@ impl Builder {
     pub(crate) fn write(&self, width: usize, into: &mut Vec<u8>) {
         into.extend_from_slice(&(self.records.len() as u32).to_le_bytes());
         into.extend_from_slice(&self.records);
-        let (begin, height) = (into.len(), self.rows.len() / width.max(1));
-        into.resize(begin + 4 * self.rows.len(), 0);
-        let (values, _) = into[begin..].as_chunks_mut::<4>();
-        for (column, values) in values.chunks_exact_mut(height.max(1)).enumerate() {
-            let from = self.rows.iter().skip(column).step_by(width);
-            values.iter_mut().zip(from).for_each(|(bytes, value)| *bytes = value.to_le_bytes());
+        let mut values = Vec::with_capacity(self.rows.len() / width.max(1));
+        for first in 0..width {
+            values.clear();
+            values.extend(self.rows.iter().skip(first).step_by(width).map(|value| value.to_bits()));
+            column::write(&values, into);
         }
     }
 
@@ -73,24 +73,24 @@ pub(crate) fn read(block: &[u8], width: usize) -> Option<Vec<Clickthrough>> {
 }
 
 /// Gives each record its rows.
-fn spread(rows: &[u8], width: usize, records: &mut [Clickthrough]) -> Option<()> {
-    let (values, []) = rows.as_chunks::<4>() else { return None };
+fn spread(mut bytes: &[u8], width: usize, records: &mut [Clickthrough]) -> Option<()> {
     let height = |record: &Clickthrough| if record.rows.width > 0 { record.items.len() } else { 0 };
-    let total: usize = records.iter().map(height).sum();
-    if total.checked_mul(width)? != values.len() {
-        return None;
+    let total = records.iter().map(height).sum();
+    let mut columns = Vec::new();
+    for _ in 0..width {
+        let (column, rest) = Column::read(bytes, total)?;
+        columns.push(column);
+        bytes = rest;
     }
     let mut first = 0;
     for record in records {
         let own = first..first + height(record);
+        first = own.end;
         let mut row_major = vec![0.0; own.len() * record.rows.width];
-        // without rows there are no columns to go through, and without items none of a column
-        for (column, values) in values.chunks_exact(total.max(1)).take(record.rows.width).enumerate() {
-            let into = row_major.iter_mut().skip(column).step_by(width);
-            into.zip(&values[own.clone()]).for_each(|(value, bytes)| *value = f32::from_le_bytes(*bytes));
+        for (place, column) in columns.iter().enumerate().filter(|_| !own.is_empty()) {
+            column.copy(own.clone(), &mut row_major[place..], width);
         }
         record.rows.values = row_major;
-        first = own.end;
     }
-    Some(())
+    bytes.is_empty().then_some(())
 }
