@@ -7,7 +7,7 @@ use crate::progress::Progress;
 use crate::serve;
 use anyhow::{Context, Result, bail};
 use rankwright_config::{Offset, State};
-use rankwright_event::Timestamp;
+use rankwright_event::{Event, Timestamp};
 use rankwright_ingest::Ingest;
 use rankwright_source::{Batch, Files, Position as Place};
 use rankwright_state::Position;
@@ -16,6 +16,9 @@ use std::thread;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 use tracing::{info, warn};
+
+/// So many events are committed together: larger batches fold more writes into one.
+const BATCH: usize = 8192;
 
 /// So many lines that cannot be read are shown one by one.
 const SHOWN: u64 = 10;
@@ -49,6 +52,8 @@ pub(crate) fn read(engine: &Engine, options: &ImportOptions, runtime: &Runtime) 
         progress: Progress::new("import", files.bytes()),
         latest: now().plus(engine.config.core.ingest.max_ahead),
         strict: options.strict,
+        batch: Vec::with_capacity(BATCH),
+        place: None,
         events: 0,
         bad: 0,
     };
@@ -75,6 +80,9 @@ struct Import<'a> {
     /// Later events are unit errors, and would close everything.
     latest: Timestamp,
     strict: bool,
+    /// Events that are not committed yet, and the place behind them.
+    batch: Vec<Event>,
+    place: Option<Place>,
     events: u64,
     bad: u64,
 }
@@ -101,9 +109,20 @@ impl Import<'_> {
         }
         batch.events.iter().for_each(|event| self.coverage.see(event));
         self.events += batch.events.len() as u64;
-        let to = Position(serde_json::to_string(&batch.position)?);
-        self.runtime.block_on(self.ingest.apply(batch.events, to))?;
+        self.batch.append(&mut batch.events);
+        self.place = Some(batch.position);
+        if self.batch.len() >= BATCH {
+            self.commit()?;
+        }
         self.progress.at(batch.progress.read, self.events, "events");
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        let Some(place) = self.place.take() else { return Ok(()) };
+        let events = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
+        let to = Position(serde_json::to_string(&place)?);
+        self.runtime.block_on(self.ingest.apply(events, to))?;
         Ok(())
     }
 
@@ -132,6 +151,7 @@ impl Import<'_> {
     }
 
     fn finish(mut self) -> Result<()> {
+        self.commit()?;
         self.runtime.block_on(self.ingest.finish())?;
         let elapsed = self.progress.elapsed();
         let counters = self.ingest.counters();

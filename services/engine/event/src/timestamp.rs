@@ -48,12 +48,12 @@ impl Timestamp {
 
     /// This time, `by` later.
     pub fn plus(self, by: Duration) -> Self {
-        Self(self.0.saturating_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX)))
+        Self(self.0.saturating_add(millis(by)))
     }
 
     /// This time, `by` earlier.
     pub fn minus(self, by: Duration) -> Self {
-        Self(self.0.saturating_sub(i64::try_from(by.as_millis()).unwrap_or(i64::MAX)))
+        Self(self.0.saturating_sub(millis(by)))
     }
 
     /// Milliseconds as a string, or an ISO 8601 date and time with a zone.
@@ -78,6 +78,12 @@ impl Timestamp {
     fn checked(millis: i64) -> Option<Self> {
         (-Self::LATEST..=Self::LATEST).contains(&millis).then_some(Self(millis))
     }
+}
+
+/// Whole milliseconds, at most the largest number there is; features ask for it for every value.
+fn millis(duration: Duration) -> i64 {
+    let seconds = i64::try_from(duration.as_secs()).unwrap_or(i64::MAX);
+    seconds.saturating_mul(1000).saturating_add(i64::from(duration.subsec_millis()))
 }
 
 impl fmt::Display for Timestamp {

@@ -3,6 +3,7 @@
 use crate::{Cell, FieldValue, Recent, Slot, Windows};
 use rankwright_event::Timestamp;
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 use std::time::Duration;
 
 /// A value with the time of its last change.
@@ -19,7 +20,10 @@ pub struct Stored {
 /// Values by slot.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Entity {
-    values: Vec<(Slot, Stored)>, // in order of slots
+    /// In order of slots.
+    values: Vec<(Slot, Stored)>,
+    /// The same slots side by side: a look-up touches one or two cache lines instead of every value.
+    slots: SmallVec<[Slot; 20]>,
 }
 
 impl Stored {
@@ -35,13 +39,14 @@ impl Stored {
 impl Entity {
     /// An entity with one value.
     pub fn one(slot: Slot, stored: Stored) -> Self {
-        Self { values: vec![(slot, stored)] }
+        Self { values: vec![(slot, stored)], slots: SmallVec::from_slice(&[slot]) }
     }
 
     /// From values in order of their slots; `None` where they are not.
     pub fn from_values(values: Vec<(Slot, Stored)>) -> Option<Self> {
         let ordered = values.windows(2).all(|pair| pair[0].0 < pair[1].0);
-        ordered.then_some(Self { values })
+        let slots = values.iter().map(|(slot, _)| *slot).collect();
+        ordered.then_some(Self { values, slots })
     }
 
     /// All values in order of their slots.
@@ -56,9 +61,12 @@ impl Entity {
 
     /// Takes in one value.
     pub fn absorb_value(&mut self, slot: Slot, stored: &Stored) {
-        match self.values.binary_search_by_key(&slot, |entry| entry.0) {
+        match self.slots.binary_search(&slot) {
             Ok(place) => self.values[place].1.absorb(stored),
-            Err(place) => self.values.insert(place, (slot, stored.clone())),
+            Err(place) => {
+                self.values.insert(place, (slot, stored.clone()));
+                self.slots.insert(place, slot);
+            }
         }
     }
 
@@ -72,11 +80,13 @@ impl Entity {
     /// Keeps the values for which `keep` says so.
     pub fn retain(&mut self, mut keep: impl FnMut(Slot, &Stored) -> bool) {
         self.values.retain(|(slot, stored)| keep(*slot, stored));
+        self.slots = self.values.iter().map(|(slot, _)| *slot).collect();
     }
 
     /// A value, unless it is older than `ttl` at `now`.
     pub fn value(&self, slot: Slot, now: Timestamp, ttl: Duration) -> Option<&Stored> {
-        let stored = self.values.iter().find(|(other, _)| *other == slot).map(|(_, stored)| stored)?;
+        let place = self.slots.iter().position(|other| *other == slot)?;
+        let stored = &self.values[place].1;
         (stored.at >= now.minus(ttl)).then_some(stored)
     }
 

@@ -3,6 +3,7 @@
 use compact_str::CompactString;
 use rankwright_event::{EventId, ItemId, RankingId, SessionId, Tenant, UserId};
 use serde::{Deserialize, Serialize};
+use std::hash::{Hash, Hasher};
 
 /// Number of what one stored value means; a store gives it out once for each fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Slot(pub u16);
 
 /// Under what all values of one entity lie.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Key {
     /// Whose.
     pub tenant: Tenant,
@@ -63,6 +64,13 @@ impl Scope {
             Self::Seen(_) => Space::Seen,
             _ => Space::Values,
         }
+    }
+}
+
+/// The scope alone: tenants are few, and most often there is one.
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.scope.hash(state);
     }
 }
 
