@@ -9,6 +9,7 @@ mod digest;
 mod error;
 pub mod lists;
 pub mod metric;
+mod patience;
 pub mod report;
 pub mod selector;
 pub mod split;
@@ -18,5 +19,6 @@ pub mod train;
 pub mod warmup;
 
 pub use error::Error;
+pub use patience::restart_with_patient_threads;
 pub use report::{Answer, FeatureGain, Quality, Trained, Weight};
 pub use train::{Progress, Training, model_columns, train_model};

@@ -106,7 +106,7 @@ impl Training<'_> {
         let quality = self.quality(&fitted, &columns, &dataset, first)?;
         let answer = Answer::of(&fitted, &columns);
         let (trees, train, test) = (fitted.kept, train.lengths.len(), test.lengths.len());
-        let version = self.publish(fitted, columns, &quality, &sample, versions)?;
+        let version = self.publish(fitted, columns, &quality, sample, versions)?;
         Ok(Trained { answer, quality, version, reading, train, test, trees })
     }
 
@@ -224,7 +224,7 @@ impl Training<'_> {
         fitted: Fitted,
         columns: Vec<Column>,
         quality: &[Quality],
-        sample: &Sample,
+        sample: Sample,
         versions: &dyn VersionStore,
     ) -> Result<Version, Error> {
         let kind = match fitted.booster {
@@ -264,3 +264,6 @@ fn random_scores(dataset: &Dataset, first: usize) -> Vec<f64> {
         .flat_map(|(&length, key)| (0..length).map(|place| digest::uniform(digest::mix(key.id, SALT), place.into())))
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,11 +1,11 @@
 //! Rankings stored with a model version, which a server replays before the version serves.
 //!
 //! They are a sample of what the model was trained on, as requests (the items in the order shown, without the visitor's
-//! reaction), written as a JSON array of [`Ranking`]s.
+//! reaction), written as ranking events: a line of JSON each, which [`rankwright_event::json::decode_batch`] reads.
 
 use crate::digest;
 use rankwright_clickthrough::Clickthrough;
-use rankwright_event::{RankedItem, Ranking};
+use rankwright_event::{Event, RankedItem, Ranking, json};
 use std::collections::BTreeMap;
 
 /// Keeps sampling apart from other uses of a ranking's digest.
@@ -39,18 +39,10 @@ impl Sample {
     }
 
     /// The sample as bytes; none where it is empty.
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        if self.drawn.is_empty() {
-            return Vec::new();
-        }
-        let rankings: Vec<&Ranking> = self.drawn.values().collect();
-        serde_json::to_vec(&rankings).unwrap_or_default() // strings and finite numbers: there is nothing JSON cannot hold
+    pub(crate) fn encode(self) -> Vec<u8> {
+        let lines = self.drawn.into_values().map(|ranking| json::encode(&Event::Ranking(ranking)) + "\n");
+        lines.collect::<String>().into_bytes()
     }
-}
-
-/// Reads what a version carries; bytes that are no sample are an empty one, as warming up is no condition of serving.
-pub fn decode(bytes: &[u8]) -> Vec<Ranking> {
-    serde_json::from_slice(bytes).unwrap_or_default()
 }
 
 /// The request that led to a ranking.
@@ -75,7 +67,9 @@ mod tests {
     fn sampled(size: usize, ids: impl Iterator<Item = u32>) -> Vec<Ranking> {
         let mut sample = Sample::of(size);
         ids.for_each(|id| sample.offer(&record(&id.to_string(), 2)));
-        decode(&sample.encode())
+        let events = json::decode_batch(&sample.encode()).expect("a sample is a batch of events");
+        let ranking = |event| if let Event::Ranking(ranking) = event { Some(ranking) } else { None };
+        events.into_iter().filter_map(ranking).collect()
     }
 
     #[test]
@@ -103,9 +97,9 @@ mod tests {
     }
 
     #[test]
-    fn no_sample_is_no_bytes_and_damaged_bytes_are_no_sample() {
-        assert!(Sample::of(0).encode().is_empty());
-        assert!(sampled(0, 0..10).is_empty());
-        assert!(decode(b"[{").is_empty());
+    fn no_sample_is_no_bytes() {
+        let mut sample = Sample::of(0);
+        sample.offer(&record("r", 2));
+        assert!(sample.encode().is_empty());
     }
 }

@@ -266,7 +266,7 @@ impl Rounds for Training {
     }
 }
 
-/// Keeps the library from writing to the terminal; its errors come back as results all the same.
+/// Keeps the library's log off the terminal (but for the reason of a failure, which it writes in any case).
 fn silence() -> Result<(), Error> {
     unsafe extern "C" fn ignore(_: *const c_char) {}
     // SAFETY: a function that lives for ever and does nothing.
@@ -289,6 +289,8 @@ fn failure(action: &'static str, message: String) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{CATEGORICAL, backend, random_lists};
+    use rankwright_config::model::Metric;
 
     #[test]
     fn distinct_labels_become_their_ranks() {
@@ -301,5 +303,27 @@ mod tests {
     fn any_number_of_distinct_labels_is_found() {
         let labels: Vec<f32> = (0..20_000).map(|index| (index * 7919 % 10_000) as f32).collect();
         assert_eq!(levels(&[&labels]).len(), 10_000);
+    }
+
+    #[test]
+    fn our_map_is_what_the_library_reports() {
+        let data = random_lists(16, 250);
+        let (train, test) = data.split_at(200);
+        let options = backend(Booster::LightGbm);
+        let task = Task { backend: &options, seed: 1, threads: 2, categorical: &CATEGORICAL, train, test };
+        for (name, map) in [("eval_at=3", Metric::Map(Some(3))), ("eval_at=1000", Metric::Map(None))] {
+            let levels = levels(&[train.labels, test.labels]);
+            let options = super::options(&task, &levels).expect("options").into_string().expect("options are UTF-8");
+            let options = options.replace("metric=ndcg", "metric=map").replace("eval_at=10", name);
+            let options = CString::new(options).expect("options have no NUL");
+            let train_data = Data::of_lists(train, &levels, &options, None).expect("a data set");
+            let test_data = Data::of_lists(test, &levels, &options, Some(&train_data)).expect("a data set");
+            let mut training = Training { model: Model::create(&train_data, &test_data, &options).expect("a model") };
+            assert!((0..5).all(|_| training.advance().expect("a round")));
+            let reported = training.evaluate().expect("metrics").0;
+            let model = Reference::load(&training.model.save(5).expect("text")).expect("a model");
+            let computed = metric::evaluate(&[map], test, &model.predict(test.rows, 6).expect("scores"))[0];
+            assert!((computed - reported).abs() < 1e-6, "{name}: {computed} and {reported}");
+        }
     }
 }

@@ -135,7 +135,7 @@ fn the_number_of_threads_does_not_change_the_trees() {
     let data = random_lists(9, 2000);
     for booster in BOTH {
         let trees = |threads| {
-            let model = fitted(&backend(booster), &data, threads);
+            let model = fitted(&Backend { iterations: 15, ..backend(booster) }, &data, threads);
             (model.gains.clone(), bits(&theirs(&model, data.lists())))
         };
         assert!(trees(1) == trees(2) && trees(1) == trees(3), "{booster:?}");
@@ -226,4 +226,37 @@ fn bytes_that_are_no_model_are_refused() {
     assert!(xgboost::Reference::load(b"{\"learner\": 1}").is_err());
     assert!(lightgbm::Reference::load(b"tree\nnonsense").is_err());
     assert!(lightgbm::Reference::load(b"a\0b").is_err());
+}
+
+/// A ranking set in LibSVM's format with the lengths of its lists beside it; absent values are 0.
+fn libsvm(folder: &std::path::Path, name: &str) -> Dataset {
+    let read = |name: String| std::fs::read_to_string(folder.join(name)).unwrap();
+    let (mut rows, mut labels) = (Vec::new(), Vec::new());
+    for line in read(name.to_owned()).lines() {
+        let mut row = [0.0; 301];
+        let mut parts = line.split_ascii_whitespace();
+        labels.push(parts.next().unwrap().parse().unwrap());
+        for (column, value) in parts.map(|part| part.split_once(':').unwrap()) {
+            row[column.parse::<usize>().unwrap()] = value.parse().unwrap();
+        }
+        rows.extend(row);
+    }
+    let lengths: Vec<u32> = read(format!("{name}.query")).lines().map(|line| line.parse().unwrap()).collect();
+    Dataset::from_lists(Lists { width: 301, rows: &rows, labels: &labels, lengths: &lengths }, vec![])
+}
+
+#[test]
+fn the_ranking_set_of_lightgbm_is_learned_about_as_well_as_by_the_official_packages() {
+    let Some(folder) = crate::testing::shared("data/fixtures/lightgbm-lambdarank") else { return };
+    let (train, test) = (libsvm(&folder, "rank.train"), libsvm(&folder, "rank.test"));
+    // NDCG@10 of the official packages with options of their own, without looking at the test set.
+    for (booster, reference) in [(Booster::LightGbm, 0.7478), (Booster::XgBoost, 0.7308)] {
+        let options = Backend { iterations: 100, ..backend(booster) };
+        let task = Task { backend: &options, seed: 0, threads: 2, categorical: &[], train: train.lists(), test: test.lists() };
+        let model = fit(&task, &mut |_| ()).unwrap();
+        let scores = score(&ours(&model), test.lists());
+        let ndcg = metric::evaluate(&[Metric::Ndcg(Some(10))], test.lists(), &scores)[0];
+        assert!(ndcg > reference - 0.02, "{booster:?}: {ndcg}, the official package {reference}");
+        assert_eq!(bits(&scores), bits(&theirs(&model, test.lists())), "{booster:?}");
+    }
 }

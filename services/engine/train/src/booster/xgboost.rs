@@ -283,3 +283,44 @@ fn check(action: &'static str, code: c_int) -> Result<(), Error> {
 fn failure(action: &'static str, message: String) -> Error {
     Error::Library { library: "XGBoost", action, message }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::Dataset;
+    use crate::testing::{CATEGORICAL, backend, random_lists};
+    use rankwright_config::model::Metric;
+
+    #[test]
+    fn a_report_is_read_for_both_splits() {
+        assert_eq!(metrics("[3]\ttest-ndcg@10:0.5\ttrain-ndcg@10:0.625"), Some((0.5, 0.625)));
+        assert_eq!(metrics("[3]\ttest-ndcg@10:0.5"), None);
+        assert_eq!(metrics("[3]\ttest-ndcg@10:?\ttrain-ndcg@10:0.6"), None);
+    }
+
+    #[test]
+    fn our_map_is_what_the_library_reports() {
+        let data = random_lists(16, 250);
+        let relevant: Vec<f32> = data.lists().labels.iter().map(|&label| f32::from(label > 0.0)).collect();
+        let data = Dataset::from_lists(Lists { labels: &relevant, ..data.lists() }, data.keys().to_vec());
+        let (train, test) = data.split_at(200);
+        let options = backend(Booster::XgBoost);
+        let task = Task { backend: &options, seed: 1, threads: 2, categorical: &CATEGORICAL, train, test };
+        for (name, map) in [("map@3", Metric::Map(Some(3))), ("map", Metric::Map(None))] {
+            let matrix = |lists| Matrix::of_lists(&task, lists).expect("a matrix");
+            let (train_data, test_data) = (matrix(train), matrix(test));
+            let model = Model::create(&[&train_data, &test_data]).expect("a model");
+            let mut training = Training { model, train: train_data, test: test_data, round: 0 };
+            for (option, value) in parameters(&task) {
+                let value = if option == "eval_metric" { name } else { &value };
+                training.model.set(option, value).expect("a known option");
+            }
+            assert!((0..5).all(|_| training.advance().expect("a round")));
+            let reported = training.evaluate().expect("metrics").0;
+            let model = Reference::load(&training.model.save("ubj").expect("bytes")).expect("a model");
+            let scores: Vec<f64> = model.predict(test.rows, 6).expect("scores").into_iter().map(f64::from).collect();
+            let computed = metric::evaluate(&[map], test, &scores)[0];
+            assert!((computed - reported).abs() < 1e-6, "{name}: {computed} and {reported}");
+        }
+    }
+}

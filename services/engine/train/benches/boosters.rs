@@ -1,0 +1,134 @@
+//! How long our evaluator takes beside the libraries' own, and how long training takes.
+//!
+//! `cargo bench -p rankwright-train`. Scoring: 100 rows of 50 columns, 100 trees of depth 8, one thread. Training: as
+//! many lists as RankLens has (8,770 of 24 items, 26 columns), 160 rounds, all cores.
+#![allow(clippy::unwrap_used)]
+
+use divan::{Bencher, black_box};
+use rankwright_config::model::{Backend, Booster};
+use rankwright_model::Ensemble;
+use rankwright_train::booster::{self, Fitted, Task, lightgbm, xgboost};
+use rankwright_train::lists::Lists;
+use std::sync::LazyLock;
+
+const BATCH: usize = 100;
+
+fn main() {
+    divan::main();
+}
+
+/// Random lists; relevance follows from a few columns.
+struct Data {
+    width: usize,
+    rows: Vec<f32>,
+    labels: Vec<f32>,
+    lengths: Vec<u32>,
+}
+
+impl Data {
+    fn random(lists: usize, length: usize, width: usize) -> Self {
+        let mut state = 88_172_645_463_325_252u64;
+        let mut draw = move || {
+            state ^= state << 13; // xorshift (Marsaglia 2003)
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 40) as f32 / (1u64 << 24) as f32
+        };
+        let (mut rows, mut labels) = (Vec::new(), Vec::new());
+        for _ in 0..lists {
+            let start = rows.len();
+            rows.extend((0..length * width).map(|_| draw()));
+            let worth = |row: &[f32]| row[0] + row[1] * row[2] + (row[3] * 9.0).sin() * 0.4;
+            let best = rows[start..].chunks_exact(width).map(worth).fold(f32::MIN, f32::max);
+            labels.extend(rows[start..].chunks_exact(width).map(|row| f32::from(worth(row) > best - 0.3 * draw())));
+            for value in &mut rows[start..] {
+                *value = if draw() < 0.05 { f32::NAN } else { *value };
+            }
+        }
+        Self { width, rows, labels, lengths: vec![length as u32; lists] }
+    }
+
+    fn lists(&self, range: std::ops::Range<usize>) -> Lists<'_> {
+        let rows = |list: usize| list * self.lengths[0] as usize;
+        Lists {
+            width: self.width,
+            rows: &self.rows[rows(range.start) * self.width..rows(range.end) * self.width],
+            labels: &self.labels[rows(range.start)..rows(range.end)],
+            lengths: &self.lengths[range],
+        }
+    }
+}
+
+fn backend(booster: Booster, iterations: usize, num_leaves: usize) -> Backend {
+    Backend {
+        booster,
+        iterations,
+        learning_rate: 0.1,
+        ndcg_cutoff: 10,
+        max_depth: 8,
+        seed: Some(1),
+        sampling: 0.8,
+        debias: false,
+        num_leaves,
+    }
+}
+
+fn fit(data: &Data, backend: &Backend) -> Fitted {
+    let lists = data.lengths.len();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let (train, test) = (data.lists(0..lists * 4 / 5), data.lists(lists * 4 / 5..lists));
+    booster::fit(&Task { backend, seed: 1, threads, categorical: &[], train, test }, &mut |_| ()).unwrap()
+}
+
+static SCORED: LazyLock<Data> = LazyLock::new(|| Data::random(2000, 20, 50));
+static XGBOOST: LazyLock<Fitted> = LazyLock::new(|| fit(&SCORED, &backend(Booster::XgBoost, 100, 0)));
+static LIGHTGBM: LazyLock<Fitted> = LazyLock::new(|| fit(&SCORED, &backend(Booster::LightGbm, 100, 256)));
+
+fn batch() -> &'static [f32] {
+    &SCORED.rows[..BATCH * SCORED.width]
+}
+
+#[divan::bench(sample_count = 200)]
+fn score_xgboost_library(bencher: Bencher) {
+    let model = xgboost::Reference::load(&XGBOOST.model).unwrap();
+    let model = divan::black_box(std::sync::Mutex::new(model));
+    bencher.bench(|| model.lock().unwrap().predict(black_box(batch()), SCORED.width).unwrap());
+}
+
+#[divan::bench(sample_count = 200)]
+fn score_xgboost_ours(bencher: Bencher) {
+    score_ours(bencher, &Ensemble::xgboost(&XGBOOST.model).unwrap());
+}
+
+#[divan::bench(sample_count = 200)]
+fn score_lightgbm_library(bencher: Bencher) {
+    let model = divan::black_box(std::sync::Mutex::new(lightgbm::Reference::load(&LIGHTGBM.model).unwrap()));
+    bencher.bench(|| model.lock().unwrap().predict(black_box(batch()), SCORED.width).unwrap());
+}
+
+#[divan::bench(sample_count = 200)]
+fn score_lightgbm_ours(bencher: Bencher) {
+    score_ours(bencher, &Ensemble::lightgbm(&LIGHTGBM.model).unwrap());
+}
+
+fn score_ours(bencher: Bencher, ensemble: &Ensemble) {
+    let mut scores = vec![0.0; BATCH];
+    bencher.bench_local(|| {
+        ensemble.score(black_box(batch()), SCORED.width, &mut scores);
+        black_box(scores[0])
+    });
+}
+
+static LEARNED: LazyLock<Data> = LazyLock::new(|| Data::random(8770, 24, 26));
+
+#[divan::bench(sample_count = 3, sample_size = 1)]
+fn train_lightgbm_as_many_rows_as_ranklens(bencher: Bencher) {
+    let data = &*LEARNED;
+    bencher.bench(|| fit(data, &backend(Booster::LightGbm, 160, 16)).kept);
+}
+
+#[divan::bench(sample_count = 3, sample_size = 1)]
+fn train_xgboost_as_many_rows_as_ranklens(bencher: Bencher) {
+    let data = &*LEARNED;
+    bencher.bench(|| fit(data, &backend(Booster::XgBoost, 160, 0)).kept);
+}

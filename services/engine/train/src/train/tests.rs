@@ -1,0 +1,236 @@
+#![allow(clippy::unwrap_used)]
+use super::*;
+use crate::report::Weight;
+use crate::testing::{backend, clicked, column, record, store};
+use rankwright_clickthrough::{Clickthrough, Kind as RecordKind, Rows};
+use rankwright_config::model::{Metric, Selector, Split, SplitStrategy, Warmup};
+use rankwright_event::{Event, json};
+use rankwright_model::{MemoryVersions, Model};
+use std::time::Duration;
+
+fn config() -> LambdaMart {
+    LambdaMart {
+        backend: backend(Booster::LightGbm),
+        weights: BTreeMap::from([("click".to_owned(), 1.0)]),
+        features: vec!["price".to_owned(), "ctr".to_owned()],
+        selector: Selector::Accept(true),
+        split: Split { strategy: SplitStrategy::Time, ratio: 0.8 },
+        eval: vec![Metric::Ndcg(Some(10)), Metric::Mrr],
+        warmup: Some(Warmup { sampled_requests: 5, duration: Duration::from_secs(1) }),
+        version: None,
+    }
+}
+
+fn columns() -> Vec<Column> {
+    let of_ctr = |name| Column { feature: "ctr".to_owned(), ..column(name) };
+    vec![of_ctr("ctr_7"), of_ctr("ctr_30"), column("price"), column("position")]
+}
+
+/// Rankings of ten items, of which visitors like those whose `ctr_7` is highest.
+fn rankings(count: usize) -> Vec<Clickthrough> {
+    let ranking = |id: usize| {
+        let draw = |item: usize, column: u64| digest::uniform((id * 10 + item) as u64, column) as f32;
+        let best = (0..10).max_by(|&left, &right| draw(left, 1).total_cmp(&draw(right, 1))).unwrap();
+        let mut ranking = clicked(record(&id.to_string(), 10), &[best]);
+        let row = |item| [draw(item, 1), draw(item, 2), draw(item, 3), item as f32];
+        ranking.rows = Rows { width: 4, values: (0..10).flat_map(row).collect() };
+        ranking.timestamp = Timestamp::from_millis(id as i64);
+        ranking
+    };
+    (0..count).map(ranking).collect()
+}
+
+fn train(config: &LambdaMart, records: Vec<Clickthrough>, versions: &MemoryVersions) -> Result<Trained, Error> {
+    let store = store(&["ctr_7", "ctr_30", "price", "position"], records);
+    let now = Timestamp::from_millis(1_000_000);
+    train_model("shop", config, &columns(), &store, versions, now, &mut |_| ())
+}
+
+fn refusal(config: &LambdaMart, records: Vec<Clickthrough>) -> String {
+    let versions = MemoryVersions::default();
+    let error = train(config, records, &versions).unwrap_err();
+    assert_eq!(versions.current("shop").unwrap(), None, "nothing is published");
+    error.to_string()
+}
+
+#[test]
+fn a_trained_model_is_published_and_orders_by_what_visitors_like() {
+    for booster in [Booster::LightGbm, Booster::XgBoost] {
+        let versions = MemoryVersions::default();
+        let config = LambdaMart { backend: backend(booster), ..config() };
+        let trained = train(&config, rankings(300), &versions).unwrap();
+        let published = versions.load("shop", None).unwrap().unwrap();
+        assert!(published.id() == trained.version.id() && published.booster() == trained.version.booster());
+        let rows = [0.5, 0.1, 0.5, 0.5, 0.9, 0.5, 0.5, 0.5, 0.5]; // price, ctr_7, ctr_30
+        let scores = Model::load(&published).unwrap().score(1, &rows, 3, 3);
+        assert!(scores[1] > scores[2] && scores[2] > scores[0], "{booster:?}: {scores:?}");
+    }
+}
+
+#[test]
+fn a_version_knows_its_columns_metrics_and_weights() {
+    let trained = train(&config(), rankings(300), &MemoryVersions::default()).unwrap();
+    let metadata = trained.version.metadata();
+    let names: Vec<&str> = metadata.columns.iter().map(|column| column.name.as_str()).collect();
+    assert_eq!(names, ["price", "ctr_7", "ctr_30"]);
+    assert_eq!(metadata.metrics.keys().collect::<Vec<_>>(), ["MRR", "NDCG@10"]);
+    assert_eq!((metadata.iterations, metadata.model.as_str()), (trained.trees, "shop"));
+    assert_eq!(metadata.weights.len(), 2);
+    assert_eq!(metadata.created_at, Timestamp::from_millis(1_000_000));
+}
+
+#[test]
+fn the_answer_lists_features_rounds_and_size() {
+    let trained = train(&config(), rankings(300), &MemoryVersions::default()).unwrap();
+    let [price, ctr] = trained.answer.features.as_slice() else { unreachable!("two features") };
+    assert!(price.name == "price" && matches!(price.weight, Weight::One(_)));
+    let Weight::Each(gains) = &ctr.weight else { unreachable!("two columns") };
+    assert!(ctr.name == "ctr" && gains[0] > gains[1]);
+    assert_eq!(trained.answer.size_bytes, trained.version.booster().len());
+    assert!(trained.answer.iterations.len() >= trained.trees);
+}
+
+#[test]
+fn quality_is_told_for_the_shown_a_random_and_the_new_order() {
+    let trained = train(&config(), rankings(300), &MemoryVersions::default()).unwrap();
+    assert_eq!((trained.train, trained.test), (240, 60));
+    let [ndcg, mrr] = trained.quality.as_slice() else { unreachable!("two metrics") };
+    assert_eq!((ndcg.metric.as_str(), mrr.metric.as_str()), ("NDCG@10", "MRR"));
+    for quality in [ndcg, mrr] {
+        assert!(quality.reranked > 0.85, "{quality:?}");
+        assert!((0.2..0.65).contains(&quality.shown) && (0.2..0.65).contains(&quality.random), "{quality:?}");
+        assert_eq!(quality.served, None);
+    }
+    let reported = trained.answer.iterations[trained.trees - 1].test_metric;
+    assert!((ndcg.reranked - reported).abs() < 1e-6);
+}
+
+#[test]
+fn quality_as_served_puts_the_constants_of_serving_into_their_columns() {
+    let config = LambdaMart { features: vec!["position".to_owned(), "ctr".to_owned()], ..config() };
+    let store = store(&["ctr_7", "ctr_30", "price", "position"], rankings(300));
+    let (columns, versions, now) = (columns(), MemoryVersions::default(), Timestamp::from_millis(1));
+    let served = |feature: &str| {
+        let served = BTreeMap::from([(feature.to_owned(), 0.0)]);
+        let training = Training { name: "shop", config: &config, columns: &columns, served: &served, now };
+        training.run(&store, &versions, &mut |_| ()).unwrap().quality[0].clone()
+    };
+    let position = served("position");
+    assert!(position.served.unwrap() > 0.85, "{position:?}");
+    let ctr = served("ctr");
+    assert!(ctr.served.unwrap() < 0.7 && ctr.reranked > 0.85, "{ctr:?}");
+}
+
+#[test]
+fn the_same_click_throughs_and_seed_give_the_same_version_whatever_their_order() {
+    let forward = train(&config(), rankings(200), &MemoryVersions::default()).unwrap();
+    let backward = rankings(200).into_iter().rev().collect();
+    let backward = train(&config(), backward, &MemoryVersions::default()).unwrap();
+    assert_eq!(forward.version.id(), backward.version.id());
+}
+
+#[test]
+fn warm_up_rankings_are_stored_with_the_version() {
+    let trained = train(&config(), rankings(100), &MemoryVersions::default()).unwrap();
+    let events = json::decode_batch(trained.version.warmup()).unwrap();
+    assert_eq!(events.len(), 5);
+    assert!(events.iter().all(|event| matches!(event, Event::Ranking(ranking) if ranking.items.len() == 10)));
+    let cold = LambdaMart { warmup: None, ..config() };
+    assert!(train(&cold, rankings(100), &MemoryVersions::default()).unwrap().version.warmup().is_empty());
+}
+
+#[test]
+fn progress_is_told_round_by_round() {
+    let store = store(&["ctr_7", "ctr_30", "price", "position"], rankings(100));
+    let (columns, versions, now) = (columns(), MemoryVersions::default(), Timestamp::from_millis(1));
+    let mut rounds = Vec::new();
+    let mut progress = |step: Progress<'_>| {
+        if let Progress::Fitting { iteration, limit } = step {
+            rounds.push((iteration.id, limit));
+        }
+    };
+    let trained = train_model("shop", &config(), &columns, &store, &versions, now, &mut progress).unwrap();
+    assert_eq!(rounds, (0..trained.answer.iterations.len()).map(|id| (id, 60)).collect::<Vec<_>>());
+}
+
+#[test]
+fn old_versions_are_removed() {
+    let versions = MemoryVersions::default();
+    let quick = LambdaMart { backend: rankwright_config::model::Backend { iterations: 1, ..config().backend }, ..config() };
+    let (store, columns) = (store(&["ctr_7"], rankings_of_ctr()), columns());
+    for time in 0..VERSIONS_KEPT as i64 + 2 {
+        let now = Timestamp::from_millis(time);
+        train_model("shop", &quick, &columns, &store, &versions, now, &mut |_| ()).unwrap();
+    }
+    assert_eq!(versions.list("shop").unwrap().len(), VERSIONS_KEPT);
+}
+
+fn rankings_of_ctr() -> Vec<Clickthrough> {
+    let mut rankings = rankings(20);
+    for ranking in &mut rankings {
+        ranking.rows = Rows { width: 1, values: ranking.rows.values.iter().step_by(4).copied().collect() };
+    }
+    rankings
+}
+
+#[test]
+fn a_column_that_the_store_lacks_is_learned_as_missing() {
+    let store = store(&["ctr_7"], rankings_of_ctr());
+    let (columns, versions, now) = (columns(), MemoryVersions::default(), Timestamp::from_millis(1));
+    let trained = train_model("shop", &config(), &columns, &store, &versions, now, &mut |_| ()).unwrap();
+    assert_eq!(trained.reading.missing_columns.keys().collect::<Vec<_>>(), ["ctr_30", "price"]);
+}
+
+#[test]
+fn an_unknown_feature_is_named() {
+    let config = LambdaMart { features: vec!["cttr".to_owned()], ..config() };
+    assert_eq!(refusal(&config, rankings(10)), "model \"shop\" uses feature \"cttr\", which is not defined");
+}
+
+#[test]
+fn an_empty_store_is_told_apart_from_a_selector_that_accepts_nothing() {
+    let message = refusal(&config(), vec![]);
+    assert!(message.contains("no click-throughs are stored"), "{message}");
+    let picky = LambdaMart { selector: Selector::Accept(false), ..config() };
+    let message = refusal(&picky, rankings(10));
+    assert!(message.contains("its selector accepts none of 10 rankings"), "{message}");
+}
+
+#[test]
+fn interactions_alone_are_nothing_to_learn_from() {
+    let lone = |record: Clickthrough| Clickthrough {
+        kind: RecordKind::Interaction,
+        items: vec![],
+        rows: Rows::default(),
+        ..record
+    };
+    let message = refusal(&config(), rankings(3).into_iter().map(lone).collect());
+    assert!(message.contains("no click-throughs are stored"), "{message}");
+}
+
+#[test]
+fn click_throughs_without_a_positive_label_say_which_interactions_count() {
+    let config = LambdaMart { weights: BTreeMap::from([("purchase".to_owned(), 1.0)]), ..config() };
+    let message = refusal(&config, rankings(10));
+    assert!(message.contains("in none of 10 rankings") && message.contains("[\"purchase\"]"), "{message}");
+}
+
+#[test]
+fn a_split_with_an_empty_side_says_which() {
+    let split = |strategy, ratio| LambdaMart { split: Split { strategy, ratio }, ..config() };
+    let message = refusal(&split(SplitStrategy::Time, 1.0), rankings(10));
+    assert!(message.contains("the split time=100% of model \"shop\" leaves none of 10 rankings to test on"), "{message}");
+    let message = refusal(&split(SplitStrategy::Random, 0.0), rankings(10));
+    assert!(message.contains("random=0%") && message.contains("to train on"), "{message}");
+    let message = refusal(&split(SplitStrategy::HoldLast, 0.8), rankings(10));
+    assert!(message.contains("hold_last=80%") && message.contains("to test on"), "{message}");
+}
+
+#[test]
+fn two_rankings_are_enough_for_a_model_of_some_kind() {
+    for booster in [Booster::LightGbm, Booster::XgBoost] {
+        let config = LambdaMart { backend: backend(booster), ..config() };
+        let trained = train(&config, rankings(2), &MemoryVersions::default()).unwrap();
+        assert!(Model::load(&trained.version).is_ok() && trained.trees >= 1, "{booster:?}");
+    }
+}
