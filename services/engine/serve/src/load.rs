@@ -74,7 +74,10 @@ impl App {
     pub(crate) async fn follow(&self) {
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
-            self.refresh_all().await;
+            let app = self.clone();
+            if let Err(error) = self.pool().run(async move { app.refresh_all().await }).await {
+                tracing::error!(%error, "looking for newer versions failed");
+            }
         }
     }
 

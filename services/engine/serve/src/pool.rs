@@ -34,7 +34,7 @@ impl Pool {
     pub(crate) fn start() -> std::io::Result<Self> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let runtime =
-            Builder::new_multi_thread().worker_threads(threads).thread_name("compute").enable_time().build()?;
+            Builder::new_multi_thread().worker_threads(threads).thread_name("compute").enable_all().build()?;
         Ok(Self { runtime: Some(runtime) })
     }
 

@@ -44,7 +44,9 @@ pub async fn run(app: App, listener: TcpListener, stop: impl Future<Output = ()>
         let app = app.clone();
         async move {
             if app.phase() == Phase::Starting {
-                app.prepare().await;
+                let starting = app.clone();
+                // a panic is reported where it happened; the service then stays alive and never becomes ready
+                let _ = app.pool().run(async move { starting.prepare().await }).await;
             }
             app.follow().await;
         }

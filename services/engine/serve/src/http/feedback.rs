@@ -7,12 +7,14 @@ use crate::app::{App, now};
 use crate::http::failure::Failure;
 use crate::http::rank::overloaded;
 use crate::http::{body, json};
+use crate::metrics::Refusal;
 use crate::plugin::{Fed, FeedError, Feedback};
 use axum::extract::{Request, State};
 use axum::response::Response;
 use rankwright_event::Event;
 use rankwright_event::json::decode_batch;
 use serde::Serialize;
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -38,10 +40,18 @@ pub(super) async fn post(State(app): State<App>, request: Request) -> Result<Res
             feed(&app, feedback, &body).await
         }
     };
-    let fed = app.pool().run(work).await??;
+    let fed = in_time(&app, app.pool().run(work)).await???;
     let took_millis = began.elapsed().as_millis() as u64;
     let answer = Answer { accepted: fed.accepted, status: "ok", took_millis, updated: fed.updated };
     serde_json::to_vec(&answer).map(json).map_err(|error| Failure::internal(error.to_string()))
+}
+
+/// Waits as long as a request may take; the work itself goes on.
+async fn in_time<T>(app: &App, work: impl Future<Output = T>) -> Result<T, Failure> {
+    tokio::time::timeout(app.limits().api.request_timeout, work).await.map_err(|_| {
+        app.metrics().refused(Refusal::Time);
+        Failure::overloaded("the events take longer than a request may (api.limits.requestTimeout); they are not lost")
+    })
 }
 
 async fn feed(app: &App, feedback: Arc<dyn Feedback>, body: &[u8]) -> Result<Fed, Failure> {

@@ -3,8 +3,11 @@
 use crate::service::{CONFIG, Service};
 use axum::body::Body;
 use axum::http::Request;
-use rankwright_serve::FeedError;
+use rankwright_event::Event;
+use rankwright_serve::{Fed, FeedError, Feedback};
+use rankwright_state::BoxFuture;
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 fn click(id: &str) -> Value {
@@ -102,4 +105,17 @@ async fn trouble_behind_is_answered_with_try_again() {
         assert_eq!(answer.headers["retry-after"], "1");
         answer.error(503, "overloaded", None);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_that_take_too_long_are_worked_on_and_not_waited_for() {
+    struct Endless;
+    impl Feedback for Endless {
+        fn feed(&self, _: Vec<Event>) -> BoxFuture<'_, Result<Fed, FeedError>> {
+            Box::pin(std::future::pending())
+        }
+    }
+    let service = Service::start_with(CONFIG, |builder| builder.feedback(Arc::new(Endless))).await;
+    let message = service.post("/feedback", click("1").to_string()).await.error(503, "overloaded", None);
+    assert!(message.contains("requestTimeout"), "{message}");
 }

@@ -120,3 +120,20 @@ async fn the_answer_to_a_body_that_is_too_large_arrives() {
     assert!(text.starts_with("HTTP/1.1 413"), "{text}");
     server.abort();
 }
+
+#[tokio::test]
+async fn a_server_becomes_ready_by_itself() {
+    let service = Service::cold(CONFIG, |builder| builder).await;
+    let (listener, address) = listener().await;
+    let server = tokio::spawn(run(service.app.clone(), listener, std::future::pending()));
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    loop {
+        stream.write_all(b"GET /ready HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+        let text = answer(&mut stream).await;
+        if text.starts_with("HTTP/1.1 200") {
+            break;
+        }
+        assert!(text.contains("starting"), "{text}");
+    }
+    server.abort();
+}
