@@ -19,6 +19,7 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    rankwright_train::restart_with_patient_threads();
     let options = Options::parse();
     progress::log_to_stderr();
     match run(options.command) {

@@ -83,7 +83,7 @@ impl Query<'_> {
         let mut dataset = Dataset { width: self.columns.len(), ..Dataset::default() };
         let mut reading = Reading::default();
         let mut projection = Projection::default();
-        while let Some(entry) = records.next() {
+        for entry in records.by_ref() {
             let (columns, record) = entry?;
             let taken = self.wants(&record, &mut reading);
             if let Some(labels) = &taken {

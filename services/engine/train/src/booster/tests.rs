@@ -252,7 +252,8 @@ fn the_ranking_set_of_lightgbm_is_learned_about_as_well_as_by_the_official_packa
     // NDCG@10 of the official packages with options of their own, without looking at the test set.
     for (booster, reference) in [(Booster::LightGbm, 0.7478), (Booster::XgBoost, 0.7308)] {
         let options = Backend { iterations: 100, ..backend(booster) };
-        let task = Task { backend: &options, seed: 0, threads: 2, categorical: &[], train: train.lists(), test: test.lists() };
+        let task =
+            Task { backend: &options, seed: 0, threads: 2, categorical: &[], train: train.lists(), test: test.lists() };
         let model = fit(&task, &mut |_| ()).unwrap();
         let scores = score(&ours(&model), test.lists());
         let ndcg = metric::evaluate(&[Metric::Ndcg(Some(10))], test.lists(), &scores)[0];

@@ -156,7 +156,8 @@ fn progress_is_told_round_by_round() {
 #[test]
 fn old_versions_are_removed() {
     let versions = MemoryVersions::default();
-    let quick = LambdaMart { backend: rankwright_config::model::Backend { iterations: 1, ..config().backend }, ..config() };
+    let quick =
+        LambdaMart { backend: rankwright_config::model::Backend { iterations: 1, ..config().backend }, ..config() };
     let (store, columns) = (store(&["ctr_7"], rankings_of_ctr()), columns());
     for time in 0..VERSIONS_KEPT as i64 + 2 {
         let now = Timestamp::from_millis(time);
@@ -219,7 +220,10 @@ fn click_throughs_without_a_positive_label_say_which_interactions_count() {
 fn a_split_with_an_empty_side_says_which() {
     let split = |strategy, ratio| LambdaMart { split: Split { strategy, ratio }, ..config() };
     let message = refusal(&split(SplitStrategy::Time, 1.0), rankings(10));
-    assert!(message.contains("the split time=100% of model \"shop\" leaves none of 10 rankings to test on"), "{message}");
+    assert!(
+        message.contains("the split time=100% of model \"shop\" leaves none of 10 rankings to test on"),
+        "{message}"
+    );
     let message = refusal(&split(SplitStrategy::Random, 0.0), rankings(10));
     assert!(message.contains("random=0%") && message.contains("to train on"), "{message}");
     let message = refusal(&split(SplitStrategy::HoldLast, 0.8), rankings(10));
