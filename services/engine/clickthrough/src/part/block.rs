@@ -7,13 +7,14 @@
 use super::LIMIT;
 use super::column::{self, Column};
 use super::stored::Stored;
-use crate::{Clickthrough, Error, Result};
+use crate::{Clickthrough, Error, Result, Rows};
 
 /// Collects the records of one block.
 #[derive(Default)]
 pub(crate) struct Builder {
     records: Vec<u8>,
-    rows: Vec<f32>, // row-major, of all records
+    columns: Vec<Vec<u32>>, // bits of the values of all rows
+    values: usize,
 }
 
 impl Builder {
@@ -24,7 +25,7 @@ impl Builder {
         let bytes = self.size() + 4 * record.rows.values.len();
         let error = match stored {
             Ok(()) if bytes <= LIMIT => {
-                self.rows.extend_from_slice(&record.rows.values);
+                self.push_rows(&record.rows);
                 return Ok(());
             }
             Ok(()) => Error::TooLarge { ranking: record.ranking.to_string(), bytes: bytes - before, limit: LIMIT },
@@ -34,27 +35,32 @@ impl Builder {
         Err(error)
     }
 
-    /// Bytes of the block, uncompressed.
+    /// Turns rows into columns at once, while they are in the processor's cache.
+    fn push_rows(&mut self, rows: &Rows) {
+        self.columns.resize_with(self.columns.len().max(rows.width), Vec::new);
+        for (place, column) in self.columns.iter_mut().enumerate() {
+            column.extend(rows.values.iter().skip(place).step_by(rows.width.max(1)).map(|value| value.to_bits()));
+        }
+        self.values += rows.values.len();
+    }
+
+    /// Bytes of the block as it would be without `column`.
     pub(crate) fn size(&self) -> usize {
-        4 + self.records.len() + 4 * self.rows.len()
+        4 + self.records.len() + 4 * self.values
     }
 
     /// Writes the block, uncompressed.
     pub(crate) fn write(&self, width: usize, into: &mut Vec<u8>) {
         into.extend_from_slice(&(self.records.len() as u32).to_le_bytes());
         into.extend_from_slice(&self.records);
-        let mut values = Vec::with_capacity(self.rows.len() / width.max(1));
-        for first in 0..width {
-            values.clear();
-            values.extend(self.rows.iter().skip(first).step_by(width).map(|value| value.to_bits()));
-            column::write(&values, into);
-        }
+        (0..width).for_each(|place| column::write(self.columns.get(place).map_or(&[], |values| values), into));
     }
 
     /// Begins a new block.
     pub(crate) fn clear(&mut self) {
         self.records.clear();
-        self.rows.clear();
+        self.columns.iter_mut().for_each(Vec::clear);
+        self.values = 0;
     }
 }
 

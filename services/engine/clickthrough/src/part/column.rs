@@ -100,8 +100,9 @@ impl<'a> Column<'a> {
                 into.zip(&indices[rows]).for_each(|(place, &index)| *place = table[usize::from(index)]);
             }
             Self::Planes(planes) => {
-                let value = |row: usize| f32::from_le_bytes(planes.map(|plane| plane[row]));
-                into.zip(rows).for_each(|(place, row)| *place = value(row));
+                let [a, b, c, d] = planes.map(|plane| &plane[rows.clone()]);
+                let bytes = a.iter().zip(b).zip(c).zip(d);
+                into.zip(bytes).for_each(|(place, (((a, b), c), d))| *place = f32::from_le_bytes([*a, *b, *c, *d]));
             }
         }
     }
