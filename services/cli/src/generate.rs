@@ -68,8 +68,7 @@ pub(crate) fn run(options: &Options) -> Result<Summary> {
     let mut summary = Summary::default();
     for event in &mut simulation {
         summary.count(&event);
-        json::write(&event, output.buffer()).context("cannot encode an event")?;
-        output.flush_full();
+        output.write(event);
     }
     summary.events_file = output.finish()?;
     summary.config_file = write(&options.out.join("config.yml"), &configuration::text())?;

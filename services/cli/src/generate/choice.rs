@@ -12,12 +12,12 @@ use super::vocabulary::CATEGORIES;
 
 /// How likely a visitor looks at a position, counted from 0.
 pub(crate) fn examination(position: usize) -> f64 {
-    1.0 / (1.0 + position as f64).powf(0.45)
+    1.0 / (1.0 + 0.15 * position as f64)
 }
 
 /// How likely an item that was looked at is clicked.
 pub(crate) fn attraction(appeal: f64) -> f64 {
-    1.0 / (1.0 + (6.2 - 2.0 * appeal).exp())
+    1.0 / (1.0 + (6.6 - 2.0 * appeal).exp())
 }
 
 /// How likely an item that was clicked is bought.

@@ -61,7 +61,7 @@ fn relevancy(catalog: &Catalog, number: u32, query: &Query, random: &mut Random)
         + matches(query.color == Some(item.color), 0.5)
         + matches(query.tag.is_some_and(|tag| item.has(tag)), 0.5)
         + 0.15 * item.quality
-        + 0.8 * random.normal();
+        + random.normal();
     (score.max(0.0) * 1000.0).round() / 1000.0
 }
 

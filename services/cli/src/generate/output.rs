@@ -1,8 +1,9 @@
-//! The file that events are written to, compressed on a thread of its own.
+//! The file that events are written to, encoded and compressed on a thread of its own.
 
 use anyhow::{Context, Result, anyhow};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use rankwright_event::{Event, json};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,46 +13,44 @@ use std::thread::JoinHandle;
 /// A file in the making. It gets its name when it is whole.
 pub(crate) struct Output {
     path: PathBuf,
-    chunk: Vec<u8>,
-    chunks: SyncSender<Vec<u8>>,
+    batch: Vec<Event>,
+    batches: SyncSender<Vec<Event>>,
     writer: JoinHandle<Result<()>>,
 }
 
-/// Bytes that are handed over together.
-const CHUNK: usize = 1 << 20;
-/// So many chunks wait at most.
+/// Events that are handed over together.
+const BATCH: usize = 1024;
+/// So many batches wait at most.
 const WAITING: usize = 4;
+/// Encoded bytes that are written together.
+const CHUNK: usize = 1 << 20;
 
 impl Output {
     /// Begins the file at `path`, with gzip if its name ends in `.gz`.
     pub(crate) fn create(path: &Path) -> Result<Self> {
         let unfinished = unfinished(path);
         let file = File::create(&unfinished).with_context(|| format!("cannot create {}", unfinished.display()))?;
-        let (chunks, received) = sync_channel(WAITING);
+        let (batches, received) = sync_channel(WAITING);
         let gzip = path.extension().is_some_and(|extension| extension == "gz");
-        let writer = std::thread::spawn(move || if gzip { compress(file, received) } else { copy(file, received) });
-        Ok(Self { path: path.to_owned(), chunk: Vec::with_capacity(CHUNK), chunks, writer })
+        let writer =
+            std::thread::spawn(move || if gzip { compress(file, received) } else { encode(file, received).map(drop) });
+        Ok(Self { path: path.to_owned(), batch: Vec::with_capacity(BATCH), batches, writer })
     }
 
-    /// Where the next bytes go; call [`Output::flush_full`] now and then.
-    pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
-        &mut self.chunk
-    }
-
-    /// Hands the buffer over if it is nearly full.
-    pub(crate) fn flush_full(&mut self) {
-        if self.chunk.len() > CHUNK - CHUNK / 8 {
-            let chunk = std::mem::replace(&mut self.chunk, Vec::with_capacity(CHUNK));
-            // where the writer has gone, `finish` finds out why
-            let _ = self.chunks.send(chunk);
+    /// Writes one more event, sooner or later; [`Output::finish`] says how that went.
+    pub(crate) fn write(&mut self, event: Event) {
+        self.batch.push(event);
+        if self.batch.len() == BATCH {
+            let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
+            let _ = self.batches.send(batch); // fails only if the writer has gone
         }
     }
 
     /// Writes what is left, and gives the file its name.
     pub(crate) fn finish(self) -> Result<PathBuf> {
-        let Self { path, chunk, chunks, writer } = self;
-        let _ = chunks.send(chunk);
-        drop(chunks);
+        let Self { path, batch, batches, writer } = self;
+        let _ = batches.send(batch); // fails only if the writer has gone
+        drop(batches);
         let written = writer.join().map_err(|_| anyhow!("the thread that writes {} panicked", path.display()))?;
         written.with_context(|| format!("cannot write {}", path.display()))?;
         fs::rename(unfinished(&path), &path).with_context(|| format!("cannot name {}", path.display()))?;
@@ -65,32 +64,46 @@ fn unfinished(path: &Path) -> PathBuf {
     name.into()
 }
 
-fn compress(file: File, chunks: Receiver<Vec<u8>>) -> Result<()> {
-    let mut encoder = GzEncoder::new(file, Compression::fast());
-    chunks.iter().try_for_each(|chunk| encoder.write_all(&chunk))?;
+fn compress(file: File, batches: Receiver<Vec<Event>>) -> Result<()> {
+    let encoder = encode(GzEncoder::new(file, Compression::fast()), batches)?;
     Ok(encoder.finish()?.flush()?)
 }
 
-fn copy(mut file: File, chunks: Receiver<Vec<u8>>) -> Result<()> {
-    chunks.iter().try_for_each(|chunk| file.write_all(&chunk))?;
-    Ok(file.flush()?)
+fn encode<W: Write>(mut to: W, batches: Receiver<Vec<Event>>) -> Result<W> {
+    let mut chunk = Vec::with_capacity(CHUNK);
+    for batch in batches {
+        for event in &batch {
+            json::write(event, &mut chunk)?;
+        }
+        if chunk.len() > CHUNK / 2 {
+            to.write_all(&chunk)?;
+            chunk.clear();
+        }
+    }
+    to.write_all(&chunk)?;
+    to.flush()?;
+    Ok(to)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use flate2::read::GzDecoder;
+    use rankwright_event::{EventId, Tenant, Timestamp, UserId, UserUpdate};
     use std::io::Read;
+
+    fn event(number: i64) -> Event {
+        let (id, user) = (EventId::from(number.to_string()), UserId::from("u1"));
+        let timestamp = Timestamp::from_millis(number);
+        Event::User(UserUpdate { id, timestamp, tenant: Tenant::default(), user, fields: Vec::new() })
+    }
 
     fn written(name: &str) -> Vec<u8> {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join(name);
         let mut output = Output::create(&path).expect("a file can be created");
-        for number in 0..300_000 {
-            writeln!(output.buffer(), "line {number}").expect("memory can be written to");
-            output.flush_full();
-            assert!(number > 0 || !path.exists(), "the name comes last");
-        }
+        (0..30_000).for_each(|number| output.write(event(number)));
+        assert!(!path.exists(), "the name comes last");
         assert_eq!(output.finish().expect("the file can be written"), path);
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
         fs::read(&path).expect("the file is there")
@@ -101,8 +114,10 @@ mod tests {
         let (plain, compressed) = (written("a.jsonl"), written("a.jsonl.gz"));
         let mut unpacked = Vec::new();
         GzDecoder::new(&compressed[..]).read_to_end(&mut unpacked).expect("it is gzip");
-        assert_eq!(plain.iter().filter(|&&byte| byte == b'\n').count(), 300_000);
         assert!(unpacked == plain && compressed.len() < plain.len() / 3);
+        for (number, line) in plain.split(|&byte| byte == b'\n').take(30_000).enumerate() {
+            assert_eq!(json::decode(line), Ok(event(number as i64)));
+        }
     }
 
     #[test]

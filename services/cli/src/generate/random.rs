@@ -45,8 +45,9 @@ impl Random {
     /// About normal, with mean 0 and deviation 1, never over 3.5: four uniform numbers, added and scaled. (The exact
     /// ways need logarithms, which differ in their last bit from one machine to another.)
     pub(crate) fn normal(&mut self) -> f64 {
-        let sum: f64 = (0..4).map(|_| self.unit()).sum();
-        (sum - 2.0) * 3f64.sqrt()
+        let bits = self.bits();
+        let sum: u64 = (0..4).map(|quarter| (bits >> (16 * quarter)) & 0xffff).sum();
+        (sum as f64 / 65_535.0 - 2.0) * 1.732_050_8
     }
 
     /// One of `choices`, which are not none.
