@@ -14,8 +14,10 @@ fn folder() -> tempfile::TempDir {
 
 fn generate(out: &Path, more: &[&str]) {
     let out = out.to_string_lossy();
-    let options = ["generate", "--out", &out, "--items", "400", "--users", "300", "--rankings", "3000", "--days", "4"];
-    run(&[&options[..], more].concat()).ok();
+    let usual = [("--items", "400"), ("--users", "300"), ("--rankings", "3000"), ("--days", "4")];
+    let usual = usual.iter().filter(|(name, _)| !more.contains(name)).flat_map(|(name, value)| [*name, *value]);
+    let options: Vec<&str> = ["generate", "--out", &out].into_iter().chain(usual).chain(more.iter().copied()).collect();
+    run(&options).ok();
 }
 
 fn read(path: &Path) -> Vec<u8> {
@@ -70,6 +72,19 @@ fn a_model_beats_the_order_that_the_shop_showed_and_answers_its_request() {
         asked.sort_unstable();
         assert_eq!(ranked, asked);
     }
+}
+
+#[test]
+fn the_same_events_give_the_same_scores_to_the_last_bit() {
+    let folder = folder();
+    let shop = folder.path().join("shop");
+    generate(&shop, &["--rankings", "1000"]);
+    let request: Value = serde_json::from_slice(&read(&shop.join("request.json"))).expect("the request is JSON");
+    let answers = [0, 1].map(|_| {
+        let service = Service::standalone(&configuration(&shop), &shop.join("events.jsonl.gz"), folder.path());
+        ["lightgbm", "xgboost"].map(|model| service.rank(model, &request)["items"].to_string())
+    });
+    assert_eq!(answers[0], answers[1]);
 }
 
 fn items(request: &Value) -> Vec<String> {

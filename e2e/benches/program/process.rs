@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Ticks in a second, on every Linux that there is.
 const TICKS: f64 = 100.0;
@@ -14,8 +14,6 @@ const TICKS: f64 = 100.0;
 pub(crate) struct Cost {
     /// Its log.
     pub log: String,
-    /// From start to end.
-    pub wall: Duration,
     /// Processor time, all threads.
     pub cpu: f64,
     /// Most resident memory, in MB.
@@ -50,7 +48,6 @@ fn stat(pid: u32) -> Option<Vec<String>> {
 /// # Panics
 /// When it fails, with its log.
 pub(crate) fn run(mut command: Command) -> Cost {
-    let began = Instant::now();
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program can be started");
     let (pid, ended, mut log) = (child.id(), AtomicBool::new(false), String::new());
     let mut stderr = child.stderr.take().expect("standard error is a pipe");
@@ -64,10 +61,10 @@ pub(crate) fn run(mut command: Command) -> Cost {
         ended.store(true, Ordering::Relaxed);
         sampler.join().unwrap_or(f64::NAN)
     });
-    let (wall, cpu) = (began.elapsed(), cpu(pid));
+    let cpu = cpu(pid);
     let status = child.wait().expect("a child can be waited for");
     assert!(status.success(), "the program failed:\n{log}");
-    Cost { log, wall, cpu, peak }
+    Cost { log, cpu, peak }
 }
 
 fn most_memory(pid: u32, ended: &AtomicBool) -> f64 {
