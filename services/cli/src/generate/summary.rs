@@ -29,7 +29,7 @@ pub(crate) struct Summary {
 
 impl Summary {
     /// Number of all events.
-    pub fn events(&self) -> u64 {
+    pub(crate) fn events(&self) -> u64 {
         self.items + self.users + self.rankings + self.clicks + self.purchases
     }
 

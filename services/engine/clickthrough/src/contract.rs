@@ -73,7 +73,7 @@ fn another_shape_is_refused(place: &str, open: Open) -> Outcome {
     for wrong in
         [ranking(9, 3, COLUMNS + 1), Clickthrough { rows: Rows { width: COLUMNS, values: vec![] }, ..ranking(9, 3, 0) }]
     {
-        let outcome = store.append(vec![ranking(8, 3, COLUMNS), wrong]);
+        let outcome = store.append(&vec![ranking(8, 3, COLUMNS), wrong]);
         ensure(matches!(outcome, Err(Error::Shape { .. })), "taken")?;
     }
     ensure(read(&*store)?.is_empty(), "a part of the batch was kept")?;
@@ -238,7 +238,7 @@ fn some(first: u64, count: u64) -> Vec<Clickthrough> {
 }
 
 fn append(store: &dyn ClickthroughStore, records: Vec<Clickthrough>) -> Result<Mark, String> {
-    store.append(records).map_err(text)
+    store.append(&records).map_err(text)
 }
 
 fn read(store: &dyn ClickthroughStore) -> Result<Vec<Clickthrough>, String> {

@@ -48,7 +48,7 @@ pub trait ClickthroughStore: Send + Sync {
     ///
     /// They may still be buffered. On an error none of them is promised to be kept: append them again. What was taken
     /// before is still held, and the next call tries again.
-    fn append(&self, records: Vec<Clickthrough>) -> Result<Mark>;
+    fn append(&self, records: &[Clickthrough]) -> Result<Mark>;
 
     /// Makes every record appended before this call durable, and returns the mark behind them.
     fn flush(&self) -> Result<Mark>;

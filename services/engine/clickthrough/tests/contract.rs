@@ -65,8 +65,9 @@ struct Broken {
 }
 
 impl ClickthroughStore for Broken {
-    fn append(&self, mut records: Vec<Clickthrough>) -> Result<Mark> {
+    fn append(&self, records: &[Clickthrough]) -> Result<Mark> {
         use std::sync::atomic::Ordering::SeqCst;
+        let mut records = records.to_vec();
         let mark = Mark(self.calls.fetch_add(1, SeqCst) + 1);
         self.flushed.store(false, SeqCst);
         match self.fault {
@@ -77,13 +78,13 @@ impl ClickthroughStore for Broken {
             }
             Fault::TakesAnything => {
                 for record in records {
-                    let _ = self.inner.append(vec![record]);
+                    let _ = self.inner.append(&[record]);
                 }
                 return Ok(mark);
             }
             _ => {}
         }
-        let taken = self.inner.append(records)?;
+        let taken = self.inner.append(&records)?;
         Ok(if self.fault == Fault::CountsCalls { mark } else { taken })
     }
 

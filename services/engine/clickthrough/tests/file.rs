@@ -33,7 +33,7 @@ fn names(folder: &Path) -> Vec<String> {
 fn the_name_of_a_part_follows_from_its_content() {
     let parts = [0, 0, 1].map(|first| {
         let folder = tempfile::tempdir().unwrap();
-        open(folder.path(), Format::Binary).append(some(first, 10)).unwrap();
+        open(folder.path(), Format::Binary).append(&some(first, 10)).unwrap();
         names(folder.path()).concat()
     });
     assert!(parts[0].starts_with("00000001-10-") && parts[0].ends_with(".bin"), "{}", parts[0]);
@@ -47,7 +47,7 @@ fn a_part_is_closed_when_it_is_large_enough() {
     let settings = FileSettings { part_bytes: 100_000, ..FileSettings::new(folder.path(), Format::Json) };
     let store = FileStore::open(settings, header(3)).unwrap();
     for first in 0..5 {
-        store.append(some(200 * first, 200)).unwrap();
+        store.append(&some(200 * first, 200)).unwrap();
         store.flush().unwrap();
     }
     assert_eq!(store.status().parts, names(folder.path()).len() as u64);
@@ -60,7 +60,7 @@ fn an_open_part_with_a_torn_end_is_read_and_a_new_one_begun() {
     for format in [Format::Binary, Format::Json] {
         let folder = tempfile::tempdir().unwrap();
         let store = open(folder.path(), format);
-        store.append(some(0, 10)).unwrap();
+        store.append(&some(0, 10)).unwrap();
         store.flush().unwrap();
         std::mem::forget(store); // killed, while it was writing this:
         let torn = folder.path().join(&names(folder.path())[0]);
@@ -70,7 +70,7 @@ fn an_open_part_with_a_torn_end_is_read_and_a_new_one_begun() {
 
         let store = open(folder.path(), format);
         assert_eq!(store.status().records, 10);
-        store.append(some(10, 5)).unwrap();
+        store.append(&some(10, 5)).unwrap();
         let (records, losses) = read(&store);
         assert_eq!((records, losses.cut, losses.damaged), (some(0, 15), 1, 0), "{format:?}");
         assert_eq!(losses.named[0].place, torn.display().to_string());
@@ -83,7 +83,7 @@ fn an_open_part_with_a_torn_end_is_read_and_a_new_one_begun() {
 fn a_part_closed_while_it_is_read_is_read_on() {
     let folder = tempfile::tempdir().unwrap();
     let writer = open(folder.path(), Format::Binary);
-    writer.append(some(0, 10)).unwrap();
+    writer.append(&some(0, 10)).unwrap();
     writer.flush().unwrap();
     let entries = open(folder.path(), Format::Binary).read().unwrap();
     drop(writer);
@@ -96,7 +96,7 @@ fn a_folder_holds_parts_of_both_formats_and_of_several_processes() {
     fs::write(folder.path().join("README.txt"), "not a part").unwrap();
     let (one, other) = (open(folder.path(), Format::Binary), open(folder.path(), Format::Json));
     for (store, first) in [(&one, 0), (&other, 10), (&one, 20), (&other, 30)] {
-        store.append(some(first, 10)).unwrap();
+        store.append(&some(first, 10)).unwrap();
         store.flush().unwrap();
     }
     let expected = [some(0, 10), some(20, 10), some(10, 10), some(30, 10)].concat(); // part by part
@@ -109,20 +109,20 @@ fn what_a_failing_disk_did_not_take_is_written_when_it_works_again() {
     let folder = tempfile::tempdir().unwrap();
     let (parts, away) = (folder.path().join("parts"), folder.path().join("away"));
     let store = open(&parts, Format::Binary);
-    store.append(some(0, 10)).unwrap();
+    store.append(&some(0, 10)).unwrap();
     store.flush().unwrap();
     fs::rename(&parts, &away).unwrap();
     fs::write(&parts, "no folder").unwrap();
     let store_of_others = FileStore::open(FileSettings::new(&parts, Format::Binary), header(3));
     assert!(matches!(store_of_others, Err(Error::Io { .. })));
     let fresh = open(&away, Format::Binary);
-    fresh.append(some(10, 10)).unwrap();
+    fresh.append(&some(10, 10)).unwrap();
     fs::rename(&away, folder.path().join("further")).unwrap();
     assert!(matches!(fresh.flush(), Err(Error::Io { .. })));
-    assert!(matches!(fresh.append(some(90, 1)), Err(Error::Io { .. })), "takes more while the disk fails");
+    assert!(matches!(fresh.append(&some(90, 1)), Err(Error::Io { .. })), "takes more while the disk fails");
     assert_eq!(fresh.durable(), Mark(0));
     fs::rename(folder.path().join("further"), &away).unwrap();
-    assert_eq!(fresh.append(some(20, 10)).unwrap(), Mark(20));
+    assert_eq!(fresh.append(&some(20, 10)).unwrap(), Mark(20));
     assert_eq!(fresh.flush().unwrap(), Mark(20));
     assert_eq!(read(&fresh), (some(0, 30), Losses::default()));
 }
@@ -133,7 +133,7 @@ fn appends_for_ever_when_told_where() {
     let Some(folder) = std::env::var_os("APPEND_FOR_EVER_IN") else { return };
     let store = open(Path::new(&folder), Format::Binary);
     for batch in 0.. {
-        store.append(some(10 * batch, 10)).unwrap();
+        store.append(&some(10 * batch, 10)).unwrap();
         println!("\ndurable {}", store.flush().unwrap().0);
     }
 }

@@ -1,6 +1,7 @@
 //! A ranking together with everything that was read for it.
 
 use crate::extractor::field::Name;
+use crate::snapshot::Snapshot;
 use compact_str::CompactString;
 use rankwright_event::{Ranking, Timestamp};
 use rankwright_state::{Entity, FieldValue, Key, Scope, View};
@@ -33,23 +34,50 @@ pub struct Candidates<'a> {
     own_start: Vec<u32>,
 }
 
+/// What was looked up for a ranking.
+struct Entities<'a> {
+    items: Vec<Option<&'a Arc<Entity>>>,
+    user: Option<&'a Arc<Entity>>,
+    session: Option<&'a Arc<Entity>>,
+    global: Option<&'a Arc<Entity>>,
+}
+
 impl<'a> Candidates<'a> {
     /// Looks up what the view holds for a ranking; `names` are the fields of requests that features look at.
     pub(crate) fn new(ranking: &'a Ranking, view: &'a dyn View, purpose: Purpose, names: &[CompactString]) -> Self {
         let key = |scope| Key::new(&ranking.tenant, scope);
-        let mut candidates = Self {
-            ranking,
-            purpose,
-            now: ranking.timestamp,
+        let entities = Entities {
             items: ranking.items.iter().map(|item| view.entity(&key(Scope::Item(item.id.clone())))).collect(),
             user: ranking.user.as_ref().and_then(|user| view.entity(&key(Scope::User(user.clone())))),
             session: ranking.session.as_ref().and_then(|session| view.entity(&key(Scope::Session(session.clone())))),
             global: view.entity(&key(Scope::Global)),
-            view,
-            context: vec![None; names.len()],
-            own: Vec::new(),
-            own_start: Vec::with_capacity(ranking.items.len() + 1),
         };
+        Self::with(ranking, view, purpose, names, entities)
+    }
+
+    /// The same from a snapshot.
+    pub(crate) fn of(ranking: &'a Ranking, snapshot: &'a Snapshot, purpose: Purpose, names: &[CompactString]) -> Self {
+        let entities = Entities {
+            items: snapshot.items.iter().map(Option::as_ref).collect(),
+            user: snapshot.user.as_ref(),
+            session: snapshot.session.as_ref(),
+            global: snapshot.global.as_ref(),
+        };
+        Self::with(ranking, snapshot, purpose, names, entities)
+    }
+
+    fn with(
+        ranking: &'a Ranking,
+        view: &'a dyn View,
+        purpose: Purpose,
+        names: &[CompactString],
+        entities: Entities<'a>,
+    ) -> Self {
+        let Entities { items, user, session, global } = entities;
+        let (context, own) = (vec![None; names.len()], Vec::new());
+        let (now, own_start) = (ranking.timestamp, Vec::with_capacity(ranking.items.len() + 1));
+        let mut candidates =
+            Self { ranking, purpose, now, items, user, session, global, view, context, own, own_start };
         candidates.resolve(names);
         candidates
     }

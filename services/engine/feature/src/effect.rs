@@ -238,7 +238,7 @@ impl Rules {
         }
     }
 
-    fn ranking(&self, ranking: &Ranking, effects: &mut impl Effects) {
+    pub(crate) fn ranking(&self, ranking: &Ranking, effects: &mut impl Effects) {
         let (user, session) = (ranking.user.as_ref(), ranking.session.as_ref());
         let subject = Subject { tenant: &ranking.tenant, item: None, user, session };
         for rule in &self.mediums {

@@ -11,6 +11,7 @@ mod extractor;
 mod lexicon;
 pub mod plan;
 pub mod slot;
+pub mod snapshot;
 #[cfg(test)]
 mod testing;
 
@@ -18,3 +19,4 @@ pub use candidates::{Candidates, Purpose};
 pub use column::Column;
 pub use effect::{Captured, Closed, ClosedInteraction, Effects};
 pub use plan::{Error, Plan};
+pub use snapshot::Snapshot;

@@ -12,6 +12,7 @@ use crate::extractor::{local_time, number, position, rate, referer, relevancy, s
 use crate::extractor::{user_agent, vector, window_count, word_count};
 use crate::lexicon::referrer::Medium;
 use crate::slot::{Meaning, Numbered, Owner, Slots, Target};
+use crate::snapshot::Snapshot;
 use compact_str::CompactString;
 use rankwright_config::feature::{AgeSource, Encoding, Entity, Feature, Kind, LocalTimeSource, RateScope, Source};
 use rankwright_event::{Event, Interaction, RankedItem, Ranking};
@@ -108,15 +109,31 @@ impl Plan {
     }
 
     /// Keys that depend on what the first ones hold (rows of field values, the visitor's earlier items), in order
-    /// and each once; those of [`Plan::reads`] are not repeated where the view holds them.
+    /// and each once; those that the view holds are left out.
     pub fn follow(&self, ranking: &Ranking, view: &dyn View) -> Vec<Key> {
+        let mut keys = self.dependent(ranking, view);
+        keys.retain(|key| view.entity(key).is_none());
+        keys
+    }
+
+    /// As [`Plan::follow`], with those that the view holds.
+    pub fn dependent(&self, ranking: &Ranking, view: &dyn View) -> Vec<Key> {
         let candidates = Candidates::new(ranking, view, Purpose::Serving, &self.names);
         let mut keys = Vec::new();
         self.steps.iter().for_each(|step| step.extractor.follow(&candidates, &mut keys));
-        keys.retain(|key| view.entity(key).is_none());
         keys.sort_unstable();
         keys.dedup();
         keys
+    }
+
+    /// Holds on to what the rows of a ranking are computed from; `keys` are those of [`Plan::dependent`].
+    pub fn snapshot(&self, ranking: &Ranking, view: &dyn View, keys: Vec<Key>) -> Snapshot {
+        Snapshot::new(ranking, view, keys)
+    }
+
+    /// As [`Plan::rows`], of a snapshot.
+    pub fn rows_of(&self, ranking: &Ranking, snapshot: &Snapshot, purpose: Purpose) -> Vec<f32> {
+        self.fill(&Candidates::of(ranking, snapshot, purpose, &self.names))
     }
 
     /// The matrix of a ranking: a row for each item in order, NaN where a value is missing.
@@ -155,6 +172,11 @@ impl Plan {
     /// Effects of an event as such.
     pub fn event(&self, event: &Event, effects: &mut impl Effects) {
         self.rules.event(event, effects);
+    }
+
+    /// Effects of a ranking being shown, as [`Plan::event`].
+    pub fn shown(&self, ranking: &Ranking, effects: &mut impl Effects) {
+        self.rules.ranking(ranking, effects);
     }
 
     /// Effects of a ranking's end on rates and impressions; interactions in order of time.

@@ -2,7 +2,8 @@
 
 use crate::join::Join;
 use crate::outbox::Outbox;
-use crate::record::{self, JoinId, Open, Restored, Shown};
+use crate::record::{self, Closed, JoinId, Open, Restored};
+use crate::rows::{Promise, Tasks};
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore};
 use rankwright_event::{Event, Interaction, Ranking, Timestamp};
 use rankwright_feature::{Plan, Purpose};
@@ -102,6 +103,10 @@ pub struct Ingest {
     join: Join,
     outbox: Outbox,
     overlay: Overlay,
+    /// Rows that this batch owes.
+    tasks: Tasks,
+    /// What this batch has closed, in order.
+    closed: Vec<(Option<Key>, Closed)>,
     /// Newest event time.
     watermark: Timestamp,
     swept: Timestamp,
@@ -131,6 +136,8 @@ impl Ingest {
             join: Join::new(settings.session_length, settings.ranking_wait, max_open),
             outbox: Outbox::new(clickthroughs),
             overlay: Overlay::default(),
+            tasks: Tasks::default(),
+            closed: Vec::new(),
             watermark: Timestamp::MIN,
             swept: Timestamp::MIN,
             durable,
@@ -287,18 +294,12 @@ impl Ingest {
             self.counters.repeated += 1;
             return Ok(());
         }
-        self.fetch(self.plan.reads(&ranking)).await?;
-        self.fetch(self.plan.follow(&ranking, &self.overlay)).await?;
-        let rows = self.plan.rows(&ranking, &self.overlay, Purpose::Training);
-        let event = Event::Ranking(ranking);
-        self.plan.event(&event, &mut self.overlay);
-        let Event::Ranking(ranking) = event else { return Ok(()) };
         let id = JoinId::of(&ranking);
-        let shown = Shown { ranking, width: self.plan.width(), rows };
-        if self.durable {
-            self.write(&id, record::shown_value(&shown));
-        }
-        for interaction in self.join.open(Open::new(shown)).unwrap_or_default() {
+        let ranking = Arc::new(ranking);
+        let rows = self.rows(&ranking).await?;
+        self.plan.shown(&ranking, &mut self.overlay);
+        let open = Open::new(ranking, self.plan.width(), rows);
+        for interaction in self.join.open(open).unwrap_or_default() {
             self.joined(&id, interaction);
         }
         while let Some(evicted) = self.join.evict() {
@@ -306,6 +307,20 @@ impl Ingest {
             self.close(evicted).await?;
         }
         Ok(())
+    }
+
+    /// The rows of a ranking as state stands; a record that must outlive this process has them at once.
+    async fn rows(&mut self, ranking: &Arc<Ranking>) -> Result<Promise, Error> {
+        self.fetch(self.plan.reads(ranking)).await?;
+        let keys = self.plan.dependent(ranking, &self.overlay);
+        self.fetch(keys.clone()).await?;
+        if self.durable {
+            let rows = self.plan.rows(ranking, &self.overlay, Purpose::Training);
+            self.write(&JoinId::of(ranking), record::shown_value(ranking, self.plan.width(), &rows));
+            return Ok(Promise::kept(rows));
+        }
+        let snapshot = self.plan.snapshot(ranking, &self.overlay, keys);
+        Ok(self.tasks.add(ranking.clone(), snapshot))
     }
 
     async fn interaction(&mut self, interaction: Interaction) -> Result<(), Error> {
@@ -350,28 +365,28 @@ impl Ingest {
             key
         });
         self.plan.event(&Event::Interaction(interaction), &mut self.overlay);
-        self.outbox.push(key, record);
+        self.closed.push((key, Closed::Alone(record)));
         Ok(())
     }
 
     /// A ranking takes no more interactions.
     async fn close(&mut self, mut open: Open) -> Result<(), Error> {
-        let id = JoinId::of(&open.shown.ranking);
+        let id = JoinId::of(&open.ranking);
         if !open.is_worth_keeping() {
             if self.durable {
                 self.overlay.remove(&id.key());
             }
             return Ok(());
         }
-        self.fetch(self.plan.capture_reads(&open.shown.ranking)).await?;
-        let captured = self.plan.captured(&open.shown.ranking, &self.overlay);
+        self.fetch(self.plan.capture_reads(&open.ranking)).await?;
+        let captured = self.plan.captured(&open.ranking, &self.overlay);
         open.close(&self.plan, &captured, &mut self.overlay);
         self.counters.clickthroughs += 1;
         let key = self.durable.then(|| id.key());
         if self.durable {
             self.write(&id, record::sealed_value());
         }
-        self.outbox.push(key, open.into_clickthrough());
+        self.closed.push((key, Closed::Ranking(open)));
         Ok(())
     }
 
@@ -380,6 +395,10 @@ impl Ingest {
     }
 
     async fn commit(&mut self, to: Position) -> Result<u64, Error> {
+        self.tasks.run(&self.plan);
+        for (key, closed) in self.closed.drain(..) {
+            self.outbox.push(key, closed.into_clickthrough());
+        }
         for key in self.outbox.settled() {
             self.overlay.remove(&key);
         }
@@ -424,9 +443,9 @@ impl Ingest {
             }
             return Ok(());
         };
-        let mut open = Open::new(shown);
+        let mut open = Open::from(shown);
         record.interactions.into_iter().for_each(|interaction| open.add(interaction));
-        self.watermark = self.watermark.max(open.shown.ranking.timestamp);
+        self.watermark = self.watermark.max(open.ranking.timestamp);
         if record.sealed {
             self.outbox.push(Some(key), open.into_clickthrough());
         } else {

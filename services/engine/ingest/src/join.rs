@@ -56,7 +56,7 @@ impl Join {
 
     /// Opens a ranking; `None` where it is open already. Otherwise, the interactions that have waited for it.
     pub(crate) fn open(&mut self, open: Open) -> Option<Vec<Interaction>> {
-        let id = Arc::new(JoinId::of(&open.shown.ranking));
+        let id = Arc::new(JoinId::of(&open.ranking));
         if self.open.contains_key(&id) {
             return None;
         }

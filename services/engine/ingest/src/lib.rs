@@ -9,6 +9,7 @@ pub mod ingest;
 mod join;
 mod outbox;
 mod record;
+mod rows;
 
 pub use feedback::Feedback;
 pub use ingest::{Applied, Counters, Error, Ingest, Settings};

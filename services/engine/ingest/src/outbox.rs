@@ -10,8 +10,10 @@ use std::sync::Arc;
 /// Records that are not durable yet.
 pub(crate) struct Outbox {
     store: Arc<dyn ClickthroughStore>,
-    /// Not taken by the store yet, with the keys under which the state holds them.
-    unsent: Vec<(Option<Key>, Clickthrough)>,
+    /// Not taken by the store yet.
+    unsent: Vec<Clickthrough>,
+    /// Keys under which the state holds them.
+    unsent_keys: Vec<Key>,
     /// Taken, and durable from a mark on.
     sent: VecDeque<(Mark, Vec<Key>)>,
 }
@@ -21,11 +23,12 @@ const LIMIT: usize = 100_000;
 
 impl Outbox {
     pub(crate) fn new(store: Arc<dyn ClickthroughStore>) -> Self {
-        Self { store, unsent: Vec::new(), sent: VecDeque::new() }
+        Self { store, unsent: Vec::new(), unsent_keys: Vec::new(), sent: VecDeque::new() }
     }
 
     pub(crate) fn push(&mut self, key: Option<Key>, record: Clickthrough) {
-        self.unsent.push((key, record));
+        self.unsent.push(record);
+        self.unsent_keys.extend(key);
     }
 
     /// Number of records that are not durable.
@@ -42,13 +45,9 @@ impl Outbox {
         if self.unsent.is_empty() {
             return Ok(());
         }
-        let records = if self.unsent.iter().any(|(key, _)| key.is_some()) {
-            self.unsent.iter().map(|(_, record)| record.clone()).collect() // kept until the store has taken them
-        } else {
-            self.unsent.drain(..).map(|(_, record)| record).collect()
-        };
-        let mark = self.store.append(records)?;
-        let keys: Vec<Key> = self.unsent.drain(..).filter_map(|(key, _)| key).collect();
+        let mark = self.store.append(&self.unsent)?;
+        self.unsent.clear();
+        let keys = std::mem::take(&mut self.unsent_keys);
         if !keys.is_empty() {
             self.sent.push_back((mark, keys));
         }

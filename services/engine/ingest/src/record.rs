@@ -1,11 +1,13 @@
 //! An open ranking, in memory and as a durable store holds it.
 
+use crate::rows::Promise;
 use rankwright_clickthrough::{Click, Clickthrough, Rows};
 use rankwright_event::{Interaction, ItemId, Ranking, RankingId, Tenant, Timestamp};
-use rankwright_feature::{Captured, Closed, ClosedInteraction, Effects, Plan};
+use rankwright_feature::{self as feature, Captured, ClosedInteraction, Effects, Plan};
 use rankwright_state::{Cell, Entity, Key, Scope, Slot, Stored};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Slots of a stored join record.
 const RANKING: Slot = Slot(0);
@@ -22,18 +24,36 @@ pub(crate) struct JoinId {
 /// A ranking that still takes interactions, with its rows as they were when it was shown.
 #[derive(Debug)]
 pub(crate) struct Open {
-    pub(crate) shown: Shown,
+    pub(crate) ranking: Arc<Ranking>,
+    pub(crate) width: usize,
+    pub(crate) rows: Promise,
     pub(crate) interactions: Vec<Interaction>,
     /// Time of the ranking or of its newest interaction.
     pub(crate) last: Timestamp,
 }
 
 /// A ranking as it was shown.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Deserialize)]
 pub(crate) struct Shown {
-    pub(crate) ranking: Ranking,
-    pub(crate) width: usize,
-    pub(crate) rows: Vec<f32>,
+    ranking: Ranking,
+    width: usize,
+    rows: Vec<f32>,
+}
+
+/// The stored form of [`Shown`]: the same parts in the same order.
+#[derive(Serialize)]
+struct ShownRef<'a> {
+    ranking: &'a Ranking,
+    width: usize,
+    rows: &'a [f32],
+}
+
+/// What takes no more interactions.
+pub(crate) enum Closed {
+    /// A ranking.
+    Ranking(Open),
+    /// An interaction without one.
+    Alone(Clickthrough),
 }
 
 /// A join record that was read back.
@@ -42,6 +62,12 @@ pub(crate) struct Restored {
     pub(crate) interactions: Vec<Interaction>,
     /// Its effects were applied; only its click-through is owed.
     pub(crate) sealed: bool,
+}
+
+impl From<Shown> for Open {
+    fn from(shown: Shown) -> Self {
+        Self::new(Arc::new(shown.ranking), shown.width, Promise::kept(shown.rows))
+    }
 }
 
 impl JoinId {
@@ -54,9 +80,18 @@ impl JoinId {
     }
 }
 
+impl Closed {
+    pub(crate) fn into_clickthrough(self) -> Clickthrough {
+        match self {
+            Self::Ranking(open) => open.into_clickthrough(),
+            Self::Alone(record) => record,
+        }
+    }
+}
+
 impl Open {
-    pub(crate) fn new(shown: Shown) -> Self {
-        Self { last: shown.ranking.timestamp, shown, interactions: Vec::new() }
+    pub(crate) fn new(ranking: Arc<Ranking>, width: usize, rows: Promise) -> Self {
+        Self { last: ranking.timestamp, ranking, width, rows, interactions: Vec::new() }
     }
 
     pub(crate) fn add(&mut self, interaction: Interaction) {
@@ -66,15 +101,15 @@ impl Open {
 
     /// Whether a model could learn from it.
     pub(crate) fn is_worth_keeping(&self) -> bool {
-        !self.interactions.is_empty() || self.shown.ranking.items.iter().any(|item| item.label.is_some())
+        !self.interactions.is_empty() || self.ranking.items.iter().any(|item| item.label.is_some())
     }
 
     /// Effects of its end on rates and impressions.
     pub(crate) fn close(&mut self, plan: &Plan, captured: &Captured, effects: &mut impl Effects) {
         self.interactions.sort_by(|left, right| (left.timestamp, &left.id).cmp(&(right.timestamp, &right.id)));
-        let ranking = &self.shown.ranking;
+        let ranking = &self.ranking;
         let items: Vec<ItemId> = ranking.items.iter().map(|item| item.id.clone()).collect();
-        let closed = Closed {
+        let closed = feature::Closed {
             tenant: &ranking.tenant,
             timestamp: ranking.timestamp,
             event: ranking.id.digest(),
@@ -88,9 +123,9 @@ impl Open {
     }
 
     pub(crate) fn into_clickthrough(self) -> Clickthrough {
-        let rows = Rows { width: self.shown.width, values: self.shown.rows };
+        let rows = Rows { width: self.width, values: self.rows.take() };
         let clicks = self.interactions.iter().map(Click::from).collect();
-        Clickthrough::of_ranking(&self.shown.ranking, rows, clicks)
+        Clickthrough::of_ranking(&self.ranking, rows, clicks)
     }
 }
 
@@ -104,8 +139,8 @@ fn counted(interaction: &Interaction) -> ClosedInteraction {
 }
 
 /// The stored form of what was shown.
-pub(crate) fn shown_value(shown: &Shown) -> (Slot, Stored) {
-    (RANKING, blob(shown, 0))
+pub(crate) fn shown_value(ranking: &Ranking, width: usize, rows: &[f32]) -> (Slot, Stored) {
+    (RANKING, blob(&ShownRef { ranking, width, rows }, 0))
 }
 
 /// The stored form of a record's interactions; a longer list takes the place of a shorter one.

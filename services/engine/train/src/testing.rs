@@ -50,7 +50,7 @@ pub(crate) fn store(columns: &[&str], records: Vec<Clickthrough>) -> MemoryStore
     let stored = |name: &&str| StoredColumn { name: (*name).to_owned(), fingerprint: 1 };
     let store = MemoryStore::new(Header { service: "test".into(), columns: columns.iter().map(stored).collect() })
         .expect("a header of names");
-    store.append(records).expect("records with these columns");
+    store.append(&records).expect("records with these columns");
     store
 }
 

@@ -18,7 +18,7 @@ impl DiscardStore {
 }
 
 impl ClickthroughStore for DiscardStore {
-    fn append(&self, records: Vec<Clickthrough>) -> Result<Mark> {
+    fn append(&self, records: &[Clickthrough]) -> Result<Mark> {
         records.iter().try_for_each(|record| self.check.check(record))?;
         let count = records.len() as u64;
         Ok(Mark(self.taken.fetch_add(count, Ordering::AcqRel) + count))

@@ -81,11 +81,11 @@ impl Inner {
 }
 
 impl ClickthroughStore for FileStore {
-    fn append(&self, records: Vec<Clickthrough>) -> Result<Mark> {
+    fn append(&self, records: &[Clickthrough]) -> Result<Mark> {
         let inner = &mut *self.inner.lock();
         records.iter().try_for_each(|record| inner.encoder.check(record))?;
         inner.writer.write()?; // what an earlier error left goes first, so that it cannot pile up
-        for record in &records {
+        for record in records {
             inner.encoder.push(record)?;
             inner.taken += 1;
             if inner.encoder.is_full() {
