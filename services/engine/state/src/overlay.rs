@@ -116,6 +116,7 @@ pub struct Fetched {
 impl Fetched {
     /// Adds what was read under `keys`.
     pub fn add(&mut self, keys: Vec<Key>, entities: Vec<Option<Arc<Entity>>>) {
+        self.entities.reserve(keys.len());
         let found = keys.into_iter().zip(entities).filter_map(|(key, entity)| Some((key, entity?)));
         self.entities.extend(found);
     }
