@@ -10,6 +10,10 @@
 //! item says nothing about an order and is left out of the mean. (LightGBM, and XGBoost by default, count such a list
 //! as 1, which lifts every figure; on lists that all have a relevant item the values are the same.)
 
+mod rounds;
+
+pub use rounds::NdcgOfRounds;
+
 use crate::lists::Lists;
 use rankwright_config::model::Metric;
 

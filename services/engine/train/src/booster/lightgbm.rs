@@ -7,7 +7,7 @@
 
 use super::{Error, Fitted, Iteration, Rounds, Task, best, boost};
 use crate::lists::Lists;
-use crate::metric;
+use crate::metric::{self, NdcgOfRounds};
 use lightgbm3_sys as sys;
 use rankwright_config::model::Booster;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -36,7 +36,8 @@ pub(super) fn fit(task: &Task<'_>, progress: &mut dyn FnMut(&Iteration)) -> Resu
         train.set(c"position", &task.train.positions(), INT32)?;
     }
     let test = Data::of_lists(task.test, &levels, &options, Some(&train))?;
-    let mut training = Training { model: Model::create(&train, &test, &options)? };
+    let model = Model::create(&train, &test, &options)?;
+    let mut training = Training::new(model, task);
     let iterations = boost(&mut training, task.backend.iterations, progress)?;
     let kept = best(&iterations);
     let model = training.model.save(kept)?;
@@ -56,9 +57,8 @@ fn options(task: &Task<'_>, levels: &[f32]) -> Result<CString, Error> {
     // Position biases are summed by thread in an order that chance decides: one thread, or no two models are alike.
     let threads = if backend.debias { 1 } else { task.threads };
     let mut options = vec![
-        "objective=lambdarank metric=ndcg boosting=gbdt verbosity=-1".to_owned(),
+        "objective=lambdarank metric=none boosting=gbdt verbosity=-1".to_owned(),
         "deterministic=true force_col_wise=true".to_owned(), // the same sums whatever the number of threads
-        format!("eval_at={}", backend.ndcg_cutoff),
         format!("lambdarank_truncation_level={}", TRUNCATION.max(backend.ndcg_cutoff.saturating_add(3))),
         format!("label_gain={}", listed(&mut levels.iter().map(|&level| metric::gain(level).to_string()))),
         format!("num_iterations={}", backend.iterations),
@@ -205,12 +205,11 @@ impl Model {
         Ok(model)
     }
 
-    /// NDCG on train (0) or test (1).
-    fn metric(&self, data: c_int) -> Result<f64, Error> {
-        let (mut count, mut value) = (0, 0.0);
-        // SAFETY: the handle is live; one metric at one cutoff is one value.
-        check("evaluate", unsafe { sys::LGBM_BoosterGetEval(self.0, data, &mut count, &mut value) })?;
-        Ok(value)
+    /// Scores of train (0) or test (1), which the library keeps up to date.
+    fn scores(&self, data: c_int, scores: &mut [f64]) -> Result<(), Error> {
+        let mut written = 0;
+        // SAFETY: the handle is live; a ranking has one score a row, and `scores` is as long as the data set is high.
+        check("score", unsafe { sys::LGBM_BoosterGetPredict(self.0, data, &mut written, scores.as_mut_ptr()) })
     }
 
     /// The first so many rounds as text.
@@ -251,6 +250,17 @@ impl Drop for Model {
 /// A training under way.
 struct Training {
     model: Model,
+    train: (NdcgOfRounds, Vec<f64>),
+    test: (NdcgOfRounds, Vec<f64>),
+}
+
+impl Training {
+    /// `model` has the task's lists for data.
+    fn new(model: Model, task: &Task<'_>) -> Self {
+        let cutoff = task.backend.ndcg_cutoff;
+        let prepared = |lists: Lists<'_>| (NdcgOfRounds::new(lists, cutoff), vec![0.0; lists.height()]);
+        Self { model, train: prepared(task.train), test: prepared(task.test) }
+    }
 }
 
 impl Rounds for Training {
@@ -262,7 +272,9 @@ impl Rounds for Training {
     }
 
     fn evaluate(&mut self) -> Result<(f64, f64), Error> {
-        Ok((self.model.metric(1)?, self.model.metric(0)?))
+        self.model.scores(1, &mut self.test.1)?;
+        self.model.scores(0, &mut self.train.1)?;
+        Ok((self.test.0.mean(&self.test.1), self.train.0.mean(&self.train.1)))
     }
 }
 
@@ -305,25 +317,39 @@ mod tests {
         assert_eq!(levels(&[&labels]).len(), 10_000);
     }
 
+    /// The library's own metric on a data set: 0 is train, 1 is test.
+    fn reported(model: &Model, data: c_int) -> f64 {
+        let (mut count, mut value) = (0, 0.0);
+        // SAFETY: the handle is live; one metric at one cutoff is one value.
+        check("evaluate", unsafe { sys::LGBM_BoosterGetEval(model.0, data, &mut count, &mut value) })
+            .expect("a metric");
+        value
+    }
+
     #[test]
-    fn our_map_is_what_the_library_reports() {
+    fn our_metrics_are_what_the_library_reports() {
         let data = random_lists(16, 250);
         let (train, test) = data.split_at(200);
-        let options = backend(Booster::LightGbm);
-        let task = Task { backend: &options, seed: 1, threads: 2, categorical: &CATEGORICAL, train, test };
-        for (name, map) in [("eval_at=3", Metric::Map(Some(3))), ("eval_at=1000", Metric::Map(None))] {
+        let backend = backend(Booster::LightGbm);
+        let task = Task { backend: &backend, seed: 1, threads: 2, categorical: &CATEGORICAL, train, test };
+        let metrics = [("map", 3, Metric::Map(Some(3))), ("map", 1000, Metric::Map(None))];
+        let gains = [1, 3, 10].map(|cutoff| ("ndcg", cutoff, Metric::Ndcg(Some(cutoff))));
+        for (name, cutoff, metric) in metrics.into_iter().chain(gains) {
             let levels = levels(&[train.labels, test.labels]);
-            let options = super::options(&task, &levels).expect("options").into_string().expect("options are UTF-8");
-            let options = options.replace("metric=ndcg", "metric=map").replace("eval_at=10", name);
+            let options = options(&task, &levels).expect("options").into_string().expect("options are UTF-8");
+            let options = options.replace("metric=none", &format!("metric={name} eval_at={cutoff}"));
             let options = CString::new(options).expect("options have no NUL");
             let train_data = Data::of_lists(train, &levels, &options, None).expect("a data set");
             let test_data = Data::of_lists(test, &levels, &options, Some(&train_data)).expect("a data set");
-            let mut training = Training { model: Model::create(&train_data, &test_data, &options).expect("a model") };
+            let model = Model::create(&train_data, &test_data, &options).expect("a model");
+            let mut training = Training::new(model, &task);
             assert!((0..5).all(|_| training.advance().expect("a round")));
-            let reported = training.evaluate().expect("metrics").0;
             let model = Reference::load(&training.model.save(5).expect("text")).expect("a model");
-            let computed = metric::evaluate(&[map], test, &model.predict(test.rows, 6).expect("scores"))[0];
-            assert!((computed - reported).abs() < 1e-6, "{name}: {computed} and {reported}");
+            for (lists, data) in [(train, 0), (test, 1)] {
+                let computed = metric::evaluate(&[metric], lists, &model.predict(lists.rows, 6).expect("scores"))[0];
+                let reported = reported(&training.model, data);
+                assert!((computed - reported).abs() < 1e-6, "{name}@{cutoff}: {computed} and {reported}");
+            }
         }
     }
 }

@@ -157,7 +157,7 @@ fn position_bias_is_removed_the_same_way_every_time() {
 }
 
 #[test]
-fn our_ndcg_is_what_both_libraries_report() {
+fn the_ndcg_of_a_round_is_that_of_the_model_after_it() {
     let data = random_lists(11, 500);
     let (train, test) = data.split_at(400);
     for booster in BOTH {

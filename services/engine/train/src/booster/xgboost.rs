@@ -6,7 +6,7 @@
 
 use super::{Error, Fitted, Iteration, Rounds, Task, best, boost};
 use crate::lists::Lists;
-use crate::metric;
+use crate::metric::{self, NdcgOfRounds};
 use rankwright_config::model::Booster;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::{ptr, slice};
@@ -18,10 +18,11 @@ pub(super) fn fit(task: &Task<'_>, progress: &mut dyn FnMut(&Iteration)) -> Resu
     silence()?;
     let train = Matrix::of_lists(task, task.train)?;
     let test = Matrix::of_lists(task, task.test)?;
-    let mut training = Training { model: Model::create(&[&train, &test])?, train, test, round: 0 };
+    let model = Model::create(&[&train, &test])?;
     for (name, value) in parameters(task) {
-        training.model.set(name, &value)?;
+        model.set(name, &value)?;
     }
+    let mut training = Training::new(model, train, test, task);
     let iterations = boost(&mut training, task.backend.iterations, progress)?;
     let kept = best(&iterations);
     let cut = training.model.first_rounds(kept)?;
@@ -34,7 +35,6 @@ fn parameters(task: &Task<'_>) -> Vec<(&'static str, String)> {
     let backend = task.backend;
     vec![
         ("objective", "rank:ndcg".into()),
-        ("eval_metric", format!("ndcg@{}", backend.ndcg_cutoff)),
         ("ndcg_exp_gain", "false".into()),
         ("lambdarank_unbiased", backend.debias.to_string()),
         ("tree_method", "hist".into()),
@@ -156,6 +156,23 @@ impl Model {
         check("set an option", unsafe { sys::XGBoosterSetParam(self.0, name.as_ptr(), value.as_ptr()) })
     }
 
+    /// Scores of a matrix that the model was created with: the library keeps them up to date from round to round.
+    fn scores(&self, matrix: &Matrix) -> Result<Vec<f64>, Error> {
+        let config =
+            c"{\"type\":1,\"training\":false,\"iteration_begin\":0,\"iteration_end\":0,\"strict_shape\":false}";
+        let (mut shape, mut dimensions, mut scores) = (ptr::null(), 0, ptr::null());
+        // SAFETY: both handles are live; the out pointers are ours.
+        check("score", unsafe {
+            let result = (&mut shape, &mut dimensions, &mut scores);
+            sys::XGBoosterPredictFromDMatrix(self.0, matrix.0, config.as_ptr(), result.0, result.1, result.2)
+        })?;
+        let mut height = 0;
+        // SAFETY: the handle is live.
+        check("score", unsafe { sys::XGDMatrixNumRow(matrix.0, &mut height) })?;
+        // SAFETY: one score a row, in a buffer of the booster that its next prediction replaces; copied here.
+        Ok(unsafe { copied(scores, height as usize) }.into_iter().map(f64::from).collect())
+    }
+
     /// The model as it was after so many rounds.
     fn first_rounds(&self, rounds: usize) -> Result<Self, Error> {
         let mut handle = ptr::null_mut();
@@ -208,38 +225,31 @@ impl Drop for Model {
 /// A training under way.
 struct Training {
     model: Model,
-    train: Matrix,
-    test: Matrix,
+    train: (Matrix, NdcgOfRounds),
+    test: (Matrix, NdcgOfRounds),
     round: c_int,
+}
+
+impl Training {
+    /// `model` knows both matrices, which hold the task's lists.
+    fn new(model: Model, train: Matrix, test: Matrix, task: &Task<'_>) -> Self {
+        let prepared = |lists| NdcgOfRounds::new(lists, task.backend.ndcg_cutoff);
+        Self { model, train: (train, prepared(task.train)), test: (test, prepared(task.test)), round: 0 }
+    }
 }
 
 impl Rounds for Training {
     fn advance(&mut self) -> Result<bool, Error> {
         // SAFETY: both handles are live.
-        check("grow a tree", unsafe { sys::XGBoosterUpdateOneIter(self.model.0, self.round, self.train.0) })?;
+        check("grow a tree", unsafe { sys::XGBoosterUpdateOneIter(self.model.0, self.round, self.train.0.0) })?;
         self.round += 1;
         Ok(true)
     }
 
     fn evaluate(&mut self) -> Result<(f64, f64), Error> {
-        let mut matrices = [self.test.0, self.train.0];
-        let mut names = [c"test".as_ptr(), c"train".as_ptr()];
-        let mut report = ptr::null();
-        // SAFETY: two live matrices with two names; the report is the library's until its next call on this thread.
-        check("evaluate", unsafe {
-            let (matrices, names) = (matrices.as_mut_ptr(), names.as_mut_ptr());
-            sys::XGBoosterEvalOneIter(self.model.0, self.round, matrices, names, 2, &mut report)
-        })?;
-        // SAFETY: a NUL-terminated string, read before any other call.
-        let report = unsafe { CStr::from_ptr(report) }.to_string_lossy();
-        metrics(&report).ok_or_else(|| failure("evaluate", report.into_owned()))
+        let metric = |(matrix, ndcg): &(Matrix, NdcgOfRounds)| Ok(ndcg.mean(&self.model.scores(matrix)?));
+        Ok((metric(&self.test)?, metric(&self.train)?))
     }
-}
-
-/// Reads `[3]\ttest-ndcg@10:0.5\ttrain-ndcg@10:0.6`.
-fn metrics(report: &str) -> Option<(f64, f64)> {
-    let mut values = report.split('\t').skip(1).map(|part| part.rsplit_once(':')?.1.parse().ok());
-    Some((values.next()??, values.next()??))
 }
 
 /// Describes an array in memory in the way the library takes it (the array interface of NumPy, version 3).
@@ -291,36 +301,48 @@ mod tests {
     use crate::testing::{CATEGORICAL, backend, random_lists};
     use rankwright_config::model::Metric;
 
-    #[test]
-    fn a_report_is_read_for_both_splits() {
-        assert_eq!(metrics("[3]\ttest-ndcg@10:0.5\ttrain-ndcg@10:0.625"), Some((0.5, 0.625)));
-        assert_eq!(metrics("[3]\ttest-ndcg@10:0.5"), None);
-        assert_eq!(metrics("[3]\ttest-ndcg@10:?\ttrain-ndcg@10:0.6"), None);
+    /// The library's own metric.
+    fn reported(model: &Model, matrix: &Matrix) -> f64 {
+        let (mut matrices, mut names, mut report) = ([matrix.0], [c"data".as_ptr()], ptr::null());
+        // SAFETY: a live matrix with a name; the report is the library's until its next call on this thread.
+        check("evaluate", unsafe {
+            let (matrices, names) = (matrices.as_mut_ptr(), names.as_mut_ptr());
+            sys::XGBoosterEvalOneIter(model.0, 0, matrices, names, 1, &mut report)
+        })
+        .expect("a metric");
+        // SAFETY: a NUL-terminated string, such as `[0]\tdata-ndcg@3:0.5`, read before any other call.
+        let report = unsafe { CStr::from_ptr(report) }.to_str().expect("a report is text");
+        report.rsplit_once(':').and_then(|(_, value)| value.parse().ok()).expect("a report ends with a number")
     }
 
     #[test]
-    fn our_map_is_what_the_library_reports() {
+    fn our_metrics_are_what_the_library_reports() {
         let data = random_lists(16, 250);
         let relevant: Vec<f32> = data.lists().labels.iter().map(|&label| f32::from(label > 0.0)).collect();
-        let data = Dataset::from_lists(Lists { labels: &relevant, ..data.lists() }, data.keys().to_vec());
-        let (train, test) = data.split_at(200);
-        let options = backend(Booster::XgBoost);
-        let task = Task { backend: &options, seed: 1, threads: 2, categorical: &CATEGORICAL, train, test };
-        for (name, map) in [("map@3", Metric::Map(Some(3))), ("map", Metric::Map(None))] {
+        let binary = Dataset::from_lists(Lists { labels: &relevant, ..data.lists() }, data.keys().to_vec());
+        let maps =
+            [("map@3", Metric::Map(Some(3))), ("map", Metric::Map(None))].map(|(name, map)| (&binary, name, map));
+        let gains = [("ndcg@1", 1), ("ndcg@3", 3), ("ndcg@10", 10)];
+        let gains = gains.map(|(name, cutoff)| (&data, name, Metric::Ndcg(Some(cutoff))));
+        for (data, name, metric) in maps.into_iter().chain(gains) {
+            let (train, test) = data.split_at(200);
+            let backend = backend(Booster::XgBoost);
+            let task = Task { backend: &backend, seed: 1, threads: 2, categorical: &CATEGORICAL, train, test };
             let matrix = |lists| Matrix::of_lists(&task, lists).expect("a matrix");
             let (train_data, test_data) = (matrix(train), matrix(test));
             let model = Model::create(&[&train_data, &test_data]).expect("a model");
-            let mut training = Training { model, train: train_data, test: test_data, round: 0 };
-            for (option, value) in parameters(&task) {
-                let value = if option == "eval_metric" { name } else { &value };
-                training.model.set(option, value).expect("a known option");
+            for (option, value) in parameters(&task).into_iter().chain([("eval_metric", name.to_owned())]) {
+                model.set(option, &value).expect("a known option");
             }
+            let mut training = Training::new(model, train_data, test_data, &task);
             assert!((0..5).all(|_| training.advance().expect("a round")));
-            let reported = training.evaluate().expect("metrics").0;
             let model = Reference::load(&training.model.save("ubj").expect("bytes")).expect("a model");
-            let scores: Vec<f64> = model.predict(test.rows, 6).expect("scores").into_iter().map(f64::from).collect();
-            let computed = metric::evaluate(&[map], test, &scores)[0];
-            assert!((computed - reported).abs() < 1e-6, "{name}: {computed} and {reported}");
+            for (lists, (matrix, _)) in [(train, &training.train), (test, &training.test)] {
+                let scores = model.predict(lists.rows, 6).expect("scores").into_iter().map(f64::from);
+                let computed = metric::evaluate(&[metric], lists, &scores.collect::<Vec<_>>())[0];
+                let reported = reported(&training.model, matrix);
+                assert!((computed - reported).abs() < 1e-6, "{name}: {computed} and {reported}");
+            }
         }
     }
 }
