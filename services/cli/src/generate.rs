@@ -12,6 +12,7 @@ mod configuration;
 mod events;
 mod listing;
 mod output;
+mod plan;
 mod random;
 mod simulation;
 mod summary;

@@ -8,11 +8,10 @@ use super::choice::{Market, appeal, attraction, conversion, examination};
 use super::clock::{DAY, SECOND, START, Wave, time_of};
 use super::events::{self, Act};
 use super::listing::{Shown, listing};
+use super::plan::{Planned, Plans};
 use super::random::Random;
 use super::visit::Visit;
 use rankwright_event::{Event, Ranking};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// How large the simulation is. All counts are one at least.
 #[derive(Debug, Clone, Copy)]
@@ -32,8 +31,7 @@ pub(crate) struct Simulation {
     pub(crate) catalog: Catalog,
     pub(crate) market: Market,
     random: Random,
-    plans: BinaryHeap<Reverse<Plan>>,
-    planned: u64,
+    plans: Plans,
     arrival: Option<Arrival>,
     /// So many rankings are promised to visits.
     allotted: u64,
@@ -58,18 +56,6 @@ struct Arrival {
     lists: u32,
 }
 
-/// What will happen, in the order of time, and of planning where times are equal.
-struct Plan {
-    at: i64,
-    order: u64,
-    what: Planned,
-}
-
-enum Planned {
-    List(Box<Visit>),
-    Act(Act),
-}
-
 enum Next {
     Release,
     Change,
@@ -88,8 +74,7 @@ impl Simulation {
             catalog: Catalog::new(size.seed, size.items, size.days),
             market,
             random,
-            plans: BinaryHeap::new(),
-            planned: 0,
+            plans: Plans::default(),
             arrival: None,
             allotted: 0,
             visits: 0,
@@ -117,7 +102,7 @@ impl Simulation {
             (self.catalog.next_release(), Next::Release),
             (self.next_change(), Next::Change),
             (self.arrival.as_ref().map(|arrival| arrival.at), Next::Arrival),
-            (self.plans.peek().map(|plan| plan.0.at), Next::Plan),
+            (self.plans.next(), Next::Plan),
         ];
         let times = times.into_iter().filter_map(|(at, what)| Some((at?, what)));
         times.min_by_key(|&(at, _)| at)
@@ -170,22 +155,17 @@ impl Simulation {
         let known = &mut self.known[visit.user as usize];
         let new = visit.signed_in && !std::mem::replace(known, *known || visit.signed_in);
         let introduced = new.then(|| events::user(self.metadata(), arrival.at, &visit));
-        self.plan(arrival.at + SECOND, Planned::List(Box::new(visit)));
+        self.plans.add(arrival.at + SECOND, Planned::List(Box::new(visit)));
         self.expect_visit();
         introduced
     }
 
-    fn plan(&mut self, at: i64, what: Planned) {
-        self.planned += 1;
-        self.plans.push(Reverse(Plan { at, order: self.planned, what }));
-    }
-
-    fn carry_out(&mut self, plan: Plan) -> Event {
-        match plan.what {
-            Planned::List(visit) => Event::Ranking(self.show(plan.at, visit)),
+    fn carry_out(&mut self, at: i64, planned: Planned) -> Event {
+        match planned {
+            Planned::List(visit) => Event::Ranking(self.show(at, visit)),
             Planned::Act(act) => {
                 self.written.interactions += 1;
-                events::interaction(self.written.interactions, plan.at, &act, &self.catalog)
+                events::interaction(self.written.interactions, at, &act, &self.catalog)
             }
         }
     }
@@ -198,7 +178,7 @@ impl Simulation {
         self.written.rankings += 1;
         if visit.lists > 1 {
             let next = done + visit.proceed();
-            self.plan(next, Planned::List(visit));
+            self.plans.add(next, Planned::List(visit));
         }
         ranking
     }
@@ -226,12 +206,12 @@ impl Simulation {
     fn plan_acts(&mut self, now: i64, visit: &mut Visit, item: u32, buys: bool) -> i64 {
         let user = visit.signed_in.then_some(visit.user);
         let mut act = Act { ranking: self.written.rankings, session: visit.number, user, item, kind: "click" };
-        self.plan(now, Planned::Act(act));
+        self.plans.add(now, Planned::Act(act));
         let mut back = now + visit.random.between(4.0, 60.0) as i64 * SECOND;
         if buys {
             act.kind = "purchase";
             back += visit.random.between(20.0, 180.0) as i64 * SECOND;
-            self.plan(back, Planned::Act(act));
+            self.plans.add(back, Planned::Act(act));
         }
         back
     }
@@ -248,7 +228,7 @@ impl Iterator for Simulation {
                 Next::Release => Some(self.release(at)),
                 Next::Change => Some(self.change(at)),
                 Next::Arrival => self.arrival.take().and_then(|arrival| self.arrive(&arrival)),
-                Next::Plan => self.plans.pop().map(|plan| self.carry_out(plan.0)),
+                Next::Plan => self.plans.pop().map(|planned| self.carry_out(at, planned)),
             };
             if event.is_some() {
                 return event;
@@ -256,23 +236,3 @@ impl Iterator for Simulation {
         }
     }
 }
-
-impl Ord for Plan {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.order).cmp(&(other.at, other.order))
-    }
-}
-
-impl PartialOrd for Plan {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Plan {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Plan {}
