@@ -1,5 +1,9 @@
 //! What all requests share, put together once.
 
+mod builder;
+
+pub use builder::{Builder, Error};
+
 use crate::breaker::Guarded;
 use crate::gate::Gate;
 use crate::limits::Limits;
@@ -8,7 +12,6 @@ use crate::metrics::Metrics;
 use crate::models::Models;
 use crate::plugin::{Feedback, Status, Training};
 use crate::pool::Pool;
-use prometheus::Registry;
 use rankwright_config::{Config, Secret};
 use rankwright_event::Timestamp;
 use rankwright_state::Store;
@@ -16,9 +19,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant, SystemTime};
-
-/// Time that one read of the state store may take, unless the builder is told otherwise.
-const STORE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A service, ready to be served; clones share everything.
 #[derive(Clone)]
@@ -62,38 +62,10 @@ pub enum Phase {
     Draining,
 }
 
-/// Puts an [`App`] together.
-pub struct Builder {
-    config: Config,
-    store: Arc<dyn Store>,
-    loader: Arc<dyn Loader>,
-    store_timeout: Duration,
-    registry: Registry,
-    plugins: Plugins,
-}
-
-/// Why an app could not be put together.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// A metric of this name is in the registry already.
-    #[error("failed to register metrics")]
-    Metrics(#[from] prometheus::Error),
-    /// The system gave no threads.
-    #[error("failed to start threads")]
-    Threads(#[from] std::io::Error),
-}
-
 impl App {
     /// Begins an app of this configuration over this state, with versions of models from this loader.
     pub fn builder(config: &Config, store: Arc<dyn Store>, loader: Arc<dyn Loader>) -> Builder {
-        let plugins = Plugins {
-            feedback: None,
-            training: None,
-            training_command: "training-job --config CONFIG --model MODEL".to_owned(),
-            status: Vec::new(),
-        };
-        let (config, registry) = (config.clone(), Registry::new());
-        Builder { config, store, loader, store_timeout: STORE_TIMEOUT, registry, plugins }
+        Builder::new(config, store, loader)
     }
 
     /// The models.
@@ -173,76 +145,8 @@ impl App {
     }
 }
 
-impl Builder {
-    /// Takes in events of `POST /feedback`.
-    pub fn feedback(mut self, feedback: Arc<dyn Feedback>) -> Self {
-        self.plugins.feedback = Some(feedback);
-        self
-    }
-
-    /// Trains on `POST /train/{model}`.
-    pub fn training(mut self, training: Arc<dyn Training>) -> Self {
-        self.plugins.training = Some(training);
-        self
-    }
-
-    /// What to run where there is no training here; `MODEL` in it is replaced by the model's name.
-    pub fn training_command(mut self, command: &str) -> Self {
-        command.clone_into(&mut self.plugins.training_command);
-        self
-    }
-
-    /// Adds an entry to `GET /status`.
-    pub fn status(mut self, name: &str, status: Arc<dyn Status>) -> Self {
-        self.plugins.status.push((name.to_owned(), status));
-        self
-    }
-
-    /// Shows the metrics of this registry as well; by default one of our own.
-    pub fn registry(mut self, registry: Registry) -> Self {
-        self.registry = registry;
-        self
-    }
-
-    /// How long a read of the state store may take before a ranking keeps its order; default one second.
-    pub fn store_timeout(mut self, timeout: Duration) -> Self {
-        self.store_timeout = timeout;
-        self
-    }
-
-    /// The app. Nothing is loaded yet, and it is not ready.
-    pub fn build(self) -> Result<App, Error> {
-        let Self { config, store, loader, store_timeout, registry, plugins } = self;
-        let metrics = Metrics::new(Models::ranking(&config.models), registry)?;
-        let shared = Shared {
-            state: Guarded::new(store, store_timeout),
-            store_kind: store_kind(&config.state),
-            models: Models::new(&config.models, &metrics),
-            loader,
-            metrics,
-            limits: Limits { api: config.api.limits, ahead: config.core.ingest.max_ahead },
-            gate: Gate::new(config.api.limits.max_concurrent_requests),
-            pool: Pool::start()?,
-            token: config.api.token,
-            inference: config.inference.into_keys().collect(),
-            phase: AtomicU8::new(Phase::Starting as u8),
-            plugins,
-            started: Instant::now(),
-        };
-        Ok(App { shared: Arc::new(shared) })
-    }
-}
-
 /// The wall clock.
 pub(crate) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_millis(since.as_millis() as i64)
-}
-
-fn store_kind(state: &rankwright_config::State) -> &'static str {
-    match state {
-        rankwright_config::State::Memory => "memory",
-        rankwright_config::State::Redis(_) => "redis",
-        rankwright_config::State::File(_) => "file",
-    }
 }

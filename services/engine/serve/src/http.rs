@@ -1,6 +1,7 @@
 //! The HTTP interface: paths, and what a request must be to get past the door.
 //!
-//! Handlers translate and nothing more. Every answer that is not a success has the body of [`failure`].
+//! Handlers translate and nothing more. Every answer that is not a success has the body
+//! `{"error": {"code", "message", "path"}}`.
 
 mod access;
 mod admin;

@@ -3,16 +3,16 @@
 //! Only configured names become label values, so that nobody can fill the memory by asking for models that are not
 //! there. Series of all models exist from the start, at 0: a rate over them needs no special case.
 
+mod latency;
 pub mod summary;
 
-use prometheus::core::{Collector, Desc};
+use latency::Latency;
 use prometheus::process_collector::ProcessCollector;
-use prometheus::proto::{LabelPair, Metric, MetricFamily, MetricType, Quantile};
 use prometheus::{IntCounter, IntCounterVec, Opts, Registry, TextEncoder};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use summary::{QUANTILES, Summary};
+use summary::Summary;
 
 /// Why a ranking was answered in its incoming order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,56 +141,6 @@ impl Counters {
             untrained: self.fallbacks.with_label_values(&[model, "untrained"]),
             store: self.fallbacks.with_label_values(&[model, "store"]),
         })
-    }
-}
-
-/// Shows the latencies of all models as one family of summaries.
-struct Latency {
-    desc: Desc,
-    models: BTreeMap<String, Arc<RankMetrics>>,
-}
-
-impl Latency {
-    fn new(models: BTreeMap<String, Arc<RankMetrics>>) -> Result<Self, prometheus::Error> {
-        let help = "Time from the arrival of a rank request's head to its answer.";
-        let desc = Desc::new("service_rank_latency_seconds".into(), help.into(), vec!["model".into()], HashMap::new())?;
-        Ok(Self { desc, models })
-    }
-
-    fn metric(name: &str, summary: &Summary) -> Metric {
-        let shown = summary.show(Instant::now());
-        let quantiles = QUANTILES.iter().zip(shown.quantiles).map(|(quantile, value)| {
-            let mut entry = Quantile::default();
-            entry.set_quantile(*quantile);
-            entry.set_value(value);
-            entry
-        });
-        let mut summary = prometheus::proto::Summary::default();
-        summary.set_quantile(quantiles.collect());
-        summary.set_sample_count(shown.count);
-        summary.set_sample_sum(shown.sum);
-        let mut label = LabelPair::default();
-        label.set_name("model".into());
-        label.set_value(name.into());
-        let mut metric = Metric::default();
-        metric.set_label(vec![label]);
-        metric.set_summary(summary);
-        metric
-    }
-}
-
-impl Collector for Latency {
-    fn desc(&self) -> Vec<&Desc> {
-        vec![&self.desc]
-    }
-
-    fn collect(&self) -> Vec<MetricFamily> {
-        let mut family = MetricFamily::default();
-        family.set_name(self.desc.fq_name.clone());
-        family.set_help(self.desc.help.clone());
-        family.set_field_type(MetricType::SUMMARY);
-        family.set_metric(self.models.iter().map(|(name, model)| Self::metric(name, &model.latency)).collect());
-        vec![family]
     }
 }
 

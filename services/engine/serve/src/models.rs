@@ -3,6 +3,10 @@
 //! A version never changes. A newer one takes its place by swapping an [`Arc`]: requests that run keep the one they
 //! began with, and the old one goes when the last of them has ended.
 
+mod unknown;
+
+pub use unknown::Unknown;
+
 use crate::metrics::{Metrics, RankMetrics};
 use crate::ranker::Ranker;
 use parking_lot::RwLock;
@@ -55,29 +59,6 @@ pub struct Version {
     pub trained_at: Option<String>,
     /// Metrics of its training, by name.
     pub metrics: BTreeMap<String, f64>,
-}
-
-/// A name that cannot be answered for.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unknown {
-    /// Nobody configured it.
-    #[error("no model named {name:?} is configured; there {}", listed(.known))]
-    Name {
-        /// As asked for.
-        name: String,
-        /// Configured names.
-        known: Vec<String>,
-    },
-    /// It is there, and answers elsewhere.
-    #[error("model {name:?} is of type {kind}: ask POST {path}")]
-    Kind {
-        /// As asked for.
-        name: String,
-        /// Its type in the configuration.
-        kind: &'static str,
-        /// Where it answers.
-        path: String,
-    },
 }
 
 impl Models {
@@ -197,32 +178,5 @@ fn kind(model: &config::Model) -> &'static str {
         config::Model::Als { .. } => "als",
         config::Model::Trending { .. } => "trending",
         config::Model::Semantic { .. } => "semantic",
-    }
-}
-
-fn listed(known: &[String]) -> String {
-    match known {
-        [] => "are none".to_owned(),
-        [one] => format!("is {one}"),
-        many => format!("are {}", many.join(", ")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_unknown_model_is_answered_with_the_names_there_are() {
-        let unknown = |known: &[&str]| Unknown::Name {
-            name: "shp".into(),
-            known: known.iter().map(|&name| name.into()).collect(),
-        };
-        assert_eq!(
-            unknown(&["shop", "home"]).to_string(),
-            "no model named \"shp\" is configured; there are shop, home"
-        );
-        assert_eq!(unknown(&["shop"]).to_string(), "no model named \"shp\" is configured; there is shop");
-        assert_eq!(unknown(&[]).to_string(), "no model named \"shp\" is configured; there are none");
     }
 }

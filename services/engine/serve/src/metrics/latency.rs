@@ -1,0 +1,59 @@
+//! Latencies as the metrics page shows them.
+
+use super::RankMetrics;
+use super::summary::{QUANTILES, Summary};
+use prometheus::core::{Collector, Desc};
+use prometheus::proto::{LabelPair, Metric, MetricFamily, MetricType, Quantile};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Shows the latencies of all models as one family of summaries.
+pub(super) struct Latency {
+    desc: Desc,
+    models: BTreeMap<String, Arc<RankMetrics>>,
+}
+
+impl Latency {
+    pub(super) fn new(models: BTreeMap<String, Arc<RankMetrics>>) -> Result<Self, prometheus::Error> {
+        let help = "Time from the arrival of a rank request's head to its answer.";
+        let desc = Desc::new("service_rank_latency_seconds".into(), help.into(), vec!["model".into()], HashMap::new())?;
+        Ok(Self { desc, models })
+    }
+
+    fn metric(name: &str, summary: &Summary) -> Metric {
+        let shown = summary.show(Instant::now());
+        let quantiles = QUANTILES.iter().zip(shown.quantiles).map(|(quantile, value)| {
+            let mut entry = Quantile::default();
+            entry.set_quantile(*quantile);
+            entry.set_value(value);
+            entry
+        });
+        let mut summary = prometheus::proto::Summary::default();
+        summary.set_quantile(quantiles.collect());
+        summary.set_sample_count(shown.count);
+        summary.set_sample_sum(shown.sum);
+        let mut label = LabelPair::default();
+        label.set_name("model".into());
+        label.set_value(name.into());
+        let mut metric = Metric::default();
+        metric.set_label(vec![label]);
+        metric.set_summary(summary);
+        metric
+    }
+}
+
+impl Collector for Latency {
+    fn desc(&self) -> Vec<&Desc> {
+        vec![&self.desc]
+    }
+
+    fn collect(&self) -> Vec<MetricFamily> {
+        let mut family = MetricFamily::default();
+        family.set_name(self.desc.fq_name.clone());
+        family.set_help(self.desc.help.clone());
+        family.set_field_type(MetricType::SUMMARY);
+        family.set_metric(self.models.iter().map(|(name, model)| Self::metric(name, &model.latency)).collect());
+        vec![family]
+    }
+}
