@@ -1,20 +1,18 @@
 //! The compiled features: names have become numbers, once, at start.
 
+mod columns;
+mod compile;
+mod need;
+
 use crate::candidates::{Candidates, Purpose};
-use crate::column::{Column, digest};
+use crate::column::Column;
 use crate::effect::{Capture, Captured, Closed, ClosedInteraction, Effects, Rules};
-use crate::extractor::field::FieldReader;
-use crate::extractor::rate::{Normal, RateTarget};
-use crate::extractor::{
-    Columns, Extractor, boolean, diversity, interacted_with, interaction_count, item_age, list_size,
-};
-use crate::extractor::{local_time, number, position, rate, referer, relevancy, string, time_diff};
-use crate::extractor::{user_agent, vector, window_count, word_count};
-use crate::lexicon::referrer::Medium;
-use crate::slot::{Meaning, Numbered, Owner, Slots, Target};
+use crate::extractor::{Columns, Extractor};
+use crate::slot::Slots;
 use crate::snapshot::Snapshot;
 use compact_str::CompactString;
-use rankwright_config::feature::{AgeSource, Encoding, Entity, Feature, Kind, LocalTimeSource, RateScope, Source};
+use compile::Compiler;
+use rankwright_config::feature::Feature;
 use rankwright_event::{Event, Interaction, RankedItem, Ranking};
 use rankwright_state::{Key, Scope, Slot, Store, View};
 use std::time::Duration;
@@ -44,18 +42,14 @@ pub struct Plan {
     /// Names of request fields that features look at.
     names: Vec<CompactString>,
     global: bool,
+    /// Whether any feature reads keys that depend on what was read first.
+    follows: bool,
     retention: Vec<(Slot, Duration)>,
 }
 
 struct Step {
     first: usize,
     extractor: Box<dyn Extractor>,
-}
-
-/// A feature as it is being compiled.
-struct Compiler<'a> {
-    slots: &'a Numbered,
-    names: Vec<CompactString>,
 }
 
 impl Plan {
@@ -65,21 +59,22 @@ impl Plan {
     /// Names a feature that is not available, and says when the store gives no slots.
     pub async fn compile(features: &[Feature], store: &dyn Store) -> Result<Self, Error> {
         let mut slots = Slots::default();
-        features.iter().for_each(|feature| need(feature, &mut slots));
+        features.iter().for_each(|feature| need::need(feature, &mut slots));
         let slots = slots.number(store).await?;
         let mut compiler = Compiler { slots: &slots, names: Vec::new() };
-        let (mut columns, mut steps) = (Vec::new(), Vec::new());
+        let (mut columns, mut steps) = (Vec::<Column>::new(), Vec::new());
         for feature in features {
             let first = columns.len();
-            columns.extend(feature_columns(feature));
+            columns.extend(columns::of_feature(feature));
             steps.push(Step { first, extractor: compiler.extractor(feature)? });
         }
-        let targets = targets(&slots);
+        let targets = need::targets(&slots);
         let captures = targets.iter().filter_map(|target| compiler.capture(target)).collect();
         let rules = Rules::new(&slots, &targets);
-        let global = slots.iter().any(|(meaning, ..)| is_global(meaning));
+        let global = slots.iter().any(|(meaning, ..)| need::is_global(meaning));
+        let follows = features.iter().any(|feature| need::follows(&feature.kind));
         let retention = slots.iter().map(|(_, slot, kept)| (slot, kept.ttl)).collect();
-        Ok(Self { columns, steps, rules, captures, names: compiler.names, global, retention })
+        Ok(Self { columns, steps, rules, captures, names: compiler.names, global, follows, retention })
     }
 
     /// Columns of the matrix, in order.
@@ -118,6 +113,9 @@ impl Plan {
 
     /// As [`Plan::follow`], with those that the view holds.
     pub fn dependent(&self, ranking: &Ranking, view: &dyn View) -> Vec<Key> {
+        if !self.follows {
+            return Vec::new();
+        }
         let candidates = Candidates::new(ranking, view, Purpose::Serving, &self.names);
         let mut keys = Vec::new();
         self.steps.iter().for_each(|step| step.extractor.follow(&candidates, &mut keys));
@@ -216,272 +214,5 @@ fn alone(interaction: &Interaction) -> Ranking {
         session: None,
         fields: vec![],
         items: vec![item],
-    }
-}
-
-fn is_global(meaning: &Meaning) -> bool {
-    match meaning {
-        Meaning::Count { scope, .. } | Meaning::Windows { scope, .. } => *scope == Owner::Global,
-        Meaning::Shown { target, .. } => *target == Target::Global,
-        _ => false,
-    }
-}
-
-/// Targets whose field values are captured.
-fn targets(slots: &Numbered) -> Vec<Target> {
-    let mut targets: Vec<Target> = Vec::new();
-    for (meaning, ..) in slots.iter() {
-        if let Meaning::Shown { target: target @ (Target::ItemField(_) | Target::RankingField(_)), .. } = meaning
-            && !targets.contains(target)
-        {
-            targets.push(target.clone());
-        }
-    }
-    targets
-}
-
-/// Collects what a feature stores.
-fn need(feature: &Feature, slots: &mut Slots) {
-    let ttl = feature.ttl;
-    match &feature.kind {
-        Kind::Number(source)
-        | Kind::Boolean(source)
-        | Kind::Vector { source, .. }
-        | Kind::Text { source, .. }
-        | Kind::WordCount(source)
-        | Kind::ListSize(source)
-        | Kind::TimeDiff(source)
-        | Kind::UserAgent { source, .. } => FieldReader::need(source, ttl, slots),
-        Kind::InteractedWith { interaction, fields, scope, count, .. } => {
-            fields.iter().for_each(|field| slots.need(Meaning::ItemField(field.clone()), ttl, 0));
-            let meaning = Meaning::Recent { interaction: interaction.clone(), scope: (*scope).into() };
-            slots.need(meaning, ttl, u32::try_from(*count).unwrap_or(u32::MAX));
-        }
-        Kind::Referer { source, scope } => slots.need(mediums(source, (*scope).into()), ttl, 0),
-        Kind::Diversity { field, .. } => slots.need(Meaning::ItemField(field.clone()), ttl, 0),
-        Kind::InteractionCount { interaction, scope } => {
-            slots.need(Meaning::Count { interaction: interaction.clone(), scope: (*scope).into() }, ttl, 0);
-        }
-        Kind::WindowCount { interaction, scope, bucket, windows } => {
-            let (interaction, bucket) = (interaction.clone(), millis(*bucket));
-            let keep = windows.iter().copied().max().unwrap_or(1);
-            slots.need(Meaning::Windows { interaction, scope: (*scope).into(), bucket }, ttl, keep);
-        }
-        Kind::Rate { top, bottom, bucket, periods, scope, normalize } => {
-            let keep = periods.iter().copied().max().unwrap_or(1);
-            for interaction in [top, bottom] {
-                slots.need(shown(interaction, Target::from(scope), *bucket), ttl, keep);
-                if normalize.is_some() {
-                    slots.need(shown(interaction, Target::Global, *bucket), ttl, keep);
-                }
-            }
-            match scope {
-                RateScope::Item => {}
-                RateScope::ItemField(field) => slots.need(Meaning::ItemField(field.clone()), ttl, 0),
-                RateScope::RankingField(field) => slots.need(Meaning::RankingField(field.clone()), ttl, 0),
-            }
-        }
-        Kind::ItemAge(AgeSource::Field(field)) => slots.need(Meaning::ItemField(field.clone()), ttl, 0),
-        Kind::ItemAge(AgeSource::Updated) => slots.need(Meaning::ItemUpdated, ttl, 0),
-        Kind::LocalTime { .. } | Kind::Position(_) | Kind::Relevancy | Kind::FieldMatch(_) => {}
-    }
-}
-
-fn shown(interaction: &str, target: Target, bucket: Duration) -> Meaning {
-    Meaning::Shown { interaction: interaction.to_string(), target, bucket: millis(bucket) }
-}
-
-fn mediums(source: &Source, scope: Owner) -> Meaning {
-    Meaning::Mediums { source: named(source), scope }
-}
-
-fn named(source: &Source) -> String {
-    let entity = match source.entity {
-        Entity::Item => "item",
-        Entity::User => "user",
-        Entity::Ranking => "ranking",
-        Entity::Interaction => "interaction",
-    };
-    format!("{entity}.{}", source.field)
-}
-
-fn millis(duration: Duration) -> i64 {
-    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX).max(1)
-}
-
-impl Compiler<'_> {
-    fn reader(&mut self, source: &Source, ttl: Duration) -> FieldReader {
-        FieldReader::new(source, ttl, self.slots, &mut self.names)
-    }
-
-    fn item(&mut self, field: &str, ttl: Duration) -> FieldReader {
-        FieldReader::item(field, ttl, self.slots, &mut self.names)
-    }
-
-    fn request(&mut self, field: &str, ttl: Duration) -> FieldReader {
-        self.reader(&Source { entity: Entity::Ranking, field: field.to_string() }, ttl)
-    }
-
-    fn capture(&mut self, target: &Target) -> Option<Capture> {
-        match target {
-            Target::ItemField(field) => Some(Capture::ItemField(self.item(field, Duration::MAX))),
-            Target::RankingField(field) => Some(Capture::RankingField(self.request(field, Duration::MAX))),
-            Target::Global | Target::Item => None,
-        }
-    }
-
-    fn extractor(&mut self, feature: &Feature) -> Result<Box<dyn Extractor>, Error> {
-        let ttl = feature.ttl;
-        Ok(match &feature.kind {
-            Kind::Number(source) => Box::new(number::Number(self.reader(source, ttl))),
-            Kind::Boolean(source) => Box::new(boolean::Boolean(self.reader(source, ttl))),
-            Kind::Vector { source, reduce } => {
-                Box::new(vector::Vector { reader: self.reader(source, ttl), reduce: reduce.clone() })
-            }
-            Kind::Text { source, values, encode } => {
-                Box::new(string::Text::new(self.reader(source, ttl), values, *encode))
-            }
-            Kind::WordCount(source) => Box::new(word_count::WordCount(self.reader(source, ttl))),
-            Kind::ListSize(source) => Box::new(list_size::ListSize(self.reader(source, ttl))),
-            Kind::TimeDiff(source) => Box::new(time_diff::TimeDiff(self.reader(source, ttl))),
-            Kind::UserAgent { source, field } => {
-                Box::new(user_agent::UserAgent { reader: self.reader(source, ttl), field: *field })
-            }
-            Kind::Relevancy => Box::new(relevancy::Relevancy::new(self.reader(&relevancy::Relevancy::source(), ttl))),
-            Kind::Position(constant) => Box::new(position::Position(*constant)),
-            Kind::Diversity { field, top } => {
-                Box::new(diversity::Diversity { reader: self.item(field, ttl), top: *top })
-            }
-            Kind::ItemAge(AgeSource::Field(field)) => Box::new(item_age::ItemAge::Field(self.item(field, ttl))),
-            Kind::ItemAge(AgeSource::Updated) => {
-                Box::new(item_age::ItemAge::Updated(self.slots.slot(&Meaning::ItemUpdated), ttl))
-            }
-            Kind::LocalTime { source, parse } => {
-                let reader = match source {
-                    LocalTimeSource::Field(field) => Some(self.request(field, ttl)),
-                    LocalTimeSource::Timestamp => None,
-                };
-                Box::new(local_time::LocalTime { reader, part: *parse })
-            }
-            Kind::FieldMatch(_) => {
-                return Err(Error::NotYet { feature: feature.name.clone(), what: "field_match" });
-            }
-            _ => self.counter(feature),
-        })
-    }
-
-    /// Extractors of what interactions leave behind.
-    fn counter(&mut self, feature: &Feature) -> Box<dyn Extractor> {
-        let ttl = feature.ttl;
-        match &feature.kind {
-            Kind::InteractedWith { interaction, fields, scope, count, duration } => {
-                let owner = Owner::from(*scope);
-                let history = self.slots.slot(&Meaning::Recent { interaction: interaction.clone(), scope: owner });
-                let fields = fields.iter().map(|field| self.item(field, ttl)).collect();
-                let (count, duration) = (*count, *duration);
-                Box::new(interacted_with::InteractedWith { history, owner, fields, count, duration, ttl })
-            }
-            Kind::Referer { source, scope } => {
-                let owner = Owner::from(*scope);
-                let slot = self.slots.slot(&mediums(source, owner));
-                let reader = (source.entity == Entity::Ranking).then(|| self.reader(source, ttl));
-                Box::new(referer::Referer { slot, owner, ttl, reader })
-            }
-            Kind::InteractionCount { interaction, scope } => {
-                let owner = Owner::from(*scope);
-                let slot = self.slots.slot(&Meaning::Count { interaction: interaction.clone(), scope: owner });
-                Box::new(interaction_count::InteractionCount { slot, owner, ttl })
-            }
-            Kind::WindowCount { interaction, scope, bucket, windows } => {
-                let (owner, bucket, windows) = (Owner::from(*scope), millis(*bucket), windows.clone());
-                let meaning = Meaning::Windows { interaction: interaction.clone(), scope: owner, bucket };
-                let slot = self.slots.slot(&meaning);
-                Box::new(window_count::WindowCount { slot, owner, bucket, windows, ttl })
-            }
-            Kind::Rate { top, bottom, bucket, periods, scope, normalize } => {
-                let slot = |interaction, target| self.slots.slot(&shown(interaction, target, *bucket));
-                let (top_slot, bottom_slot) = (slot(top, Target::from(scope)), slot(bottom, Target::from(scope)));
-                let normal = normalize.map(|weight| Normal {
-                    weight,
-                    top: slot(top, Target::Global),
-                    bottom: slot(bottom, Target::Global),
-                });
-                let target = self.rate_target(scope, ttl);
-                let (bucket, periods) = (millis(*bucket), periods.clone());
-                Box::new(rate::Rate { top: top_slot, bottom: bottom_slot, bucket, periods, ttl, target, normal })
-            }
-            other => unreachable!("{other:?} keeps no counters"),
-        }
-    }
-
-    fn rate_target(&mut self, scope: &RateScope, ttl: Duration) -> RateTarget {
-        match scope {
-            RateScope::Item => RateTarget::Item,
-            RateScope::ItemField(field) => {
-                let slot = self.slots.slot(&Meaning::ItemField(field.clone()));
-                RateTarget::ItemField(slot, self.item(field, ttl))
-            }
-            RateScope::RankingField(field) => {
-                let slot = self.slots.slot(&Meaning::RankingField(field.clone()));
-                RateTarget::RankingField(slot, self.request(field, ttl))
-            }
-        }
-    }
-}
-
-/// Columns of a feature, in order.
-fn feature_columns(feature: &Feature) -> Vec<Column> {
-    let suffixes: Vec<String> = match &feature.kind {
-        Kind::Vector { reduce, .. } => reduce.iter().flat_map(|&reducer| vector::suffixes(reducer)).collect(),
-        Kind::Text { values, encode: Encoding::OneHot, .. } => values.clone(),
-        Kind::UserAgent { field, .. } => user_agent::suffixes(*field),
-        Kind::InteractedWith { fields, .. } => fields.clone(),
-        Kind::Referer { .. } => Medium::NAMES.iter().map(ToString::to_string).collect(),
-        Kind::WindowCount { windows: periods, .. } | Kind::Rate { periods, .. } => {
-            periods.iter().map(ToString::to_string).collect()
-        }
-        _ => vec![String::new()],
-    };
-    let categorical = matches!(&feature.kind, Kind::Text { encode: Encoding::Index, .. });
-    let meaning = meaning(&feature.kind);
-    let column = |suffix: String| Column {
-        name: if suffix.is_empty() { feature.name.clone() } else { format!("{}_{suffix}", feature.name) },
-        feature: feature.name.clone(),
-        fingerprint: digest(&format!("{meaning} {suffix}")),
-        categorical,
-    };
-    suffixes.into_iter().map(column).collect()
-}
-
-/// What a feature's numbers mean, in words that stay the same in every version.
-fn meaning(kind: &Kind) -> String {
-    match kind {
-        Kind::Number(source) => format!("number {}", named(source)),
-        Kind::Boolean(source) => format!("boolean {}", named(source)),
-        Kind::Vector { source, .. } => format!("vector {}", named(source)),
-        Kind::Text { source, values, encode: Encoding::OneHot } => format!("onehot {} {values:?}", named(source)),
-        Kind::Text { source, values, encode: Encoding::Index } => format!("index {} {values:?}", named(source)),
-        Kind::WordCount(source) => format!("word_count {}", named(source)),
-        Kind::ListSize(source) => format!("list_size {}", named(source)),
-        Kind::TimeDiff(source) => format!("time_diff {}", named(source)),
-        Kind::FieldMatch(of) => format!("field_match {} {}", of.ranking_field, of.item_field),
-        Kind::UserAgent { source, .. } => format!("ua {}", named(source)),
-        Kind::InteractedWith { interaction, scope, count, duration, .. } => {
-            let owner = Owner::from(*scope);
-            format!("interacted_with {interaction:?} {owner:?} {count} {}", millis(*duration))
-        }
-        Kind::Referer { source, scope } => format!("referer {} {:?}", named(source), Owner::from(*scope)),
-        Kind::Relevancy => "relevancy".to_string(),
-        Kind::Position(_) => "position".to_string(),
-        Kind::Diversity { field, top } => format!("diversity {field:?} {top:?}"),
-        Kind::InteractionCount { interaction, scope } => format!("count {interaction:?} {:?}", Owner::from(*scope)),
-        Kind::WindowCount { interaction, scope, bucket, .. } => {
-            format!("window_count {interaction:?} {:?} {}", Owner::from(*scope), millis(*bucket))
-        }
-        Kind::Rate { top, bottom, bucket, scope, normalize, .. } => {
-            format!("rate {top:?} {bottom:?} {} {:?} {normalize:?}", millis(*bucket), Target::from(scope))
-        }
-        Kind::LocalTime { source, parse } => format!("local_time {source:?} {parse:?}"),
-        Kind::ItemAge(source) => format!("item_age {source:?}"),
     }
 }

@@ -4,7 +4,9 @@
 //! comes again has no second effect. A durable state keeps the ids with the effects, so that this holds through a crash. While nothing comes in, event time goes on as fast as the wall clock, so that
 //! rankings close; it does not jump to the wall clock, so that last year's events may come in requests too.
 
-use crate::ingest::{Applied, Error, Ingest};
+use crate::counters::Applied;
+use crate::error::Error;
+use crate::ingest::Ingest;
 use rankwright_event::{Event, Timestamp};
 use rankwright_state::{Key, Position, Scope, Space};
 use std::collections::{HashSet, VecDeque};

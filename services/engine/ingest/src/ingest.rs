@@ -1,8 +1,12 @@
 //! Events in, effects and click-throughs out.
 
+mod restore;
+
+use crate::counters::{Applied, Counters};
+use crate::error::Error;
 use crate::join::Join;
 use crate::outbox::Outbox;
-use crate::record::{self, Closed, JoinId, Open, Restored};
+use crate::record::{self, Closed, JoinId, Open};
 use crate::rows::{Promise, Tasks};
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore};
 use rankwright_event::{Event, Interaction, Ranking, Timestamp};
@@ -30,69 +34,6 @@ pub struct Settings {
     pub ranking_wait: Duration,
     /// How many rankings may be open at once with a state in memory.
     pub max_open: usize,
-}
-
-/// What a batch did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Applied {
-    /// Events taken in.
-    pub accepted: u64,
-    /// Values written.
-    pub updated: u64,
-}
-
-/// What happened since the start, and what is going on.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Item events.
-    pub items: u64,
-    /// User events.
-    pub users: u64,
-    /// Ranking events.
-    pub rankings: u64,
-    /// Interaction events.
-    pub interactions: u64,
-    /// Values written.
-    pub updated: u64,
-    /// Click-throughs of rankings.
-    pub clickthroughs: u64,
-    /// Interactions without a ranking, or of an unknown one.
-    pub unranked: u64,
-    /// Rankings that were sent again while open, and left alone.
-    pub repeated: u64,
-    /// Rankings that were forced to close because too many were open.
-    pub evicted: u64,
-    /// Rankings that take interactions.
-    pub open: u64,
-    /// Rankings that interactions wait for.
-    pub awaited: u64,
-    /// Click-throughs that are not durable yet.
-    pub outbox: u64,
-}
-
-/// What can go wrong.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The state store failed; nothing of the batch took place.
-    #[error("failed to keep the effects of events")]
-    State(#[from] rankwright_state::Error),
-    /// The click-through store failed; effects are kept, click-throughs wait.
-    #[error("failed to keep click-throughs")]
-    Clickthroughs(#[from] rankwright_clickthrough::Error),
-    /// Somebody else writes in this one's place.
-    #[error("another process writes as '{writer}'; this one stops")]
-    LostLease {
-        /// The writer.
-        writer: String,
-    },
-    /// A stored join record cannot be read.
-    #[error("damaged join record of ranking '{ranking}' in the state: {reason}")]
-    Damaged {
-        /// The ranking.
-        ranking: String,
-        /// What is wrong with it.
-        reason: String,
-    },
 }
 
 /// Takes in the events of one writer.
@@ -419,46 +360,4 @@ impl Ingest {
     async fn settle(&mut self) -> Result<(), Error> {
         self.commit(self.lease.position.clone()).await.map(|_| ())
     }
-
-    /// Takes up the open rankings, the waiting interactions and the click-throughs of an earlier process.
-    async fn restore(&mut self) -> Result<(), Error> {
-        for (key, entity) in self.store.scan(Space::Joins).await? {
-            self.restore_join(key, &entity)?;
-        }
-        for (key, entity) in self.store.scan(Space::Outbox).await? {
-            let interactions = restored(&key, &entity)?.interactions;
-            let records = interactions.iter().map(Clickthrough::of_interaction);
-            records.for_each(|record| self.outbox.push(Some(key.clone()), record));
-        }
-        Ok(())
-    }
-
-    fn restore_join(&mut self, key: Key, entity: &Entity) -> Result<(), Error> {
-        let record = restored(&key, entity)?;
-        let Scope::Join(ranking) = &key.scope else { return Ok(()) };
-        let id = JoinId { tenant: key.tenant.clone(), ranking: ranking.clone() };
-        let Some(shown) = record.shown else {
-            for interaction in record.interactions {
-                self.join.wait(id.clone(), interaction);
-            }
-            return Ok(());
-        };
-        let mut open = Open::from(shown);
-        record.interactions.into_iter().for_each(|interaction| open.add(interaction));
-        self.watermark = self.watermark.max(open.ranking.timestamp);
-        if record.sealed {
-            self.outbox.push(Some(key), open.into_clickthrough());
-        } else {
-            self.join.open(open);
-        }
-        Ok(())
-    }
-}
-
-fn restored(key: &Key, entity: &Entity) -> Result<Restored, Error> {
-    let ranking = || match &key.scope {
-        Scope::Join(ranking) | Scope::Outbox(ranking) => ranking.to_string(),
-        other => format!("{other:?}"),
-    };
-    record::restore(entity).map_err(|reason| Error::Damaged { ranking: ranking(), reason })
 }

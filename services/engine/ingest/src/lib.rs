@@ -4,6 +4,8 @@
 //! batch is committed with the position where it ends. [`Feedback`] is the same for requests: it drops repetitions
 //! and lets event time go on while nothing comes in.
 
+pub mod counters;
+pub mod error;
 pub mod feedback;
 pub mod ingest;
 mod join;
@@ -11,5 +13,7 @@ mod outbox;
 mod record;
 mod rows;
 
+pub use counters::{Applied, Counters};
+pub use error::Error;
 pub use feedback::Feedback;
-pub use ingest::{Applied, Counters, Error, Ingest, Settings};
+pub use ingest::{Ingest, Settings};

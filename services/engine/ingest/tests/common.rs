@@ -1,4 +1,5 @@
 //! A service in memory for tests: events go in, click-throughs and feature rows come out.
+#![allow(dead_code, unreachable_pub, missing_docs, reason = "each test takes what it needs")]
 
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore, Column, Header, MemoryStore as Clickthroughs};
 use rankwright_config::Config;

@@ -16,9 +16,9 @@ pub(crate) struct UserAgent {
 /// What tells the columns apart.
 pub(crate) fn suffixes(field: AgentField) -> Vec<String> {
     let names: &[&str] = match field {
-        AgentField::Platform => &Platform::NAMES,
-        AgentField::Os => &Os::NAMES,
-        AgentField::Browser => &Browser::NAMES,
+        AgentField::Platform => Platform::NAMES,
+        AgentField::Os => Os::NAMES,
+        AgentField::Browser => Browser::NAMES,
         AgentField::Bot => &["bot"],
     };
     names.iter().map(|name| name.replace(' ', "_")).collect()

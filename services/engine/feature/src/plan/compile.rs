@@ -1,0 +1,143 @@
+//! A feature's definition becomes its extractor, with slots for what it stores and numbers for names.
+
+use super::Error;
+use super::need::{mediums, millis, shown};
+use crate::effect::Capture;
+use crate::extractor::field::FieldReader;
+use crate::extractor::rate::{Normal, RateTarget};
+use crate::extractor::{
+    Extractor, boolean, diversity, interacted_with, interaction_count, item_age, list_size, local_time, number,
+    position, rate, referer, relevancy, string, time_diff, user_agent, vector, window_count, word_count,
+};
+use crate::slot::{Meaning, Numbered, Owner, Target};
+use compact_str::CompactString;
+use rankwright_config::feature::{AgeSource, Entity, Feature, Kind, LocalTimeSource, RateScope, Source};
+use std::time::Duration;
+
+/// A feature as it is being compiled.
+pub(super) struct Compiler<'a> {
+    pub(super) slots: &'a Numbered,
+    pub(super) names: Vec<CompactString>,
+}
+
+impl Compiler<'_> {
+    fn reader(&mut self, source: &Source, ttl: Duration) -> FieldReader {
+        FieldReader::new(source, ttl, self.slots, &mut self.names)
+    }
+
+    fn item(&mut self, field: &str, ttl: Duration) -> FieldReader {
+        FieldReader::item(field, ttl, self.slots, &mut self.names)
+    }
+
+    fn request(&mut self, field: &str, ttl: Duration) -> FieldReader {
+        self.reader(&Source { entity: Entity::Ranking, field: field.to_string() }, ttl)
+    }
+
+    /// How the values of a target are found; nothing where it has none.
+    pub(super) fn capture(&mut self, target: &Target) -> Option<Capture> {
+        match target {
+            Target::ItemField(field) => Some(Capture::ItemField(self.item(field, Duration::MAX))),
+            Target::RankingField(field) => Some(Capture::RankingField(self.request(field, Duration::MAX))),
+            Target::Global | Target::Item => None,
+        }
+    }
+
+    /// What computes a feature.
+    pub(super) fn extractor(&mut self, feature: &Feature) -> Result<Box<dyn Extractor>, Error> {
+        let ttl = feature.ttl;
+        Ok(match &feature.kind {
+            Kind::Number(source) => Box::new(number::Number(self.reader(source, ttl))),
+            Kind::Boolean(source) => Box::new(boolean::Boolean(self.reader(source, ttl))),
+            Kind::Vector { source, reduce } => {
+                Box::new(vector::Vector { reader: self.reader(source, ttl), reduce: reduce.clone() })
+            }
+            Kind::Text { source, values, encode } => {
+                Box::new(string::Text::new(self.reader(source, ttl), values, *encode))
+            }
+            Kind::WordCount(source) => Box::new(word_count::WordCount(self.reader(source, ttl))),
+            Kind::ListSize(source) => Box::new(list_size::ListSize(self.reader(source, ttl))),
+            Kind::TimeDiff(source) => Box::new(time_diff::TimeDiff(self.reader(source, ttl))),
+            Kind::UserAgent { source, field } => {
+                Box::new(user_agent::UserAgent { reader: self.reader(source, ttl), field: *field })
+            }
+            Kind::Relevancy => Box::new(relevancy::Relevancy::new(self.reader(&relevancy::Relevancy::source(), ttl))),
+            Kind::Position(constant) => Box::new(position::Position(*constant)),
+            Kind::Diversity { field, top } => {
+                Box::new(diversity::Diversity { reader: self.item(field, ttl), top: *top })
+            }
+            Kind::ItemAge(AgeSource::Field(field)) => Box::new(item_age::ItemAge::Field(self.item(field, ttl))),
+            Kind::ItemAge(AgeSource::Updated) => {
+                Box::new(item_age::ItemAge::Updated(self.slots.slot(&Meaning::ItemUpdated), ttl))
+            }
+            Kind::LocalTime { source, parse } => {
+                let reader = match source {
+                    LocalTimeSource::Field(field) => Some(self.request(field, ttl)),
+                    LocalTimeSource::Timestamp => None,
+                };
+                Box::new(local_time::LocalTime { reader, part: *parse })
+            }
+            Kind::FieldMatch(_) => {
+                return Err(Error::NotYet { feature: feature.name.clone(), what: "field_match" });
+            }
+            _ => self.counter(feature),
+        })
+    }
+
+    /// Extractors of what interactions leave behind.
+    fn counter(&mut self, feature: &Feature) -> Box<dyn Extractor> {
+        let ttl = feature.ttl;
+        match &feature.kind {
+            Kind::InteractedWith { interaction, fields, scope, count, duration } => {
+                let owner = Owner::from(*scope);
+                let history = self.slots.slot(&Meaning::Recent { interaction: interaction.clone(), scope: owner });
+                let fields = fields.iter().map(|field| self.item(field, ttl)).collect();
+                let (count, duration) = (*count, *duration);
+                Box::new(interacted_with::InteractedWith { history, owner, fields, count, duration, ttl })
+            }
+            Kind::Referer { source, scope } => {
+                let owner = Owner::from(*scope);
+                let slot = self.slots.slot(&mediums(source, owner));
+                let reader = (source.entity == Entity::Ranking).then(|| self.reader(source, ttl));
+                Box::new(referer::Referer { slot, owner, ttl, reader })
+            }
+            Kind::InteractionCount { interaction, scope } => {
+                let owner = Owner::from(*scope);
+                let slot = self.slots.slot(&Meaning::Count { interaction: interaction.clone(), scope: owner });
+                Box::new(interaction_count::InteractionCount { slot, owner, ttl })
+            }
+            Kind::WindowCount { interaction, scope, bucket, windows } => {
+                let (owner, bucket, windows) = (Owner::from(*scope), millis(*bucket), windows.clone());
+                let meaning = Meaning::Windows { interaction: interaction.clone(), scope: owner, bucket };
+                let slot = self.slots.slot(&meaning);
+                Box::new(window_count::WindowCount { slot, owner, bucket, windows, ttl })
+            }
+            Kind::Rate { top, bottom, bucket, periods, scope, normalize } => {
+                let slot = |interaction, target| self.slots.slot(&shown(interaction, target, *bucket));
+                let (top_slot, bottom_slot) = (slot(top, Target::from(scope)), slot(bottom, Target::from(scope)));
+                let normal = normalize.map(|weight| Normal {
+                    weight,
+                    top: slot(top, Target::Global),
+                    bottom: slot(bottom, Target::Global),
+                });
+                let target = self.rate_target(scope, ttl);
+                let (bucket, periods) = (millis(*bucket), periods.clone());
+                Box::new(rate::Rate { top: top_slot, bottom: bottom_slot, bucket, periods, ttl, target, normal })
+            }
+            other => unreachable!("{other:?} keeps no counters"),
+        }
+    }
+
+    fn rate_target(&mut self, scope: &RateScope, ttl: Duration) -> RateTarget {
+        match scope {
+            RateScope::Item => RateTarget::Item,
+            RateScope::ItemField(field) => {
+                let slot = self.slots.slot(&Meaning::ItemField(field.clone()));
+                RateTarget::ItemField(slot, self.item(field, ttl))
+            }
+            RateScope::RankingField(field) => {
+                let slot = self.slots.slot(&Meaning::RankingField(field.clone()));
+                RateTarget::RankingField(slot, self.request(field, ttl))
+            }
+        }
+    }
+}

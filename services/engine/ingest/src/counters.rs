@@ -1,0 +1,39 @@
+//! What ingest has to tell of itself.
+
+/// What a batch did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// Events taken in.
+    pub accepted: u64,
+    /// Values written.
+    pub updated: u64,
+}
+
+/// What happened since the start, and what is going on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Item events.
+    pub items: u64,
+    /// User events.
+    pub users: u64,
+    /// Ranking events.
+    pub rankings: u64,
+    /// Interaction events.
+    pub interactions: u64,
+    /// Values written.
+    pub updated: u64,
+    /// Click-throughs of rankings.
+    pub clickthroughs: u64,
+    /// Interactions without a ranking, or of an unknown one.
+    pub unranked: u64,
+    /// Rankings that were sent again while open, and left alone.
+    pub repeated: u64,
+    /// Rankings that were forced to close because too many were open.
+    pub evicted: u64,
+    /// Rankings that take interactions.
+    pub open: u64,
+    /// Rankings that interactions wait for.
+    pub awaited: u64,
+    /// Click-throughs that are not durable yet.
+    pub outbox: u64,
+}
