@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// Prints processor, cores, memory and load.
+/// Prints processor, cores and memory.
 pub(crate) fn print() {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let of = |text: &str, key: &str| {
@@ -10,11 +10,15 @@ pub(crate) fn print() {
         line.and_then(|line| line.split_once(':')).map_or("unknown".to_owned(), |(_, value)| value.trim().to_owned())
     };
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
-    let load = read("/proc/loadavg");
     println!(
         "Machine: {}, {cores} cores, memory {}",
         of(&read("/proc/cpuinfo"), "model name"),
         of(&read("/proc/meminfo"), "MemTotal")
     );
-    println!("Load average at the start: {}", load.split(' ').take(3).collect::<Vec<_>>().join(" "));
+}
+
+/// Prints what else the machine is doing, or what it was made to do.
+pub(crate) fn print_load(when: &str) {
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    println!("Load average at the {when}: {}", load.split(' ').take(3).collect::<Vec<_>>().join(" "));
 }

@@ -29,11 +29,13 @@ fn main() {
     let mode = std::env::args().find(|argument| ["full", "quick", "scale"].contains(&argument.as_str()));
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     machine::print();
+    machine::print_load("start");
     match mode.as_deref() {
         Some("scale") => scale::measure(folder.path()).print(),
         Some("quick") => measure(Effort { runs: 1, span: Duration::from_secs(2) }, folder.path()).print(),
         _ => measure(Effort { runs: 3, span: Duration::from_secs(8) }, folder.path()).print(),
     }
+    machine::print_load("end");
 }
 
 fn measure(effort: Effort, folder: &std::path::Path) -> Table {
