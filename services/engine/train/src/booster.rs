@@ -6,6 +6,7 @@
 //!
 //! The same data, options and seed give the same bytes, whatever the number of threads.
 
+mod heap;
 pub mod lightgbm;
 pub mod xgboost;
 
@@ -113,10 +114,12 @@ pub struct Fitted {
 /// Grows trees until the test metric stops rising, and keeps those up to the best round.
 pub fn fit(task: &Task<'_>, progress: &mut dyn FnMut(&Iteration)) -> Result<Fitted, Error> {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    match task.backend.booster {
+    let fitted = match task.backend.booster {
         Booster::XgBoost => xgboost::fit(task, progress),
         Booster::LightGbm => lightgbm::fit(task, progress),
-    }
+    };
+    heap::trim();
+    fitted
 }
 
 /// A training under way.

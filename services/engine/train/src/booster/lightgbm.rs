@@ -7,7 +7,7 @@
 
 use super::{Error, Fitted, Iteration, Rounds, Task, best, boost};
 use crate::lists::Lists;
-use crate::metric::{self, NdcgOfRounds};
+use crate::metric;
 use lightgbm3_sys as sys;
 use rankwright_config::model::Booster;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -21,6 +21,9 @@ const RAW_SCORE: c_int = sys::C_API_PREDICT_RAW_SCORE as c_int;
 /// The objective looks at pairs with a member among the first so many places: the library's default, or a little
 /// more than the cutoff, as its manual advises.
 const TRUNCATION: usize = 30;
+
+/// Rows that the borders of the bins are found from (the library's default, 200,000, copies them all as `f64`).
+const BIN_SAMPLE: usize = 50_000;
 
 /// Keeps the biases of seldom seen positions finite.
 const POSITION_BIAS_REGULARIZATION: f64 = 0.01;
@@ -36,8 +39,7 @@ pub(super) fn fit(task: &Task<'_>, progress: &mut dyn FnMut(&Iteration)) -> Resu
         train.set(c"position", &task.train.positions(), INT32)?;
     }
     let test = Data::of_lists(task.test, &levels, &options, Some(&train))?;
-    let model = Model::create(&train, &test, &options)?;
-    let mut training = Training::new(model, task);
+    let mut training = Training { model: Model::create(&train, &test, &options)? };
     let iterations = boost(&mut training, task.backend.iterations, progress)?;
     let kept = best(&iterations);
     let model = training.model.save(kept)?;
@@ -57,8 +59,10 @@ fn options(task: &Task<'_>, levels: &[f32]) -> Result<CString, Error> {
     // Position biases are summed by thread in an order that chance decides: one thread, or no two models are alike.
     let threads = if backend.debias { 1 } else { task.threads };
     let mut options = vec![
-        "objective=lambdarank metric=none boosting=gbdt verbosity=-1".to_owned(),
+        "objective=lambdarank boosting=gbdt verbosity=-1".to_owned(),
         "deterministic=true force_col_wise=true".to_owned(), // the same sums whatever the number of threads
+        format!("metric=ndcg eval_at={}", backend.ndcg_cutoff),
+        format!("bin_construct_sample_cnt={BIN_SAMPLE}"),
         format!("lambdarank_truncation_level={}", TRUNCATION.max(backend.ndcg_cutoff.saturating_add(3))),
         format!("label_gain={}", listed(&mut levels.iter().map(|&level| metric::gain(level).to_string()))),
         format!("num_iterations={}", backend.iterations),
@@ -205,11 +209,13 @@ impl Model {
         Ok(model)
     }
 
-    /// Scores of train (0) or test (1), which the library keeps up to date.
-    fn scores(&self, data: c_int, scores: &mut [f64]) -> Result<(), Error> {
-        let mut written = 0;
-        // SAFETY: the handle is live; a ranking has one score a row, and `scores` is as long as the data set is high.
-        check("score", unsafe { sys::LGBM_BoosterGetPredict(self.0, data, &mut written, scores.as_mut_ptr()) })
+    /// NDCG on train (0) or test (1). (The library lends no scores to compute it from: copying them out costs it an
+    /// allocation a row.)
+    fn metric(&self, data: c_int) -> Result<f64, Error> {
+        let (mut count, mut value) = (0, 0.0);
+        // SAFETY: the handle is live; one metric at one cutoff is one value.
+        check("evaluate", unsafe { sys::LGBM_BoosterGetEval(self.0, data, &mut count, &mut value) })?;
+        Ok(value)
     }
 
     /// The first so many rounds as text.
@@ -250,17 +256,6 @@ impl Drop for Model {
 /// A training under way.
 struct Training {
     model: Model,
-    train: (NdcgOfRounds, Vec<f64>),
-    test: (NdcgOfRounds, Vec<f64>),
-}
-
-impl Training {
-    /// `model` has the task's lists for data.
-    fn new(model: Model, task: &Task<'_>) -> Self {
-        let cutoff = task.backend.ndcg_cutoff;
-        let prepared = |lists: Lists<'_>| (NdcgOfRounds::new(lists, cutoff), vec![0.0; lists.height()]);
-        Self { model, train: prepared(task.train), test: prepared(task.test) }
-    }
 }
 
 impl Rounds for Training {
@@ -272,9 +267,7 @@ impl Rounds for Training {
     }
 
     fn evaluate(&mut self) -> Result<(f64, f64), Error> {
-        self.model.scores(1, &mut self.test.1)?;
-        self.model.scores(0, &mut self.train.1)?;
-        Ok((self.test.0.mean(&self.test.1), self.train.0.mean(&self.train.1)))
+        Ok((self.model.metric(1)?, self.model.metric(0)?))
     }
 }
 
@@ -317,15 +310,6 @@ mod tests {
         assert_eq!(levels(&[&labels]).len(), 10_000);
     }
 
-    /// The library's own metric on a data set: 0 is train, 1 is test.
-    fn reported(model: &Model, data: c_int) -> f64 {
-        let (mut count, mut value) = (0, 0.0);
-        // SAFETY: the handle is live; one metric at one cutoff is one value.
-        check("evaluate", unsafe { sys::LGBM_BoosterGetEval(model.0, data, &mut count, &mut value) })
-            .expect("a metric");
-        value
-    }
-
     #[test]
     fn our_metrics_are_what_the_library_reports() {
         let data = random_lists(16, 250);
@@ -337,17 +321,17 @@ mod tests {
         for (name, cutoff, metric) in metrics.into_iter().chain(gains) {
             let levels = levels(&[train.labels, test.labels]);
             let options = options(&task, &levels).expect("options").into_string().expect("options are UTF-8");
-            let options = options.replace("metric=none", &format!("metric={name} eval_at={cutoff}"));
+            let options = options.replace("metric=ndcg eval_at=10", &format!("metric={name} eval_at={cutoff}"));
             let options = CString::new(options).expect("options have no NUL");
             let train_data = Data::of_lists(train, &levels, &options, None).expect("a data set");
             let test_data = Data::of_lists(test, &levels, &options, Some(&train_data)).expect("a data set");
             let model = Model::create(&train_data, &test_data, &options).expect("a model");
-            let mut training = Training::new(model, &task);
+            let mut training = Training { model };
             assert!((0..5).all(|_| training.advance().expect("a round")));
             let model = Reference::load(&training.model.save(5).expect("text")).expect("a model");
             for (lists, data) in [(train, 0), (test, 1)] {
                 let computed = metric::evaluate(&[metric], lists, &model.predict(lists.rows, 6).expect("scores"))[0];
-                let reported = reported(&training.model, data);
+                let reported = training.model.metric(data).expect("a metric");
                 assert!((computed - reported).abs() < 1e-6, "{name}@{cutoff}: {computed} and {reported}");
             }
         }
