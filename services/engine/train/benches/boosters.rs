@@ -14,6 +14,7 @@ use std::sync::LazyLock;
 const BATCH: usize = 100;
 
 fn main() {
+    rankwright_train::restart_with_patient_threads();
     divan::main();
 }
 

@@ -232,6 +232,7 @@ impl Model {
             })?;
         }
         text.truncate((length as usize).saturating_sub(1)); // without the final NUL
+        text.truncate(before_parameters(&text));
         Ok(text)
     }
 
@@ -251,6 +252,13 @@ impl Drop for Model {
         // SAFETY: the handle came from a create call and is freed once. A failure leaves nothing to do.
         unsafe { sys::LGBM_BoosterFree(self.0) };
     }
+}
+
+/// Where the list of options begins that ends a model's text. Nothing reads it, and it tells the number of threads:
+/// without it, equal models are equal bytes on any machine.
+fn before_parameters(text: &[u8]) -> usize {
+    const HEAD: &[u8] = b"\nparameters:\n";
+    text.windows(HEAD.len()).rposition(|window| window == HEAD).map_or(text.len(), |place| place + 1)
 }
 
 /// A training under way.
