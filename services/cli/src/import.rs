@@ -18,7 +18,7 @@ use tokio::runtime::Runtime;
 use tracing::{info, warn};
 
 /// So many events are committed together: larger batches fold more writes into one.
-const BATCH: usize = 8192;
+const BATCH: usize = 4096;
 
 /// So many lines that cannot be read are shown one by one.
 const SHOWN: u64 = 10;

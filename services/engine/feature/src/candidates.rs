@@ -74,6 +74,7 @@ impl<'a> Candidates<'a> {
         entities: Entities<'a>,
     ) -> Self {
         let Entities { items, user, session, global } = entities;
+        rankwright_state::warm(&items);
         let (context, own) = (vec![None; names.len()], Vec::new());
         let (now, own_start) = (ranking.timestamp, Vec::with_capacity(ranking.items.len() + 1));
         let mut candidates =

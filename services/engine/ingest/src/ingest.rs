@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::join::Join;
 use crate::outbox::Outbox;
 use crate::record::{self, Closed, JoinId, Open};
-use crate::rows::{Promise, Tasks};
+use crate::rows::{Promise, Workshop};
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore};
 use rankwright_event::{Event, Interaction, Ranking, Timestamp};
 use rankwright_feature::{Plan, Purpose};
@@ -44,8 +44,7 @@ pub struct Ingest {
     join: Join,
     outbox: Outbox,
     overlay: Overlay,
-    /// Rows that this batch owes.
-    tasks: Tasks,
+    workshop: Workshop,
     /// What this batch has closed, in order.
     closed: Vec<(Option<Key>, Closed)>,
     /// Newest event time.
@@ -71,13 +70,13 @@ impl Ingest {
         let durable = store.durable();
         let max_open = if durable { usize::MAX } else { settings.max_open };
         let mut ingest = Self {
+            workshop: Workshop::new(plan.clone()),
             plan,
             lease: store.acquire(&Writer(writer.to_string())).await?,
             store,
             join: Join::new(settings.session_length, settings.ranking_wait, max_open),
             outbox: Outbox::new(clickthroughs),
             overlay: Overlay::default(),
-            tasks: Tasks::default(),
             closed: Vec::new(),
             watermark: Timestamp::MIN,
             swept: Timestamp::MIN,
@@ -127,7 +126,7 @@ impl Ingest {
 
     /// The notes that were kept in the space, by all processes.
     pub(crate) async fn notes(&self, space: Space) -> Result<Vec<(Key, Timestamp)>, Error> {
-        let at = |entity: &Entity| entity.values().first().map(|(_, stored)| stored.at);
+        let at = |entity: &Entity| entity.values().next().map(|(_, stored)| stored.at);
         let noted = self.store.scan(space).await?;
         Ok(noted.into_iter().filter_map(|(key, entity)| at(&entity).map(|at| (key, at))).collect())
     }
@@ -261,7 +260,7 @@ impl Ingest {
             return Ok(Promise::kept(rows));
         }
         let snapshot = self.plan.snapshot(ranking, &self.overlay, keys);
-        Ok(self.tasks.add(ranking.clone(), snapshot))
+        Ok(self.workshop.add(ranking.clone(), snapshot))
     }
 
     async fn interaction(&mut self, interaction: Interaction) -> Result<(), Error> {
@@ -306,7 +305,7 @@ impl Ingest {
             key
         });
         self.plan.event(&Event::Interaction(interaction), &mut self.overlay);
-        self.closed.push((key, Closed::Alone(record)));
+        self.closed.push((key, Closed::Written(record)));
         Ok(())
     }
 
@@ -336,9 +335,9 @@ impl Ingest {
     }
 
     async fn commit(&mut self, to: Position) -> Result<u64, Error> {
-        self.tasks.run(&self.plan);
+        self.workshop.nudge();
         for (key, closed) in self.closed.drain(..) {
-            self.outbox.push(key, closed.into_clickthrough());
+            self.outbox.push(key, closed);
         }
         for key in self.outbox.settled() {
             self.overlay.remove(&key);

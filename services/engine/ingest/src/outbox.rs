@@ -1,62 +1,109 @@
 //! Closed click-throughs on their way to the click-through store.
 //!
-//! With a durable state, a record stays there until the part that holds it is durable as well.
+//! A courier, a thread of its own, packs them and brings them there. With a durable state, a record stays in it until
+//! the part that holds its click-through is durable as well.
 
+use crate::record::Closed;
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore, Error, Mark};
 use rankwright_state::Key;
 use std::collections::VecDeque;
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 
 /// Records that are not durable yet.
 pub(crate) struct Outbox {
     store: Arc<dyn ClickthroughStore>,
-    /// Not taken by the store yet.
-    unsent: Vec<Clickthrough>,
-    /// Keys under which the state holds them.
-    unsent_keys: Vec<Key>,
-    /// Taken, and durable from a mark on.
+    unsent: Bag,
+    courier: Option<Courier>,
+    /// Taken by the store, and durable from a mark on.
     sent: VecDeque<(Mark, Vec<Key>)>,
+}
+
+/// Records, and the keys under which the state holds them.
+#[derive(Default)]
+struct Bag {
+    records: Vec<Closed>,
+    keys: Vec<Key>,
+}
+
+/// What the store said; on an error, with the records that it did not take.
+type Receipt = Result<Mark, (Error, Vec<Clickthrough>)>;
+
+/// Brings records to the store.
+struct Courier {
+    thread: JoinHandle<Receipt>,
+    records: usize,
+    keys: Vec<Key>,
 }
 
 /// So many records may wait for a store that does not take them; ingest pauses then.
 const LIMIT: usize = 100_000;
 
+impl Courier {
+    fn send(store: Arc<dyn ClickthroughStore>, bag: Bag) -> Self {
+        let Bag { records, keys } = bag;
+        let number = records.len();
+        let deliver = move || {
+            let records: Vec<Clickthrough> = records.into_iter().map(Closed::into_clickthrough).collect();
+            store.append(&records).map_err(|error| (error, records))
+        };
+        let thread = thread::Builder::new().name("clickthroughs".into()).spawn(deliver);
+        Self { thread: thread.expect("the system has room for a thread"), records: number, keys }
+    }
+}
+
 impl Outbox {
     pub(crate) fn new(store: Arc<dyn ClickthroughStore>) -> Self {
-        Self { store, unsent: Vec::new(), unsent_keys: Vec::new(), sent: VecDeque::new() }
+        Self { store, unsent: Bag::default(), courier: None, sent: VecDeque::new() }
     }
 
-    pub(crate) fn push(&mut self, key: Option<Key>, record: Clickthrough) {
-        self.unsent.push(record);
-        self.unsent_keys.extend(key);
+    pub(crate) fn push(&mut self, key: Option<Key>, record: Closed) {
+        self.unsent.records.push(record);
+        self.unsent.keys.extend(key);
     }
 
     /// Number of records that are not durable.
     pub(crate) fn len(&self) -> usize {
-        self.unsent.len() + self.sent.iter().map(|(_, keys)| keys.len()).sum::<usize>()
+        let carried = self.courier.as_ref().map_or(0, |courier| courier.records);
+        self.unsent.records.len() + carried + self.sent.iter().map(|(_, keys)| keys.len()).sum::<usize>()
     }
 
     pub(crate) fn is_full(&self) -> bool {
         self.len() > LIMIT
     }
 
-    /// Hands all records to the store; on an error they stay here.
+    /// Has all records brought to the store; those that it does not take stay here.
+    ///
+    /// # Errors
+    /// That of the records sent before these.
     pub(crate) fn send(&mut self) -> Result<(), Error> {
-        if self.unsent.is_empty() {
-            return Ok(());
-        }
-        let mark = self.store.append(&self.unsent)?;
-        self.unsent.clear();
-        let keys = std::mem::take(&mut self.unsent_keys);
-        if !keys.is_empty() {
-            self.sent.push_back((mark, keys));
+        self.arrive()?;
+        if !self.unsent.records.is_empty() {
+            self.courier = Some(Courier::send(self.store.clone(), std::mem::take(&mut self.unsent)));
         }
         Ok(())
     }
 
-    /// Makes what was sent durable.
+    /// Waits for the courier.
+    fn arrive(&mut self) -> Result<(), Error> {
+        let Some(Courier { thread, keys, .. }) = self.courier.take() else { return Ok(()) };
+        match thread.join().unwrap_or_else(|panic| resume_unwind(panic)) {
+            Ok(mark) => self.sent.extend((!keys.is_empty()).then_some((mark, keys))),
+            Err((error, records)) => {
+                let later = std::mem::take(&mut self.unsent);
+                self.unsent.records = records.into_iter().map(Closed::Written).chain(later.records).collect();
+                self.unsent.keys = keys.into_iter().chain(later.keys).collect();
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes all records durable.
     pub(crate) fn flush(&mut self) -> Result<(), Error> {
         self.send()?;
+        self.arrive()?;
         self.store.flush().map(|_| ())
     }
 
@@ -68,5 +115,12 @@ impl Outbox {
             settled.extend(self.sent.pop_front().map(|(_, keys)| keys).unwrap_or_default());
         }
         settled
+    }
+}
+
+impl Drop for Outbox {
+    /// The store is not used any more once this is gone.
+    fn drop(&mut self) {
+        let _ = self.courier.take().map(|courier| courier.thread.join());
     }
 }

@@ -52,8 +52,8 @@ struct ShownRef<'a> {
 pub(crate) enum Closed {
     /// A ranking.
     Ranking(Open),
-    /// An interaction without one.
-    Alone(Clickthrough),
+    /// Anything as it is stored, such as an interaction without a ranking.
+    Written(Clickthrough),
 }
 
 /// A join record that was read back.
@@ -84,7 +84,7 @@ impl Closed {
     pub(crate) fn into_clickthrough(self) -> Clickthrough {
         match self {
             Self::Ranking(open) => open.into_clickthrough(),
-            Self::Alone(record) => record,
+            Self::Written(record) => record,
         }
     }
 }
@@ -168,7 +168,7 @@ pub(crate) fn restore(entity: &Entity) -> Result<Restored, String> {
     Ok(Restored {
         shown: part(entity, RANKING)?,
         interactions: part(entity, INTERACTIONS)?.unwrap_or_default(),
-        sealed: entity.values().iter().any(|(slot, _)| *slot == SEALED),
+        sealed: entity.values().any(|(slot, _)| slot == SEALED),
     })
 }
 

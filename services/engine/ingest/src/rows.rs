@@ -1,20 +1,23 @@
-//! Rows of a batch's rankings, computed beside each other.
+//! Rows of rankings, computed beside ingest.
 //!
 //! Effects are applied one event after the other, on one thread; what a ranking's rows are computed from is only held
-//! on to there. When the batch is through, all its rows are computed on all cores.
+//! on to there. Other threads compute them meanwhile, and ingest lends a hand when they fall behind.
 
+use parking_lot::{Condvar, Mutex};
 use rankwright_event::Ranking;
 use rankwright_feature::{Plan, Purpose, Snapshot};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
-/// Fewer rankings than this are not worth a thread.
-const WORTH_A_THREAD: usize = 16;
+/// So many rankings may wait, each with a hold on state that has moved on since.
+const MOST_WAITING: usize = 64;
+/// Fewer than these are not worth waking a thread.
+const WORTH_WAKING: usize = 4;
 
-/// Rows that will be there when the batch is through.
+/// Rows that will be there; `None` where computing them failed.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Promise(Arc<OnceLock<Vec<f32>>>);
+pub(crate) struct Promise(Arc<OnceLock<Option<Vec<f32>>>>);
 
 /// What rows are computed from.
 struct Task {
@@ -23,48 +26,130 @@ struct Task {
     promise: Promise,
 }
 
-/// The promises of a batch.
+/// Computes rows on threads of its own.
+pub(crate) struct Workshop {
+    plan: Arc<Plan>,
+    queue: Arc<Queue>,
+    helpers: Vec<JoinHandle<()>>,
+}
+
 #[derive(Default)]
-pub(crate) struct Tasks(Vec<Task>);
+struct Queue {
+    waiting: Mutex<Waiting>,
+    arrived: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    tasks: VecDeque<Task>,
+    over: bool,
+}
 
 impl Promise {
     /// Rows that are there already.
     pub(crate) fn kept(rows: Vec<f32>) -> Self {
-        Self(Arc::new(OnceLock::from(rows)))
+        Self(Arc::new(OnceLock::from(Some(rows))))
     }
 
-    /// The rows; none before the batch is through.
+    /// Waits for the rows.
+    ///
+    /// # Panics
+    /// When computing them did.
     pub(crate) fn take(self) -> Vec<f32> {
-        match Arc::try_unwrap(self.0) {
-            Ok(rows) => rows.into_inner().unwrap_or_default(),
-            Err(shared) => shared.get().cloned().unwrap_or_default(),
+        self.0.wait();
+        let rows = Arc::try_unwrap(self.0).map_or_else(|shared| shared.get().cloned(), OnceLock::into_inner);
+        rows.flatten().expect("rows are there unless a feature panicked, which its thread has reported")
+    }
+}
+
+impl Task {
+    fn run(self, plan: &Plan) {
+        let rows = plan.rows_of(&self.ranking, &self.snapshot, Purpose::Training);
+        self.promise.0.get_or_init(|| Some(rows));
+    }
+}
+
+impl Drop for Task {
+    /// Nobody waits for ever for rows whose computing panicked.
+    fn drop(&mut self) {
+        self.promise.0.get_or_init(|| None);
+    }
+}
+
+impl Queue {
+    /// Waits for a task; `None` when there will be no more.
+    fn next(&self) -> Option<Task> {
+        let mut waiting = self.waiting.lock();
+        loop {
+            if let Some(task) = waiting.tasks.pop_front() {
+                return Some(task);
+            }
+            if waiting.over {
+                return None;
+            }
+            self.arrived.wait(&mut waiting);
+        }
+    }
+
+    /// Adds a task; gives back the oldest one when too many wait.
+    fn add(&self, task: Task, most: usize) -> Option<Task> {
+        let mut waiting = self.waiting.lock();
+        waiting.tasks.push_back(task);
+        let oldest = if waiting.tasks.len() > most { waiting.tasks.pop_front() } else { None };
+        let wake = waiting.tasks.len() >= WORTH_WAKING;
+        drop(waiting);
+        if wake {
+            self.arrived.notify_one();
+        }
+        oldest
+    }
+}
+
+impl Workshop {
+    pub(crate) fn new(plan: Arc<Plan>) -> Self {
+        Self { plan, queue: Arc::default(), helpers: Vec::new() }
+    }
+
+    /// Promises the rows of a ranking.
+    pub(crate) fn add(&mut self, ranking: Arc<Ranking>, snapshot: Snapshot) -> Promise {
+        if self.helpers.is_empty() {
+            self.hire();
+        }
+        let promise = Promise::default();
+        let most = if self.helpers.is_empty() { 0 } else { MOST_WAITING };
+        let task = Task { ranking, snapshot, promise: promise.clone() };
+        if let Some(oldest) = self.queue.add(task, most) {
+            oldest.run(&self.plan);
+        }
+        promise
+    }
+
+    /// Sees to it that no task is left lying until the next one comes.
+    pub(crate) fn nudge(&self) {
+        self.queue.arrived.notify_all();
+    }
+
+    /// Starts a thread for each core but the one that ingest runs on.
+    fn hire(&mut self) {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        for _ in 1..cores {
+            let (plan, queue) = (self.plan.clone(), self.queue.clone());
+            let work = move || {
+                while let Some(task) = queue.next() {
+                    task.run(&plan);
+                }
+            };
+            self.helpers.extend(thread::Builder::new().name("rows".into()).spawn(work));
         }
     }
 }
 
-impl Tasks {
-    /// Promises the rows of a ranking.
-    pub(crate) fn add(&mut self, ranking: Arc<Ranking>, snapshot: Snapshot) -> Promise {
-        let promise = Promise::default();
-        self.0.push(Task { ranking, snapshot, promise: promise.clone() });
-        promise
-    }
-
-    /// Keeps all promises.
-    pub(crate) fn run(&mut self, plan: &Plan) {
-        let tasks = std::mem::take(&mut self.0);
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        let helpers = (tasks.len() / WORTH_A_THREAD).min(cores - 1);
-        let next = AtomicUsize::new(0);
-        let work = || {
-            while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let rows = plan.rows_of(&task.ranking, &task.snapshot, Purpose::Training);
-                task.promise.0.get_or_init(|| rows);
-            }
-        };
-        thread::scope(|scope| {
-            (0..helpers).for_each(|_| drop(scope.spawn(work)));
-            work();
-        });
+impl Drop for Workshop {
+    fn drop(&mut self) {
+        self.queue.waiting.lock().over = true;
+        self.nudge();
+        for helper in self.helpers.drain(..) {
+            let _ = helper.join(); // one that panicked has said so
+        }
     }
 }

@@ -4,6 +4,7 @@ use crate::{Cell, FieldValue, Recent, Slot, Windows};
 use rankwright_event::Timestamp;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A value with the time of its last change.
@@ -17,13 +18,21 @@ pub struct Stored {
     pub cell: Cell,
 }
 
-/// Values by slot.
+/// Values by slot: at most one under each.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Entity {
-    /// In order of slots.
-    values: Vec<(Slot, Stored)>,
-    /// The same slots side by side: a look-up touches one or two cache lines instead of every value.
-    slots: SmallVec<[Slot; 20]>,
+    /// What was sent. It changes seldom: copies of an entity share it.
+    fields: Option<Arc<Values>>,
+    /// What was counted, and all else.
+    counts: Values,
+}
+
+/// Values in order of their slots.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Values {
+    /// Side by side: a look-up touches one cache line of these and one of its value.
+    slots: SmallVec<[Slot; 12]>,
+    values: Vec<Stored>,
 }
 
 impl Stored {
@@ -36,63 +45,151 @@ impl Stored {
     }
 }
 
+impl Values {
+    fn place(&self, slot: Slot) -> Option<usize> {
+        self.slots.iter().position(|other| *other == slot)
+    }
+
+    fn get(&self, slot: Slot) -> Option<&Stored> {
+        self.place(slot).map(|place| &self.values[place])
+    }
+
+    fn insert(&mut self, slot: Slot, stored: Stored) {
+        let place = self.slots.partition_point(|other| *other < slot);
+        self.slots.insert(place, slot);
+        self.values.insert(place, stored);
+    }
+
+    fn retain(&mut self, mut keep: impl FnMut(Slot, &Stored) -> bool) {
+        let kept: SmallVec<[bool; 32]> =
+            self.slots.iter().zip(&self.values).map(|(slot, stored)| keep(*slot, stored)).collect();
+        let (mut slots, mut values) = (kept.iter(), kept.iter());
+        self.slots.retain(|_| slots.next() == Some(&true));
+        self.values.retain(|_| values.next() == Some(&true));
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (Slot, &Stored)> {
+        self.slots.iter().copied().zip(&self.values)
+    }
+}
+
+/// Reads what look-ups in these entities will read, so that the processor fetches it all at once.
+///
+/// Entities lie all over the memory, and a look-up waits for several of its places in turn. Pass by pass, this asks
+/// for one place of every entity, and none of these reads waits for another.
+pub fn warm(entities: &[Option<&Arc<Entity>>]) {
+    let present = || entities.iter().flatten();
+    let fields = || present().filter_map(|entity| entity.fields.as_ref());
+    let mut sum = present().map(|entity| entity.counts.slots.len()).sum::<usize>();
+    sum += fields().map(|fields| fields.slots.len()).sum::<usize>();
+    sum += fields().flat_map(|fields| &fields.values).filter(|stored| stored.event == 0).count();
+    sum += fields().flat_map(|fields| &fields.values).map(|stored| stored.cell.lines()).sum::<usize>();
+    sum += present().flat_map(|entity| &entity.counts.values).filter(|stored| stored.event == 0).count();
+    std::hint::black_box(sum);
+}
+
 impl Entity {
     /// An entity with one value.
     pub fn one(slot: Slot, stored: Stored) -> Self {
-        Self { values: vec![(slot, stored)], slots: SmallVec::from_slice(&[slot]) }
+        let mut entity = Self::default();
+        entity.insert(slot, stored);
+        entity
     }
 
     /// From values in order of their slots; `None` where they are not.
     pub fn from_values(values: Vec<(Slot, Stored)>) -> Option<Self> {
         let ordered = values.windows(2).all(|pair| pair[0].0 < pair[1].0);
-        let slots = values.iter().map(|(slot, _)| *slot).collect();
-        ordered.then_some(Self { values, slots })
+        ordered.then(|| {
+            let mut entity = Self::default();
+            values.into_iter().for_each(|(slot, stored)| entity.insert(slot, stored));
+            entity
+        })
     }
 
     /// All values in order of their slots.
-    pub fn values(&self) -> &[(Slot, Stored)] {
-        &self.values
+    pub fn values(&self) -> impl Iterator<Item = (Slot, &Stored)> {
+        let mut fields = self.fields.iter().flat_map(|fields| fields.iter()).peekable();
+        let mut counts = self.counts.iter().peekable();
+        std::iter::from_fn(move || match (fields.peek(), counts.peek()) {
+            (Some((field, _)), Some((count, _))) if field < count => fields.next(),
+            (Some(_), None) => fields.next(),
+            _ => counts.next(),
+        })
+    }
+
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        self.fields.as_ref().map_or(0, |fields| fields.values.len()) + self.counts.values.len()
     }
 
     /// Whether there is no value.
     pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
+        self.len() == 0
     }
 
     /// Takes in one value.
     pub fn absorb_value(&mut self, slot: Slot, stored: &Stored) {
-        match self.slots.binary_search(&slot) {
-            Ok(place) => self.values[place].1.absorb(stored),
-            Err(place) => {
-                self.values.insert(place, (slot, stored.clone()));
-                self.slots.insert(place, slot);
+        if let Some(place) = self.counts.place(slot) {
+            return self.counts.values[place].absorb(stored);
+        }
+        match self.fields.as_ref().and_then(|fields| fields.place(slot)) {
+            Some(place) => {
+                if let Some(fields) = &mut self.fields {
+                    Arc::make_mut(fields).values[place].absorb(stored);
+                }
             }
+            None => self.insert(slot, stored.clone()),
+        }
+    }
+
+    /// Puts a value where there is none.
+    fn insert(&mut self, slot: Slot, stored: Stored) {
+        match stored.cell {
+            Cell::Field(_) => Arc::make_mut(self.fields.get_or_insert_default()).insert(slot, stored),
+            _ => self.counts.insert(slot, stored),
         }
     }
 
     /// Takes in all values of another.
     pub fn absorb(&mut self, other: &Self) {
-        for (slot, stored) in &other.values {
-            self.absorb_value(*slot, stored);
+        if self.fields.is_none() && other.fields.is_some() && self.counts.values.is_empty() {
+            self.fields.clone_from(&other.fields);
+        } else {
+            for (slot, stored) in other.fields.iter().flat_map(|fields| fields.iter()) {
+                self.absorb_value(slot, stored);
+            }
+        }
+        for (slot, stored) in other.counts.iter() {
+            self.absorb_value(slot, stored);
         }
     }
 
     /// Keeps the values for which `keep` says so.
     pub fn retain(&mut self, mut keep: impl FnMut(Slot, &Stored) -> bool) {
-        self.values.retain(|(slot, stored)| keep(*slot, stored));
-        self.slots = self.values.iter().map(|(slot, _)| *slot).collect();
+        if let Some(fields) = &mut self.fields {
+            Arc::make_mut(fields).retain(&mut keep);
+            if fields.values.is_empty() {
+                self.fields = None;
+            }
+        }
+        self.counts.retain(keep);
+    }
+
+    /// A value.
+    fn get(&self, slot: Slot) -> Option<&Stored> {
+        self.counts.get(slot).or_else(|| self.fields.as_ref()?.get(slot))
     }
 
     /// A value, unless it is older than `ttl` at `now`.
     pub fn value(&self, slot: Slot, now: Timestamp, ttl: Duration) -> Option<&Stored> {
-        let place = self.slots.iter().position(|other| *other == slot)?;
-        let stored = &self.values[place].1;
-        (stored.at >= now.minus(ttl)).then_some(stored)
+        self.get(slot).filter(|stored| stored.at >= now.minus(ttl))
     }
 
     /// A field.
     pub fn field(&self, slot: Slot, now: Timestamp, ttl: Duration) -> Option<&FieldValue> {
-        match &self.value(slot, now, ttl)?.cell {
+        let sent = self.fields.as_ref().and_then(|fields| fields.get(slot));
+        let stored = sent.or_else(|| self.counts.get(slot)).filter(|stored| stored.at >= now.minus(ttl))?;
+        match &stored.cell {
             Cell::Field(value) => Some(value),
             _ => None,
         }
@@ -132,7 +229,7 @@ impl Entity {
 
     /// Bytes.
     pub fn blob(&self, slot: Slot) -> Option<&[u8]> {
-        match &self.values.iter().find(|(other, _)| *other == slot)?.1.cell {
+        match &self.get(slot)?.cell {
             Cell::Blob(bytes) => Some(bytes),
             _ => None,
         }

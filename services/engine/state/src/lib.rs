@@ -23,7 +23,7 @@ pub mod term;
 
 pub use cell::{Cell, FieldValue, Recent, Visit, Windows};
 pub use codec::Format;
-pub use entity::{Entity, Stored};
+pub use entity::{Entity, Stored, warm};
 pub use file::{FileOptions, FileStore};
 pub use key::{Key, Scope, Slot, Space};
 pub use memory::MemoryStore;

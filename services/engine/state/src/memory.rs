@@ -120,7 +120,7 @@ impl MemoryStore {
             let mut shard = shard.write();
             let before = shard.len();
             shard.retain(|(_, entity)| {
-                if entity.values().iter().any(|(slot, stored)| outdated(*slot, stored.at)) {
+                if entity.values().any(|(slot, stored)| outdated(slot, stored.at)) {
                     Arc::make_mut(entity).retain(|slot, stored| !outdated(slot, stored.at));
                     return !entity.is_empty();
                 }

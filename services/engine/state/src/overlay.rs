@@ -87,12 +87,12 @@ impl Overlay {
             match entry.change {
                 Change::None => {}
                 Change::Absorb(entity) => {
-                    values += entity.values().len() as u64;
+                    values += entity.len() as u64;
                     writes.push((key, Some(entity)));
                 }
                 Change::Remove => writes.push((key, None)),
                 Change::Replace(entity) => {
-                    values += entity.values().len() as u64;
+                    values += entity.len() as u64;
                     writes.extend([(key.clone(), None), (key, Some(entity))]);
                 }
             }

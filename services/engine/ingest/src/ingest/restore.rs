@@ -2,7 +2,7 @@
 
 use super::Ingest;
 use crate::error::Error;
-use crate::record::{self, JoinId, Open, Restored};
+use crate::record::{self, Closed, JoinId, Open, Restored};
 use rankwright_clickthrough::Clickthrough;
 use rankwright_state::{Entity, Key, Scope, Space};
 
@@ -15,7 +15,7 @@ impl Ingest {
         for (key, entity) in self.store.scan(Space::Outbox).await? {
             let interactions = restored(&key, &entity)?.interactions;
             let records = interactions.iter().map(Clickthrough::of_interaction);
-            records.for_each(|record| self.outbox.push(Some(key.clone()), record));
+            records.for_each(|record| self.outbox.push(Some(key.clone()), Closed::Written(record)));
         }
         Ok(())
     }
@@ -34,7 +34,7 @@ impl Ingest {
         record.interactions.into_iter().for_each(|interaction| open.add(interaction));
         self.watermark = self.watermark.max(open.ranking.timestamp);
         if record.sealed {
-            self.outbox.push(Some(key), open.into_clickthrough());
+            self.outbox.push(Some(key), Closed::Ranking(open));
         } else {
             self.join.open(open);
         }

@@ -2,6 +2,7 @@
 
 use crate::{Cell, Entity, Recent, Slot, Stored, Term, Visit, Windows};
 use serde::de::{Error as _, Visitor};
+use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
@@ -15,7 +16,9 @@ pub(crate) fn compare(left: &Cell, right: &Cell) -> Ordering {
 
 impl Serialize for Entity {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.values().serialize(serializer)
+        let mut list = serializer.serialize_seq(Some(self.len()))?;
+        self.values().try_for_each(|value| list.serialize_element(&value))?;
+        list.end()
     }
 }
 
@@ -34,7 +37,7 @@ impl Serialize for Windows {
 
 impl<'de> Deserialize<'de> for Windows {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (keep, counts) = <(u32, SmallVec<[(i64, u64); 2]>)>::deserialize(deserializer)?;
+        let (keep, counts) = <(u32, SmallVec<[(i64, u64); 1]>)>::deserialize(deserializer)?;
         Self::from_parts(keep, &counts).ok_or_else(|| D::Error::custom("periods are not in order"))
     }
 }

@@ -153,8 +153,8 @@ impl Broken {
     async fn tear(&self, lease: &Lease, writes: Vec<(Key, Option<Entity>)>) {
         let mut lease = lease.clone();
         for (key, change) in writes {
-            let values = change.as_ref().map(Entity::values).unwrap_or_default();
-            let parts = values.iter().map(|(slot, stored)| Some(Entity::one(*slot, stored.clone())));
+            let values = change.iter().flat_map(Entity::values);
+            let parts = values.map(|(slot, stored)| Some(Entity::one(slot, stored.clone())));
             let parts: Vec<_> = if change.is_none() { vec![None] } else { parts.collect() };
             for part in parts {
                 self.write(&mut lease, vec![(key.clone(), part)]).await;

@@ -68,7 +68,7 @@ impl Cache {
 
 impl Weighter<Key, Arc<Entity>> for Weight {
     fn weight(&self, key: &Key, entity: &Arc<Entity>) -> u64 {
-        let values = entity.values().iter().map(|(_, stored)| size_of::<Stored>() + heap(&stored.cell));
+        let values = entity.values().map(|(_, stored)| size_of::<Stored>() + heap(&stored.cell));
         (size_of::<(Key, Entity)>() + text(key) + values.sum::<usize>()) as u64
     }
 }

@@ -31,7 +31,7 @@ impl Disk {
         for row in rows.take(KEYS_AT_ONCE) {
             let (address, row) = row.into_inner().map_err(failed("list"))?;
             let (key, mut entity) = decode_row(&address, &row)?;
-            if entity.values().iter().any(|(slot, stored)| outdated(*slot, stored.at)) {
+            if entity.values().any(|(slot, stored)| outdated(slot, stored.at)) {
                 entity.retain(|slot, stored| !outdated(slot, stored.at));
                 let now = (!entity.is_empty()).then(|| Arc::new(entity));
                 *removed += u64::from(now.is_none());
