@@ -1,10 +1,9 @@
 //! A ranking together with everything that was read for it.
 
 use crate::extractor::field::Name;
-use crate::snapshot::Snapshot;
 use compact_str::CompactString;
 use rankwright_event::{Ranking, Timestamp};
-use rankwright_state::{Entity, FieldValue, Key, Scope, View};
+use rankwright_state::{Entity, Fetched, FieldValue, Key, Scope, View};
 use std::sync::Arc;
 
 /// What rows are computed for.
@@ -25,7 +24,7 @@ pub struct Candidates<'a> {
     pub(crate) user: Option<&'a Arc<Entity>>,
     pub(crate) session: Option<&'a Arc<Entity>>,
     pub(crate) global: Option<&'a Arc<Entity>>,
-    view: &'a dyn View,
+    fetched: &'a Fetched,
     /// Request fields by the plan's numbers for their names.
     context: Vec<Option<FieldValue>>,
     /// Fields sent with items, in order of items.
@@ -34,51 +33,26 @@ pub struct Candidates<'a> {
     own_start: Vec<u32>,
 }
 
-/// What was looked up for a ranking.
-struct Entities<'a> {
-    items: Vec<Option<&'a Arc<Entity>>>,
-    user: Option<&'a Arc<Entity>>,
-    session: Option<&'a Arc<Entity>>,
-    global: Option<&'a Arc<Entity>>,
-}
-
 impl<'a> Candidates<'a> {
-    /// Looks up what the view holds for a ranking; `names` are the fields of requests that features look at.
-    pub(crate) fn new(ranking: &'a Ranking, view: &'a dyn View, purpose: Purpose, names: &[CompactString]) -> Self {
-        let key = |scope| Key::new(&ranking.tenant, scope);
-        let entities = Entities {
-            items: ranking.items.iter().map(|item| view.entity(&key(Scope::Item(item.id.clone())))).collect(),
-            user: ranking.user.as_ref().and_then(|user| view.entity(&key(Scope::User(user.clone())))),
-            session: ranking.session.as_ref().and_then(|session| view.entity(&key(Scope::Session(session.clone())))),
-            global: view.entity(&key(Scope::Global)),
-        };
-        Self::with(ranking, view, purpose, names, entities)
-    }
-
-    /// The same from a snapshot.
-    pub(crate) fn of(ranking: &'a Ranking, snapshot: &'a Snapshot, purpose: Purpose, names: &[CompactString]) -> Self {
-        let entities = Entities {
-            items: snapshot.items.iter().map(Option::as_ref).collect(),
-            user: snapshot.user.as_ref(),
-            session: snapshot.session.as_ref(),
-            global: snapshot.global.as_ref(),
-        };
-        Self::with(ranking, snapshot, purpose, names, entities)
-    }
-
-    fn with(
+    /// What was fetched for a ranking, by the keys of [`crate::Plan::reads`]; `names` are the fields of requests that
+    /// features look at.
+    pub(crate) fn new(
         ranking: &'a Ranking,
-        view: &'a dyn View,
+        fetched: &'a Fetched,
         purpose: Purpose,
         names: &[CompactString],
-        entities: Entities<'a>,
+        global: bool,
     ) -> Self {
-        let Entities { items, user, session, global } = entities;
-        rankwright_state::warm(&items);
+        let mut named = fetched.named().iter().map(Option::as_ref);
+        let mut next = || named.next().flatten();
+        let items = ranking.items.iter().map(|_| next()).collect();
+        let user = ranking.user.as_ref().and_then(|_| next());
+        let session = ranking.session.as_ref().and_then(|_| next());
+        let global = if global { next() } else { None };
         let (context, own) = (vec![None; names.len()], Vec::new());
         let (now, own_start) = (ranking.timestamp, Vec::with_capacity(ranking.items.len() + 1));
         let mut candidates =
-            Self { ranking, purpose, now, items, user, session, global, view, context, own, own_start };
+            Self { ranking, purpose, now, items, user, session, global, fetched, context, own, own_start };
         candidates.resolve(names);
         candidates
     }
@@ -113,12 +87,15 @@ impl<'a> Candidates<'a> {
 
     /// A field that was sent with an item.
     pub(crate) fn own(&self, item: usize, name: Name) -> Option<&FieldValue> {
+        if self.own.is_empty() {
+            return None;
+        }
         let (start, end) = (self.own_start[item] as usize, self.own_start[item + 1] as usize);
         self.own[start..end].iter().rev().find(|(_, other, _)| *other == name).map(|(_, _, value)| value)
     }
 
     /// Any other entity that was fetched.
     pub(crate) fn entity(&self, scope: Scope) -> Option<&'a Arc<Entity>> {
-        self.view.entity(&Key::new(&self.ranking.tenant, scope))
+        self.fetched.entity(&Key::new(&self.ranking.tenant, scope))
     }
 }

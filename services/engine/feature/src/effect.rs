@@ -248,7 +248,7 @@ impl Rules {
         }
     }
 
-    fn interaction(&self, interaction: &Interaction, effects: &mut impl Effects) {
+    pub(crate) fn interaction(&self, interaction: &Interaction, effects: &mut impl Effects) {
         let (user, session) = (interaction.user.as_ref(), interaction.session.as_ref());
         let subject = Subject { tenant: &interaction.tenant, item: Some(&interaction.item), user, session };
         let (at, event) = (interaction.timestamp, interaction.id.digest());
@@ -280,7 +280,8 @@ impl Rules {
             let place = ranking.items.iter().position(|item| *item == interaction.item);
             if place.is_some() {
                 lowest = lowest.max(place);
-                self.rated(ranking.tenant, interaction, |capture| values(ranking.captured, capture, place), effects);
+                let values = |capture| values(ranking.captured, capture, place);
+                self.rated(ranking.tenant, interaction, values, 1, effects);
             } else {
                 self.unranked(ranking.tenant, interaction, |_| &[], effects);
             }
@@ -289,7 +290,10 @@ impl Rules {
         for (place, item) in ranking.items.iter().enumerate().take(lowest + 1) {
             let (timestamp, event) = (ranking.timestamp, ranking.event);
             let impression = ClosedInteraction { timestamp, event, kind: IMPRESSION.into(), item: item.clone() };
-            self.rated(ranking.tenant, &impression, |capture| values(ranking.captured, capture, Some(place)), effects);
+            // Everything's row takes all impressions at once, with the first.
+            let globally = if place == 0 { lowest as u64 + 1 } else { 0 };
+            let values = |capture| values(ranking.captured, capture, Some(place));
+            self.rated(ranking.tenant, &impression, values, globally, effects);
             let (user, session) = (ranking.user, ranking.session);
             let subject = Subject { tenant: ranking.tenant, item: Some(item), user, session };
             self.counted(IMPRESSION, &subject, timestamp, event, effects);
@@ -305,29 +309,33 @@ impl Rules {
         values: impl Fn(usize) -> &'v [CompactString],
         effects: &mut impl Effects,
     ) {
-        self.rated(tenant, interaction, &values, effects);
+        self.rated(tenant, interaction, &values, 1, effects);
         let impression = ClosedInteraction { kind: IMPRESSION.into(), ..interaction.clone() };
-        self.rated(tenant, &impression, &values, effects);
+        self.rated(tenant, &impression, &values, 1, effects);
         let subject = Subject { tenant, item: Some(&interaction.item), user: None, session: None };
         self.counted(IMPRESSION, &subject, interaction.timestamp, interaction.event, effects);
     }
 
+    /// One interaction under all that it counts for; `globally` times under everything.
     fn rated<'v>(
         &self,
         tenant: &Tenant,
         interaction: &ClosedInteraction,
         values: impl Fn(usize) -> &'v [CompactString],
+        globally: u64,
         effects: &mut impl Effects,
     ) {
         let (at, event) = (interaction.timestamp, interaction.event);
         for rule in self.shown.iter().filter(|rule| rule.interaction == interaction.kind) {
-            let mut write = |scope| {
-                let cell = Cell::Windows(Windows::one(at.millis().div_euclid(rule.bucket), rule.keep));
+            let mut count = |scope, times| {
+                let cell = Cell::Windows(Windows::of(at.millis().div_euclid(rule.bucket), times, rule.keep));
                 effects.write(&Key::new(tenant, scope), rule.slot, Stored { at, event, cell });
             };
+            let mut write = |scope| count(scope, 1);
             let item = || interaction.item.clone();
             match rule.target {
-                ShownTarget::Global => write(Scope::Global),
+                ShownTarget::Global if globally == 0 => {}
+                ShownTarget::Global => count(Scope::Global, globally),
                 ShownTarget::Item => write(Scope::Item(item())),
                 ShownTarget::ItemField(slot, capture) => {
                     values(capture).iter().for_each(|value| write(Scope::FieldValue(slot, value.clone())));
@@ -409,9 +417,10 @@ impl Capture {
 }
 
 impl Captured {
-    /// Notes the values of all items of a ranking.
-    pub(crate) fn of(captures: &[Capture], candidates: &Candidates<'_>) -> Self {
-        let values = |capture: &Capture| (0..candidates.len()).map(|item| capture.values(candidates, item)).collect();
+    /// Notes the values of a ranking's first items.
+    pub(crate) fn of(captures: &[Capture], items: usize, candidates: &Candidates<'_>) -> Self {
+        let items = items.min(candidates.len());
+        let values = |capture: &Capture| (0..items).map(|item| capture.values(candidates, item)).collect();
         Self(captures.iter().map(values).collect())
     }
 }

@@ -11,7 +11,6 @@ mod extractor;
 mod lexicon;
 pub mod plan;
 pub mod slot;
-pub mod snapshot;
 #[cfg(test)]
 mod testing;
 
@@ -19,4 +18,3 @@ pub use candidates::{Candidates, Purpose};
 pub use column::Column;
 pub use effect::{Captured, Closed, ClosedInteraction, Effects};
 pub use plan::{Error, Plan};
-pub use snapshot::Snapshot;

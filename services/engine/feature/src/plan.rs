@@ -9,12 +9,11 @@ use crate::column::Column;
 use crate::effect::{Capture, Captured, Closed, ClosedInteraction, Effects, Rules};
 use crate::extractor::{Columns, Extractor};
 use crate::slot::Slots;
-use crate::snapshot::Snapshot;
 use compact_str::CompactString;
 use compile::Compiler;
 use rankwright_config::feature::Feature;
 use rankwright_event::{Event, Interaction, RankedItem, Ranking};
-use rankwright_state::{Key, Scope, Slot, Store, View};
+use rankwright_state::{Fetched, Key, Scope, Slot, Store, warm};
 use std::time::Duration;
 
 /// What can go wrong when features are compiled.
@@ -103,20 +102,13 @@ impl Plan {
         keys
     }
 
-    /// Keys that depend on what the first ones hold (rows of field values, the visitor's earlier items), in order
-    /// and each once; those that the view holds are left out.
-    pub fn follow(&self, ranking: &Ranking, view: &dyn View) -> Vec<Key> {
-        let mut keys = self.dependent(ranking, view);
-        keys.retain(|key| view.entity(key).is_none());
-        keys
-    }
-
-    /// As [`Plan::follow`], with those that the view holds.
-    pub fn dependent(&self, ranking: &Ranking, view: &dyn View) -> Vec<Key> {
+    /// Keys that depend on what was read first (rows of field values, the visitor's earlier items), in order and each
+    /// once.
+    pub fn follow(&self, ranking: &Ranking, fetched: &Fetched) -> Vec<Key> {
         if !self.follows {
             return Vec::new();
         }
-        let candidates = Candidates::new(ranking, view, Purpose::Serving, &self.names);
+        let candidates = self.candidates(ranking, fetched, Purpose::Serving);
         let mut keys = Vec::new();
         self.steps.iter().for_each(|step| step.extractor.follow(&candidates, &mut keys));
         keys.sort_unstable();
@@ -124,52 +116,49 @@ impl Plan {
         keys
     }
 
-    /// Holds on to what the rows of a ranking are computed from; `keys` are those of [`Plan::dependent`].
-    pub fn snapshot(&self, ranking: &Ranking, view: &dyn View, keys: Vec<Key>) -> Snapshot {
-        Snapshot::new(ranking, view, keys)
-    }
-
-    /// As [`Plan::rows`], of a snapshot.
-    pub fn rows_of(&self, ranking: &Ranking, snapshot: &Snapshot, purpose: Purpose) -> Vec<f32> {
-        self.fill(&Candidates::of(ranking, snapshot, purpose, &self.names))
-    }
-
     /// The matrix of a ranking: a row for each item in order, NaN where a value is missing.
-    pub fn rows(&self, ranking: &Ranking, view: &dyn View, purpose: Purpose) -> Vec<f32> {
-        self.fill(&Candidates::new(ranking, view, purpose, &self.names))
-    }
-
-    /// Keys that [`Plan::captured`] needs to be fetched.
-    pub fn capture_reads(&self, ranking: &Ranking) -> Vec<Key> {
-        if !self.rules.captures_item_fields() {
-            return Vec::new();
-        }
-        let key = |item: &RankedItem| Key::new(&ranking.tenant, Scope::Item(item.id.clone()));
-        ranking.items.iter().map(key).collect()
-    }
-
-    /// What a ranking's items are counted under by [`Plan::closed`], by their field values of now.
-    pub fn captured(&self, ranking: &Ranking, view: &dyn View) -> Captured {
-        if self.captures.is_empty() {
-            return Captured::default();
-        }
-        Captured::of(&self.captures, &Candidates::new(ranking, view, Purpose::Training, &self.names))
-    }
-
-    fn fill(&self, candidates: &Candidates<'_>) -> Vec<f32> {
+    pub fn rows(&self, ranking: &Ranking, fetched: &Fetched, purpose: Purpose) -> Vec<f32> {
+        let candidates = self.candidates(ranking, fetched, purpose);
         let mut rows = vec![f32::NAN; candidates.len() * self.width()];
         if self.width() == 0 {
             return rows;
         }
+        warm(&candidates.items);
         for step in &self.steps {
-            step.extractor.fill(candidates, &mut Columns { rows: &mut rows, width: self.width(), first: step.first });
+            step.extractor.fill(&candidates, &mut Columns { rows: &mut rows, width: self.width(), first: step.first });
         }
         rows
+    }
+
+    fn candidates<'a>(&self, ranking: &'a Ranking, fetched: &'a Fetched, purpose: Purpose) -> Candidates<'a> {
+        Candidates::new(ranking, fetched, purpose, &self.names, self.global)
+    }
+
+    /// Keys that [`Plan::captured`] needs, for the first so many items.
+    pub fn capture_reads(&self, ranking: &Ranking, items: usize) -> Vec<Key> {
+        if !self.rules.captures_item_fields() {
+            return Vec::new();
+        }
+        let key = |item: &RankedItem| Key::new(&ranking.tenant, Scope::Item(item.id.clone()));
+        ranking.items.iter().take(items).map(key).collect()
+    }
+
+    /// What a ranking's first items are counted under by [`Plan::closed`], by their field values of now.
+    pub fn captured(&self, ranking: &Ranking, items: usize, fetched: &Fetched) -> Captured {
+        if self.captures.is_empty() {
+            return Captured::default();
+        }
+        Captured::of(&self.captures, items, &self.candidates(ranking, fetched, Purpose::Training))
     }
 
     /// Effects of an event as such.
     pub fn event(&self, event: &Event, effects: &mut impl Effects) {
         self.rules.event(event, effects);
+    }
+
+    /// Effects of an interaction as such, as [`Plan::event`].
+    pub fn interaction(&self, interaction: &Interaction, effects: &mut impl Effects) {
+        self.rules.interaction(interaction, effects);
     }
 
     /// Effects of a ranking being shown, as [`Plan::event`].
@@ -189,9 +178,9 @@ impl Plan {
     }
 
     /// Effects on rates and impressions of an interaction that belongs to no known ranking.
-    pub fn unranked(&self, interaction: &Interaction, view: &dyn View, effects: &mut impl Effects) {
+    pub fn unranked(&self, interaction: &Interaction, fetched: &Fetched, effects: &mut impl Effects) {
         let ranking = alone(interaction);
-        let candidates = Candidates::new(&ranking, view, Purpose::Training, &self.names);
+        let candidates = self.candidates(&ranking, fetched, Purpose::Training);
         let values: Vec<_> = self.captures.iter().map(|capture| capture.values(&candidates, 0)).collect();
         let counted = ClosedInteraction {
             timestamp: interaction.timestamp,

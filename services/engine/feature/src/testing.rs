@@ -5,7 +5,7 @@ use rankwright_config::Config;
 use rankwright_event::{
     Event, Field, Interaction, ItemId, ItemUpdate, RankedItem, Ranking, Tenant, Timestamp, UserUpdate, Value,
 };
-use rankwright_state::{Entity, Key, MemoryStore, Slot, Store, Stored, View};
+use rankwright_state::{Entity, Fetched, Key, MemoryStore, Rows, Slot, Store, Stored};
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::pin;
@@ -26,9 +26,13 @@ pub(crate) struct Shop {
 #[derive(Default)]
 struct State(HashMap<Key, Arc<Entity>>);
 
-impl View for State {
-    fn entity(&self, key: &Key) -> Option<&Arc<Entity>> {
-        self.0.get(key)
+impl State {
+    fn fetched(&self, keys: &[Key]) -> Fetched {
+        Fetched::new(self.entities(keys))
+    }
+
+    fn entities(&self, keys: &[Key]) -> Rows {
+        keys.iter().map(|key| self.0.get(key).cloned()).collect()
     }
 }
 
@@ -114,9 +118,8 @@ impl Shop {
     /// An interaction without a ranking, in full.
     pub(crate) fn unranked(mut self, kind: &str, item: &str) -> Self {
         let interaction = self.one_interaction(kind, item);
-        let mut effects = Vec::new();
-        self.plan.unranked(&interaction, &self.state, &mut effects);
-        effects.into_iter().for_each(|(key, slot, stored)| self.state.write(&key, slot, stored));
+        let fetched = self.state.fetched(self.plan.unranked_reads(&interaction).as_slice());
+        self.plan.unranked(&interaction, &fetched, &mut self.state);
         self.interaction(kind, item)
     }
 
@@ -139,7 +142,8 @@ impl Shop {
     /// A ranking was shown, clicked and closed.
     pub(crate) fn closed<const N: usize, const C: usize>(mut self, items: [&str; N], clicks: [&str; C]) -> Self {
         let ranking = self.ranking(items);
-        let captured = self.plan.captured(&ranking, &self.state);
+        let fetched = self.state.fetched(&self.plan.capture_reads(&ranking, N));
+        let captured = self.plan.captured(&ranking, N, &fetched);
         let items: Vec<ItemId> = items.iter().map(ItemId::from).collect();
         let closed = Closed {
             tenant: &ranking.tenant,
@@ -166,7 +170,12 @@ impl Shop {
     }
 
     fn matrix<const N: usize>(&self, items: [&str; N], purpose: Purpose) -> Vec<Vec<f32>> {
-        let rows = self.plan.rows(&self.ranking(items), &self.state as &dyn View, purpose);
+        let ranking = self.ranking(items);
+        let mut fetched = self.state.fetched(&self.plan.reads(&ranking));
+        let keys = self.plan.follow(&ranking, &fetched);
+        let entities = self.state.entities(&keys);
+        fetched.add(keys, entities);
+        let rows = self.plan.rows(&ranking, &fetched, purpose);
         rows.chunks(self.plan.width()).map(<[f32]>::to_vec).collect()
     }
 

@@ -6,13 +6,13 @@ use crate::counters::{Applied, Counters};
 use crate::error::Error;
 use crate::join::Join;
 use crate::outbox::Outbox;
-use crate::record::{self, Closed, JoinId, Open};
+use crate::record::{self, Closed, JoinId, JoinRef, Open};
 use crate::rows::{Promise, Workshop};
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore};
 use rankwright_event::{Event, Interaction, Ranking, Timestamp};
 use rankwright_feature::{Plan, Purpose};
 use rankwright_state::{
-    Cell, Entity, Key, Lease, Outcome, Overlay, Position, Scope, Slot, Space, Store, Stored, Writer,
+    Cell, Entity, Fetched, Key, Lease, Outcome, Overlay, Position, Rows, Scope, Slot, Space, Store, Stored, Writer,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -133,8 +133,10 @@ impl Ingest {
 
     /// Takes in a batch of events, in their order, and commits its effects together with the position behind it.
     ///
+    /// Click-throughs that their store does not take wait, and are no error before too many do.
+    ///
     /// # Errors
-    /// On an error of the state store nothing of the batch took place, and this must not be used any further.
+    /// Nothing of the batch took place then. After an error of the state store this must not be used any further.
     pub async fn apply(&mut self, events: Vec<Event>, to: Position) -> Result<Applied, Error> {
         if self.outbox.is_full() {
             self.outbox.flush()?;
@@ -218,29 +220,31 @@ impl Ingest {
         Ok(())
     }
 
-    /// Fetches keys that this batch has not seen yet.
-    async fn fetch(&mut self, mut keys: Vec<Key>) -> Result<(), Error> {
-        keys.retain(|key| !self.overlay.knows(key));
-        if keys.is_empty() {
-            return Ok(());
+    /// What lies under the keys, with what this batch has written there.
+    async fn fetch(&mut self, keys: &[Key]) -> Result<Rows, Error> {
+        let (mut found, unknown) = self.overlay.look_up(keys);
+        if unknown.is_empty() {
+            return Ok(found);
         }
-        let entities = self.store.read(&keys).await?;
-        keys.into_iter().zip(entities).for_each(|(key, entity)| self.overlay.load(key, entity));
-        Ok(())
+        let wanted: Vec<Key> = unknown.iter().map(|&place| keys[place].clone()).collect();
+        let entities = self.store.read(&wanted).await?;
+        for ((place, key), entity) in unknown.into_iter().zip(&wanted).zip(entities) {
+            found[place] = self.overlay.load(key, entity);
+        }
+        Ok(found)
     }
 
     async fn ranking(&mut self, ranking: Ranking) -> Result<(), Error> {
-        if self.join.get_mut(&JoinId::of(&ranking)).is_some() {
+        if self.join.get_mut(&JoinRef { tenant: &ranking.tenant, ranking: &ranking.id }).is_some() {
             self.counters.repeated += 1;
             return Ok(());
         }
-        let id = JoinId::of(&ranking);
         let ranking = Arc::new(ranking);
         let rows = self.rows(&ranking).await?;
         self.plan.shown(&ranking, &mut self.overlay);
         let open = Open::new(ranking, self.plan.width(), rows);
         for interaction in self.join.open(open).unwrap_or_default() {
-            self.joined(&id, interaction);
+            self.joined(interaction);
         }
         while let Some(evicted) = self.join.evict() {
             self.counters.evicted += 1;
@@ -251,52 +255,51 @@ impl Ingest {
 
     /// The rows of a ranking as state stands; a record that must outlive this process has them at once.
     async fn rows(&mut self, ranking: &Arc<Ranking>) -> Result<Promise, Error> {
-        self.fetch(self.plan.reads(ranking)).await?;
-        let keys = self.plan.dependent(ranking, &self.overlay);
-        self.fetch(keys.clone()).await?;
+        let mut fetched = Fetched::new(self.fetch(&self.plan.reads(ranking)).await?);
+        let keys = self.plan.follow(ranking, &fetched);
+        let entities = self.fetch(&keys).await?;
+        fetched.add(keys, entities);
         if self.durable {
-            let rows = self.plan.rows(ranking, &self.overlay, Purpose::Training);
+            let rows = self.plan.rows(ranking, &fetched, Purpose::Training);
             self.write(&JoinId::of(ranking), record::shown_value(ranking, self.plan.width(), &rows));
             return Ok(Promise::kept(rows));
         }
-        let snapshot = self.plan.snapshot(ranking, &self.overlay, keys);
-        Ok(self.workshop.add(ranking.clone(), snapshot))
+        Ok(self.workshop.add(ranking.clone(), fetched))
     }
 
     async fn interaction(&mut self, interaction: Interaction) -> Result<(), Error> {
-        let Some(ranking) = interaction.ranking.clone() else { return self.unranked(interaction).await };
-        let id = JoinId { tenant: interaction.tenant.clone(), ranking };
-        if self.join.get_mut(&id).is_some() {
-            self.joined(&id, interaction);
+        let Some(ranking) = &interaction.ranking else { return self.unranked(interaction).await };
+        if self.join.get_mut(&JoinRef { tenant: &interaction.tenant, ranking }).is_some() {
+            self.joined(interaction);
             return Ok(());
         }
-        let waiting = self.join.wait(id.clone(), interaction);
-        if self.durable {
-            let value = record::interactions_value(waiting);
-            self.write(&id, value);
+        let id = JoinId { tenant: interaction.tenant.clone(), ranking: ranking.clone() };
+        let key = self.durable.then(|| id.key());
+        let waiting = self.join.wait(id, interaction);
+        if let Some(key) = key {
+            let (slot, stored) = record::interactions_value(waiting);
+            self.overlay.write(&key, slot, stored);
         }
         Ok(())
     }
 
     /// An interaction of an open ranking takes effect.
-    fn joined(&mut self, id: &JoinId, interaction: Interaction) {
-        let event = Event::Interaction(interaction);
-        self.plan.event(&event, &mut self.overlay);
-        let (Event::Interaction(interaction), Some(open)) = (event, self.join.get_mut(id)) else { return };
+    fn joined(&mut self, interaction: Interaction) {
+        self.plan.interaction(&interaction, &mut self.overlay);
+        let Some(ranking) = &interaction.ranking else { return };
+        let Some(open) = self.join.get_mut(&JoinRef { tenant: &interaction.tenant, ranking }) else { return };
         open.add(interaction);
         if self.durable {
-            let value = record::interactions_value(&open.interactions);
-            self.write(id, value);
+            let (slot, stored) = record::interactions_value(&open.interactions);
+            self.overlay.write(&JoinId::of(&open.ranking).key(), slot, stored);
         }
     }
 
     /// An interaction that no known ranking caused takes effect.
     async fn unranked(&mut self, interaction: Interaction) -> Result<(), Error> {
         self.counters.unranked += 1;
-        self.fetch(self.plan.unranked_reads(&interaction).into_iter().collect()).await?;
-        let mut effects = Vec::new();
-        self.plan.unranked(&interaction, &self.overlay, &mut effects);
-        effects.into_iter().for_each(|(key, slot, stored)| self.overlay.write(&key, slot, stored));
+        let fetched = Fetched::new(self.fetch(self.plan.unranked_reads(&interaction).as_slice()).await?);
+        self.plan.unranked(&interaction, &fetched, &mut self.overlay);
         let record = Clickthrough::of_interaction(&interaction);
         let key = self.durable.then(|| {
             let key = Key::new(&interaction.tenant, Scope::Outbox(interaction.id.as_str().into()));
@@ -304,7 +307,7 @@ impl Ingest {
             self.overlay.write(&key, slot, stored);
             key
         });
-        self.plan.event(&Event::Interaction(interaction), &mut self.overlay);
+        self.plan.interaction(&interaction, &mut self.overlay);
         self.closed.push((key, Closed::Written(record)));
         Ok(())
     }
@@ -318,8 +321,9 @@ impl Ingest {
             }
             return Ok(());
         }
-        self.fetch(self.plan.capture_reads(&open.ranking)).await?;
-        let captured = self.plan.captured(&open.ranking, &self.overlay);
+        let items = open.looked_at();
+        let fetched = Fetched::new(self.fetch(&self.plan.capture_reads(&open.ranking, items)).await?);
+        let captured = self.plan.captured(&open.ranking, items, &fetched);
         open.close(&self.plan, &captured, &mut self.overlay);
         self.counters.clickthroughs += 1;
         let key = self.durable.then(|| id.key());
@@ -351,7 +355,10 @@ impl Ingest {
             Outcome::LostLease => return Err(Error::LostLease { writer: self.lease.writer.0.clone() }),
         }
         self.counters.updated += values;
-        self.outbox.send()?;
+        if let Err(error) = self.outbox.send() {
+            let waiting = self.outbox.len();
+            tracing::warn!(error = &error as &dyn std::error::Error, waiting, "click-throughs wait for their store");
+        }
         Ok(values)
     }
 

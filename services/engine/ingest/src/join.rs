@@ -3,10 +3,12 @@
 //! A ranking stays open until the watermark has passed its last activity by the session's length. An interaction that
 //! names a ranking nobody has seen waits for it for a while, and then counts as one of an unknown ranking.
 
-use crate::record::{JoinId, Open};
+use crate::record::{JoinId, JoinRef, Open};
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
 use rankwright_event::{Interaction, Timestamp};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,10 +18,10 @@ pub(crate) struct Join {
     ranking_wait: Duration,
     /// At most so many are open; the oldest is forced to close.
     max_open: usize,
-    open: HashMap<Arc<JoinId>, Open>,
+    open: HashMap<Arc<JoinId>, Open, RandomState>,
     /// When each closes at the earliest; later activity is found when its turn comes.
     deadlines: BinaryHeap<Reverse<(Timestamp, Arc<JoinId>)>>,
-    waiting: HashMap<Arc<JoinId>, Vec<Interaction>>,
+    waiting: HashMap<Arc<JoinId>, Vec<Interaction>, RandomState>,
     /// When waiting ends, by time and arrival.
     patience: BTreeMap<(Timestamp, u64), Arc<JoinId>>,
     arrivals: u64,
@@ -31,9 +33,9 @@ impl Join {
             session_length,
             ranking_wait,
             max_open: max_open.max(1),
-            open: HashMap::new(),
+            open: HashMap::default(),
             deadlines: BinaryHeap::new(),
-            waiting: HashMap::new(),
+            waiting: HashMap::default(),
             patience: BTreeMap::new(),
             arrivals: 0,
         }
@@ -50,19 +52,19 @@ impl Join {
     }
 
     /// An open ranking.
-    pub(crate) fn get_mut(&mut self, id: &JoinId) -> Option<&mut Open> {
+    pub(crate) fn get_mut(&mut self, id: &JoinRef<'_>) -> Option<&mut Open> {
         self.open.get_mut(id)
     }
 
     /// Opens a ranking; `None` where it is open already. Otherwise, the interactions that have waited for it.
     pub(crate) fn open(&mut self, open: Open) -> Option<Vec<Interaction>> {
         let id = Arc::new(JoinId::of(&open.ranking));
-        if self.open.contains_key(&id) {
+        if self.open.contains_key(&id.borrowed()) {
             return None;
         }
         self.deadlines.push(Reverse((open.last.plus(self.session_length), id.clone())));
         self.open.insert(id.clone(), open);
-        let mut waited = self.waiting.remove(&id).unwrap_or_default();
+        let mut waited = self.waiting.remove(&id.borrowed()).unwrap_or_default();
         waited.sort_by(|left, right| (left.timestamp, &left.id).cmp(&(right.timestamp, &right.id)));
         Some(waited)
     }
@@ -103,12 +105,12 @@ impl Join {
     /// Takes the one whose deadline comes first; `None` where that had moved, and was corrected.
     fn pop(&mut self) -> Option<Open> {
         let Reverse((deadline, id)) = self.deadlines.pop()?;
-        let actual = self.open.get(&id)?.last.plus(self.session_length);
+        let actual = self.open.get(&id.borrowed())?.last.plus(self.session_length);
         if actual > deadline {
             self.deadlines.push(Reverse((actual, id)));
             return None;
         }
-        self.open.remove(&id)
+        self.open.remove(&id.borrowed())
     }
 
     /// Takes interactions whose ranking has not come by `watermark`, those with the least patience first; also when
@@ -120,7 +122,7 @@ impl Join {
                 return None;
             }
             let id = first.remove();
-            if let Some(interactions) = self.waiting.remove(&id) {
+            if let Some(interactions) = self.waiting.remove(&id.borrowed()) {
                 return Some((id, interactions));
             }
         }

@@ -4,11 +4,13 @@
 //! the part that holds its click-through is durable as well.
 
 use crate::record::Closed;
+use parking_lot::Mutex;
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore, Error, Mark};
 use rankwright_state::Key;
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
 /// Records that are not durable yet.
@@ -30,26 +32,62 @@ struct Bag {
 /// What the store said; on an error, with the records that it did not take.
 type Receipt = Result<Mark, (Error, Vec<Clickthrough>)>;
 
-/// Brings records to the store.
+/// Brings records to the store, on a thread of its own.
 struct Courier {
-    thread: JoinHandle<Receipt>,
-    records: usize,
-    keys: Vec<Key>,
+    errands: Option<SyncSender<Vec<Closed>>>,
+    receipts: Mutex<Receiver<Receipt>>,
+    thread: Option<JoinHandle<()>>,
+    /// Keys of the records that it has on it, and how many these are.
+    carried: Option<(Vec<Key>, usize)>,
 }
 
 /// So many records may wait for a store that does not take them; ingest pauses then.
 const LIMIT: usize = 100_000;
 
 impl Courier {
-    fn send(store: Arc<dyn ClickthroughStore>, bag: Bag) -> Self {
-        let Bag { records, keys } = bag;
-        let number = records.len();
-        let deliver = move || {
+    fn hire(store: Arc<dyn ClickthroughStore>) -> Self {
+        let (errands, incoming) = sync_channel::<Vec<Closed>>(1);
+        let (outgoing, receipts) = sync_channel(1);
+        let deliver = move |records: Vec<Closed>| {
             let records: Vec<Clickthrough> = records.into_iter().map(Closed::into_clickthrough).collect();
             store.append(&records).map_err(|error| (error, records))
         };
-        let thread = thread::Builder::new().name("clickthroughs".into()).spawn(deliver);
-        Self { thread: thread.expect("the system has room for a thread"), records: number, keys }
+        let work = move || incoming.iter().map(deliver).try_for_each(|receipt| outgoing.send(receipt)).unwrap_or(());
+        let thread = thread::Builder::new().name("clickthroughs".into()).spawn(work);
+        let thread = Some(thread.expect("the system has room for a thread"));
+        Self { errands: Some(errands), receipts: Mutex::new(receipts), thread, carried: None }
+    }
+
+    fn send(&mut self, bag: Bag) {
+        self.carried = Some((bag.keys, bag.records.len()));
+        let gone = self.errands.as_ref().and_then(|errands| errands.send(bag.records).err());
+        if gone.is_some() {
+            self.dismiss(); // it panicked
+        }
+    }
+
+    /// Waits for what became of the records that it has on it, if there are any.
+    fn receipt(&mut self) -> Option<(Vec<Key>, Receipt)> {
+        let (keys, _) = self.carried.take()?;
+        let receipt = self.receipts.get_mut().recv();
+        receipt.map_err(|_| self.dismiss()).ok().map(|receipt| (keys, receipt))
+    }
+
+    /// Waits for the end of the thread. A panic that it ended with goes on here.
+    fn dismiss(&mut self) {
+        self.errands = None;
+        if let Some(Err(panic)) = self.thread.take().map(JoinHandle::join)
+            && !thread::panicking()
+        {
+            resume_unwind(panic);
+        }
+    }
+}
+
+impl Drop for Courier {
+    /// The store is not used any more once this is gone.
+    fn drop(&mut self) {
+        self.dismiss();
     }
 }
 
@@ -65,7 +103,8 @@ impl Outbox {
 
     /// Number of records that are not durable.
     pub(crate) fn len(&self) -> usize {
-        let carried = self.courier.as_ref().map_or(0, |courier| courier.records);
+        let carried =
+            self.courier.as_ref().and_then(|courier| courier.carried.as_ref()).map_or(0, |(_, number)| *number);
         self.unsent.records.len() + carried + self.sent.iter().map(|(_, keys)| keys.len()).sum::<usize>()
     }
 
@@ -80,15 +119,16 @@ impl Outbox {
     pub(crate) fn send(&mut self) -> Result<(), Error> {
         self.arrive()?;
         if !self.unsent.records.is_empty() {
-            self.courier = Some(Courier::send(self.store.clone(), std::mem::take(&mut self.unsent)));
+            let courier = self.courier.get_or_insert_with(|| Courier::hire(self.store.clone()));
+            courier.send(std::mem::take(&mut self.unsent));
         }
         Ok(())
     }
 
     /// Waits for the courier.
     fn arrive(&mut self) -> Result<(), Error> {
-        let Some(Courier { thread, keys, .. }) = self.courier.take() else { return Ok(()) };
-        match thread.join().unwrap_or_else(|panic| resume_unwind(panic)) {
+        let Some((keys, receipt)) = self.courier.as_mut().and_then(Courier::receipt) else { return Ok(()) };
+        match receipt {
             Ok(mark) => self.sent.extend((!keys.is_empty()).then_some((mark, keys))),
             Err((error, records)) => {
                 let later = std::mem::take(&mut self.unsent);
@@ -115,12 +155,5 @@ impl Outbox {
             settled.extend(self.sent.pop_front().map(|(_, keys)| keys).unwrap_or_default());
         }
         settled
-    }
-}
-
-impl Drop for Outbox {
-    /// The store is not used any more once this is gone.
-    fn drop(&mut self) {
-        let _ = self.courier.take().map(|courier| courier.thread.join());
     }
 }

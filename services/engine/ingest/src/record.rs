@@ -21,6 +21,19 @@ pub(crate) struct JoinId {
     pub(crate) ranking: RankingId,
 }
 
+/// A borrowed [`JoinId`], to look one up.
+#[derive(Hash)]
+pub(crate) struct JoinRef<'a> {
+    pub(crate) tenant: &'a Tenant,
+    pub(crate) ranking: &'a RankingId,
+}
+
+impl hashbrown::Equivalent<Arc<JoinId>> for JoinRef<'_> {
+    fn equivalent(&self, id: &Arc<JoinId>) -> bool {
+        *self.ranking == id.ranking && *self.tenant == id.tenant
+    }
+}
+
 /// A ranking that still takes interactions, with its rows as they were when it was shown.
 #[derive(Debug)]
 pub(crate) struct Open {
@@ -75,6 +88,10 @@ impl JoinId {
         Self { tenant: ranking.tenant.clone(), ranking: ranking.id.clone() }
     }
 
+    pub(crate) fn borrowed(&self) -> JoinRef<'_> {
+        JoinRef { tenant: &self.tenant, ranking: &self.ranking }
+    }
+
     pub(crate) fn key(&self) -> Key {
         Key::new(&self.tenant, Scope::Join(self.ranking.clone()))
     }
@@ -102,6 +119,12 @@ impl Open {
     /// Whether a model could learn from it.
     pub(crate) fn is_worth_keeping(&self) -> bool {
         !self.interactions.is_empty() || self.ranking.items.iter().any(|item| item.label.is_some())
+    }
+
+    /// How many of its first items were looked at: all down to the lowest one that was interacted with.
+    pub(crate) fn looked_at(&self) -> usize {
+        let place = |wanted: &Interaction| self.ranking.items.iter().position(|item| item.id == wanted.item);
+        self.interactions.iter().filter_map(place).max().map_or(0, |lowest| lowest + 1)
     }
 
     /// Effects of its end on rates and impressions.

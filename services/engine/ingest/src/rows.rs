@@ -5,7 +5,8 @@
 
 use parking_lot::{Condvar, Mutex};
 use rankwright_event::Ranking;
-use rankwright_feature::{Plan, Purpose, Snapshot};
+use rankwright_feature::{Plan, Purpose};
+use rankwright_state::Fetched;
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
@@ -22,7 +23,7 @@ pub(crate) struct Promise(Arc<OnceLock<Option<Vec<f32>>>>);
 /// What rows are computed from.
 struct Task {
     ranking: Arc<Ranking>,
-    snapshot: Snapshot,
+    fetched: Fetched,
     promise: Promise,
 }
 
@@ -64,7 +65,7 @@ impl Promise {
 
 impl Task {
     fn run(self, plan: &Plan) {
-        let rows = plan.rows_of(&self.ranking, &self.snapshot, Purpose::Training);
+        let rows = plan.rows(&self.ranking, &self.fetched, Purpose::Training);
         self.promise.0.get_or_init(|| Some(rows));
     }
 }
@@ -111,13 +112,13 @@ impl Workshop {
     }
 
     /// Promises the rows of a ranking.
-    pub(crate) fn add(&mut self, ranking: Arc<Ranking>, snapshot: Snapshot) -> Promise {
+    pub(crate) fn add(&mut self, ranking: Arc<Ranking>, fetched: Fetched) -> Promise {
         if self.helpers.is_empty() {
             self.hire();
         }
         let promise = Promise::default();
         let most = if self.helpers.is_empty() { 0 } else { MOST_WAITING };
-        let task = Task { ranking, snapshot, promise: promise.clone() };
+        let task = Task { ranking, fetched, promise: promise.clone() };
         if let Some(oldest) = self.queue.add(task, most) {
             oldest.run(&self.plan);
         }

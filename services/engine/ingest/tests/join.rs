@@ -94,6 +94,7 @@ async fn a_click_without_ranking_counts_at_once_with_one_impression() {
     let mut ingest = service.ingest().await;
     apply(&mut ingest, vec![click("c", None, "b", 1)]).await;
     assert_eq!(service.rows(&["b"], 1).await, [1.0, 1.0]);
+    drop(ingest); // waits until its records are in the store
     assert_eq!(service.records()[0].kind, Kind::Interaction);
 }
 
@@ -113,8 +114,9 @@ async fn with_a_state_in_memory_the_oldest_ranking_gives_way() {
     let events = vec![shown("r1", &["a"], 0), click("c", "r1", "a", 1), shown("r2", &["a"], 2), shown("r3", &["a"], 3)];
     apply(&mut ingest, events).await;
     assert_eq!(ingest.counters().evicted, 1);
-    assert_eq!(rankings(&service.records()), [("r1", vec!["a"])]);
     assert_eq!(ingest.counters().open, 2);
+    drop(ingest); // waits until its records are in the store
+    assert_eq!(rankings(&service.records()), [("r1", vec!["a"])]);
 }
 
 #[tokio::test]

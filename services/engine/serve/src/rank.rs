@@ -17,7 +17,7 @@ use answer::{Answer, Explained};
 use rankwright_event::Ranking;
 use rankwright_event::json::{DecodeError, decode_ranking_request};
 use rankwright_model::{fallback_scores, rank_order};
-use rankwright_state::{Fetched, Key};
+use rankwright_state::{Fetched, Key, Rows};
 use std::time::Instant;
 
 /// A request that cannot be answered.
@@ -77,21 +77,17 @@ async fn with_model(
 }
 
 async fn compute(app: &App, ranker: &dyn Ranker, ranking: &Ranking) -> Result<Outcome, Unavailable> {
-    let mut fetched = Fetched::default();
-    fetch(app, ranker.reads(ranking), &mut fetched).await?;
+    let mut fetched = Fetched::new(fetch(app, &ranker.reads(ranking)).await?);
     let follow = ranker.follow(ranking, &fetched);
-    fetch(app, follow, &mut fetched).await?;
+    let entities = fetch(app, &follow).await?;
+    fetched.add(follow, entities);
     let rows = ranker.rows(ranking, &fetched);
     let scores = ranker.scores(ranking, &rows);
     Ok(Outcome { rows, scores })
 }
 
-async fn fetch(app: &App, keys: Vec<Key>, fetched: &mut Fetched) -> Result<(), Unavailable> {
-    if !keys.is_empty() {
-        let entities = app.state().read(&keys).await?;
-        fetched.add(keys, entities);
-    }
-    Ok(())
+async fn fetch(app: &App, keys: &[Key]) -> Result<Rows, Unavailable> {
+    if keys.is_empty() { Ok(Rows::new()) } else { app.state().read(keys).await }
 }
 
 fn answer_of(loaded: &Loaded, ranking: &Ranking, outcome: &Outcome, explain: bool, began: Instant) -> Vec<u8> {

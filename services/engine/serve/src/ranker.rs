@@ -12,7 +12,7 @@ pub trait Ranker: Send + Sync {
     /// What to read in the first round trip; nothing where no state is needed.
     fn reads(&self, ranking: &Ranking) -> Vec<Key>;
 
-    /// What to read in the second round trip, which depends on the first; usually nothing.
+    /// What to read in the second round trip, which depends on the first; in order, each once, usually nothing.
     fn follow(&self, ranking: &Ranking, fetched: &Fetched) -> Vec<Key>;
 
     /// One row per item, row-major; NaN is missing.

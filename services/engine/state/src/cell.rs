@@ -116,7 +116,12 @@ impl FieldValue {
 impl Windows {
     /// One count in a period; `keep` periods are remembered.
     pub fn one(period: i64, keep: u32) -> Self {
-        Self { keep, counts: SmallVec::from_slice(&[(period, 1)]) }
+        Self::of(period, 1, keep)
+    }
+
+    /// A count in a period; `keep` periods are remembered.
+    pub fn of(period: i64, count: u64, keep: u32) -> Self {
+        Self { keep, counts: SmallVec::from_slice(&[(period, count)]) }
     }
 
     /// From its parts; `None` where periods are not in order.

@@ -101,7 +101,8 @@ mod tests {
             let entity = Entity::one(crate::Slot(0), crate::contract::stored(1, cell));
             let bytes = encode(&entity, Format::Json).expect("encodes");
             let back = decode(&crate::contract::item("a"), &bytes).expect("decodes");
-            let crate::Cell::Field(crate::FieldValue::Number(number)) = back.values().next().expect("one value").1.cell else {
+            let crate::Cell::Field(crate::FieldValue::Number(number)) = back.values().next().expect("one value").1.cell
+            else {
                 panic!("{back:?} is no number")
             };
             assert_eq!(number.to_bits(), value.to_bits(), "{value:?} as {}", String::from_utf8_lossy(&bytes));

@@ -71,7 +71,7 @@ async fn by_overlay(store: &MemoryStore, steps: &[Step], loaded: usize) -> BTree
     let mut overlay = Overlay::default();
     for at in 0..loaded {
         let read = store.read(&[key(at)]).await.expect("reads").remove(0);
-        overlay.load(key(at), read);
+        overlay.load(&key(at), read);
     }
     for step in steps {
         match step {

@@ -1,6 +1,6 @@
 //! State as a batch of events sees it: what was read, and what the batch has done so far.
 
-use crate::{Commit, Entity, Key, Position, Slot, Stored};
+use crate::{Commit, Entity, Key, Position, Rows, Slot, Stored};
 use hashbrown::HashMap;
 use std::sync::Arc;
 
@@ -34,16 +34,25 @@ enum Change {
 }
 
 impl Overlay {
-    /// Whether this key was loaded.
-    pub fn knows(&self, key: &Key) -> bool {
-        self.entries.get(key).is_some_and(|entry| entry.loaded)
+    /// What lies under the keys as far as it was loaded, and the places of those that were not.
+    pub fn look_up(&self, keys: &[Key]) -> (Rows, Vec<usize>) {
+        let mut unknown = Vec::new();
+        let look_up = |(place, key)| match self.entries.get(key) {
+            Some(entry) if entry.loaded => entry.current.clone(),
+            _ => {
+                unknown.push(place);
+                None
+            }
+        };
+        let found = keys.iter().enumerate().map(look_up).collect();
+        (found, unknown)
     }
 
-    /// Adds what was read under a key; what the batch has written there already comes on top.
-    pub fn load(&mut self, key: Key, entity: Option<Arc<Entity>>) {
-        let entry = self.entries.entry(key).or_default();
+    /// Adds what was read under a key, and gives what lies there now: what the batch has written comes on top.
+    pub fn load(&mut self, key: &Key, entity: Option<Arc<Entity>>) -> Option<Arc<Entity>> {
+        let entry = self.entries.entry_ref(key).or_default();
         if entry.loaded {
-            return;
+            return entry.current.clone();
         }
         entry.loaded = true;
         entry.current = match &entry.change {
@@ -56,6 +65,7 @@ impl Overlay {
             Change::Remove => None,
             Change::Replace(change) => Some(Arc::new(change.clone())),
         };
+        entry.current.clone()
     }
 
     /// Writes a value; a later [`View::entity`] of a loaded key sees it.
@@ -107,24 +117,36 @@ impl View for Overlay {
     }
 }
 
-/// What a request read.
+/// What was read for a ranking: first what it names, then what depends on that.
 #[derive(Default)]
 pub struct Fetched {
-    entities: HashMap<Key, Arc<Entity>, foldhash::fast::RandomState>,
+    named: Rows,
+    others: Vec<(Key, Arc<Entity>)>,
 }
 
 impl Fetched {
-    /// Adds what was read under `keys`.
-    pub fn add(&mut self, keys: Vec<Key>, entities: Vec<Option<Arc<Entity>>>) {
-        self.entities.reserve(keys.len());
-        let found = keys.into_iter().zip(entities).filter_map(|(key, entity)| Some((key, entity?)));
-        self.entities.extend(found);
+    /// Entities in the order in which their keys were asked for.
+    pub fn new(named: Rows) -> Self {
+        Self { named, others: Vec::new() }
+    }
+
+    /// The entities read first, in order.
+    pub fn named(&self) -> &[Option<Arc<Entity>>] {
+        &self.named
+    }
+
+    /// Adds what was read under `keys`, which are in order and each there once.
+    pub fn add(&mut self, keys: Vec<Key>, entities: Rows) {
+        self.others.extend(keys.into_iter().zip(entities).filter_map(|(key, entity)| Some((key, entity?))));
+        debug_assert!(self.others.is_sorted_by(|left, right| left.0 < right.0), "keys are in order");
     }
 }
 
 impl View for Fetched {
+    /// Of those read later.
     fn entity(&self, key: &Key) -> Option<&Arc<Entity>> {
-        self.entities.get(key)
+        let place = self.others.binary_search_by(|(other, _)| other.cmp(key)).ok()?;
+        Some(&self.others[place].1)
     }
 }
 

@@ -64,11 +64,8 @@ impl Service {
     /// Rows of items at a time in seconds.
     pub async fn rows(&self, items: &[&str], seconds: i64) -> Vec<f32> {
         let Event::Ranking(ranking) = shown("probe", items, seconds) else { panic!("a ranking") };
-        let mut view = Fetched::default();
-        let keys = self.plan.reads(&ranking);
-        let entities = self.state.read(&keys).await.expect("reads");
-        view.add(keys, entities);
-        self.plan.rows(&ranking, &view, Purpose::Serving)
+        let fetched = Fetched::new(self.state.read(&self.plan.reads(&ranking)).await.expect("reads"));
+        self.plan.rows(&ranking, &fetched, Purpose::Serving)
     }
 }
 

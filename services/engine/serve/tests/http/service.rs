@@ -11,7 +11,7 @@ use rankwright_serve::{
 };
 use rankwright_state::{
     BoxFuture, Cell, Commit, Entity, Error, Fetched, FieldValue, Fingerprint, Key, Lease, MemoryStore, Outcome,
-    Position, Scope, Slot, Space, Stats, Store, Stored, View, Writer,
+    Position, Scope, Slot, Space, Stats, Store, Stored, Writer,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -242,15 +242,13 @@ impl Ranker for ByPrice {
     }
 
     fn rows(&self, ranking: &Ranking, fetched: &Fetched) -> Vec<f32> {
-        let price = |key: &Key| {
-            let entity = fetched.entity(key)?;
-            match entity.field(Slot(0), Timestamp::from_millis(1), Duration::MAX)? {
+        let price =
+            |entity: Option<&Arc<Entity>>| match entity?.field(Slot(0), Timestamp::from_millis(1), Duration::MAX)? {
                 FieldValue::Number(price) => Some(*price as f32),
                 _ => None,
-            }
-        };
-        let row = |key: &Key| [price(key).unwrap_or(f32::NAN), 0.1, f32::NAN];
-        self.reads(ranking).iter().flat_map(row).collect()
+            };
+        let row = |place: usize| [price(fetched.named()[place].as_ref()).unwrap_or(f32::NAN), 0.1, f32::NAN];
+        (0..ranking.items.len()).flat_map(row).collect()
     }
 
     fn scores(&self, ranking: &Ranking, rows: &[f32]) -> Vec<f64> {

@@ -24,7 +24,7 @@ pub(super) async fn outdated_values_are_removed(store: &impl Store) {
     assert_eq!(removed, 1);
     assert!(get(store, &item("b")).await.is_none());
     let left = get(store, &item("a")).await.expect("one value is young enough");
-    assert_eq!(left.values().iter().map(|(slot, _)| *slot).collect::<Vec<_>>(), [Slot(1)]);
+    assert_eq!(left.values().map(|(slot, _)| slot).collect::<Vec<_>>(), [Slot(1)]);
 }
 
 pub(super) async fn only_values_expire(store: &impl Store) {

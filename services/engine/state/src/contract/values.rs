@@ -8,7 +8,10 @@ pub(super) async fn reads_in_the_order_of_keys(store: &impl Store) {
     let one = |value| Some(Entity::one(Slot(0), number(1, value)));
     put(store, vec![(item("a"), one(1.0)), (item("b"), one(2.0))]).await;
     let read = store.read(&[item("b"), item("none"), item("a"), item("b")]).await.expect("reads");
-    let values: Vec<_> = read.into_iter().map(|entity| entity.and_then(|entity| entity.values().next().map(|(_, stored)| stored.clone()))).collect();
+    let values: Vec<_> = read
+        .into_iter()
+        .map(|entity| entity.and_then(|entity| entity.values().next().map(|(_, stored)| stored.clone())))
+        .collect();
     assert_eq!(values, [Some(number(1, 2.0)), None, Some(number(1, 1.0)), Some(number(1, 2.0))]);
 }
 

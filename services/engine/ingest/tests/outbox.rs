@@ -1,0 +1,84 @@
+//! What happens when the click-through store does not take records.
+#![allow(missing_docs, reason = "a test says what it shows by its name")]
+
+mod common;
+
+use common::{Service, apply, click, shown};
+use rankwright_clickthrough::{
+    Clickthrough, ClickthroughStore, Error, Mark, MemoryStore as Clickthroughs, Records, Status,
+};
+use rankwright_event::Event;
+use rankwright_state::MemoryStore;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A store that refuses a number of times.
+struct Refusing {
+    times: AtomicUsize,
+    inner: Clickthroughs,
+}
+
+impl ClickthroughStore for Refusing {
+    fn append(&self, records: &[Clickthrough]) -> Result<Mark, Error> {
+        let left = self.times.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |times| times.checked_sub(1));
+        match left {
+            Ok(_) => Err(Error::Newer { place: "full".into(), found: 2, newest: 1 }),
+            Err(_) => self.inner.append(records),
+        }
+    }
+
+    fn flush(&self) -> Result<Mark, Error> {
+        self.inner.flush()
+    }
+
+    fn durable(&self) -> Mark {
+        self.inner.durable()
+    }
+
+    fn read(&self) -> Result<Records, Error> {
+        self.inner.read()
+    }
+
+    fn status(&self) -> Status {
+        self.inner.status()
+    }
+}
+
+async fn refusing(times: usize) -> Service {
+    let times = AtomicUsize::new(times);
+    let store = |header| Arc::new(Refusing { times, inner: Clickthroughs::new(header).expect("memory") });
+    Service::over(Arc::new(MemoryStore::default()), |header| store(header)).await
+}
+
+/// A ranking that closes the one before it.
+fn visit(number: i64) -> Vec<Event> {
+    let name: &'static str = Box::leak(number.to_string().into_boxed_str());
+    vec![shown(name, &["a", "b"], number * 100), click(&format!("click {number}"), name, "b", number * 100 + 1)]
+}
+
+#[tokio::test]
+async fn records_that_were_refused_come_later_in_their_order() {
+    let service = refusing(3).await;
+    let mut ingest = service.ingest().await;
+    for number in 0..8 {
+        apply(&mut ingest, visit(number)).await;
+    }
+    ingest.finish().await.expect("the store takes records again");
+    let names: Vec<String> = service.records().iter().map(|record| record.ranking.to_string()).collect();
+    assert_eq!(names, ["0", "1", "2", "3", "4", "5", "6", "7"]);
+    assert_eq!(ingest.counters().outbox, 0);
+}
+
+#[tokio::test]
+async fn events_are_taken_while_the_store_refuses_and_the_end_says_so() {
+    let service = refusing(usize::MAX).await;
+    let mut ingest = service.ingest().await;
+    for number in 0..8 {
+        apply(&mut ingest, visit(number)).await;
+    }
+    assert_eq!(service.rows(&["b"], 800).await[0], 8.0, "clicks have their effect, once");
+    assert_eq!(ingest.counters().outbox, 7);
+    let error = ingest.finish().await.expect_err("records are left").to_string();
+    assert_eq!(error, "failed to keep click-throughs");
+    assert_eq!(ingest.counters().outbox, 8);
+}
