@@ -14,6 +14,7 @@ pub(crate) mod rate;
 pub(crate) mod referer;
 pub(crate) mod relevancy;
 pub(crate) mod string;
+mod tally;
 pub(crate) mod time_diff;
 pub(crate) mod user_agent;
 pub(crate) mod vector;
@@ -63,9 +64,17 @@ impl Columns<'_> {
         reader: &field::FieldReader,
         compute: impl Fn(Option<&FieldValue>) -> f64,
     ) {
+        self.map_values((0..candidates.len()).map(|item| reader.of(candidates, item)), compute);
+    }
+
+    /// The same from values that were read before, one an item.
+    pub(crate) fn map_values<'v>(
+        &mut self,
+        values: impl Iterator<Item = Option<&'v FieldValue>>,
+        compute: impl Fn(Option<&FieldValue>) -> f64,
+    ) {
         let mut known: Option<(Option<&FieldValue>, f64)> = None;
-        for item in 0..candidates.len() {
-            let value = reader.of(candidates, item);
+        for (item, value) in values.enumerate() {
             let computed = match known {
                 Some((before, computed)) if same(before, value) => computed,
                 _ => compute(value),

@@ -1,9 +1,9 @@
 //! `diversity`: how an item differs from the rest of its ranking.
 
 use super::field::FieldReader;
+use super::tally::Tally;
 use super::{Columns, Extractor, MISSING};
 use crate::candidates::Candidates;
-use hashbrown::HashMap;
 use rankwright_state::FieldValue;
 
 /// A number's distance from the ranking's median, or how frequent an item's strings are within the ranking.
@@ -13,41 +13,41 @@ pub(crate) struct Diversity {
     pub(crate) top: Option<usize>,
 }
 
+/// The values of all items, in order.
+type Values<'v> = [Option<&'v FieldValue>];
+
 impl Diversity {
-    fn compared<'c>(&self, candidates: &'c Candidates<'_>) -> impl Iterator<Item = &'c FieldValue> {
-        let values = (0..candidates.len()).filter_map(|item| self.reader.of(candidates, item));
-        values.take(self.top.unwrap_or(usize::MAX))
+    /// The values that make the middle.
+    fn compared<'v>(&self, values: &Values<'v>) -> impl Iterator<Item = &'v FieldValue> {
+        values.iter().flatten().copied().take(self.top.unwrap_or(usize::MAX))
     }
 
-    fn numbers(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {
-        let median = median(self.compared(candidates).filter_map(FieldValue::number).collect());
+    fn numbers(&self, values: &Values<'_>, columns: &mut Columns<'_>) {
+        let median = median(self.compared(values).filter_map(FieldValue::number).collect());
         let difference = |value: Option<&FieldValue>| value.and_then(FieldValue::number).map(|value| value - median);
-        columns.map(candidates, &self.reader, |value| difference(value).unwrap_or(MISSING));
+        columns.map_values(values.iter().copied(), |value| difference(value).unwrap_or(MISSING));
     }
 
-    fn strings(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {
-        let mut tally: HashMap<u64, u32, foldhash::fast::FixedState> = HashMap::default();
-        let mut total = 0;
-        for term in self.compared(candidates).flat_map(FieldValue::terms) {
-            *tally.entry(term.hash()).or_default() += 1;
-            total += 1;
-        }
-        columns.map(candidates, &self.reader, |value| {
-            let Some(value @ (FieldValue::Text(_) | FieldValue::Texts(_))) = value else { return MISSING };
-            let shared: u32 = value.terms().iter().filter_map(|term| tally.get(&term.hash())).sum();
-            if total == 0 { MISSING } else { f64::from(shared) / f64::from(total) }
+    fn strings(&self, values: &Values<'_>, columns: &mut Columns<'_>) {
+        let total: usize = self.compared(values).map(|value| value.terms().len()).sum();
+        let tally = Tally::of(self.compared(values).flat_map(FieldValue::terms), total);
+        columns.map_values(values.iter().copied(), |value| match value {
+            Some(value @ (FieldValue::Text(_) | FieldValue::Texts(_))) if total > 0 => {
+                f64::from(tally.sum(value.terms())) / total as f64
+            }
+            _ => MISSING,
         });
     }
 }
 
 impl Extractor for Diversity {
     fn fill(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {
-        let numeric = (0..candidates.len()).find_map(|item| self.reader.of(candidates, item)?.number()).is_some();
-        if numeric { self.numbers(candidates, columns) } else { self.strings(candidates, columns) }
+        let values: Vec<_> = (0..candidates.len()).map(|item| self.reader.of(candidates, item)).collect();
+        let numeric = values.iter().flatten().any(|value| value.number().is_some());
+        if numeric { self.numbers(&values, columns) } else { self.strings(&values, columns) }
     }
 }
 
-/// The middle value; halfway between the two middle ones of an even number. NaN of none.
 fn median(mut numbers: Vec<f64>) -> f64 {
     numbers.sort_by(f64::total_cmp);
     match (numbers.len(), numbers.len() / 2) {

@@ -1,12 +1,11 @@
 //! `interacted_with`: what a candidate shares with the items of the visitor's earlier interactions.
 
 use super::field::FieldReader;
+use super::tally::Tally;
 use super::{Columns, Extractor};
 use crate::candidates::Candidates;
 use crate::slot::Owner;
-use hashbrown::HashMap;
 use rankwright_state::{Entity, FieldValue, Key, Scope, Slot, Visit};
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,26 +21,6 @@ pub(crate) struct InteractedWith {
     pub(crate) ttl: Duration,
 }
 
-/// Terms are hashed already.
-#[derive(Default)]
-struct Hashed(u64);
-
-impl Hasher for Hashed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    }
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
-}
-
-type Tally = HashMap<u64, u32, BuildHasherDefault<Hashed>>;
-
 impl InteractedWith {
     fn visits<'c>(&self, candidates: &Candidates<'c>) -> &'c [Visit] {
         let entity: Option<&'c Arc<Entity>> = super::entity(candidates, self.owner, 0);
@@ -52,18 +31,15 @@ impl InteractedWith {
         &visits[..young.count()]
     }
 
-    fn tallies(&self, candidates: &Candidates<'_>, visits: &[Visit]) -> Vec<Tally> {
-        let mut tallies: Vec<Tally> = self.fields.iter().map(|_| Tally::default()).collect();
-        for visit in visits {
-            let Some(entity) = candidates.entity(Scope::Item(visit.item.clone())) else { continue };
-            for (reader, tally) in self.fields.iter().zip(&mut tallies) {
-                let stored = reader.item_slot().and_then(|slot| entity.field(slot, candidates.now, self.ttl));
-                for term in stored.map_or(&[][..], FieldValue::terms) {
-                    *tally.entry(term.hash()).or_default() += 1;
-                }
-            }
-        }
-        tallies
+    /// How often the values of a field occur in the items of these visits.
+    fn tally(&self, reader: &FieldReader, candidates: &Candidates<'_>, visited: &[&Arc<Entity>]) -> Option<Tally> {
+        let slot = reader.item_slot()?;
+        let terms = || {
+            let stored = visited.iter().filter_map(|entity| entity.field(slot, candidates.now, self.ttl));
+            stored.flat_map(FieldValue::terms)
+        };
+        let count = terms().count();
+        (count > 0).then(|| Tally::of(terms(), count))
     }
 }
 
@@ -75,16 +51,16 @@ impl Extractor for InteractedWith {
 
     fn fill(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {
         let visits = if candidates.len() == 0 { &[] } else { self.visits(candidates) };
-        let tallies = self.tallies(candidates, visits);
-        for (column, (reader, tally)) in self.fields.iter().zip(&tallies).enumerate() {
-            if tally.is_empty() {
+        let visited = visits.iter().filter_map(|visit| candidates.entity(Scope::Item(visit.item.clone())));
+        let visited: Vec<&Arc<Entity>> = visited.collect();
+        for (column, reader) in self.fields.iter().enumerate() {
+            let Some(tally) = self.tally(reader, candidates, &visited) else {
                 columns.set_all(column, 0.0);
                 continue;
-            }
+            };
             for item in 0..candidates.len() {
                 let terms = reader.of(candidates, item).map_or(&[][..], FieldValue::terms);
-                let shared: u32 = terms.iter().filter_map(|term| tally.get(&term.hash())).sum();
-                columns.set(item, column, f64::from(shared));
+                columns.set(item, column, f64::from(tally.sum(terms)));
             }
         }
     }
