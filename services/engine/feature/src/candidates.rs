@@ -1,9 +1,9 @@
 //! A ranking together with everything that was read for it.
 
-use crate::extractor::field::Name;
+use crate::extractor::field::{Name, Sources};
 use compact_str::CompactString;
 use rankwright_event::{Ranking, Timestamp};
-use rankwright_state::{Entity, Fetched, FieldValue, Key, Scope, View};
+use rankwright_state::{Entity, Fetched, FieldValue, Key, Scope, Slot, Stored, View, warm};
 use std::sync::Arc;
 
 /// What rows are computed for.
@@ -24,6 +24,8 @@ pub struct Candidates<'a> {
     pub(crate) user: Option<&'a Arc<Entity>>,
     pub(crate) session: Option<&'a Arc<Entity>>,
     pub(crate) global: Option<&'a Arc<Entity>>,
+    /// For each item field that a feature reads, the value of each item.
+    fields: Vec<Option<&'a Stored>>,
     fetched: &'a Fetched,
     /// Request fields by the plan's numbers for their names.
     context: Vec<Option<FieldValue>>,
@@ -34,26 +36,26 @@ pub struct Candidates<'a> {
 }
 
 impl<'a> Candidates<'a> {
-    /// What was fetched for a ranking, by the keys of [`crate::Plan::reads`]; `names` are the fields of requests that
-    /// features look at.
+    /// What was fetched for a ranking, by the keys of [`crate::Plan::reads`].
     pub(crate) fn new(
         ranking: &'a Ranking,
         fetched: &'a Fetched,
         purpose: Purpose,
-        names: &[CompactString],
+        sources: &Sources,
         global: bool,
     ) -> Self {
         let mut named = fetched.named().iter().map(Option::as_ref);
         let mut next = || named.next().flatten();
-        let items = ranking.items.iter().map(|_| next()).collect();
+        let items: Vec<_> = ranking.items.iter().map(|_| next()).collect();
         let user = ranking.user.as_ref().and_then(|_| next());
         let session = ranking.session.as_ref().and_then(|_| next());
         let global = if global { next() } else { None };
-        let (context, own) = (vec![None; names.len()], Vec::new());
+        let (context, own) = (vec![None; sources.names.len()], Vec::new());
+        let fields = fields(&items, &sources.items);
         let (now, own_start) = (ranking.timestamp, Vec::with_capacity(ranking.items.len() + 1));
         let mut candidates =
-            Self { ranking, purpose, now, items, user, session, global, fetched, context, own, own_start };
-        candidates.resolve(names);
+            Self { ranking, purpose, now, items, user, session, global, fields, fetched, context, own, own_start };
+        candidates.resolve(&sources.names);
         candidates
     }
 
@@ -94,8 +96,25 @@ impl<'a> Candidates<'a> {
         self.own[start..end].iter().rev().find(|(_, other, _)| *other == name).map(|(_, _, value)| value)
     }
 
+    /// The stored field of an item, by its number.
+    pub(crate) fn field(&self, item: usize, number: usize) -> Option<&'a Stored> {
+        self.fields[number * self.items.len() + item]
+    }
+
     /// Any other entity that was fetched.
     pub(crate) fn entity(&self, scope: Scope) -> Option<&'a Arc<Entity>> {
         self.fetched.entity(&Key::new(&self.ranking.tenant, scope))
     }
+}
+
+/// The values of these fields, for each field one an item: an item's entity is looked at once, not by every feature.
+fn fields<'a>(items: &[Option<&'a Arc<Entity>>], slots: &[Slot]) -> Vec<Option<&'a Stored>> {
+    warm(items);
+    let mut fields = vec![None; items.len() * slots.len()];
+    for (item, entity) in items.iter().enumerate() {
+        if let Some(entity) = entity {
+            entity.each_field(slots, |number, stored| fields[number * items.len() + item] = Some(stored));
+        }
+    }
+    fields
 }

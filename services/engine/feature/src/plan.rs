@@ -7,13 +7,13 @@ mod need;
 use crate::candidates::{Candidates, Purpose};
 use crate::column::Column;
 use crate::effect::{Capture, Captured, Closed, ClosedInteraction, Effects, Rules};
+use crate::extractor::field::Sources;
 use crate::extractor::{Columns, Extractor};
 use crate::slot::Slots;
-use compact_str::CompactString;
 use compile::Compiler;
 use rankwright_config::feature::Feature;
 use rankwright_event::{Event, Interaction, RankedItem, Ranking};
-use rankwright_state::{Fetched, Key, Scope, Slot, Store, warm};
+use rankwright_state::{Fetched, Key, Scope, Slot, Store};
 use std::time::Duration;
 
 /// What can go wrong when features are compiled.
@@ -38,8 +38,7 @@ pub struct Plan {
     steps: Vec<Step>,
     rules: Rules,
     captures: Vec<Capture>,
-    /// Names of request fields that features look at.
-    names: Vec<CompactString>,
+    sources: Sources,
     global: bool,
     /// Whether any feature reads keys that depend on what was read first.
     follows: bool,
@@ -60,7 +59,7 @@ impl Plan {
         let mut slots = Slots::default();
         features.iter().for_each(|feature| need::need(feature, &mut slots));
         let slots = slots.number(store).await?;
-        let mut compiler = Compiler { slots: &slots, names: Vec::new() };
+        let mut compiler = Compiler { slots: &slots, sources: Sources::of(&slots) };
         let (mut columns, mut steps) = (Vec::<Column>::new(), Vec::new());
         for feature in features {
             let first = columns.len();
@@ -73,7 +72,7 @@ impl Plan {
         let global = slots.iter().any(|(meaning, ..)| need::is_global(meaning));
         let follows = features.iter().any(|feature| need::follows(&feature.kind));
         let retention = slots.iter().map(|(_, slot, kept)| (slot, kept.ttl)).collect();
-        Ok(Self { columns, steps, rules, captures, names: compiler.names, global, follows, retention })
+        Ok(Self { columns, steps, rules, captures, sources: compiler.sources, global, follows, retention })
     }
 
     /// Columns of the matrix, in order.
@@ -123,7 +122,6 @@ impl Plan {
         if self.width() == 0 {
             return rows;
         }
-        warm(&candidates.items);
         for step in &self.steps {
             step.extractor.fill(&candidates, &mut Columns { rows: &mut rows, width: self.width(), first: step.first });
         }
@@ -131,7 +129,7 @@ impl Plan {
     }
 
     fn candidates<'a>(&self, ranking: &'a Ranking, fetched: &'a Fetched, purpose: Purpose) -> Candidates<'a> {
-        Candidates::new(ranking, fetched, purpose, &self.names, self.global)
+        Candidates::new(ranking, fetched, purpose, &self.sources, self.global)
     }
 
     /// Keys that [`Plan::captured`] needs, for the first so many items.

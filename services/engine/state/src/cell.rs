@@ -197,12 +197,6 @@ impl Visit {
 }
 
 impl Cell {
-    /// Reads a place of each cache line that a list of strings takes; something about them.
-    pub(crate) fn lines(&self) -> usize {
-        let Self::Field(FieldValue::Texts(terms)) = self else { return 0 };
-        terms.iter().step_by(2).filter(|term| term.hash() == 0).count()
-    }
-
     /// Takes in another value of the same slot; `age` compares the other one's time and event with this one's.
     ///
     /// Of two single values written by the same event the one whose bytes are greater stays, whichever came first.

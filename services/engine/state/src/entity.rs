@@ -36,6 +36,18 @@ struct Values {
 }
 
 impl Stored {
+    fn is_field(&self) -> bool {
+        matches!(self.cell, Cell::Field(_))
+    }
+
+    /// The field, if it is one and not older than `oldest`.
+    pub fn field(&self, oldest: Timestamp) -> Option<&FieldValue> {
+        match &self.cell {
+            Cell::Field(value) if self.at >= oldest => Some(value),
+            _ => None,
+        }
+    }
+
     fn absorb(&mut self, other: &Self) {
         let age = (other.at, other.event).cmp(&(self.at, self.event));
         self.cell.absorb(&other.cell, age);
@@ -54,6 +66,14 @@ impl Values {
 
     fn get(&self, slot: Slot) -> Option<&Stored> {
         self.place(slot).map(|place| &self.values[place])
+    }
+
+    /// Takes out a value that belongs elsewhere: one that has become another kind, as in a damaged store.
+    fn take_if(&mut self, place: usize, elsewhere: impl FnOnce(&Stored) -> bool) -> Option<Stored> {
+        elsewhere(&self.values[place]).then(|| {
+            self.slots.remove(place);
+            self.values.remove(place)
+        })
     }
 
     fn insert(&mut self, slot: Slot, stored: Stored) {
@@ -75,18 +95,15 @@ impl Values {
     }
 }
 
-/// Reads what look-ups in these entities will read, so that the processor fetches it all at once.
+/// Reads what look-ups in these entities begin with, so that the processor fetches it all at once.
 ///
-/// Entities lie all over the memory, and a look-up waits for several of its places in turn. Pass by pass, this asks
-/// for one place of every entity, and none of these reads waits for another.
+/// Entities lie all over the memory, and a look-up waits for one place after the other. Pass by pass, this asks for one
+/// place of every entity, and none of these reads waits for another.
 pub fn warm(entities: &[Option<&Arc<Entity>>]) {
     let present = || entities.iter().flatten();
     let fields = || present().filter_map(|entity| entity.fields.as_ref());
     let mut sum = present().map(|entity| entity.counts.slots.len()).sum::<usize>();
     sum += fields().map(|fields| fields.slots.len()).sum::<usize>();
-    sum += fields().flat_map(|fields| &fields.values).filter(|stored| stored.event == 0).count();
-    sum += fields().flat_map(|fields| &fields.values).map(|stored| stored.cell.lines()).sum::<usize>();
-    sum += present().flat_map(|entity| &entity.counts.values).filter(|stored| stored.event == 0).count();
     std::hint::black_box(sum);
 }
 
@@ -132,23 +149,23 @@ impl Entity {
     /// Takes in one value.
     pub fn absorb_value(&mut self, slot: Slot, stored: &Stored) {
         if let Some(place) = self.counts.place(slot) {
-            return self.counts.values[place].absorb(stored);
+            self.counts.values[place].absorb(stored);
+            let moved = self.counts.take_if(place, |stored| stored.is_field());
+            return moved.into_iter().for_each(|stored| self.insert(slot, stored));
         }
-        match self.fields.as_ref().and_then(|fields| fields.place(slot)) {
-            Some(place) => {
-                if let Some(fields) = &mut self.fields {
-                    Arc::make_mut(fields).values[place].absorb(stored);
-                }
-            }
-            None => self.insert(slot, stored.clone()),
-        }
+        let place = self.fields.as_ref().and_then(|fields| fields.place(slot));
+        let (Some(place), Some(fields)) = (place, &mut self.fields) else { return self.insert(slot, stored.clone()) };
+        let fields = Arc::make_mut(fields);
+        fields.values[place].absorb(stored);
+        let moved = fields.take_if(place, |stored| !stored.is_field());
+        moved.into_iter().for_each(|stored| self.insert(slot, stored));
     }
 
     /// Puts a value where there is none.
     fn insert(&mut self, slot: Slot, stored: Stored) {
-        match stored.cell {
-            Cell::Field(_) => Arc::make_mut(self.fields.get_or_insert_default()).insert(slot, stored),
-            _ => self.counts.insert(slot, stored),
+        match stored.is_field() {
+            true => Arc::make_mut(self.fields.get_or_insert_default()).insert(slot, stored),
+            false => self.counts.insert(slot, stored),
         }
     }
 
@@ -177,29 +194,38 @@ impl Entity {
         self.counts.retain(keep);
     }
 
-    /// A value.
-    fn get(&self, slot: Slot) -> Option<&Stored> {
-        self.counts.get(slot).or_else(|| self.fields.as_ref()?.get(slot))
+    /// A counted value, unless it is older than `ttl` at `now`.
+    fn count(&self, slot: Slot, now: Timestamp, ttl: Duration) -> Option<&Stored> {
+        self.counts.get(slot).filter(|stored| stored.at >= now.minus(ttl))
     }
 
-    /// A value, unless it is older than `ttl` at `now`.
-    pub fn value(&self, slot: Slot, now: Timestamp, ttl: Duration) -> Option<&Stored> {
-        self.get(slot).filter(|stored| stored.at >= now.minus(ttl))
+    /// Finds the fields of several slots, in their order, at once: `found` takes the place in `slots` and the value.
+    pub fn each_field<'e>(&'e self, slots: &[Slot], mut found: impl FnMut(usize, &'e Stored)) {
+        let Some(fields) = &self.fields else { return };
+        let mut place = 0;
+        for (index, slot) in slots.iter().enumerate() {
+            while fields.slots.get(place).is_some_and(|other| other < slot) {
+                place += 1;
+            }
+            if fields.slots.get(place) == Some(slot) {
+                found(index, &fields.values[place]);
+            }
+        }
     }
 
     /// A field.
     pub fn field(&self, slot: Slot, now: Timestamp, ttl: Duration) -> Option<&FieldValue> {
-        let sent = self.fields.as_ref().and_then(|fields| fields.get(slot));
-        let stored = sent.or_else(|| self.counts.get(slot)).filter(|stored| stored.at >= now.minus(ttl))?;
-        match &stored.cell {
-            Cell::Field(value) => Some(value),
-            _ => None,
-        }
+        self.field_since(slot, now.minus(ttl))
+    }
+
+    /// A field, unless it is older than `oldest`.
+    pub fn field_since(&self, slot: Slot, oldest: Timestamp) -> Option<&FieldValue> {
+        self.fields.as_ref()?.get(slot)?.field(oldest)
     }
 
     /// A counter.
     pub fn counter(&self, slot: Slot, now: Timestamp, ttl: Duration) -> Option<u64> {
-        match &self.value(slot, now, ttl)?.cell {
+        match &self.count(slot, now, ttl)?.cell {
             Cell::Counter(count) => Some(*count),
             _ => None,
         }
@@ -207,7 +233,7 @@ impl Entity {
 
     /// Counters by period.
     pub fn windows(&self, slot: Slot, now: Timestamp, ttl: Duration) -> Option<&Windows> {
-        match &self.value(slot, now, ttl)?.cell {
+        match &self.count(slot, now, ttl)?.cell {
             Cell::Windows(windows) => Some(windows),
             _ => None,
         }
@@ -215,7 +241,7 @@ impl Entity {
 
     /// The newest interactions.
     pub fn recent(&self, slot: Slot, now: Timestamp, ttl: Duration) -> Option<&Recent> {
-        match &self.value(slot, now, ttl)?.cell {
+        match &self.count(slot, now, ttl)?.cell {
             Cell::Recent(recent) => Some(recent),
             _ => None,
         }
@@ -223,7 +249,7 @@ impl Entity {
 
     /// A set of small numbers.
     pub fn flags(&self, slot: Slot, now: Timestamp, ttl: Duration) -> Option<u64> {
-        match &self.value(slot, now, ttl)?.cell {
+        match &self.count(slot, now, ttl)?.cell {
             Cell::Flags(flags) => Some(*flags),
             _ => None,
         }
@@ -231,7 +257,7 @@ impl Entity {
 
     /// Bytes.
     pub fn blob(&self, slot: Slot) -> Option<&[u8]> {
-        match &self.get(slot)?.cell {
+        match &self.counts.get(slot)?.cell {
             Cell::Blob(bytes) => Some(bytes),
             _ => None,
         }

@@ -4,6 +4,7 @@ use crate::candidates::Candidates;
 use crate::slot::{Meaning, Numbered, Slots};
 use compact_str::CompactString;
 use rankwright_config::feature::{Entity, Source};
+use rankwright_event::Timestamp;
 use rankwright_state::{FieldValue, Slot};
 use std::time::Duration;
 
@@ -11,19 +12,41 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Name(pub(crate) u16);
 
+/// The fields that the features of a plan read, by number.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    /// Names of fields that requests may carry.
+    pub(crate) names: Vec<CompactString>,
+    /// Slots of item fields, in order.
+    pub(crate) items: Vec<Slot>,
+}
+
 /// Reads a field: one sent with the item of the request comes before what is stored.
 #[derive(Debug, Clone)]
 pub(crate) struct FieldReader {
     name: Name,
     place: Place,
-    ttl: Duration,
+    /// In milliseconds.
+    ttl: i64,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Place {
-    Item(Slot),
+    /// An item's field; with its number.
+    Item(Slot, usize),
     User(Slot),
     Ranking,
+}
+
+impl Sources {
+    /// Of these slots; names come with the readers.
+    pub(crate) fn of(slots: &Numbered) -> Self {
+        let is_item = |meaning: &Meaning| matches!(meaning, Meaning::ItemField(_));
+        let mut items: Vec<Slot> =
+            slots.iter().filter(|(meaning, ..)| is_item(meaning)).map(|(_, slot, _)| slot).collect();
+        items.sort_unstable();
+        Self { names: Vec::new(), items }
+    }
 }
 
 impl FieldReader {
@@ -35,27 +58,31 @@ impl FieldReader {
     }
 
     /// A reader of a source.
-    pub(crate) fn new(source: &Source, ttl: Duration, slots: &Numbered, names: &mut Vec<CompactString>) -> Self {
+    pub(crate) fn new(source: &Source, ttl: Duration, slots: &Numbered, sources: &mut Sources) -> Self {
         let place = match (source.entity, meaning(source)) {
-            (Entity::Item, Some(meaning)) => Place::Item(slots.slot(&meaning)),
+            (Entity::Item, Some(meaning)) => {
+                let slot = slots.slot(&meaning);
+                Place::Item(slot, sources.items.partition_point(|other| *other < slot))
+            }
             (Entity::User, Some(meaning)) => Place::User(slots.slot(&meaning)),
             _ => Place::Ranking,
         };
-        Self { name: name(&source.field, names), place, ttl }
+        Self { name: name(&source.field, &mut sources.names), place, ttl: Timestamp::from_millis(0).plus(ttl).millis() }
     }
 
     /// A reader of an item's field.
-    pub(crate) fn item(field: &str, ttl: Duration, slots: &Numbered, names: &mut Vec<CompactString>) -> Self {
-        Self::new(&Source { entity: Entity::Item, field: field.to_string() }, ttl, slots, names)
+    pub(crate) fn item(field: &str, ttl: Duration, slots: &Numbered, sources: &mut Sources) -> Self {
+        Self::new(&Source { entity: Entity::Item, field: field.to_string() }, ttl, slots, sources)
     }
 
     /// The value for one item.
     pub(crate) fn of<'c>(&self, candidates: &'c Candidates<'_>, item: usize) -> Option<&'c FieldValue> {
-        let (now, ttl) = (candidates.now, self.ttl);
+        let oldest = || Timestamp::from_millis(candidates.now.millis().saturating_sub(self.ttl));
         match self.place {
-            Place::User(slot) => candidates.user?.field(slot, now, ttl),
-            Place::Item(slot) => {
-                candidates.own(item, self.name).or_else(|| candidates.items[item]?.field(slot, now, ttl))
+            Place::User(slot) => candidates.user?.field_since(slot, oldest()),
+            Place::Item(_, number) => {
+                let stored = || candidates.field(item, number)?.field(oldest());
+                candidates.own(item, self.name).or_else(stored)
             }
             Place::Ranking => candidates.own(item, self.name).or_else(|| candidates.context(self.name)),
         }
@@ -64,7 +91,7 @@ impl FieldReader {
     /// The slot of an item field.
     pub(crate) fn item_slot(&self) -> Option<Slot> {
         match self.place {
-            Place::Item(slot) => Some(slot),
+            Place::Item(slot, _) => Some(slot),
             _ => None,
         }
     }

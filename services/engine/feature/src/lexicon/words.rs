@@ -4,7 +4,17 @@ use rankwright_config::feature::Reducer;
 
 /// Number of words: what stands between white space.
 pub(crate) fn count(text: &str) -> usize {
-    text.split_whitespace().count()
+    if !text.is_ascii() {
+        return text.split_whitespace().count();
+    }
+    let mut before = true; // the start counts as a space
+    let starts = |byte: &u8| {
+        let space = *byte == b' ' || byte.wrapping_sub(b'\t') < 5; // tab to carriage return
+        let starts = before & !space;
+        before = space;
+        usize::from(starts)
+    };
+    text.as_bytes().iter().map(starts).sum()
 }
 
 /// Appends what `reducer` makes of `values`: one number, or as many as a `vectorN` names.

@@ -3,30 +3,29 @@
 use super::Error;
 use super::need::{mediums, millis, shown};
 use crate::effect::Capture;
-use crate::extractor::field::FieldReader;
+use crate::extractor::field::{FieldReader, Sources};
 use crate::extractor::rate::{Normal, RateTarget};
 use crate::extractor::{
     Extractor, boolean, diversity, interacted_with, interaction_count, item_age, list_size, local_time, number,
     position, rate, referer, relevancy, string, time_diff, user_agent, vector, window_count, word_count,
 };
 use crate::slot::{Meaning, Numbered, Owner, Target};
-use compact_str::CompactString;
 use rankwright_config::feature::{AgeSource, Entity, Feature, Kind, LocalTimeSource, RateScope, Source};
 use std::time::Duration;
 
 /// A feature as it is being compiled.
 pub(super) struct Compiler<'a> {
     pub(super) slots: &'a Numbered,
-    pub(super) names: Vec<CompactString>,
+    pub(super) sources: Sources,
 }
 
 impl Compiler<'_> {
     fn reader(&mut self, source: &Source, ttl: Duration) -> FieldReader {
-        FieldReader::new(source, ttl, self.slots, &mut self.names)
+        FieldReader::new(source, ttl, self.slots, &mut self.sources)
     }
 
     fn item(&mut self, field: &str, ttl: Duration) -> FieldReader {
-        FieldReader::item(field, ttl, self.slots, &mut self.names)
+        FieldReader::item(field, ttl, self.slots, &mut self.sources)
     }
 
     fn request(&mut self, field: &str, ttl: Duration) -> FieldReader {

@@ -1,0 +1,158 @@
+//! What the features of a rank request cost beside its store: `cargo bench -p rankwright-feature`.
+
+#![allow(missing_docs)]
+
+use divan::{Bencher, counter::ItemsCount};
+use rankwright_config::Config;
+use rankwright_event::{Event, Field, Interaction, ItemUpdate, RankedItem, Ranking, Tenant, Timestamp, Value};
+use rankwright_feature::{Plan, Purpose};
+use rankwright_state::{Commit, Fetched, MemoryStore, Overlay, Position, Store, Writer};
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+/// About what a shop of films uses: numbers, a category, rates, the visitor's history, diversity.
+const FEATURES: &str = "
+features:
+  - {name: popularity, type: number, source: item.popularity, scope: item}
+  - {name: vote_avg, type: number, source: item.vote_avg, scope: item}
+  - {name: vote_cnt, type: number, source: item.vote_cnt, scope: item}
+  - {name: budget, type: number, source: item.budget, scope: item}
+  - {name: year, type: number, source: item.year, scope: item}
+  - {name: runtime, type: number, source: item.runtime, scope: item}
+  - {name: title_length, type: word_count, source: item.title, scope: item}
+  - {name: genre, type: string, source: item.genres, scope: item, encode: index, values: [g0, g1, g2, g3, g4, g5, g6]}
+  - {name: ctr, type: rate, top: click, bottom: impression, bucket: 24h, periods: [7, 30], normalize: {weight: 10}}
+  - {name: profile, type: interacted_with, interaction: click, scope: session, count: 100, duration: 24h,
+     field: [item.genres, item.actors, item.tags]}
+  - {name: position, type: position, position: 5}
+  - {name: divers_genres, type: diversity, source: item.genres}
+  - {name: divers_actors, type: diversity, source: item.actors}
+  - {name: divers_tags, type: diversity, source: item.tags}
+  - {name: divers_year, type: diversity, source: item.year}
+  - {name: divers_popularity, type: diversity, source: item.popularity}
+models:
+  none: {type: noop}
+";
+
+const ITEMS: u64 = 2500;
+const HISTORY: u64 = 20;
+
+fn main() {
+    divan::main();
+}
+
+/// The memory store is ready at once.
+fn ready<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => unreachable!("a store in memory does not wait"),
+    }
+}
+
+/// Spreads numbers: the finalizer of SplitMix64.
+fn scrambled(number: u64) -> u64 {
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
+}
+
+fn name(item: u64) -> String {
+    format!("{}", 1000 + item % ITEMS)
+}
+
+fn film(item: u64) -> Event {
+    let some = |word: &str, count: u64, kinds: u64| {
+        let text = |place| format!("{word}{}", scrambled(item * 100 + place) % kinds).into();
+        Value::Texts((0..count).map(text).collect())
+    };
+    let number = |salt: u64| Value::Number((scrambled(item + salt * 7919) % 10_000) as f64);
+    let numbers = ["popularity", "vote_avg", "vote_cnt", "budget", "year", "runtime"];
+    let mut fields: Vec<Field> = numbers.iter().zip(1..).map(|(name, salt)| Field::new(*name, number(salt))).collect();
+    fields.push(Field::new("title", "The Long Way to a Small Town".into()));
+    fields.push(Field::new("genres", some("g", 1 + item % 4, 19)));
+    fields.push(Field::new("actors", some("actor ", 3, 4000)));
+    fields.push(Field::new("tags", some("tag ", 4 + item % 12, 3000)));
+    let (id, timestamp) = (format!("film {item}").into(), Timestamp::from_millis(0));
+    Event::Item(ItemUpdate { id, timestamp, tenant: Tenant::default(), item: name(item).into(), fields })
+}
+
+fn click(number: u64) -> Interaction {
+    Interaction {
+        id: format!("click {number}").into(),
+        timestamp: Timestamp::from_millis(number as i64),
+        tenant: Tenant::default(),
+        ranking: None,
+        user: None,
+        session: Some("visit".into()),
+        kind: "click".into(),
+        item: name(scrambled(number)).into(),
+        fields: vec![],
+    }
+}
+
+/// A plan and the state that some events left.
+fn shop() -> (Plan, MemoryStore) {
+    let (config, _) = Config::parse(FEATURES, "bench").expect("valid features");
+    let store = MemoryStore::default();
+    let plan = ready(Plan::compile(&config.features, &store)).expect("compiles");
+    let mut overlay = Overlay::default();
+    (0..ITEMS).for_each(|item| plan.event(&film(item), &mut overlay));
+    for number in 0..10 * ITEMS {
+        let click = click(number);
+        if number >= 10 * ITEMS - HISTORY {
+            plan.interaction(&click, &mut overlay);
+        }
+        plan.unranked(&click, &Fetched::default(), &mut overlay);
+    }
+    let lease = ready(store.acquire(&Writer("bench".into()))).expect("acquires");
+    let (commit, _): (Commit, _) = overlay.take(Position::default(), Position("1".into()));
+    ready(store.commit(&lease, commit)).expect("commits");
+    (plan, store)
+}
+
+fn request(number: u64, items: u64) -> Ranking {
+    let item = |place| RankedItem {
+        id: name(scrambled(number * 1000 + place)).into(),
+        fields: vec![],
+        label: None,
+        score: None,
+    };
+    Ranking {
+        id: format!("{number}").into(),
+        timestamp: Timestamp::from_millis(10 * ITEMS as i64),
+        tenant: Tenant::default(),
+        user: None,
+        session: Some("visit".into()),
+        fields: vec![],
+        items: (0..items).map(item).collect(),
+    }
+}
+
+/// From a ranking to its matrix, reading included.
+#[divan::bench(args = [24, 100])]
+fn rows(bencher: Bencher<'_, '_>, items: u64) {
+    let (plan, store) = shop();
+    let requests: Vec<Ranking> = (0..500).map(|number| request(number, items)).collect();
+    let mut turn = requests.iter().cycle();
+    bencher.counter(ItemsCount::new(items)).bench_local(|| {
+        let ranking = turn.next().expect("a cycle does not end");
+        let mut fetched = Fetched::new(ready(store.read(&plan.reads(ranking))).expect("reads"));
+        let keys = plan.follow(ranking, &fetched);
+        let entities = ready(store.read(&keys)).expect("reads");
+        fetched.add(keys, entities);
+        plan.rows(ranking, &fetched, Purpose::Serving)
+    });
+}
+
+/// The reading alone.
+#[divan::bench(args = [24, 100])]
+fn reading(bencher: Bencher<'_, '_>, items: u64) {
+    let (plan, store) = shop();
+    let requests: Vec<Ranking> = (0..500).map(|number| request(number, items)).collect();
+    let mut turn = requests.iter().cycle();
+    bencher.counter(ItemsCount::new(items)).bench_local(|| {
+        let ranking = turn.next().expect("a cycle does not end");
+        ready(store.read(&plan.reads(ranking))).expect("reads")
+    });
+}
