@@ -5,12 +5,13 @@
 //! adds them in: `f32` from the base score on for XGBoost, `f64` from zero on for LightGBM. And nothing is added
 //! besides: scores are raw margins, as both libraries predict them for ranking objectives.
 //!
-//! Speed rests on the layout of a tree (`perfect`) and on eight rows that descend it at once.
+//! Speed rests on a layout that suits the tree (`masked`, `perfect`) and on eight rows that are looked at together.
 
 mod category;
 mod forest;
 pub(crate) mod key;
 mod linked;
+mod masked;
 mod perfect;
 pub(crate) mod tree;
 
