@@ -7,21 +7,22 @@ use crate::progress::Progress;
 use crate::serve;
 use anyhow::{Context, Result, bail};
 use rankwright_config::{Offset, State};
-use rankwright_event::{Event, Timestamp};
+use rankwright_event::Event;
 use rankwright_ingest::Ingest;
-use rankwright_source::{Batch, Files, Position as Place};
+use rankwright_source::{Batch, Files, Marks};
 use rankwright_state::Position;
 use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 use tokio::runtime::Runtime;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 /// So many events are committed together: larger batches fold more writes into one.
 const BATCH: usize = 4096;
 
-/// So many lines that cannot be read are shown one by one.
-const SHOWN: u64 = 10;
+/// So many lines that cannot be read are warned of; the rest is for those who ask.
+const SHOWN: u64 = 100;
 
 /// Reads events into a state that outlives this process.
 pub(crate) fn run(options: &ImportOptions) -> Result<()> {
@@ -41,25 +42,28 @@ pub(crate) fn read(engine: &Engine, options: &ImportOptions, runtime: &Runtime) 
     if options.validation {
         bail!("--validation is not available in this version");
     }
-    let files = files(engine, options)?;
-    let writer = format!("import {}", files.names().next().unwrap_or_default());
-    let ingest = runtime.block_on(engine.ingest(&writer))?;
+    let latest = now().plus(engine.config.core.ingest.max_ahead);
+    let (path, files) = files(engine, options)?;
+    let files = files.until(latest); // later events are unit errors, and would close everything
+    let ingest = runtime.block_on(engine.ingest(&writer(&path)))?;
+    let before = before(&ingest)?;
+    let mut marks = before.clone().unwrap_or_else(|| Marks::of(&files));
+    marks.retain(&files);
     let mut import = Import {
         engine,
         runtime,
         ingest,
         coverage: Coverage::default(),
         progress: Progress::new("import", files.bytes()),
-        latest: now().plus(engine.config.core.ingest.max_ahead),
         strict: options.strict,
         batch: Vec::with_capacity(BATCH),
-        place: None,
+        files: files.clone(),
+        marks,
         events: 0,
         bad: 0,
     };
-    let after = import.resumed()?;
     let threads = thread::available_parallelism().map_or(1, |cores| cores.get() - 1).max(1);
-    let outcome = files.read_parallel(after.as_ref(), threads, |batch| match import.take(batch) {
+    let outcome = files.read_parallel(before.as_ref(), threads, |batch| match import.take(batch) {
         Ok(()) => ControlFlow::Continue(()),
         Err(error) => ControlFlow::Break(error),
     });
@@ -77,40 +81,24 @@ struct Import<'a> {
     ingest: Ingest,
     coverage: Coverage,
     progress: Progress,
-    /// Later events are unit errors, and would close everything.
-    latest: Timestamp,
     strict: bool,
-    /// Events that are not committed yet, and the place behind them.
+    /// Events that are not committed yet, and how far the files are read with them.
     batch: Vec<Event>,
-    place: Option<Place>,
+    files: Files,
+    marks: Marks,
     events: u64,
     bad: u64,
 }
 
 impl Import<'_> {
-    /// Where an earlier import of the same files ended.
-    fn resumed(&self) -> Result<Option<Place>> {
-        let position = &self.ingest.position().0;
-        if position.is_empty() {
-            return Ok(None);
-        }
-        let place: Place =
-            serde_json::from_str(position).context("the state holds a position that is none of a file")?;
-        info!("an earlier import of this came to {place}; going on behind it");
-        Ok(Some(place))
-    }
-
     fn take(&mut self, mut batch: Batch) -> Result<()> {
         for bad in &batch.bad {
             self.skip(&bad.to_string())?;
         }
-        if batch.events.iter().any(|event| event.timestamp() > self.latest) {
-            self.leave_out_the_future(&mut batch)?;
-        }
         batch.events.iter().for_each(|event| self.coverage.see(event));
         self.events += batch.events.len() as u64;
         self.batch.append(&mut batch.events);
-        self.place = Some(batch.position);
+        self.marks.reach(&self.files, &batch.position);
         if self.batch.len() >= BATCH {
             self.commit()?;
         }
@@ -119,21 +107,9 @@ impl Import<'_> {
     }
 
     fn commit(&mut self) -> Result<()> {
-        let Some(place) = self.place.take() else { return Ok(()) };
         let events = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
-        let to = Position(serde_json::to_string(&place)?);
+        let to = Position(serde_json::to_string(&self.marks)?);
         self.runtime.block_on(self.ingest.apply(events, to))?;
-        Ok(())
-    }
-
-    fn leave_out_the_future(&mut self, batch: &mut Batch) -> Result<()> {
-        let (late, kept): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut batch.events).into_iter().partition(|event| event.timestamp() > self.latest);
-        batch.events = kept;
-        for event in late {
-            let (kind, at) = (event.kind(), event.timestamp());
-            self.skip(&format!("before {}: the {kind} event's timestamp {at} lies in the future", batch.position))?;
-        }
         Ok(())
     }
 
@@ -144,8 +120,10 @@ impl Import<'_> {
         self.bad += 1;
         match self.bad {
             1..=SHOWN => warn!("skipped {reason}"),
-            _ if self.bad == SHOWN + 1 => warn!("further lines that cannot be read are only counted"),
-            _ => {}
+            _ => debug!("skipped {reason}"),
+        }
+        if self.bad == SHOWN {
+            warn!("further lines that cannot be read are counted, and shown with RUST_LOG=debug");
         }
         Ok(())
     }
@@ -181,8 +159,24 @@ fn rate(events: u64, elapsed: Duration) -> String {
     format!("{:.0} events/s", events as f64 / elapsed.as_secs_f64().max(1e-6))
 }
 
-fn files(engine: &Engine, options: &ImportOptions) -> Result<Files> {
-    let source = engine.config.source.as_ref();
+/// The writer that keeps how far a file or folder was read.
+fn writer(path: &Path) -> String {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    format!("import {}", path.display())
+}
+
+/// How far earlier imports of the same files came.
+fn before(ingest: &Ingest) -> Result<Option<Marks>> {
+    let position = &ingest.position().0;
+    if position.is_empty() {
+        return Ok(None);
+    }
+    serde_json::from_str(position).map(Some).context("the state holds a position that is none in files")
+}
+
+/// The files to read, and the path that names them. What the configuration says of its source does not count for others.
+fn files(engine: &Engine, options: &ImportOptions) -> Result<(PathBuf, Files)> {
+    let source = engine.config.source.as_ref().filter(|_| options.data.is_none());
     let format = parsed(options.format.as_deref(), "--format")?.or(source.map(|source| source.format));
     let offset = parsed(options.offset.as_deref(), "--offset")?.or(source.map(|source| source.offset));
     let order = parsed(options.sort_files_by.as_deref(), "--sort-files-by")?;
@@ -192,7 +186,8 @@ fn files(engine: &Engine, options: &ImportOptions) -> Result<Files> {
         _ => bail!("no events to import: name a file or folder with --data, or a source in the configuration"),
     };
     let offset = offset.unwrap_or(Offset::Earliest);
-    Ok(Files::open(path, format.unwrap_or_default(), order.unwrap_or_default(), offset, now())?)
+    let files = Files::open(path, format.unwrap_or_default(), order.unwrap_or_default(), offset, now())?;
+    Ok((path.clone(), files))
 }
 
 fn parsed<T: std::str::FromStr>(text: Option<&str>, option: &'static str) -> Result<Option<T>>

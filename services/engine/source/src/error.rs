@@ -1,6 +1,7 @@
 //! Why a source cannot be read at all; single bad lines are [`BadLine`](crate::BadLine)s.
 
 use crate::Position;
+use rankwright_event::Timestamp;
 use std::io;
 use std::path::PathBuf;
 
@@ -47,10 +48,13 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
-    /// A position in a file that is not there any more.
-    #[error("cannot go on after {position}: there is no such file any more")]
-    LostPosition {
-        /// The position.
-        position: Position,
+    /// Reading began later before, and cannot be extended to older events.
+    #[error(
+        "these files were read before, from {since} on; with an earlier offset the newer events would count twice. \
+         Import into a fresh state, or name an offset that is not earlier"
+    )]
+    EarlierOffset {
+        /// Where reading began.
+        since: Timestamp,
     },
 }

@@ -18,6 +18,7 @@ mod reader;
 pub use reader::Reader;
 
 use crate::Error;
+use crate::marks::Head;
 use name::Compression;
 use rankwright_config::{EventFormat, FileOrder, Offset, SourceConfig, SourceKind};
 use rankwright_event::Timestamp;
@@ -30,6 +31,8 @@ pub struct Files {
     files: Arc<[File]>,
     /// Older events are left out.
     since: Timestamp,
+    /// Later events are bad lines.
+    until: Timestamp,
     limits: Limits,
 }
 
@@ -56,6 +59,7 @@ struct File {
     bytes: u64,
     modified: std::time::SystemTime,
     compression: Compression,
+    head: Head,
 }
 
 impl Files {
@@ -81,9 +85,12 @@ impl Files {
             Offset::Earliest => Timestamp::MIN,
             Offset::At(time) => time,
             Offset::Last(length) => now.minus(length),
-            Offset::Latest => return Ok(Self { files: [].into(), since: now, limits: Limits::default() }),
+            Offset::Latest => {
+                return Ok(Self { files: [].into(), since: now, until: Timestamp::MAX, limits: Limits::default() });
+            }
         };
-        Ok(Self { files: order::sorted(files, order)?.into(), since, limits: Limits::default() })
+        let files = order::sorted(files, order)?.into();
+        Ok(Self { files, since, until: Timestamp::MAX, limits: Limits::default() })
     }
 
     /// The files that a configuration names.
@@ -99,6 +106,21 @@ impl Files {
     /// The same files with other limits.
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
+    }
+
+    /// The same files; events later than this are bad lines.
+    pub fn until(self, until: Timestamp) -> Self {
+        Self { until, ..self }
+    }
+
+    /// Older events are left out.
+    pub(crate) fn since(&self) -> Timestamp {
+        self.since
+    }
+
+    /// The start of a file.
+    pub(crate) fn head(&self, name: &str) -> Option<Head> {
+        self.files.iter().find(|file| &*file.name == name).map(|file| file.head)
     }
 
     /// Names of the files, without their folder, in the order in which they are read.

@@ -5,7 +5,7 @@ mod support;
 
 use rankwright_config::{EventFormat, FileOrder, Offset, SourceConfig, SourceKind};
 use rankwright_event::Timestamp;
-use rankwright_source::{Error, Files, Position};
+use rankwright_source::{Error, Files, Marks, Position};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -207,34 +207,81 @@ fn progress_counts_bytes_on_disk_up_to_all_of_them() {
     assert!(middle > 0.0 && middle < 0.9, "{middle}");
 }
 
-#[test]
-fn reading_goes_on_after_a_position_and_says_so_where_its_file_is_gone() {
-    let folder =
-        Folder::new().with("a.json", lines(&items([1, 2]))).with("b.json", format!("\n{}", array(&items([3, 4]))));
-    let files = folder.open();
-    for (file, line, expected) in [
-        ("a.json", 0, vec![1, 2, 3, 4]),
-        ("a.json", 1, vec![2, 3, 4]),
-        ("a.json", 2, vec![3, 4]),
-        ("b.json", 1, vec![4]),
-        ("b.json", 2, vec![]),
-        ("b.json", 9, vec![]),
-    ] {
-        let after = Position { file: file.to_owned(), line };
-        let mut read = Contents::default();
-        batches(&files, Some(&after)).into_iter().for_each(|batch| read.add(batch));
-        assert_eq!(read, Contents { events: items(expected), ..Contents::default() }, "{after}");
+/// What is left behind the marks, as item numbers.
+fn rest(files: &Files, marks: &Marks) -> Contents {
+    let mut read = Contents::default();
+    batches(files, Some(marks)).into_iter().for_each(|batch| read.add(batch));
+    read
+}
+
+fn of(expected: impl IntoIterator<Item = i64>) -> Contents {
+    Contents { events: items(expected), ..Contents::default() }
+}
+
+fn reached(files: &Files, positions: &[(&str, u64)]) -> Marks {
+    let mut marks = Marks::of(files);
+    for (file, line) in positions {
+        marks.reach(files, &Position { file: (*file).to_owned(), line: *line });
     }
-    let lost =
-        files.read(Some(&Position { file: "z.json".to_owned(), line: 7 })).map(|_| ()).expect_err("no such file");
-    assert_eq!(lost.to_string(), "cannot go on after z.json:7: there is no such file any more");
+    marks
 }
 
 #[test]
-fn a_position_survives_serialisation() {
-    let position = Position { file: "a.json".to_owned(), line: 7 };
-    let text = serde_json::to_string(&position).expect("plain data");
-    assert_eq!(serde_json::from_str::<Position>(&text).expect("our own text"), position);
+fn reading_goes_on_behind_what_was_read_of_each_file() {
+    let folder =
+        Folder::new().with("a.json", lines(&items([1, 2]))).with("b.json", format!("\n{}", array(&items([3, 4]))));
+    let files = folder.open();
+    let cases: [(&[(&str, u64)], &[i64]); 6] = [
+        (&[], &[1, 2, 3, 4]),
+        (&[("a.json", 1)], &[2, 3, 4]),
+        (&[("a.json", 1), ("a.json", 2)], &[3, 4]),
+        (&[("a.json", 2), ("b.json", 1)], &[4]),
+        (&[("b.json", 2)], &[1, 2]),
+        (&[("a.json", 2), ("b.json", 9)], &[]),
+    ];
+    for (positions, expected) in cases {
+        assert_eq!(rest(&files, &reached(&files, positions)), of(expected.iter().copied()), "{positions:?}");
+    }
+}
+
+#[test]
+fn files_that_come_go_grow_or_change_are_told_apart() {
+    let folder = Folder::new().with("b.json", lines(&items([1, 2]))).with("c.json", lines(&items([3])));
+    let marks = reached(&folder.open(), &[("b.json", 2), ("c.json", 1)]);
+    let text = serde_json::to_string(&marks).expect("plain data");
+    assert_eq!(serde_json::from_str::<Marks>(&text).expect("our own text"), marks);
+    let folder = folder.with("a.json", lines(&items([4]))); // comes before those that were read
+    assert_eq!(rest(&folder.open(), &marks), of([4]));
+    let folder = folder.with("b.json", lines(&items([1, 2, 5]))); // has grown
+    assert_eq!(rest(&folder.open(), &marks), of([4, 5]));
+    let folder = folder.with("c.json", lines(&items([6, 7]))); // is another file
+    assert_eq!(rest(&folder.open(), &marks), of([4, 5, 6, 7]));
+    std::fs::remove_file(folder.path("b.json")).expect("removes what it wrote");
+    assert_eq!(rest(&folder.open(), &marks), of([4, 6, 7]));
+    let mut marks = marks;
+    marks.retain(&folder.open());
+    assert!(!serde_json::to_string(&marks).expect("plain data").contains("b.json"), "{marks:?}");
+}
+
+#[test]
+fn what_was_left_out_before_an_offset_cannot_be_added() {
+    let folder = Folder::new().with("a.json", lines(&items([1, 2])));
+    let opened =
+        |millis| folder.opened(FileOrder::Name, Offset::At(Timestamp::from_millis(millis))).expect("opens the folder");
+    let marks = reached(&opened(1000), &[("a.json", 2)]);
+    let refused = opened(999).read(Some(&marks)).map(|_| ()).expect_err("an earlier offset").to_string();
+    assert!(refused.contains("from 1970-01-01T00:00:01Z on") && refused.contains("count twice"), "{refused}");
+    assert_eq!(rest(&opened(1001), &marks), of([]));
+}
+
+#[test]
+fn an_event_of_the_future_is_a_bad_line() {
+    let folder = Folder::new().with("a.json", lines(&items([1, 2, 3])));
+    let newest = items([2])[0].timestamp();
+    let read = contents(&folder.open().until(newest));
+    assert_eq!(read.events, items([1, 2]));
+    assert_eq!(read.bad.iter().map(|bad| bad.line).collect::<Vec<_>>(), [3]);
+    assert!(read.bad[0].reason.ends_with("lies in the future"), "{:?}", read.bad);
 }
 
 #[test]

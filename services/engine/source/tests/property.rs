@@ -7,6 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use rankwright_config::{FileOrder, Offset};
 use rankwright_event::{Timestamp, json};
+use rankwright_source::Marks;
 use support::{Contents, Folder, batches, batches_of, contents, item, limits, packed};
 
 const NAMES: [&str; 3] = ["a.json", "a.jsonl.gz", "a.zst"];
@@ -80,7 +81,9 @@ proptest! {
         prop_assert_eq!(&batches_of(&files, 2), &all);
         for done in 1..all.len() {
             let (mut rest, mut expected) = (Contents::default(), Contents::default());
-            batches(&files, Some(&all[done - 1].position)).into_iter().for_each(|batch| rest.add(batch));
+            let mut marks = Marks::of(&files);
+            all[..done].iter().for_each(|batch| marks.reach(&files, &batch.position));
+            batches(&files, Some(&marks)).into_iter().for_each(|batch| rest.add(batch));
             all[done..].iter().cloned().for_each(|batch| expected.add(batch));
             prop_assert_eq!(rest, expected, "after {}", all[done - 1].position);
         }
@@ -90,9 +93,10 @@ proptest! {
     fn any_position_leaves_the_records_behind_it(records in vec(record(), 1..30), skip in 0..30_u64, block in 1..300_usize) {
         let folder = Folder::new().with("a.json", text(&records, "\n"));
         let files = folder.open().with_limits(limits(block, 10_000));
-        let after = rankwright_source::Position { file: "a.json".to_owned(), line: skip };
+        let mut marks = Marks::of(&files);
+        marks.reach(&files, &rankwright_source::Position { file: "a.json".to_owned(), line: skip });
         let mut rest = Contents::default();
-        batches(&files, Some(&after)).into_iter().for_each(|batch| rest.add(batch));
+        batches(&files, Some(&marks)).into_iter().for_each(|batch| rest.add(batch));
         prop_assert_eq!(rest.events, events(&records[records.len().min(skip as usize)..]));
         prop_assert!(rest.bad.iter().all(|bad| bad.line > skip));
     }

@@ -2,6 +2,7 @@
 
 use super::cut::{Cut, Cutter};
 use super::{File, Files, Limits};
+use crate::marks::{Known, Marks};
 use crate::{Error, Position, Progress};
 use rankwright_event::Timestamp;
 use std::io;
@@ -14,6 +15,7 @@ pub(super) struct Block {
     /// Records of the file up to this number were delivered before.
     pub(super) skip: u64,
     pub(super) since: Timestamp,
+    pub(super) until: Timestamp,
     pub(super) limits: Limits,
     pub(super) progress: Progress,
 }
@@ -23,7 +25,8 @@ pub(super) struct Blocks {
     files: Files,
     next: usize,
     current: Option<Cutter>,
-    skip: u64,
+    /// For each file, how many of its records were read before.
+    skips: Vec<u64>,
     /// Records of the current file that were cut.
     cut: u64,
     progress: Progress,
@@ -31,21 +34,17 @@ pub(super) struct Blocks {
 
 impl Blocks {
     /// From the start, or from where reading stopped.
-    pub(super) fn new(files: Files, after: Option<&Position>) -> Result<Self, Error> {
-        let total = files.bytes();
-        let mut blocks = Self { files, next: 0, current: None, skip: 0, cut: 0, progress: Progress { read: 0, total } };
-        if let Some(position) = after {
-            blocks.go_on(position)?;
+    pub(super) fn new(files: Files, after: Option<&Marks>) -> Result<Self, Error> {
+        let progress = Progress { read: 0, total: files.bytes() };
+        if let Some(marks) = after.filter(|marks| files.since() < marks.since()) {
+            return Err(Error::EarlierOffset { since: marks.since() });
         }
-        Ok(blocks)
+        let skips: Result<_, _> = files.files.iter().map(|file| read_before(file, after)).collect();
+        Ok(Self { files, next: 0, current: None, skips: skips?, cut: 0, progress })
     }
 
-    fn go_on(&mut self, position: &Position) -> Result<(), Error> {
-        let file = self.files.names().position(|name| name == position.file);
-        self.next = file.ok_or_else(|| Error::LostPosition { position: position.clone() })?;
-        self.skip = position.line;
-        self.progress.read = self.files.files[..self.next].iter().map(|file| file.bytes).sum();
-        Ok(())
+    fn skipped(&self) -> u64 {
+        self.skips.get(self.next).copied().unwrap_or(0)
     }
 
     fn cut(&mut self, file: &File) -> io::Result<Option<Cut>> {
@@ -61,25 +60,27 @@ impl Blocks {
         Block {
             cut,
             file: Arc::clone(&file.name),
-            skip: self.skip,
+            skip: self.skipped(),
             since: self.files.since,
+            until: self.files.until,
             limits: self.files.limits,
             progress: Progress { read, ..self.progress },
         }
     }
 
     fn finish(&mut self, file: &File) {
-        (self.current, self.skip, self.cut) = (None, 0, 0);
+        (self.current, self.cut) = (None, 0);
         self.progress.read += file.bytes;
         self.next += 1;
     }
 
     fn fail(&mut self, file: &File, source: io::Error) -> Error {
+        let skip = self.skipped();
         self.next = usize::MAX;
         match self.current {
             None => Error::Open { path: file.path.clone(), source },
             Some(_) => {
-                let position = Position { file: file.name.to_string(), line: self.cut.max(self.skip) };
+                let position = Position { file: file.name.to_string(), line: self.cut.max(skip) };
                 Error::Read { position, source }
             }
         }
@@ -95,7 +96,7 @@ impl Iterator for Blocks {
             match self.cut(file) {
                 Ok(Some(cut)) => {
                     self.cut = cut.after;
-                    if cut.after > self.skip {
+                    if cut.after > self.skipped() {
                         return Some(Ok(self.block(file, cut)));
                     }
                 }
@@ -104,5 +105,24 @@ impl Iterator for Blocks {
             }
         }
         None
+    }
+}
+
+/// How many records of a file were read before.
+fn read_before(file: &File, after: Option<&Marks>) -> Result<u64, Error> {
+    let Some(marks) = after else { return Ok(0) };
+    let known = marks.known(&file.name, &file.path);
+    let known = known.map_err(|source| Error::Open { path: file.path.clone(), source })?;
+    let path = file.path.display();
+    match known {
+        Known::No => Ok(0),
+        Known::Up(line) => {
+            tracing::info!(%path, line, "read before up to this line; going on behind it");
+            Ok(line)
+        }
+        Known::Other => {
+            tracing::warn!(%path, "holds something else than when it was read before; reading it from its start");
+            Ok(0)
+        }
     }
 }

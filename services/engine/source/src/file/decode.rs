@@ -52,7 +52,7 @@ impl Decoded<'_> {
             return self.leave_out(number, too_long(self.block.limits));
         }
         match json::decode(line) {
-            Ok(event) => self.keep(event),
+            Ok(event) => self.keep(event, number),
             Err(error) => self.leave_out(number, format!("{} (column {})", located("", &error), error.column())),
         }
     }
@@ -60,7 +60,7 @@ impl Decoded<'_> {
     fn elements(&mut self, elements: &[Element]) {
         for element in elements.iter().filter(|element| element.record > self.block.skip) {
             match json::decode(&self.block.cut.text[element.range.clone()]) {
-                Ok(event) => self.keep(event),
+                Ok(event) => self.keep(event, element.line),
                 Err(error) => {
                     let line = element.line + error.line() as u64 - 1;
                     self.leave_out(line, located(&format!("[{}]", element.record - 1), &error));
@@ -69,8 +69,12 @@ impl Decoded<'_> {
         }
     }
 
-    fn keep(&mut self, event: Event) {
-        if self.block.since == Timestamp::MIN || event.timestamp() >= self.block.since {
+    fn keep(&mut self, event: Event, line: u64) {
+        let (kind, at) = (event.kind(), event.timestamp());
+        if at > self.block.until {
+            return self.leave_out(line, format!("the {kind} event's timestamp {at} lies in the future"));
+        }
+        if self.block.since == Timestamp::MIN || at >= self.block.since {
             self.events.push(event);
         } else {
             self.too_old += 1;

@@ -2,6 +2,7 @@
 
 use super::{Compression, File, name, unavailable};
 use crate::Error;
+use crate::marks::Head;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -57,11 +58,11 @@ fn skipped(path: &Path, is_folder: bool) -> Option<&'static str> {
 
 /// Opens the file once, so that one without permission fails now and not after an hour.
 fn file(path: &Path, found: &fs::Metadata) -> Result<File, Error> {
-    let modified = fs::File::open(path).and_then(|_| found.modified());
-    let modified = modified.map_err(|source| Error::Open { path: path.to_owned(), source })?;
+    let modified = found.modified().map_err(|source| Error::Open { path: path.to_owned(), source })?;
     let name = path.file_name().map_or_else(|| path.to_string_lossy(), |name| name.to_string_lossy());
     let compression = Compression::of(path);
-    Ok(File { path: path.to_owned(), name: name.as_ref().into(), bytes: found.len(), modified, compression })
+    let head = Head::of(path).map_err(|source| Error::Open { path: path.to_owned(), source })?;
+    Ok(File { path: path.to_owned(), name: name.as_ref().into(), bytes: found.len(), modified, compression, head })
 }
 
 fn missing(path: &Path) -> Error {

@@ -27,7 +27,8 @@ fn by_first_event(files: Vec<File>) -> Result<Vec<File>, Error> {
 }
 
 fn first_time(file: &File) -> Result<Option<Timestamp>, Error> {
-    let alone = Files { files: [file.clone()].into(), since: Timestamp::MIN, limits: Limits::default() };
+    let alone =
+        Files { files: [file.clone()].into(), since: Timestamp::MIN, until: Timestamp::MAX, limits: Limits::default() };
     for batch in alone.read(None)? {
         if let Some(event) = batch?.events.first() {
             return Ok(Some(event.timestamp()));

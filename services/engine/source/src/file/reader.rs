@@ -3,7 +3,7 @@
 use super::Files;
 use super::block::{Block, Blocks};
 use super::decode::decode;
-use crate::{Batch, Error, Position};
+use crate::{Batch, Error, Marks};
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, Scope};
@@ -27,8 +27,8 @@ type Inlet<T> = SyncSender<Result<T, Error>>;
 type Outlet<T> = Receiver<Result<T, Error>>;
 
 impl Files {
-    /// Batches from the start, or `after` a position.
-    pub fn read(&self, after: Option<&Position>) -> Result<Reader, Error> {
+    /// Batches from the start, or `after` what was read before.
+    pub fn read(&self, after: Option<&Marks>) -> Result<Reader, Error> {
         Blocks::new(self.clone(), after).map(Reader)
     }
 
@@ -38,7 +38,7 @@ impl Files {
     /// everything.
     pub fn read_parallel<B>(
         &self,
-        after: Option<&Position>,
+        after: Option<&Marks>,
         threads: usize,
         deliver: impl FnMut(Batch) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, Error> {

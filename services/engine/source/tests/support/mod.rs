@@ -3,7 +3,7 @@
 
 use rankwright_config::{EventFormat, FileOrder, Offset};
 use rankwright_event::{Event, ItemUpdate, Tenant, Timestamp, json};
-use rankwright_source::{BadLine, Batch, Error, Files, Limits, Position};
+use rankwright_source::{BadLine, Batch, Error, Files, Limits, Marks};
 use std::convert::Infallible;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -109,7 +109,7 @@ impl Contents {
     }
 }
 
-pub(crate) fn batches(files: &Files, after: Option<&Position>) -> Vec<Batch> {
+pub(crate) fn batches(files: &Files, after: Option<&Marks>) -> Vec<Batch> {
     files.read(after).expect("starts reading").map(|batch| batch.expect("reads on")).collect()
 }
 

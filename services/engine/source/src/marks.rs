@@ -1,0 +1,97 @@
+//! How far files were read: kept with what was made of their events, so that none counts twice.
+
+use crate::{Files, Position};
+use rankwright_event::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// So much of a file's start tells it from another one of the same name.
+const HEAD: u64 = 4096;
+
+/// How far each of some files was read.
+///
+/// A file is known by its name and the bytes at its start. One that has grown is read on where reading ended; one that
+/// holds something else than before is a new file; what became of other files makes no difference.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Marks {
+    /// Older events were left out.
+    since: Timestamp,
+    files: BTreeMap<String, Mark>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Mark {
+    /// How many lines lie behind, or elements of an array.
+    line: u64,
+    head: Head,
+}
+
+/// The start of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Head {
+    bytes: u64,
+    digest: u64,
+}
+
+/// What a mark says of a file that is about to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// It was not read before.
+    No,
+    /// So many lines of it were.
+    Up(u64),
+    /// What was read was another file of the same name.
+    Other,
+}
+
+impl Marks {
+    /// Nothing is read yet.
+    pub fn of(files: &Files) -> Self {
+        Self { since: files.since(), files: BTreeMap::new() }
+    }
+
+    /// Everything up to a position in one of the files is read.
+    pub fn reach(&mut self, files: &Files, position: &Position) {
+        if let Some(head) = files.head(&position.file) {
+            self.files.insert(position.file.clone(), Mark { line: position.line, head });
+        }
+    }
+
+    /// Forgets files that are gone.
+    pub fn retain(&mut self, files: &Files) {
+        self.files.retain(|name, _| files.head(name).is_some());
+    }
+
+    /// Older events were left out.
+    pub(crate) fn since(&self) -> Timestamp {
+        self.since
+    }
+
+    /// What is known of a file.
+    pub(crate) fn known(&self, name: &str, path: &Path) -> io::Result<Known> {
+        let Some(mark) = self.files.get(name) else { return Ok(Known::No) };
+        let same = Head::read(path, mark.head.bytes)? == mark.head;
+        Ok(if same { Known::Up(mark.line) } else { Known::Other })
+    }
+}
+
+impl Head {
+    /// Reads the start of a file.
+    pub(crate) fn of(path: &Path) -> io::Result<Self> {
+        Self::read(path, HEAD)
+    }
+
+    fn read(path: &Path, most: u64) -> io::Result<Self> {
+        let mut start = Vec::new();
+        File::open(path)?.take(most).read_to_end(&mut start)?;
+        Ok(Self { bytes: start.len() as u64, digest: digest(&start) })
+    }
+}
+
+/// FNV-1a (Fowler, Noll and Vo), 64 bits: the same in every version.
+fn digest(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
