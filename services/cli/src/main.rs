@@ -2,6 +2,7 @@
 
 mod coverage;
 mod engine;
+mod gauges;
 mod generate;
 mod import;
 mod options;

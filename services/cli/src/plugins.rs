@@ -1,6 +1,7 @@
 //! Ingest and training as the HTTP interface wants them.
 
 use crate::engine::{Engine, now};
+use crate::gauges::Gauges;
 use crate::train;
 use rankwright_event::Event;
 use rankwright_ingest::{self as ingest, Counters};
@@ -21,13 +22,14 @@ pub(crate) struct Inlet {
     /// `None` after an error of the state store: the next batch opens it again, from what was committed.
     feedback: Mutex<Option<ingest::Feedback>>,
     counters: SyncMutex<Counters>,
+    gauges: Gauges,
 }
 
 impl Inlet {
     /// Opens the inlet of a service.
-    pub(crate) async fn open(engine: Arc<Engine>) -> Result<Self, ingest::Error> {
+    pub(crate) async fn open(engine: Arc<Engine>, gauges: Gauges) -> Result<Self, ingest::Error> {
         let feedback = Mutex::new(Some(open(&engine).await?));
-        Ok(Self { engine, feedback, counters: SyncMutex::default() })
+        Ok(Self { engine, feedback, counters: SyncMutex::default(), gauges })
     }
 
     /// Lets time pass: what is due closes.
@@ -56,7 +58,9 @@ impl Inlet {
     }
 
     fn note(&self, feedback: &ingest::Feedback) {
-        *self.counters.lock().unwrap_or_else(PoisonError::into_inner) = feedback.ingest().counters();
+        let counters = feedback.ingest().counters();
+        self.gauges.note(&counters);
+        *self.counters.lock().unwrap_or_else(PoisonError::into_inner) = counters;
     }
 
     async fn take(&self, events: Vec<Event>) -> Result<Fed, FeedError> {
@@ -70,6 +74,7 @@ impl Inlet {
         self.note(feedback);
         match outcome {
             Ok(applied) => Ok(Fed { accepted: applied.accepted, updated: applied.updated }),
+            Err(error @ ingest::Error::Clickthroughs(_)) => Err(failed(error)), // too many wait; nothing is lost
             Err(error) => {
                 *held = None;
                 Err(failed(error))

@@ -1,9 +1,12 @@
 //! `serve`: answers requests over the state and the models there are.
 
 use crate::engine::{Engine, configuration};
+use crate::gauges::Gauges;
 use crate::options::ServeOptions;
 use crate::plugins::{Inlet, Trainer};
 use anyhow::{Context, Result};
+use prometheus::Registry;
+use rankwright_config::SourceKind;
 use rankwright_serve::{App, Published, server};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,10 +20,12 @@ const TICK: Duration = Duration::from_secs(1);
 /// Serves until told to stop.
 pub(crate) fn run(options: &ServeOptions) -> Result<()> {
     let config = configuration(options.config.as_deref())?;
-    if config.source.is_some() {
-        anyhow::bail!(
-            "source: 'serve' does not read a source in this version: remove it, 'import' it, or send events to /feedback"
-        );
+    match config.source.as_ref().map(|source| &source.kind) {
+        None => {}
+        Some(SourceKind::File { .. }) => info!("source: files are read by 'import'; 'serve' takes events at /feedback"),
+        Some(_) => anyhow::bail!(
+            "source: 'serve' does not read a stream in this version: remove it, or send events to /feedback"
+        ),
     }
     let runtime = runtime()?;
     let engine = runtime.block_on(Engine::open(config))?;
@@ -34,9 +39,11 @@ pub(crate) fn runtime() -> Result<Runtime> {
 
 /// Opens the port of an engine, and serves until told to stop.
 pub(crate) async fn listen(engine: Arc<Engine>) -> Result<()> {
-    let inlet = Arc::new(Inlet::open(engine.clone()).await?);
+    let registry = Registry::new();
+    let inlet = Arc::new(Inlet::open(engine.clone(), Gauges::registered(&registry)?).await?);
     let loader = Arc::new(Published::new(&engine.config.features, engine.state.clone(), engine.versions.clone()));
     let app = App::builder(&engine.config, engine.state.clone(), loader)
+        .registry(registry)
         .feedback(inlet.clone())
         .training(Arc::new(Trainer::new(engine.clone())))
         .status("ingest", inlet.clone())

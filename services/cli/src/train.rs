@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use rankwright_config::model::{LambdaMart, Model};
 use rankwright_config::{ClickthroughStore, State};
 use rankwright_train::{self as train, Trained, Training};
-use tracing::info;
+use tracing::{info, warn};
 
 /// Trains the given model, or all of them one after the other.
 pub(crate) fn run(options: &TrainOptions) -> Result<()> {
@@ -80,6 +80,13 @@ pub(crate) fn one(engine: &Engine, name: &str) -> Result<Trained> {
 fn report(name: &str, trained: &Trained, elapsed_ms: u128) {
     let (version, trees, rankings) = (trained.version.id(), trained.trees, trained.train);
     info!(model = name, %version, trees, rankings, elapsed_ms = elapsed_ms as u64, "trained");
+    for (column, rankings) in &trained.reading.missing_columns {
+        warn!(model = name, column, rankings, "missing in click-throughs from before it was defined so");
+    }
+    let losses = &trained.reading.losses;
+    if !losses.is_empty() {
+        warn!(model = name, cut = losses.cut, damaged = losses.damaged, "stretches of click-throughs were left out");
+    }
     for quality in &trained.quality {
         let metric = quality.metric.as_str();
         let round = |value: f64| format!("{value:.4}");

@@ -1,8 +1,10 @@
 //! Events that come in requests.
 //!
 //! Clients repeat requests that they got no answer for: ids of events are remembered for a while, and an event that
-//! comes again has no second effect. A durable state keeps the ids with the effects, so that this holds through a crash. While nothing comes in, event time goes on as fast as the wall clock, so that
-//! rankings close; it does not jump to the wall clock, so that last year's events may come in requests too.
+//! comes again has no second effect. A durable state keeps the ids with the effects, so that this holds through a crash.
+//!
+//! While nothing comes in, event time goes on as fast as the wall clock, so that rankings close; it does not jump to the
+//! wall clock, so that last year's events may come in requests too.
 
 use crate::counters::Applied;
 use crate::error::Error;
@@ -68,15 +70,17 @@ impl Seen {
     }
 }
 
-/// Under what an event is noted; ids are unique among events of one kind.
+/// Under what an event is noted. Rankings and interactions are named by their ids; metadata has ids that nothing
+/// uses, often the same for all, so it is named by whose it is and when as well.
 fn identity(event: &Event) -> Key {
-    let id = match event {
-        Event::Item(event) => event.id.as_str(),
-        Event::User(event) => event.id.as_str(),
-        Event::Interaction(event) => event.id.as_str(),
-        Event::Ranking(event) => event.id.as_str(),
+    let kind = event.kind();
+    let noted = match event {
+        Event::Item(event) => format!("{kind} {} {} {}", event.id, event.timestamp.millis(), event.item),
+        Event::User(event) => format!("{kind} {} {} {}", event.id, event.timestamp.millis(), event.user),
+        Event::Interaction(event) => format!("{kind} {}", event.id),
+        Event::Ranking(event) => format!("{kind} {}", event.id),
     };
-    Key::new(event.tenant(), Scope::Seen(format!("{} {id}", event.kind()).into()))
+    Key::new(event.tenant(), Scope::Seen(noted.into()))
 }
 
 impl Feedback {
@@ -136,4 +140,29 @@ impl Feedback {
 
 fn count(position: &Position) -> u64 {
     position.0.parse().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rankwright_event::json;
+
+    fn noted(event: &str) -> Key {
+        identity(&json::decode(event.as_bytes()).expect("a valid event"))
+    }
+
+    #[test]
+    fn metadata_of_others_under_the_same_id_is_another_event() {
+        let user = |user: &str, at: &str| {
+            noted(&format!(r#"{{"event":"user","id":"same","timestamp":"{at}","user":"{user}","fields":[]}}"#))
+        };
+        assert_eq!(user("u", "1000"), user("u", "1000"));
+        assert_ne!(user("u", "1000"), user("v", "1000"));
+        assert_ne!(user("u", "1000"), user("u", "2000"));
+        let item = |item: &str| {
+            noted(&format!(r#"{{"event":"item","id":"same","timestamp":"1000","item":"{item}","fields":[]}}"#))
+        };
+        assert_ne!(item("a"), item("b"));
+        assert_ne!(item("u"), user("u", "1000"));
+    }
 }

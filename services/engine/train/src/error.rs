@@ -64,6 +64,16 @@ pub enum Error {
         /// The most there may be.
         limit: usize,
     },
+    /// What is stored is damaged, all of it.
+    #[error(
+        "model {model:?}: nothing to learn from: of the click-throughs that are stored none can be read, {stretches} stretches are damaged or cut short"
+    )]
+    Damaged {
+        /// Name of the model.
+        model: String,
+        /// How many stretches.
+        stretches: u64,
+    },
     /// The click-throughs could not be read.
     #[error("failed to read click-throughs")]
     Read(#[from] rankwright_clickthrough::Error),

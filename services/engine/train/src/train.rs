@@ -139,6 +139,9 @@ impl Training<'_> {
     fn nothing(&self, reading: &Reading) -> Error {
         let model = self.name.to_owned();
         match *reading {
+            Reading { rankings: 0, ref losses, .. } if !losses.is_empty() => {
+                Error::Damaged { model, stretches: losses.cut + losses.damaged }
+            }
             Reading { rankings: 0, .. } => Error::Empty { model },
             Reading { rankings, selected: 0, .. } => Error::NoneSelected { model, rankings },
             Reading { selected: rankings, .. } => {

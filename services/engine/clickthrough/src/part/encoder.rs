@@ -3,8 +3,9 @@
 use super::{Format, Header, LIMIT, block, frame, json};
 use crate::{Clickthrough, Error, Result};
 
-/// A block is complete with this many bytes before compression: enough to pack well, little enough to hold.
-pub const BLOCK_BYTES: usize = 1 << 20;
+/// A block is complete with this many bytes before compression: enough to pack well, little enough to lose, as damage
+/// takes a block with it (a few dozen rankings).
+pub const BLOCK_BYTES: usize = 128 << 10;
 
 /// Turns records into the bytes of a part.
 ///

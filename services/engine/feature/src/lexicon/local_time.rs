@@ -59,7 +59,8 @@ fn field(local: DateTime, offset: Offset, part: TimePart) -> f64 {
 /// Hours since midnight, with fraction.
 fn hours(local: DateTime) -> f64 {
     let seconds = i32::from(local.hour()) * 3600 + i32::from(local.minute()) * 60 + i32::from(local.second());
-    (f64::from(seconds) + f64::from(local.subsec_nanosecond()) / 1e9) / 3600.0
+    let hours = (f64::from(seconds) + f64::from(local.subsec_nanosecond()) / 1e9) / 3600.0;
+    hours.min(f64::from(24_f32.next_down())) // as a feature, it must not round to the next day
 }
 
 /// Whole seconds since 1970 in UTC; an instant beyond what the calendar covers becomes the nearest one that it does.

@@ -1,0 +1,87 @@
+//! Importing more than once into a state that stays.
+
+use rankwright_e2e::Ended;
+use rankwright_e2e::program::run_on;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const CONFIG: &str = "
+state: {type: file, path: STATE}
+features:
+  - {name: clicks, type: interaction_count, interaction: click, scope: item}
+models:
+  none: {type: noop}
+";
+
+struct Shop {
+    folder: tempfile::TempDir,
+}
+
+impl Shop {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("there is room for temporary files");
+        let state = folder.path().join("state");
+        fs::write(folder.path().join("config.yml"), CONFIG.replace("STATE", &state.to_string_lossy()))
+            .expect("the folder can be written to");
+        Self { folder }
+    }
+
+    /// A file of clicks with these ids.
+    fn clicks(&self, file: &str, ids: &[u32]) -> PathBuf {
+        let path = self.folder.path().join(file);
+        fs::create_dir_all(path.parent().expect("it lies in a folder")).expect("the folder can be written to");
+        let click = |id: &u32| {
+            format!(
+                "{{\"event\":\"interaction\",\"id\":\"c{id}\",\"timestamp\":\"{}\",\"user\":\"u\",\"session\":\"s\",\
+                 \"item\":\"i\",\"type\":\"click\"}}\n",
+                1_636_907_100_000_u64 + u64::from(*id)
+            )
+        };
+        fs::write(&path, ids.iter().map(click).collect::<String>()).expect("the folder can be written to");
+        path
+    }
+
+    fn import(&self, data: &Path, more: &[&str]) -> Ended {
+        run_on("import", &self.folder.path().join("config.yml"), data, more)
+    }
+
+    /// How many clicks an import took in.
+    fn taken(&self, data: &Path) -> u32 {
+        let log = self.import(data, &[]).ok().stderr;
+        let count = log.split("interactions=").nth(1).and_then(|rest| rest.split(' ').next());
+        count.and_then(|count| count.parse().ok()).unwrap_or_else(|| panic!("no count in\n{log}"))
+    }
+}
+
+#[test]
+fn files_of_one_name_in_different_folders_are_different_files() {
+    let shop = Shop::new();
+    assert_eq!(shop.taken(&shop.clicks("day1/events.jsonl", &[1, 2])), 2);
+    assert_eq!(shop.taken(&shop.clicks("day2/events.jsonl", &[3, 4, 5])), 3);
+    assert_eq!(shop.taken(&shop.folder.path().join("day1/events.jsonl")), 0, "read before");
+}
+
+#[test]
+fn a_folder_that_is_imported_again_gives_what_is_new_whatever_its_name() {
+    let shop = Shop::new();
+    shop.clicks("days/2021-12.jsonl", &[1, 2]);
+    let days = shop.folder.path().join("days");
+    assert_eq!(shop.taken(&days), 2);
+    assert_eq!(shop.taken(&days), 0);
+    shop.clicks("days/2021-11.jsonl", &[3]);
+    assert_eq!(shop.taken(&days), 1, "sorts before what was read");
+    shop.clicks("days/2021-12.jsonl", &[1, 2, 4]);
+    assert_eq!(shop.taken(&days), 1, "has grown");
+    fs::remove_file(days.join("2021-11.jsonl")).expect("was written");
+    shop.clicks("days/2021-12.jsonl", &[7, 8, 9]);
+    assert_eq!(shop.taken(&days), 3, "is another file");
+}
+
+#[test]
+fn an_earlier_offset_than_before_is_refused() {
+    let shop = Shop::new();
+    let clicks = shop.clicks("events.jsonl", &[1, 2]);
+    shop.import(&clicks, &["--offset", "ts=1636907100"]).ok();
+    let refused = shop.import(&clicks, &[]).refused().stderr;
+    assert!(refused.contains("read before, from 2021-11-14T16:25:00Z on"), "{refused}");
+}
