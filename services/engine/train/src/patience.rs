@@ -21,7 +21,7 @@ const PATIENCE: &str = "10000";
 /// To be called first thing in `main` by a program that trains. Does nothing where the environment decides already, as
 /// it does the second time, and goes on as it is where a program cannot be replaced.
 pub fn restart_with_patient_threads() {
-    if env::var_os(POLICY).is_none() && env::var_os(SPINS).is_none() {
+    if [POLICY, SPINS].iter().all(|name| env::var_os(name).is_none_or(|value| value.is_empty())) {
         let failure = replaced();
         tracing::debug!(%failure, "training threads will spin while they wait");
     }

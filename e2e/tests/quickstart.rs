@@ -1,0 +1,31 @@
+//! The README's first command, as it stands.
+
+use rankwright_e2e::program;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn the_quickstart_serves_a_model_that_beats_the_order_shown() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    let port = free.expect("there is a free port").port();
+    let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("../run");
+    let output = Command::new("bash")
+        .arg(run)
+        .args(["quickstart", "--once"])
+        .env("RANKWRIGHT_BIN", program::path())
+        .env("QUICKSTART_DIR", folder.path().join("shop"))
+        .env("QUICKSTART_PORT", port.to_string())
+        .output()
+        .expect("bash is there");
+    let (said, log) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}{log}");
+    assert!(said.contains(&format!("'http://127.0.0.1:{port}/rank/lightgbm'")), "{said}");
+    let answer = said.lines().last().and_then(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let items = answer.as_ref().and_then(|answer| answer["items"].as_array()).map_or(0, Vec::len);
+    assert!(items > 1 && answer.is_some_and(|answer| answer["fallback"].is_null()), "{said}");
+    for quality in rankwright_e2e::quality::of_log(&log) {
+        assert!(quality.reranked > quality.shown + 0.05, "{quality:?}");
+    }
+}
