@@ -73,7 +73,7 @@ fn another_shape_is_refused(place: &str, open: Open) -> Outcome {
     for wrong in
         [ranking(9, 3, COLUMNS + 1), Clickthrough { rows: Rows { width: COLUMNS, values: vec![] }, ..ranking(9, 3, 0) }]
     {
-        let outcome = store.append(&vec![ranking(8, 3, COLUMNS), wrong]);
+        let outcome = store.append(&[ranking(8, 3, COLUMNS), wrong]);
         ensure(matches!(outcome, Err(Error::Shape { .. })), "taken")?;
     }
     ensure(read(&*store)?.is_empty(), "a part of the batch was kept")?;

@@ -68,7 +68,7 @@ fn film(item: u64) -> Event {
     };
     let number = |salt: u64| Value::Number((scrambled(item + salt * 7919) % 10_000) as f64);
     let numbers = ["popularity", "vote_avg", "vote_cnt", "budget", "year", "runtime"];
-    let mut fields: Vec<Field> = numbers.iter().zip(1..).map(|(name, salt)| Field::new(*name, number(salt))).collect();
+    let mut fields: Vec<Field> = numbers.iter().zip(1..).map(|(name, salt)| Field::new(name, number(salt))).collect();
     fields.push(Field::new("title", "The Long Way to a Small Town".into()));
     fields.push(Field::new("genres", some("g", 1 + item % 4, 19)));
     fields.push(Field::new("actors", some("actor ", 3, 4000)));

@@ -231,17 +231,15 @@ fn reading_goes_on_behind_what_was_read_of_each_file() {
     let folder =
         Folder::new().with("a.json", lines(&items([1, 2]))).with("b.json", format!("\n{}", array(&items([3, 4]))));
     let files = folder.open();
-    let cases: [(&[(&str, u64)], &[i64]); 6] = [
-        (&[], &[1, 2, 3, 4]),
-        (&[("a.json", 1)], &[2, 3, 4]),
-        (&[("a.json", 1), ("a.json", 2)], &[3, 4]),
-        (&[("a.json", 2), ("b.json", 1)], &[4]),
-        (&[("b.json", 2)], &[1, 2]),
-        (&[("a.json", 2), ("b.json", 9)], &[]),
-    ];
-    for (positions, expected) in cases {
+    let check = |positions: &[(&str, u64)], expected: &[i64]| {
         assert_eq!(rest(&files, &reached(&files, positions)), of(expected.iter().copied()), "{positions:?}");
-    }
+    };
+    check(&[], &[1, 2, 3, 4]);
+    check(&[("a.json", 1)], &[2, 3, 4]);
+    check(&[("a.json", 1), ("a.json", 2)], &[3, 4]);
+    check(&[("a.json", 2), ("b.json", 1)], &[4]);
+    check(&[("b.json", 2)], &[1, 2]);
+    check(&[("a.json", 2), ("b.json", 9)], &[]);
 }
 
 #[test]

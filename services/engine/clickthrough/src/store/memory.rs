@@ -138,7 +138,7 @@ mod tests {
     fn a_ranking_of_24_items_and_28_columns_takes_about_a_kilobyte() {
         let store = MemoryStore::new(header(28)).unwrap();
         for number in 0..1000 {
-            store.append(&vec![ranking(number, 24, 28)]).unwrap();
+            store.append(&[ranking(number, 24, 28)]).unwrap();
         }
         store.read().unwrap(); // packs what is left
         let bytes = store.status().bytes / 1000;
@@ -149,7 +149,7 @@ mod tests {
     fn the_oldest_are_forgotten_when_memory_is_full() {
         let store = MemoryStore::new(header(5)).unwrap().with_limits(30_000, 4096);
         for number in 0..1000 {
-            store.append(&vec![ranking(number, 10, 5)]).unwrap();
+            store.append(&[ranking(number, 10, 5)]).unwrap();
         }
         assert_eq!(store.durable(), Mark(1000));
         let left: Vec<Clickthrough> = store.read().unwrap().map(|entry| entry.unwrap().1).collect();

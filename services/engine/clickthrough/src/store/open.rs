@@ -42,7 +42,7 @@ mod tests {
         ));
         let stores = [with_state, apart.unwrap()];
         for store in &stores {
-            store.append(&vec![ranking(1, 3, 2)]).unwrap();
+            store.append(&[ranking(1, 3, 2)]).unwrap();
             store.flush().unwrap();
         }
         assert!(folder.path().join("state/clickthroughs/00000001.json.open").exists());
@@ -53,7 +53,7 @@ mod tests {
     fn click_throughs_stay_in_memory_with_a_state_that_does_and_nowhere_when_discarded() {
         for (yaml, kept) in [("{}", 1), ("state: {type: memory}", 1), ("train: {type: discard}", 0)] {
             let store = opened(yaml).unwrap();
-            store.append(&vec![ranking(1, 3, 2)]).unwrap();
+            store.append(&[ranking(1, 3, 2)]).unwrap();
             assert_eq!(store.read().unwrap().count(), kept, "{yaml}");
         }
     }
