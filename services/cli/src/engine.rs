@@ -108,7 +108,7 @@ fn folder(config: &Config) -> Option<&PathBuf> {
 fn open_state(config: &Config) -> Result<Arc<dyn Store>> {
     Ok(match &config.state {
         State::File(file) => {
-            info!("{}", file.note());
+            file.note().iter().for_each(|note| info!("{note}"));
             let format = match file.format {
                 config::state::Format::Binary => state::Format::Binary,
                 config::state::Format::Json => state::Format::Json,

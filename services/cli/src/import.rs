@@ -59,6 +59,7 @@ pub(crate) fn read(engine: &Engine, options: &ImportOptions, runtime: &Runtime) 
         batch: Vec::with_capacity(BATCH),
         files: files.clone(),
         marks,
+        reached: false,
         events: 0,
         bad: 0,
     };
@@ -86,6 +87,8 @@ struct Import<'a> {
     batch: Vec<Event>,
     files: Files,
     marks: Marks,
+    /// Whether anything was read since the last commit.
+    reached: bool,
     events: u64,
     bad: u64,
 }
@@ -99,6 +102,7 @@ impl Import<'_> {
         self.events += batch.events.len() as u64;
         self.batch.append(&mut batch.events);
         self.marks.reach(&self.files, &batch.position);
+        self.reached = true;
         if self.batch.len() >= BATCH {
             self.commit()?;
         }
@@ -107,6 +111,10 @@ impl Import<'_> {
     }
 
     fn commit(&mut self) -> Result<()> {
+        if !self.reached {
+            return Ok(());
+        }
+        self.reached = false;
         let events = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
         let to = Position(serde_json::to_string(&self.marks)?);
         self.runtime.block_on(self.ingest.apply(events, to))?;

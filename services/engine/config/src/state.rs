@@ -23,18 +23,21 @@ pub struct FileState {
     pub path: PathBuf,
     /// How values are written; default binary.
     pub format: Format,
-    /// The upstream backend that the configuration names; ours takes its place.
+    /// The upstream backend, which ours takes the place of; default `mapdb`.
     pub backend: FileBackend,
+    /// Whether the configuration names it.
+    pub backend_named: bool,
 }
 
 impl FileState {
-    /// One line for the log on what becomes of the backend that the configuration names.
-    pub fn note(&self) -> String {
+    /// One line for the log on what becomes of the backend, if the configuration names one.
+    pub fn note(&self) -> Option<String> {
         let name = match self.backend {
             FileBackend::MapDb { .. } => "mapdb",
             FileBackend::RocksDb { .. } => "rocksdb",
         };
-        format!("state.backend {name} is served by the built-in disk store; its tuning keys do nothing")
+        self.backend_named
+            .then(|| format!("state.backend {name} is served by the built-in disk store; its tuning keys do nothing"))
     }
 }
 

@@ -133,6 +133,7 @@ fn file_state_accepts_the_backends_of_upstream() {
         ),
     ] {
         let State::File(file) = parse(&format!("state: {{type: file, path: /data{keys}}}")).state else { panic!() };
+        assert_eq!(file.note().is_some(), !keys.is_empty(), "{keys}: said where it is named");
         assert_eq!(
             (file.path, file.format, file.backend),
             (PathBuf::from("/data"), Format::Binary, expected),

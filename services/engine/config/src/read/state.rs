@@ -33,8 +33,9 @@ pub(super) fn state(value: &Value<'_>) -> Option<State> {
 fn file(section: &Section<'_>) -> Option<FileState> {
     let path = section.required("path", "a folder").and_then(|value| value.text());
     let format = section.or("format", Format::default(), |value| format(&value));
-    let backend = section.or("backend", FileBackend::default(), |value| backend(&value));
-    Some(FileState { path: PathBuf::from(path?), format, backend })
+    let backend = section.get("backend").map(|value| backend(&value).unwrap_or_default());
+    let (backend, backend_named) = (backend.unwrap_or_default(), backend.is_some());
+    Some(FileState { path: PathBuf::from(path?), format, backend, backend_named })
 }
 
 fn backend(value: &Value<'_>) -> Option<FileBackend> {
