@@ -71,7 +71,7 @@ fn most_memory(pid: u32, ended: &AtomicBool) -> f64 {
     let mut most: f64 = 0.0;
     while !ended.load(Ordering::Relaxed) {
         most = most.max(memory(pid).1);
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(50)) // the peak so far is what is read, so seldom is enough;
     }
     most
 }
