@@ -98,7 +98,17 @@ impl<'a> Candidates<'a> {
 
     /// The stored field of an item, by its number.
     pub(crate) fn field(&self, item: usize, number: usize) -> Option<&'a Stored> {
-        self.fields[number * self.items.len() + item]
+        self.column(number)[item]
+    }
+
+    /// The stored field of every item, by its number.
+    pub(crate) fn column(&self, number: usize) -> &[Option<&'a Stored>] {
+        &self.fields[number * self.items.len()..][..self.items.len()]
+    }
+
+    /// Whether any field was sent with an item.
+    pub(crate) fn has_own(&self) -> bool {
+        !self.own.is_empty()
     }
 
     /// Any other entity that was fetched.

@@ -64,17 +64,13 @@ impl Columns<'_> {
         reader: &field::FieldReader,
         compute: impl Fn(Option<&FieldValue>) -> f64,
     ) {
-        self.map_values((0..candidates.len()).map(|item| reader.of(candidates, item)), compute);
+        self.map_values(&reader.all(candidates), compute);
     }
 
     /// The same from values that were read before, one an item.
-    pub(crate) fn map_values<'v>(
-        &mut self,
-        values: impl Iterator<Item = Option<&'v FieldValue>>,
-        compute: impl Fn(Option<&FieldValue>) -> f64,
-    ) {
+    pub(crate) fn map_values(&mut self, values: &[Option<&FieldValue>], compute: impl Fn(Option<&FieldValue>) -> f64) {
         let mut known: Option<(Option<&FieldValue>, f64)> = None;
-        for (item, value) in values.enumerate() {
+        for (item, &value) in values.iter().enumerate() {
             let computed = match known {
                 Some((before, computed)) if same(before, value) => computed,
                 _ => compute(value),

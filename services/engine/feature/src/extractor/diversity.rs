@@ -25,13 +25,13 @@ impl Diversity {
     fn numbers(&self, values: &Values<'_>, columns: &mut Columns<'_>) {
         let median = median(self.compared(values).filter_map(FieldValue::number).collect());
         let difference = |value: Option<&FieldValue>| value.and_then(FieldValue::number).map(|value| value - median);
-        columns.map_values(values.iter().copied(), |value| difference(value).unwrap_or(MISSING));
+        columns.map_values(values, |value| difference(value).unwrap_or(MISSING));
     }
 
     fn strings(&self, values: &Values<'_>, columns: &mut Columns<'_>) {
         let total: usize = self.compared(values).map(|value| value.terms().len()).sum();
         let tally = Tally::of(self.compared(values).flat_map(FieldValue::terms), total);
-        columns.map_values(values.iter().copied(), |value| match value {
+        columns.map_values(values, |value| match value {
             Some(value @ (FieldValue::Text(_) | FieldValue::Texts(_))) if total > 0 => {
                 f64::from(tally.sum(value.terms())) / total as f64
             }
@@ -42,18 +42,21 @@ impl Diversity {
 
 impl Extractor for Diversity {
     fn fill(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {
-        let values: Vec<_> = (0..candidates.len()).map(|item| self.reader.of(candidates, item)).collect();
+        let values = self.reader.all(candidates);
         let numeric = values.iter().flatten().any(|value| value.number().is_some());
         if numeric { self.numbers(&values, columns) } else { self.strings(&values, columns) }
     }
 }
 
 fn median(mut numbers: Vec<f64>) -> f64 {
-    numbers.sort_by(f64::total_cmp);
-    match (numbers.len(), numbers.len() / 2) {
-        (0, _) => MISSING,
-        (length, middle) if length % 2 == 1 => numbers[middle],
-        (_, middle) => f64::midpoint(numbers[middle - 1], numbers[middle]),
+    if numbers.is_empty() {
+        return MISSING;
+    }
+    let (length, middle) = (numbers.len(), numbers.len() / 2);
+    let (below, upper, _) = numbers.select_nth_unstable_by(middle, f64::total_cmp);
+    match below.iter().copied().max_by(f64::total_cmp) {
+        Some(lower) if length.is_multiple_of(2) => f64::midpoint(lower, *upper),
+        _ => *upper,
     }
 }
 

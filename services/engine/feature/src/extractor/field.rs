@@ -77,7 +77,7 @@ impl FieldReader {
 
     /// The value for one item.
     pub(crate) fn of<'c>(&self, candidates: &'c Candidates<'_>, item: usize) -> Option<&'c FieldValue> {
-        let oldest = || Timestamp::from_millis(candidates.now.millis().saturating_sub(self.ttl));
+        let oldest = || self.oldest(candidates);
         match self.place {
             Place::User(slot) => candidates.user?.field_since(slot, oldest()),
             Place::Item(_, number) => {
@@ -86,6 +86,21 @@ impl FieldReader {
             }
             Place::Ranking => candidates.own(item, self.name).or_else(|| candidates.context(self.name)),
         }
+    }
+
+    /// The values of all items, in order.
+    pub(crate) fn all<'c>(&self, candidates: &'c Candidates<'_>) -> Vec<Option<&'c FieldValue>> {
+        match self.place {
+            Place::Item(_, number) if !candidates.has_own() => {
+                let oldest = self.oldest(candidates);
+                candidates.column(number).iter().map(|stored| stored.and_then(|stored| stored.field(oldest))).collect()
+            }
+            _ => (0..candidates.len()).map(|item| self.of(candidates, item)).collect(),
+        }
+    }
+
+    fn oldest(&self, candidates: &Candidates<'_>) -> Timestamp {
+        Timestamp::from_millis(candidates.now.millis().saturating_sub(self.ttl))
     }
 
     /// The slot of an item field.

@@ -58,8 +58,8 @@ impl Extractor for InteractedWith {
                 columns.set_all(column, 0.0);
                 continue;
             };
-            for item in 0..candidates.len() {
-                let terms = reader.of(candidates, item).map_or(&[][..], FieldValue::terms);
+            for (item, value) in reader.all(candidates).into_iter().enumerate() {
+                let terms = value.map_or(&[][..], FieldValue::terms);
                 columns.set(item, column, f64::from(tally.sum(terms)));
             }
         }

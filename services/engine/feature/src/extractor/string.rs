@@ -31,8 +31,8 @@ impl Text {
 
     fn one_hot(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {
         (0..self.values.len()).for_each(|column| columns.set_all(column, 0.0));
-        for item in 0..candidates.len() {
-            let terms = self.reader.of(candidates, item).map_or(&[][..], FieldValue::terms);
+        for (item, value) in self.reader.all(candidates).into_iter().enumerate() {
+            let terms = value.map_or(&[][..], FieldValue::terms);
             terms.iter().filter_map(|term| self.place(term)).for_each(|column| columns.set(item, column, 1.0));
         }
     }
