@@ -6,7 +6,7 @@ use divan::{Bencher, counter::ItemsCount};
 use rankwright_event::{Tenant, Timestamp};
 use rankwright_state::{
     Cell, Commit, Entity, FieldValue, FileOptions, FileStore, Format, Key, MemoryStore, Outcome, Position, Recent,
-    Scope, Slot, Store, Stored, Term, Visit, Windows, Writer,
+    Scope, Slot, Store, Stored, Term, Terms, Visit, Windows, Writer,
 };
 use std::future::Future;
 use std::pin::pin;
@@ -40,12 +40,12 @@ fn stored(cell: Cell) -> Stored {
 /// About what an item of a shop holds: a few fields, tags, counters.
 fn whole(number: u64) -> Entity {
     let mut entity = Entity::default();
-    let tags: Vec<Term> = (0..8).map(|tag| Term::from(format!("tag-{}", (number + tag) % 97))).collect();
+    let tags: Terms = (0..8).map(|tag| format!("tag-{}", (number + tag) % 97)).collect();
     let visit = Visit { at: Timestamp::from_millis(number as i64), event: number, item: "item-1".into() };
     let cells = [
         Cell::Field(FieldValue::Number(number as f64 / 7.0)),
         Cell::Field(FieldValue::Text(Term::from("a title of some words, as items have"))),
-        Cell::Field(FieldValue::Texts(tags.into())),
+        Cell::Field(FieldValue::Texts(tags)),
         Cell::Field(FieldValue::Numbers((0..16).map(f64::from).collect())),
         Cell::Counter(number),
         Cell::Windows(Windows::from_parts(7, &[(1, 4), (2, 5), (3, 6), (5, 7)]).expect("periods are in order")),

@@ -2,8 +2,9 @@
 //!
 //! Every rule commutes and associates: a store may fold writes together, and writers may come in any order.
 
-use crate::Term;
 use crate::codec::wire;
+use crate::{Term, Terms};
+use compact_str::CompactString;
 use rankwright_event::{ItemId, Timestamp, Value};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -41,7 +42,7 @@ pub enum FieldValue {
     /// A list of numbers.
     Numbers(#[serde(with = "wire::numbers")] Arc<[f64]>),
     /// A list of strings.
-    Texts(#[serde(with = "wire::terms")] Arc<[Term]>),
+    Texts(Terms),
 }
 
 /// Counts by period, the newest periods alone.
@@ -80,7 +81,7 @@ impl From<&Value> for FieldValue {
             Value::Number(number) => Self::Number(*number),
             Value::Text(text) => Self::Text(Term::from(text)),
             Value::Numbers(numbers) => Self::Numbers(numbers.as_slice().into()),
-            Value::Texts(texts) => Self::Texts(texts.iter().map(Term::from).collect()),
+            Value::Texts(texts) => Self::Texts(texts.iter().collect()),
         }
     }
 }
@@ -95,10 +96,19 @@ impl FieldValue {
     }
 
     /// The strings: one of a string, all of a list, none of anything else.
-    pub fn terms(&self) -> &[Term] {
+    pub fn texts(&self) -> &[CompactString] {
         match self {
-            Self::Text(term) => std::slice::from_ref(term),
-            Self::Texts(terms) => terms,
+            Self::Text(term) => term.one().1,
+            Self::Texts(terms) => terms.texts(),
+            _ => &[],
+        }
+    }
+
+    /// The hashes of the strings.
+    pub fn hashes(&self) -> &[u64] {
+        match self {
+            Self::Text(term) => term.one().0,
+            Self::Texts(terms) => terms.hashes(),
             _ => &[],
         }
     }

@@ -29,4 +29,4 @@ pub use key::{Key, Scope, Slot, Space};
 pub use memory::MemoryStore;
 pub use overlay::{Fetched, Overlay, View};
 pub use store::{BoxFuture, Commit, Error, Fingerprint, Lease, Listed, Outcome, Position, Rows, Stats, Store, Writer};
-pub use term::Term;
+pub use term::{Term, Terms};

@@ -18,7 +18,7 @@ pub(crate) fn whole_entity() -> Entity {
         Cell::Field(FieldValue::Number(0.1)),
         Cell::Field(FieldValue::Text(Term::from("red"))),
         Cell::Field(FieldValue::Numbers([1.0, -2.5].into())),
-        Cell::Field(FieldValue::Texts([Term::from("a"), Term::from("")].into())),
+        Cell::Field(FieldValue::Texts(["a", ""].into_iter().collect())),
         Cell::Counter(3),
         Cell::Windows(Windows::one(-7, 2)),
         Cell::Recent(Recent::one(visit, 5)),
@@ -87,7 +87,11 @@ fn any_cell(kind: u16) -> BoxedStrategy<Cell> {
         1 => field(number().prop_map(FieldValue::Number).boxed()),
         2 => field(term().prop_map(FieldValue::Text).boxed()),
         3 => field(prop::collection::vec(number(), 0..4).prop_map(|list| FieldValue::Numbers(list.into())).boxed()),
-        4 => field(prop::collection::vec(term(), 0..4).prop_map(|list| FieldValue::Texts(list.into())).boxed()),
+        4 => field(
+            prop::collection::vec(term(), 0..4)
+                .prop_map(|list| FieldValue::Texts(list.iter().map(Term::as_str).collect()))
+                .boxed(),
+        ),
         5 => prop_oneof![0..5u64, any::<u64>()].prop_map(Cell::Counter).boxed(),
         6 => (-4..4i64).prop_map(|period| Cell::Windows(Windows::one(period, KEEP))).boxed(),
         7 => any_visit().prop_map(|visit| Cell::Recent(Recent::one(visit, KEEP))).boxed(),

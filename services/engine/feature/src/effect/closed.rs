@@ -160,11 +160,11 @@ impl Capture {
     /// The values of one item.
     pub(crate) fn values(&self, candidates: &Candidates<'_>, item: usize) -> Vec<CompactString> {
         let (Self::ItemField(reader) | Self::RankingField(reader)) = self;
-        let terms = reader.of(candidates, item).map_or(&[][..], FieldValue::terms);
-        let mut values: Vec<CompactString> = Vec::with_capacity(terms.len());
-        for term in terms {
-            if !values.iter().any(|known| known == term.as_str()) {
-                values.push(CompactString::from(term.as_str()));
+        let texts = reader.of(candidates, item).map_or(&[][..], FieldValue::texts);
+        let mut values: Vec<CompactString> = Vec::with_capacity(texts.len());
+        for text in texts {
+            if !values.contains(text) {
+                values.push(text.clone());
             }
         }
         values

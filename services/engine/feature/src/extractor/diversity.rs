@@ -29,11 +29,11 @@ impl Diversity {
     }
 
     fn strings(&self, values: &Values<'_>, columns: &mut Columns<'_>) {
-        let total: usize = self.compared(values).map(|value| value.terms().len()).sum();
-        let tally = Tally::of(self.compared(values).flat_map(FieldValue::terms), total);
+        let total: usize = self.compared(values).map(|value| value.hashes().len()).sum();
+        let tally = Tally::of(self.compared(values).flat_map(FieldValue::hashes), total);
         columns.map_values(values, |value| match value {
             Some(value @ (FieldValue::Text(_) | FieldValue::Texts(_))) if total > 0 => {
-                f64::from(tally.sum(value.terms())) / total as f64
+                f64::from(tally.sum(value.hashes())) / total as f64
             }
             _ => MISSING,
         });

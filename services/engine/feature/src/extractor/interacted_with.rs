@@ -34,12 +34,12 @@ impl InteractedWith {
     /// How often the values of a field occur in the items of these visits.
     fn tally(&self, reader: &FieldReader, candidates: &Candidates<'_>, visited: &[&Arc<Entity>]) -> Option<Tally> {
         let slot = reader.item_slot()?;
-        let terms = || {
+        let hashes = || {
             let stored = visited.iter().filter_map(|entity| entity.field(slot, candidates.now, self.ttl));
-            stored.flat_map(FieldValue::terms)
+            stored.flat_map(FieldValue::hashes)
         };
-        let count = terms().count();
-        (count > 0).then(|| Tally::of(terms(), count))
+        let count = hashes().count();
+        (count > 0).then(|| Tally::of(hashes(), count))
     }
 }
 
@@ -59,8 +59,8 @@ impl Extractor for InteractedWith {
                 continue;
             };
             for (item, value) in reader.all(candidates).into_iter().enumerate() {
-                let terms = value.map_or(&[][..], FieldValue::terms);
-                columns.set(item, column, f64::from(tally.sum(terms)));
+                let hashes = value.map_or(&[][..], FieldValue::hashes);
+                columns.set(item, column, f64::from(tally.sum(hashes)));
             }
         }
     }

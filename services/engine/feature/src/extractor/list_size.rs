@@ -12,7 +12,7 @@ impl Extractor for ListSize {
     fn fill(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {
         columns.map(candidates, &self.0, |value| match value {
             Some(FieldValue::Bool(_)) | None => MISSING,
-            Some(value) => value.terms().len().max(value.numbers().len()) as f64,
+            Some(value) => value.hashes().len().max(value.numbers().len()) as f64,
         });
     }
 }

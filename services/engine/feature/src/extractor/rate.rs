@@ -8,7 +8,7 @@ use super::field::FieldReader;
 use super::{Columns, Extractor, MISSING};
 use crate::candidates::Candidates;
 use compact_str::CompactString;
-use rankwright_state::{Entity, FieldValue, Key, Scope, Slot, Term, Windows};
+use rankwright_state::{Entity, FieldValue, Key, Scope, Slot, Windows};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -59,13 +59,12 @@ impl Rate {
         match &self.target {
             RateTarget::Item => {}
             RateTarget::ItemField(slot, reader) => {
-                let scope = |term: &Term| Scope::FieldValue(*slot, CompactString::from(term.as_str()));
-                terms(reader, candidates, item).iter().for_each(|term| each(scope(term)));
+                texts(reader, candidates, item).iter().for_each(|text| each(Scope::FieldValue(*slot, text.clone())));
             }
             RateTarget::RankingField(slot, reader) => {
                 let id = &candidates.ranking.items[item].id;
-                let scope = |term: &Term| Scope::ItemWithin(*slot, CompactString::from(term.as_str()), id.clone());
-                terms(reader, candidates, item).iter().for_each(|term| each(scope(term)));
+                let scope = |text: &CompactString| Scope::ItemWithin(*slot, text.clone(), id.clone());
+                texts(reader, candidates, item).iter().for_each(|text| each(scope(text)));
             }
         }
     }
@@ -101,8 +100,8 @@ impl Normal {
     }
 }
 
-fn terms<'c>(reader: &FieldReader, candidates: &'c Candidates<'_>, item: usize) -> &'c [Term] {
-    reader.of(candidates, item).map_or(&[], FieldValue::terms)
+fn texts<'c>(reader: &FieldReader, candidates: &'c Candidates<'_>, item: usize) -> &'c [CompactString] {
+    reader.of(candidates, item).map_or(&[], FieldValue::texts)
 }
 
 /// `None` where either counter was never written, or nothing was counted below the line.

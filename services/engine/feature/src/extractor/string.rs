@@ -18,22 +18,22 @@ impl Text {
         Self { reader, values: values.iter().map(|value| Term::hash_of(value)).collect(), encode }
     }
 
-    fn place(&self, term: &Term) -> Option<usize> {
-        self.values.iter().position(|&value| value == term.hash())
+    fn place(&self, hash: u64) -> Option<usize> {
+        self.values.iter().position(|&value| value == hash)
     }
 
     fn index(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {
         columns.map(candidates, &self.reader, |value| {
-            let first = value.and_then(|value| value.terms().first());
-            first.and_then(|term| self.place(term)).map_or(0.0, |place| (place + 1) as f64)
+            let first = value.and_then(|value| value.hashes().first());
+            first.and_then(|&hash| self.place(hash)).map_or(0.0, |place| (place + 1) as f64)
         });
     }
 
     fn one_hot(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {
         (0..self.values.len()).for_each(|column| columns.set_all(column, 0.0));
         for (item, value) in self.reader.all(candidates).into_iter().enumerate() {
-            let terms = value.map_or(&[][..], FieldValue::terms);
-            terms.iter().filter_map(|term| self.place(term)).for_each(|column| columns.set(item, column, 1.0));
+            let hashes = value.map_or(&[][..], FieldValue::hashes);
+            hashes.iter().filter_map(|&hash| self.place(hash)).for_each(|column| columns.set(item, column, 1.0));
         }
     }
 }

@@ -1,7 +1,5 @@
 //! How often strings occur.
 
-use rankwright_state::Term;
-
 /// Counts of strings by their hashes: a table with open addressing, half full at most.
 #[derive(Debug)]
 pub(crate) struct Tally {
@@ -10,20 +8,19 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Counts strings, of which there are `most` at most.
-    pub(crate) fn of<'t>(terms: impl Iterator<Item = &'t Term>, most: usize) -> Self {
+    /// Counts strings by their hashes, of which there are `most` at most.
+    pub(crate) fn of<'h>(hashes: impl Iterator<Item = &'h u64>, most: usize) -> Self {
         let mut tally = Self { places: vec![(0, 0); (2 * most).next_power_of_two()] };
-        for term in terms {
-            let place = tally.place(term.hash());
-            let (hash, count) = &mut tally.places[place];
-            (*hash, *count) = (term.hash(), *count + 1);
+        for &hash in hashes {
+            let place = tally.place(hash);
+            tally.places[place] = (hash, tally.places[place].1 + 1);
         }
         tally
     }
 
     /// How often these strings occur, taken together.
-    pub(crate) fn sum(&self, terms: &[Term]) -> u32 {
-        terms.iter().map(|term| self.places[self.place(term.hash())].1).sum()
+    pub(crate) fn sum(&self, hashes: &[u64]) -> u32 {
+        hashes.iter().map(|&hash| self.places[self.place(hash)].1).sum()
     }
 
     /// Where a hash is, or would be. (Hashes are good: their low bits will do.)
@@ -40,21 +37,26 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rankwright_state::Term;
+
+    fn hash(text: impl AsRef<str>) -> u64 {
+        Term::hash_of(text.as_ref())
+    }
 
     #[test]
     fn strings_are_counted_however_many_there_are() {
-        let terms: Vec<Term> = (0..1000).map(|number| Term::from((number % 300).to_string())).collect();
-        let tally = Tally::of(terms.iter(), terms.len());
-        let counts: Vec<u32> = ["0", "99", "100", "299", "300"].map(|text| tally.sum(&[Term::from(text)])).into();
+        let hashes: Vec<u64> = (0..1000).map(|number| hash((number % 300).to_string())).collect();
+        let tally = Tally::of(hashes.iter(), hashes.len());
+        let counts = ["0", "99", "100", "299", "300"].map(|text| tally.sum(&[hash(text)]));
         assert_eq!(counts, [4, 4, 3, 3, 0]);
-        assert_eq!(tally.sum(&terms[..2]), 8);
+        assert_eq!(tally.sum(&hashes[..2]), 8);
     }
 
     #[test]
     fn nothing_occurs_in_nothing() {
         let tally = Tally::of([].iter(), 0);
-        assert_eq!(tally.sum(&[Term::from("a")]), 0);
-        let full = Tally::of([Term::from("a")].iter(), 1);
-        assert_eq!(full.sum(&["a", "b", "c", "d"].map(Term::from)), 1, "a look-up ends in a small table too");
+        assert_eq!(tally.sum(&[hash("a")]), 0);
+        let full = Tally::of([hash("a")].iter(), 1);
+        assert_eq!(full.sum(&["a", "b", "c", "d"].map(hash)), 1, "a look-up ends in a small table too");
     }
 }

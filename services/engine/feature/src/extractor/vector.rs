@@ -24,7 +24,7 @@ impl Extractor for Vector {
                     self.reduce.iter().for_each(|&reducer| reduce(reducer, value.numbers(), seed, &mut reduced));
                 }
                 // the format does not tell an empty list of numbers from one of strings
-                Some(FieldValue::Texts(texts)) if texts.is_empty() => {
+                Some(FieldValue::Texts(texts)) if texts.texts().is_empty() => {
                     self.reduce.iter().for_each(|&reducer| reduce(reducer, &[], seed, &mut reduced));
                 }
                 _ => reduced.resize(self.reduce.iter().map(|&reducer| width(reducer)).sum(), MISSING),

@@ -1,6 +1,6 @@
 //! How the parts of a value are written, where the derived way does not fit.
 
-use crate::{Cell, Entity, Recent, Slot, Stored, Term, Visit, Windows};
+use crate::{Cell, Entity, Recent, Slot, Stored, Term, Terms, Visit, Windows};
 use serde::de::{Error as _, Visitor};
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -64,6 +64,18 @@ impl Serialize for Term {
 impl<'de> Deserialize<'de> for Term {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         compact_str::CompactString::deserialize(deserializer).map(Self::from)
+    }
+}
+
+impl Serialize for Terms {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.texts().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Terms {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::<compact_str::CompactString>::deserialize(deserializer).map(Self::from_iter)
     }
 }
 
@@ -144,20 +156,6 @@ pub(crate) mod numbers {
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<[f64]>, D::Error> {
         let numbers = Vec::<Exact>::deserialize(deserializer)?;
         Ok(numbers.into_iter().map(|exact| exact.0).collect())
-    }
-}
-
-/// A list of strings.
-pub(crate) mod terms {
-    use super::*;
-    use std::sync::Arc;
-
-    pub(crate) fn serialize<S: Serializer>(terms: &Arc<[Term]>, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(terms.iter())
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<[Term]>, D::Error> {
-        Vec::deserialize(deserializer).map(Arc::from)
     }
 }
 

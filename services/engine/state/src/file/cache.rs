@@ -77,7 +77,7 @@ impl Weighter<Key, Arc<Entity>> for Weight {
 fn heap(cell: &Cell) -> usize {
     match cell {
         Cell::Field(value @ (FieldValue::Text(_) | FieldValue::Texts(_))) => {
-            value.terms().iter().map(|term| size_of_val(term) + term.as_str().len()).sum()
+            value.texts().iter().map(|text| size_of::<u64>() + size_of_val(text) + text.len()).sum()
         }
         Cell::Field(value) => size_of_val(value.numbers()),
         Cell::Windows(windows) => size_of_val(windows.parts().1),
