@@ -60,6 +60,7 @@ pub(crate) fn read(engine: &Engine, options: &ImportOptions, runtime: &Runtime) 
         files: files.clone(),
         marks,
         reached: false,
+        continued: before.is_some(),
         events: 0,
         bad: 0,
     };
@@ -89,6 +90,8 @@ struct Import<'a> {
     marks: Marks,
     /// Whether anything was read since the last commit.
     reached: bool,
+    /// Whether an earlier import has read a part of them.
+    continued: bool,
     events: u64,
     bad: u64,
 }
@@ -152,7 +155,8 @@ impl Import<'_> {
                 "rankings were closed early: core.clickthrough.maxParallelSessions is too small for this data"
             );
         }
-        if self.events > 0 {
+        // what an earlier import has read is not known here
+        if self.events > 0 && !self.continued {
             self.coverage.gaps(&self.engine.config.features).iter().for_each(|gap| warn!("{gap}"));
         }
         Ok(())
