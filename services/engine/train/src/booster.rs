@@ -13,7 +13,9 @@ pub mod xgboost;
 use crate::lists::Lists;
 use rankwright_config::model::{Backend, Booster};
 use serde::Serialize;
+use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::Instant;
 
 /// Training ends after so many rounds without a better test metric.
@@ -112,14 +114,19 @@ pub struct Fitted {
 }
 
 /// Grows trees until the test metric stops rising, and keeps those up to the best round.
-pub fn fit(task: &Task<'_>, progress: &mut dyn FnMut(&Iteration)) -> Result<Fitted, Error> {
+///
+/// The libraries' threads belong to the thread that calls them, and live as long as it does. More of them than cores,
+/// be they idle, make the OpenMP runtime impatient: a second training, called from another thread, took half as long
+/// again. So each training has a thread of its own, and leaves none behind.
+pub fn fit(task: &Task<'_>, progress: &mut (dyn FnMut(&Iteration) + Send)) -> Result<Fitted, Error> {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let fitted = match task.backend.booster {
+    let train = || match task.backend.booster {
         Booster::XgBoost => xgboost::fit(task, progress),
         Booster::LightGbm => lightgbm::fit(task, progress),
     };
+    let fitted = thread::scope(|scope| scope.spawn(train).join());
     heap::trim();
-    fitted
+    fitted.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// A training under way.

@@ -66,7 +66,7 @@ pub fn train_model(
     store: &dyn ClickthroughStore,
     versions: &dyn VersionStore,
     now: Timestamp,
-    progress: &mut dyn FnMut(Progress<'_>),
+    progress: &mut (dyn FnMut(Progress<'_>) + Send),
 ) -> Result<Trained, Error> {
     Training { name, config, columns, served: &BTreeMap::new(), now }.run(store, versions, progress)
 }
@@ -96,7 +96,7 @@ impl Training<'_> {
         &self,
         store: &dyn ClickthroughStore,
         versions: &dyn VersionStore,
-        progress: &mut dyn FnMut(Progress<'_>),
+        progress: &mut (dyn FnMut(Progress<'_>) + Send),
     ) -> Result<Trained, Error> {
         let columns = model_columns(self.name, self.config, self.columns)?;
         let (dataset, reading, sample) = self.read(&columns, store, progress)?;
@@ -115,7 +115,7 @@ impl Training<'_> {
         &self,
         columns: &[Column],
         store: &dyn ClickthroughStore,
-        progress: &mut dyn FnMut(Progress<'_>),
+        progress: &mut (dyn FnMut(Progress<'_>) + Send),
     ) -> Result<(Dataset, Reading, Sample), Error> {
         let mut sample = Sample::of(self.config.warmup.map_or(0, |warmup| warmup.sampled_requests));
         let (selector, weights) = (&self.config.selector, &self.config.weights);
@@ -168,7 +168,7 @@ impl Training<'_> {
         columns: &[Column],
         train: Lists<'_>,
         test: Lists<'_>,
-        progress: &mut dyn FnMut(Progress<'_>),
+        progress: &mut (dyn FnMut(Progress<'_>) + Send),
     ) -> Result<Fitted, Error> {
         let backend = &self.config.backend;
         let categorical: Vec<usize> = (0..columns.len()).filter(|&column| columns[column].categorical).collect();
