@@ -2,14 +2,28 @@
 
 use prometheus::{IntCounter, IntGauge, Registry};
 use rankwright_ingest::Counters;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Metrics of the ingest behind `POST /feedback`.
 pub(crate) struct Gauges {
     open: IntGauge,
     awaited: IntGauge,
     outbox: IntGauge,
-    evicted: IntCounter,
-    clickthroughs: IntCounter,
+    evicted: Growing,
+    clickthroughs: Growing,
+}
+
+/// A count that begins again from 0 when the inlet was opened again, as one that only grows.
+struct Growing {
+    metric: IntCounter,
+    last: AtomicU64,
+}
+
+impl Growing {
+    fn note(&self, count: u64) {
+        let last = self.last.swap(count, Ordering::Relaxed);
+        self.metric.inc_by(count.checked_sub(last).unwrap_or(count));
+    }
 }
 
 impl Gauges {
@@ -21,7 +35,8 @@ impl Gauges {
         };
         let counter = |name, help| {
             let counter = IntCounter::new(name, help)?;
-            registry.register(Box::new(counter.clone())).map(|()| counter)
+            registry.register(Box::new(counter.clone()))?;
+            Ok::<_, prometheus::Error>(Growing { metric: counter, last: AtomicU64::new(0) })
         };
         Ok(Self {
             open: gauge("service_ingest_open_rankings", "Rankings that still take interactions.")?,
@@ -41,8 +56,21 @@ impl Gauges {
         self.open.set(whole(counters.open));
         self.awaited.set(whole(counters.awaited));
         self.outbox.set(whole(counters.outbox));
-        // an inlet that was opened again counts from 0
-        self.evicted.inc_by(counters.evicted.saturating_sub(self.evicted.get()));
-        self.clickthroughs.inc_by(counters.clickthroughs.saturating_sub(self.clickthroughs.get()));
+        self.evicted.note(counters.evicted);
+        self.clickthroughs.note(counters.clickthroughs);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_that_begins_again_goes_on_growing() {
+        let gauges = Gauges::registered(&Registry::new()).expect("new names");
+        for evicted in [2, 5, 1, 1, 4] {
+            gauges.note(&Counters { evicted, ..Counters::default() });
+        }
+        assert_eq!(gauges.evicted.metric.get(), 5 + 4);
     }
 }

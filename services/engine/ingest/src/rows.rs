@@ -8,6 +8,7 @@ use rankwright_event::Ranking;
 use rankwright_feature::{Plan, Purpose};
 use rankwright_state::Fetched;
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 
@@ -137,7 +138,8 @@ impl Workshop {
             let (plan, queue) = (self.plan.clone(), self.queue.clone());
             let work = move || {
                 while let Some(task) = queue.next() {
-                    task.run(&plan);
+                    // a panic is reported where it happened, and its promise says so; the other tasks are done
+                    let _ = catch_unwind(AssertUnwindSafe(|| task.run(&plan)));
                 }
             };
             self.helpers.extend(thread::Builder::new().name("rows".into()).spawn(work));
@@ -150,7 +152,7 @@ impl Drop for Workshop {
         self.queue.waiting.lock().over = true;
         self.nudge();
         for helper in self.helpers.drain(..) {
-            let _ = helper.join(); // one that panicked has said so
+            let _ = helper.join();
         }
     }
 }
