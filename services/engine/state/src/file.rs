@@ -110,8 +110,8 @@ impl Store for FileStore {
         true
     }
 
-    fn stats(&self) -> Stats {
-        self.disk.stats()
+    fn stats(&self) -> BoxFuture<'_, Result<Stats, Error>> {
+        Box::pin(async move { Ok(self.disk.stats()) })
     }
 }
 

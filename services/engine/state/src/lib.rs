@@ -16,6 +16,7 @@ pub mod file;
 pub mod key;
 pub mod memory;
 pub mod overlay;
+pub mod redis;
 #[cfg(test)]
 mod samples;
 pub mod store;
@@ -28,5 +29,6 @@ pub use file::{FileOptions, FileStore};
 pub use key::{Key, Scope, Slot, Space};
 pub use memory::MemoryStore;
 pub use overlay::{Fetched, Overlay, View};
+pub use redis::{RedisOptions, RedisStore};
 pub use store::{BoxFuture, Commit, Error, Fingerprint, Lease, Listed, Outcome, Position, Rows, Stats, Store, Writer};
 pub use term::{Term, Terms};

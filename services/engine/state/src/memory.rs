@@ -171,9 +171,9 @@ impl Store for MemoryStore {
         false
     }
 
-    fn stats(&self) -> Stats {
+    fn stats(&self) -> BoxFuture<'_, Result<Stats, Error>> {
         let entities = self.values.iter().map(|shard| shard.read().len() as u64).sum();
-        Stats { entities, bytes: None }
+        Box::pin(async move { Ok(Stats { entities, bytes: None }) })
     }
 }
 

@@ -144,5 +144,5 @@ pub trait Store: Send + Sync {
     fn durable(&self) -> bool;
 
     /// How large it is.
-    fn stats(&self) -> Stats;
+    fn stats(&self) -> BoxFuture<'_, Result<Stats, Error>>;
 }

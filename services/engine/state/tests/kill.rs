@@ -108,6 +108,6 @@ async fn count(path: &Path) -> u64 {
     }
     let joins = store.scan(Space::Joins).await.expect("lists");
     assert_eq!(joins.iter().map(|entry| &entry.0).collect::<Vec<_>>(), [&own(position)]);
-    assert_eq!(store.stats().entities, SHARED_KEYS);
+    assert_eq!(store.stats().await.expect("has a size").entities, SHARED_KEYS);
     position
 }

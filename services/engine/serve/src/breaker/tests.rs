@@ -49,7 +49,7 @@ impl Store for Slow {
         false
     }
 
-    fn stats(&self) -> Stats {
+    fn stats(&self) -> BoxFuture<'_, Result<Stats, Error>> {
         self.store.stats()
     }
 }

@@ -12,6 +12,7 @@ use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json as value};
+use std::time::Duration;
 
 /// The process is alive.
 pub(super) async fn health() -> Response {
@@ -42,7 +43,7 @@ pub(super) async fn status(State(app): State<App>) -> Response {
     status.insert("phase".into(), phase(app.phase()).into());
     status.insert("uptimeSeconds".into(), app.uptime().as_secs().into());
     status.insert("models".into(), models(&app));
-    status.insert("store".into(), store(&app));
+    status.insert("store".into(), store(&app).await);
     for (name, provider) in app.status() {
         status.insert(name.clone(), provider.status());
     }
@@ -81,14 +82,17 @@ fn model(slot: &Slot) -> Value {
     }
 }
 
-fn store(app: &App) -> Value {
+/// A store that takes longer to tell its size is shown without it.
+const STATS_TIME: Duration = Duration::from_millis(500);
+
+async fn store(app: &App) -> Value {
     let state = app.state();
-    let stats = state.store().stats();
+    let stats = tokio::time::timeout(STATS_TIME, state.store().stats()).await.ok().and_then(Result::ok);
     value!({
         "type": app.store_kind(),
         "durable": state.store().durable(),
         "answers": state.closed(),
-        "entities": stats.entities,
-        "bytes": stats.bytes,
+        "entities": stats.map(|stats| stats.entities),
+        "bytes": stats.and_then(|stats| stats.bytes),
     })
 }

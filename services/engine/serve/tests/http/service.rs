@@ -324,7 +324,7 @@ impl Store for Fragile {
         self.store.durable()
     }
 
-    fn stats(&self) -> Stats {
+    fn stats(&self) -> BoxFuture<'_, Result<Stats, Error>> {
         self.store.stats()
     }
 }

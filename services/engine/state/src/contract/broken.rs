@@ -281,7 +281,7 @@ impl Store for Broken {
         false
     }
 
-    fn stats(&self) -> Stats {
+    fn stats(&self) -> BoxFuture<'_, Result<Stats, Error>> {
         self.store.stats()
     }
 }

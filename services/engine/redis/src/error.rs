@@ -1,0 +1,80 @@
+//! What went wrong, in words that say what to change.
+
+use redis::{ErrorKind, RedisError, ServerErrorKind};
+
+/// The server did not do what it was asked for.
+#[derive(Debug, thiserror::Error)]
+#[error("redis at {place}: {problem}")]
+pub struct Error {
+    /// Host, port and database.
+    pub place: String,
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+/// What is wrong with a server, or with how it is talked to.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    /// Nobody answers there.
+    #[error("no connection: {0}")]
+    Unreachable(String),
+    /// It is there, and is slow.
+    #[error("no answer in time")]
+    Slow,
+    /// It wants a password, or another one.
+    #[error("user or password refused: set auth.user and auth.password ({0})")]
+    Login(String),
+    /// The user may not do this.
+    #[error("this user lacks a right: {0}")]
+    Rights(String),
+    /// Encryption does not come about.
+    #[error("no encrypted connection: {0}; check tls.ca, tls.verify and that this is a port for TLS")]
+    Tls(String),
+    /// It may not be written to: a replica, or one without memory.
+    #[error("it takes no writes: {0}")]
+    Refuses(String),
+    /// It is too old.
+    #[error("version {found} is too old, 6.0 or newer is needed")]
+    Old {
+        /// What it calls itself.
+        found: String,
+    },
+    /// Anything else.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl Problem {
+    /// Whether trying again later may help without anybody changing a setting.
+    pub fn passes(&self) -> bool {
+        matches!(self, Self::Unreachable(_) | Self::Slow | Self::Refuses(_))
+    }
+
+    pub(crate) fn of(error: &RedisError, tls: bool) -> Self {
+        let text = text(error);
+        let is = |code: &str| error.code() == Some(code);
+        match error.kind() {
+            ErrorKind::AuthenticationFailed => Self::Login(text),
+            _ if is("WRONGPASS") || is("NOAUTH") => Self::Login(text),
+            ErrorKind::Server(ServerErrorKind::NoPerm) => Self::Rights(text),
+            ErrorKind::Server(ServerErrorKind::ReadOnly | ServerErrorKind::BusyLoading) => Self::Refuses(text),
+            _ if is("OOM") || is("MISCONF") || is("MASTERDOWN") => Self::Refuses(text),
+            _ if error.is_timeout() => Self::Slow,
+            ErrorKind::Io if tls && is_about_tls(&text) => Self::Tls(text),
+            ErrorKind::Io => Self::Unreachable(text),
+            ErrorKind::Parse => Self::Other(format!("this is no answer of a Redis server ({text})")),
+            _ => Self::Other(text),
+        }
+    }
+}
+
+fn is_about_tls(text: &str) -> bool {
+    ["certificate", "InvalidCertificate", "InvalidContentType", "corrupt message", "tls", "TLS", "handshake"]
+        .iter()
+        .any(|word| text.contains(word))
+}
+
+/// The server's words where there are any.
+fn text(error: &RedisError) -> String {
+    error.detail().map_or_else(|| error.to_string(), str::to_owned)
+}

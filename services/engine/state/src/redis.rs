@@ -1,0 +1,165 @@
+//! State in Redis, shared by many processes.
+//!
+//! All values of an entity are one string: a stamp, which each commit gives anew, and the encoded values. Values become
+//! one another here, not in the server: a commit merges its writes into what it knows to lie under their keys, and one
+//! script stores all of them, together with the writer's position, if every key still has the stamp that was merged
+//! into. Where one has not, the script changes nothing and answers with what lies there; the commit merges again. So
+//! there is one implementation of merging, and the server's work for a key is a comparison and a write.
+//!
+//! The script also makes the batch repeatable: sent again after a broken connection, it finds its own stamp with the
+//! writer, and changes nothing. `docs/protocol.md` has the whole protocol.
+
+mod cache;
+mod commit;
+mod layout;
+mod meta;
+mod scripts;
+mod sweep;
+#[cfg(test)]
+mod tests;
+
+use crate::expiry::outdated;
+use crate::{
+    BoxFuture, Commit, Error, Fingerprint, Format, Key, Lease, Listed, Outcome, Rows, Slot, Space, Stats, Store, Writer,
+};
+use cache::Cache;
+use layout::Names;
+use rankwright_event::Timestamp;
+use rankwright_redis::{Link, Settings};
+use scripts::Scripts;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::Handle;
+
+/// How a [`RedisStore`] works; what it holds does not depend on any of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RedisOptions {
+    /// How values are written; both formats are read.
+    pub format: Format,
+    /// How many entities are kept here; none where it is 0.
+    pub cache_entries: usize,
+    /// How long they are, where the server does not tell what changed; not at all where absent.
+    pub cache_ttl: Option<Duration>,
+    /// Whether to ask the server to tell what changed.
+    pub tracking: bool,
+    /// After how long of real time without a write a key is removed.
+    pub retention: Duration,
+}
+
+impl Default for RedisOptions {
+    fn default() -> Self {
+        Self {
+            format: Format::Binary,
+            cache_entries: 10_240,
+            cache_ttl: None,
+            tracking: true,
+            retention: Duration::from_secs(90 * 86_400),
+        }
+    }
+}
+
+/// Entities in a Redis server.
+pub struct RedisStore {
+    shared: Arc<Shared>,
+    runtime: Handle,
+}
+
+/// What the store's work needs, wherever it runs.
+struct Shared {
+    link: Link,
+    /// For reading alone. A server that follows what a connection has read follows all keys of a script with each command
+    /// in it (before 7.2), which is slow for those of a commit.
+    reading: Link,
+    names: Names,
+    scripts: Scripts,
+    cache: Arc<Cache>,
+    options: RedisOptions,
+}
+
+impl RedisStore {
+    /// Opens the state of `service` in a server, and makes it where it does not exist.
+    ///
+    /// # Errors
+    /// [`Error::Open`], where the server cannot be used; [`Error::Newer`], where a newer version wrote the state.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub async fn open(settings: Settings, options: RedisOptions, service: &str) -> Result<Self, Error> {
+        let place = settings.to_string();
+        let cannot_open = |source| Error::Open { place: place.clone(), source };
+        let cache = Arc::new(Cache::new(options.cache_entries, options.cache_ttl));
+        let names = Names::new(service, 0).map_err(|error| cannot_open(error.into()))?;
+        let watcher = (options.tracking && options.cache_entries > 0).then(|| cache.watcher());
+        let link = Link::new(settings.clone(), None).map_err(|error| cannot_open(error.into()))?;
+        let reading = Link::new(settings, watcher).map_err(|error| cannot_open(error.into()))?;
+        let generation = meta::open(&link, &names).await?;
+        let names = names.of_generation(generation);
+        let shared = Shared { link, reading, names, scripts: Scripts::default(), cache, options };
+        Ok(Self { shared: Arc::new(shared), runtime: Handle::current() })
+    }
+
+    /// Runs the store's work where there are clocks and sockets for it.
+    fn run<'a, T, F>(&'a self, work: impl FnOnce(Arc<Shared>) -> F + Send + 'a) -> BoxFuture<'a, Result<T, Error>>
+    where
+        F: Future<Output = Result<T, Error>> + Send + 'static,
+        T: Send + 'static,
+    {
+        let work = work(self.shared.clone());
+        if Handle::try_current().is_ok() {
+            return Box::pin(work);
+        }
+        let running = self.runtime.spawn(work);
+        Box::pin(async move {
+            running.await.unwrap_or_else(|error| Err(Error::Failed { action: "work", source: Box::new(error) }))
+        })
+    }
+}
+
+/// Names what was tried in an error.
+fn failed(action: &'static str) -> impl Fn(rankwright_redis::Error) -> Error {
+    move |source| Error::Failed { action, source: Box::new(source) }
+}
+
+impl Store for RedisStore {
+    fn slots<'a>(&'a self, wanted: &'a [Fingerprint]) -> BoxFuture<'a, Result<Vec<Slot>, Error>> {
+        let wanted = wanted.to_vec();
+        self.run(move |shared| async move { shared.allocate(&wanted).await })
+    }
+
+    fn read<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<Rows, Error>> {
+        let keys = keys.to_vec();
+        self.run(move |shared| async move { shared.read(keys).await })
+    }
+
+    fn acquire<'a>(&'a self, writer: &'a Writer) -> BoxFuture<'a, Result<Lease, Error>> {
+        let writer = writer.clone();
+        self.run(move |shared| async move { shared.acquire(writer).await })
+    }
+
+    fn commit<'a>(&'a self, lease: &'a Lease, commit: Commit) -> BoxFuture<'a, Result<Outcome, Error>> {
+        let lease = lease.clone();
+        self.run(move |shared| async move { shared.apply(&lease, commit).await })
+    }
+
+    fn scan(&self, space: Space) -> BoxFuture<'_, Result<Listed, Error>> {
+        self.run(move |shared| async move { shared.scan(space).await })
+    }
+
+    fn expire<'a>(
+        &'a self,
+        now: Timestamp,
+        ttl: &'a [(Slot, Duration)],
+        other: Duration,
+    ) -> BoxFuture<'a, Result<u64, Error>> {
+        let outdated = outdated(now, ttl, other);
+        self.run(move |shared| async move { shared.remove_outdated(outdated).await })
+    }
+
+    fn durable(&self) -> bool {
+        true
+    }
+
+    fn stats(&self) -> BoxFuture<'_, Result<Stats, Error>> {
+        self.run(move |shared| async move { shared.stats().await })
+    }
+}

@@ -1,0 +1,224 @@
+//! Entities that were read or written here, until the server tells that somebody else changed them.
+//!
+//! An answer may be overtaken by the news that what it says is outdated. So each part of the keys has a counter which
+//! goes up with such news: an answer is kept only if the counter stands where it stood when the question was asked.
+//! What is outdated stays as a guess, for those who compare before they write.
+
+use super::layout::Stamp;
+use crate::Entity;
+use foldhash::fast::RandomState;
+use parking_lot::Mutex;
+use quick_cache::sync::Cache as Entries;
+use rankwright_redis::{Change, Watcher};
+use std::hash::BuildHasher;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// What lies under a key: nothing, or an entity with its stamp.
+pub(super) type Known = Option<(Stamp, Arc<Entity>)>;
+
+/// Number of parts of the keys.
+const PARTS: usize = 1024;
+
+pub(super) struct Cache {
+    entries: Option<Entries<Vec<u8>, Kept>>,
+    ttl: Option<Duration>,
+    hasher: RandomState,
+    news: Vec<AtomicU64>,
+    /// Held while an answer is kept or dropped: the two must not overtake each other.
+    keeping: Vec<Mutex<()>>,
+}
+
+#[derive(Clone)]
+struct Kept {
+    known: Known,
+    since: Instant,
+    /// Whether the server will tell when it changes.
+    followed: bool,
+}
+
+/// Where the counter of a key's part stood when a question about it was asked.
+#[derive(Clone, Copy)]
+pub(super) struct Asked {
+    part: usize,
+    count: u64,
+}
+
+impl Cache {
+    pub(super) fn new(entries: usize, ttl: Option<Duration>) -> Self {
+        Self {
+            entries: (entries > 0).then(|| Entries::new(entries)),
+            ttl,
+            hasher: RandomState::default(),
+            news: (0..PARTS).map(|_| AtomicU64::new(0)).collect(),
+            keeping: (0..PARTS).map(|_| Mutex::default()).collect(),
+        }
+    }
+
+    /// What the connection tells of changes.
+    pub(super) fn watcher(self: &Arc<Self>) -> Watcher {
+        let cache = self.clone();
+        Arc::new(move |change| match change {
+            Change::Keys(keys) => keys.iter().for_each(|key| cache.forget(key)),
+            Change::All => cache.forget_all(),
+        })
+    }
+
+    /// What is known of a key, if it may be used: the server tells of changes (`watched`), or it is young enough.
+    pub(super) fn get(&self, key: &[u8], watched: bool) -> Option<Known> {
+        let kept = self.entries.as_ref()?.get(key)?;
+        let fresh = watched && kept.followed || self.ttl.is_some_and(|ttl| kept.since.elapsed() < ttl);
+        fresh.then_some(kept.known)
+    }
+
+    /// What was last known of a key, which a script will compare.
+    pub(super) fn guess(&self, key: &[u8]) -> Option<Known> {
+        self.entries.as_ref()?.get(key).map(|kept| kept.known)
+    }
+
+    /// To be called before a question is sent.
+    pub(super) fn ask(&self, key: &[u8]) -> Asked {
+        let part = self.part(key);
+        Asked { part, count: self.news[part].load(Ordering::Acquire) }
+    }
+
+    /// Keeps an answer, unless news has overtaken it.
+    pub(super) fn keep(&self, key: Vec<u8>, known: Known, asked: Asked) {
+        let Some(entries) = &self.entries else { return };
+        let _keeping = self.keeping[asked.part].lock();
+        if self.news[asked.part].load(Ordering::Acquire) == asked.count {
+            entries.insert(key, Kept { known, since: Instant::now(), followed: true });
+        }
+    }
+
+    /// Keeps what a commit has written, which the server does not follow before it is read. Answers to earlier questions
+    /// no longer count. Each `asked` is from before the commit was sent: what somebody has changed since is not kept.
+    pub(super) fn wrote(&self, mut written: Vec<(Vec<u8>, Known, Asked)>) {
+        let Some(entries) = &self.entries else { return };
+        written.sort_by_key(|(_, _, asked)| asked.part);
+        let mut written = written.into_iter().peekable();
+        while let Some((_, _, Asked { part, .. })) = written.peek() {
+            let part = *part;
+            let _keeping = self.keeping[part].lock();
+            let count = self.news[part].fetch_add(1, Ordering::AcqRel);
+            while let Some((key, known, asked)) = written.next_if(|(_, _, asked)| asked.part == part) {
+                match asked.count == count {
+                    true => entries.insert(key, Kept { known, since: Instant::now(), followed: false }),
+                    false => drop(entries.remove(&key)),
+                }
+            }
+        }
+    }
+
+    fn forget(&self, key: &[u8]) {
+        let Some(entries) = &self.entries else { return };
+        let part = self.part(key);
+        let _keeping = self.keeping[part].lock();
+        self.news[part].fetch_add(1, Ordering::AcqRel);
+        if let Some(kept) = entries.get(key) {
+            let long_ago = self.ttl.and_then(|ttl| Instant::now().checked_sub(ttl)).unwrap_or(kept.since);
+            entries.insert(key.to_vec(), Kept { followed: false, since: long_ago, ..kept });
+        }
+    }
+
+    fn forget_all(&self) {
+        let Some(entries) = &self.entries else { return };
+        self.news.iter().for_each(|count| {
+            count.fetch_add(1, Ordering::AcqRel);
+        });
+        let held: Vec<_> = self.keeping.iter().map(Mutex::lock).collect();
+        entries.clear();
+        drop(held);
+    }
+
+    fn part(&self, key: &[u8]) -> usize {
+        self.hasher.hash_one(key) as usize % PARTS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known() -> Known {
+        Some((Stamp(*b"AAAAAAAA"), Arc::new(Entity::default())))
+    }
+
+    fn cache(ttl: Option<Duration>) -> Arc<Cache> {
+        Arc::new(Cache::new(16, ttl))
+    }
+
+    #[test]
+    fn an_answer_that_news_has_overtaken_is_not_kept() {
+        let cache = cache(None);
+        let asked = cache.ask(b"a");
+        cache.watcher()(Change::Keys(vec![b"a".to_vec()]));
+        cache.keep(b"a".to_vec(), known(), asked);
+        assert!(cache.get(b"a", true).is_none());
+    }
+
+    #[test]
+    fn an_answer_is_kept_until_the_key_changes_or_the_connection_breaks() {
+        for change in [Change::Keys(vec![b"a".to_vec()]), Change::All] {
+            let cache = cache(None);
+            cache.keep(b"a".to_vec(), known(), cache.ask(b"a"));
+            assert!(cache.get(b"a", true).is_some());
+            cache.watcher()(change);
+            assert!(cache.get(b"a", true).is_none());
+        }
+    }
+
+    #[test]
+    fn an_answer_from_before_a_commit_does_not_take_the_place_of_what_it_wrote() {
+        let cache = cache(None);
+        let asked = cache.ask(b"a");
+        cache.wrote(vec![(b"a".to_vec(), None, cache.ask(b"a"))]);
+        cache.keep(b"a".to_vec(), known(), asked);
+        assert_eq!(cache.guess(b"a"), Some(None));
+        assert!(cache.get(b"a", true).is_none(), "the server does not follow what was not read");
+    }
+
+    #[test]
+    fn what_was_changed_after_a_commit_is_not_taken_for_what_the_commit_wrote() {
+        let cache = cache(Some(Duration::from_secs(3600)));
+        let asked = cache.ask(b"a");
+        cache.watcher()(Change::Keys(vec![b"a".to_vec()]));
+        cache.wrote(vec![(b"a".to_vec(), known(), asked)]);
+        assert!(cache.get(b"a", true).is_none() && cache.guess(b"a").is_none());
+    }
+
+    #[test]
+    fn all_that_a_commit_wrote_is_kept() {
+        let cache = Cache::new(10_000, None);
+        let keys: Vec<Vec<u8>> = (0..3000).map(|number| number.to_string().into_bytes()).collect();
+        cache.wrote(keys.iter().map(|key| (key.clone(), known(), cache.ask(key))).collect());
+        assert!(keys.iter().all(|key| cache.guess(key).is_some()));
+    }
+
+    #[test]
+    fn what_is_outdated_stays_as_a_guess() {
+        let cache = cache(Some(Duration::from_secs(3600)));
+        cache.keep(b"a".to_vec(), known(), cache.ask(b"a"));
+        cache.watcher()(Change::Keys(vec![b"a".to_vec()]));
+        assert!(cache.get(b"a", true).is_none() && cache.get(b"a", false).is_none());
+        assert_eq!(cache.guess(b"a"), Some(known()));
+    }
+
+    #[test]
+    fn without_news_an_answer_counts_only_for_its_time() {
+        let cache = cache(None);
+        cache.keep(b"a".to_vec(), known(), cache.ask(b"a"));
+        assert!(cache.get(b"a", false).is_none());
+        let cache = self::cache(Some(Duration::from_secs(3600)));
+        cache.keep(b"a".to_vec(), known(), cache.ask(b"a"));
+        assert!(cache.get(b"a", false).is_some());
+    }
+
+    #[test]
+    fn a_cache_without_room_keeps_nothing() {
+        let cache = Cache::new(0, Some(Duration::from_secs(3600)));
+        cache.keep(b"a".to_vec(), known(), cache.ask(b"a"));
+        assert!(cache.get(b"a", true).is_none() && cache.guess(b"a").is_none());
+    }
+}

@@ -1,0 +1,282 @@
+//! Reading, and writing by comparison.
+
+use super::cache::{Asked, Known};
+use super::layout::{Stamp, frame, unframe};
+use super::meta::Answer;
+use super::scripts::{APPLIED, FIXED_KEYS, LOST};
+use super::{Shared, failed};
+use crate::{Commit, Entity, Error, Key, Lease, Outcome, Rows, Space, Stored};
+use hashbrown::HashMap;
+use rankwright_redis::redis::{FromRedisValue, cmd};
+use std::sync::Arc;
+
+/// What becomes of one key.
+struct Change {
+    key: Key,
+    name: Vec<u8>,
+    write: Write,
+    /// What it is merged into.
+    base: Known,
+    /// From before the base was asked for.
+    asked: Asked,
+    /// What lies there afterwards.
+    merged: Option<Arc<Entity>>,
+}
+
+enum Write {
+    Absorb(Entity),
+    Replace(Entity),
+    Remove,
+}
+
+/// What the script says.
+enum Verdict {
+    Applied,
+    Lost,
+    /// Places of keys that were changed by others, with what lies there now.
+    Moved(Vec<(usize, Option<Vec<u8>>)>),
+}
+
+impl Shared {
+    pub(super) async fn read(&self, keys: Vec<Key>) -> Result<Rows, Error> {
+        let watched = self.reading.is_watching();
+        let names: Vec<Vec<u8>> = keys.iter().map(|key| self.names.entity(key)).collect();
+        let mut rows = Rows::with_capacity(keys.len());
+        let mut unknown = Vec::new();
+        for (place, (key, name)) in keys.iter().zip(&names).enumerate() {
+            // Work is shared out by what is there this moment.
+            let kept = key.scope.space() == Space::Values;
+            match kept.then(|| self.cache.get(name, watched)).flatten() {
+                Some(known) => rows.push(known.map(|(_, entity)| entity)),
+                None => {
+                    unknown.push(place);
+                    rows.push(None);
+                }
+            }
+        }
+        let asked: Vec<(&Key, &Vec<u8>)> = unknown.iter().map(|&place| (&keys[place], &names[place])).collect();
+        for (place, (known, _)) in unknown.iter().zip(self.fetch(&asked).await?) {
+            rows[*place] = known.map(|(_, entity)| entity);
+        }
+        Ok(rows)
+    }
+
+    /// What lies under keys in the server, each with the state of its news from before.
+    async fn fetch(&self, wanted: &[(&Key, &Vec<u8>)]) -> Result<Vec<(Known, Asked)>, Error> {
+        if wanted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let asked: Vec<Asked> = wanted.iter().map(|(_, name)| self.cache.ask(name)).collect();
+        let values = self.values(wanted.iter().map(|(_, name)| name.as_slice())).await?;
+        let mut found = Vec::with_capacity(wanted.len());
+        for (((key, name), asked), value) in wanted.iter().zip(asked).zip(values) {
+            let known = value.map(|value| known(key, &value)).transpose()?;
+            self.cache.keep((*name).clone(), known.clone(), asked);
+            found.push((known, asked));
+        }
+        Ok(found)
+    }
+
+    /// The bytes under names.
+    pub(super) async fn values<'n>(
+        &self,
+        names: impl Iterator<Item = &'n [u8]>,
+    ) -> Result<Vec<Option<Vec<u8>>>, Error> {
+        let mut command = cmd("MGET");
+        names.for_each(|name| {
+            command.arg(name);
+        });
+        let command = &command;
+        let read = self.reading.send(|mut connection| async move { command.query_async(&mut connection).await });
+        read.await.map_err(failed("read"))
+    }
+
+    pub(super) async fn apply(&self, lease: &Lease, commit: Commit) -> Result<Outcome, Error> {
+        let mut changes = self.changes(commit.writes).await?;
+        let stamp = Stamp::random();
+        let positions = (commit.from.0, commit.to.0);
+        loop {
+            changes.iter_mut().for_each(Change::merge);
+            match self.try_commit(lease, &positions, stamp, &changes).await? {
+                Verdict::Lost => return Ok(Outcome::LostLease),
+                Verdict::Moved(moved) => self.take_up(&mut changes, moved)?,
+                Verdict::Applied => {
+                    let known = |merged: Option<Arc<Entity>>| merged.map(|entity| (stamp, entity));
+                    let written = changes.into_iter().map(|change| (change.name, known(change.merged), change.asked));
+                    self.cache.wrote(written.collect());
+                    return Ok(Outcome::Applied);
+                }
+            }
+        }
+    }
+
+    /// One change for each key, with what is known to lie there.
+    async fn changes(&self, writes: Vec<(Key, Option<Entity>)>) -> Result<Vec<Change>, Error> {
+        let mut changes: Vec<Change> = Vec::with_capacity(writes.len());
+        let mut places: HashMap<Key, usize, foldhash::fast::RandomState> = HashMap::default();
+        for (key, write) in writes {
+            match places.get(&key) {
+                Some(&place) => changes[place].write.then(write),
+                None => {
+                    places.insert(key.clone(), changes.len());
+                    changes.push(self.change(key, write));
+                }
+            }
+        }
+        let needs_base = |change: &&mut Change| matches!(change.write, Write::Absorb(_)) && change.base.is_none();
+        let mut unknown: Vec<&mut Change> = changes.iter_mut().filter(needs_base).collect();
+        let wanted: Vec<(&Key, &Vec<u8>)> = unknown.iter().map(|change| (&change.key, &change.name)).collect();
+        let bases = self.fetch(&wanted).await?;
+        for (change, (base, asked)) in unknown.iter_mut().zip(bases) {
+            (change.base, change.asked) = (base, asked);
+        }
+        Ok(changes)
+    }
+
+    fn change(&self, key: Key, write: Option<Entity>) -> Change {
+        let name = self.names.entity(&key);
+        let asked = self.cache.ask(&name);
+        let write = write.map_or(Write::Remove, Write::Absorb);
+        let base = self.cache.guess(&name).flatten();
+        Change { key, name, write, base, asked, merged: None }
+    }
+
+    async fn try_commit(
+        &self,
+        lease: &Lease,
+        (from, to): &(String, String),
+        stamp: Stamp,
+        changes: &[Change],
+    ) -> Result<Verdict, Error> {
+        let mut script = self.scripts.commit.prepare_invoke();
+        script.key(self.names.writer(&lease.writer));
+        for space in [Space::Joins, Space::Outbox, Space::Seen] {
+            script.key(self.names.index(space));
+        }
+        script.arg(lease.epoch).arg(from).arg(to).arg(&stamp.0[..]).arg(self.options.retention.as_millis() as u64);
+        for change in changes {
+            script.key(&change.name).arg(change.wanted()).arg(self.value(change, stamp)?);
+            script.arg(index_number(change.key.scope.space())).arg(change.newest());
+        }
+        let script = &script;
+        let said = self.link.send(|mut connection| async move { script.invoke_async(&mut connection).await });
+        verdict(said.await.map_err(failed("commit"))?)
+    }
+
+    fn value(&self, change: &Change, stamp: Stamp) -> Result<Vec<u8>, Error> {
+        change.merged.as_ref().map_or(Ok(Vec::new()), |entity| frame(stamp, entity, self.options.format))
+    }
+
+    /// Takes what lies under keys now in place of what they were thought to hold.
+    fn take_up(&self, changes: &mut [Change], moved: Vec<(usize, Option<Vec<u8>>)>) -> Result<(), Error> {
+        for (place, value) in moved {
+            let Some(change) = changes.get_mut(place) else { continue };
+            change.base = value.map(|value| known(&change.key, &value)).transpose()?;
+        }
+        for change in changes {
+            change.asked = self.cache.ask(&change.name);
+        }
+        Ok(())
+    }
+}
+
+impl Write {
+    fn then(&mut self, next: Option<Entity>) {
+        *self = match (std::mem::replace(self, Self::Remove), next) {
+            (_, None) => Self::Remove,
+            (Self::Remove, Some(entity)) => Self::Replace(entity),
+            (Self::Absorb(mut entity), Some(next)) => {
+                entity.absorb(&next);
+                Self::Absorb(entity)
+            }
+            (Self::Replace(mut entity), Some(next)) => {
+                entity.absorb(&next);
+                Self::Replace(entity)
+            }
+        };
+    }
+}
+
+impl Change {
+    fn merge(&mut self) {
+        self.merged = match &self.write {
+            Write::Remove => None,
+            Write::Replace(entity) => Some(Arc::new(entity.clone())),
+            Write::Absorb(entity) => {
+                let mut merged = self.base.as_ref().map_or_else(Arc::default, |(_, base)| base.clone());
+                Arc::make_mut(&mut merged).absorb(entity);
+                Some(merged)
+            }
+        };
+    }
+
+    /// The stamp that the key must have.
+    fn wanted(&self) -> &[u8] {
+        match (&self.write, &self.base) {
+            (Write::Absorb(_), Some((stamp, _))) => &stamp.0,
+            (Write::Absorb(_), None) => b"",
+            (Write::Replace(_) | Write::Remove, _) => b"*",
+        }
+    }
+
+    /// Its place in an index.
+    fn newest(&self) -> i64 {
+        let at = |(_, stored): (_, &Stored)| stored.at.millis();
+        self.merged.as_ref().and_then(|entity| entity.values().map(at).max()).unwrap_or(0)
+    }
+}
+
+fn known(key: &Key, value: &[u8]) -> Result<(Stamp, Arc<Entity>), Error> {
+    unframe(key, value).map(|(stamp, entity)| (stamp, Arc::new(entity)))
+}
+
+/// Which of the fixed keys is the index of a space.
+fn index_number(space: Space) -> usize {
+    const _: () = assert!(FIXED_KEYS == 4, "the writer and three indexes");
+    match space {
+        Space::Values => 0,
+        Space::Joins => 1,
+        Space::Outbox => 2,
+        Space::Seen => 3,
+    }
+}
+
+fn verdict(said: Vec<Answer>) -> Result<Verdict, Error> {
+    let strange = |reason: &str| Error::Failed { action: "commit", source: format!("strange answer: {reason}").into() };
+    let mut said = said.into_iter();
+    match said.next() {
+        Some(Answer::Int(APPLIED)) => return Ok(Verdict::Applied),
+        Some(Answer::Int(LOST)) => return Ok(Verdict::Lost),
+        Some(Answer::Int(_)) => {}
+        _ => return Err(strange("no number")),
+    }
+    let mut moved = Vec::new();
+    while let (Some(place), Some(value)) = (said.next(), said.next()) {
+        let Answer::Int(place) = place else { return Err(strange("no place")) };
+        let value = Option::<Vec<u8>>::from_redis_value(value).map_err(|error| strange(&error.to_string()))?;
+        moved.push((usize::try_from(place).map_err(|_| strange("a place below 0"))?, value));
+    }
+    Ok(Verdict::Moved(moved))
+}
+
+#[cfg(test)]
+impl Shared {
+    /// Sends one batch twice, as after a connection that broke before the answer; whether both were answered alike.
+    pub(super) async fn sends_twice(
+        &self,
+        lease: &Lease,
+        positions: &(String, String),
+        writes: Vec<(Key, Option<Entity>)>,
+    ) -> bool {
+        let mut changes = self.changes(writes).await.expect("reads");
+        changes.iter_mut().for_each(Change::merge);
+        let stamp = Stamp::random();
+        for _ in 0..2 {
+            let verdict = self.try_commit(lease, positions, stamp, &changes).await.expect("answers");
+            if !matches!(verdict, Verdict::Applied) {
+                return false;
+            }
+        }
+        true
+    }
+}

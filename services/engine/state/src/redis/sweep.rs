@@ -1,0 +1,116 @@
+//! Going through all keys of a space.
+
+use super::layout::unframe;
+use super::{Shared, failed};
+use crate::{Entity, Error, Key, Listed, Slot, Space};
+use rankwright_event::Timestamp;
+use rankwright_redis::redis::{Script, cmd};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// So many keys are asked for at once.
+const AT_ONCE: usize = 1000;
+
+/// Replaces a value (or removes it, where the new one is empty) if it still has a stamp; whether it did.
+const SWAP: &str = "
+if redis.call('GETRANGE', KEYS[1], 0, 7) ~= ARGV[1] then return 0 end
+if ARGV[2] == '' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL') end
+return 1";
+
+impl Shared {
+    pub(super) async fn scan(&self, space: Space) -> Result<Listed, Error> {
+        let mut listed = Listed::new();
+        for names in self.names_of(space).await?.chunks(AT_ONCE) {
+            for (key, _, entity) in self.some(names).await? {
+                listed.push((key, Arc::new(entity)));
+            }
+        }
+        listed.sort_by(|left, right| left.0.cmp(&right.0));
+        Ok(listed)
+    }
+
+    /// Entities under names, with their stamps; those that are gone by now are left out.
+    async fn some(&self, names: &[Vec<u8>]) -> Result<Vec<(Key, super::layout::Stamp, Entity)>, Error> {
+        let values = self.values(names.iter().map(Vec::as_slice)).await?;
+        let mut found = Vec::new();
+        for (name, value) in names.iter().zip(values) {
+            let Some(value) = value else { continue };
+            let key = self.names.key(name).ok_or_else(|| Error::Damaged {
+                key: name.escape_ascii().to_string(),
+                reason: "these are not the bytes of a key".to_owned(),
+            })?;
+            let (stamp, entity) = unframe(&key, &value)?;
+            found.push((key, stamp, entity));
+        }
+        Ok(found)
+    }
+
+    async fn names_of(&self, space: Space) -> Result<Vec<Vec<u8>>, Error> {
+        if space == Space::Values {
+            return self.all_values().await;
+        }
+        let index = self.names.index(space);
+        let listed = self.link.send(|mut connection| {
+            let mut listing = cmd("ZRANGE");
+            listing.arg(&index).arg(0).arg(-1);
+            async move { listing.query_async(&mut connection).await }
+        });
+        listed.await.map_err(failed("list"))
+    }
+
+    /// Names of all values; one that is written meanwhile may be among them or not.
+    async fn all_values(&self) -> Result<Vec<Vec<u8>>, Error> {
+        let (mut names, mut cursor) = (HashSet::new(), 0u64);
+        loop {
+            let pattern = self.names.pattern(Space::Values);
+            let page = self.link.send(|mut connection| {
+                let mut page = cmd("SCAN");
+                page.arg(cursor).arg("MATCH").arg(&pattern).arg("COUNT").arg(AT_ONCE);
+                async move { page.query_async::<(u64, Vec<Vec<u8>>)>(&mut connection).await }
+            });
+            let (next, some) = page.await.map_err(failed("list"))?;
+            names.extend(some);
+            if next == 0 {
+                return Ok(names.into_iter().collect());
+            }
+            cursor = next;
+        }
+    }
+
+    pub(super) async fn remove_outdated(&self, outdated: impl Fn(Slot, Timestamp) -> bool) -> Result<u64, Error> {
+        let swap = Script::new(SWAP);
+        let mut removed = 0;
+        for names in self.all_values().await?.chunks(AT_ONCE) {
+            for (key, stamp, mut entity) in self.some(names).await? {
+                if !entity.values().any(|(slot, stored)| outdated(slot, stored.at)) {
+                    continue;
+                }
+                entity.retain(|slot, stored| !outdated(slot, stored.at));
+                removed += self.swap(&swap, &key, stamp, &entity).await?;
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Puts what is left of an entity in its place, unless somebody wrote to it; 1 where nothing is left.
+    async fn swap(&self, swap: &Script, key: &Key, stamp: super::layout::Stamp, entity: &Entity) -> Result<u64, Error> {
+        let name = self.names.entity(key);
+        let asked = self.cache.ask(&name);
+        let fresh = super::layout::Stamp::random();
+        let value = match entity.is_empty() {
+            true => Vec::new(),
+            false => super::layout::frame(fresh, entity, self.options.format)?,
+        };
+        let swapped = self.link.send(|mut connection| {
+            let mut script = swap.prepare_invoke();
+            script.key(&name).arg(&stamp.0[..]).arg(&value);
+            async move { script.invoke_async::<bool>(&mut connection).await }
+        });
+        let swapped = swapped.await.map_err(failed("remove outdated values"))?;
+        let left = (!entity.is_empty()).then(|| (fresh, Arc::new(entity.clone())));
+        if swapped {
+            self.cache.wrote(vec![(name, left, asked)]);
+        }
+        Ok(u64::from(swapped && entity.is_empty()))
+    }
+}

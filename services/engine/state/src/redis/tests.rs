@@ -1,0 +1,188 @@
+//! The store against a real server.
+
+use super::*;
+use crate::contract::{item, put, state_store_contract, stored};
+use crate::{Cell, Entity, FieldValue, Position};
+use rankwright_redis::redis::{FromRedisValue, cmd};
+use rankwright_redis::{Link, testing};
+
+const MANY_THREADS: usize = 3;
+
+/// A service of its own for each test: they share a server.
+fn service() -> String {
+    format!("test-{:016x}", fastrand::u64(..))
+}
+
+fn small() -> RedisOptions {
+    RedisOptions { retention: Duration::from_secs(120), ..RedisOptions::default() }
+}
+
+async fn open(settings: &Settings, service: &str) -> RedisStore {
+    RedisStore::open(settings.clone(), small(), service).await.expect("opens")
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(MANY_THREADS).enable_all().build().expect("starts a runtime")
+}
+
+/// Runs a test against the server, if there is one.
+fn with_server<F: Future<Output = ()>>(test: impl FnOnce(Settings) -> F) {
+    let Some(settings) = testing::server() else { return };
+    runtime().block_on(test(settings));
+}
+
+async fn ask<T: FromRedisValue + Send>(settings: &Settings, words: &[&[u8]]) -> T {
+    let link = Link::new(settings.clone(), None).expect("needs no certificates");
+    let answer = link.send(|mut connection| {
+        let mut command = cmd(std::str::from_utf8(words[0]).expect("a command is text"));
+        words[1..].iter().for_each(|word| {
+            command.arg(*word);
+        });
+        async move { command.query_async(&mut connection).await }
+    });
+    answer.await.expect("answers")
+}
+
+fn counter(count: u64) -> Option<Entity> {
+    Some(Entity::one(Slot(0), stored(1, Cell::Counter(count))))
+}
+
+async fn count(store: &RedisStore, key: &Key) -> Option<u64> {
+    let row = store.read(std::slice::from_ref(key)).await.expect("reads").pop().flatten();
+    row.and_then(|entity| entity.counter(Slot(0), Timestamp::from_millis(0), Duration::ZERO))
+}
+
+#[test]
+fn the_redis_store_keeps_the_contract_with_every_way_of_caching() {
+    let ways = [
+        small(),
+        RedisOptions { tracking: false, ..small() },
+        RedisOptions { cache_entries: 0, format: Format::Json, ..small() },
+    ];
+    for options in ways {
+        with_server(|settings| async move {
+            let fresh = || {
+                let opened = async { RedisStore::open(settings.clone(), options, &service()).await };
+                tokio::task::block_in_place(|| Handle::current().block_on(opened)).expect("opens")
+            };
+            state_store_contract(fresh).await;
+        });
+    }
+}
+
+#[test]
+fn writers_of_two_processes_lose_nothing_of_each_other() {
+    with_server(|settings| async move {
+        let service = service();
+        let commits = 100;
+        let work = |writer: &'static str| {
+            let (settings, service) = (settings.clone(), service.clone());
+            tokio::spawn(async move {
+                let store = open(&settings, &service).await;
+                let mut lease = store.acquire(&Writer(writer.into())).await.expect("acquires");
+                for number in 0..commits {
+                    let writes = vec![(item("shared"), counter(1)), (item(writer), counter(1))];
+                    let to = Position(number.to_string());
+                    let commit = Commit { from: lease.position.clone(), to: to.clone(), writes };
+                    assert_eq!(store.commit(&lease, commit).await.expect("commits"), Outcome::Applied);
+                    lease.position = to;
+                }
+            })
+        };
+        for work in [work("one"), work("two"), work("three")] {
+            work.await.expect("ends well");
+        }
+        let store = open(&settings, &service).await;
+        assert_eq!(count(&store, &item("shared")).await, Some(3 * commits));
+        assert_eq!(count(&store, &item("two")).await, Some(commits));
+    });
+}
+
+#[test]
+fn what_another_process_writes_is_seen_here_though_it_was_cached() {
+    with_server(|settings| async move {
+        let service = service();
+        let (here, there) = (open(&settings, &service).await, open(&settings, &service).await);
+        for number in 1..20 {
+            put(&there, vec![(item("a"), counter(1))]).await;
+            // News takes its way; it is here before the answer to a question that is asked after it.
+            here.read(&[item(&format!("new {number}"))]).await.expect("answers");
+            assert_eq!(count(&here, &item("a")).await, Some(number));
+            put(&here, vec![(item("b"), counter(1))]).await;
+            assert_eq!(count(&here, &item("b")).await, Some(2 * number - 1));
+            put(&there, vec![(item("b"), counter(1))]).await;
+            here.read(&[item(&format!("newer {number}"))]).await.expect("answers");
+            assert_eq!(count(&here, &item("b")).await, Some(2 * number));
+        }
+    });
+}
+
+#[test]
+fn a_batch_that_is_sent_again_has_no_second_effect() {
+    with_server(|settings| async move {
+        let service = service();
+        let store = open(&settings, &service).await;
+        let lease = store.acquire(&Writer("w".into())).await.expect("acquires");
+        let positions = (String::new(), "1".to_string());
+        let writes = vec![(item("a"), counter(1))];
+        assert!(store.shared.sends_twice(&lease, &positions, writes).await, "the second answer is that of the first");
+        assert_eq!(count(&open(&settings, &service).await, &item("a")).await, Some(1));
+    });
+}
+
+#[test]
+fn every_key_of_a_value_has_a_time_to_live() {
+    with_server(|settings| async move {
+        let store = open(&settings, &service()).await;
+        put(&store, vec![(item("a"), counter(1))]).await;
+        let name = store.shared.names.entity(&item("a"));
+        let left: i64 = ask(&settings, &[b"PTTL", &name]).await;
+        assert!((1..=120_000).contains(&left), "{left}");
+    });
+}
+
+#[test]
+fn damage_is_named_by_its_key() {
+    with_server(|settings| async move {
+        let store = open(&settings, &service()).await;
+        let name = store.shared.names.entity(&item("p1"));
+        let () = ask(&settings, &[b"SET", &name, b"AAAAAAAA\x07rubbish"]).await;
+        let error = store.read(&[item("p1")]).await.expect_err("is damaged").to_string();
+        assert_eq!(error, r#"damaged value under item "p1" of tenant "default" in the state store: unknown version 7"#);
+    });
+}
+
+#[test]
+fn a_state_of_a_newer_version_is_refused() {
+    with_server(|settings| async move {
+        let service = service();
+        open(&settings, &service).await;
+        let () = ask(&settings, &[b"HSET", format!("rw:{service}:meta").as_bytes(), b"format", b"2"]).await;
+        let opened = RedisStore::open(settings, small(), &service).await;
+        assert!(matches!(opened, Err(Error::Newer { found: 2, known: 1, .. })));
+    });
+}
+
+#[test]
+fn services_share_nothing_but_the_server() {
+    with_server(|settings| async move {
+        let (one, two) = (open(&settings, &service()).await, open(&settings, &service()).await);
+        let text = Cell::Field(FieldValue::Text("x".into()));
+        put(&one, vec![(item("a"), Some(Entity::one(Slot(0), stored(1, text))))]).await;
+        assert_eq!(two.read(&[item("a")]).await.expect("reads"), [None]);
+        assert!(two.scan(Space::Values).await.expect("lists").is_empty());
+    });
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("finds a port");
+    let port = listener.local_addr().expect("has an address").port();
+    drop(listener);
+    let opened = runtime().block_on(RedisStore::open(Settings::new("127.0.0.1", port), small(), "shop"));
+    let error = opened.err().expect("nobody is there");
+    assert_eq!(error.to_string(), format!("failed to open the state store at 127.0.0.1:{port}/0"));
+    let cause = std::error::Error::source(&error).expect("has a cause").to_string();
+    assert!(cause.contains("no connection"), "{cause}");
+}
