@@ -66,7 +66,7 @@ fn click(seconds: i64) -> Entity {
 
 fn commit(store: &impl Store, writes: Vec<(Key, Option<Entity>)>) {
     let lease = ready(store.acquire(&Writer("bench".into()))).expect("acquires");
-    let commit = Commit { from: lease.position.clone(), to: Position("1".into()), writes };
+    let commit = Commit { from: lease.position.clone(), to: Position("1".into()), writes, ..Commit::default() };
     assert_eq!(ready(store.commit(&lease, commit)).expect("commits"), Outcome::Applied);
 }
 

@@ -27,6 +27,8 @@ pub enum Cell {
     Flags(u64),
     /// Bytes whose meaning only their writer knows; the newest stay.
     Blob(#[serde(with = "wire::bytes")] Arc<[u8]>),
+    /// Many such, each with its time and event; all stay.
+    Parts(Parts),
 }
 
 /// A field's value, ready to be computed with. The order of variants is part of the stored format.
@@ -61,6 +63,22 @@ pub struct Recent {
     keep: u32,
     /// Newest first; no two of the same time and event.
     visits: Vec<Visit>,
+}
+
+/// Bytes by time and event.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Parts(Vec<Part>);
+
+/// Bytes of one event, whose meaning only their writer knows.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Part {
+    /// When.
+    pub at: Timestamp,
+    /// Digest of the event, which tells parts of equal time apart.
+    pub event: u64,
+    /// The bytes.
+    #[serde(with = "wire::bytes")]
+    pub bytes: Arc<[u8]>,
 }
 
 /// One interaction of a visitor.
@@ -200,6 +218,41 @@ impl Recent {
     }
 }
 
+impl Parts {
+    /// One part.
+    pub fn one(part: Part) -> Self {
+        Self(vec![part])
+    }
+
+    /// From its parts; `None` where they are not in order.
+    pub fn from_parts(parts: Vec<Part>) -> Option<Self> {
+        let ordered = parts.windows(2).all(|pair| pair[0].rank() < pair[1].rank());
+        ordered.then_some(Self(parts))
+    }
+
+    /// All parts in order of time and event.
+    pub fn all(&self) -> &[Part] {
+        &self.0
+    }
+
+    /// Of two parts of one time and event the one whose bytes are greater stays.
+    fn absorb(&mut self, other: &Self) {
+        for part in &other.0 {
+            match self.0.binary_search_by_key(&part.rank(), Part::rank) {
+                Ok(place) if self.0[place].bytes < part.bytes => self.0[place] = part.clone(),
+                Ok(_) => {}
+                Err(place) => self.0.insert(place, part.clone()),
+            }
+        }
+    }
+}
+
+impl Part {
+    fn rank(&self) -> (Timestamp, u64) {
+        (self.at, self.event)
+    }
+}
+
 impl Visit {
     fn rank(&self) -> (Timestamp, u64, &ItemId) {
         (self.at, self.event, &self.item)
@@ -217,6 +270,7 @@ impl Cell {
             (Self::Windows(windows), Self::Windows(more)) => windows.absorb(more),
             (Self::Recent(recent), Self::Recent(more)) => recent.absorb(more),
             (Self::Flags(flags), Self::Flags(more)) => *flags |= more,
+            (Self::Parts(parts), Self::Parts(more)) => parts.absorb(more),
             (this, other) if age.then_with(|| wire::compare(other, this)).is_gt() => *this = other.clone(),
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! All stored values of one item, visitor, visit or field value.
 
-use crate::{Cell, FieldValue, Recent, Slot, Windows};
+use crate::{Cell, FieldValue, Part, Recent, Slot, Windows};
 use rankwright_event::Timestamp;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -141,6 +141,11 @@ impl Entity {
         self.fields.as_ref().map_or(0, |fields| fields.values.len()) + self.counts.values.len()
     }
 
+    /// Time of its newest value; the earliest time there is where it has none.
+    pub fn newest(&self) -> Timestamp {
+        self.values().map(|(_, stored)| stored.at).max().unwrap_or(Timestamp::MIN)
+    }
+
     /// Whether there is no value.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -252,6 +257,14 @@ impl Entity {
         match &self.count(slot, now, ttl)?.cell {
             Cell::Flags(flags) => Some(*flags),
             _ => None,
+        }
+    }
+
+    /// Blobs by time and event.
+    pub fn parts(&self, slot: Slot) -> &[Part] {
+        match self.counts.get(slot).map(|stored| &stored.cell) {
+            Some(Cell::Parts(parts)) => parts.all(),
+            _ => &[],
         }
     }
 

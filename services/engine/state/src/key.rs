@@ -40,6 +40,10 @@ pub enum Scope {
     Outbox(RankingId),
     /// An event that was seen, so that its repetition has no effect.
     Seen(EventId),
+    /// An interaction that waits for its ranking, or for its click-through to be written.
+    Waiting(EventId),
+    /// How far a writer has come in event time.
+    Watermark(CompactString),
 }
 
 /// A part of the keys that can be listed.
@@ -51,6 +55,10 @@ pub enum Space {
     Outbox,
     /// [`Scope::Seen`]
     Seen,
+    /// [`Scope::Waiting`]
+    Waiting,
+    /// [`Scope::Watermark`]
+    Watermarks,
     /// Everything else.
     Values,
 }
@@ -62,6 +70,8 @@ impl Scope {
             Self::Join(_) => Space::Joins,
             Self::Outbox(_) => Space::Outbox,
             Self::Seen(_) => Space::Seen,
+            Self::Waiting(_) => Space::Waiting,
+            Self::Watermark(_) => Space::Watermarks,
             _ => Space::Values,
         }
     }

@@ -22,7 +22,7 @@ mod samples;
 pub mod store;
 pub mod term;
 
-pub use cell::{Cell, FieldValue, Recent, Visit, Windows};
+pub use cell::{Cell, FieldValue, Part, Parts, Recent, Visit, Windows};
 pub use codec::Format;
 pub use entity::{Entity, Stored, warm};
 pub use file::{FileOptions, FileStore};

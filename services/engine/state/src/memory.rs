@@ -40,7 +40,7 @@ impl MemoryStore {
     fn shards(&self, space: Space) -> &[Shard] {
         match space {
             Space::Values => &self.values,
-            Space::Joins | Space::Outbox | Space::Seen => &self.work,
+            _ => &self.work,
         }
     }
 
@@ -78,7 +78,12 @@ impl MemoryStore {
         let mut writers = self.writers.lock();
         let holder = (lease.epoch, commit.from);
         match writers.get_mut(&lease.writer) {
-            Some(current) if *current == holder => current.1 = commit.to,
+            Some(current) if *current == holder => {
+                if commit.absent.iter().any(|key| self.get(key).is_some()) {
+                    return Outcome::Exists;
+                }
+                current.1 = commit.to;
+            }
             _ => return Outcome::LostLease,
         }
         let mut writes = commit.writes.into_iter().peekable();

@@ -44,6 +44,8 @@ pub struct RedisOptions {
     pub tracking: bool,
     /// After how long of real time without a write a key is removed.
     pub retention: Duration,
+    /// How long ids of events are remembered.
+    pub seen: Duration,
 }
 
 impl Default for RedisOptions {
@@ -54,6 +56,7 @@ impl Default for RedisOptions {
             cache_ttl: None,
             tracking: true,
             retention: Duration::from_secs(90 * 86_400),
+            seen: Duration::from_secs(300),
         }
     }
 }
@@ -157,6 +160,19 @@ impl Store for RedisStore {
 
     fn durable(&self) -> bool {
         true
+    }
+
+    fn shared(&self) -> bool {
+        true
+    }
+
+    fn oldest(&self, space: Space, until: Timestamp, limit: usize) -> BoxFuture<'_, Result<Listed, Error>> {
+        self.run(move |shared| async move { shared.oldest(space, until, limit).await })
+    }
+
+    fn hold<'a>(&'a self, task: &'a str, holder: &'a str, time: Duration) -> BoxFuture<'a, Result<bool, Error>> {
+        let (task, holder) = (task.to_owned(), holder.to_owned());
+        self.run(move |shared| async move { shared.hold(&task, &holder, time).await })
     }
 
     fn stats(&self) -> BoxFuture<'_, Result<Stats, Error>> {

@@ -1,12 +1,13 @@
 //! Keys and values for tests, at random and by hand.
 
 use crate::contract::stored;
-use crate::{Cell, Entity, FieldValue, Key, Recent, Scope, Slot, Stored, Term, Visit, Windows};
+use crate::{Cell, Entity, FieldValue, Key, Part, Parts, Recent, Scope, Slot, Stored, Term, Visit, Windows};
 use proptest::prelude::*;
 use rankwright_event::{ItemId, Tenant, Timestamp};
+use std::sync::Arc;
 
 /// Kinds of cells; a slot in these samples holds the kind of its number modulo this.
-pub(crate) const KINDS: u16 = 10;
+pub(crate) const KINDS: u16 = 11;
 const KEEP: u32 = 3;
 
 /// One value of every kind.
@@ -24,6 +25,7 @@ pub(crate) fn whole_entity() -> Entity {
         Cell::Recent(Recent::one(visit, 5)),
         Cell::Flags(0b101),
         Cell::Blob([0, 255, 7].into()),
+        Cell::Parts(Parts::one(Part { at: Timestamp::from_millis(3), event: 9, bytes: [1, 0].into() })),
     ];
     for (slot, cell) in (0..).zip(cells) {
         entity.absorb_value(Slot(slot), &stored(4, cell));
@@ -34,7 +36,7 @@ pub(crate) fn whole_entity() -> Entity {
 /// Keys of every scope, with ids that are short, long, and full of zeros.
 pub(crate) fn any_key() -> impl Strategy<Value = Key> {
     let id = || prop_oneof![3 => "[a\\x00\\x01\u{ff}]{0,4}", 1 => any::<String>()];
-    (id(), 0..9u8, 0..3u16, id(), id()).prop_map(|(tenant, scope, slot, id, other)| {
+    (id(), 0..11u8, 0..3u16, id(), id()).prop_map(|(tenant, scope, slot, id, other)| {
         let scope = match scope {
             0 => Scope::Global,
             1 => Scope::Item(id.into()),
@@ -44,7 +46,9 @@ pub(crate) fn any_key() -> impl Strategy<Value = Key> {
             5 => Scope::ItemWithin(Slot(slot * 200), id.into(), other.into()),
             6 => Scope::Join(id.into()),
             7 => Scope::Outbox(id.into()),
-            _ => Scope::Seen(id.into()),
+            8 => Scope::Seen(id.into()),
+            9 => Scope::Waiting(id.into()),
+            _ => Scope::Watermark(id.into()),
         };
         Key::new(&Tenant::from(tenant), scope)
     })
@@ -96,8 +100,18 @@ fn any_cell(kind: u16) -> BoxedStrategy<Cell> {
         6 => (-4..4i64).prop_map(|period| Cell::Windows(Windows::one(period, KEEP))).boxed(),
         7 => any_visit().prop_map(|visit| Cell::Recent(Recent::one(visit, KEEP))).boxed(),
         8 => any::<u64>().prop_map(Cell::Flags).boxed(),
-        _ => prop::collection::vec(any::<u8>(), 0..5).prop_map(|bytes| Cell::Blob(bytes.into())).boxed(),
+        9 => any_bytes().prop_map(Cell::Blob).boxed(),
+        _ => any_part().prop_map(|part| Cell::Parts(Parts::one(part))).boxed(),
     }
+}
+
+fn any_bytes() -> impl Strategy<Value = Arc<[u8]>> {
+    prop::collection::vec(any::<u8>(), 0..5).prop_map(Arc::from)
+}
+
+fn any_part() -> impl Strategy<Value = Part> {
+    let part = |(at, event, bytes)| Part { at: Timestamp::from_millis(at), event, bytes };
+    (0..4i64, 0..2u64, any_bytes()).prop_map(part)
 }
 
 fn any_visit() -> impl Strategy<Value = Visit> {

@@ -51,6 +51,8 @@ pub struct Commit {
     /// What each key absorbs, in order; `None` removes the key. A removal directly followed by an entity for the same
     /// key replaces what was there: no reader finds nothing in between.
     pub writes: Vec<(Key, Option<Entity>)>,
+    /// Keys under which nothing may lie, else the batch is not applied; those that are written are so for the first time.
+    pub absent: Vec<Key>,
 }
 
 /// What became of a commit.
@@ -60,6 +62,8 @@ pub enum Outcome {
     Applied,
     /// Nothing was changed: the writer's lease or position is somebody else's by now.
     LostLease,
+    /// Nothing was changed: something lies under a key of [`Commit::absent`].
+    Exists,
 }
 
 /// Size of a store.
@@ -130,6 +134,29 @@ pub trait Store: Send + Sync {
 
     /// Everything in a part of the keys, in order of keys.
     fn scan(&self, space: Space) -> BoxFuture<'_, Result<Listed, Error>>;
+
+    /// At most so many keys of a part that have no value newer than `until`, with what lies under them; those first whose
+    /// newest value is the oldest.
+    fn oldest(&self, space: Space, until: Timestamp, limit: usize) -> BoxFuture<'_, Result<Listed, Error>> {
+        Box::pin(async move {
+            let mut listed = self.scan(space).await?;
+            listed.retain(|(_, entity)| entity.newest() <= until);
+            listed.sort_by(|left, right| (left.1.newest(), &left.0).cmp(&(right.1.newest(), &right.0)));
+            listed.truncate(limit);
+            Ok(listed)
+        })
+    }
+
+    /// Holds a task that only one process should do, for a time from now on; whether this holder has it. An embedded store
+    /// has one process, which holds everything. A holder's pause may outlast its time: commits are guarded by leases.
+    fn hold<'a>(&'a self, _task: &'a str, _holder: &'a str, _time: Duration) -> BoxFuture<'a, Result<bool, Error>> {
+        Box::pin(async { Ok(true) })
+    }
+
+    /// Whether other processes may write to it.
+    fn shared(&self) -> bool {
+        false
+    }
 
     /// Removes values of the listed slots that are older than their time to live at `now`, and values of slots that
     /// are not listed and older than `other`; returns how many keys went away whole. Joins, outbox and seen events stay.

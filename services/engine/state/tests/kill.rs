@@ -68,7 +68,8 @@ async fn commit_without_end(path: &Path) {
         writes.extend([(own(position), None), (own(position + 1), one())]);
         position += 1;
         let to = Position(position.to_string());
-        let outcome = store.commit(&lease, Commit { from, to: to.clone(), writes }).await.expect("commits");
+        let outcome =
+            store.commit(&lease, Commit { from, to: to.clone(), writes, ..Commit::default() }).await.expect("commits");
         assert_eq!(outcome, Outcome::Applied);
         from = to;
         writeln!(std::io::stdout(), "{position}").expect("prints");

@@ -119,7 +119,7 @@ impl Service {
             (Key::new(&Tenant::default(), Scope::Item(item.into())), Some(Entity::one(Slot(0), stored)))
         };
         let writes = items.iter().map(write).collect();
-        let commit = Commit { from: lease.position.clone(), to: Position("x".into()), writes };
+        let commit = Commit { from: lease.position.clone(), to: Position("x".into()), writes, ..Commit::default() };
         assert_eq!(self.state.store.commit(&lease, commit).await.unwrap(), Outcome::Applied);
     }
 

@@ -19,6 +19,8 @@ impl Space {
             Self::Joins => 2,
             Self::Outbox => 3,
             Self::Seen => 4,
+            Self::Waiting => 5,
+            Self::Watermarks => 6,
         }
     }
 }
@@ -41,7 +43,8 @@ impl Key {
                 put_text(&mut bytes, item.as_str());
             }
             Scope::Join(id) | Scope::Outbox(id) => put_text(&mut bytes, id.as_str()),
-            Scope::Seen(id) => put_text(&mut bytes, id.as_str()),
+            Scope::Seen(id) | Scope::Waiting(id) => put_text(&mut bytes, id.as_str()),
+            Scope::Watermark(writer) => put_text(&mut bytes, writer),
         }
         bytes
     }
@@ -66,6 +69,8 @@ fn tag(scope: &Scope) -> u8 {
         Scope::Join(_) => 7,
         Scope::Outbox(_) => 8,
         Scope::Seen(_) => 9,
+        Scope::Waiting(_) => 10,
+        Scope::Watermark(_) => 11,
     }
 }
 
@@ -82,6 +87,8 @@ fn take_scope(rest: &mut &[u8]) -> Option<Scope> {
         7 => Scope::Join(take_text(rest)?.into()),
         8 => Scope::Outbox(take_text(rest)?.into()),
         9 => Scope::Seen(take_text(rest)?.into()),
+        10 => Scope::Waiting(take_text(rest)?.into()),
+        11 => Scope::Watermark(take_text(rest)?.into()),
         _ => return None,
     })
 }
@@ -137,6 +144,8 @@ impl fmt::Display for Key {
             Scope::Join(id) => write!(f, "open ranking {:?}", id.as_str()),
             Scope::Outbox(id) => write!(f, "closed ranking {:?}", id.as_str()),
             Scope::Seen(id) => write!(f, "event {:?}", id.as_str()),
+            Scope::Waiting(id) => write!(f, "waiting interaction {:?}", id.as_str()),
+            Scope::Watermark(writer) => write!(f, "watermark of {writer:?}"),
         }?;
         write!(f, " of tenant {:?}", self.tenant.as_str())
     }

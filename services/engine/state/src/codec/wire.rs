@@ -1,6 +1,6 @@
 //! How the parts of a value are written, where the derived way does not fit.
 
-use crate::{Cell, Entity, Recent, Slot, Stored, Term, Terms, Visit, Windows};
+use crate::{Cell, Entity, Part, Parts, Recent, Slot, Stored, Term, Terms, Visit, Windows};
 use serde::de::{Error as _, Visitor};
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -52,6 +52,19 @@ impl<'de> Deserialize<'de> for Recent {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let (keep, visits) = <(u32, Vec<Visit>)>::deserialize(deserializer)?;
         Self::from_parts(keep, visits).ok_or_else(|| D::Error::custom("visits are not newest first"))
+    }
+}
+
+impl Serialize for Parts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.all().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Parts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let parts = Vec::<Part>::deserialize(deserializer)?;
+        Self::from_parts(parts).ok_or_else(|| D::Error::custom("parts are not in order"))
     }
 }
 

@@ -44,9 +44,12 @@ enum Fault {
     OneTimeToLive,
     ExpiresTooMuch,
     CountsOfExpiryWrong,
+    WritesWhatExists,
+    OldestByName,
+    OldestUnbounded,
 }
 
-const FAULTS: [Fault; 28] = [
+const FAULTS: [Fault; 31] = [
     Fault::ReadsBackwards,
     Fault::ReadsOnlyWhatIsThere,
     Fault::ReadsAsBefore,
@@ -75,6 +78,9 @@ const FAULTS: [Fault; 28] = [
     Fault::OneTimeToLive,
     Fault::ExpiresTooMuch,
     Fault::CountsOfExpiryWrong,
+    Fault::WritesWhatExists,
+    Fault::OldestByName,
+    Fault::OldestUnbounded,
 ];
 
 struct Broken {
@@ -166,7 +172,7 @@ impl Broken {
     }
 
     async fn write(&self, lease: &mut Lease, writes: Vec<(Key, Option<Entity>)>) {
-        let commit = Commit { from: lease.position.clone(), to: lease.position.clone(), writes };
+        let commit = Commit { from: lease.position.clone(), to: lease.position.clone(), writes, ..Commit::default() };
         assert_eq!(self.store.commit(lease, commit).await.expect("commits"), Outcome::Applied);
     }
 
@@ -177,6 +183,7 @@ impl Broken {
             match self.fault {
                 Fault::ForgetsEpochs => used.epoch = newest.epoch,
                 Fault::ForgetsPositions => commit.from = newest.position.clone(),
+                Fault::WritesWhatExists => commit.absent.clear(),
                 _ => {}
             }
         } else if self.fault == Fault::AcceptsAnyLease {
@@ -266,6 +273,17 @@ impl Store for Broken {
 
     fn scan(&self, space: Space) -> BoxFuture<'_, Result<Listed, Error>> {
         Box::pin(self.listed(space))
+    }
+
+    fn oldest(&self, space: Space, until: Timestamp, limit: usize) -> BoxFuture<'_, Result<Listed, Error>> {
+        Box::pin(async move {
+            let until = if self.fault == Fault::OldestUnbounded { Timestamp::MAX } else { until };
+            let mut listed = self.store.oldest(space, until, limit).await?;
+            if self.fault == Fault::OldestByName {
+                listed.sort_by(|left, right| right.0.cmp(&left.0));
+            }
+            Ok(listed)
+        })
     }
 
     fn expire<'a>(

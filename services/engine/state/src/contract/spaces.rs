@@ -15,6 +15,20 @@ pub(super) async fn spaces_are_listed_in_order(store: &impl Store) {
     assert!(store.scan(Space::Outbox).await.expect("lists").is_empty());
 }
 
+pub(super) async fn the_oldest_of_a_space_come_first(store: &impl Store) {
+    let join = |id: &str| Key::new(&Tenant::default(), Scope::Join(id.into()));
+    let write = |id: &str, seconds: i64| (join(id), Some(Entity::one(Slot(0), number(seconds, 1.0))));
+    put(store, vec![write("late", 9), write("early", 2), write("middle", 5), write("moved", 1)]).await;
+    put(store, vec![(join("moved"), Some(Entity::one(Slot(1), number(7, 1.0)))), (item("other"), write("", 0).1)])
+        .await;
+    let listed = |until: i64, limit: usize| store.oldest(Space::Joins, Timestamp::from_millis(until * 1000), limit);
+    let keys = |listed: Vec<(Key, Arc<Entity>)>| listed.into_iter().map(|entry| entry.0).collect::<Vec<_>>();
+    assert_eq!(keys(listed(7, 10).await.expect("lists")), ["early", "middle", "moved"].map(join));
+    assert_eq!(keys(listed(7, 1).await.expect("lists")), [join("early")]);
+    put(store, vec![(join("early"), None)]).await;
+    assert_eq!(keys(listed(6, 10).await.expect("lists")), [join("middle")]);
+}
+
 pub(super) async fn outdated_values_are_removed(store: &impl Store) {
     let mut entity = Entity::one(Slot(0), number(0, 1.0));
     entity.absorb_value(Slot(1), &number(0, 1.0));

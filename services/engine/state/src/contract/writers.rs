@@ -1,8 +1,8 @@
 //! Promises about who may write, and about numbers given out.
 
 use super::{HOUR, get, item, number, put, stored};
-use crate::{Cell, Commit, Entity, Error, Fingerprint, Lease, Outcome, Position, Slot, Store, Writer};
-use rankwright_event::Timestamp;
+use crate::{Cell, Commit, Entity, Error, Fingerprint, Key, Lease, Outcome, Position, Scope, Slot, Store, Writer};
+use rankwright_event::{Tenant, Timestamp};
 
 pub(super) async fn slots_are_given_out_once(store: &impl Store) {
     let first = store.slots(&[Fingerprint(7), Fingerprint(9), Fingerprint(7)]).await.expect("gives slots");
@@ -33,6 +33,7 @@ pub(super) async fn a_position_that_moved_refuses_the_batch(store: &impl Store) 
         from: Position(from.into()),
         to: Position(to.into()),
         writes: vec![(item("a"), Some(Entity::one(Slot(0), stored(1, Cell::Counter(1)))))],
+        absent: Vec::new(),
     };
     assert_eq!(store.commit(&lease, step("", "1")).await.expect("answers"), Outcome::Applied);
     assert_eq!(store.commit(&lease, step("", "1")).await.expect("answers"), Outcome::LostLease, "the same again");
@@ -47,6 +48,23 @@ pub(super) async fn writers_have_positions_of_their_own(store: &impl Store) {
     assert_eq!(other.position, Position::default());
     let known = store.acquire(&Writer("suite".into())).await.expect("acquires");
     assert_eq!(known.position, Position("+".into()));
+}
+
+pub(super) async fn a_key_that_should_be_new_and_is_not_refuses_the_batch(store: &impl Store) {
+    let seen = |id: &str| Key::new(&Tenant::default(), Scope::Seen(id.into()));
+    let lease = store.acquire(&Writer("replica".into())).await.expect("acquires");
+    let batch = |from: &str, to: &str, id: &str| Commit {
+        from: Position(from.into()),
+        to: Position(to.into()),
+        writes: [item("a"), seen(id)].map(|key| (key, Some(Entity::one(Slot(0), stored(1, Cell::Counter(1)))))).into(),
+        absent: vec![seen(id)],
+    };
+    assert_eq!(store.commit(&lease, batch("", "1", "event")).await.expect("answers"), Outcome::Applied);
+    assert_eq!(store.commit(&lease, batch("1", "2", "event")).await.expect("answers"), Outcome::Exists);
+    assert_eq!(store.commit(&lease, batch("1", "2", "another")).await.expect("answers"), Outcome::Applied);
+    let count =
+        get(store, &item("a")).await.and_then(|entity| entity.counter(Slot(0), Timestamp::from_millis(0), HOUR));
+    assert_eq!(count, Some(2), "a refused batch changes nothing");
 }
 
 pub(super) async fn nobody_commits_without_a_lease(store: &impl Store) {

@@ -85,6 +85,7 @@ fn heap(cell: &Cell) -> usize {
             recent.visits().iter().map(|visit| size_of_val(visit) + visit.item.as_str().len()).sum()
         }
         Cell::Blob(bytes) => bytes.len(),
+        Cell::Parts(parts) => parts.all().iter().map(|part| size_of_val(part) + part.bytes.len()).sum(),
         Cell::Counter(_) | Cell::Flags(_) => 0,
     }
 }
@@ -98,7 +99,8 @@ fn text(key: &Key) -> usize {
         Scope::FieldValue(_, value) => value.len(),
         Scope::ItemWithin(_, value, item) => value.len() + item.as_str().len(),
         Scope::Join(id) | Scope::Outbox(id) => id.as_str().len(),
-        Scope::Seen(id) => id.as_str().len(),
+        Scope::Seen(id) | Scope::Waiting(id) => id.as_str().len(),
+        Scope::Watermark(writer) => writer.len(),
     };
     key.tenant.as_str().len() + scope
 }

@@ -24,6 +24,11 @@ impl Disk {
         if self.meta.writer(&lease.writer)? != Some((lease.epoch, commit.from)) {
             return Ok(Outcome::LostLease);
         }
+        for key in &commit.absent {
+            if self.current(key)?.is_some() {
+                return Ok(Outcome::Exists);
+            }
+        }
         let changes = self.fold(commit.writes)?;
         let mut batch = self.db.batch();
         self.meta.put_writer(&mut batch, &lease.writer, lease.epoch, &commit.to)?;

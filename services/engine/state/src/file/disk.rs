@@ -74,7 +74,7 @@ impl Disk {
     pub(super) fn keyspace(&self, space: Space) -> &Keyspace {
         match space {
             Space::Values => &self.values,
-            Space::Joins | Space::Outbox | Space::Seen => &self.work,
+            _ => &self.work,
         }
     }
 

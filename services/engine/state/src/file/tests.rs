@@ -57,7 +57,12 @@ async fn a_state_that_is_opened_again_goes_on() {
     let second = open(&folder, FileOptions { format: Format::Json, ..FileOptions::default() });
     assert_eq!(second.generation(), 1);
     assert_eq!(second.stats().await.expect("has a size").entities, 2);
-    let stale = Commit { from: lease.position.clone(), to: lease.position.clone(), writes: vec![(item("c"), None)] };
+    let stale = Commit {
+        from: lease.position.clone(),
+        to: lease.position.clone(),
+        writes: vec![(item("c"), None)],
+        ..Commit::default()
+    };
     assert_eq!(second.slots(&[Fingerprint(9), Fingerprint(8)]).await.expect("gives slots")[1], slots[1]);
     put(&second, vec![(item("a"), clicks(2))]).await;
     assert_eq!(second.commit(&lease, stale).await.expect("answers"), Outcome::LostLease, "of the process before");

@@ -5,7 +5,7 @@ use super::layout::{Stamp, frame, unframe};
 use super::meta::Answer;
 use super::scripts::{APPLIED, FIXED_KEYS, LOST};
 use super::{Shared, failed};
-use crate::{Commit, Entity, Error, Key, Lease, Outcome, Rows, Space, Stored};
+use crate::{Commit, Entity, Error, Key, Lease, Outcome, Rows, Space};
 use hashbrown::HashMap;
 use rankwright_redis::redis::{FromRedisValue, cmd};
 use std::sync::Arc;
@@ -19,6 +19,8 @@ struct Change {
     base: Known,
     /// From before the base was asked for.
     asked: Asked,
+    /// Nothing may lie there yet.
+    first: bool,
     /// What lies there afterwards.
     merged: Option<Arc<Entity>>,
 }
@@ -28,6 +30,9 @@ enum Write {
     Replace(Entity),
     Remove,
 }
+
+/// Spaces that have an index, in the order of the script's keys.
+const INDEXED: [Space; 5] = [Space::Joins, Space::Outbox, Space::Seen, Space::Waiting, Space::Watermarks];
 
 /// What the script says.
 enum Verdict {
@@ -93,12 +98,20 @@ impl Shared {
 
     pub(super) async fn apply(&self, lease: &Lease, commit: Commit) -> Result<Outcome, Error> {
         let mut changes = self.changes(commit.writes).await?;
+        for change in &mut changes {
+            change.first = commit.absent.contains(&change.key);
+        }
         let stamp = Stamp::random();
         let positions = (commit.from.0, commit.to.0);
         loop {
             changes.iter_mut().for_each(Change::merge);
             match self.try_commit(lease, &positions, stamp, &changes).await? {
                 Verdict::Lost => return Ok(Outcome::LostLease),
+                Verdict::Moved(moved)
+                    if moved.iter().any(|(place, _)| changes.get(*place).is_some_and(|c| c.first)) =>
+                {
+                    return Ok(Outcome::Exists);
+                }
                 Verdict::Moved(moved) => self.take_up(&mut changes, moved)?,
                 Verdict::Applied => {
                     let known = |merged: Option<Arc<Entity>>| merged.map(|entity| (stamp, entity));
@@ -138,7 +151,7 @@ impl Shared {
         let asked = self.cache.ask(&name);
         let write = write.map_or(Write::Remove, Write::Absorb);
         let base = self.cache.guess(&name).flatten();
-        Change { key, name, write, base, asked, merged: None }
+        Change { key, name, write, base, asked, first: false, merged: None }
     }
 
     async fn try_commit(
@@ -150,10 +163,11 @@ impl Shared {
     ) -> Result<Verdict, Error> {
         let mut script = self.scripts.commit.prepare_invoke();
         script.key(self.names.writer(&lease.writer));
-        for space in [Space::Joins, Space::Outbox, Space::Seen] {
+        for space in INDEXED {
             script.key(self.names.index(space));
         }
-        script.arg(lease.epoch).arg(from).arg(to).arg(&stamp.0[..]).arg(self.options.retention.as_millis() as u64);
+        script.arg(lease.epoch).arg(from).arg(to).arg(&stamp.0[..]);
+        script.arg(self.options.retention.as_millis() as u64).arg(self.options.seen.as_millis() as u64);
         for change in changes {
             script.key(&change.name).arg(change.wanted()).arg(self.value(change, stamp)?);
             script.arg(index_number(change.key.scope.space())).arg(change.newest());
@@ -212,6 +226,9 @@ impl Change {
 
     /// The stamp that the key must have.
     fn wanted(&self) -> &[u8] {
+        if self.first {
+            return b"";
+        }
         match (&self.write, &self.base) {
             (Write::Absorb(_), Some((stamp, _))) => &stamp.0,
             (Write::Absorb(_), None) => b"",
@@ -221,8 +238,7 @@ impl Change {
 
     /// Its place in an index.
     fn newest(&self) -> i64 {
-        let at = |(_, stored): (_, &Stored)| stored.at.millis();
-        self.merged.as_ref().and_then(|entity| entity.values().map(at).max()).unwrap_or(0)
+        self.merged.as_ref().map_or(0, |entity| entity.newest().millis())
     }
 }
 
@@ -232,13 +248,8 @@ fn known(key: &Key, value: &[u8]) -> Result<(Stamp, Arc<Entity>), Error> {
 
 /// Which of the fixed keys is the index of a space.
 fn index_number(space: Space) -> usize {
-    const _: () = assert!(FIXED_KEYS == 4, "the writer and three indexes");
-    match space {
-        Space::Values => 0,
-        Space::Joins => 1,
-        Space::Outbox => 2,
-        Space::Seen => 3,
-    }
+    const _: () = assert!(FIXED_KEYS == 1 + INDEXED.len(), "the writer and the indexes");
+    INDEXED.iter().position(|indexed| *indexed == space).map_or(0, |place| place + 1)
 }
 
 fn verdict(said: Vec<Answer>) -> Result<Verdict, Error> {

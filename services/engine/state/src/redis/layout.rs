@@ -54,6 +54,11 @@ impl Names {
         format!("{}w:{}", self.prefix, writer.0)
     }
 
+    /// Who holds a task.
+    pub(super) fn task(&self, task: &str) -> String {
+        format!("{}t:{task}", self.prefix)
+    }
+
     /// The keys of a space, by the event time of their newest value. Values themselves have no index.
     pub(super) fn index(&self, space: Space) -> String {
         let name = match space {
@@ -61,6 +66,8 @@ impl Names {
             Space::Joins => "joins",
             Space::Outbox => "outbox",
             Space::Seen => "seen",
+            Space::Waiting => "waiting",
+            Space::Watermarks => "watermarks",
         };
         format!("{}i:{name}", self.prefix)
     }

@@ -5,6 +5,7 @@ use super::{Shared, failed};
 use crate::{Error, Fingerprint, Lease, Position, Slot, Stats, Writer};
 use rankwright_redis::Link;
 use rankwright_redis::redis::{self, pipe};
+use std::time::Duration;
 
 /// Version of the layout; raised when an older version of ours could not read what this one writes.
 const FORMAT: u32 = 1;
@@ -38,6 +39,16 @@ impl Shared {
         });
         let (epoch, position) = raised.await.map_err(failed("acquire a lease"))?;
         Ok(Lease { writer, epoch, position: Position(position) })
+    }
+
+    pub(super) async fn hold(&self, task: &str, holder: &str, time: Duration) -> Result<bool, Error> {
+        let name = self.names.task(task);
+        let held = self.link.send(|mut connection| {
+            let mut script = self.scripts.hold.prepare_invoke();
+            script.key(&name).arg(holder).arg(time.as_millis().max(1) as u64);
+            async move { script.invoke_async::<bool>(&mut connection).await }
+        });
+        held.await.map_err(failed("hold a task"))
     }
 
     pub(super) async fn allocate(&self, wanted: &[Fingerprint]) -> Result<Vec<Slot>, Error> {

@@ -3,6 +3,7 @@
 use rankwright_redis::redis::Script;
 
 pub(super) struct Scripts {
+    pub(super) hold: Script,
     pub(super) acquire: Script,
     pub(super) commit: Script,
     pub(super) slots: Script,
@@ -10,23 +11,32 @@ pub(super) struct Scripts {
 
 impl Default for Scripts {
     fn default() -> Self {
-        Self { acquire: Script::new(ACQUIRE), commit: Script::new(COMMIT), slots: Script::new(SLOTS) }
+        let hold = Script::new(HOLD);
+        Self { hold, acquire: Script::new(ACQUIRE), commit: Script::new(COMMIT), slots: Script::new(SLOTS) }
     }
 }
 
 /// How many keys of [`COMMIT`] come before those of entities.
-pub(super) const FIXED_KEYS: usize = 4;
+pub(super) const FIXED_KEYS: usize = 6;
 /// Answers of [`COMMIT`].
 pub(super) const APPLIED: i64 = 0;
 pub(super) const LOST: i64 = 1;
+
+/// The task is the holder's if it was nobody's or its own.
+const HOLD: &str = "
+local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1";
 
 /// The writer's epoch is raised: whoever held it before can no longer commit.
 const ACQUIRE: &str = "
 local epoch = redis.call('HINCRBY', KEYS[1], 'epoch', 1)
 return {epoch, redis.call('HGET', KEYS[1], 'position') or ''}";
 
-/// KEYS: the writer; indexes of joins, outbox and seen events; then entities.
-/// ARGV: epoch, position before, position after, stamp of the batch, milliseconds that keys live; then for each entity
+/// KEYS: the writer; indexes of joins, outbox, seen events, waiting interactions and watermarks; then entities.
+/// ARGV: epoch, position before, position after, stamp of the batch, milliseconds that keys live, and those that seen events
+/// do; then for each entity
 /// the stamp it must have ('' for none, '*' for any), its new value ('' to remove it), the number of its index (0 for
 /// none) and its place there.
 const COMMIT: &str = "
@@ -35,26 +45,30 @@ if writer[1] ~= ARGV[1] then return {1} end
 if writer[3] == ARGV[4] then return {0} end
 if (writer[2] or '') ~= ARGV[2] then return {1} end
 local moved = {2}
-for i = 5, #KEYS do
-    local wanted = ARGV[i * 4 - 14]
+for i = 7, #KEYS do
+    local wanted = ARGV[i * 4 - 21]
     if wanted ~= '*' and redis.call('GETRANGE', KEYS[i], 0, 7) ~= wanted then
-        moved[#moved + 1] = i - 5
+        moved[#moved + 1] = i - 7
         moved[#moved + 1] = redis.call('GET', KEYS[i])
     end
 end
 if #moved > 1 then return moved end
-for i = 5, #KEYS do
-    local at = i * 4 - 14
+local seen = false
+for i = 7, #KEYS do
+    local at = i * 4 - 21
     local value, index = ARGV[at + 1], tonumber(ARGV[at + 2])
     if value == '' then
         redis.call('DEL', KEYS[i])
         if index > 0 then redis.call('ZREM', KEYS[1 + index], KEYS[i]) end
     else
-        redis.call('SET', KEYS[i], value, 'PX', ARGV[5])
+        redis.call('SET', KEYS[i], value, 'PX', index == 3 and ARGV[6] or ARGV[5])
         if index > 0 then redis.call('ZADD', KEYS[1 + index], ARGV[at + 3], KEYS[i]) end
+        if index == 3 then seen = tonumber(ARGV[at + 3]) end
     end
 end
+if seen then redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', seen - tonumber(ARGV[6])) end
 redis.call('HSET', KEYS[1], 'position', ARGV[3], 'stamp', ARGV[4])
+redis.call('PEXPIRE', KEYS[1], 31536000000)
 return {0}";
 
 /// Numbers for fingerprints; those that are new get the next ones, or none does where they do not fit.

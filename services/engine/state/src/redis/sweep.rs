@@ -29,6 +29,23 @@ impl Shared {
         Ok(listed)
     }
 
+    pub(super) async fn oldest(&self, space: Space, until: Timestamp, limit: usize) -> Result<Listed, Error> {
+        if space == Space::Values {
+            return Err(Error::Failed { action: "list values by time", source: "values have no index".into() });
+        }
+        let index = self.names.index(space);
+        let listed = self.link.send(|mut connection| {
+            let mut listing = cmd("ZRANGEBYSCORE");
+            listing.arg(&index).arg("-inf").arg(until.millis()).arg("LIMIT").arg(0).arg(limit);
+            async move { listing.query_async::<Vec<Vec<u8>>>(&mut connection).await }
+        });
+        let names = listed.await.map_err(failed("list"))?;
+        let found = self.some(&names).await?;
+        let mut listed: Listed = found.into_iter().map(|(key, _, entity)| (key, Arc::new(entity))).collect();
+        listed.retain(|(_, entity)| entity.newest() <= until); // one may have been written to meanwhile
+        Ok(listed)
+    }
+
     /// Entities under names, with their stamps; those that are gone by now are left out.
     async fn some(&self, names: &[Vec<u8>]) -> Result<Vec<(Key, super::layout::Stamp, Entity)>, Error> {
         let values = self.values(names.iter().map(Vec::as_slice)).await?;

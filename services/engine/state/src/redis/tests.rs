@@ -84,7 +84,7 @@ fn writers_of_two_processes_lose_nothing_of_each_other() {
                 for number in 0..commits {
                     let writes = vec![(item("shared"), counter(1)), (item(writer), counter(1))];
                     let to = Position(number.to_string());
-                    let commit = Commit { from: lease.position.clone(), to: to.clone(), writes };
+                    let commit = Commit { from: lease.position.clone(), to: to.clone(), writes, ..Commit::default() };
                     assert_eq!(store.commit(&lease, commit).await.expect("commits"), Outcome::Applied);
                     lease.position = to;
                 }
@@ -128,6 +128,36 @@ fn a_batch_that_is_sent_again_has_no_second_effect() {
         let writes = vec![(item("a"), counter(1))];
         assert!(store.shared.sends_twice(&lease, &positions, writes).await, "the second answer is that of the first");
         assert_eq!(count(&open(&settings, &service).await, &item("a")).await, Some(1));
+    });
+}
+
+#[test]
+fn a_task_is_held_by_one_until_it_is_over() {
+    with_server(|settings| async move {
+        let store = open(&settings, &service()).await;
+        let hour = Duration::from_secs(3600);
+        assert!(store.hold("close", "one", hour).await.expect("answers"));
+        assert!(!store.hold("close", "two", hour).await.expect("answers"));
+        assert!(store.hold("other", "two", hour).await.expect("answers"));
+        assert!(store.hold("close", "one", Duration::from_millis(1)).await.expect("answers"), "its own again");
+        while !store.hold("close", "two", hour).await.expect("answers") {}
+    });
+}
+
+#[test]
+fn events_that_were_seen_are_forgotten_in_time() {
+    with_server(|settings| async move {
+        let service = service();
+        let options = RedisOptions { seen: Duration::from_secs(60), ..small() };
+        let store = RedisStore::open(settings.clone(), options, &service).await.expect("opens");
+        let seen = |id: &str| Key::new(&Default::default(), crate::Scope::Seen(id.into()));
+        let note = |id: &str, seconds: i64| (seen(id), Some(Entity::one(Slot(0), stored(seconds, Cell::Counter(1)))));
+        put(&store, vec![note("old", 10), note("new", 50)]).await;
+        let left: i64 = ask(&settings, &[b"PTTL", &store.shared.names.entity(&seen("new"))]).await;
+        assert!((1..=60_000).contains(&left), "{left}");
+        put(&store, vec![note("newest", 100)]).await;
+        let listed = store.scan(Space::Seen).await.expect("lists");
+        assert_eq!(listed.into_iter().map(|(key, _)| key).collect::<Vec<_>>(), [seen("new"), seen("newest")]);
     });
 }
 
