@@ -53,6 +53,12 @@ pub trait ClickthroughStore: Send + Sync {
     /// Makes every record appended before this call durable, and returns the mark behind them.
     fn flush(&self) -> Result<Mark>;
 
+    /// Makes durable what has waited long enough, in the opinion of the store, and returns the mark behind that. To be called
+    /// from time to time.
+    fn tick(&self) -> Result<Mark> {
+        self.flush()
+    }
+
     /// Records up to this mark are durable: they survive this process, as far as the store's kind goes.
     fn durable(&self) -> Mark;
 

@@ -72,7 +72,7 @@ impl Seen {
 
 /// Under what an event is noted. Rankings and interactions are named by their ids; metadata has ids that nothing
 /// uses, often the same for all, so it is named by whose it is and when as well.
-fn identity(event: &Event) -> Key {
+pub(crate) fn identity(event: &Event) -> Key {
     let kind = event.kind();
     let noted = match event {
         Event::Item(event) => format!("{kind} {} {} {}", event.id, event.timestamp.millis(), event.item),

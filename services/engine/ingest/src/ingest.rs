@@ -352,7 +352,9 @@ impl Ingest {
         }
         match self.store.commit(&self.lease, commit).await? {
             Outcome::Applied => self.lease.position = to,
-            Outcome::LostLease => return Err(Error::LostLease { writer: self.lease.writer.0.clone() }),
+            Outcome::LostLease | Outcome::Exists => {
+                return Err(Error::LostLease { writer: self.lease.writer.0.clone() });
+            }
         }
         self.counters.updated += values;
         if let Err(error) = self.outbox.send() {

@@ -2,7 +2,7 @@
 //!
 //! [`Ingest`] works in batches: each event sees the state as it stands plus what the batch has done so far; then the
 //! batch is committed with the position where it ends. [`Feedback`] is the same for requests: it drops repetitions
-//! and lets event time go on while nothing comes in.
+//! and lets event time go on while nothing comes in. [`shared`] is the same where many processes share one state.
 
 pub mod counters;
 pub mod error;
@@ -12,6 +12,7 @@ mod join;
 mod outbox;
 mod record;
 mod rows;
+pub mod shared;
 
 pub use counters::{Applied, Counters};
 pub use error::Error;

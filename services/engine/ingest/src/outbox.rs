@@ -140,6 +140,13 @@ impl Outbox {
         Ok(())
     }
 
+    /// Makes records durable whose time has come.
+    pub(crate) fn tick(&mut self) -> Result<(), Error> {
+        self.send()?;
+        self.arrive()?;
+        self.store.tick().map(|_| ())
+    }
+
     /// Makes all records durable.
     pub(crate) fn flush(&mut self) -> Result<(), Error> {
         self.send()?;

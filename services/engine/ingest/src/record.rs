@@ -8,6 +8,7 @@ use rankwright_state::{Cell, Entity, Key, Scope, Slot, Stored};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Slots of a stored join record.
 const RANKING: Slot = Slot(0);
@@ -55,10 +56,10 @@ pub(crate) struct Shown {
 
 /// The stored form of [`Shown`]: the same parts in the same order.
 #[derive(Serialize)]
-struct ShownRef<'a> {
-    ranking: &'a Ranking,
-    width: usize,
-    rows: &'a [f32],
+pub(crate) struct ShownRef<'a> {
+    pub(crate) ranking: &'a Ranking,
+    pub(crate) width: usize,
+    pub(crate) rows: &'a [f32],
 }
 
 /// What takes no more interactions.
@@ -114,6 +115,19 @@ impl Open {
     pub(crate) fn add(&mut self, interaction: Interaction) {
         self.last = self.last.max(interaction.timestamp);
         self.interactions.push(interaction);
+    }
+
+    /// Takes out the interactions that came when it was over: those behind the first pause longer than `session_length`.
+    pub(crate) fn split_off_late(&mut self, session_length: Duration) -> Vec<Interaction> {
+        self.interactions.sort_by(|left, right| (left.timestamp, &left.id).cmp(&(right.timestamp, &right.id)));
+        self.last = self.ranking.timestamp;
+        let is_late = |interaction: &Interaction| {
+            let late = interaction.timestamp > self.last.plus(session_length);
+            self.last = self.last.max(interaction.timestamp);
+            late
+        };
+        let place = self.interactions.iter().position(is_late).unwrap_or(self.interactions.len());
+        self.interactions.split_off(place)
     }
 
     /// Whether a model could learn from it.

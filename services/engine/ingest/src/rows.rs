@@ -53,6 +53,11 @@ impl Promise {
         Self(Arc::new(OnceLock::from(Some(rows))))
     }
 
+    /// Rows that are there already; none of those that are still computed.
+    pub(crate) fn kept_rows(&self) -> &[f32] {
+        self.0.get().and_then(Option::as_deref).unwrap_or_default()
+    }
+
     /// Waits for the rows.
     ///
     /// # Panics

@@ -1,0 +1,33 @@
+//! Taking in events where many processes share one state.
+//!
+//! An [`Intake`] is one writer: a partition of a source, or a replica's `/feedback`. It keeps nothing of its own between
+//! two batches: rankings and their interactions lie in join records of the store, which any writer may add to. What it
+//! cannot decide alone it leaves to the [`Closer`], of which there is one at a time: interactions whose ranking it does
+//! not find, the end of rankings, and bringing click-throughs to their store. `docs/protocol.md` has the reasons.
+
+mod closer;
+mod intake;
+mod replica;
+mod stored;
+mod watermark;
+
+pub use closer::Closer;
+pub use intake::{Intake, Origin};
+pub use replica::Replica;
+
+use crate::error::Error;
+use rankwright_state::{Key, Overlay, Rows, Store};
+
+/// What lies under the keys, with what the batch has written there.
+async fn fetch(overlay: &mut Overlay, store: &dyn Store, keys: &[Key]) -> Result<Rows, Error> {
+    let (mut found, unknown) = overlay.look_up(keys);
+    if unknown.is_empty() {
+        return Ok(found);
+    }
+    let wanted: Vec<Key> = unknown.iter().map(|&place| keys[place].clone()).collect();
+    let entities = store.read(&wanted).await?;
+    for ((place, key), entity) in unknown.into_iter().zip(&wanted).zip(entities) {
+        found[place] = overlay.load(key, entity);
+    }
+    Ok(found)
+}

@@ -1,0 +1,231 @@
+//! The one who decides what writers cannot: waiting interactions, the end of rankings, and what becomes of click-throughs.
+//!
+//! There is one at a time: its writer's lease guards its commits, so a second one that believes the same changes nothing.
+
+use super::stored;
+use super::watermark::Watermarks;
+use crate::counters::Counters;
+use crate::error::Error;
+use crate::ingest::Settings;
+use crate::outbox::Outbox;
+use crate::record::{Closed, Open};
+use rankwright_clickthrough::{Clickthrough, ClickthroughStore};
+use rankwright_event::{Interaction, Timestamp};
+use rankwright_feature::Plan;
+use rankwright_state::{Entity, Fetched, Key, Lease, Listed, Outcome, Overlay, Rows, Space, Store, View, Writer};
+use std::sync::Arc;
+use std::time::Duration;
+
+const WRITER: &str = "closer";
+/// So many records are dealt with in a batch.
+const BATCH: usize = 500;
+/// So many waiting interactions are looked at in one go.
+const WAITING: usize = 10_000;
+
+/// Closes the rankings of all writers.
+pub struct Closer {
+    plan: Arc<Plan>,
+    store: Arc<dyn Store>,
+    lease: Lease,
+    settings: Settings,
+    overlay: Overlay,
+    outbox: Outbox,
+    /// What this batch has closed.
+    closed: Vec<(Key, Closed)>,
+    counters: Counters,
+}
+
+impl Closer {
+    /// Takes the place of whoever closed rankings before, and takes up what is not durable yet.
+    ///
+    /// # Errors
+    /// When the store fails, or holds a damaged record.
+    pub async fn open(
+        plan: Arc<Plan>,
+        store: Arc<dyn Store>,
+        clickthroughs: Arc<dyn ClickthroughStore>,
+        settings: Settings,
+    ) -> Result<Self, Error> {
+        let lease = store.acquire(&Writer(WRITER.to_owned())).await?;
+        let mut outbox = Outbox::new(clickthroughs);
+        for (key, entity) in store.scan(Space::Outbox).await? {
+            let closed = stored::closed(&key, &entity)?;
+            outbox.push(Some(key), closed);
+        }
+        let (overlay, closed, counters) = (Overlay::default(), Vec::new(), Counters::default());
+        Ok(Self { plan, store, lease, settings, overlay, outbox, closed, counters })
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> Counters {
+        Counters { outbox: self.outbox.len() as u64, ..self.counters }
+    }
+
+    /// Does what is due by the watermarks of all writers.
+    ///
+    /// # Errors
+    /// When a store fails, or this one was replaced. It must not be used any further after an error of the state store.
+    pub async fn tick(&mut self, wall: Timestamp) -> Result<(), Error> {
+        let watermarks = Watermarks::read(&*self.store, wall).await?;
+        watermarks.forgotten.iter().for_each(|key| self.overlay.remove(key));
+        self.work(watermarks.lowest.unwrap_or(Timestamp::MIN)).await?;
+        self.outbox.tick()?;
+        self.settle().await
+    }
+
+    /// Closes all that nobody alive will add to: everything, where no other writer is left.
+    ///
+    /// # Errors
+    /// As [`Closer::tick`].
+    pub async fn finish(&mut self, wall: Timestamp) -> Result<(), Error> {
+        let watermarks = Watermarks::read(&*self.store, wall).await?;
+        self.work(watermarks.lowest.unwrap_or(Timestamp::MAX)).await?;
+        self.outbox.flush()?;
+        self.settle().await
+    }
+
+    async fn work(&mut self, watermark: Timestamp) -> Result<(), Error> {
+        let waiting = self.store.oldest(Space::Waiting, Timestamp::MAX, WAITING).await?;
+        self.counters.awaited = waiting.len() as u64;
+        for some in waiting.chunks(BATCH) {
+            self.waiting(some, watermark).await?;
+        }
+        let until = watermark.minus(self.settings.session_length).minus(Duration::from_millis(1));
+        loop {
+            let due = self.store.oldest(Space::Joins, until, BATCH).await?;
+            self.close(&due).await?;
+            if due.len() < BATCH {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Interactions that no writer could join.
+    async fn waiting(&mut self, waiting: &[(Key, Arc<Entity>)], watermark: Timestamp) -> Result<(), Error> {
+        let mut interactions = Vec::with_capacity(waiting.len());
+        for (key, entity) in waiting {
+            interactions.push((stored::interaction(key, entity)?, stored::is_counted(entity)));
+        }
+        let record = |interaction: &Interaction| {
+            interaction.ranking.as_ref().map(|ranking| stored::join_key(&interaction.tenant, ranking))
+        };
+        let mut keys: Vec<Key> = interactions.iter().filter_map(|(interaction, _)| record(interaction)).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        self.fetch(&keys).await?;
+        for (interaction, counted) in interactions {
+            let key = record(&interaction);
+            let wait = self.settings.ranking_wait;
+            let known = key.filter(|key| stored::takes(self.overlay.entity(key), &interaction, wait));
+            match known {
+                _ if counted => self.lone(&interaction),
+                Some(key) => self.joined(&interaction, &key),
+                None if interaction.timestamp.plus(wait) < watermark => {
+                    self.unranked(&interaction).await?;
+                    self.plan.interaction(&interaction, &mut self.overlay);
+                    self.lone(&interaction);
+                }
+                None => {}
+            }
+        }
+        self.commit().await
+    }
+
+    /// Its ranking was seen by now.
+    fn joined(&mut self, interaction: &Interaction, record: &Key) {
+        self.plan.interaction(interaction, &mut self.overlay);
+        let (slot, value) = stored::added(interaction);
+        self.overlay.write(record, slot, value);
+        self.overlay.remove(&stored::waiting_key(interaction));
+    }
+
+    /// It counts as one of an unknown ranking.
+    async fn unranked(&mut self, interaction: &Interaction) -> Result<(), Error> {
+        self.counters.unranked += 1;
+        let fetched = Fetched::new(self.fetch(self.plan.unranked_reads(interaction).as_slice()).await?);
+        self.plan.unranked(interaction, &fetched, &mut self.overlay);
+        Ok(())
+    }
+
+    /// It took effect; its click-through is owed.
+    fn lone(&mut self, interaction: &Interaction) {
+        self.overlay.remove(&stored::waiting_key(interaction));
+        let key = stored::closed_alone_key(interaction);
+        let (slot, value) = stored::alone(interaction);
+        self.overlay.write(&key, slot, value);
+        self.closed.push((key, Closed::Written(Clickthrough::of_interaction(interaction))));
+    }
+
+    /// Rankings that take no more interactions.
+    async fn close(&mut self, due: &Listed) -> Result<(), Error> {
+        let (mut ended, mut late) = (Vec::with_capacity(due.len()), Vec::new());
+        for (key, record) in due {
+            self.overlay.remove(key);
+            let Some(mut open) = stored::open(key, record)? else { continue };
+            late.append(&mut open.split_off_late(self.settings.session_length));
+            ended.extend(Some(open).filter(Open::is_worth_keeping));
+        }
+        let reads = ended.iter().flat_map(|open| self.plan.capture_reads(&open.ranking, open.looked_at()));
+        let mut reads: Vec<Key> = reads.collect();
+        reads.sort_unstable();
+        reads.dedup();
+        self.fetch(&reads).await?;
+        for open in ended {
+            self.end(open).await?;
+        }
+        for interaction in late {
+            self.unranked(&interaction).await?; // its other effects are there already
+            self.lone(&interaction);
+        }
+        self.commit().await
+    }
+
+    async fn end(&mut self, mut open: Open) -> Result<(), Error> {
+        let items = open.looked_at();
+        let fetched = Fetched::new(self.fetch(&self.plan.capture_reads(&open.ranking, items)).await?);
+        let captured = self.plan.captured(&open.ranking, items, &fetched);
+        open.close(&self.plan, &captured, &mut self.overlay);
+        self.counters.clickthroughs += 1;
+        let key = stored::closed_key(&open.ranking);
+        let (slot, value) = stored::shown(&open.ranking, open.width, open.rows.kept_rows());
+        self.overlay.write(&key, slot, value);
+        for interaction in &open.interactions {
+            let (slot, value) = stored::added(interaction);
+            self.overlay.write(&key, slot, value);
+        }
+        self.closed.push((key, Closed::Ranking(open)));
+        Ok(())
+    }
+
+    async fn fetch(&mut self, keys: &[Key]) -> Result<Rows, Error> {
+        super::fetch(&mut self.overlay, &*self.store, keys).await
+    }
+
+    /// Commits what this batch has decided; then its click-throughs go on their way.
+    async fn commit(&mut self) -> Result<(), Error> {
+        for key in self.outbox.settled() {
+            self.overlay.remove(&key);
+        }
+        let position = self.lease.position.clone();
+        let (commit, values) = self.overlay.take(position.clone(), position);
+        if !commit.writes.is_empty() && self.store.commit(&self.lease, commit).await? != Outcome::Applied {
+            return Err(Error::LostLease { writer: self.lease.writer.0.clone() });
+        }
+        self.counters.updated += values;
+        for (key, closed) in self.closed.drain(..) {
+            self.outbox.push(Some(key), closed);
+        }
+        if self.outbox.is_full() {
+            self.outbox.flush()?;
+        } else if let Err(error) = self.outbox.send() {
+            let waiting = self.outbox.len();
+            tracing::warn!(error = &error as &dyn std::error::Error, waiting, "click-throughs wait for their store");
+        }
+        Ok(())
+    }
+
+    /// Removes from the state what has become durable elsewhere.
+    async fn settle(&mut self) -> Result<(), Error> {
+        self.commit().await
+    }
+}

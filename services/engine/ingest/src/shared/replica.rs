@@ -1,0 +1,66 @@
+//! Events that come in requests to one of several processes.
+//!
+//! A request that got no answer is sent again, perhaps to another process. So ids of events are noted in the store with
+//! their effects, and a batch is refused by the store where another process has noted one of its events meanwhile.
+
+use super::{Intake, Origin};
+use crate::counters::{Applied, Counters};
+use crate::error::Error;
+use crate::feedback::identity;
+use crate::ingest::Settings;
+use rankwright_event::{Event, Timestamp};
+use rankwright_feature::Plan;
+use rankwright_state::{Position, Store};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Takes in the events of requests to one of several processes.
+pub struct Replica {
+    intake: Intake,
+    /// Event time and wall time when the last batch came.
+    last: Option<(Timestamp, Timestamp)>,
+}
+
+impl Replica {
+    /// Becomes a writer whose name no other process has.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn open(
+        name: &str,
+        plan: Arc<Plan>,
+        store: Arc<dyn Store>,
+        settings: Settings,
+        wall: Timestamp,
+    ) -> Result<Self, Error> {
+        let writer = format!("feedback:{name}");
+        let intake = Intake::open(&writer, Origin::Replica, plan, store, settings, wall).await?;
+        Ok(Self { intake, last: None })
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> Counters {
+        self.intake.counters()
+    }
+
+    /// Takes in a batch; its effects are committed when this returns. Repetitions count as accepted.
+    ///
+    /// # Errors
+    /// As [`Intake::apply`].
+    pub async fn feed(&mut self, events: &[Event], wall: Timestamp) -> Result<Applied, Error> {
+        let seen: Vec<_> = events.iter().map(identity).collect();
+        let applied = self.intake.apply(events, &seen, Position::default(), wall).await?;
+        self.last = Some((self.intake.watermark(), wall));
+        Ok(applied)
+    }
+
+    /// Lets time pass, as fast as the wall clock since the newest event.
+    ///
+    /// # Errors
+    /// As [`Intake::apply`].
+    pub async fn tick(&mut self, wall: Timestamp) -> Result<(), Error> {
+        let Some((event, since)) = self.last else { return Ok(()) };
+        let idle = Duration::from_millis(u64::try_from(wall.millis_since(since)).unwrap_or(0));
+        self.intake.pass(event.plus(idle), wall).await
+    }
+}

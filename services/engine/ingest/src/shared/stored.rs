@@ -1,0 +1,105 @@
+//! What lies in the store for the join: records of rankings, waiting interactions, closed click-throughs.
+
+use crate::error::Error;
+use crate::record::{Closed, Open, Shown, ShownRef};
+use rankwright_clickthrough::Clickthrough;
+use rankwright_event::{Interaction, Ranking, RankingId, Tenant, Timestamp};
+use rankwright_state::{Cell, Entity, Key, Part, Parts, Scope, Slot, Stored};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What was shown, in a join record or a closed one.
+const SHOWN: Slot = Slot(0);
+/// Interactions of what was shown.
+const INTERACTIONS: Slot = Slot(1);
+/// An interaction alone, waiting or closed.
+const ALONE: Slot = Slot(2);
+/// That the effects of an interaction alone are there already.
+const COUNTED: Slot = Slot(3);
+
+pub(super) fn join_key(tenant: &Tenant, ranking: &RankingId) -> Key {
+    Key::new(tenant, Scope::Join(ranking.clone()))
+}
+
+pub(super) fn waiting_key(interaction: &Interaction) -> Key {
+    Key::new(&interaction.tenant, Scope::Waiting(interaction.id.clone()))
+}
+
+/// Where a closed ranking waits until it is durable elsewhere.
+pub(super) fn closed_key(ranking: &Ranking) -> Key {
+    Key::new(&ranking.tenant, Scope::Outbox(ranking.id.clone()))
+}
+
+/// The same for an interaction alone, whose id may be that of a ranking.
+pub(super) fn closed_alone_key(interaction: &Interaction) -> Key {
+    Key::new(&interaction.tenant, Scope::Outbox(format!("interaction {}", interaction.id).into()))
+}
+
+pub(super) fn shown(ranking: &Ranking, width: usize, rows: &[f32]) -> (Slot, Stored) {
+    let cell = Cell::Blob(bytes(&ShownRef { ranking, width, rows }).into());
+    (SHOWN, Stored { at: ranking.timestamp, event: ranking.id.digest(), cell })
+}
+
+pub(super) fn added(interaction: &Interaction) -> (Slot, Stored) {
+    let (at, event) = (interaction.timestamp, interaction.id.digest());
+    let part = Part { at, event, bytes: bytes(interaction).into() };
+    (INTERACTIONS, Stored { at, event, cell: Cell::Parts(Parts::one(part)) })
+}
+
+pub(super) fn alone(interaction: &Interaction) -> (Slot, Stored) {
+    let cell = Cell::Blob(bytes(interaction).into());
+    (ALONE, Stored { at: interaction.timestamp, event: interaction.id.digest(), cell })
+}
+
+pub(super) fn counted(interaction: &Interaction) -> (Slot, Stored) {
+    (COUNTED, Stored { at: interaction.timestamp, event: interaction.id.digest(), cell: Cell::Flags(1) })
+}
+
+/// When the ranking of a join record was shown; `None` where the record has none.
+pub(super) fn shown_at(record: Option<&Arc<Entity>>) -> Option<Timestamp> {
+    record?.values().find(|(slot, _)| *slot == SHOWN).map(|(_, stored)| stored.at)
+}
+
+/// Whether a join record takes an interaction: it has its ranking, which was shown early enough for it.
+pub(super) fn takes(record: Option<&Arc<Entity>>, interaction: &Interaction, wait: Duration) -> bool {
+    shown_at(record).is_some_and(|shown| shown <= interaction.timestamp.plus(wait))
+}
+
+/// Whether the effects of a waiting interaction are there already.
+pub(super) fn is_counted(waiting: &Entity) -> bool {
+    waiting.values().any(|(slot, _)| slot == COUNTED)
+}
+
+/// The ranking of a record with its interactions; `None` where late interactions alone are left of it.
+pub(super) fn open(key: &Key, record: &Entity) -> Result<Option<Open>, Error> {
+    let Some(shown) = record.blob(SHOWN) else { return Ok(None) };
+    let mut open = Open::from(read::<Shown>(key, shown)?);
+    for part in record.parts(INTERACTIONS) {
+        open.add(read(key, &part.bytes)?);
+    }
+    Ok(Some(open))
+}
+
+/// A waiting or closed interaction.
+pub(super) fn interaction(key: &Key, entity: &Entity) -> Result<Interaction, Error> {
+    let damaged = || Error::Damaged { ranking: key.to_string(), reason: "its interaction is missing".into() };
+    read(key, entity.blob(ALONE).ok_or_else(damaged)?)
+}
+
+/// A closed click-through.
+pub(super) fn closed(key: &Key, entity: &Entity) -> Result<Closed, Error> {
+    Ok(match open(key, entity)? {
+        Some(open) => Closed::Ranking(open),
+        None => Closed::Written(Clickthrough::of_interaction(&interaction(key, entity)?)),
+    })
+}
+
+fn bytes(value: &impl Serialize) -> Vec<u8> {
+    postcard::to_stdvec(value).expect("plain data in memory can always be encoded")
+}
+
+fn read<T: DeserializeOwned>(key: &Key, bytes: &[u8]) -> Result<T, Error> {
+    postcard::from_bytes(bytes).map_err(|error| Error::Damaged { ranking: key.to_string(), reason: error.to_string() })
+}

@@ -1,0 +1,60 @@
+//! How far writers have come in event time, for the one who closes rankings.
+
+use super::intake::Origin;
+use rankwright_event::{Tenant, Timestamp};
+use rankwright_state::{Cell, Entity, Error, Key, Scope, Slot, Space, Store, Stored};
+use std::time::Duration;
+
+/// A replica that did not show itself for so long of real time is gone, and nobody waits for it.
+const SILENCE: Duration = Duration::from_secs(30);
+/// What a gone replica left is removed after so long.
+const FORGOTTEN: Duration = Duration::from_secs(3600);
+
+const ORIGIN: Slot = Slot(0);
+const PARTITION: u64 = 1;
+const REPLICA: u64 = 2;
+
+pub(super) fn key(writer: &str) -> Key {
+    Key::new(&Tenant::default(), Scope::Watermark(writer.into()))
+}
+
+/// The note that a writer has come to `watermark` at `wall` time. Of two notes the later one stays.
+pub(super) fn note(origin: Origin, watermark: Timestamp, wall: Timestamp) -> (Slot, Stored) {
+    let flags = match origin {
+        Origin::Partition => PARTITION,
+        Origin::Replica => REPLICA,
+    };
+    let event = u64::try_from(wall.millis()).unwrap_or(0);
+    (ORIGIN, Stored { at: watermark, event, cell: Cell::Flags(flags) })
+}
+
+/// What a writer noted last.
+pub(super) fn noted(entity: &Entity) -> Timestamp {
+    entity.newest()
+}
+
+/// What the writers have noted.
+#[derive(Default)]
+pub(super) struct Watermarks {
+    /// The lowest one of those who are alive; `None` where nobody is.
+    pub(super) lowest: Option<Timestamp>,
+    /// Of replicas that are long gone.
+    pub(super) forgotten: Vec<Key>,
+}
+
+impl Watermarks {
+    pub(super) async fn read(store: &dyn Store, wall: Timestamp) -> Result<Self, Error> {
+        let mut watermarks = Self::default();
+        for (key, entity) in store.scan(Space::Watermarks).await? {
+            let Some((_, stored)) = entity.values().next() else { continue };
+            let silent = wall.millis_since(Timestamp::from_millis(i64::try_from(stored.event).unwrap_or(i64::MAX)));
+            let silent = Duration::from_millis(u64::try_from(silent).unwrap_or(0));
+            match stored.cell {
+                Cell::Flags(REPLICA) if silent > FORGOTTEN => watermarks.forgotten.push(key),
+                Cell::Flags(REPLICA) if silent > SILENCE => {}
+                _ => watermarks.lowest = Some(watermarks.lowest.map_or(stored.at, |lowest| lowest.min(stored.at))),
+            }
+        }
+        Ok(watermarks)
+    }
+}

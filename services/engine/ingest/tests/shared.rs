@@ -1,0 +1,186 @@
+//! Many writers and one closer come to what one process comes to.
+#![allow(missing_docs)]
+
+mod common;
+
+use common::{Service, click, item, shown};
+use proptest::prelude::*;
+use rankwright_clickthrough::Clickthrough;
+use rankwright_event::{Event, Timestamp};
+use rankwright_ingest::shared::{Closer, Intake, Origin, Replica};
+use rankwright_state::{Position, Space};
+
+const WALL: Timestamp = Timestamp::from_millis(1_000_000_000);
+
+async fn intake(service: &Service, writer: &str) -> Intake {
+    let (plan, state) = (service.plan.clone(), service.state.clone());
+    Intake::open(writer, Origin::Partition, plan, state, service.settings, WALL).await.expect("opens")
+}
+
+async fn closer(service: &Service) -> Closer {
+    let (plan, state, parts) = (service.plan.clone(), service.state.clone(), service.clickthroughs.clone());
+    Closer::open(plan, state, parts, service.settings).await.expect("opens")
+}
+
+async fn replica(service: &Service, name: &str) -> Replica {
+    Replica::open(name, service.plan.clone(), service.state.clone(), service.settings, WALL).await.expect("opens")
+}
+
+async fn take(intake: &mut Intake, events: &[Event]) {
+    let to = Position(format!("{}.", intake.position().0));
+    intake.apply(events, &[], to, WALL).await.expect("applies");
+}
+
+/// Click-throughs without their rows, in order of their ids.
+fn joined(service: &Service) -> Vec<(String, Vec<String>)> {
+    let ids = |record: &Clickthrough| record.interactions.iter().map(|click| click.id.to_string()).collect();
+    let mut joined: Vec<_> = service.records().iter().map(|record| (record.ranking.to_string(), ids(record))).collect();
+    joined.sort();
+    joined
+}
+
+async fn values(service: &Service) -> Vec<(rankwright_state::Key, rankwright_state::Entity)> {
+    let listed = service.state.scan(Space::Values).await.expect("lists");
+    listed.into_iter().map(|(key, entity)| (key, (*entity).clone())).collect()
+}
+
+async fn left_over(service: &Service) -> usize {
+    let mut left = 0;
+    for space in [Space::Joins, Space::Waiting, Space::Outbox] {
+        left += service.state.scan(space).await.expect("lists").len();
+    }
+    left
+}
+
+#[tokio::test]
+async fn a_click_that_another_writer_took_before_its_ranking_is_joined() {
+    let service = Service::new().await;
+    let (mut one, mut two, mut closer) =
+        (intake(&service, "1").await, intake(&service, "2").await, closer(&service).await);
+    take(&mut two, &[click("c", "r", "a", 11)]).await;
+    closer.tick(WALL).await.expect("works");
+    assert!(joined(&service).is_empty());
+    take(&mut one, &[shown("r", &["a", "b"], 10)]).await;
+    closer.tick(WALL).await.expect("works");
+    assert_eq!(service.rows(&["a"], 20).await[0], 1.0, "it counts before its ranking closes");
+    for writer in [&mut one, &mut two] {
+        writer.leave().await.expect("leaves");
+    }
+    closer.finish(WALL).await.expect("works");
+    assert_eq!(joined(&service), [("r".to_string(), vec!["c".to_string()])]);
+    assert_eq!(left_over(&service).await, 0);
+}
+
+#[tokio::test]
+async fn a_ranking_stays_open_while_a_partition_may_still_hold_its_clicks() {
+    let service = Service::new().await;
+    let (mut ahead, mut behind, mut closer) =
+        (intake(&service, "1").await, intake(&service, "2").await, closer(&service).await);
+    take(&mut ahead, &[shown("r", &["a"], 10), item("x", 500)]).await;
+    closer.tick(WALL).await.expect("works");
+    take(&mut behind, &[click("c", "r", "a", 40)]).await;
+    closer.tick(WALL).await.expect("works");
+    assert!(joined(&service).is_empty(), "the second partition has come to 40 only");
+    take(&mut behind, &[item("y", 101)]).await;
+    closer.tick(WALL).await.expect("works");
+    assert_eq!(joined(&service), [("r".to_string(), vec!["c".to_string()])]);
+}
+
+#[tokio::test]
+async fn a_batch_that_was_sent_to_two_replicas_counts_once() {
+    let service = Service::new().await;
+    let (mut one, mut two) = (replica(&service, "1").await, replica(&service, "2").await);
+    let batch = [shown("r", &["a"], 10), click("c", "r", "a", 11), click("d", None, "a", 12)];
+    let first = one.feed(&batch, WALL).await.expect("takes it");
+    let again = two.feed(&batch, WALL).await.expect("takes it");
+    assert_eq!((first.accepted, again.accepted, again.updated), (3, 3, 0));
+    assert_eq!(service.rows(&["a"], 20).await[0], 2.0);
+}
+
+#[tokio::test]
+async fn a_replica_that_is_gone_keeps_no_ranking_open() {
+    let service = Service::new().await;
+    let (mut one, mut gone) = (replica(&service, "1").await, replica(&service, "2").await);
+    gone.feed(&[item("a", 5)], WALL).await.expect("takes it");
+    let later = WALL.plus(std::time::Duration::from_secs(60));
+    one.feed(&[shown("r", &["a"], 10), click("c", "r", "a", 11), item("b", 100)], later).await.expect("takes it");
+    closer(&service).await.tick(later).await.expect("works");
+    assert_eq!(joined(&service), [("r".to_string(), vec!["c".to_string()])]);
+}
+
+#[tokio::test]
+async fn what_a_replaced_closer_decides_is_not_done() {
+    let service = Service::new().await;
+    let mut old = closer(&service).await;
+    let mut writer = intake(&service, "1").await;
+    take(&mut writer, &[shown("r", &["a"], 10), click("c", "r", "a", 11), item("b", 100)]).await;
+    let mut new = closer(&service).await;
+    assert!(old.tick(WALL).await.is_err(), "it lost its place");
+    new.tick(WALL).await.expect("works");
+    assert_eq!(joined(&service).len(), 1);
+}
+
+/// Events of some rankings, in order of time.
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let ranking = (0..400i64, prop::collection::vec((0..3usize, -5..80i64, 0..4u8), 0..4));
+    prop::collection::vec(ranking, 1..12).prop_map(|rankings| {
+        const RANKINGS: [&str; 12] = ["r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11"];
+        let items = ["a", "b", "c"];
+        let mut events: Vec<Event> = items.iter().map(|id| item(id, 0)).collect();
+        for (number, (time, clicks)) in rankings.into_iter().enumerate() {
+            events.push(shown(RANKINGS[number], &items, 100 + time));
+            for (click_number, (place, after, to)) in clicks.into_iter().enumerate() {
+                let named = match to {
+                    0 => None,
+                    1 => Some("nobody's"),
+                    _ => Some(RANKINGS[number]),
+                };
+                let id = format!("{number}-{click_number}");
+                events.push(click(&id, named, items[place], (100 + time + after).max(1)));
+            }
+        }
+        events.sort_by_key(Event::timestamp);
+        events
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn partitions_in_any_order_come_to_the_same_state_and_click_throughs(
+        events in events(),
+        homes in prop::collection::vec(0..3usize, 60),
+        steps in prop::collection::vec((0..3usize, 1..6usize, any::<bool>()), 0..40),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("starts");
+        runtime.block_on(async {
+            let (alone, shared) = (Service::new().await, Service::new().await);
+            alone.import(events.clone()).await;
+            let mut parts: [Vec<Event>; 3] = Default::default();
+            for (place, event) in events.into_iter().enumerate() {
+                parts[homes[place % homes.len()]].push(event);
+            }
+            let mut writers = Vec::new();
+            for writer in ["1", "2", "3"] {
+                writers.push(intake(&shared, writer).await);
+            }
+            let mut closer = closer(&shared).await;
+            let rest = (0..3).map(|part| (part, usize::MAX, true));
+            for (part, number, close) in steps.into_iter().chain(rest) {
+                let some: Vec<Event> = parts[part].drain(..number.min(parts[part].len())).collect();
+                take(&mut writers[part], &some).await;
+                if close {
+                    closer.tick(WALL).await.expect("works");
+                }
+            }
+            for writer in &mut writers {
+                writer.leave().await.expect("leaves");
+            }
+            closer.finish(WALL).await.expect("works");
+            assert_eq!(joined(&shared), joined(&alone));
+            assert_eq!(values(&shared).await, values(&alone).await);
+            assert_eq!(left_over(&shared).await, 0);
+        });
+    }
+}
