@@ -1,18 +1,17 @@
 //! `import`: historical events into the state and the click-through store.
 
 use crate::coverage::Coverage;
-use crate::engine::{Engine, configuration, now};
 use crate::options::ImportOptions;
 use crate::progress::Progress;
-use crate::serve;
 use anyhow::{Context, Result, bail};
+use rankwright_assembly::{Engine, Importer, configuration, now, runtime};
 use rankwright_config::{Offset, State};
 use rankwright_event::Event;
-use rankwright_ingest::Ingest;
 use rankwright_source::{Batch, Files, Marks};
 use rankwright_state::Position;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 use tokio::runtime::Runtime;
@@ -32,20 +31,20 @@ pub(crate) fn run(options: &ImportOptions) -> Result<()> {
             "state is memory: what is imported ends with this process; use 'standalone', or 'state: {{type: file, path: ...}}'"
         );
     }
-    let runtime = serve::runtime()?;
-    let engine = runtime.block_on(Engine::open(config))?;
+    let runtime = runtime()?;
+    let engine = Arc::new(runtime.block_on(Engine::open(config))?);
     read(&engine, options, &runtime)
 }
 
 /// Reads the events that options or configuration name, and closes what they leave open.
-pub(crate) fn read(engine: &Engine, options: &ImportOptions, runtime: &Runtime) -> Result<()> {
+pub(crate) fn read(engine: &Arc<Engine>, options: &ImportOptions, runtime: &Runtime) -> Result<()> {
     if options.validation {
         bail!("--validation is not available in this version");
     }
     let latest = now().plus(engine.config.core.ingest.max_ahead);
     let (path, files) = files(engine, options)?;
     let files = files.until(latest); // later events are unit errors, and would close everything
-    let ingest = runtime.block_on(engine.ingest(&writer(&path)))?;
+    let ingest = runtime.block_on(Importer::open(engine, &writer(&path)))?;
     let before = before(&ingest)?;
     let mut marks = before.clone().unwrap_or_else(|| Marks::of(&files));
     marks.retain(&files);
@@ -80,7 +79,7 @@ pub(crate) fn read(engine: &Engine, options: &ImportOptions, runtime: &Runtime) 
 struct Import<'a> {
     engine: &'a Engine,
     runtime: &'a Runtime,
-    ingest: Ingest,
+    ingest: Importer,
     coverage: Coverage,
     progress: Progress,
     strict: bool,
@@ -141,7 +140,9 @@ impl Import<'_> {
 
     fn finish(mut self) -> Result<()> {
         self.commit()?;
-        self.runtime.block_on(self.ingest.finish())?;
+        if !self.runtime.block_on(self.ingest.finish())? {
+            info!("what is still open is closed by another process of this service");
+        }
         let elapsed = self.progress.elapsed();
         let counters = self.ingest.counters();
         let (items, users, rankings) = (counters.items, counters.users, counters.rankings);
@@ -178,7 +179,7 @@ fn writer(path: &Path) -> String {
 }
 
 /// How far earlier imports of the same files came.
-fn before(ingest: &Ingest) -> Result<Option<Marks>> {
+fn before(ingest: &Importer) -> Result<Option<Marks>> {
     let position = &ingest.position().0;
     if position.is_empty() {
         return Ok(None);

@@ -1,16 +1,14 @@
-//! `rankwright`: import, train and serve from one binary, with embedded state.
+//! `rankwright`: import, train and serve from one binary.
 
 mod coverage;
-mod engine;
-mod gauges;
 mod generate;
 mod import;
 mod options;
-mod plugins;
 mod progress;
 mod serve;
 mod standalone;
 mod train;
+mod trainer;
 
 use clap::Parser;
 use options::{Command, Options};
@@ -22,11 +20,11 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     rankwright_train::restart_with_patient_threads();
     let options = Options::parse();
-    progress::log_to_stderr();
+    rankwright_assembly::log_to_stderr();
     match run(options.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", chain(&error));
+            eprintln!("error: {}", rankwright_assembly::chain(&error));
             ExitCode::FAILURE
         }
     }
@@ -45,16 +43,4 @@ fn run(command: Command) -> anyhow::Result<()> {
         }
         Command::Later(words) => Err(options::not_yet(&words)),
     }
-}
-
-/// An error and its causes in one line, each cause once.
-fn chain(error: &anyhow::Error) -> String {
-    let mut message = error.to_string();
-    for cause in error.chain().skip(1) {
-        let cause = cause.to_string();
-        if !message.contains(&cause) {
-            message = format!("{message}: {cause}");
-        }
-    }
-    message
 }

@@ -4,21 +4,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 use tracing::info;
-use tracing_subscriber::EnvFilter;
 
 /// Elsewhere than on a terminal, one line in so much time.
 const QUIET: Duration = Duration::from_secs(10);
-
-/// Sends the log to standard error: level `info`, or what `RUST_LOG` says.
-pub(crate) fn log_to_stderr() {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_target(false)
-        .init();
-}
 
 /// Progress of one piece of work whose size is known.
 pub(crate) struct Progress {

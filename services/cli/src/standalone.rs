@@ -1,23 +1,23 @@
 //! `standalone`: import, train and serve in one process.
 
-use crate::engine::{Engine, configuration};
 use crate::options::ImportOptions;
 use crate::{import, serve, train};
 use anyhow::Result;
+use rankwright_assembly::{Engine, chain, configuration, listen, runtime};
 use std::sync::Arc;
 use tracing::warn;
 
 /// Reads events, trains all models, then opens the port.
 pub(crate) fn run(options: &ImportOptions) -> Result<()> {
     let config = configuration(options.config.as_deref())?;
-    let runtime = serve::runtime()?;
-    let engine = runtime.block_on(Engine::open(config))?;
+    let runtime = runtime()?;
+    let engine = Arc::new(runtime.block_on(Engine::open(config))?);
     import::read(&engine, options, &runtime)?;
     let names: Vec<String> = train::trainable(&engine).map(|(name, _)| name.clone()).collect();
     for name in names {
         if let Err(error) = train::one(&engine, &name) {
-            warn!(model = name, "not trained, rankings keep their order: {}", crate::chain(&error));
+            warn!(model = name, "not trained, rankings keep their order: {}", chain(&error));
         }
     }
-    runtime.block_on(serve::listen(Arc::new(engine)))
+    runtime.block_on(listen(engine.clone(), serve::service(engine)))
 }

@@ -1,9 +1,9 @@
 //! `train`: models from the click-throughs of an earlier import.
 
-use crate::engine::{Engine, configuration, now};
 use crate::options::TrainOptions;
 use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
+use rankwright_assembly::{Engine, configuration, now, runtime};
 use rankwright_config::model::{LambdaMart, Model};
 use rankwright_config::{ClickthroughStore, State};
 use rankwright_train::{self as train, Trained, Training};
@@ -32,7 +32,8 @@ pub(crate) fn run(options: &TrainOptions) -> Result<()> {
             }
         }
     }
-    let engine = tokio::runtime::Builder::new_current_thread().build()?.block_on(Engine::open(config))?;
+    let runtime = runtime()?; // stores that wait for a network do so on its threads
+    let engine = runtime.block_on(Engine::open(config))?;
     match &options.model {
         Some(name) => one(&engine, name).map(|_| ()),
         None => all(&engine),

@@ -1,7 +1,7 @@
 //! What a configuration may say and this version does not do. The programs refuse to start with it.
 
 use crate::feature::Kind;
-use crate::{ClickthroughStore, Config, EventFormat, Model, SourceKind, State};
+use crate::{ClickthroughStore, Config, EventFormat, Model, SourceKind};
 
 impl Config {
     /// One line, `<path>: ... is not available in this version`, for each thing that cannot be served yet.
@@ -28,9 +28,6 @@ impl Config {
     }
 
     fn stores(&self, found: &mut Vec<String>) {
-        if matches!(self.state, State::Redis(_)) {
-            found.push(line("state", "state of type redis"));
-        }
         match self.train {
             Some(ClickthroughStore::Redis { .. }) => found.push(line("train", "a click-through store of type redis")),
             Some(ClickthroughStore::S3(_)) => found.push(line("train", "a click-through store of type s3")),
@@ -85,7 +82,6 @@ inference:
   words: {type: bi-encoder, model: a/b}";
         let missing = "is not available in this version";
         let expected = [
-            format!("state: state of type redis {missing}"),
             format!("train: a click-through store of type s3 {missing}"),
             format!("source: a source of type kinesis {missing}"),
             format!("source.format: the format snowplow {missing}"),

@@ -37,3 +37,23 @@ pub struct Counters {
     /// Click-throughs that are not durable yet.
     pub outbox: u64,
 }
+
+impl Counters {
+    /// These and others together.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            items: self.items + other.items,
+            users: self.users + other.users,
+            rankings: self.rankings + other.rankings,
+            interactions: self.interactions + other.interactions,
+            updated: self.updated + other.updated,
+            clickthroughs: self.clickthroughs + other.clickthroughs,
+            unranked: self.unranked + other.unranked,
+            repeated: self.repeated + other.repeated,
+            evicted: self.evicted + other.evicted,
+            open: self.open + other.open,
+            awaited: self.awaited + other.awaited,
+            outbox: self.outbox + other.outbox,
+        }
+    }
+}

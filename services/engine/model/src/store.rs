@@ -2,9 +2,11 @@
 
 mod directory;
 mod memory;
+mod redis;
 
 pub use directory::Versions;
 pub use memory::MemoryVersions;
+pub use redis::RedisVersions;
 
 use std::io;
 use std::path::PathBuf;
@@ -63,6 +65,9 @@ pub enum StoreError {
         /// Why not.
         source: io::Error,
     },
+    /// The server refuses, or is not there.
+    #[error(transparent)]
+    Redis(#[from] rankwright_redis::Error),
     /// A version is not what was written.
     #[error("cannot read version {version} of model {model:?}")]
     Decode {

@@ -2,12 +2,14 @@
 //!
 //! State, click-throughs and models lie in databases of a Redis server; all of them talk to it through a [`Link`].
 
+mod blocking;
 mod error;
 mod link;
 mod settings;
 pub mod testing;
 mod watch;
 
+pub use blocking::Blocking;
 pub use error::{Error, Problem};
 pub use link::Link;
 pub use redis;

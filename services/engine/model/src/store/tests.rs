@@ -54,6 +54,13 @@ fn store_contract(store: &dyn VersionStore) {
 }
 
 #[test]
+fn redis_keeps_the_contract() {
+    let Some(settings) = rankwright_redis::testing::server() else { return };
+    let service = format!("test-{:016x}", fastrand::u64(..));
+    store_contract(&RedisVersions::open(settings, &service).unwrap());
+}
+
+#[test]
 fn memory_keeps_the_contract() {
     store_contract(&MemoryVersions::default());
 }

@@ -5,7 +5,7 @@ use rankwright_ingest::Counters;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Metrics of the ingest behind `POST /feedback`.
-pub(crate) struct Gauges {
+pub struct Gauges {
     open: IntGauge,
     awaited: IntGauge,
     outbox: IntGauge,
@@ -28,7 +28,7 @@ impl Growing {
 
 impl Gauges {
     /// Registers them.
-    pub(crate) fn registered(registry: &Registry) -> Result<Self, prometheus::Error> {
+    pub fn registered(registry: &Registry) -> Result<Self, prometheus::Error> {
         let gauge = |name, help| {
             let gauge = IntGauge::new(name, help)?;
             registry.register(Box::new(gauge.clone())).map(|()| gauge)
@@ -51,7 +51,7 @@ impl Gauges {
     }
 
     /// Takes the present counts.
-    pub(crate) fn note(&self, counters: &Counters) {
+    pub fn note(&self, counters: &Counters) {
         let whole = |count| i64::try_from(count).unwrap_or(i64::MAX);
         self.open.set(whole(counters.open));
         self.awaited.set(whole(counters.awaited));

@@ -1,0 +1,73 @@
+//! Closing rankings, by one process at a time.
+
+use crate::engine::{Engine, now};
+use rankwright_ingest::shared::Closer;
+use rankwright_ingest::{Counters, Error};
+use std::sync::Arc;
+use std::time::Duration;
+
+const TASK: &str = "closer";
+/// A process that does not show itself for so long is followed by another.
+const HELD: Duration = Duration::from_secs(10);
+
+/// Closes rankings while no other process does.
+pub struct Closing {
+    engine: Arc<Engine>,
+    holder: String,
+    closer: Option<Closer>,
+}
+
+impl Closing {
+    /// A candidate, which begins with its first tick.
+    pub fn new(engine: Arc<Engine>, holder: impl Into<String>) -> Self {
+        Self { engine, holder: holder.into(), closer: None }
+    }
+
+    /// What this process has closed; `None` while another one does it.
+    pub fn counters(&self) -> Option<Counters> {
+        self.closer.as_ref().map(Closer::counters)
+    }
+
+    /// Does what is due, if it is this process's turn.
+    ///
+    /// # Errors
+    /// When a store fails; the next tick begins anew.
+    pub async fn tick(&mut self) -> Result<(), Error> {
+        self.work(false).await
+    }
+
+    /// Closes all that nobody will add to; false where another process closes.
+    ///
+    /// # Errors
+    /// When a store fails.
+    pub async fn finish(&mut self) -> Result<bool, Error> {
+        self.work(true).await.map(|()| self.closer.is_some())
+    }
+
+    /// Lets another process go on at once.
+    pub async fn leave(&mut self) {
+        if self.closer.take().is_some()
+            && let Err(error) = self.engine.state.hold(TASK, &self.holder, Duration::from_millis(1)).await
+        {
+            tracing::debug!(%error, "another process goes on later");
+        }
+    }
+
+    async fn work(&mut self, all: bool) -> Result<(), Error> {
+        if !self.engine.state.hold(TASK, &self.holder, HELD).await? {
+            self.closer = None;
+            return Ok(());
+        }
+        if self.closer.is_none() {
+            let engine = &*self.engine;
+            let (plan, state, parts) = (engine.plan.clone(), engine.state.clone(), engine.clickthroughs.clone());
+            self.closer = Some(Closer::open(plan, state, parts, engine.settings()).await?);
+        }
+        let Some(closer) = &mut self.closer else { return Ok(()) };
+        let done = if all { closer.finish(now()).await } else { closer.tick(now()).await };
+        if done.as_ref().is_err_and(|error| !matches!(error, Error::Clickthroughs(_))) {
+            self.closer = None;
+        }
+        done
+    }
+}

@@ -1,0 +1,132 @@
+//! The parts of the engine, opened as a configuration says.
+
+use crate::open;
+use anyhow::{Result, bail};
+use rankwright_clickthrough::ClickthroughStore;
+use rankwright_config::feature::Kind;
+use rankwright_config::{self as config, Config, Environment};
+use rankwright_event::Timestamp;
+use rankwright_feature::Plan;
+use rankwright_ingest::{Ingest, Settings};
+use rankwright_model::{Column, VersionStore};
+use rankwright_state::Store;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use tracing::warn;
+
+/// Between two attempts to reach a server.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Everything that import, training and serving share.
+pub struct Engine {
+    /// The checked configuration.
+    pub config: Config,
+    /// All features, compiled.
+    pub plan: Arc<Plan>,
+    /// Values.
+    pub state: Arc<dyn Store>,
+    /// Training data.
+    pub clickthroughs: Arc<dyn ClickthroughStore>,
+    /// Models.
+    pub versions: Arc<dyn VersionStore>,
+}
+
+/// Reads the configuration, prints its warnings, and refuses what this version cannot do.
+///
+/// # Errors
+/// When there is none, or it has mistakes.
+pub fn configuration(path: Option<&Path>) -> Result<Config> {
+    let (config, warnings) = Config::load(path, &Environment::of_process())?;
+    warnings.iter().for_each(|warning| warn!("{warning}"));
+    let missing = config.not_yet();
+    if !missing.is_empty() {
+        bail!("the configuration asks for what is not there yet:\n  {}", missing.join("\n  "));
+    }
+    Ok(config)
+}
+
+/// Name of the service that a shared state belongs to: `RANKWRIGHT_SERVICE`, or `default`.
+fn service() -> String {
+    std::env::var("RANKWRIGHT_SERVICE").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "default".to_owned())
+}
+
+/// The wall clock.
+pub fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+impl Engine {
+    /// Opens the stores of a configuration, and compiles its features over them.
+    ///
+    /// # Errors
+    /// When one of them cannot be opened.
+    pub async fn open(config: Config) -> Result<Self> {
+        let service = service();
+        let state = open::state(&config, &service).await?;
+        let plan = Arc::new(Plan::compile(&config.features, &*state).await?);
+        let clickthroughs = open::clickthroughs(&config, &plan, &service)?;
+        let versions = open::versions(&config, &service)?;
+        Ok(Self { config, plan, state, clickthroughs, versions })
+    }
+
+    /// As [`Engine::open`]; waits for a server of the state that is not there yet.
+    ///
+    /// # Errors
+    /// When a store cannot be opened for another reason than that its server is away.
+    pub async fn await_open(config: Config) -> Result<Self> {
+        loop {
+            let error = match Self::open(config.clone()).await {
+                Ok(engine) => return Ok(engine),
+                Err(error) => error,
+            };
+            let problem = error.chain().find_map(|cause| cause.downcast_ref::<rankwright_redis::Error>());
+            if !problem.is_some_and(|error| error.problem.passes()) {
+                return Err(error);
+            }
+            warn!("waiting for the state store: {}", crate::program::chain(&error));
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Begins to take in the events of the only process that writes to this state.
+    ///
+    /// # Errors
+    /// When a store fails.
+    pub async fn ingest(&self, writer: &str) -> Result<Ingest, rankwright_ingest::Error> {
+        let (plan, state, clickthroughs) = (self.plan.clone(), self.state.clone(), self.clickthroughs.clone());
+        Ingest::open(writer, plan, state, clickthroughs, self.settings()).await
+    }
+
+    /// Columns of all features, as models name them.
+    pub fn columns(&self) -> Vec<Column> {
+        let column = |column: &rankwright_feature::Column| Column {
+            name: column.name.clone(),
+            feature: column.feature.clone(),
+            fingerprint: column.fingerprint,
+            categorical: column.categorical,
+        };
+        self.plan.columns().iter().map(column).collect()
+    }
+
+    /// What serving puts into the columns of `position` features.
+    pub fn served_constants(&self) -> BTreeMap<String, f32> {
+        let constant = |feature: &config::Feature| match feature.kind {
+            Kind::Position(constant) => Some((feature.name.clone(), constant as f32)),
+            _ => None,
+        };
+        self.config.features.iter().filter_map(constant).collect()
+    }
+
+    /// How rankings and interactions become click-throughs.
+    pub fn settings(&self) -> Settings {
+        let join = self.config.core.clickthrough;
+        Settings {
+            session_length: join.max_session_length,
+            ranking_wait: join.ranking_wait,
+            max_open: join.max_parallel_sessions,
+        }
+    }
+}

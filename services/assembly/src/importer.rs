@@ -1,0 +1,79 @@
+//! Taking in the events of files, into a state of this process or one that it shares.
+
+use crate::closing::Closing;
+use crate::engine::{Engine, now};
+use rankwright_event::Event;
+use rankwright_ingest::shared::{Intake, Origin};
+use rankwright_ingest::{Counters, Error, Ingest};
+use rankwright_state::Position;
+use std::sync::Arc;
+
+/// Takes in the events of files.
+pub enum Importer {
+    /// Into a state that no other process writes to.
+    Own(Box<Ingest>),
+    /// Into a state that others may write to as well.
+    Shared(Box<Intake>, Box<Closing>),
+}
+
+impl Importer {
+    /// Becomes a writer, and goes on where it stopped.
+    ///
+    /// # Errors
+    /// When a store fails.
+    pub async fn open(engine: &Arc<Engine>, writer: &str) -> Result<Self, Error> {
+        if !engine.state.shared() {
+            return Ok(Self::Own(Box::new(engine.ingest(writer).await?)));
+        }
+        let (plan, state) = (engine.plan.clone(), engine.state.clone());
+        let intake = Intake::open(writer, Origin::Partition, plan, state, engine.settings(), now()).await?;
+        let closing = Closing::new(engine.clone(), crate::serving::identity());
+        Ok(Self::Shared(Box::new(intake), Box::new(closing)))
+    }
+
+    /// Where the last batch of this writer ended, be it in an earlier process.
+    pub fn position(&self) -> &Position {
+        match self {
+            Self::Own(ingest) => ingest.position(),
+            Self::Shared(intake, _) => intake.position(),
+        }
+    }
+
+    /// Takes in a batch, and commits it with the position behind it.
+    ///
+    /// # Errors
+    /// When a store fails.
+    pub async fn apply(&mut self, events: Vec<Event>, to: Position) -> Result<(), Error> {
+        match self {
+            Self::Own(ingest) => ingest.apply(events, to).await.map(|_| ()),
+            Self::Shared(intake, closing) => {
+                intake.apply(&events, &[], to, now()).await?;
+                closing.tick().await
+            }
+        }
+    }
+
+    /// Closes what no more events will come for; false where another process does that.
+    ///
+    /// # Errors
+    /// When a store fails.
+    pub async fn finish(&mut self) -> Result<bool, Error> {
+        match self {
+            Self::Own(ingest) => ingest.finish().await.map(|()| true),
+            Self::Shared(intake, closing) => {
+                intake.leave().await?;
+                let finished = closing.finish().await;
+                closing.leave().await;
+                finished
+            }
+        }
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> Counters {
+        match self {
+            Self::Own(ingest) => ingest.counters(),
+            Self::Shared(intake, closing) => intake.counters().and(closing.counters().unwrap_or_default()),
+        }
+    }
+}

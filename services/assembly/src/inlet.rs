@@ -1,0 +1,186 @@
+//! `POST /feedback`: one batch after the other.
+
+use crate::closing::Closing;
+use crate::engine::{Engine, now};
+use crate::gauges::Gauges;
+use crate::program::chain;
+use crate::serving::identity;
+use rankwright_event::Event;
+use rankwright_ingest::shared::Replica;
+use rankwright_ingest::{self as ingest, Applied, Counters};
+use rankwright_serve::{Fed, FeedError, Feedback, Status};
+use rankwright_state::BoxFuture;
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
+use tokio::sync::Mutex;
+use tracing::{error, warn};
+
+/// Name of the writer that takes in `POST /feedback` of the only process.
+const WRITER: &str = "feedback";
+
+/// `POST /feedback`: one batch after the other.
+pub struct Inlet {
+    engine: Arc<Engine>,
+    /// Of a shared state: this process among the others.
+    identity: String,
+    /// `None` after an error of the state store: the next batch opens it again, from what was committed.
+    feedback: Mutex<Option<Way>>,
+    /// Closes rankings of a shared state, where this process may.
+    closing: Option<Mutex<Closing>>,
+    counters: SyncMutex<Counters>,
+    /// Of the closing.
+    closed: SyncMutex<Counters>,
+    gauges: Gauges,
+}
+
+/// How events come into the state.
+enum Way {
+    Own(Box<ingest::Feedback>),
+    Shared(Box<Replica>),
+}
+
+impl Way {
+    async fn open(engine: &Engine, identity: &str) -> Result<Self, ingest::Error> {
+        if engine.state.shared() {
+            let (plan, state) = (engine.plan.clone(), engine.state.clone());
+            let replica = Replica::open(identity, plan, state, engine.settings(), now()).await?;
+            return Ok(Self::Shared(Box::new(replica)));
+        }
+        let ingest = engine.ingest(WRITER).await?;
+        let feedback = ingest::Feedback::open(ingest, engine.config.core.ingest.event_id_window).await?;
+        Ok(Self::Own(Box::new(feedback)))
+    }
+
+    async fn feed(&mut self, events: Vec<Event>) -> Result<Applied, ingest::Error> {
+        match self {
+            Self::Own(feedback) => feedback.feed(events, now()).await,
+            Self::Shared(replica) => replica.feed(&events, now()).await,
+        }
+    }
+
+    async fn tick(&mut self) -> Result<(), ingest::Error> {
+        match self {
+            Self::Own(feedback) => feedback.tick(now()).await,
+            Self::Shared(replica) => replica.tick(now()).await,
+        }
+    }
+
+    fn counters(&self) -> Counters {
+        match self {
+            Self::Own(feedback) => feedback.ingest().counters(),
+            Self::Shared(replica) => replica.counters(),
+        }
+    }
+}
+
+impl Inlet {
+    /// Opens the inlet of a service; with a shared state, `closes` says whether this process also closes rankings.
+    ///
+    /// # Errors
+    /// When a state of this process cannot be read. One that is shared may answer later.
+    pub async fn open(engine: Arc<Engine>, closes: bool, gauges: Gauges) -> Result<Self, ingest::Error> {
+        let identity = identity();
+        let way = match Way::open(&engine, &identity).await {
+            Ok(way) => Some(way),
+            Err(error) if engine.state.shared() => {
+                warn!(%error, "events cannot be taken in yet");
+                None
+            }
+            Err(error) => return Err(error),
+        };
+        let closing = (closes && engine.state.shared()).then(|| Mutex::new(Closing::new(engine.clone(), &*identity)));
+        let (counters, closed) = (SyncMutex::default(), SyncMutex::default());
+        Ok(Self { engine, identity, feedback: Mutex::new(way), closing, counters, closed, gauges })
+    }
+
+    /// Lets time pass: what is due closes.
+    pub async fn tick(&self) {
+        let mut held = self.feedback.lock().await;
+        if let Some(feedback) = held.as_mut() {
+            let outcome = feedback.tick().await;
+            let counters = feedback.counters();
+            match outcome {
+                Ok(()) => {}
+                Err(error @ ingest::Error::Clickthroughs(_)) => warn!(%error, "click-throughs wait"),
+                Err(error) => {
+                    error!(
+                        error = chain(&error.into()),
+                        "feedback stopped; the next batch takes up what was committed"
+                    );
+                    *held = None;
+                }
+            }
+            drop(held);
+            self.note(counters);
+        }
+        let Some(closing) = &self.closing else { return };
+        let mut closing = closing.lock().await;
+        if let Err(error) = closing.tick().await {
+            warn!(error = chain(&error.into()), "rankings are closed later");
+        }
+        *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = closing.counters().unwrap_or_default();
+    }
+
+    /// What is open stays in a durable state; with a state in memory, nothing of it can be used any more.
+    pub async fn close(&self) {
+        if let Some(feedback) = self.feedback.lock().await.as_mut()
+            && let Err(error) = feedback.tick().await
+        {
+            warn!(%error, "failed to write click-throughs at the end");
+        }
+        if let Some(closing) = &self.closing {
+            closing.lock().await.leave().await;
+        }
+    }
+
+    fn note(&self, counters: Counters) {
+        let counters = counters.and(*self.closed.lock().unwrap_or_else(PoisonError::into_inner));
+        self.gauges.note(&counters);
+        *self.counters.lock().unwrap_or_else(PoisonError::into_inner) = counters;
+    }
+
+    async fn take(&self, events: Vec<Event>) -> Result<Fed, FeedError> {
+        let mut held = self.feedback.lock().await;
+        let failed = |error: ingest::Error| FeedError::Failed(chain(&anyhow::Error::new(error)));
+        if held.is_none() {
+            *held = Some(Way::open(&self.engine, &self.identity).await.map_err(failed)?);
+        }
+        let Some(feedback) = held.as_mut() else { return Err(FeedError::Busy) };
+        let outcome = feedback.feed(events).await;
+        let counters = feedback.counters();
+        if outcome.as_ref().is_err_and(|error| !matches!(error, ingest::Error::Clickthroughs(_))) {
+            *held = None; // where too many click-throughs wait, nothing is lost
+        }
+        drop(held);
+        self.note(counters);
+        outcome.map(|applied| Fed { accepted: applied.accepted, updated: applied.updated }).map_err(failed)
+    }
+}
+
+impl Feedback for Inlet {
+    fn feed(&self, events: Vec<Event>) -> BoxFuture<'_, Result<Fed, FeedError>> {
+        Box::pin(self.take(events))
+    }
+}
+
+impl Status for Inlet {
+    fn status(&self) -> Value {
+        let counters = *self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        json!({
+            "events": {
+                "item": counters.items,
+                "user": counters.users,
+                "ranking": counters.rankings,
+                "interaction": counters.interactions,
+            },
+            "updated": counters.updated,
+            "clickthroughs": counters.clickthroughs,
+            "unrankedInteractions": counters.unranked,
+            "repeatedRankings": counters.repeated,
+            "evictedRankings": counters.evicted,
+            "openRankings": counters.open,
+            "awaitedRankings": counters.awaited,
+            "outbox": counters.outbox,
+        })
+    }
+}

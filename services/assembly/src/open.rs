@@ -1,0 +1,124 @@
+//! Each store, as a configuration names it.
+
+use anyhow::{Context, Result, bail};
+use rankwright_clickthrough::store::file::FileSettings;
+use rankwright_clickthrough::{self as clickthrough, ClickthroughStore, Header};
+use rankwright_config::{self as config, Config, State};
+use rankwright_feature::Plan;
+use rankwright_model::{MemoryVersions, RedisVersions, VersionStore, Versions};
+use rankwright_redis::{Settings, Tls, Verify};
+use rankwright_state::file::FileOptions;
+use rankwright_state::{self as state, RedisOptions, Store};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tracing::info;
+
+/// Name of the service that a state on disk belongs to: a folder has one.
+const SERVICE: &str = "default";
+
+/// What the specification calls the number of kinds of caches: `maxSize` counts for each.
+const KINDS_OF_CACHES: usize = 10;
+
+/// The folder of a state on disk; parts and models lie beside the values.
+fn folder(config: &Config) -> Option<&PathBuf> {
+    match &config.state {
+        State::File(file) => Some(&file.path),
+        _ => None,
+    }
+}
+
+pub(crate) async fn state(config: &Config, service: &str) -> Result<Arc<dyn Store>> {
+    Ok(match &config.state {
+        State::File(file) => {
+            file.note().iter().for_each(|note| info!("{note}"));
+            let options = FileOptions { format: format(file.format), ..FileOptions::default() };
+            let path = file.path.join("state");
+            let store = state::FileStore::open(&path, options, SERVICE);
+            Arc::new(store.with_context(|| format!("failed to open the state in {}", path.display()))?)
+        }
+        State::Redis(redis) => {
+            let (settings, options) = (redis_settings(redis, redis.db.state)?, redis_options(config, redis));
+            Arc::new(state::RedisStore::open(settings, options, service).await?)
+        }
+        State::Memory => Arc::new(state::MemoryStore::default()),
+    })
+}
+
+pub(crate) fn clickthroughs(config: &Config, plan: &Plan, service: &str) -> Result<Arc<dyn ClickthroughStore>> {
+    let column = |column: &rankwright_feature::Column| clickthrough::Column {
+        name: column.name.clone(),
+        fingerprint: column.fingerprint,
+    };
+    let columns = plan.columns().iter().map(column).collect();
+    let header = Header { service: service.to_owned(), columns };
+    let in_folder = |path: PathBuf, format, header| -> Result<Arc<dyn ClickthroughStore>> {
+        let store = clickthrough::FileStore::open(FileSettings::new(&path, format), header);
+        Ok(Arc::new(store.with_context(|| format!("failed to open the click-throughs in {}", path.display()))?))
+    };
+    match (&config.train, folder(config)) {
+        (Some(config::ClickthroughStore::Discard), _) => Ok(Arc::new(clickthrough::DiscardStore::new(header))),
+        (Some(config::ClickthroughStore::File { path, format }), _) => in_folder(path.clone(), *format, header),
+        (None, Some(folder)) => in_folder(folder.join("clickthroughs"), config::state::Format::Binary, header),
+        (None, _) if matches!(config.state, State::Redis(_)) => bail!(
+            "train: click-throughs in Redis are not available in this version: name another store, such as \
+             'train: {{type: file, path: ...}}' or 'train: {{type: s3, ...}}'"
+        ),
+        _ => Ok(Arc::new(clickthrough::MemoryStore::new(header)?)),
+    }
+}
+
+pub(crate) fn versions(config: &Config, service: &str) -> Result<Arc<dyn VersionStore>> {
+    if let State::Redis(redis) = &config.state {
+        return Ok(Arc::new(RedisVersions::open(redis_settings(redis, redis.db.models)?, service)?));
+    }
+    Ok(match folder(config) {
+        Some(folder) => Arc::new(Versions::open(folder.join("models"))?),
+        None => Arc::new(MemoryVersions::default()),
+    })
+}
+
+fn format(format: config::state::Format) -> state::Format {
+    match format {
+        config::state::Format::Binary => state::Format::Binary,
+        config::state::Format::Json => state::Format::Json,
+    }
+}
+
+fn redis_options(config: &Config, redis: &config::state::Redis) -> RedisOptions {
+    let (cache, longest) = (&redis.cache, Duration::from_secs(90 * 86_400));
+    RedisOptions {
+        format: format(redis.format),
+        cache_entries: cache.max_size.saturating_mul(KINDS_OF_CACHES),
+        cache_ttl: cache.ttl_given.then_some(cache.ttl),
+        tracking: cache.client_tracking,
+        retention: config.features.iter().map(|feature| feature.ttl).max().unwrap_or(longest).max(longest),
+        seen: config.core.ingest.event_id_window,
+    }
+}
+
+/// How a database of a server is reached.
+fn redis_settings(redis: &config::state::Redis, database: u16) -> Result<Settings> {
+    let authority = |path: &PathBuf| {
+        std::fs::read(path).with_context(|| format!("state.tls.ca: failed to read {}", path.display()))
+    };
+    let tls = redis.tls.enabled.then(|| -> Result<Tls> {
+        let verify = match redis.tls.verify {
+            config::state::Verify::Full => Verify::Full,
+            config::state::Verify::Ca => Verify::Certificate,
+            config::state::Verify::Off => Verify::Nothing,
+        };
+        Ok(Tls { ca: redis.tls.ca.as_ref().map(authority).transpose()?, verify })
+    });
+    Ok(Settings {
+        host: redis.host.clone(),
+        port: redis.port,
+        database,
+        user: redis.user.clone(),
+        password: redis.password.as_ref().map(|password| password.expose().to_owned()),
+        tls: tls.transpose()?,
+        connect: redis.timeout.connect,
+        command: redis.timeout.command,
+        socket: redis.timeout.socket,
+    })
+}

@@ -1,0 +1,44 @@
+//! `rank-server`: answers requests over a state and models that it shares with other processes; holds nothing itself.
+
+use anyhow::Result;
+use clap::Parser;
+use rankwright_assembly::{Engine, Service, chain, configuration, listen, log_to_stderr, runtime};
+use rankwright_config::{ClickthroughStore, State};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Answers rank requests over a shared state and the models there are
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Options {
+    /// Path of the configuration
+    #[arg(short, long, env = "SERVICE_CONFIG")]
+    config: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    log_to_stderr();
+    match run(&options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {}", chain(&error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<()> {
+    let mut config = configuration(options.config.as_deref())?;
+    if !matches!(config.state, State::Redis(_)) {
+        anyhow::bail!("state: rank-server shares its state with others: use 'type: redis', or 'rankwright serve'");
+    }
+    config.train = Some(ClickthroughStore::Discard); // the one who closes rankings keeps them
+    let runtime = runtime()?;
+    let engine = Arc::new(runtime.block_on(Engine::await_open(config))?);
+    runtime.block_on(listen(engine, Service::default()))
+}
