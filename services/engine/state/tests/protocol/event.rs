@@ -42,21 +42,38 @@ impl Kind {
 pub(crate) struct Story {
     /// The partitions.
     pub(crate) partitions: [&'static [Kind]; 2],
-    /// Clicks that come so late that the ranking may be closed by then.
-    pub(crate) late: Clicks,
+    /// Clicks that must be in the click-through. The others may come when the ranking is closed already.
+    pub(crate) sure: Clicks,
+}
+
+impl Story {
+    /// Whether the ranking itself is among the events.
+    pub(crate) fn has_ranking(&self) -> bool {
+        self.partitions.concat().contains(&Kind::Ranking)
+    }
 }
 
 /// All in order of time; the clicks are in two partitions.
 pub(crate) const IN_ORDER: Story = Story {
     partitions: [&[Kind::Ranking, Kind::Click(0), Kind::Plain(0)], &[Kind::Click(1), Kind::Plain(1)]],
-    late: 0,
+    sure: 0b11,
 };
 
 /// The second partition holds its click behind a much newer event.
-pub(crate) const LATE: Story = Story {
+pub(crate) const LATE_CLICK: Story = Story {
     partitions: [&[Kind::Ranking, Kind::Click(0), Kind::Plain(0)], &[Kind::Plain(1), Kind::Click(1)]],
-    late: 1 << 1,
+    sure: 0b01,
 };
+
+/// The first partition holds the ranking and its click behind a much newer event.
+pub(crate) const LATE_RANKING: Story = Story {
+    partitions: [&[Kind::Plain(0), Kind::Ranking, Kind::Click(0)], &[Kind::Click(1), Kind::Plain(1)]],
+    sure: 0,
+};
+
+/// Nobody ever sees the ranking.
+pub(crate) const NO_RANKING: Story =
+    Story { partitions: [&[Kind::Click(0), Kind::Plain(0)], &[Kind::Click(1), Kind::Plain(1)]], sure: 0 };
 
 /// The numbers in a set of clicks.
 pub(crate) fn each(clicks: Clicks) -> impl Iterator<Item = u8> {

@@ -48,10 +48,13 @@ pub(crate) struct Rules {
     pub(crate) variant: Variant,
     /// What happens.
     pub(crate) story: Story,
-    /// How many crashes and take-overs from a living holder there are, at most.
+    /// How many crashes, take-overs from a living holder and repeated messages there are, at most.
     pub(crate) faults: u8,
     /// How many events a batch has, at most.
     pub(crate) batch: u8,
+    /// Whether a shard's values are read in a step of its own before the script that sets them. Because of the stamps
+    /// that script changes nothing unless they are as they were read, so that one step stands for both.
+    pub(crate) reads: bool,
     /// What is wrong with it.
     pub(crate) bug: Option<Bug>,
 }
@@ -59,7 +62,7 @@ pub(crate) struct Rules {
 impl Rules {
     /// The protocol as it should be.
     pub(crate) fn new(variant: Variant, story: Story) -> Self {
-        Self { variant, story, faults: 2, batch: 2, bug: None }
+        Self { variant, story, faults: 2, batch: 2, reads: true, bug: None }
     }
 
     /// The same with a bug.
@@ -70,6 +73,11 @@ impl Rules {
     /// The same with other numbers of faults and events of a batch.
     pub(crate) fn sized(self, faults: u8, batch: u8) -> Self {
         Self { faults, batch, ..self }
+    }
+
+    /// The same, with a shard read and set in one step.
+    pub(crate) fn merged(self) -> Self {
+        Self { reads: false, ..self }
     }
 
     /// Whether it has this bug.
@@ -89,5 +97,13 @@ impl Rules {
             Variant::Cluster if self.has(Bug::MarkersInValues) => &[1, 2, 4, 8],
             Variant::Cluster => &[ITEM, !ITEM],
         }
+    }
+}
+
+impl std::fmt::Display for Rules {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { variant, story, faults, batch, .. } = self;
+        write!(formatter, "{variant:?} {:?}, faults: {faults}, batch: {batch}", story.partitions)?;
+        self.bug.map_or(Ok(()), |bug| write!(formatter, ", {bug:?}"))
     }
 }

@@ -8,7 +8,6 @@ use hashbrown::HashMap;
 use parking_lot::Mutex;
 use std::fmt::Debug;
 use std::hash::{BuildHasher, Hash};
-use std::ops::ControlFlow;
 
 const THREADS: usize = 2;
 const SHELVES: usize = 64;
@@ -75,59 +74,62 @@ impl Seen {
     }
 }
 
-/// What one thread found out about its share of a level.
-struct Share<S> {
+/// What was found at one level.
+struct Level<S> {
     next: Vec<S>,
     ends: usize,
+    /// The promise that comes first in the alphabet, so that it is the same one on each run, and the state.
+    broken: Option<(&'static str, u64)>,
 }
 
-/// Visits every state, or ends with the first that breaks a promise.
+impl<S> Level<S> {
+    fn join(mut self, other: Self) -> Self {
+        self.next.extend(other.next);
+        let broken = self.broken.into_iter().chain(other.broken).min();
+        Self { next: self.next, ends: self.ends + other.ends, broken }
+    }
+}
+
+/// Visits every state, or ends at the first level with one that breaks a promise.
 pub(crate) fn explore<M: Model>(model: &M) -> Result<Explored, Counterexample<M::Action>> {
     let (seen, start) = (Seen::new(), model.start());
     seen.insert(print(&start), print(&start));
     let (mut level, mut depth, mut ends) = (vec![start], 0, 0);
     loop {
-        let mut next = Vec::new();
-        for share in expand(model, &seen, &level) {
-            match share {
-                ControlFlow::Continue(share) => {
-                    next.extend(share.next);
-                    ends += share.ends;
-                }
-                ControlFlow::Break((print, broken)) => {
-                    return Err(Counterexample { broken, actions: way_to(model, &seen, print) });
-                }
-            }
+        let found = expand(model, &seen, &level);
+        ends += found.ends;
+        if let Some((broken, print)) = found.broken {
+            return Err(Counterexample { broken, actions: way_to(model, &seen, print) });
         }
-        if next.is_empty() {
+        if found.next.is_empty() {
             return Ok(Explored { states: seen.len(), ends, depth });
         }
-        (level, depth) = (next, depth + 1);
+        (level, depth) = (found.next, depth + 1);
     }
 }
 
-type Found<S> = ControlFlow<(u64, &'static str), Share<S>>;
-
-fn expand<M: Model>(model: &M, seen: &Seen, level: &[M::State]) -> Vec<Found<M::State>> {
+fn expand<M: Model>(model: &M, seen: &Seen, level: &[M::State]) -> Level<M::State> {
     let shares = level.chunks(level.len().div_ceil(THREADS));
     std::thread::scope(|scope| {
         let threads: Vec<_> = shares.map(|share| scope.spawn(move || expand_share(model, seen, share))).collect();
-        threads.into_iter().map(|thread| thread.join().expect("the model does not panic")).collect()
+        let found = threads.into_iter().map(|thread| thread.join().expect("the model does not panic"));
+        found.reduce(Level::join).expect("a level is never empty")
     })
 }
 
-fn expand_share<M: Model>(model: &M, seen: &Seen, share: &[M::State]) -> Found<M::State> {
-    let mut found = Share { next: Vec::new(), ends: 0 };
+fn expand_share<M: Model>(model: &M, seen: &Seen, share: &[M::State]) -> Level<M::State> {
+    let mut found = Level { next: Vec::new(), ends: 0, broken: None };
     for state in share {
         let from = print(state);
         if let Some(broken) = model.broken(state) {
-            return ControlFlow::Break((from, broken));
+            found.broken = found.broken.into_iter().chain([(broken, from)]).min();
+            continue;
         }
         let next = model.next(state);
         found.ends += usize::from(next.is_empty());
         found.next.extend(next.into_iter().map(|(_, next)| next).filter(|next| seen.insert(print(next), from)));
     }
-    ControlFlow::Continue(found)
+    found
 }
 
 /// Goes back from state to state, then forth again to learn the actions.
