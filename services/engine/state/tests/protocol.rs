@@ -86,7 +86,7 @@ fn a_position_that_moves_first_is_found() {
 #[test]
 fn a_lease_that_nobody_checks_is_found() {
     breaks(one_redis(IN_ORDER), Bug::NoLease, TWICE, 8);
-    breaks(cluster(IN_ORDER), Bug::NoLease, TWICE, 13);
+    breaks(cluster(IN_ORDER), Bug::NoLease, "effects are there that no position covers", 12);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn a_batch_that_nobody_remembers_is_found() {
 
 #[test]
 fn a_memory_that_goes_away_with_its_value_is_found() {
-    breaks(cluster(IN_ORDER), Bug::MarkersInValues, TWICE, 29);
+    breaks(cluster(IN_ORDER), Bug::MarkersInValues, TWICE, 28);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_redo_record_that_is_left_alone_is_found() {
 
 #[test]
 fn a_late_click_that_joins_at_once_is_found() {
-    breaks(one_redis(LATE_CLICK), Bug::NoGuard, OTHER, 23);
+    breaks(one_redis(LATE_CLICK), Bug::NoGuard, "a join record stays", 23);
     breaks(cluster(LATE_CLICK), Bug::NoGuard, OTHER, 49);
 }
 
@@ -145,5 +145,5 @@ fn a_record_that_is_sealed_before_waiting_clicks_are_taken_is_found() {
 
 #[test]
 fn a_record_that_is_removed_before_its_click_through_is_durable_is_found() {
-    breaks(one_redis(IN_ORDER), Bug::RemoveFirst, "the click-through is lost", 19);
+    breaks(one_redis(IN_ORDER), Bug::RemoveFirst, "the click-through is lost", 23);
 }
