@@ -1,7 +1,7 @@
 //! How far one partition is read.
 
-use super::begin::Range;
 use super::context::End;
+use super::offset::Range;
 use crate::Partition;
 
 /// A partition that is read.
