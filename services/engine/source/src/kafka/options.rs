@@ -38,16 +38,12 @@ const DEFAULTS: [(&str, &str); 8] = [
     ("topic.metadata.refresh.interval.ms", "30000"), // new partitions are found after so long
 ];
 
-/// What settings of the Java client are called here.
-const JAVA: [(&str, &str); 8] = [
-    ("key.deserializer", "leave it out, events are JSON"),
-    ("value.deserializer", "leave it out, events are JSON"),
+/// Settings of the Java client that librdkafka does not know of; it explains those on its own that need another one here.
+const JAVA: [(&str, &str); 4] = [
+    ("fetch.max.wait.ms", "here it is fetch.wait.max.ms"),
+    ("key.deserializer", "leave it out, keys are not read"),
     ("max.poll.records", "leave it out, batches are bounded"),
-    ("sasl.jaas.config", "set sasl.username and sasl.password instead"),
-    ("ssl.truststore.location", "set ssl.ca.location to a PEM file instead"),
-    ("ssl.truststore.password", "set ssl.ca.location to a PEM file instead"),
-    ("ssl.truststore.type", "set ssl.ca.location to a PEM file instead"),
-    ("ssl.keystore.type", "set ssl.certificate.location and ssl.key.location to PEM files instead"),
+    ("value.deserializer", "leave it out, events are JSON"),
 ];
 
 /// The settings of a reader; what cannot be set is left out with a warning.

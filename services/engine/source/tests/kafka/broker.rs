@@ -1,5 +1,6 @@
 //! A real broker, at the address in `RANKWRIGHT_TEST_KAFKA`: what the mock does not do.
 
+use crate::group;
 use crate::seen::{Seen, failure};
 use crate::topic::{LONG, Topic, event};
 use rankwright_config::Offset;
@@ -82,6 +83,15 @@ async fn a_member_goes_on_where_the_last_one_stopped() {
 }
 
 #[tokio::test]
+async fn members_of_a_real_group_keep_the_same_promises() {
+    let Some(brokers) = address() else { return };
+    group::each_event_is_read_once(&topic(&brokers, 4).await).await;
+    group::nobody_gets_what_is_held(&topic(&brokers, 2).await).await;
+    group::others_get_what_is_left(&topic(&brokers, 2).await).await;
+    group::unanswered_members_leave(&topic(&brokers, 2).await).await;
+}
+
+#[tokio::test]
 async fn a_partition_moves_with_its_position() {
     let Some(brokers) = address() else { return };
     let topic = topic(&brokers, 2).await;
@@ -89,7 +99,7 @@ async fn a_partition_moves_with_its_position() {
     let (mut kafka, mut seen) = (topic.open(), Seen::default());
     seen.read_up(&mut kafka, 2).await;
     let (mut other, mut others) = (topic.open(), Seen::after(&seen.stored));
-    crate::group::share((&mut kafka, &mut seen), (&mut other, &mut others), 1).await;
+    group::share((&mut kafka, &mut seen), (&mut other, &mut others), 1).await;
     (0..2).for_each(|number| topic.fill(number, 100..200));
     seen.read(&mut kafka, |seen| seen.count() == 300).await;
     others.read(&mut other, |others| others.count() == 100).await;
@@ -105,7 +115,7 @@ async fn the_newer_group_protocol_shares_partitions_too() {
     let (mut kafka, mut seen) = (open(), Seen::default());
     seen.read_up(&mut kafka, 2).await;
     let (mut other, mut others) = (open(), Seen::default());
-    crate::group::share((&mut kafka, &mut seen), (&mut other, &mut others), 1).await;
+    group::share((&mut kafka, &mut seen), (&mut other, &mut others), 1).await;
     Box::new(kafka).close().await;
     others.read(&mut other, |others| others.ours.len() == 2).await;
 }

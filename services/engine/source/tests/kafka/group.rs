@@ -1,4 +1,4 @@
-//! Several readers of a mock cluster.
+//! Several readers, of a mock cluster here and of a real broker in `broker`.
 
 use crate::seen::Seen;
 use crate::topic::{LONG, Topic, mock};
@@ -37,6 +37,11 @@ fn both(topic: &Topic, number: i32, seen: &Seen, others: &Seen) -> Vec<u64> {
 #[tokio::test]
 async fn members_share_partitions_and_read_each_event_once() {
     let (_cluster, topic) = mock(4);
+    each_event_is_read_once(&topic).await;
+}
+
+/// Reads a topic of 4 partitions.
+pub(crate) async fn each_event_is_read_once(topic: &Topic) {
     (0..4).for_each(|number| topic.fill(number, 0..50));
     let (mut kafka, mut seen) = (topic.open(), Seen::default());
     seen.read_up(&mut kafka, 4).await;
@@ -46,13 +51,18 @@ async fn members_share_partitions_and_read_each_event_once() {
     seen.read(&mut kafka, |seen| seen.count() == 300).await;
     others.read(&mut other, |others| others.count() == 100).await;
     for number in 0..4 {
-        assert_eq!(both(&topic, number, &seen, &others), (0..100).collect::<Vec<_>>());
+        assert_eq!(both(topic, number, &seen, &others), (0..100).collect::<Vec<_>>());
     }
 }
 
 #[tokio::test]
 async fn nobody_gets_a_partition_before_its_reader_has_heard() {
     let (_cluster, topic) = mock(2);
+    nobody_gets_what_is_held(&topic).await;
+}
+
+/// Reads a topic of 2 partitions.
+pub(crate) async fn nobody_gets_what_is_held(topic: &Topic) {
     let (mut kafka, mut seen) = (topic.open(), Seen::default());
     seen.read_up(&mut kafka, 2).await;
     let (mut other, mut others) = (topic.open(), Seen::default());
@@ -80,6 +90,11 @@ async fn nobody_gets_a_partition_before_its_reader_has_heard() {
 #[tokio::test]
 async fn what_a_member_leaves_goes_to_the_others() {
     let (_cluster, topic) = mock(2);
+    others_get_what_is_left(&topic).await;
+}
+
+/// Reads a topic of 2 partitions.
+pub(crate) async fn others_get_what_is_left(topic: &Topic) {
     let (mut kafka, mut seen) = (topic.open(), Seen::default());
     let (mut other, mut others) = (topic.open(), Seen::default());
     share((&mut kafka, &mut seen), (&mut other, &mut others), 1).await;
@@ -90,6 +105,11 @@ async fn what_a_member_leaves_goes_to_the_others() {
 #[tokio::test]
 async fn a_member_can_leave_with_everything_unanswered() {
     let (_cluster, topic) = mock(2);
+    unanswered_members_leave(&topic).await;
+}
+
+/// Reads a topic of 2 partitions.
+pub(crate) async fn unanswered_members_leave(topic: &Topic) {
     let mut kafka = topic.open();
     assert!(matches!(kafka.next().await, Ok(Step::Assigned(_))));
     Box::new(kafka).close().await; // an assignment that nothing was started of

@@ -31,7 +31,7 @@ async fn an_unreadable_message_is_named_and_the_next_ones_are_read() {
     let (mut kafka, mut seen) = (topic.open(), Seen::default());
     seen.read_up(&mut kafka, 1).await;
     assert_eq!(seen.events[&topic.partition(0)], [1, 2, 3]);
-    let starts = ["kafka:events/0:1: ", "kafka:events/0:2: the message is empty", "kafka:events/0:3: id: "];
+    let starts = ["kafka:events/0:1: ", "kafka:events/0:2: the message is empty", "kafka:events/0:3: missing keys"];
     for (bad, start) in seen.bad.iter().zip(starts) {
         assert!(bad.starts_with(start), "{bad}");
     }
@@ -172,8 +172,9 @@ async fn a_wrong_option_is_named() {
     let error = |key, value| topic.open_with(Offset::Earliest, &[(key, value)]).err().expect("is refused").to_string();
     let unknown = "source.options.sasl.pasword: no option of librdkafka; its CONFIGURATION.md lists those there are";
     assert_eq!(error("sasl.pasword", "secret"), unknown);
-    let java = "source.options.sasl.jaas.config: no option of librdkafka; set sasl.username and sasl.password instead";
-    assert_eq!(error("sasl.jaas.config", "secret"), java);
+    let java = "source.options.max.poll.records: no option of librdkafka; leave it out, batches are bounded";
+    assert_eq!(error("max.poll.records", "500"), java);
+    assert!(error("sasl.jaas.config", "secret").starts_with("source.options.sasl.jaas.config: Java JAAS"));
     assert!(error("session.timeout.ms", "soon").starts_with("source.options.session.timeout.ms: "));
     assert!(topic.open_with(Offset::Earliest, &[("enable.auto.commit", "false")]).is_ok());
 }

@@ -79,8 +79,10 @@ impl Topic {
         SourceConfig { offset, format: EventFormat::Json, kind }
     }
 
+    /// A member of the group. The mock waits for others nearly as long as a session lasts before it shares partitions.
     pub(crate) fn open(&self) -> Kafka {
-        Kafka::open(&self.config(Offset::Earliest, &[]), settings()).expect("opens a reader")
+        let soon = [("session.timeout.ms", "3000"), ("heartbeat.interval.ms", "300")];
+        self.open_with(Offset::Earliest, &soon).expect("opens a reader")
     }
 
     pub(crate) fn open_with(&self, offset: Offset, options: &[(&str, &str)]) -> Result<Kafka, Error> {
