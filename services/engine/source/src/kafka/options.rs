@@ -91,3 +91,38 @@ fn unknown(key: &str) -> String {
     let hint = JAVA.iter().find(|(name, _)| *name == key).map(|(_, hint)| *hint);
     format!("no option of librdkafka; {}", hint.unwrap_or("its CONFIGURATION.md lists those there are"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::client;
+    use std::collections::BTreeMap;
+
+    fn set(options: &[(&str, &str)], key: &str) -> Option<String> {
+        let options = options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        let config = client("broker:9092", "readers", &options.collect::<BTreeMap<_, _>>()).ok()?;
+        config.get(key).map(str::to_owned)
+    }
+
+    #[test]
+    fn options_take_the_place_of_defaults() {
+        assert_eq!(set(&[], "client.id").as_deref(), Some("rankwright"));
+        assert_eq!(set(&[("client.id", "shop")], "client.id").as_deref(), Some("shop"));
+    }
+
+    #[test]
+    fn what_positions_rest_on_cannot_be_set() {
+        let options =
+            [("isolation.level", "read_uncommitted"), ("group.id", "other"), ("metadata.broker.list", "other:9092")];
+        assert_eq!(set(&options, "isolation.level").as_deref(), Some("read_committed"));
+        assert_eq!(set(&options, "group.id").as_deref(), Some("readers"));
+        assert_eq!(set(&options, "bootstrap.servers").as_deref(), Some("broker:9092"));
+        assert_eq!(set(&options, "metadata.broker.list"), None);
+    }
+
+    #[test]
+    fn the_newer_group_protocol_has_no_strategy_of_members() {
+        let strategy = "partition.assignment.strategy";
+        assert_eq!(set(&[], strategy).as_deref(), Some("cooperative-sticky"));
+        assert_eq!(set(&[("group.protocol", "consumer")], strategy), None);
+    }
+}
