@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A real Apache Kafka broker (KRaft, one node, loopback only).
 #   kafka.sh install | start | stop | wipe | kill | tool CLASS ARGS...
+# Prints the address that tests read as RANKWRIGHT_TEST_KAFKA. Data and logs of a run lie in the folder $SERVERS_RUN.
 # Listeners: $KAFKA_PORT plain, +1 SASL_SSL with SCRAM, +2 SASL_PLAINTEXT with SCRAM, +3 the controller's own.
 . "$(dirname "$0")/lib.sh"
 KAFKA_VERSION=${KAFKA_VERSION:-4.3.1}

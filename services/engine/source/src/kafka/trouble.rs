@@ -16,11 +16,13 @@ pub(super) struct Trouble {
     worked: bool,
     /// The last warning, until it is over.
     said: Option<Code>,
+    /// Why the last single connection failed: tells more than that all have.
+    connection: String,
 }
 
 impl Trouble {
     pub(super) fn new(brokers: String, topic: String, group: String) -> Self {
-        Self { brokers, topic, group, worked: false, said: None }
+        Self { brokers, topic, group, worked: false, said: None, connection: String::new() }
     }
 
     /// Whether an error ends the reading. One that does not is said, but once only.
@@ -30,9 +32,9 @@ impl Trouble {
         if let Some(error) = self.end(code, fatal, &reason) {
             return Err(error);
         }
-        // single connections come and go
-        if code != Code::BrokerTransportFailure && self.said != Some(code) {
-            self.said = Some(code);
+        if code == Code::BrokerTransportFailure {
+            self.connection = reason; // single connections come and go
+        } else if self.said.replace(code) != Some(code) {
             self.say(code, &reason);
         }
         Ok(())
@@ -72,6 +74,7 @@ impl Trouble {
         let (brokers, topic) = (&self.brokers, &self.topic);
         match code {
             Code::AllBrokersDown | Code::Resolve | Code::OperationTimedOut => {
+                let reason = if self.connection.is_empty() { reason } else { &self.connection };
                 tracing::warn!(%brokers, %topic, reason, "no broker answers; waiting for one");
             }
             Code::PollExceeded => {
