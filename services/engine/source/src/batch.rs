@@ -20,12 +20,12 @@ pub struct Batch {
     pub progress: Progress,
 }
 
-/// Something in a file that is no event. It was skipped.
+/// Something in a file or stream that is no event. It was skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadLine {
-    /// Name of the file, without its folder.
+    /// Name of the file, without its folder, or of the partition.
     pub file: Arc<str>,
-    /// The line, from 1.
+    /// The line, from 1; in a partition, the message's offset.
     pub line: u64,
     /// Why it is no event; with its place in the line, or in the array (`[7].items[0].id: ...`).
     pub reason: String,
@@ -34,16 +34,17 @@ pub struct BadLine {
 /// A place between two events of a source, kept to go on there later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
-    /// Name of the file, without its folder.
+    /// Name of the file, without its folder, or of the partition.
     pub file: String,
-    /// How many lines of it lie behind, blank ones included; of a JSON array, how many elements.
+    /// How many lines of it lie behind, blank ones included; of a JSON array, how many elements; in a partition, the
+    /// offset of the next message.
     pub line: u64,
 }
 
-/// How much of a source is read.
+/// How much of a source is read. A stream that goes on has no such thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
-    /// Bytes read, compressed ones where files are compressed.
+    /// Bytes read, compressed ones where files are compressed; of a stream, offsets.
     pub read: u64,
     /// Bytes that there were at the start.
     pub total: u64,

@@ -1,6 +1,6 @@
 //! Why a source cannot be read at all; single bad lines are [`BadLine`](crate::BadLine)s.
 
-use crate::Position;
+use crate::{KafkaError, Position};
 use rankwright_event::Timestamp;
 use std::io;
 use std::path::PathBuf;
@@ -48,6 +48,9 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// A Kafka topic.
+    #[error(transparent)]
+    Kafka(#[from] KafkaError),
     /// Reading began later before, and cannot be extended to older events.
     #[error(
         "these files were read before, from {since} on; with an earlier offset the newer events would count twice. \

@@ -1,0 +1,175 @@
+//! Events from a Kafka topic, read by the members of a group.
+//!
+//! librdkafka fetches ahead, on threads of its own and within fixed bounds; a reader is polled by the loop that drives
+//! it, so a loop that is busy is all the back-pressure it takes. The positions are the loop's. Partitions move between
+//! members one by one (cooperatively), and a member gives one up only when its loop has heard of it.
+
+mod assignment;
+mod begin;
+mod building;
+mod context;
+mod decode;
+mod error;
+mod offset;
+mod options;
+mod reading;
+mod steps;
+mod trouble;
+
+pub use building::BatchLimits;
+pub use error::Error as KafkaError;
+
+use crate::stream::{BoxFuture, Partition, Step, Stream};
+use crate::{Error, Position};
+use assignment::{acknowledge, logged, note, release};
+use building::Building;
+use context::{Context, Event};
+use rankwright_config::{EventFormat, SourceConfig, SourceKind};
+use rankwright_event::Timestamp;
+use rdkafka::consumer::{Consumer, StreamConsumer};
+use reading::Reading;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc::{self, UnboundedReceiver};
+use trouble::Trouble;
+
+/// The wall clock.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// How a topic is read, besides what its configuration says.
+#[derive(Clone)]
+pub struct KafkaSettings {
+    /// How large batches become.
+    pub limits: BatchLimits,
+    /// The wall clock.
+    pub clock: Clock,
+    /// Events so far ahead of it are bad.
+    pub max_ahead: Duration,
+}
+
+/// A reader of a topic.
+pub struct Kafka {
+    consumer: Arc<StreamConsumer<Context>>,
+    events: UnboundedReceiver<Event>,
+    topic: String,
+    settings: KafkaSettings,
+    /// First message to read where no position is known.
+    since: Option<Timestamp>,
+    /// Every partition is read to where it ended, and nobody shares them.
+    bounded: bool,
+    begun: bool,
+    assigned: BTreeSet<i32>,
+    /// Partitions that are read.
+    readings: BTreeMap<i32, Reading>,
+    building: Building,
+    /// Found, and not handed out.
+    steps: VecDeque<Step>,
+    /// An assignment was handed out; the next call says that it was heard of.
+    owed: bool,
+    /// Handed out as revoked, and given up at the next call.
+    revoked: Vec<i32>,
+    trouble: Trouble,
+}
+
+impl Kafka {
+    /// A member of the configured group, which reads what arrives. Connects when it is first asked for a step.
+    ///
+    /// # Errors
+    /// When the configuration asks for what cannot be.
+    pub fn open(source: &SourceConfig, settings: KafkaSettings) -> Result<Self, Error> {
+        Self::with(source, settings, false)
+    }
+
+    /// A reader of all partitions that are there, each to where it ended when its reading started. It is no member of
+    /// the group: what members read makes no difference, and offsets noted are not kept.
+    ///
+    /// # Errors
+    /// When the configuration asks for what cannot be.
+    pub fn bounded(source: &SourceConfig, settings: KafkaSettings) -> Result<Self, Error> {
+        Self::with(source, settings, true)
+    }
+
+    fn with(source: &SourceConfig, settings: KafkaSettings, bounded: bool) -> Result<Self, Error> {
+        let SourceKind::Kafka { brokers, topic, group_id, options } = &source.kind else {
+            return Err(Error::Unavailable { what: "this source as a Kafka topic".to_owned() });
+        };
+        if source.format != EventFormat::Json {
+            return Err(Error::Unavailable { what: "format snowplow".to_owned() });
+        }
+        let (told, events) = mpsc::unbounded_channel();
+        let brokers = brokers.join(",");
+        let config = options::client(&brokers, group_id, options)?;
+        let consumer = config.create_with_context(Context::new(topic, told));
+        let consumer = consumer.map_err(|error| KafkaError::Options(error.to_string()))?;
+        Ok(Self {
+            consumer: Arc::new(consumer),
+            events,
+            topic: topic.clone(),
+            since: offset::since(source.offset, (settings.clock)()),
+            bounded,
+            begun: false,
+            assigned: BTreeSet::new(),
+            readings: BTreeMap::new(),
+            building: Building::new(settings.limits),
+            settings,
+            steps: VecDeque::new(),
+            owed: false,
+            revoked: Vec::new(),
+            trouble: Trouble::new(brokers, topic.clone(), group_id.clone()),
+        })
+    }
+}
+
+impl Stream for Kafka {
+    fn next(&mut self) -> BoxFuture<'_, Result<Step, Error>> {
+        Box::pin(self.step())
+    }
+
+    fn start<'a>(
+        &'a mut self,
+        partition: &'a Partition,
+        from: Option<Position>,
+    ) -> BoxFuture<'a, Result<Position, Error>> {
+        Box::pin(self.begin(partition, from))
+    }
+
+    fn note(&mut self, partition: &Partition, position: &Position) {
+        let known = number(&self.topic, partition).filter(|number| self.readings.contains_key(number));
+        if let (Some(number), false) = (known, self.bounded) {
+            logged("note an offset", note(&*self.consumer, &self.topic, number, position.line));
+        }
+    }
+
+    fn lag(&self) -> Vec<(Partition, u64)> {
+        let readings = self.readings.values();
+        readings.filter_map(|reading| Some((reading.partition.clone(), reading.lag()?))).collect()
+    }
+
+    fn close(self: Box<Self>) -> BoxFuture<'static, ()> {
+        // leaving a group waits for the broker
+        let left = tokio::task::spawn_blocking(move || drop(self));
+        Box::pin(async move { left.await.unwrap_or_default() })
+    }
+}
+
+impl Drop for Kafka {
+    /// The client waits for whatever it told of and got no answer to: nobody will answer any more.
+    fn drop(&mut self) {
+        self.consumer.context().close();
+        logged("take partitions", acknowledge(&*self.consumer));
+        let numbers: Vec<_> = self.readings.keys().chain(&self.revoked).copied().collect();
+        logged("give up partitions", release(&*self.consumer, &numbers));
+    }
+}
+
+/// The name of a partition.
+fn partition(topic: &str, number: i32) -> Partition {
+    Partition::new(format!("kafka:{topic}/{number}"))
+}
+
+/// The number of a partition of this topic.
+fn number(topic: &str, named: &Partition) -> Option<i32> {
+    let (_, number) = named.as_str().rsplit_once('/')?;
+    number.parse().ok().filter(|number| partition(topic, *number) == *named)
+}

@@ -1,0 +1,92 @@
+//! Beginning to read: asking the broker for partitions and offsets until it answers.
+
+use super::assignment::acquire;
+use super::context::Context;
+use super::error::Error as KafkaError;
+use super::offset::{PATIENCE, Range, find};
+use super::reading::Reading;
+use super::{Kafka, number};
+use crate::{Error, Partition, Position};
+use futures_util::FutureExt;
+use rdkafka::consumer::{Consumer, StreamConsumer};
+use rdkafka::error::{KafkaError as RdError, KafkaResult};
+use rdkafka::types::RDKafkaRespErr;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A broker that cannot answer yet is asked again after so long.
+const PAUSE: Duration = Duration::from_millis(200);
+
+impl Kafka {
+    /// Begins to read an assigned partition, or begins anew.
+    pub(super) async fn begin(&mut self, partition: &Partition, from: Option<Position>) -> Result<Position, Error> {
+        let none = |position: String| KafkaError::Position { position, topic: self.topic.clone() };
+        let number = number(&self.topic, partition).filter(|number| self.assigned.contains(number));
+        let number = number.ok_or_else(|| none(partition.to_string()))?;
+        if let Some(position) = from.as_ref().filter(|position| position.file != partition.as_str()) {
+            return Err(none(position.to_string()).into());
+        }
+        let stored = from.map(|position| i64::try_from(position.line).unwrap_or(i64::MAX));
+        let range = self.range(number, stored).await?;
+        self.building.take(number);
+        let reading = Reading::new(partition.clone(), range, self.bounded);
+        if !reading.done {
+            acquire(&*self.consumer, &self.topic, number, range.begin).map_err(|error| self.failed(&error))?;
+        }
+        self.readings.insert(number, reading);
+        self.end_with_the_last();
+        let line = u64::try_from(range.begin).unwrap_or(0);
+        Ok(Position { file: partition.as_str().to_owned(), line })
+    }
+
+    /// The numbers of all partitions, as the broker lists them.
+    pub(super) async fn all_partitions(&mut self) -> Result<Vec<i32>, Error> {
+        let topic = self.topic.clone();
+        self.ask(move |consumer| {
+            let metadata = consumer.fetch_metadata(Some(&topic), PATIENCE)?;
+            let found = metadata.topics().iter().find(|found| found.name() == topic);
+            if let Some(error) = found.and_then(|found| found.error()) {
+                return Err(RdError::MetadataFetch(error.into()));
+            }
+            let missing = RdError::MetadataFetch(RDKafkaRespErr::RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART.into());
+            let partitions = found.ok_or(missing)?.partitions();
+            Ok(partitions.iter().map(|partition| partition.id()).collect())
+        })
+        .await
+    }
+
+    async fn range(&mut self, number: i32, stored: Option<i64>) -> Result<Range, Error> {
+        let (topic, since) = (self.topic.clone(), self.since);
+        self.ask(move |consumer| find(consumer, (&topic, number), stored, since)).await
+    }
+
+    /// Asks the broker on a thread that may wait, until there is an answer.
+    async fn ask<T: Send + 'static>(
+        &mut self,
+        question: impl Fn(&StreamConsumer<Context>) -> KafkaResult<T> + Clone + Send + 'static,
+    ) -> Result<T, Error> {
+        loop {
+            let (consumer, question) = (Arc::clone(&self.consumer), question.clone());
+            let answer = tokio::task::spawn_blocking(move || question(&consumer)).await;
+            match answer.expect("asking the broker does not panic") {
+                Ok(answer) => return Ok(answer),
+                Err(error) => self.wait_after(&error).await?,
+            }
+        }
+    }
+
+    /// Learns why the broker does not answer, which comes along with messages, and waits a little.
+    async fn wait_after(&mut self, error: &RdError) -> Result<(), Error> {
+        let consumer = Arc::clone(&self.consumer);
+        while let Some(received) = consumer.recv().now_or_never() {
+            self.receive(received)?;
+        }
+        self.trouble.judge(error, error.to_string())?;
+        tokio::time::sleep(PAUSE).await;
+        Ok(())
+    }
+
+    fn failed(&self, error: &RdError) -> Error {
+        KafkaError::Failed { topic: self.topic.clone(), reason: error.to_string() }.into()
+    }
+}

@@ -1,0 +1,88 @@
+//! From a message to its events.
+
+use rankwright_event::{DecodeError, Event, Timestamp, json};
+
+/// Reads a message: one event, an array of them, or JSON lines. Calls `bad` for what is none.
+///
+/// A message is good or bad as a whole, except JSON lines, each of which stands for itself.
+pub(super) fn decode(message: &[u8], until: Timestamp, events: &mut Vec<Event>, mut bad: impl FnMut(String)) {
+    let mut keep = |event: Event, place: &str, bad: &mut dyn FnMut(String)| {
+        let (kind, at) = (event.kind(), event.timestamp());
+        if at > until {
+            bad(format!("{place}the {kind} event's timestamp {at} lies in the future"));
+        } else {
+            events.push(event);
+        }
+    };
+    match json::decode_batch(message) {
+        Ok(decoded) => decoded.into_iter().for_each(|event| keep(event, "", &mut bad)),
+        Err(error) => match lines(message) {
+            Some(lines) => lines.into_iter().for_each(|(place, line)| match line {
+                Ok(event) => keep(event, &place, &mut bad),
+                Err(error) => bad(format!("{place}{error}")),
+            }),
+            None if message.is_empty() => bad("the message is empty".to_owned()),
+            None => bad(error.to_string()),
+        },
+    }
+}
+
+/// Where in the message, and what.
+type Line = (String, Result<Event, String>);
+
+/// Each line by itself, if one of them at least is an event; else the message is not meant to be lines.
+fn lines(message: &[u8]) -> Option<Vec<Line>> {
+    let numbered = message.split(|&byte| byte == b'\n').enumerate();
+    let texts = numbered.filter(|(_, line)| !line.trim_ascii().is_empty());
+    let decoded = texts.map(|(index, line)| (format!("line {}: ", index + 1), json::decode(line)));
+    let lines: Vec<_> = decoded.map(|(place, line)| (place, line.map_err(|error| said(&error)))).collect();
+    lines.iter().any(|(_, line)| line.is_ok()).then_some(lines)
+}
+
+fn said(error: &DecodeError) -> String {
+    let colon = if error.path().is_empty() { "" } else { ": " };
+    format!("{}{colon}{} (column {})", error.path(), error.reason(), error.column())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decode;
+    use rankwright_event::Timestamp;
+
+    const USER: &str = r#"{"event":"user","id":"e","user":"u","timestamp":"1000","fields":[]}"#;
+
+    /// How many events there are, and what is bad.
+    fn read(message: &str) -> (usize, Vec<String>) {
+        let (mut events, mut bad) = (Vec::new(), Vec::new());
+        decode(message.as_bytes(), Timestamp::from_millis(2000), &mut events, |reason| bad.push(reason));
+        (events.len(), bad)
+    }
+
+    #[test]
+    fn a_message_is_one_event_or_an_array_or_lines() {
+        assert_eq!(read(USER), (1, vec![]));
+        assert_eq!(read(&format!("[{USER},{USER}]")), (2, vec![]));
+        assert_eq!(read(&format!("{USER}\n\n{USER}\n{USER}\n")), (3, vec![]));
+    }
+
+    #[test]
+    fn a_bad_line_leaves_the_others() {
+        let (events, bad) = read(&format!("{USER}\n{{}}\n{USER}"));
+        assert_eq!((events, bad.len()), (2, 1));
+        assert!(bad[0].starts_with("line 2: "), "{}", bad[0]);
+    }
+
+    #[test]
+    fn an_unreadable_message_is_bad_once() {
+        assert_eq!(read("").1, ["the message is empty"]);
+        assert_eq!(read("{\n\"event\":\n1}").1.len(), 1);
+        assert_eq!(read(&format!("[{USER},{{}}]")).0, 0);
+    }
+
+    #[test]
+    fn an_event_of_the_future_is_bad() {
+        let (events, bad) = read(&USER.replace("1000", "2001"));
+        assert_eq!(events, 0);
+        assert!(bad[0].ends_with("lies in the future"), "{}", bad[0]);
+    }
+}

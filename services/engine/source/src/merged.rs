@@ -1,0 +1,83 @@
+//! Batches of several partitions, in the order of event time.
+//!
+//! When a backlog is read, partitions arrive at very different speeds. State must advance evenly all the same, or one
+//! partition's events meet the state of another one's future. So a batch waits here until every partition that is
+//! behind has shown what it holds next. Time is compared by the first event of each batch: partitions advance evenly
+//! to within a batch, which is as finely as they can be committed.
+
+use crate::{Batch, Partition};
+use rankwright_event::Timestamp;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Puts the batches of several partitions in order.
+#[derive(Debug)]
+pub struct Merged {
+    lanes: BTreeMap<Partition, Lane>,
+    held: usize,
+    most: usize,
+}
+
+/// What is held of one partition, in its order.
+#[derive(Debug, Default)]
+struct Lane {
+    batches: VecDeque<Batch>,
+    caught_up: bool,
+}
+
+impl Merged {
+    /// Holds about `most` batches; with more, those that have come are handed out without waiting for others.
+    pub fn new(most: usize) -> Self {
+        Self { lanes: BTreeMap::new(), held: 0, most }
+    }
+
+    /// Others wait for this partition from now on, until it has caught up.
+    pub fn assign(&mut self, partition: Partition) {
+        self.lanes.entry(partition).or_default();
+    }
+
+    /// Forgets a partition and what is held of it.
+    pub fn revoke(&mut self, partition: &Partition) {
+        let lane = self.lanes.remove(partition).unwrap_or_default();
+        self.held -= lane.batches.len();
+    }
+
+    /// Takes the next batch of a partition; it counts as behind again.
+    pub fn push(&mut self, partition: Partition, batch: Batch) {
+        let lane = self.lanes.entry(partition).or_default();
+        lane.batches.push_back(batch);
+        lane.caught_up = false;
+        self.held += 1;
+    }
+
+    /// There is nothing after what this partition has pushed: nobody waits for it.
+    pub fn caught_up(&mut self, partition: &Partition) {
+        if let Some(lane) = self.lanes.get_mut(partition) {
+            lane.caught_up = true;
+        }
+    }
+
+    /// The batch that comes next in event time; `None` while a partition that is behind may still have an earlier one.
+    pub fn pop(&mut self) -> Option<(Partition, Batch)> {
+        if self.held <= self.most && self.lanes.values().any(Lane::is_awaited) {
+            return None;
+        }
+        let heads = self.lanes.iter().filter_map(|(partition, lane)| Some((lane.head()?, partition)));
+        let (_, partition) = heads.min()?;
+        let partition = partition.clone();
+        let batch = self.lanes.get_mut(&partition)?.batches.pop_front()?;
+        self.held -= 1;
+        Some((partition, batch))
+    }
+}
+
+impl Lane {
+    fn is_awaited(&self) -> bool {
+        self.batches.is_empty() && !self.caught_up
+    }
+
+    /// Time of the next event; a batch without events holds nobody up.
+    fn head(&self) -> Option<Timestamp> {
+        let batch = self.batches.front()?;
+        Some(batch.events.first().map_or(Timestamp::MIN, |event| event.timestamp()))
+    }
+}

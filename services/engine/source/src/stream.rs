@@ -1,0 +1,94 @@
+//! What every stream promises: partitions that come and go, and in each of them batches in order.
+//!
+//! The loop that drives a stream keeps the positions itself, together with the effects of the events before them. So a
+//! stream is told where to begin, and what the broker remembers is for its own tools alone.
+
+use crate::{Batch, Error, Position};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// What a stream answers with, later.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// The name of an ordered part of a stream, the same in every process and unlike any other: `kafka:events/3`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Partition(Arc<str>);
+
+/// What happened next in a stream.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// These partitions are ours from now on. Nothing of them is read before [`Stream::start`].
+    Assigned(Vec<Partition>),
+    /// These partitions are ours no longer. Nobody else gets them before the next call of [`Stream::next`], unless the
+    /// broker has lost sight of us; what is not committed by then is for whoever has them next.
+    Revoked(Vec<Partition>),
+    /// Events of one partition; the first one of a batch has waited no longer than the limits say.
+    Batch {
+        /// Where they are from.
+        partition: Partition,
+        /// They, and the position behind them.
+        batch: Batch,
+    },
+    /// All that this partition held is handed out. It comes once the end is reached, and again about once a second for
+    /// as long as the broker confirms that nothing was added.
+    CaughtUp(Partition),
+    /// A bounded stream has handed out everything; nothing follows.
+    Ended,
+}
+
+/// Events from partitions which several readers share.
+pub trait Stream: Send {
+    /// What happened next; waits for it. A call that is dropped loses nothing.
+    ///
+    /// Call it again soon, even with nothing to commit: a reader that does not for minutes is taken for dead.
+    ///
+    /// # Errors
+    /// When waiting would not help. A broker that is away is waited for.
+    fn next(&mut self) -> BoxFuture<'_, Result<Step, Error>>;
+
+    /// Reads an assigned partition from a position on, or from the configured offset where none is known; a partition
+    /// that is read already is read again from there. Returns where reading begins: keep that at once, or a partition
+    /// without events begins somewhere else the next time.
+    ///
+    /// # Errors
+    /// When the partition is not ours, or the position is none in it.
+    fn start<'a>(
+        &'a mut self,
+        partition: &'a Partition,
+        from: Option<Position>,
+    ) -> BoxFuture<'a, Result<Position, Error>>;
+
+    /// Tells the broker how far a partition is committed, for its own tools.
+    fn note(&mut self, partition: &Partition, position: &Position);
+
+    /// How many events are still ahead in each partition that is read, where the broker said so.
+    fn lag(&self) -> Vec<(Partition, u64)>;
+
+    /// Leaves, so that others can go on at once.
+    fn close(self: Box<Self>) -> BoxFuture<'static, ()>;
+}
+
+impl Partition {
+    /// A partition of this name.
+    pub fn new(name: impl Into<Arc<str>>) -> Self {
+        Self(name.into())
+    }
+
+    /// Its name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Its name, shared.
+    pub(crate) fn shared(&self) -> Arc<str> {
+        Arc::clone(&self.0)
+    }
+}
+
+impl fmt::Display for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

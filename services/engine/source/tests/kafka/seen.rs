@@ -1,0 +1,100 @@
+//! A loop that reads, and remembers what it saw.
+
+use crate::topic::LONG;
+use rankwright_event::Event;
+use rankwright_source::{Batch, Error, Kafka, Partition, Position, Step, Stream};
+use std::collections::{BTreeMap, BTreeSet};
+use tokio::time::timeout;
+
+/// What a reader delivered so far. It stores positions as an ingest loop would.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// Numbers of the events of each partition, in their order.
+    pub(crate) events: BTreeMap<String, Vec<u64>>,
+    pub(crate) bad: Vec<String>,
+    pub(crate) largest: usize,
+    pub(crate) stored: BTreeMap<String, Position>,
+    pub(crate) ours: BTreeSet<String>,
+    pub(crate) caught_up: BTreeSet<String>,
+    pub(crate) ended: bool,
+}
+
+impl Seen {
+    /// With positions that an earlier reader stored.
+    pub(crate) fn after(stored: &BTreeMap<String, Position>) -> Self {
+        Self { stored: stored.clone(), ..Self::default() }
+    }
+
+    /// Reads until `enough` holds.
+    pub(crate) async fn read(&mut self, kafka: &mut Kafka, enough: impl Fn(&Self) -> bool) {
+        while !enough(self) {
+            let step = timeout(LONG, kafka.next()).await;
+            let step = step.unwrap_or_else(|_| panic!("nothing more came after {self:?}"));
+            self.take(kafka, step.expect("reads on")).await;
+        }
+    }
+
+    /// Reads until the ends of so many partitions are reached.
+    pub(crate) async fn read_up(&mut self, kafka: &mut Kafka, partitions: usize) {
+        self.caught_up.clear();
+        self.read(kafka, |seen| seen.caught_up.len() == partitions).await;
+    }
+
+    pub(crate) async fn take(&mut self, kafka: &mut Kafka, step: Step) {
+        match step {
+            Step::Assigned(partitions) => {
+                for partition in partitions {
+                    self.start(kafka, &partition).await;
+                }
+            }
+            Step::Revoked(partitions) => partitions.iter().for_each(|partition| {
+                assert!(self.ours.remove(partition.as_str()), "{partition} was not ours");
+            }),
+            Step::Batch { partition, batch } => self.keep(kafka, &partition, batch),
+            Step::CaughtUp(partition) => {
+                self.caught_up.insert(partition.to_string());
+            }
+            Step::Ended => self.ended = true,
+        }
+    }
+
+    async fn start(&mut self, kafka: &mut Kafka, partition: &Partition) {
+        let from = self.stored.get(partition.as_str()).cloned();
+        let position = kafka.start(partition, from).await.expect("starts");
+        self.stored.insert(partition.to_string(), position);
+        self.ours.insert(partition.to_string());
+    }
+
+    fn keep(&mut self, kafka: &mut Kafka, partition: &Partition, batch: Batch) {
+        assert!(self.ours.contains(partition.as_str()), "{partition} is not ours");
+        let numbers = batch.events.iter().map(number);
+        self.events.entry(partition.to_string()).or_default().extend(numbers);
+        self.bad.extend(batch.bad.iter().map(ToString::to_string));
+        self.largest = self.largest.max(batch.events.len());
+        self.caught_up.remove(partition.as_str());
+        kafka.note(partition, &batch.position);
+        self.stored.insert(partition.to_string(), batch.position);
+    }
+
+    /// How many events were read.
+    pub(crate) fn count(&self) -> usize {
+        self.events.values().map(Vec::len).sum()
+    }
+}
+
+fn number(event: &Event) -> u64 {
+    match event {
+        Event::User(update) => update.id.as_str().parse().expect("ids are numbers"),
+        other => panic!("nobody sent {other:?}"),
+    }
+}
+
+/// The error that ends a reading.
+pub(crate) async fn failure(kafka: &mut Kafka) -> Error {
+    loop {
+        match timeout(LONG, kafka.next()).await.expect("an error comes") {
+            Ok(_) => {}
+            Err(error) => return error,
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What holds for batches of any partitions, arriving in any order.
+#![allow(clippy::expect_used, missing_docs)]
+
+mod support;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use rankwright_source::{Batch, Merged, Partition, Position, Progress};
+use std::collections::VecDeque;
+use support::item;
+
+/// So many batches wait at most, where a test does not say.
+const MANY: usize = 1000;
+
+fn partition(number: usize) -> Partition {
+    Partition::new(format!("kafka:events/{number}"))
+}
+
+/// The `line`th batch of a partition, with an event at each time.
+fn batch(line: usize, times: &[i64]) -> Batch {
+    Batch {
+        events: times.iter().map(|time| item("i", *time)).collect(),
+        bad: Vec::new(),
+        before_offset: 0,
+        position: Position { file: String::new(), line: line as u64 },
+        progress: Progress::default(),
+    }
+}
+
+/// Name and position of what comes next.
+fn pop(merged: &mut Merged) -> Option<(String, u64)> {
+    merged.pop().map(|(partition, batch)| (partition.to_string(), batch.position.line))
+}
+
+fn named(number: usize, line: u64) -> Option<(String, u64)> {
+    Some((partition(number).to_string(), line))
+}
+
+/// Times of batches, partition by partition.
+fn lanes() -> impl Strategy<Value = Vec<Vec<i64>>> {
+    vec(vec(0..100_i64, 0..8), 1..5)
+}
+
+/// Pushes batches in the order that `turns` give, pops what comes, and returns partition and time of each.
+fn merge(lanes: &[Vec<i64>], turns: &[usize], most: usize) -> Vec<(usize, i64)> {
+    let mut merged = Merged::new(most);
+    let mut left: Vec<VecDeque<i64>> = lanes.iter().map(|lane| lane.iter().copied().collect()).collect();
+    (0..lanes.len()).for_each(|number| merged.assign(partition(number)));
+    let mut out = Vec::new();
+    let rounds = turns.iter().copied().chain((0..lanes.len()).cycle().take(lanes.len() * 10));
+    for number in rounds.map(|turn| turn % lanes.len()) {
+        match left[number].pop_front() {
+            Some(time) => merged.push(partition(number), batch(0, &[time])),
+            None => merged.caught_up(&partition(number)),
+        }
+        while let Some((from, batch)) = merged.pop() {
+            let number = (0..lanes.len()).find(|number| partition(*number) == from).expect("it is one of them");
+            out.push((number, batch.events[0].timestamp().millis()));
+        }
+    }
+    out
+}
+
+proptest! {
+    #[test]
+    fn batches_of_ordered_partitions_come_out_in_order_of_time(mut lanes in lanes(), turns in vec(0..4_usize, 0..40)) {
+        lanes.iter_mut().for_each(|lane| lane.sort_unstable());
+        let out = merge(&lanes, &turns, MANY);
+        prop_assert!(out.is_sorted_by_key(|(_, time)| *time), "{out:?}");
+        prop_assert_eq!(out.len(), lanes.iter().map(Vec::len).sum::<usize>());
+    }
+
+    #[test]
+    fn each_partition_keeps_its_own_order(lanes in lanes(), turns in vec(0..4_usize, 0..40), most in 0..6_usize) {
+        let out = merge(&lanes, &turns, most);
+        for (number, lane) in lanes.iter().enumerate() {
+            let kept: Vec<_> = out.iter().filter(|(of, _)| *of == number).map(|(_, time)| *time).collect();
+            prop_assert_eq!(&kept, lane);
+        }
+    }
+}
+
+#[test]
+fn a_partition_that_is_behind_is_waited_for() {
+    let mut merged = Merged::new(MANY);
+    (0..2).for_each(|number| merged.assign(partition(number)));
+    merged.push(partition(0), batch(1, &[5]));
+    assert_eq!(pop(&mut merged), None);
+    merged.push(partition(1), batch(2, &[3]));
+    assert_eq!(pop(&mut merged), named(1, 2));
+    assert_eq!(pop(&mut merged), None);
+    merged.caught_up(&partition(1));
+    assert_eq!(pop(&mut merged), named(0, 1));
+}
+
+#[test]
+fn nobody_waits_for_a_partition_that_was_revoked() {
+    let mut merged = Merged::new(MANY);
+    (0..2).for_each(|number| merged.assign(partition(number)));
+    merged.push(partition(0), batch(1, &[5]));
+    merged.push(partition(1), batch(2, &[3]));
+    merged.revoke(&partition(1));
+    assert_eq!(pop(&mut merged), named(0, 1));
+}
+
+#[test]
+fn more_than_may_be_held_is_handed_out_without_waiting() {
+    let mut merged = Merged::new(2);
+    (0..2).for_each(|number| merged.assign(partition(number)));
+    (1..=3).for_each(|line| merged.push(partition(0), batch(line, &[5])));
+    assert_eq!(pop(&mut merged), named(0, 1));
+    assert_eq!(pop(&mut merged), None);
+}
+
+#[test]
+fn a_batch_without_events_holds_nobody_up() {
+    let mut merged = Merged::new(MANY);
+    (0..2).for_each(|number| merged.assign(partition(number)));
+    merged.push(partition(0), batch(1, &[5]));
+    merged.push(partition(1), batch(2, &[]));
+    assert_eq!(pop(&mut merged), named(1, 2));
+}
