@@ -16,5 +16,5 @@ pub mod testing;
 pub use bucket::{Bucket, Listed};
 pub use bytes::Bytes;
 pub use error::{Action, Error, Problem, Result};
-pub use runner::Runner;
+pub use runner::{Pending, Runner};
 pub use settings::{Credentials, Settings};

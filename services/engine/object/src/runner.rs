@@ -1,7 +1,7 @@
 //! Waiting for asynchronous work on plain threads.
 
 use std::future::Future;
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{Receiver, sync_channel};
 use tokio::runtime::{Builder, Runtime};
 
 /// A thread that drives asynchronous work for others, which may be plain threads.
@@ -27,6 +27,16 @@ impl Runner {
         }
     }
 
+    /// Begins work whose result is asked for later.
+    pub fn begin<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Pending<T> {
+        let (sender, receiver) = sync_channel(1);
+        self.spawn(async move {
+            // it fails where nobody waits any more
+            let _ = sender.send(work.await);
+        });
+        Pending(receiver)
+    }
+
     /// Does work, and waits for its end.
     ///
     /// The calling thread sleeps meanwhile. On a thread of an asynchronous runtime this is allowed, and keeps its other
@@ -35,12 +45,20 @@ impl Runner {
     /// # Panics
     /// When the work panics.
     pub fn wait<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> T {
-        let (sender, receiver) = sync_channel(1);
-        self.spawn(async move {
-            // nobody listens any more only where the waiting thread is gone
-            let _ = sender.send(work.await);
-        });
-        receiver.recv().expect("the work of a runner does not panic")
+        self.begin(work).wait()
+    }
+}
+
+/// The result of work that has begun; it must not outlive the runner.
+pub struct Pending<T>(Receiver<T>);
+
+impl<T> Pending<T> {
+    /// Waits for the end of the work.
+    ///
+    /// # Panics
+    /// When the work panics.
+    pub fn wait(self) -> T {
+        self.0.recv().expect("the work of a runner does not panic, and ends before it")
     }
 }
 
