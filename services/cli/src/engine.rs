@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use rankwright_clickthrough::store::file::FileSettings;
+use rankwright_clickthrough::store::s3::S3Settings;
 use rankwright_clickthrough::{self as clickthrough, ClickthroughStore, Header};
 use rankwright_config::feature::Kind;
 use rankwright_config::{self as config, Config, Environment, State};
@@ -136,6 +137,11 @@ fn open_clickthroughs(config: &Config, plan: &Plan) -> Result<Arc<dyn Clickthrou
     match (&config.train, folder(config)) {
         (Some(config::ClickthroughStore::Discard), _) => Ok(Arc::new(clickthrough::DiscardStore::new(header))),
         (Some(config::ClickthroughStore::File { path, format }), _) => in_folder(path.clone(), *format, header),
+        (Some(config::ClickthroughStore::S3(s3)), _) => {
+            let settings = S3Settings::from_config(s3)?;
+            let store = clickthrough::S3Store::open(&settings, header);
+            Ok(Arc::new(store.context("failed to open the click-throughs in S3")?))
+        }
         (None, Some(folder)) => in_folder(folder.join("clickthroughs"), config::state::Format::Binary, header),
         _ => Ok(Arc::new(clickthrough::MemoryStore::new(header)?)),
     }

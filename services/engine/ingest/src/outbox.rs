@@ -147,6 +147,13 @@ impl Outbox {
         self.store.flush().map(|_| ())
     }
 
+    /// Has all records brought to the store, and made durable as far as they have waited long enough.
+    pub(crate) fn flush_due(&mut self) -> Result<(), Error> {
+        self.send()?;
+        self.arrive()?;
+        self.store.flush_due().map(|_| ())
+    }
+
     /// Keys of records that have become durable, and may be forgotten.
     pub(crate) fn settled(&mut self) -> Vec<Key> {
         let durable = self.store.durable();

@@ -32,6 +32,11 @@ pub(crate) fn pack(block: &[u8], packing: Compression, format: Format) -> io::Re
     }
 }
 
+/// Packs what a part begins with: the two copies of its header apart, so that damage leaves one.
+pub(crate) fn pack_head(head: &[u8], packing: Compression, format: Format) -> io::Result<Vec<u8>> {
+    pack(&head[..head.len() / 2], packing, format).map(|once| once.repeat(2))
+}
+
 /// The stream that was packed.
 pub(crate) fn unpack(
     packed: impl AsRef<[u8]> + Send + 'static,
@@ -136,6 +141,9 @@ const MOST: u64 = 2 * LIMIT as u64;
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::Clickthrough;
+    use crate::part::{Encoder, Part, read_part};
+    use crate::testing::{header, ranking};
 
     const PACKINGS: [Compression; 3] = [Compression::None, Compression::Gzip, Compression::Zstd];
 
@@ -181,5 +189,60 @@ mod tests {
             let bytes = [&blocks[0][..], &blocks[2][..5]].concat();
             assert_eq!(unpacked(bytes, packing), "one\n{", "{packing:?}");
         }
+    }
+
+    /// A part of ten blocks, one record each, and where each block ends.
+    fn part(packing: Compression, format: Format) -> (Vec<u8>, Vec<Clickthrough>) {
+        let mut encoder = Encoder::new(format, header(2));
+        let mut part = pack_head(&encoder.head().unwrap(), packing, format).unwrap();
+        let records: Vec<Clickthrough> = (0..10).map(|number| ranking(number, 3, 2)).collect();
+        for record in &records {
+            encoder.push(record).unwrap();
+            part.extend(pack(&encoder.take().unwrap().unwrap().bytes, packing, format).unwrap());
+        }
+        (part, records)
+    }
+
+    /// The records that are read of damaged bytes: some of those written, all of them unless a loss is named.
+    fn read_of(bytes: Vec<u8>, packing: Compression, format: Format, written: &[Clickthrough]) -> usize {
+        let part = Part::new("part", format, unpack(bytes, packing, format)).with_records(written.len() as u64);
+        let mut reader = read_part(part);
+        let read: Vec<Clickthrough> = reader.by_ref().map(|entry| entry.unwrap().1).collect();
+        assert!(read.iter().all(|record| written.contains(record)), "a record that nobody wrote");
+        assert!(read.len() == written.len() || !reader.losses().is_empty(), "a loss without a name");
+        read.len()
+    }
+
+    #[test]
+    fn a_part_cut_anywhere_keeps_the_blocks_before_and_names_the_loss() {
+        for (packing, format) in every() {
+            let (bytes, written) = part(packing, format);
+            let mut before = 0;
+            for cut in 0..bytes.len() {
+                let read = read_of(bytes[..cut].to_vec(), packing, format, &written);
+                assert!(
+                    read >= before && written.len() * cut / bytes.len() <= read + 3,
+                    "{read} records of {cut} bytes"
+                );
+                before = read;
+            }
+        }
+    }
+
+    #[test]
+    fn a_part_damaged_anywhere_loses_little_and_names_it() {
+        for (packing, format) in every() {
+            let (bytes, written) = part(packing, format);
+            for place in (0..bytes.len()).step_by(3) {
+                let mut bytes = bytes.clone();
+                bytes[place] ^= 0x55;
+                let read = read_of(bytes, packing, format, &written);
+                assert!(read + 2 >= written.len(), "{packing:?}, {format:?}: {read} records, byte {place}");
+            }
+        }
+    }
+
+    fn every() -> impl Iterator<Item = (Compression, Format)> {
+        PACKINGS.into_iter().flat_map(|packing| [(packing, Format::Binary), (packing, Format::Json)])
     }
 }

@@ -2,7 +2,7 @@
 
 use super::S3Settings;
 use super::name::{Kind, Name};
-use crate::part::packing::pack;
+use crate::part::packing::{pack, pack_head};
 use crate::part::{Block, Encoder, Header};
 use crate::{Clickthrough, Error, Result};
 use rankwright_object::Bytes;
@@ -38,7 +38,7 @@ impl Open {
     pub(super) fn new(settings: &S3Settings, header: Header) -> Result<Self> {
         let kind = Kind { format: settings.format, packing: settings.compress };
         let encoder = Encoder::new(settings.format, header).with_block_bytes(settings.block_bytes);
-        let head = packed(&encoder.head()?, kind)?;
+        let head = pack_head(&encoder.head()?, kind.packing, kind.format).map_err(failed)?;
         let limits = Limits { bytes: settings.part_bytes, records: settings.part_records, age: settings.part_interval };
         Ok(Self { encoder, kind, head, limits, bytes: Vec::new(), records: 0, unpacked: 0, begun: None })
     }
@@ -98,7 +98,8 @@ impl Open {
         if self.bytes.is_empty() {
             self.bytes.extend_from_slice(&self.head);
         }
-        self.bytes.extend_from_slice(&packed(&bytes, self.kind)?);
+        let packed = pack(&bytes, self.kind.packing, self.kind.format).map_err(failed)?;
+        self.bytes.extend_from_slice(&packed);
         self.records += u64::from(records);
         self.unpacked += unpacked;
         Ok(())
@@ -111,6 +112,6 @@ impl Complete {
     }
 }
 
-fn packed(block: &[u8], kind: Kind) -> Result<Vec<u8>> {
-    pack(block, kind.packing, kind.format).map_err(|error| Error::Encode { reason: error.to_string() })
+fn failed(error: std::io::Error) -> Error {
+    Error::Encode { reason: error.to_string() }
 }
