@@ -1,6 +1,10 @@
 //! The store in a bucket of a real server, which `RANKWRIGHT_TEST_S3` names.
 #![allow(clippy::unwrap_used)]
 
+#[path = "s3/line.rs"]
+mod line;
+
+use line::Line;
 use rankwright_clickthrough::contract::{Keeps, failures};
 use rankwright_clickthrough::store::s3::S3Settings;
 use rankwright_clickthrough::testing::{header, ranking};
@@ -8,8 +12,7 @@ use rankwright_clickthrough::{Clickthrough, ClickthroughStore, Error, Format, He
 use rankwright_config::train::Compression;
 use rankwright_object::testing::own_bucket;
 use rankwright_object::{Bucket, Bytes, Credentials, Problem, Runner, Settings};
-use std::io::Write;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::time::Duration;
 
 const PACKINGS: [Compression; 3] = [Compression::None, Compression::Gzip, Compression::Zstd];
@@ -267,49 +270,6 @@ fn a_service_that_is_not_there_is_named() {
     let settings =
         S3Settings { bucket, prefix, format, compress, part_bytes, part_records, part_interval, block_bytes };
     assert!(matches!(problem(&settings), Problem::Unreachable { .. }));
-}
-
-/// Passes connections on to the test server, until it is told to break them.
-struct Line {
-    address: String,
-    broken: std::sync::Arc<std::sync::atomic::AtomicBool>,
-}
-
-impl Line {
-    fn to(server: &str) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = format!("http://{}", listener.local_addr().unwrap());
-        let broken = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-        let (server, is_broken) =
-            (server.trim_start_matches("http://").trim_end_matches('/').to_owned(), broken.clone());
-        std::thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                let Ok(other) = TcpStream::connect(&server) else { return };
-                let answers = (other.try_clone().unwrap(), stream.try_clone().unwrap());
-                let is_broken = is_broken.clone();
-                std::thread::spawn(move || pass(&stream, &other, || false));
-                // requests arrive, their answers are lost
-                std::thread::spawn(move || {
-                    pass(&answers.0, &answers.1, || is_broken.load(std::sync::atomic::Ordering::SeqCst));
-                });
-            }
-        });
-        Self { address, broken }
-    }
-
-    fn break_answers(&self, broken: bool) {
-        self.broken.store(broken, std::sync::atomic::Ordering::SeqCst);
-    }
-}
-
-fn pass(mut from: &TcpStream, mut to: &TcpStream, broken: impl Fn() -> bool) {
-    let mut buffer = [0; 8192];
-    while let Ok(read @ 1..) = std::io::Read::read(&mut from, &mut buffer) {
-        if broken() || to.write_all(&buffer[..read]).is_err() {
-            break;
-        }
-    }
-    let _ = (from.shutdown(std::net::Shutdown::Both), to.shutdown(std::net::Shutdown::Both));
 }
 
 #[test]

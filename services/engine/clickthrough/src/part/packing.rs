@@ -165,6 +165,19 @@ mod tests {
     }
 
     #[test]
+    fn packed_samples_are_read_by_every_later_version() {
+        let read = |bytes: &'static [u8], packing| {
+            let mut unpacked = Vec::new();
+            unpack(bytes, packing, Format::Binary).read_to_end(&mut unpacked).unwrap();
+            unpacked
+        };
+        let binary = read(include_bytes!("../../samples/version-1.bin.gz"), Compression::Gzip);
+        assert!(binary == include_bytes!("../../samples/version-1.bin"));
+        let json = read(include_bytes!("../../samples/version-1.json.zst"), Compression::Zstd);
+        assert!(json == include_bytes!("../../samples/version-1.json"));
+    }
+
+    #[test]
     fn the_usual_decoder_reads_the_part_as_a_whole() {
         let mut text = String::new();
         let gzip = packed(Compression::Gzip).concat();
