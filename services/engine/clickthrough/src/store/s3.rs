@@ -122,6 +122,12 @@ impl S3Store {
         Ok(())
     }
 
+    /// Ends the open part as soon as there is room for it in the queue.
+    fn make_way(&self, state: &mut MutexGuard<'_, State>) -> Result<()> {
+        self.wait(state, |state| state.queue.has_room())?;
+        self.complete(state)
+    }
+
     /// Tries parts again that failed before, so that they cannot pile up.
     fn catch_up(&self, state: &mut MutexGuard<'_, State>) -> Result<()> {
         if !state.queue.is_stuck() {
@@ -145,12 +151,11 @@ impl ClickthroughStore for S3Store {
             state.open.push(record, Instant::now())?;
             state.taken += 1;
             if state.open.is_full() {
-                self.wait(state, |state| state.queue.has_room())?;
-                self.complete(state)?;
+                self.make_way(state)?;
             }
         }
         if state.open.is_due(Instant::now()) {
-            self.complete(state)?;
+            self.make_way(state)?;
         }
         Ok(Mark(state.taken))
     }
