@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use rankwright_clickthrough::store::file::FileSettings;
+use rankwright_clickthrough::store::s3::S3Settings;
 use rankwright_clickthrough::{self as clickthrough, ClickthroughStore, Header};
 use rankwright_config::{self as config, Config, State};
 use rankwright_feature::Plan;
@@ -59,6 +60,10 @@ pub(crate) fn clickthroughs(config: &Config, plan: &Plan, service: &str) -> Resu
     match (&config.train, folder(config)) {
         (Some(config::ClickthroughStore::Discard), _) => Ok(Arc::new(clickthrough::DiscardStore::new(header))),
         (Some(config::ClickthroughStore::File { path, format }), _) => in_folder(path.clone(), *format, header),
+        (Some(config::ClickthroughStore::S3(s3)), _) => {
+            let store = clickthrough::S3Store::open(&S3Settings::from_config(s3)?, header);
+            Ok(Arc::new(store.context("failed to open the click-throughs in S3")?))
+        }
         (None, Some(folder)) => in_folder(folder.join("clickthroughs"), config::state::Format::Binary, header),
         (None, _) if matches!(config.state, State::Redis(_)) => bail!(
             "train: click-throughs in Redis are not available in this version: name another store, such as \

@@ -44,7 +44,7 @@ fn write(bencher: Bencher, format: Format) {
 fn read(bencher: Bencher, format: Format) {
     let part = encode(format, &records());
     bencher.counter(BytesCount::new(values())).bench_local(|| {
-        let part = Part { place: "part".into(), format, bytes: Box::new(std::io::Cursor::new(part.clone())) };
+        let part = Part::new("part", format, std::io::Cursor::new(part.clone()));
         read_part(part).filter(|entry| entry.is_ok()).count()
     });
 }

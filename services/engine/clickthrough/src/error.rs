@@ -37,10 +37,24 @@ pub enum Error {
         newest: u64,
     },
     /// The configuration names a store that this version does not have.
-    #[error("click-throughs in {kind} are not served yet; use file, memory or discard")]
+    #[error("click-throughs in {kind} are not served yet; use s3, file, memory or discard")]
     NotServed {
         /// The store's `type`.
         kind: &'static str,
+    },
+    /// A part is gone, or what is left of it is not worth reading; [`crate::Records`] counts it.
+    #[error(transparent)]
+    Lost(#[from] crate::Loss),
+    /// The object store failed.
+    #[error(transparent)]
+    Object(#[from] rankwright_object::Error),
+    /// The configuration of a store does not hold together.
+    #[error("{key}: {reason}")]
+    Setting {
+        /// The setting.
+        key: &'static str,
+        /// What is wrong, and what to change.
+        reason: &'static str,
     },
     /// A part could not be encoded.
     #[error("failed to encode click-throughs: {reason}")]

@@ -5,7 +5,8 @@
 //!
 //! The header stands there twice, because without the names of its columns a row is worth nothing. Every frame and
 //! every line begins with a marker, so that a reader finds the next undamaged one behind a damaged stretch, whatever
-//! happened there. A part without its end is read up to where it was cut.
+//! happened there. A part without its end is read up to where it was cut. Where a part is stored it may be packed as a
+//! whole as well (`packing`).
 
 pub(crate) mod block;
 pub(crate) mod column;
@@ -13,6 +14,7 @@ pub(crate) mod encoder;
 pub(crate) mod frame;
 pub(crate) mod json;
 pub(crate) mod number;
+pub(crate) mod packing;
 pub(crate) mod reader;
 pub(crate) mod stored;
 pub(crate) mod window;
@@ -48,4 +50,18 @@ pub struct Part {
     pub format: Format,
     /// Its bytes.
     pub bytes: Box<dyn Read + Send>,
+    /// How many records it was written with, where that is known: fewer are a loss.
+    pub records: Option<u64>,
+}
+
+impl Part {
+    /// A part with so many records as there are in it.
+    pub fn new(place: impl Into<String>, format: Format, bytes: impl Read + Send + 'static) -> Self {
+        Self { place: place.into(), format, bytes: Box::new(bytes), records: None }
+    }
+
+    /// The same, that was written with so many records.
+    pub fn with_records(self, records: u64) -> Self {
+        Self { records: Some(records), ..self }
+    }
 }

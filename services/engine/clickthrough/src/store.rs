@@ -1,13 +1,14 @@
 //! What every store of click-throughs promises.
 
 use crate::part::{Part, PartReader, read_part};
-use crate::{Clickthrough, Dedup, Losses, Result};
+use crate::{Clickthrough, Dedup, Error, Losses, Result};
 use std::sync::Arc;
 
 pub mod discard;
 pub mod file;
 pub mod memory;
 pub mod open;
+pub mod s3;
 
 /// One feature column, as the header of a part names it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -53,9 +54,11 @@ pub trait ClickthroughStore: Send + Sync {
     /// Makes every record appended before this call durable, and returns the mark behind them.
     fn flush(&self) -> Result<Mark>;
 
-    /// Makes durable what has waited long enough, in the opinion of the store, and returns the mark behind that. To be called
-    /// from time to time.
-    fn tick(&self) -> Result<Mark> {
+    /// Makes durable what has waited long enough, and returns how far records are durable; to be called now and then.
+    ///
+    /// A store whose parts cost something each waits until one is large or old enough, and brings it away without
+    /// waiting for its arrival; any other one flushes.
+    fn flush_due(&self) -> Result<Mark> {
         self.flush()
     }
 
@@ -104,6 +107,14 @@ impl Iterator for Records {
                         self.losses.join(ended.losses());
                     }
                     match self.parts.next()? {
+                        Err(Error::Lost(loss)) => {
+                            tracing::warn!(
+                                place = loss.place,
+                                reason = loss.reason,
+                                "left out a part of the click-throughs"
+                            );
+                            self.losses.add(loss, false);
+                        }
                         Ok(part) => self.current = Some(read_part(part)),
                         Err(error) => return Some(Err(error)),
                     }

@@ -36,7 +36,7 @@ fn write(format: Format, columns: usize, blocks: &[Vec<Clickthrough>]) -> Writte
 
 fn read(format: Format, bytes: &[u8]) -> (Vec<Clickthrough>, Losses) {
     let bytes = Box::new(Cursor::new(bytes.to_vec()));
-    let mut part = read_part(Part { place: "part".into(), format, bytes });
+    let mut part = read_part(Part::new("part", format, bytes));
     let records = part.by_ref().map(|entry| entry.unwrap().1).collect();
     (records, part.losses().clone())
 }
@@ -122,7 +122,7 @@ fn parts_put_together_are_read_with_the_columns_of_each() {
         let narrow = write(format, 1, &[vec![ranking(1, 3, 1)]]).bytes;
         let wide = write(format, 3, &[vec![ranking(2, 3, 3)]]).bytes;
         let bytes = Box::new(Cursor::new([narrow, wide].concat()));
-        let entries: Vec<_> = read_part(Part { place: "part".into(), format, bytes }).map(Result::unwrap).collect();
+        let entries: Vec<_> = read_part(Part::new("part", format, bytes)).map(Result::unwrap).collect();
         assert_eq!(
             entries,
             [(header(1).columns, ranking(1, 3, 1)), (header(3).columns, ranking(2, 3, 3))],
@@ -140,7 +140,7 @@ fn a_part_of_a_newer_version_is_refused() {
     let body = r#""header":{"version":2,"columns":{"of":"another shape"}}}"#;
     let json = format!("{{\"crc32\":\"{:08x}\",{body}\n", crc32fast::hash(body.as_bytes())).into_bytes();
     for (format, bytes) in [(Format::Binary, binary), (Format::Json, json)] {
-        let mut part = read_part(Part { place: "part".into(), format, bytes: Box::new(Cursor::new(bytes)) });
+        let mut part = read_part(Part::new("part", format, Cursor::new(bytes)));
         let error = part.next().unwrap().unwrap_err();
         assert!(matches!(error, Error::Newer { found: 2, newest: 1, .. }), "{error}");
         assert_eq!(error.to_string(), "part: format version 2, this program reads versions up to 1; use a newer one");

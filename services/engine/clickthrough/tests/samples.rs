@@ -11,7 +11,7 @@ fn the_samples_of_every_version_are_read() {
         for (format, suffix) in [(Format::Binary, "bin"), (Format::Json, "json")] {
             let name = format!("version-{version}.{suffix}");
             let file = std::fs::File::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("samples").join(&name)).unwrap();
-            let mut part = read_part(Part { place: name.clone(), format, bytes: Box::new(file) });
+            let mut part = read_part(Part::new(name.clone(), format, file));
             let records: Vec<Clickthrough> = part.by_ref().map(|entry| entry.unwrap().1).collect();
             assert_eq!(records, sample_records(), "{name}");
             assert_eq!(part.header(), Some(&sample_header()), "{name}");

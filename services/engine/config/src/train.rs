@@ -26,7 +26,7 @@ pub enum ClickthroughStore {
         /// `ttl`; default 365 days.
         ttl: Duration,
     },
-    /// `s3`. Checked here; not served yet.
+    /// `s3`
     S3(Box<S3>),
 }
 

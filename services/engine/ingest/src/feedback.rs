@@ -123,7 +123,7 @@ impl Feedback {
         }
     }
 
-    /// Lets time pass: what is due closes, and becomes durable.
+    /// Lets time pass: what is due closes, and becomes durable when its store finds it due.
     ///
     /// # Errors
     /// As [`Ingest::apply`].

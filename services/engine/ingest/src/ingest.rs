@@ -156,7 +156,7 @@ impl Ingest {
     pub async fn pass(&mut self, now: Timestamp) -> Result<(), Error> {
         self.advance(now).await?;
         self.commit(self.lease.position.clone()).await?;
-        self.outbox.flush()?;
+        self.outbox.flush_due()?;
         self.settle().await
     }
 

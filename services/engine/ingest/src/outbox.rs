@@ -140,18 +140,18 @@ impl Outbox {
         Ok(())
     }
 
-    /// Makes records durable whose time has come.
-    pub(crate) fn tick(&mut self) -> Result<(), Error> {
-        self.send()?;
-        self.arrive()?;
-        self.store.tick().map(|_| ())
-    }
-
     /// Makes all records durable.
     pub(crate) fn flush(&mut self) -> Result<(), Error> {
         self.send()?;
         self.arrive()?;
         self.store.flush().map(|_| ())
+    }
+
+    /// Has all records brought to the store, and made durable as far as they have waited long enough.
+    pub(crate) fn flush_due(&mut self) -> Result<(), Error> {
+        self.send()?;
+        self.arrive()?;
+        self.store.flush_due().map(|_| ())
     }
 
     /// Keys of records that have become durable, and may be forgotten.

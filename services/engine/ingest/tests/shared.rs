@@ -109,6 +109,35 @@ async fn a_replica_that_is_gone_keeps_no_ranking_open() {
 }
 
 #[tokio::test]
+async fn a_click_behind_the_end_of_its_ranking_waits_for_the_closer() {
+    let service = Service::new().await;
+    let (mut writer, mut closer) = (intake(&service, "1").await, closer(&service).await);
+    take(&mut writer, &[shown("r", &["a"], 10), click("c", "r", "a", 20)]).await;
+    take(&mut writer, &[item("b", 100), click("late", "r", "a", 30)]).await;
+    assert_eq!(service.state.scan(Space::Waiting).await.expect("lists").len(), 1);
+    closer.tick(WALL).await.expect("works");
+    take(&mut writer, &[item("b", 200)]).await;
+    closer.tick(WALL).await.expect("works");
+    assert_eq!(joined(&service).len(), 1, "it came in time for the closer");
+    assert_eq!(joined(&service)[0].1, ["c", "late"]);
+    assert_eq!(left_over(&service).await, 0);
+}
+
+#[tokio::test]
+async fn a_replica_that_was_taken_for_gone_has_to_begin_anew() {
+    let service = Service::new().await;
+    let (mut paused, mut closer) = (replica(&service, "1").await, closer(&service).await);
+    paused.feed(&[shown("r", &["a"], 10)], WALL).await.expect("takes it");
+    let later = WALL.plus(std::time::Duration::from_secs(60));
+    closer.tick(later).await.expect("works");
+    let outcome = paused.feed(&[click("c", "r", "a", 11)], later).await;
+    assert!(matches!(outcome, Err(rankwright_ingest::Error::LostLease { .. })));
+    let mut again = replica(&service, "1").await;
+    again.feed(&[click("c", "r", "a", 11)], later).await.expect("takes it");
+    assert_eq!(service.rows(&["a"], 20).await[0], 1.0);
+}
+
+#[tokio::test]
 async fn what_a_replaced_closer_decides_is_not_done() {
     let service = Service::new().await;
     let mut old = closer(&service).await;

@@ -34,6 +34,8 @@ pub struct PartReader {
     header: Option<Header>,
     ready: vec::IntoIter<Clickthrough>,
     losses: Losses,
+    /// Records to come, as far as the part's name tells.
+    missing: Option<u64>,
     ended: bool,
 }
 
@@ -46,6 +48,7 @@ pub fn read_part(part: Part) -> PartReader {
         header: None,
         ready: Vec::new().into_iter(),
         losses: Losses::default(),
+        missing: part.records,
         ended: false,
     }
 }
@@ -95,6 +98,16 @@ impl PartReader {
         Ok(())
     }
 
+    /// Ends the part. One that was cut between two blocks looks whole, but for the number of its records.
+    fn end(&mut self) {
+        self.ended = true;
+        if self.missing.unwrap_or(0) > 0 && self.losses.is_empty() {
+            let (place, offset) = (self.place.clone(), self.window.offset());
+            tracing::warn!(place, offset, missing = self.missing, "a part of the click-throughs is not complete");
+            self.losses.add(Loss { place, offset, reason: "records are missing" }, true);
+        }
+    }
+
     fn look(&mut self, wanted: usize) -> Result<&[u8]> {
         let place = &self.place;
         self.window.look(wanted).map_err(|source| Error::Io { place: place.clone(), action: "read", source })
@@ -122,8 +135,11 @@ impl Iterator for PartReader {
             }
             match self.advance() {
                 Ok(Some(Frame::Header(header))) => self.header = Some(header),
-                Ok(Some(Frame::Records(records))) => self.ready = records.into_iter(),
-                Ok(None) => self.ended = true,
+                Ok(Some(Frame::Records(records))) => {
+                    self.missing = self.missing.map(|missing| missing.saturating_sub(records.len() as u64));
+                    self.ready = records.into_iter();
+                }
+                Ok(None) => self.end(),
                 Err(error) => {
                     self.ended = true;
                     return Some(Err(error));

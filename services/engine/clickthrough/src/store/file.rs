@@ -119,7 +119,8 @@ impl ClickthroughStore for FileStore {
             // of this process's open part, only what is whole now
             let length = own.filter(|&(sequence, _)| sequence == name.sequence).map_or(u64::MAX, |(_, bytes)| bytes);
             let place = folder.place(&name);
-            Ok(Part { place, format: name.format, bytes: Box::new(file.take(length)) })
+            let part = Part::new(place, name.format, file.take(length));
+            Ok(Part { records: name.closed.map(|(records, _)| records), ..part })
         };
         Ok(Records::new(names.into_iter().map(part)))
     }
@@ -155,7 +156,7 @@ fn count(folder: &Folder) -> Result<Status> {
         status.records += match name.closed {
             Some((records, _)) => records,
             None => {
-                let part = Part { place: folder.place(&name), format: name.format, bytes: Box::new(file) };
+                let part = Part::new(folder.place(&name), name.format, file);
                 Records::new(std::iter::once(Ok(part))).filter(Result::is_ok).count() as u64
             }
         };

@@ -95,8 +95,8 @@ impl ClickthroughStore for MemoryStore {
         held.close_block(self.limit)?;
         let blocks = held.blocks.iter().map(|block| block.bytes.clone());
         let chunks = [self.head.clone()].into_iter().chain(blocks).collect();
-        let bytes = Box::new(Chunks { chunks, offset: 0 });
-        Ok(Records::new(std::iter::once(Ok(Part { place: "memory".into(), format: Format::Binary, bytes }))))
+        let part = Part::new("memory", Format::Binary, Chunks { chunks, offset: 0 });
+        Ok(Records::new(std::iter::once(Ok(part))))
     }
 
     fn status(&self) -> Status {

@@ -1,7 +1,8 @@
 //! The store that a configuration asks for.
 
 use super::file::FileSettings;
-use crate::{ClickthroughStore, DiscardStore, Error, FileStore, Header, MemoryStore, Result};
+use super::s3::S3Settings;
+use crate::{ClickthroughStore, DiscardStore, Error, FileStore, Header, MemoryStore, Result, S3Store};
 use rankwright_config::{ClickthroughStore as Choice, Config, State};
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ pub fn open(config: &Config, header: Header) -> Result<Arc<dyn ClickthroughStore
         Choice::Memory => Arc::new(MemoryStore::new(header)?),
         Choice::File { path, format } => Arc::new(FileStore::open(FileSettings::new(path, format), header)?),
         Choice::Redis { .. } => return Err(Error::NotServed { kind: "redis" }),
-        Choice::S3(_) => return Err(Error::NotServed { kind: "s3" }),
+        Choice::S3(s3) => Arc::new(S3Store::open(&S3Settings::from_config(&s3)?, header)?),
     })
 }
 
@@ -60,10 +61,10 @@ mod tests {
 
     #[test]
     fn a_store_that_is_not_served_yet_says_so() {
-        let outcome = opened("train: {type: s3, bucket: b, prefix: p, region: r}").map(|_| ());
+        let outcome = opened("train: {type: redis, host: h, port: 1}").map(|_| ());
         assert_eq!(
             outcome.unwrap_err().to_string(),
-            "click-throughs in s3 are not served yet; use file, memory or discard"
+            "click-throughs in redis are not served yet; use s3, file, memory or discard"
         );
     }
 }

@@ -20,7 +20,7 @@ const WRITER: &str = "closer";
 /// So many records are dealt with in a batch.
 const BATCH: usize = 500;
 /// So many waiting interactions are looked at in one go.
-const WAITING: usize = 10_000;
+const WAITING: usize = 100_000;
 
 /// Closes the rankings of all writers.
 pub struct Closer {
@@ -66,10 +66,9 @@ impl Closer {
     /// # Errors
     /// When a store fails, or this one was replaced. It must not be used any further after an error of the state store.
     pub async fn tick(&mut self, wall: Timestamp) -> Result<(), Error> {
-        let watermarks = Watermarks::read(&*self.store, wall).await?;
-        watermarks.forgotten.iter().for_each(|key| self.overlay.remove(key));
-        self.work(watermarks.lowest.unwrap_or(Timestamp::MIN)).await?;
-        self.outbox.tick()?;
+        let watermarks = self.watermarks(wall).await?;
+        self.work(watermarks.unwrap_or(Timestamp::MIN)).await?;
+        self.outbox.flush_due()?;
         self.settle().await
     }
 
@@ -78,10 +77,23 @@ impl Closer {
     /// # Errors
     /// As [`Closer::tick`].
     pub async fn finish(&mut self, wall: Timestamp) -> Result<(), Error> {
-        let watermarks = Watermarks::read(&*self.store, wall).await?;
-        self.work(watermarks.lowest.unwrap_or(Timestamp::MAX)).await?;
+        let watermarks = self.watermarks(wall).await?;
+        self.work(watermarks.unwrap_or(Timestamp::MAX)).await?;
         self.outbox.flush()?;
         self.settle().await
+    }
+
+    /// The lowest watermark of those who are waited for; to be read before anything else is.
+    ///
+    /// Whoever may add to a record is waited for. So the lease of a replica that does not show itself is taken away before
+    /// it is left out: should it come back, it has to begin anew.
+    async fn watermarks(&mut self, wall: Timestamp) -> Result<Option<Timestamp>, Error> {
+        let watermarks = Watermarks::read(&*self.store, wall).await?;
+        for (key, writer) in &watermarks.silent {
+            self.store.acquire(writer).await?;
+            self.overlay.remove(key);
+        }
+        Ok(watermarks.lowest)
     }
 
     async fn work(&mut self, watermark: Timestamp) -> Result<(), Error> {
@@ -89,6 +101,9 @@ impl Closer {
         self.counters.awaited = waiting.len() as u64;
         for some in waiting.chunks(BATCH) {
             self.waiting(some, watermark).await?;
+        }
+        if waiting.len() == WAITING {
+            return Ok(()); // a ranking does not close before those that wait for it have had their turn
         }
         let until = watermark.minus(self.settings.session_length).minus(Duration::from_millis(1));
         loop {

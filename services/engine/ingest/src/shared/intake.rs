@@ -28,8 +28,7 @@ pub struct Intake {
     store: Arc<dyn Store>,
     lease: Lease,
     origin: Origin,
-    /// How long an interaction waits for its ranking.
-    ranking_wait: Duration,
+    settings: Settings,
     overlay: Overlay,
     watermark: Timestamp,
     counters: Counters,
@@ -55,12 +54,11 @@ impl Intake {
         settings: Settings,
         wall: Timestamp,
     ) -> Result<Self, Error> {
-        let ranking_wait = settings.ranking_wait;
         let lease = store.acquire(&Writer(writer.to_owned())).await?;
         let found = store.read(&[watermark::key(writer)]).await?.pop().flatten();
         let watermark = found.as_deref().map_or(Timestamp::MIN, watermark::noted);
         let (overlay, counters) = (Overlay::default(), Counters::default());
-        let mut intake = Self { plan, store, lease, origin, ranking_wait, overlay, watermark, counters };
+        let mut intake = Self { plan, store, lease, origin, settings, overlay, watermark, counters };
         if origin == Origin::Partition && found.is_none() {
             intake.pass(Timestamp::MIN, wall).await?;
         }
@@ -231,7 +229,7 @@ impl Intake {
     async fn interaction(&mut self, interaction: &Interaction) -> Result<(), Error> {
         let Some(ranking) = &interaction.ranking else { return self.unranked(interaction).await };
         let key = stored::join_key(&interaction.tenant, ranking);
-        if stored::takes(self.overlay.entity(&key), interaction, self.ranking_wait) {
+        if self.may_join(&key, interaction) {
             self.plan.interaction(interaction, &mut self.overlay);
             let (slot, value) = stored::added(interaction);
             self.overlay.write(&key, slot, value);
@@ -240,6 +238,15 @@ impl Intake {
             self.overlay.write(&stored::waiting_key(interaction), slot, value);
         }
         Ok(())
+    }
+
+    /// Whether a record takes an interaction at once: its ranking is known, and nobody can have closed it meanwhile. It
+    /// closes when all watermarks have passed its end, and this writer's is not beyond that even behind this event.
+    fn may_join(&self, key: &Key, interaction: &Interaction) -> bool {
+        let Settings { session_length, ranking_wait, .. } = self.settings;
+        let record = self.overlay.entity(key);
+        stored::takes(record, interaction, ranking_wait)
+            && record.is_some_and(|record| self.watermark <= record.newest().plus(session_length))
     }
 
     /// An interaction that no ranking caused takes effect; its click-through is the closer's to write.

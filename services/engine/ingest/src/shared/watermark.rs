@@ -2,13 +2,11 @@
 
 use super::intake::Origin;
 use rankwright_event::{Tenant, Timestamp};
-use rankwright_state::{Cell, Entity, Error, Key, Scope, Slot, Space, Store, Stored};
+use rankwright_state::{Cell, Entity, Error, Key, Scope, Slot, Space, Store, Stored, Writer};
 use std::time::Duration;
 
 /// A replica that did not show itself for so long of real time is gone, and nobody waits for it.
 const SILENCE: Duration = Duration::from_secs(30);
-/// What a gone replica left is removed after so long.
-const FORGOTTEN: Duration = Duration::from_secs(3600);
 
 const ORIGIN: Slot = Slot(0);
 const PARTITION: u64 = 1;
@@ -28,6 +26,12 @@ pub(super) fn note(origin: Origin, watermark: Timestamp, wall: Timestamp) -> (Sl
     (ORIGIN, Stored { at: watermark, event, cell: Cell::Flags(flags) })
 }
 
+fn writer(key: Key) -> Option<(Key, Writer)> {
+    let Scope::Watermark(name) = &key.scope else { return None };
+    let writer = Writer(name.to_string());
+    Some((key, writer))
+}
+
 /// What a writer noted last.
 pub(super) fn noted(entity: &Entity) -> Timestamp {
     entity.newest()
@@ -38,8 +42,8 @@ pub(super) fn noted(entity: &Entity) -> Timestamp {
 pub(super) struct Watermarks {
     /// The lowest one of those who are alive; `None` where nobody is.
     pub(super) lowest: Option<Timestamp>,
-    /// Of replicas that are long gone.
-    pub(super) forgotten: Vec<Key>,
+    /// Replicas that do not show themselves, with the keys of their notes.
+    pub(super) silent: Vec<(Key, Writer)>,
 }
 
 impl Watermarks {
@@ -50,8 +54,7 @@ impl Watermarks {
             let silent = wall.millis_since(Timestamp::from_millis(i64::try_from(stored.event).unwrap_or(i64::MAX)));
             let silent = Duration::from_millis(u64::try_from(silent).unwrap_or(0));
             match stored.cell {
-                Cell::Flags(REPLICA) if silent > FORGOTTEN => watermarks.forgotten.push(key),
-                Cell::Flags(REPLICA) if silent > SILENCE => {}
+                Cell::Flags(REPLICA) if silent > SILENCE => watermarks.silent.extend(writer(key)),
                 _ => watermarks.lowest = Some(watermarks.lowest.map_or(stored.at, |lowest| lowest.min(stored.at))),
             }
         }

@@ -1,0 +1,150 @@
+//! A bucket, and what can be done with it.
+
+use crate::connect::{client, patience};
+use crate::{Action, Error, Problem, Result, Settings, classify};
+use aws_sdk_s3::config::http::HttpResponse;
+use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_s3::primitives::ByteStream;
+use aws_sdk_s3::{Client, config};
+use bytes::Bytes;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A bucket of objects; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Bucket {
+    client: Client,
+    name: Arc<str>,
+    endpoint: Arc<str>,
+}
+
+/// An object in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Its key.
+    pub key: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// What the SDK does not try again, we do so often.
+const ATTEMPTS: u32 = 4;
+
+impl Bucket {
+    /// A bucket with these settings. Nothing is asked yet: the first call shows whether it is there.
+    pub async fn connect(settings: &Settings) -> Self {
+        let (client, endpoint) = client(settings).await;
+        Self { client, name: settings.bucket.as_str().into(), endpoint: endpoint.into() }
+    }
+
+    /// What messages call an object, or with an empty key the bucket: `s3://bucket/key`.
+    pub fn place(&self, key: &str) -> String {
+        format!("s3://{}/{key}", self.name)
+    }
+
+    /// The bytes of an object; `None` where there is none.
+    ///
+    /// # Errors
+    /// When the service cannot be reached or refuses.
+    pub async fn get(&self, key: &str) -> Result<Option<Bytes>> {
+        for attempt in 1.. {
+            let answer = self.client.get_object().bucket(&*self.name).key(key).send().await;
+            let answer = match answer {
+                Ok(answer) => answer,
+                Err(error) if error.code() == Some("NoSuchKey") => return Ok(None),
+                Err(error) => return Err(self.failed(Action::Get, key, &error)),
+            };
+            match answer.body.collect().await {
+                Ok(body) => return Ok(Some(body.into_bytes())),
+                Err(_) if attempt < ATTEMPTS => pause(attempt).await, // the connection broke in the middle
+                Err(error) => {
+                    let problem = Problem::Unreadable { reason: error.to_string() };
+                    return Err(self.error(Action::Get, key, problem));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Writes an object, whatever was there.
+    ///
+    /// # Errors
+    /// When the service cannot be reached or refuses.
+    pub async fn put(&self, key: &str, bytes: Bytes) -> Result<()> {
+        let limits = config::Builder::new().timeout_config(patience(bytes.len() as u64));
+        let request = self.client.put_object().bucket(&*self.name).key(key).body(ByteStream::from(bytes));
+        let answer = request.customize().config_override(limits).send().await;
+        answer.map(|_| ()).map_err(|error| self.failed(Action::Put, key, &error))
+    }
+
+    /// Writes an object where there is none; false where there is one, which stays. Of many that try at once, one
+    /// succeeds.
+    ///
+    /// # Errors
+    /// When the service cannot be reached or refuses.
+    pub async fn put_new(&self, key: &str, bytes: Bytes) -> Result<bool> {
+        for attempt in 1.. {
+            let limits = config::Builder::new().timeout_config(patience(bytes.len() as u64));
+            let request = self.client.put_object().bucket(&*self.name).key(key).if_none_match("*");
+            let request = request.body(ByteStream::from(bytes.clone()));
+            let Err(error) = request.customize().config_override(limits).send().await else { return Ok(true) };
+            match error.raw_response().map_or(0, |answer| answer.status().as_u16()) {
+                412 => return Ok(false),
+                409 if attempt < ATTEMPTS => pause(attempt).await, // another writer is at it, and may yet fail
+                _ => return Err(self.failed(Action::Put, key, &error)),
+            }
+        }
+        Ok(false)
+    }
+
+    /// All objects whose keys begin with `prefix`, in the order of their keys' bytes, over as many pages as it takes.
+    ///
+    /// # Errors
+    /// When the service cannot be reached or refuses.
+    pub async fn list(&self, prefix: &str) -> Result<Vec<Listed>> {
+        let mut pages = self.client.list_objects_v2().bucket(&*self.name).prefix(prefix).into_paginator().send();
+        let mut listed = Vec::new();
+        while let Some(page) = pages.next().await {
+            let page = page.map_err(|error| self.failed(Action::List, prefix, &error))?;
+            listed.extend(page.contents.unwrap_or_default().into_iter().filter_map(|object| {
+                let bytes = object.size.and_then(|size| u64::try_from(size).ok()).unwrap_or_default();
+                Some(Listed { key: object.key?, bytes })
+            }));
+        }
+        Ok(listed)
+    }
+
+    /// Removes an object; none there is fine.
+    ///
+    /// # Errors
+    /// When the service cannot be reached or refuses.
+    pub async fn delete(&self, key: &str) -> Result<()> {
+        let answer = self.client.delete_object().bucket(&*self.name).key(key).send().await;
+        answer.map(|_| ()).map_err(|error| self.failed(Action::Delete, key, &error))
+    }
+
+    /// Makes the bucket, in the region that the service takes for its default.
+    ///
+    /// # Errors
+    /// When the service cannot be reached or refuses.
+    pub async fn create(&self) -> Result<()> {
+        let answer = self.client.create_bucket().bucket(&*self.name).send().await;
+        answer.map(|_| ()).map_err(|error| self.failed(Action::Create, "", &error))
+    }
+
+    fn failed<E>(&self, action: Action, key: &str, error: &SdkError<E, HttpResponse>) -> Error
+    where
+        E: ProvideErrorMetadata + std::error::Error + 'static,
+    {
+        self.error(action, key, classify::problem(error, action, &self.endpoint))
+    }
+
+    fn error(&self, action: Action, key: &str, problem: Problem) -> Error {
+        Error { place: self.place(key), action, problem }
+    }
+}
+
+/// Twice as long with every attempt, from a fifth of a second on.
+async fn pause(attempt: u32) {
+    tokio::time::sleep(Duration::from_millis(100 << attempt)).await;
+}

@@ -1,0 +1,84 @@
+//! The SDK's client, with our limits.
+
+use crate::Settings;
+use aws_config::BehaviorVersion;
+use aws_config::default_provider::credentials::DefaultCredentialsChain;
+use aws_config::environment::EnvironmentVariableCredentialsProvider;
+use aws_config::meta::credentials::CredentialsProviderChain;
+use aws_config::retry::RetryConfig;
+use aws_config::timeout::TimeoutConfig;
+use aws_sdk_s3::Client;
+use aws_sdk_s3::config::{self, Region, RequestChecksumCalculation, ResponseChecksumValidation};
+use std::time::Duration;
+
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// An answer to a request without much to carry comes within this time.
+const ANSWER: Duration = Duration::from_secs(30);
+
+/// The slowest line that an upload is given time for, in bytes a second.
+const SLOWEST: u64 = 128 << 10;
+
+/// Requests are tried so often: throttling, errors of the service and of the network.
+const ATTEMPTS: u32 = 4;
+
+/// A client for a bucket, and the address that it asks.
+pub(crate) async fn client(settings: &Settings) -> (Client, String) {
+    let mut loader = aws_config::defaults(BehaviorVersion::latest())
+        .region(Region::new(settings.region.clone()))
+        .credentials_provider(credentials(settings).await)
+        .retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS))
+        .timeout_config(patience(0));
+    if let Some(endpoint) = &settings.endpoint {
+        loader = loader.endpoint_url(endpoint);
+    }
+    let shared = loader.load().await; // AWS_ENDPOINT_URL counts where the settings name none
+    let elsewhere = shared.endpoint_url().map(str::to_owned);
+    // Other services know neither buckets in host names nor checksums in trailers, or not all of them do.
+    let sums = if elsewhere.is_some() {
+        RequestChecksumCalculation::WhenRequired
+    } else {
+        RequestChecksumCalculation::WhenSupported
+    };
+    let config = config::Builder::from(&shared)
+        .force_path_style(elsewhere.is_some())
+        .request_checksum_calculation(sums)
+        // damaged objects are handed out: whoever stored them knows best what is left of them
+        .response_checksum_validation(ResponseChecksumValidation::WhenRequired)
+        .build();
+    let endpoint = elsewhere.unwrap_or_else(|| format!("Amazon S3 in {}", settings.region));
+    (Client::from_conf(config), endpoint)
+}
+
+/// Time limits of a request that carries so many bytes.
+pub(crate) fn patience(bytes: u64) -> TimeoutConfig {
+    let attempt = ANSWER + Duration::from_secs(bytes / SLOWEST);
+    TimeoutConfig::builder().connect_timeout(CONNECT).operation_attempt_timeout(attempt).build()
+}
+
+/// Environment, then settings, then whatever else the machine offers.
+async fn credentials(settings: &Settings) -> CredentialsProviderChain {
+    let chain = CredentialsProviderChain::first_try("Environment", EnvironmentVariableCredentialsProvider::new());
+    match &settings.credentials {
+        Some(own) => {
+            let own = config::Credentials::new(&own.key, &own.secret, None, None, "configuration");
+            chain.or_else("Configuration", own)
+        }
+        None => {
+            let region = Region::new(settings.region.clone());
+            chain.or_else("Default", DefaultCredentialsChain::builder().region(region).build().await)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_upload_is_given_more_time() {
+        let limit = |bytes| patience(bytes).operation_attempt_timeout();
+        assert_eq!(limit(1000), Some(Duration::from_secs(30)));
+        assert_eq!(limit(10 << 20), Some(Duration::from_secs(30 + 80)));
+    }
+}
