@@ -9,6 +9,7 @@ pub mod http;
 pub mod program;
 pub mod quality;
 pub mod random;
+pub mod redis;
 pub mod service;
 pub mod shared;
 

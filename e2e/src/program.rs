@@ -51,11 +51,27 @@ pub fn path() -> PathBuf {
     path
 }
 
+/// Another of our programs, which lies beside [`path`].
+///
+/// # Panics
+/// When it is not there.
+pub fn named(name: &str) -> PathBuf {
+    let path = path().with_file_name(name);
+    assert!(path.is_file(), "{} is not there: build it with cargo build --release --bin {name}", path.display());
+    path
+}
+
 /// The program, about to be run with these arguments and nothing of the caller's settings for it.
 pub fn command<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Command {
-    let mut command = Command::new(path());
-    command.args(arguments).stdin(Stdio::null());
-    for name in ["SERVICE_CONFIG", "SERVICE_TRACKING", "RANKWRIGHT_API_TOKEN", "RUST_LOG"] {
+    let mut command = clean(Command::new(path()));
+    command.args(arguments);
+    command
+}
+
+/// A command without the caller's settings and input.
+pub(crate) fn clean(mut command: Command) -> Command {
+    command.stdin(Stdio::null());
+    for name in ["SERVICE_CONFIG", "SERVICE_TRACKING", "RANKWRIGHT_API_TOKEN", "RANKWRIGHT_SERVICE", "RUST_LOG"] {
         command.env_remove(name);
     }
     command

@@ -5,6 +5,13 @@
 pub struct Random(pub u64);
 
 impl Random {
+    /// What a run begins with: `RANKWRIGHT_TEST_SEED`, to repeat one, or something new.
+    pub fn seed() -> u64 {
+        let given = std::env::var("RANKWRIGHT_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
+        let now = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        given.unwrap_or_else(|| now().as_nanos() as u64)
+    }
+
     /// The next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);

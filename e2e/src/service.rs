@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// How a service is started.
 #[derive(Debug, Clone)]
 pub struct Launch<'a> {
-    /// `serve` or `standalone`.
+    /// `serve` or `standalone`; or the name of another program, such as `rank-server`.
     pub subcommand: &'a str,
     /// The configuration, without the section `api`, unless it wants limits: the system chooses the port.
     pub config: &'a str,
@@ -203,7 +203,10 @@ impl Launch<'_> {
     fn spawn(&self) -> Child {
         let config = self.folder.join("config.yml");
         std::fs::write(&config, with_port(self.config)).expect("the folder can be written to");
-        let mut command = program::command(&[self.subcommand]);
+        let mut command = match self.subcommand {
+            "serve" | "standalone" => program::command(&[self.subcommand]),
+            name => program::clean(std::process::Command::new(program::named(name))),
+        };
         command.arg("--config").arg(config).current_dir(self.folder);
         if let Some(data) = self.data {
             command.arg("--data").arg(data);

@@ -196,6 +196,9 @@ fn files(engine: &Engine, options: &ImportOptions) -> Result<(PathBuf, Files)> {
     let (path, order) = match (&options.data, source.map(|source| &source.kind)) {
         (Some(path), _) => (path, order),
         (None, Some(rankwright_config::SourceKind::File { path, sort })) => (path, order.or(Some(*sort))),
+        (None, Some(_)) => {
+            bail!("source: 'import' reads files in this version, and 'ingest-worker' a stream; name files with --data")
+        }
         _ => bail!("no events to import: name a file or folder with --data, or a source in the configuration"),
     };
     let offset = offset.unwrap_or(Offset::Earliest);

@@ -15,7 +15,7 @@ pub(crate) fn run(options: &ServeOptions) -> Result<()> {
         None => {}
         Some(SourceKind::File { .. }) => info!("source: files are read by 'import'; 'serve' takes events at /feedback"),
         Some(_) => anyhow::bail!(
-            "source: 'serve' does not read a stream in this version: remove it, or send events to /feedback"
+            "source: 'serve' does not read a stream in this version: run 'ingest-worker' beside it over a shared state"
         ),
     }
     let runtime = runtime()?;

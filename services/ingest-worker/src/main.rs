@@ -1,9 +1,11 @@
-//! `ingest-worker`: closes the rankings of a state that it shares with other processes, and keeps their click-throughs.
+//! `ingest-worker`: brings a stream's events into a state that it shares with other processes, closes rankings and keeps
+//! their click-throughs.
 
 use anyhow::Result;
 use clap::Parser;
 use rankwright_assembly::{Engine, Service, chain, configuration, listen, log_to_stderr, runtime};
-use rankwright_config::State;
+use rankwright_config::{SourceConfig, SourceKind, State};
+use rankwright_ingest_worker::follow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -11,7 +13,7 @@ use std::sync::Arc;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Closes rankings of a shared state, and brings click-throughs to their store
+/// Reads a stream into a shared state, closes rankings, and brings click-throughs to their store
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Options {
@@ -37,11 +39,22 @@ fn run(options: &Options) -> Result<()> {
     if !matches!(config.state, State::Redis(_)) {
         anyhow::bail!("state: ingest-worker shares its state with others: use 'type: redis', or 'rankwright serve'");
     }
-    if config.source.is_some() {
-        anyhow::bail!("source: ingest-worker reads no stream in this version: remove it, and send events to /feedback");
+    let source = config.source.clone();
+    if let Some(SourceKind::File { .. }) = source.as_ref().map(|source| &source.kind) {
+        anyhow::bail!("source: files are read by 'rankwright import'; ingest-worker reads streams");
     }
     config.models.clear(); // its port tells how it is, and ranks nothing
     let runtime = runtime()?;
     let engine = Arc::new(runtime.block_on(Engine::await_open(config))?);
-    runtime.block_on(listen(engine, Service { closes: true, ..Service::default() }))
+    runtime.block_on(work(engine, source))
+}
+
+/// Reads the source beside the port, and closes rankings; without a source, those that `/feedback` opened.
+async fn work(engine: Arc<Engine>, source: Option<SourceConfig>) -> Result<()> {
+    let serving = listen(engine.clone(), Service { closes: true, ..Service::default() });
+    let Some(source) = source else { return serving.await };
+    tokio::select! {
+        served = serving => served,
+        lost = follow(engine, &source) => lost.and_then(|()| anyhow::bail!("the source has ended")),
+    }
 }

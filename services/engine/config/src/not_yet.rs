@@ -43,8 +43,7 @@ impl Config {
     fn sources(&self, found: &mut Vec<String>) {
         let Some(source) = &self.source else { return };
         let kind = match source.kind {
-            SourceKind::File { .. } => None,
-            SourceKind::Kafka { .. } => Some("kafka"),
+            SourceKind::File { .. } | SourceKind::Kafka { .. } => None,
             SourceKind::Pulsar { .. } => Some("pulsar"),
             SourceKind::Kinesis { .. } => Some("kinesis"),
         };

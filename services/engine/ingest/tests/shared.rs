@@ -95,6 +95,11 @@ async fn a_batch_that_was_sent_to_two_replicas_counts_once() {
     let again = two.feed(&batch, WALL).await.expect("takes it");
     assert_eq!((first.accepted, again.accepted, again.updated), (3, 3, 0));
     assert_eq!(service.rows(&["a"], 20).await[0], 2.0);
+    let end = [item("end", 500)];
+    one.feed(&end, WALL).await.expect("takes it");
+    two.feed(&end, WALL).await.expect("takes it");
+    closer(&service).await.tick(WALL).await.expect("works");
+    assert_eq!(joined(&service).len(), 2, "a repetition tells how far a replica has come");
 }
 
 #[tokio::test]

@@ -64,6 +64,14 @@ pub enum Space {
 }
 
 impl Scope {
+    /// Whose watermark this is.
+    pub fn writer(&self) -> Option<String> {
+        match self {
+            Self::Watermark(writer) => Some(writer.to_string()),
+            _ => None,
+        }
+    }
+
     /// The part this belongs to.
     pub fn space(&self) -> Space {
         match self {

@@ -17,6 +17,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const WRITER: &str = "closer";
+/// In milliseconds.
+const WARN_EVERY: i64 = 60_000;
 /// So many records are dealt with in a batch.
 const BATCH: usize = 500;
 /// So many waiting interactions are looked at in one go.
@@ -33,6 +35,8 @@ pub struct Closer {
     /// What this batch has closed.
     closed: Vec<(Key, Closed)>,
     counters: Counters,
+    /// When it was last said that closing is held up.
+    warned: Timestamp,
 }
 
 impl Closer {
@@ -53,7 +57,8 @@ impl Closer {
             outbox.push(Some(key), closed);
         }
         let (overlay, closed, counters) = (Overlay::default(), Vec::new(), Counters::default());
-        Ok(Self { plan, store, lease, settings, overlay, outbox, closed, counters })
+        let warned = Timestamp::from_millis(0);
+        Ok(Self { plan, store, lease, settings, overlay, outbox, closed, counters, warned })
     }
 
     /// What happened so far.
@@ -92,6 +97,12 @@ impl Closer {
         for (key, writer) in &watermarks.silent {
             self.store.acquire(writer).await?;
             self.overlay.remove(key);
+        }
+        if let Some(partition) = watermarks.stalled
+            && wall.millis_since(self.warned) > WARN_EVERY
+        {
+            self.warned = wall;
+            tracing::warn!(partition, "no ranking closes: nobody has read this partition for minutes");
         }
         Ok(watermarks.lowest)
     }

@@ -10,7 +10,6 @@ use rankwright_state::{
     Cell, Fetched, Key, Lease, Outcome, Overlay, Position, Rows, Slot, Store, Stored, View, Writer,
 };
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Where a writer's events come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,6 +124,8 @@ impl Intake {
         for event in fresh {
             self.one(event).await?;
         }
+        // repetitions tell how far this writer has come, too
+        self.watermark = events.iter().map(Event::timestamp).fold(self.watermark, Timestamp::max);
         for key in &noted {
             self.overlay.write(key, Slot(0), Stored { at: wall, event: 0, cell: Cell::Counter(1) });
         }

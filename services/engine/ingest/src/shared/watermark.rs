@@ -6,7 +6,10 @@ use rankwright_state::{Cell, Entity, Error, Key, Scope, Slot, Space, Store, Stor
 use std::time::Duration;
 
 /// A replica that did not show itself for so long of real time is gone, and nobody waits for it.
-const SILENCE: Duration = Duration::from_secs(30);
+const SILENCE: Duration = Duration::from_secs(10);
+
+/// A partition that nobody has read for so long is worth a word: no ranking closes before somebody does.
+const STALLED: Duration = Duration::from_secs(300);
 
 const ORIGIN: Slot = Slot(0);
 const PARTITION: u64 = 1;
@@ -27,8 +30,7 @@ pub(super) fn note(origin: Origin, watermark: Timestamp, wall: Timestamp) -> (Sl
 }
 
 fn writer(key: Key) -> Option<(Key, Writer)> {
-    let Scope::Watermark(name) = &key.scope else { return None };
-    let writer = Writer(name.to_string());
+    let writer = Writer(key.scope.writer()?);
     Some((key, writer))
 }
 
@@ -42,6 +44,8 @@ pub(super) fn noted(entity: &Entity) -> Timestamp {
 pub(super) struct Watermarks {
     /// The lowest one of those who are alive; `None` where nobody is.
     pub(super) lowest: Option<Timestamp>,
+    /// The partition that holds the lowest one, where nobody has read it for long.
+    pub(super) stalled: Option<String>,
     /// Replicas that do not show themselves, with the keys of their notes.
     pub(super) silent: Vec<(Key, Writer)>,
 }
@@ -55,7 +59,11 @@ impl Watermarks {
             let silent = Duration::from_millis(u64::try_from(silent).unwrap_or(0));
             match stored.cell {
                 Cell::Flags(REPLICA) if silent > SILENCE => watermarks.silent.extend(writer(key)),
-                _ => watermarks.lowest = Some(watermarks.lowest.map_or(stored.at, |lowest| lowest.min(stored.at))),
+                _ if watermarks.lowest.is_none_or(|lowest| stored.at < lowest) => {
+                    watermarks.lowest = Some(stored.at);
+                    watermarks.stalled = (silent > STALLED).then(|| key.scope.writer()).flatten();
+                }
+                _ => {}
             }
         }
         Ok(watermarks)

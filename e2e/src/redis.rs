@@ -1,0 +1,181 @@
+//! Redis servers of tests, and what our programs keep in them.
+
+use redis::{Commands, Connection};
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// A server.
+pub struct Redis {
+    host: String,
+    port: u16,
+    ca: Option<PathBuf>,
+    own: Option<Own>,
+}
+
+/// A process that ends with its test.
+struct Own {
+    child: Child,
+    folder: tempfile::TempDir,
+}
+
+/// A server that was killed.
+pub struct Killed {
+    port: u16,
+    folder: tempfile::TempDir,
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        // it may have ended by itself
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn named(variable: &str) -> Option<String> {
+    let named = std::env::var(variable).ok();
+    if named.is_none() {
+        assert!(std::env::var("RANKWRIGHT_REQUIRE_ALL").as_deref() != Ok("1"), "{variable} is not set");
+        println!("SKIPPED: {variable} names no Redis server");
+    }
+    named
+}
+
+impl Redis {
+    /// The server that all tests share, at `RANKWRIGHT_TEST_REDIS`.
+    ///
+    /// # Panics
+    /// When there is none and none may be missing.
+    pub fn for_tests() -> Option<Self> {
+        let address = named("RANKWRIGHT_TEST_REDIS")?;
+        let (host, port) = address.rsplit_once(':').expect("an address is host:port");
+        Some(Self { host: host.to_owned(), port: port.parse().expect("a port"), ca: None, own: None })
+    }
+
+    /// One with TLS and users: its port and CA are in `RANKWRIGHT_TEST_REDIS_TLS`, as `port:path`.
+    ///
+    /// # Panics
+    /// When there is none and none may be missing.
+    pub fn secured() -> Option<Self> {
+        let address = named("RANKWRIGHT_TEST_REDIS_TLS")?;
+        let (port, ca) = address.split_once(':').expect("port:path");
+        Some(Self { host: "localhost".into(), port: port.parse().expect("a port"), ca: Some(ca.into()), own: None })
+    }
+
+    /// One that the test may kill.
+    ///
+    /// # Panics
+    /// When it does not come up.
+    pub fn of_its_own() -> Option<Self> {
+        named("RANKWRIGHT_TEST_REDIS")?;
+        let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
+        Some(start(port, tempfile::tempdir().expect("there is room for temporary files")))
+    }
+
+    /// Its name or address.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Its port.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The certificate to trust.
+    ///
+    /// # Panics
+    /// When it has none.
+    pub fn ca(&self) -> &std::path::Path {
+        self.ca.as_deref().expect("a secured server")
+    }
+
+    /// A service's name that no other test has.
+    pub fn own_service(&self, name: &str) -> String {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let began = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        format!("{name}-{}-{}-{number}", std::process::id(), began.as_nanos())
+    }
+
+    /// Ends it as `kill -9` does.
+    ///
+    /// # Panics
+    /// When it is not the test's own.
+    pub fn killed(mut self) -> Killed {
+        let mut own = self.own.take().expect("a server of the test's own");
+        let _ = own.child.kill();
+        let _ = own.child.wait();
+        let folder = std::mem::replace(&mut own.folder, tempfile::tempdir().expect("there is room"));
+        Killed { port: self.port, folder }
+    }
+
+    /// Whether all rankings of a service are closed, and their click-throughs are where they belong.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn is_settled(&self, service: &str) -> bool {
+        let mut connection = self.connection();
+        ["joins", "waiting", "outbox"].iter().all(|index| {
+            let left: u64 = connection.zcard(format!("rw:{service}:1:i:{index}")).expect("answers");
+            left == 0
+        })
+    }
+
+    /// All values of a service without the stamps before them.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn values(&self, service: &str) -> BTreeMap<Vec<u8>, Vec<u8>> {
+        const STAMP: usize = 8;
+        let prefix = format!("rw:{service}:1:k:\u{1}");
+        let mut connection = self.connection();
+        let keys: Vec<Vec<u8>> =
+            connection.scan_match(format!("{prefix}*")).expect("answers").map(|key| key.expect("bytes")).collect();
+        let value = |key: Vec<u8>| {
+            let value: Vec<u8> = connection.get(&key).expect("answers");
+            (key[prefix.len()..].to_vec(), value[STAMP..].to_vec())
+        };
+        keys.into_iter().map(value).collect()
+    }
+
+    fn connection(&self) -> Connection {
+        let client = redis::Client::open((self.host.as_str(), self.port)).expect("an address");
+        client.get_connection().expect("the server answers")
+    }
+}
+
+impl Killed {
+    /// The same again, with what it had written.
+    ///
+    /// # Panics
+    /// When it does not come up.
+    pub fn started(self) -> Redis {
+        start(self.port, self.folder)
+    }
+}
+
+fn start(port: u16, folder: tempfile::TempDir) -> Redis {
+    let child = Command::new("redis-server")
+        .args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--save", "", "--appendonly", "yes"])
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("redis-server can be started");
+    let redis = Redis { host: "127.0.0.1".into(), port, ca: None, own: Some(Own { child, folder }) };
+    let began = Instant::now();
+    let answers = || {
+        let client = redis::Client::open((redis.host.as_str(), port)).expect("an address");
+        client.get_connection().and_then(|mut connection| redis::cmd("PING").query::<String>(&mut connection)).is_ok()
+    };
+    while !answers() {
+        assert!(began.elapsed() < Duration::from_secs(30), "redis-server does not come up");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    redis
+}

@@ -1,0 +1,239 @@
+//! Rank servers and ingest workers over one Redis: whatever is killed, nothing is lost and nothing counts twice.
+
+use rankwright_e2e::events::{at, click, item, ranking};
+use rankwright_e2e::random::Random;
+use rankwright_e2e::redis::Redis;
+use rankwright_e2e::{Launch, Service, http};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+const REPLICAS: usize = 3;
+const BATCH: usize = 20;
+const FEATURES: &str = "
+core: {clickthrough: {maxSessionLength: 10s}}
+train: {type: file, path: ./parts, format: json}
+features:
+  - {name: clicks, type: interaction_count, interaction: click, scope: item}
+  - {name: recent, type: interacted_with, interaction: click, field: item.brand, scope: user}
+  - {name: ctr, type: rate, top: click, bottom: impression, bucket: 1d, periods: [7]}
+  - {name: brand_ctr, type: rate, top: click, bottom: impression, bucket: 1d, periods: [7], scope: item.brand}
+models:
+  same: {type: noop}
+";
+
+fn config(redis: &Redis) -> String {
+    format!("state: {{type: redis, host: {}, port: {}}}\n{FEATURES}", redis.host(), redis.port())
+}
+
+fn launch(program: &str, config: &str, service: &str, folder: &Path) -> Service {
+    std::fs::create_dir_all(folder).expect("the folder can be made");
+    let environment = [("RANKWRIGHT_SERVICE", service)];
+    Launch { subcommand: program, config, data: None, folder, environment: &environment }.start()
+}
+
+/// A catalogue, then visitors who click; in order of time.
+fn day(random: &mut Random) -> Vec<Value> {
+    let items: Vec<String> = (0..30).map(|number| format!("i{number}")).collect();
+    let brand = |number: usize| json!(format!("brand {}", number % 4));
+    let mut events: Vec<Value> =
+        items.iter().enumerate().map(|(number, id)| item(id, 0, &[("brand", brand(number))])).collect();
+    for number in 0..150 {
+        let (second, user) = (10 + 2 * number, format!("u{}", number % 12));
+        let shown: Vec<&str> = (0..5).map(|_| items[random.below(items.len())].as_str()).collect();
+        let id = format!("r{number}");
+        events.push(ranking(&id, second, &user, &shown));
+        for place in 0..random.below(3) {
+            events.push(click(&format!("c{number}-{place}"), second + 1, &id, &user, shown[place]));
+        }
+    }
+    events.push(json!({"event": "interaction", "id": "lone", "timestamp": at(320), "type": "click", "item": "i1", "user": "u1"}));
+    events.push(json!({"event": "user", "id": "end", "timestamp": at(1000), "user": "u1", "fields": []}));
+    events
+}
+
+/// Click-throughs of parts by kind and id, without their feature values: the state that a ranking saw is another's.
+fn click_throughs(folders: &[std::path::PathBuf]) -> BTreeMap<String, Value> {
+    let mut found = BTreeMap::new();
+    for folder in folders {
+        let Ok(parts) = std::fs::read_dir(folder.join("parts")) else { continue };
+        for part in parts {
+            let part = std::fs::read_to_string(part.expect("can be listed").path()).unwrap_or_default();
+            for record in part.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+                let mut record = record["record"].clone();
+                if let Some(fields) = record.as_object_mut() {
+                    fields.remove("rows");
+                    let same = found.insert(format!("{}/{}", fields["kind"], fields["id"]), record.clone());
+                    assert!(same.is_none_or(|same| same == record), "two records of {record}");
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Sends a batch until somebody says that it was taken; now and then once more, to another one.
+fn send(replicas: &Mutex<Vec<SocketAddr>>, batch: &[Value], random: &mut Random) {
+    let body = json!(batch).to_string();
+    let mut left = 1 + usize::from(random.below(3) == 0);
+    while left > 0 {
+        let address = {
+            let replicas = replicas.lock().expect("nobody panics with it");
+            replicas[random.below(replicas.len())]
+        };
+        match http::post(address, "/feedback", body.as_bytes()) {
+            Ok(answer) if answer.status == 200 => left -= 1,
+            Ok(answer) => assert_eq!(answer.status, 503, "{}", answer.text),
+            Err(_) => std::thread::yield_now(), // it is gone; another one comes
+        }
+    }
+}
+
+/// Ranks until told to stop; every answer that comes must be one.
+fn rank_all_the_while(replicas: Arc<Mutex<Vec<SocketAddr>>>, over: Arc<AtomicBool>) -> std::thread::JoinHandle<u32> {
+    std::thread::spawn(move || {
+        let request = ranking("q", 500, "u1", &["i1", "i2", "i3"]).to_string();
+        let mut answers = 0;
+        for turn in 0.. {
+            if over.load(Ordering::Relaxed) {
+                break;
+            }
+            let address = {
+                let replicas = replicas.lock().expect("nobody panics with it");
+                replicas[turn % replicas.len()]
+            };
+            if let Ok(answer) = http::post(address, "/rank/same", request.as_bytes()) {
+                assert_eq!(answer.status, 200, "{}", answer.text);
+                assert_eq!(answer.json()["items"].as_array().map(Vec::len), Some(3));
+                answers += 1;
+            }
+        }
+        answers
+    })
+}
+
+/// What one process makes of the events.
+fn undisturbed(
+    redis: &Redis,
+    events: &[Value],
+    folder: &Path,
+) -> (BTreeMap<Vec<u8>, Vec<u8>>, BTreeMap<String, Value>) {
+    let service = redis.own_service("alone");
+    let path = folder.join("alone");
+    let alone = launch("serve", &config(redis), &service, &path);
+    for batch in events.chunks(BATCH) {
+        alone.feedback(batch);
+    }
+    alone.until("all closed", || redis.is_settled(&service));
+    (redis.values(&service), click_throughs(&[path]))
+}
+
+#[test]
+fn replicas_and_workers_that_are_killed_lose_and_double_nothing() {
+    let Some(redis) = Redis::for_tests() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let seed = Random::seed();
+    println!("seed {seed}");
+    let mut random = Random(seed);
+    let events = day(&mut random);
+    let (expected_values, expected_records) = undisturbed(&redis, &events, folder.path());
+    assert!(expected_records.len() > 50, "{}", expected_records.len());
+
+    let (config, service) = (config(&redis), redis.own_service("many"));
+    let place = |name: &str| folder.path().join(name);
+    let mut replicas: Vec<Service> = (0..REPLICAS)
+        .map(|number| launch("rank-server", &config, &service, &place(&format!("replica {number}"))))
+        .collect();
+    let addresses = |replicas: &[Service]| replicas.iter().map(Service::address).collect::<Vec<_>>();
+    let live = Arc::new(Mutex::new(addresses(&replicas)));
+    let mut workers: Vec<Service> =
+        (0..2).map(|number| launch("ingest-worker", &config, &service, &place(&format!("worker {number}")))).collect();
+    let over = Arc::new(AtomicBool::new(false));
+    let ranking = rank_all_the_while(live.clone(), over.clone());
+    let mut folders: BTreeSet<_> = (0..2).map(|number| place(&format!("worker {number}"))).collect();
+
+    let (catalogue, rest) = events.split_at(30);
+    send(&live, catalogue, &mut random);
+    let batches: Vec<&[Value]> = rest.chunks(BATCH).collect();
+    for (number, batch) in batches.iter().enumerate() {
+        let doomed = (number % 5 == 2).then(|| random.below(REPLICAS));
+        std::thread::scope(|scope| {
+            let sending = scope.spawn(|| send(&live, batch, &mut random));
+            if let Some(doomed) = doomed {
+                replicas.remove(doomed).kill();
+                replicas.push(launch("rank-server", &config, &service, &place(&format!("replica of {number}"))));
+                *live.lock().expect("nobody panics with it") = addresses(&replicas);
+            }
+            sending.join().expect("a batch is taken in the end");
+        });
+        if number == batches.len() / 2 {
+            workers.remove(0).kill();
+            let another = place("another worker");
+            workers.push(launch("ingest-worker", &config, &service, &another));
+            folders.insert(another);
+        }
+    }
+    // every replica comes to the end of the day
+    for replica in &replicas {
+        replica.feedback(&[events.last().expect("there are events").clone()]);
+    }
+    workers[0].until("all closed", || redis.is_settled(&service));
+    over.store(true, Ordering::Relaxed);
+    assert!(ranking.join().expect("every answer was one") > 0);
+
+    let folders: Vec<_> = folders.into_iter().collect();
+    let records = click_throughs(&folders);
+    assert_eq!(records.keys().collect::<Vec<_>>(), expected_records.keys().collect::<Vec<_>>());
+    assert_eq!(records, expected_records);
+    assert_eq!(redis.values(&service), expected_values);
+}
+
+#[test]
+fn without_its_redis_a_rank_server_keeps_the_order_and_recovers_by_itself() {
+    let Some(redis) = Redis::of_its_own() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let config = config(&redis).replace(
+        "same: {type: noop}",
+        "m: {type: lambdamart, backend: {type: lightgbm}, features: [clicks], weights: {click: 1}}",
+    );
+    let server = launch("rank-server", &config, "shop", folder.path());
+    server.feedback(&[item("i1", 0, &[]), click("c", 1, "none", "u1", "i1")]);
+    let request = ranking("q", 500, "u1", &["i1", "i2"]);
+    let redis = redis.killed();
+    for _ in 0..20 {
+        let answer = server.rank("m", &request);
+        assert_eq!(answer["items"][0]["item"], "i1");
+        assert_ne!(answer["fallback"], Value::Null);
+    }
+    assert_eq!(server.post("/feedback", &item("i2", 0, &[])).status, 503);
+    let _redis = redis.started();
+    server.until("taking events again", || server.post("/feedback", &item("i2", 0, &[])).status == 200);
+}
+
+#[test]
+fn a_secured_redis_is_reached_with_its_ca_and_password_and_refused_clearly_otherwise() {
+    let Some(redis) = Redis::secured() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let ca = redis.ca().display().to_string();
+    let good = |host: &str, tls: &str, auth: &str| {
+        format!("state: {{type: redis, host: {host}, port: {}, tls: {tls}, auth: {auth}}}\n{FEATURES}", redis.port())
+    };
+    let (tls, auth) = (format!("{{enabled: true, ca: '{ca}'}}"), "{user: app, password: secret}");
+    let service = redis.own_service("secured");
+    let server = launch("rank-server", &good("localhost", &tls, auth), &service, folder.path());
+    server.feedback(&[item("i1", 0, &[])]);
+    assert!(!server.log().contains("secret"), "the password is in the log");
+    let refused = |config: String, words: &str| {
+        let path = folder.path().join("refused.yml");
+        std::fs::write(&path, config).expect("can be written");
+        let ended = rankwright_e2e::run(&["serve", "--config", &path.to_string_lossy()]).refused();
+        assert!(ended.stderr.contains(words), "{words} is not in {}", ended.stderr);
+        assert!(!ended.stderr.contains("wrong-secret"), "the password is in {}", ended.stderr);
+    };
+    refused(good("localhost", &tls, "{user: app, password: wrong-secret}"), "user or password refused");
+    refused(good("localhost", "{enabled: true}", auth), "check tls.ca");
+    refused(good("localhost", "{enabled: false}", auth), "redis at localhost");
+}
