@@ -127,7 +127,7 @@ impl Service {
     pub fn until(&self, what: &str, so: impl Fn() -> bool) {
         let began = Instant::now();
         while !so() {
-            assert!(began.elapsed() < Duration::from_secs(60), "not {what} in time: {}", self.status());
+            assert!(began.elapsed() < Duration::from_secs(60), "not {what} in time: {}\n{}", self.status(), self.log());
             std::thread::sleep(Duration::from_millis(20));
         }
     }

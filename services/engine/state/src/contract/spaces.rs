@@ -23,6 +23,8 @@ pub(super) async fn the_oldest_of_a_space_come_first(store: &impl Store) {
         .await;
     let listed = |until: i64, limit: usize| store.oldest(Space::Joins, Timestamp::from_millis(until * 1000), limit);
     let keys = |listed: Vec<(Key, Arc<Entity>)>| listed.into_iter().map(|entry| entry.0).collect::<Vec<_>>();
+    assert!(keys(listed(0, 10).await.expect("lists nothing")).is_empty());
+    assert!(store.oldest(Space::Waiting, Timestamp::MAX, 10).await.expect("lists nothing").is_empty());
     assert_eq!(keys(listed(7, 10).await.expect("lists")), ["early", "middle", "moved"].map(join));
     assert_eq!(keys(listed(7, 1).await.expect("lists")), [join("early")]);
     put(store, vec![(join("early"), None)]).await;

@@ -87,10 +87,14 @@ impl Shared {
         &self,
         names: impl Iterator<Item = &'n [u8]>,
     ) -> Result<Vec<Option<Vec<u8>>>, Error> {
-        let mut command = cmd("MGET");
+        let (mut command, mut asked) = (cmd("MGET"), 0);
         names.for_each(|name| {
             command.arg(name);
+            asked += 1;
         });
+        if asked == 0 {
+            return Ok(Vec::new());
+        }
         let command = &command;
         let read = self.reading.send(|mut connection| async move { command.query_async(&mut connection).await });
         read.await.map_err(failed("read"))
