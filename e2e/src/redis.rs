@@ -126,6 +126,16 @@ impl Redis {
         })
     }
 
+    /// Where a writer of a service stands; empty where it has not begun.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn position(&self, service: &str, writer: &str) -> String {
+        let position: Option<String> =
+            self.connection().hget(format!("rw:{service}:1:w:{writer}"), "position").expect("answers");
+        position.unwrap_or_default()
+    }
+
     /// All values of a service without the stamps before them.
     ///
     /// # Panics

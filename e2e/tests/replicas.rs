@@ -1,9 +1,10 @@
 //! Rank servers and ingest workers over one Redis: whatever is killed, nothing is lost and nothing counts twice.
 
-use rankwright_e2e::events::{at, click, item, ranking};
+use rankwright_e2e::events::{click, item, ranking};
+use rankwright_e2e::many::{FEATURES, ITEMS, click_throughs, config, day, launch};
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
-use rankwright_e2e::{Launch, Service, http};
+use rankwright_e2e::{Service, http};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -13,68 +14,6 @@ use std::sync::{Arc, Mutex};
 
 const REPLICAS: usize = 3;
 const BATCH: usize = 20;
-const FEATURES: &str = "
-core: {clickthrough: {maxSessionLength: 10s}}
-train: {type: file, path: ./parts, format: json}
-features:
-  - {name: clicks, type: interaction_count, interaction: click, scope: item}
-  - {name: recent, type: interacted_with, interaction: click, field: item.brand, scope: user}
-  - {name: ctr, type: rate, top: click, bottom: impression, bucket: 1d, periods: [7]}
-  - {name: brand_ctr, type: rate, top: click, bottom: impression, bucket: 1d, periods: [7], scope: item.brand}
-models:
-  same: {type: noop}
-";
-
-fn config(redis: &Redis) -> String {
-    format!("state: {{type: redis, host: {}, port: {}}}\n{FEATURES}", redis.host(), redis.port())
-}
-
-fn launch(program: &str, config: &str, service: &str, folder: &Path) -> Service {
-    std::fs::create_dir_all(folder).expect("the folder can be made");
-    let environment = [("RANKWRIGHT_SERVICE", service)];
-    Launch { subcommand: program, config, data: None, folder, environment: &environment }.start()
-}
-
-/// A catalogue, then visitors who click; in order of time.
-fn day(random: &mut Random) -> Vec<Value> {
-    let items: Vec<String> = (0..30).map(|number| format!("i{number}")).collect();
-    let brand = |number: usize| json!(format!("brand {}", number % 4));
-    let mut events: Vec<Value> =
-        items.iter().enumerate().map(|(number, id)| item(id, 0, &[("brand", brand(number))])).collect();
-    for number in 0..150 {
-        let (second, user) = (10 + 2 * number, format!("u{}", number % 12));
-        let shown: Vec<&str> = (0..5).map(|_| items[random.below(items.len())].as_str()).collect();
-        let id = format!("r{number}");
-        events.push(ranking(&id, second, &user, &shown));
-        for place in 0..random.below(3) {
-            events.push(click(&format!("c{number}-{place}"), second + 1, &id, &user, shown[place]));
-        }
-    }
-    events.push(json!({"event": "interaction", "id": "lone", "timestamp": at(320), "type": "click", "item": "i1", "user": "u1"}));
-    events.push(json!({"event": "user", "id": "end", "timestamp": at(1000), "user": "u1", "fields": []}));
-    events
-}
-
-/// Click-throughs of parts by kind and id, without their feature values: the state that a ranking saw is another's.
-fn click_throughs(folders: &[std::path::PathBuf]) -> BTreeMap<String, Value> {
-    let mut found = BTreeMap::new();
-    for folder in folders {
-        let Ok(parts) = std::fs::read_dir(folder.join("parts")) else { continue };
-        for part in parts {
-            let part = std::fs::read_to_string(part.expect("can be listed").path()).unwrap_or_default();
-            for record in part.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
-                let mut record = record["record"].clone();
-                if let Some(fields) = record.as_object_mut() {
-                    fields.remove("rows");
-                    let same = found.insert(format!("{}/{}", fields["kind"], fields["id"]), record.clone());
-                    assert!(same.is_none_or(|same| same == record), "two records of {record}");
-                }
-            }
-        }
-    }
-    found
-}
-
 /// Sends a batch until somebody says that it was taken; now and then once more, to another one.
 fn send(replicas: &Mutex<Vec<SocketAddr>>, batch: &[Value], random: &mut Random) {
     let body = json!(batch).to_string();
@@ -138,7 +77,7 @@ fn replicas_and_workers_that_are_killed_lose_and_double_nothing() {
     let seed = Random::seed();
     println!("seed {seed}");
     let mut random = Random(seed);
-    let events = day(&mut random);
+    let events = day(&mut random, 150);
     let (expected_values, expected_records) = undisturbed(&redis, &events, folder.path());
     assert!(expected_records.len() > 50, "{}", expected_records.len());
 
@@ -155,7 +94,7 @@ fn replicas_and_workers_that_are_killed_lose_and_double_nothing() {
     let ranking = rank_all_the_while(live.clone(), over.clone());
     let mut folders: BTreeSet<_> = (0..2).map(|number| place(&format!("worker {number}"))).collect();
 
-    let (catalogue, rest) = events.split_at(30);
+    let (catalogue, rest) = events.split_at(ITEMS);
     send(&live, catalogue, &mut random);
     let batches: Vec<&[Value]> = rest.chunks(BATCH).collect();
     for (number, batch) in batches.iter().enumerate() {

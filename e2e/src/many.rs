@@ -1,0 +1,86 @@
+//! Several programs over one Redis, and what they should come to.
+
+use crate::events::{at, click, item, ranking};
+use crate::random::Random;
+use crate::redis::Redis;
+use crate::{Launch, Service};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Features and stores of the services in these tests.
+pub const FEATURES: &str = "
+core: {clickthrough: {maxSessionLength: 10s}}
+train: {type: file, path: ./parts, format: json}
+features:
+  - {name: clicks, type: interaction_count, interaction: click, scope: item}
+  - {name: recent, type: interacted_with, interaction: click, field: item.brand, scope: user}
+  - {name: ctr, type: rate, top: click, bottom: impression, bucket: 1d, periods: [7]}
+  - {name: brand_ctr, type: rate, top: click, bottom: impression, bucket: 1d, periods: [7], scope: item.brand}
+models:
+  same: {type: noop}
+";
+
+/// Number of items in the catalogue of [`day`].
+pub const ITEMS: usize = 30;
+
+/// A configuration over this server.
+pub fn config(redis: &Redis) -> String {
+    format!("state: {{type: redis, host: {}, port: {}}}\n{FEATURES}", redis.host(), redis.port())
+}
+
+/// Starts a program of a service in a folder of its own.
+///
+/// # Panics
+/// When it does not come up.
+pub fn launch(program: &str, config: &str, service: &str, folder: &Path) -> Service {
+    std::fs::create_dir_all(folder).expect("the folder can be made");
+    let environment = [("RANKWRIGHT_SERVICE", service)];
+    Launch { subcommand: program, config, data: None, folder, environment: &environment }.start()
+}
+
+/// A catalogue of [`ITEMS`], then visitors who click; in order of time.
+pub fn day(random: &mut Random, rankings: i64) -> Vec<Value> {
+    let items: Vec<String> = (0..ITEMS).map(|number| format!("i{number}")).collect();
+    let brand = |number: usize| json!(format!("brand {}", number % 4));
+    let mut events: Vec<Value> =
+        items.iter().enumerate().map(|(number, id)| item(id, 0, &[("brand", brand(number))])).collect();
+    for number in 0..rankings {
+        let (second, user) = (10 + 2 * number, format!("u{}", number % 12));
+        let shown: Vec<&str> = (0..5).map(|_| items[random.below(items.len())].as_str()).collect();
+        let id = format!("r{number}");
+        events.push(ranking(&id, second, &user, &shown));
+        for (place, item) in shown.iter().enumerate().take(random.below(3)) {
+            events.push(click(&format!("c{number}-{place}"), second + 1, &id, &user, item));
+        }
+    }
+    events.push(json!({"event": "interaction", "id": "lone", "timestamp": at(20 + 2 * rankings), "type": "click", "item": "i1", "user": "u1"}));
+    events
+        .push(json!({"event": "user", "id": "end", "timestamp": at(1000 + 2 * rankings), "user": "u1", "fields": []}));
+    events
+}
+
+/// Click-throughs of parts by kind and id, without their feature values: the state that a ranking saw is another's.
+///
+/// # Panics
+/// When two records of one ranking differ.
+pub fn click_throughs(folders: &[PathBuf]) -> BTreeMap<String, Value> {
+    let mut found = BTreeMap::new();
+    for folder in folders {
+        let Ok(parts) = std::fs::read_dir(folder.join("parts")) else { continue };
+        for part in parts {
+            let part = std::fs::read_to_string(part.expect("can be listed").path()).unwrap_or_default();
+            for record in part.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+                let mut record = record["record"].clone();
+                if let Some(fields) = record.as_object_mut() {
+                    for item in fields.get_mut("items").and_then(Value::as_array_mut).into_iter().flatten() {
+                        item.as_object_mut().map(|item| item.remove("row"));
+                    }
+                    let same = found.insert(format!("{}/{}", fields["kind"], fields["id"]), record.clone());
+                    assert!(same.is_none_or(|same| same == record), "two records of {record}");
+                }
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,131 @@
+//! Ingest workers on a topic of Kafka: whatever is killed, nothing is lost and nothing counts twice.
+
+use rankwright_e2e::many::{ITEMS, click_throughs, config, day, launch};
+use rankwright_e2e::random::Random;
+use rankwright_e2e::redis::Redis;
+use rankwright_e2e::{Service, events, program};
+use rdkafka::ClientConfig;
+use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
+use rdkafka::client::DefaultClientContext;
+use rdkafka::producer::{BaseRecord, DefaultProducerContext, Producer, ThreadedProducer};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const PARTITIONS: usize = 4;
+const KILLS: usize = 6;
+const LONG: Duration = Duration::from_secs(60);
+
+/// Where the broker is; `None`, after a line that says so, without one.
+fn broker() -> Option<String> {
+    let address = std::env::var("RANKWRIGHT_TEST_KAFKA").ok();
+    if address.is_none() {
+        assert!(std::env::var("RANKWRIGHT_REQUIRE_ALL").as_deref() != Ok("1"), "RANKWRIGHT_TEST_KAFKA is not set");
+        println!("SKIPPED: RANKWRIGHT_TEST_KAFKA names no broker");
+    }
+    address
+}
+
+fn make_topic(broker: &str, topic: &str) {
+    let mut client = ClientConfig::new();
+    let admin: AdminClient<DefaultClientContext> =
+        client.set("bootstrap.servers", broker).create().expect("makes an administrator");
+    let new = NewTopic::new(topic, PARTITIONS as i32, TopicReplication::Fixed(1)).set("retention.ms", "-1");
+    let options = AdminOptions::new().operation_timeout(Some(LONG));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("starts");
+    let made = runtime.block_on(admin.create_topics([&new], &options)).expect("asks for a topic");
+    made.into_iter().for_each(|topic| drop(topic.expect("makes the topic")));
+}
+
+/// Where events go, in their order: what concerns one list goes anywhere.
+fn spread(events: &[Value], random: &mut Random) -> Vec<Vec<String>> {
+    let mut partitions = vec![Vec::new(); PARTITIONS];
+    for event in events {
+        partitions[random.below(PARTITIONS)].push(event.to_string());
+    }
+    partitions
+}
+
+fn produce(broker: &str, topic: &str, partitions: &[Vec<String>]) {
+    let mut client = ClientConfig::new();
+    let producer: ThreadedProducer<DefaultProducerContext> =
+        client.set("bootstrap.servers", broker).create().expect("makes a producer");
+    for (number, messages) in partitions.iter().enumerate() {
+        for message in messages {
+            let record = BaseRecord::<(), _>::to(topic).partition(number as i32).payload(message.as_bytes());
+            producer.send(record).unwrap_or_else(|(error, _)| panic!("{error}"));
+        }
+        producer.flush(LONG).expect("is taken");
+    }
+}
+
+/// Imports events into the state of a service.
+fn import(config: &str, service: &str, events: &[Value], folder: &Path) {
+    std::fs::create_dir_all(folder).expect("the folder can be made");
+    let (path, data) = (folder.join("config.yml"), folder.join("events.jsonl"));
+    std::fs::write(&path, config).expect("can be written");
+    std::fs::write(&data, events::lines(events)).expect("can be written");
+    let mut command = program::command(&["import", "--config"]);
+    let output = command.arg(path).arg("--data").arg(data).current_dir(folder).env("RANKWRIGHT_SERVICE", service);
+    let output = output.output().expect("the program can be started");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn worker(config: &str, service: &str, folder: &Path, number: usize, folders: &mut Vec<PathBuf>) -> Service {
+    let folder = folder.join(format!("worker {number}"));
+    folders.push(folder.clone());
+    launch("ingest-worker", config, service, &folder)
+}
+
+#[test]
+fn workers_on_a_topic_that_are_killed_lose_and_double_nothing() {
+    let (Some(redis), Some(broker)) = (Redis::for_tests(), broker()) else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let seed = Random::seed();
+    println!("seed {seed}");
+    let mut random = Random(seed);
+    let events = day(&mut random, 4000);
+    let (alone, many) = (redis.own_service("alone"), redis.own_service("stream"));
+    let plain = config(&redis);
+    import(&plain, &alone, &events, &folder.path().join("alone"));
+    let expected = click_throughs(&[folder.path().join("alone")]);
+    assert!(expected.len() > 2000, "{}", expected.len());
+
+    let (catalogue, rest) = events.split_at(ITEMS);
+    import(&plain, &many, catalogue, &folder.path().join("catalogue"));
+    make_topic(&broker, &many);
+    let mut partitions = spread(rest, &mut random);
+    partitions[0].insert(7, "no event".to_owned());
+    produce(&broker, &many, &partitions);
+    let config = format!(
+        "{plain}\nsource: {{type: kafka, brokers: ['{broker}'], topic: {many}, groupId: {many}, offset: earliest, \
+         options: {{session.timeout.ms: '2000', heartbeat.interval.ms: '500'}}}}\n"
+    );
+    let mut folders = Vec::new();
+    let mut workers: Vec<Service> =
+        (0..2).map(|number| worker(&config, &many, folder.path(), number, &mut folders)).collect();
+    for number in 0..KILLS {
+        // when, makes no difference to what has to come out
+        std::thread::sleep(Duration::from_millis(random.below(700) as u64));
+        workers.remove(random.below(workers.len())).kill();
+        workers.push(worker(&config, &many, folder.path(), 2 + number, &mut folders));
+    }
+    let at_end = |number: usize| {
+        let position = redis.position(&many, &format!("kafka:{many}/{number}"));
+        position.contains(&format!("\"line\":{}", partitions[number].len()))
+    };
+    workers[0].until("all read and closed", || (0..PARTITIONS).all(at_end) && redis.is_settled(&many));
+    let records = click_throughs(&folders);
+    assert_eq!(records.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
+    for (id, record) in &expected {
+        assert_eq!(records.get(id), Some(record));
+    }
+    assert!(redis.values(&many) == redis.values(&alone), "another state, see redis-cli for {many} and {alone}");
+    let log: String = workers.iter().map(Service::log).collect();
+    assert!(!log.contains("panicked"), "{log}");
+    for worker in &workers {
+        worker.terminate();
+    }
+    let ended: Vec<_> = workers.into_iter().map(Service::wait).collect();
+    assert_eq!(ended, [Some(0); 2], "a worker that is told to ends well");
+}
