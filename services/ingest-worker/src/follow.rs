@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use rankwright_assembly::{Engine, chain, now};
 use rankwright_config::{SourceConfig, SourceKind};
 use rankwright_ingest::Error;
-use rankwright_ingest::shared::{Intake, Origin};
+use rankwright_ingest::shared::{Intake, Origin, expect};
 use rankwright_source::{Batch, BatchLimits, Kafka, KafkaSettings, Merged, Partition, Step, Stream};
 use rankwright_state::Position;
 use std::collections::BTreeMap;
@@ -51,6 +51,7 @@ struct Reader {
 
 impl Reader {
     async fn run(&mut self) -> Result<()> {
+        self.expect().await?;
         loop {
             match self.stream.next().await? {
                 Step::Assigned(partitions) => {
@@ -69,12 +70,26 @@ impl Reader {
                 Step::CaughtUp(partition) => {
                     self.merged.caught_up(&partition);
                     self.drain().await?;
-                    self.pass(&partition).await;
+                    // what is held of it for slower partitions is not behind us yet
+                    if !self.merged.holds(&partition) {
+                        self.pass(&partition).await;
+                    }
                 }
                 Step::Ended => return Ok(()),
             }
             self.drain().await?;
         }
+    }
+
+    /// Has closing wait for all partitions, also those that others have or nobody has yet.
+    async fn expect(&mut self) -> Result<()> {
+        let partitions = self.stream.all().await?;
+        let names: Vec<&str> = partitions.iter().map(Partition::as_str).collect();
+        while let Err(error) = expect(&*self.engine.state, &names, now()).await {
+            warn!("partitions are not noted yet: {}", chain(&error.into()));
+            tokio::time::sleep(PAUSE).await;
+        }
+        Ok(())
     }
 
     /// Becomes the writer of a partition, and reads on where the last one stopped.

@@ -14,6 +14,7 @@ mod watermark;
 pub use closer::Closer;
 pub use intake::{Intake, Origin};
 pub use replica::Replica;
+pub use watermark::expect;
 
 use crate::error::Error;
 use rankwright_state::{Key, Overlay, Rows, Store};

@@ -7,7 +7,7 @@ use common::{Service, click, item, shown};
 use proptest::prelude::*;
 use rankwright_clickthrough::Clickthrough;
 use rankwright_event::{Event, Timestamp};
-use rankwright_ingest::shared::{Closer, Intake, Origin, Replica};
+use rankwright_ingest::shared::{Closer, Intake, Origin, Replica, expect};
 use rankwright_state::{Position, Space};
 
 const WALL: Timestamp = Timestamp::from_millis(1_000_000_000);
@@ -84,6 +84,22 @@ async fn a_ranking_stays_open_while_a_partition_may_still_hold_its_clicks() {
     take(&mut behind, &[item("y", 101)]).await;
     closer.tick(WALL).await.expect("works");
     assert_eq!(joined(&service), [("r".to_string(), vec!["c".to_string()])]);
+}
+
+#[tokio::test]
+async fn a_partition_that_nobody_has_read_yet_is_waited_for() {
+    let service = Service::new().await;
+    let mut ahead = intake(&service, "1").await;
+    expect(&*service.state, &["1", "2"], WALL).await.expect("notes them");
+    take(&mut ahead, &[shown("r", &["a"], 10), click("c", "r", "a", 11), item("x", 500)]).await;
+    let mut closer = closer(&service).await;
+    closer.tick(WALL).await.expect("works");
+    assert!(joined(&service).is_empty(), "the second one may hold clicks");
+    let mut behind = intake(&service, "2").await;
+    take(&mut behind, &[click("d", "r", "a", 12), item("y", 500)]).await;
+    expect(&*service.state, &["1", "2"], WALL).await.expect("notes nothing new");
+    closer.tick(WALL).await.expect("works");
+    assert_eq!(joined(&service), [("r".to_string(), vec!["c".to_string(), "d".to_string()])]);
 }
 
 #[tokio::test]

@@ -126,6 +126,13 @@ impl Stream for Kafka {
         Box::pin(self.step())
     }
 
+    fn all(&mut self) -> BoxFuture<'_, Result<Vec<Partition>, Error>> {
+        Box::pin(async move {
+            let numbers = self.all_partitions().await?;
+            Ok(self.partitions(&numbers))
+        })
+    }
+
     fn start<'a>(
         &'a mut self,
         partition: &'a Partition,

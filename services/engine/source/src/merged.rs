@@ -56,6 +56,11 @@ impl Merged {
         }
     }
 
+    /// Whether batches of this partition are held.
+    pub fn holds(&self, partition: &Partition) -> bool {
+        self.lanes.get(partition).is_some_and(|lane| !lane.batches.is_empty())
+    }
+
     /// The batch that comes next in event time; `None` while a partition that is behind may still have an earlier one.
     pub fn pop(&mut self) -> Option<(Partition, Batch)> {
         if self.held <= self.most && self.lanes.values().any(Lane::is_awaited) {

@@ -48,6 +48,12 @@ pub trait Stream: Send {
     /// When waiting would not help. A broker that is away is waited for.
     fn next(&mut self) -> BoxFuture<'_, Result<Step, Error>>;
 
+    /// All partitions that there are, whoever reads them.
+    ///
+    /// # Errors
+    /// As [`Stream::next`].
+    fn all(&mut self) -> BoxFuture<'_, Result<Vec<Partition>, Error>>;
+
     /// Reads an assigned partition from a position on, or from the configured offset where none is known; a partition
     /// that is read already is read again from there. Returns where reading begins: keep that at once, or a partition
     /// without events begins somewhere else the next time.

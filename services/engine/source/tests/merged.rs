@@ -120,3 +120,16 @@ fn a_batch_without_events_holds_nobody_up() {
     merged.push(partition(1), batch(2, &[]));
     assert_eq!(pop(&mut merged), named(1, 2));
 }
+
+#[test]
+fn a_partition_that_has_caught_up_may_still_have_batches_here() {
+    let mut merged = Merged::new(MANY);
+    (0..2).for_each(|number| merged.assign(partition(number)));
+    merged.push(partition(0), batch(1, &[5]));
+    merged.caught_up(&partition(0));
+    assert_eq!(pop(&mut merged), None, "the other one may have an earlier event");
+    assert!(merged.holds(&partition(0)) && !merged.holds(&partition(1)));
+    merged.caught_up(&partition(1));
+    assert_eq!(pop(&mut merged), named(0, 1));
+    assert!(!merged.holds(&partition(0)));
+}

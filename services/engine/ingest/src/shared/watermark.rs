@@ -2,7 +2,7 @@
 
 use super::intake::Origin;
 use rankwright_event::{Tenant, Timestamp};
-use rankwright_state::{Cell, Entity, Error, Key, Scope, Slot, Space, Store, Stored, Writer};
+use rankwright_state::{Cell, Commit, Entity, Error, Key, Outcome, Scope, Slot, Space, Store, Stored, Writer};
 use std::time::Duration;
 
 /// A replica that did not show itself for so long of real time is gone, and nobody waits for it.
@@ -32,6 +32,25 @@ pub(super) fn note(origin: Origin, watermark: Timestamp, wall: Timestamp) -> (Sl
 fn writer(key: Key) -> Option<(Key, Writer)> {
     let writer = Writer(key.scope.writer()?);
     Some((key, writer))
+}
+
+/// Waits for partitions that nobody may have read yet: no ranking closes before each has been read far enough. To be called
+/// with all partitions of a source before any of them is read.
+///
+/// # Errors
+/// When the store fails.
+pub async fn expect(store: &dyn Store, partitions: &[&str], wall: Timestamp) -> Result<(), crate::Error> {
+    let lease = store.acquire(&Writer("partitions".to_owned())).await?;
+    for partition in partitions {
+        let (key, (slot, note)) = (key(partition), note(Origin::Partition, Timestamp::MIN, wall));
+        let (from, to) = (lease.position.clone(), lease.position.clone());
+        let writes = vec![(key.clone(), Some(Entity::one(slot, note)))];
+        let commit = Commit { from, to, writes, absent: vec![key] };
+        if store.commit(&lease, commit).await? == Outcome::LostLease {
+            return Err(crate::Error::LostLease { writer: lease.writer.0 }); // somebody else is doing the same
+        }
+    }
+    Ok(())
 }
 
 /// What a writer noted last.

@@ -107,7 +107,7 @@ impl Kafka {
         }
     }
 
-    fn partitions(&self, numbers: &[i32]) -> Vec<Partition> {
+    pub(super) fn partitions(&self, numbers: &[i32]) -> Vec<Partition> {
         numbers.iter().map(|number| partition(&self.topic, *number)).collect()
     }
 
