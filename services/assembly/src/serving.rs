@@ -40,6 +40,7 @@ pub async fn listen(engine: Arc<Engine>, service: Service) -> Result<()> {
     let mut app = App::builder(&engine.config, engine.state.clone(), loader)
         .registry(registry)
         .feedback(inlet.clone())
+        .training_command("rankwright train --config CONFIG --model MODEL")
         .status("ingest", inlet.clone());
     if let Some(training) = service.training {
         app = app.training(training);
