@@ -26,7 +26,8 @@ pub const ITEMS: usize = 30;
 
 /// A configuration over this server.
 pub fn config(redis: &Redis) -> String {
-    format!("state: {{type: redis, host: {}, port: {}}}\n{FEATURES}", redis.host(), redis.port())
+    let timeout = "{connect: 30s, command: 30s, socket: 30s}"; // the machine has other things to do
+    format!("state: {{type: redis, host: {}, port: {}, timeout: {timeout}}}\n{FEATURES}", redis.host(), redis.port())
 }
 
 /// Starts a program of a service in a folder of its own.

@@ -158,7 +158,11 @@ fn a_secured_redis_is_reached_with_its_ca_and_password_and_refused_clearly_other
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let ca = redis.ca().display().to_string();
     let good = |host: &str, tls: &str, auth: &str| {
-        format!("state: {{type: redis, host: {host}, port: {}, tls: {tls}, auth: {auth}}}\n{FEATURES}", redis.port())
+        let timeout = "{connect: 30s, command: 30s}"; // the machine has other things to do
+        let port = redis.port();
+        format!(
+            "state: {{type: redis, host: {host}, port: {port}, tls: {tls}, auth: {auth}, timeout: {timeout}}}\n{FEATURES}"
+        )
     };
     let (tls, auth) = (format!("{{enabled: true, ca: '{ca}'}}"), "{user: app, password: secret}");
     let service = redis.own_service("secured");

@@ -47,6 +47,14 @@ pub fn configuration(path: Option<&Path>) -> Result<Config> {
     Ok(config)
 }
 
+/// Opens the models of a configuration alone.
+///
+/// # Errors
+/// When they cannot be reached.
+pub fn open_versions(config: &Config) -> Result<Arc<dyn VersionStore>> {
+    open::versions(config, &service())
+}
+
 /// Name of the service that a shared state belongs to: `RANKWRIGHT_SERVICE`, or `default`.
 fn service() -> String {
     std::env::var("RANKWRIGHT_SERVICE").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "default".to_owned())

@@ -10,7 +10,7 @@ mod program;
 mod serving;
 
 pub use closing::Closing;
-pub use engine::{Engine, configuration, now};
+pub use engine::{Engine, configuration, now, open_versions};
 pub use gauges::Gauges;
 pub use importer::Importer;
 pub use inlet::Inlet;

@@ -13,7 +13,7 @@ use rankwright_state::{self as state, RedisOptions, Store};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use tracing::info;
+use tracing::{info, warn};
 
 /// Name of the service that a state on disk belongs to: a folder has one.
 const SERVICE: &str = "default";
@@ -39,6 +39,9 @@ pub(crate) async fn state(config: &Config, service: &str) -> Result<Arc<dyn Stor
             Arc::new(store.with_context(|| format!("failed to open the state in {}", path.display()))?)
         }
         State::Redis(redis) => {
+            if redis.pipeline != config::state::Pipeline::default() {
+                warn!("state.pipeline does nothing: a batch of events is one commit");
+            }
             let (settings, options) = (redis_settings(redis, redis.db.state)?, redis_options(config, redis));
             Arc::new(state::RedisStore::open(settings, options, service).await?)
         }

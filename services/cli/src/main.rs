@@ -3,6 +3,7 @@
 mod coverage;
 mod generate;
 mod import;
+mod models;
 mod options;
 mod progress;
 mod serve;
@@ -36,6 +37,10 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Train(options) => train::run(&options),
         Command::Serve(options) => serve::run(&options),
         Command::Standalone(options) => standalone::run(&options),
+        Command::Models(options) => {
+            print!("{}", models::run(&options)?);
+            Ok(())
+        }
         Command::Generate(options) => {
             let summary = generate::run(&options)?;
             println!("{summary}");

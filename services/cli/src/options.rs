@@ -25,6 +25,8 @@ pub(crate) enum Command {
     Serve(ServeOptions),
     /// Import, train and serve in one process; the port opens when training is done
     Standalone(ImportOptions),
+    /// List the versions of models, or go back to an earlier one
+    Models(ModelsOptions),
     /// Write the events of a made-up shop, with a configuration for them
     Generate(generate::Options),
     /// A subcommand that this version does not have
@@ -77,6 +79,30 @@ pub(crate) struct ServeOptions {
     pub(crate) config: Option<PathBuf>,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct ModelsOptions {
+    #[command(subcommand)]
+    pub(crate) command: ModelsCommand,
+    /// Path of the configuration
+    #[arg(short, long, env = "SERVICE_CONFIG", global = true)]
+    pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelsCommand {
+    /// A line for each version: model, version, which one is current
+    List,
+    /// Make an earlier version the current one
+    Rollback {
+        /// The model
+        #[arg(short, long)]
+        model: String,
+        /// The version; default: the one before the current one
+        #[arg(short, long)]
+        to: Option<String>,
+    },
+}
+
 /// Why a subcommand cannot be run.
 pub(crate) fn not_yet(words: &[String]) -> anyhow::Error {
     let name = words.first().map_or("", String::as_str);
@@ -85,7 +111,7 @@ pub(crate) fn not_yet(words: &[String]) -> anyhow::Error {
             anyhow::anyhow!("'{name}' is not available in this version")
         }
         _ => anyhow::anyhow!(
-            "unknown subcommand '{name}': expected one of import, train, serve, standalone, generate (see --help)"
+            "unknown subcommand '{name}': expected one of import, train, serve, standalone, models, generate (see --help)"
         ),
     }
 }

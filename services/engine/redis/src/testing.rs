@@ -1,6 +1,10 @@
 //! A server for tests: the one that `RANKWRIGHT_TEST_REDIS` names.
 
 use crate::Settings;
+use std::time::Duration;
+
+/// Longer than any answer takes on a machine that has other things to do.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The server at `RANKWRIGHT_TEST_REDIS` (`host:port`); `None`, after a line that says so, where there is none.
 ///
@@ -13,5 +17,6 @@ pub fn server() -> Option<Settings> {
         return None;
     };
     let (host, port) = address.rsplit_once(':').expect("RANKWRIGHT_TEST_REDIS is host:port");
-    Some(Settings::new(host, port.parse().expect("RANKWRIGHT_TEST_REDIS ends with a port")))
+    let settings = Settings::new(host, port.parse().expect("RANKWRIGHT_TEST_REDIS ends with a port"));
+    Some(Settings { connect: PATIENCE, command: PATIENCE, socket: PATIENCE, ..settings })
 }

@@ -96,6 +96,7 @@ impl RedisStore {
         let link = Link::new(settings.clone(), None).map_err(|error| cannot_open(error.into()))?;
         let reading = Link::new(settings, watcher).map_err(|error| cannot_open(error.into()))?;
         let generation = meta::open(&link, &names).await?;
+        meta::warn_of_eviction(&link).await;
         let names = names.of_generation(generation);
         let shared = Shared { link, reading, names, scripts: Scripts::default(), cache, options };
         Ok(Self { shared: Arc::new(shared), runtime: Handle::current() })

@@ -102,7 +102,7 @@ impl Closer {
             && wall.millis_since(self.warned) > WARN_EVERY
         {
             self.warned = wall;
-            tracing::warn!(partition, "no ranking closes: nobody has read this partition for minutes");
+            tracing::warn!(partition, "no ranking closes: nobody has read this for minutes; start its reader again");
         }
         Ok(watermarks.lowest)
     }

@@ -29,6 +29,20 @@ pub(super) async fn open(link: &Link, names: &Names) -> Result<u32, Error> {
     Ok(live)
 }
 
+/// Says so where the server may drop what it was given.
+pub(super) async fn warn_of_eviction(link: &Link) {
+    let asked = link.send(|mut connection| async move {
+        redis::cmd("INFO").arg("memory").query_async::<String>(&mut connection).await
+    });
+    let Ok(memory) = asked.await else { return }; // managed servers may refuse to tell
+    let value = |name: &str| memory.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim);
+    let (limit, policy) = (value("maxmemory"), value("maxmemory_policy"));
+    if limit.is_some_and(|limit| limit != "0") && policy.is_some_and(|policy| policy != "noeviction") {
+        let server = link.place();
+        tracing::warn!(server, policy, "the server drops values when it is full: set maxmemory-policy to noeviction");
+    }
+}
+
 impl Shared {
     pub(super) async fn acquire(&self, writer: Writer) -> Result<Lease, Error> {
         let name = self.names.writer(&writer);
