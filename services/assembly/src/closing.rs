@@ -15,17 +15,25 @@ pub struct Closing {
     engine: Arc<Engine>,
     holder: String,
     closer: Option<Closer>,
+    /// What this process closed before another one took over.
+    before: Counters,
 }
 
 impl Closing {
     /// A candidate, which begins with its first tick.
     pub fn new(engine: Arc<Engine>, holder: impl Into<String>) -> Self {
-        Self { engine, holder: holder.into(), closer: None }
+        Self { engine, holder: holder.into(), closer: None, before: Counters::default() }
     }
 
-    /// What this process has closed; `None` while another one does it.
-    pub fn counters(&self) -> Option<Counters> {
-        self.closer.as_ref().map(Closer::counters)
+    /// What this process has closed, and what waits while it is its turn.
+    pub fn counters(&self) -> Counters {
+        self.closer.as_ref().map_or(self.before, |closer| closer.counters().and(self.before))
+    }
+
+    /// Whoever closes next begins with what this one left.
+    fn hand_over(&mut self) -> bool {
+        self.before = Counters { outbox: 0, awaited: 0, ..self.counters() };
+        self.closer.take().is_some()
     }
 
     /// Does what is due, if it is this process's turn.
@@ -46,7 +54,7 @@ impl Closing {
 
     /// Lets another process go on at once.
     pub async fn leave(&mut self) {
-        if self.closer.take().is_some()
+        if self.hand_over()
             && let Err(error) = self.engine.state.hold(TASK, &self.holder, Duration::from_millis(1)).await
         {
             tracing::debug!(%error, "another process goes on later");
@@ -55,7 +63,7 @@ impl Closing {
 
     async fn work(&mut self, all: bool) -> Result<(), Error> {
         if !self.engine.state.hold(TASK, &self.holder, HELD).await? {
-            self.closer = None;
+            self.hand_over();
             return Ok(());
         }
         if self.closer.is_none() {
@@ -66,7 +74,7 @@ impl Closing {
         let Some(closer) = &mut self.closer else { return Ok(()) };
         let done = if all { closer.finish(now()).await } else { closer.tick(now()).await };
         if done.as_ref().is_err_and(|error| !matches!(error, Error::Clickthroughs(_))) {
-            self.closer = None;
+            self.hand_over();
         }
         done
     }

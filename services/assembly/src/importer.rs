@@ -73,7 +73,7 @@ impl Importer {
     pub fn counters(&self) -> Counters {
         match self {
             Self::Own(ingest) => ingest.counters(),
-            Self::Shared(intake, closing) => intake.counters().and(closing.counters().unwrap_or_default()),
+            Self::Shared(intake, closing) => intake.counters().and(closing.counters()),
         }
     }
 }

@@ -118,7 +118,7 @@ impl Inlet {
         if let Err(error) = closing.tick().await {
             warn!(error = chain(&error.into()), "rankings are closed later");
         }
-        *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = closing.counters().unwrap_or_default();
+        *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = closing.counters();
     }
 
     /// What is open stays in a durable state; with a state in memory, nothing of it can be used any more.

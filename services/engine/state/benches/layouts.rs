@@ -152,7 +152,7 @@ fn hash() -> Figures {
     let read = |connection: &mut Connection, numbers: &[usize]| {
         let mut batch = pipe();
         numbers.iter().for_each(|number| drop(batch.cmd("HGETALL").arg(name(number))));
-        let rows = batch.query::<Vec<Vec<Vec<u8>>>>(connection).expect("answers");
+        let rows = batch.query::<Vec<Vec<(Vec<u8>, Vec<u8>)>>>(connection).expect("answers");
         assert_eq!(rows.len(), numbers.len());
     };
     let write = |connection: &mut Connection, numbers: &[usize]| {
