@@ -23,12 +23,16 @@ const ROUNDS: usize = 30;
 const COUNTERS: u16 = 2;
 
 /// A server that ends with the benchmark.
-struct Server(Child, Settings, tempfile::TempDir);
+struct Server {
+    child: Child,
+    settings: Settings,
+    _folder: tempfile::TempDir,
+}
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -43,7 +47,7 @@ fn server() -> Server {
     while link.send(|connection| cmd("PING").query::<String>(connection)).is_err() {
         std::thread::sleep(Duration::from_millis(20));
     }
-    Server(child, settings, folder)
+    Server { child, settings, _folder: folder }
 }
 
 fn text(number: usize, length: usize) -> String {
@@ -118,7 +122,7 @@ fn plain(
     write: impl Fn(&mut Connection, &[usize]),
 ) -> Figures {
     let server = server();
-    let link = Blocking::new(server.1.clone()).expect("needs no certificates");
+    let link = Blocking::new(server.settings.clone()).expect("needs no certificates");
     let before = used(&link);
     let run = |work: &dyn Fn(&mut Connection)| {
         link.send(|connection| {
@@ -151,7 +155,9 @@ fn hash() -> Figures {
     };
     let read = |connection: &mut Connection, numbers: &[usize]| {
         let mut batch = pipe();
-        numbers.iter().for_each(|number| drop(batch.cmd("HGETALL").arg(name(number))));
+        numbers.iter().for_each(|number| {
+            batch.cmd("HGETALL").arg(name(number));
+        });
         let rows = batch.query::<Vec<Vec<(Vec<u8>, Vec<u8>)>>>(connection).expect("answers");
         assert_eq!(rows.len(), numbers.len());
     };
@@ -193,13 +199,17 @@ fn script() -> Figures {
     };
     let read = |connection: &mut Connection, numbers: &[usize]| {
         let mut command = cmd("MGET");
-        numbers.iter().for_each(|number| drop(command.arg(name(number))));
+        numbers.iter().for_each(|number| {
+            command.arg(name(number));
+        });
         let rows = command.query::<Vec<Vec<u8>>>(connection).expect("answers");
         assert_eq!(rows.len(), numbers.len());
     };
     let write = |connection: &mut Connection, numbers: &[usize]| {
         let mut call = change.prepare_invoke();
-        numbers.iter().for_each(|number| drop(call.key(name(number))));
+        numbers.iter().for_each(|number| {
+            call.key(name(number));
+        });
         call.invoke::<()>(connection).expect("answers");
     };
     plain(load, read, write)
@@ -209,10 +219,10 @@ fn script() -> Figures {
 fn compared() -> Figures {
     let server = server();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("starts");
-    let link = Blocking::new(server.1.clone()).expect("needs no certificates");
+    let link = Blocking::new(server.settings.clone()).expect("needs no certificates");
     let before = used(&link);
     let options = RedisOptions { cache_entries: 0, ..RedisOptions::default() };
-    let store = runtime.block_on(RedisStore::open(server.1.clone(), options, "shop")).expect("opens");
+    let store = runtime.block_on(RedisStore::open(server.settings.clone(), options, "shop")).expect("opens");
     let key = |number: usize| Key::new(&Tenant::default(), Scope::Item(ItemId::from(number.to_string().as_str())));
     let lease = runtime.block_on(store.acquire(&Writer("bench".into()))).expect("answers");
     let commit = |writes: Vec<(Key, Option<Entity>)>| {
