@@ -48,7 +48,10 @@ impl Importer {
             Self::Own(ingest) => ingest.apply(events, to).await.map(|_| ()),
             Self::Shared(intake, closing) => {
                 intake.apply(&events, &[], to, now()).await?;
-                closing.tick().await
+                if let Err(error) = closing.tick().await {
+                    tracing::debug!(%error, "rankings are closed later");
+                }
+                Ok(())
             }
         }
     }

@@ -72,7 +72,7 @@ impl Reader {
                     self.drain().await?;
                     // what is held of it for slower partitions is not behind us yet
                     if !self.merged.holds(&partition) {
-                        self.pass(&partition).await;
+                        self.pass(&partition).await?;
                     }
                 }
                 Step::Ended => return Ok(()),
@@ -152,19 +152,14 @@ impl Reader {
                     self.stream.note(partition, &batch.position);
                     return Ok(());
                 }
-                Err(Error::LostLease { .. }) => {
-                    warn!(%partition, "another process reads this partition by now");
-                    self.writers.remove(partition);
-                    self.merged.revoke(partition);
-                    return Ok(());
-                }
+                Err(Error::LostLease { .. }) => return self.begin_again(partition).await,
                 Err(error) => error!(%partition, "waiting for the state store: {}", chain(&error.into())),
             }
             tokio::time::sleep(PAUSE).await;
             let again = self.open(partition).await;
             let (is_there, is_next) = (*again.position() == to, *again.position() == before);
             if !is_there && !is_next {
-                return self.begin(partition.clone()).await; // somebody has read on meanwhile
+                return self.begin_again(partition).await; // somebody has read on meanwhile
             }
             self.writers.insert(partition.clone(), again);
             if is_there {
@@ -173,20 +168,31 @@ impl Reader {
         }
     }
 
+    /// Somebody else was its writer meanwhile: what is held of it may be there already. Where it is no longer ours, the stream
+    /// says so with its next step.
+    async fn begin_again(&mut self, partition: &Partition) -> Result<()> {
+        warn!(%partition, "another process has read this partition");
+        self.writers.remove(partition);
+        self.merged.revoke(partition);
+        tokio::time::sleep(PAUSE).await;
+        self.begin(partition.clone()).await
+    }
+
     /// A partition that is read to its end comes as far in time as the wall clock.
-    async fn pass(&mut self, partition: &Partition) {
-        let Some(intake) = self.writers.get_mut(partition) else { return };
+    async fn pass(&mut self, partition: &Partition) -> Result<()> {
+        let Some(intake) = self.writers.get_mut(partition) else { return Ok(()) };
+        let before = intake.position().clone();
         match intake.pass(now(), now()).await {
-            Ok(()) => {}
-            Err(Error::LostLease { .. }) => {
-                warn!(%partition, "another process reads this partition by now");
-                self.writers.remove(partition);
-                self.merged.revoke(partition);
-            }
+            Ok(()) => Ok(()),
+            Err(Error::LostLease { .. }) => self.begin_again(partition).await,
             Err(error) => {
                 warn!(%partition, "waiting for the state store: {}", chain(&error.into()));
                 let again = self.open(partition).await;
+                if *again.position() != before {
+                    return self.begin_again(partition).await;
+                }
                 self.writers.insert(partition.clone(), again);
+                Ok(())
             }
         }
     }

@@ -103,6 +103,18 @@ async fn a_partition_that_nobody_has_read_yet_is_waited_for() {
 }
 
 #[tokio::test]
+async fn a_closer_that_has_not_seen_a_new_replica_begins_anew() {
+    let service = Service::new().await;
+    let mut closer = closer(&service).await;
+    let mut new = replica(&service, "1").await;
+    new.feed(&[shown("r", &["a"], 10)], WALL).await.expect("takes it");
+    let outcome = closer.tick(WALL).await;
+    new.feed(&[item("b", 500)], WALL).await.expect("takes it");
+    assert!(outcome.is_ok() || matches!(outcome, Err(rankwright_ingest::Error::LostLease { .. })));
+    assert!(matches!(closer.tick(WALL).await, Err(rankwright_ingest::Error::LostLease { .. })));
+}
+
+#[tokio::test]
 async fn a_batch_that_was_sent_to_two_replicas_counts_once() {
     let service = Service::new().await;
     let (mut one, mut two) = (replica(&service, "1").await, replica(&service, "2").await);
@@ -147,8 +159,9 @@ async fn a_click_behind_the_end_of_its_ranking_waits_for_the_closer() {
 #[tokio::test]
 async fn a_replica_that_was_taken_for_gone_has_to_begin_anew() {
     let service = Service::new().await;
-    let (mut paused, mut closer) = (replica(&service, "1").await, closer(&service).await);
+    let mut paused = replica(&service, "1").await;
     paused.feed(&[shown("r", &["a"], 10)], WALL).await.expect("takes it");
+    let mut closer = closer(&service).await;
     let later = WALL.plus(std::time::Duration::from_secs(60));
     closer.tick(later).await.expect("works");
     let outcome = paused.feed(&[click("c", "r", "a", 11)], later).await;

@@ -105,8 +105,8 @@ impl Link {
                 Ok((current.number, connection))
             }
             Err(error) => {
-                if let Problem::Unreachable(reason) = &error.problem {
-                    current.failed = Some((Instant::now(), reason.clone()));
+                if error.problem.passes() {
+                    current.failed = Some((Instant::now(), error.problem.to_string()));
                 }
                 Err(error)
             }

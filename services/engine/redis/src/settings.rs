@@ -1,6 +1,6 @@
 //! Where a server is, and how it is talked to.
 
-use redis::io::tcp::TcpSettings;
+use redis::io::tcp::{TcpSettings, socket2::TcpKeepalive};
 use redis::{Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion, RedisConnectionInfo};
 use redis::{RedisResult, TlsCertificates};
 use std::fmt;
@@ -101,7 +101,8 @@ impl Settings {
         if let Some(password) = &self.password {
             login = login.set_password(password);
         }
-        let tcp = TcpSettings::default().set_nodelay(true).set_user_timeout(self.socket);
+        let alive = TcpKeepalive::new().with_time(self.socket).with_interval(self.socket).with_retries(2);
+        let tcp = TcpSettings::default().set_nodelay(true).set_user_timeout(self.socket).set_keepalive(alive);
         Ok(address.into_connection_info()?.set_redis_settings(login).set_tcp_settings(tcp))
     }
 }

@@ -16,7 +16,7 @@ use rankwright_state::{Entity, Fetched, Key, Lease, Listed, Outcome, Overlay, Ro
 use std::sync::Arc;
 use std::time::Duration;
 
-const WRITER: &str = "closer";
+pub(super) const WRITER: &str = "closer";
 /// In milliseconds.
 const WARN_EVERY: i64 = 60_000;
 /// So many records are dealt with in a batch.
@@ -83,7 +83,7 @@ impl Closer {
     /// As [`Closer::tick`].
     pub async fn finish(&mut self, wall: Timestamp) -> Result<(), Error> {
         let watermarks = self.watermarks(wall).await?;
-        self.work(watermarks.unwrap_or(Timestamp::MAX)).await?;
+        while !self.work(watermarks.unwrap_or(Timestamp::MAX)).await? {}
         self.outbox.flush()?;
         self.settle().await
     }
@@ -107,21 +107,26 @@ impl Closer {
         Ok(watermarks.lowest)
     }
 
-    async fn work(&mut self, watermark: Timestamp) -> Result<(), Error> {
+    /// Whether all was done that is due.
+    async fn work(&mut self, watermark: Timestamp) -> Result<bool, Error> {
+        if self.outbox.is_full() {
+            self.outbox.flush()?; // nothing closes before there is room for it
+            self.commit().await?;
+        }
         let waiting = self.store.oldest(Space::Waiting, Timestamp::MAX, WAITING).await?;
         self.counters.awaited = waiting.len() as u64;
         for some in waiting.chunks(BATCH) {
             self.waiting(some, watermark).await?;
         }
         if waiting.len() == WAITING {
-            return Ok(()); // a ranking does not close before those that wait for it have had their turn
+            return Ok(false); // a ranking does not close before those that wait for it have had their turn
         }
         let until = watermark.minus(self.settings.session_length).minus(Duration::from_millis(1));
         loop {
             let due = self.store.oldest(Space::Joins, until, BATCH).await?;
             self.close(&due).await?;
             if due.len() < BATCH {
-                return Ok(());
+                return Ok(true);
             }
         }
     }

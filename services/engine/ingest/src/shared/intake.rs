@@ -28,6 +28,8 @@ pub struct Intake {
     lease: Lease,
     origin: Origin,
     settings: Settings,
+    /// Whether the one who closes rankings knows of this writer, and waits for it.
+    noted: bool,
     overlay: Overlay,
     watermark: Timestamp,
     counters: Counters,
@@ -57,9 +59,10 @@ impl Intake {
         let found = store.read(&[watermark::key(writer)]).await?.pop().flatten();
         let watermark = found.as_deref().map_or(Timestamp::MIN, watermark::noted);
         let (overlay, counters) = (Overlay::default(), Counters::default());
-        let mut intake = Self { plan, store, lease, origin, settings, overlay, watermark, counters };
+        let mut intake =
+            Self { plan, store, lease, origin, settings, noted: found.is_some(), overlay, watermark, counters };
         if origin == Origin::Partition && found.is_none() {
-            intake.pass(Timestamp::MIN, wall).await?;
+            intake.announce(Timestamp::MIN, wall).await?;
         }
         Ok(intake)
     }
@@ -92,6 +95,10 @@ impl Intake {
         to: Position,
         wall: Timestamp,
     ) -> Result<Applied, Error> {
+        if !self.noted {
+            let first = events.iter().map(Event::timestamp).min().unwrap_or(Timestamp::MIN);
+            self.announce(first, wall).await?;
+        }
         loop {
             let (before, counters) = (self.watermark, self.counters);
             match self.attempt(events, seen, &to, wall).await {
@@ -104,6 +111,15 @@ impl Intake {
             }
             (self.watermark, self.counters) = (before, counters);
         }
+    }
+
+    /// Makes itself known before it joins anything. Somebody may be closing rankings without having seen it: that one has to
+    /// begin anew, and sees it then.
+    async fn announce(&mut self, watermark: Timestamp, wall: Timestamp) -> Result<(), Error> {
+        self.pass(watermark, wall).await?;
+        self.store.acquire(&Writer(super::closer::WRITER.to_owned())).await?;
+        self.noted = true;
+        Ok(())
     }
 
     async fn attempt(

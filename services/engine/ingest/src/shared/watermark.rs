@@ -41,14 +41,20 @@ fn writer(key: Key) -> Option<(Key, Writer)> {
 /// When the store fails.
 pub async fn expect(store: &dyn Store, partitions: &[&str], wall: Timestamp) -> Result<(), crate::Error> {
     let lease = store.acquire(&Writer("partitions".to_owned())).await?;
+    let mut new = false;
     for partition in partitions {
         let (key, (slot, note)) = (key(partition), note(Origin::Partition, Timestamp::MIN, wall));
         let (from, to) = (lease.position.clone(), lease.position.clone());
         let writes = vec![(key.clone(), Some(Entity::one(slot, note)))];
         let commit = Commit { from, to, writes, absent: vec![key] };
-        if store.commit(&lease, commit).await? == Outcome::LostLease {
-            return Err(crate::Error::LostLease { writer: lease.writer.0 }); // somebody else is doing the same
+        match store.commit(&lease, commit).await? {
+            Outcome::LostLease => return Err(crate::Error::LostLease { writer: lease.writer.0 }), // somebody does the same
+            Outcome::Applied => new = true,
+            Outcome::Exists => {}
         }
+    }
+    if new {
+        store.acquire(&Writer(super::closer::WRITER.to_owned())).await?; // whoever is closing begins anew, and sees them
     }
     Ok(())
 }

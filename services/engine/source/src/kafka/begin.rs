@@ -6,7 +6,7 @@ use super::error::Error as KafkaError;
 use super::offset::{PATIENCE, Range, find};
 use super::reading::Reading;
 use super::{Kafka, number};
-use crate::{Error, Partition, Position};
+use crate::{Error, Partition, Position, Step};
 use futures_util::FutureExt;
 use rdkafka::consumer::{Consumer, StreamConsumer};
 use rdkafka::error::{KafkaError as RdError, KafkaResult};
@@ -29,6 +29,9 @@ impl Kafka {
         let stored = from.map(|position| i64::try_from(position.line).unwrap_or(i64::MAX));
         let range = self.range(number, stored).await?;
         self.building.take(number);
+        // what was read before is read again, or is behind already
+        self.steps
+            .retain(|step| !matches!(step, Step::Batch { partition: of, .. } | Step::CaughtUp(of) if of == partition));
         let reading = Reading::new(partition.clone(), range, self.bounded);
         if !reading.done {
             acquire(&*self.consumer, &self.topic, number, range.begin).map_err(|error| self.failed(&error))?;
