@@ -94,6 +94,19 @@ pub struct LambdaMart {
     pub warmup: Option<Warmup>,
     /// Serve this version whatever the newest is.
     pub version: Option<String>,
+    /// `qualityGate`: when a training job publishes.
+    pub gate: Gate,
+    /// `keepVersions`: so many of the newest versions are kept; default 10.
+    pub keep_versions: usize,
+}
+
+/// What a newly trained model has to reach for a training job to publish it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Gate {
+    /// Which of the model's metrics counts; default its first one.
+    pub metric: Option<Metric>,
+    /// So much worse than the running version it may be; default 0.01.
+    pub margin: f64,
 }
 
 /// A booster's options, defaults filled in.

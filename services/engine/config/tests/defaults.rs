@@ -282,12 +282,14 @@ fn lambdamart_has_the_defaults_of_the_specification() {
     assert_eq!(model.split, Split { strategy: SplitStrategy::Time, ratio: 0.8 });
     assert_eq!(model.eval, [Metric::Ndcg(Some(10))]);
     assert_eq!((model.warmup, model.version), (None, None));
+    assert_eq!((model.gate.metric, model.gate.margin, model.keep_versions), (None, 0.01, 10));
 }
 
 #[test]
 fn every_key_of_lambdamart_is_read() {
     let definition = "{type: lambdamart, weights: {click: 1, on: 2.5}, features: [f], split: random=70%, \
-                      eval: [MRR, MAP@5], version: v7, selector: {accept: false}, \
+                      eval: [MRR, MAP@5], version: v7, selector: {accept: false}, keepVersions: 3, \
+                      qualityGate: {metric: MAP@5, margin: 0.2}, \
                       warmup: {sampledRequests: 5, duration: 1s}, \
                       backend: {type: lightgbm, iterations: 1, learningRate: 0.2, ndcgCutoff: 3, maxDepth: 4, \
                       seed: 42, sampling: 1, debias: true, numLeaves: 32}}";
@@ -302,6 +304,7 @@ fn every_key_of_lambdamart_is_read() {
     let warmup = model.warmup.expect("it was given");
     assert_eq!((warmup.sampled_requests, warmup.duration), (5, SECOND));
     assert_eq!(model.version.as_deref(), Some("v7"));
+    assert_eq!((model.gate.metric, model.gate.margin, model.keep_versions), (Some(Metric::Map(Some(5))), 0.2, 3));
     assert_eq!(model.selector, Selector::Accept(false));
 }
 

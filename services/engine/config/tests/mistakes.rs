@@ -287,3 +287,11 @@ fn what_yaml_allows_and_a_configuration_does_not_is_a_mistake() {
         assert_eq!(only(text).1, problem, "{text}");
     }
 }
+
+#[test]
+fn a_quality_gate_counts_a_metric_that_the_model_reports() {
+    let (path, problem, _) = lambdamart("weights: {click: 1}, features: [price], qualityGate: {metric: MRR}");
+    assert_eq!((path.as_str(), problem.as_str()), ("models.m.qualityGate.metric", "found `MRR`"));
+    let (path, ..) = lambdamart("weights: {click: 1}, features: [price], qualityGate: {margin: -1}");
+    assert_eq!(path, "models.m.qualityGate.margin");
+}

@@ -4,22 +4,17 @@ use crate::booster::{self, Fitted, Iteration, Task};
 use crate::dataset::{Dataset, MAX_VALUES, Query, ReadError, Reading};
 use crate::error::{Error, strategy_name};
 use crate::lists::Lists;
+use crate::quality::{Candidate, Measure, Running, ensemble};
 use crate::report::{Answer, Quality, Trained, weights};
+use crate::split;
 use crate::warmup::Sample;
-use crate::{digest, metric, split};
 use rankwright_clickthrough::ClickthroughStore;
 use rankwright_config::model::{Booster, LambdaMart};
 use rankwright_event::Timestamp;
-use rankwright_model::{Column, Ensemble, Kind, Metadata, Version, VersionStore};
+use rankwright_model::{Column, Kind, Metadata, Version, VersionStore};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::thread;
-
-/// Versions of a model that are kept, the new one included: enough to roll back.
-pub const VERSIONS_KEPT: usize = 10;
-
-/// Keeps the random order apart from other uses of a ranking's digest.
-const SALT: u64 = 0x04de_4000;
 
 /// How far a training has come.
 #[derive(Debug, Clone, Copy)]
@@ -98,16 +93,49 @@ impl Training<'_> {
         versions: &dyn VersionStore,
         progress: &mut (dyn FnMut(Progress<'_>) + Send),
     ) -> Result<Trained, Error> {
+        let candidate = self.candidate(store, None, progress)?;
+        self.publish(&candidate.trained.version, versions)?;
+        Ok(candidate.trained)
+    }
+
+    /// Trains a model without publishing it, and measures the running version on the same lists.
+    ///
+    /// # Errors
+    /// As [`train_model`].
+    pub fn candidate(
+        &self,
+        store: &dyn ClickthroughStore,
+        running: Option<Running>,
+        progress: &mut (dyn FnMut(Progress<'_>) + Send),
+    ) -> Result<Candidate, Error> {
         let columns = model_columns(self.name, self.config, self.columns)?;
         let (dataset, reading, sample) = self.read(&columns, store, progress)?;
         let (dataset, first) = self.split(dataset)?;
         let (train, test) = dataset.split_at(first);
         let fitted = self.fit(&columns, train, test, progress)?;
-        let quality = self.quality(&fitted, &columns, &dataset, first)?;
+        let measure =
+            Measure { eval: &self.config.eval, served: self.served, columns: &columns, dataset: &dataset, first };
+        let ensemble = ensemble(kind(fitted.booster), &fitted.model);
+        let ensemble = ensemble.map_err(|source| Error::Evaluate { model: self.name.to_owned(), source })?;
+        let quality = measure.quality(&ensemble);
+        let running = running.map(|running| measure.running(running));
         let answer = Answer::of(&fitted, &columns);
         let (trees, train, test) = (fitted.kept, train.lengths.len(), test.lengths.len());
-        let version = self.publish(fitted, columns, &quality, sample, versions)?;
-        Ok(Trained { answer, quality, version, reading, train, test, trees })
+        let version = self.version(fitted, columns, &quality, sample)?;
+        Ok(Candidate { trained: Trained { answer, quality, version, reading, train, test, trees }, running })
+    }
+
+    /// Makes a version the current one. Old versions go; the one that it follows stays, and one that the configuration names.
+    ///
+    /// # Errors
+    /// When it cannot be stored; the model then keeps its current version.
+    pub fn publish(&self, version: &Version, versions: &dyn VersionStore) -> Result<(), Error> {
+        let pinned = self.config.version.as_deref().and_then(|id| id.parse().ok());
+        // before the pointer moves, so that the current version stays as the previous one
+        if let Err(error) = versions.keep(self.name, self.config.keep_versions - 1, pinned.as_ref()) {
+            tracing::warn!(model = self.name, %error, "failed to remove old versions");
+        }
+        versions.publish(version).map_err(|source| Error::Publish { model: self.name.to_owned(), source })
     }
 
     /// Reads what there is to learn from.
@@ -179,93 +207,33 @@ impl Training<'_> {
         booster::fit(&task, &mut report).map_err(|source| Error::Fit { model: self.name.to_owned(), source })
     }
 
-    /// The configured metrics on the test split, the model evaluated as serving evaluates it.
-    fn quality(
-        &self,
-        fitted: &Fitted,
-        columns: &[Column],
-        dataset: &Dataset,
-        first: usize,
-    ) -> Result<Vec<Quality>, Error> {
-        let ensemble = match fitted.booster {
-            Booster::XgBoost => Ensemble::xgboost(&fitted.model),
-            Booster::LightGbm => Ensemble::lightgbm(&fitted.model),
-        };
-        let ensemble = ensemble.map_err(|source| Error::Evaluate { model: self.name.to_owned(), source })?;
-        let (_, test) = dataset.split_at(first);
-        let of = |scores: &[f64]| metric::evaluate(&self.config.eval, test, scores);
-        let shown: Vec<f64> = test.positions().into_iter().map(|position| -f64::from(position)).collect();
-        let (shown, random) = (of(&shown), of(&random_scores(dataset, first)));
-        let reranked = of(&scores(&ensemble, test.rows, test));
-        let served = self.as_served(columns, test).map(|rows| of(&scores(&ensemble, &rows, test)));
-        let quality = |(index, &metric): (usize, &_)| {
-            let served = served.as_ref().map(|served| served[index]);
-            Quality {
-                metric: metric::name(metric),
-                shown: shown[index],
-                random: random[index],
-                reranked: reranked[index],
-                served,
-            }
-        };
-        Ok(self.config.eval.iter().enumerate().map(quality).collect())
-    }
-
-    /// The rows with the constants of serving in them; `None` where no column has one.
-    fn as_served(&self, columns: &[Column], test: Lists<'_>) -> Option<Vec<f32>> {
-        let constant = |(place, column): (usize, &Column)| Some((place, *self.served.get(&column.feature)?));
-        let constants: Vec<(usize, f32)> = columns.iter().enumerate().filter_map(constant).collect();
-        let mut rows = (!constants.is_empty()).then(|| test.rows.to_vec())?;
-        for row in rows.chunks_exact_mut(test.width) {
-            constants.iter().for_each(|&(place, value)| row[place] = value);
-        }
-        Some(rows)
-    }
-
-    fn publish(
+    /// The version of a fitted model; not published yet.
+    fn version(
         &self,
         fitted: Fitted,
         columns: Vec<Column>,
         quality: &[Quality],
         sample: Sample,
-        versions: &dyn VersionStore,
     ) -> Result<Version, Error> {
-        let kind = match fitted.booster {
-            Booster::XgBoost => Kind::XgBoost,
-            Booster::LightGbm => Kind::LightGbm,
-        };
         let metadata = Metadata {
             model: self.name.to_owned(),
-            kind,
+            kind: kind(fitted.booster),
             created_at: self.now,
             metrics: quality.iter().map(|quality| (quality.metric.clone(), quality.reranked)).collect(),
             iterations: fitted.kept,
             weights: weights(&fitted.gains, &columns),
             columns,
         };
-        let failed = |source| Error::Publish { model: self.name.to_owned(), source };
-        let version = Version::new(metadata, sample.encode(), fitted.model).map_err(|error| failed(error.into()))?;
-        versions.publish(&version).map_err(failed)?;
-        if let Err(error) = versions.keep(self.name, VERSIONS_KEPT) {
-            tracing::warn!(model = self.name, %error, "failed to remove old versions");
-        }
-        Ok(version)
+        let version = Version::new(metadata, sample.encode(), fitted.model);
+        version.map_err(|error| Error::Publish { model: self.name.to_owned(), source: error.into() })
     }
 }
 
-fn scores(ensemble: &Ensemble, rows: &[f32], lists: Lists<'_>) -> Vec<f64> {
-    let mut scores = vec![0.0; lists.height()];
-    ensemble.score(rows, lists.width, &mut scores);
-    scores
-}
-
-/// Scores of chance, the same for the same rankings.
-fn random_scores(dataset: &Dataset, first: usize) -> Vec<f64> {
-    let (_, test) = dataset.split_at(first);
-    let lists = test.lengths.iter().zip(&dataset.keys()[first..]);
-    lists
-        .flat_map(|(&length, key)| (0..length).map(|place| digest::uniform(digest::mix(key.id, SALT), place.into())))
-        .collect()
+fn kind(booster: Booster) -> Kind {
+    match booster {
+        Booster::XgBoost => Kind::XgBoost,
+        Booster::LightGbm => Kind::LightGbm,
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::{Names, selector};
 use crate::error::shown;
-use crate::model::{Backend, Booster, LambdaMart, Metric, Split, SplitStrategy, Warmup};
+use crate::model::{Backend, Booster, Gate, LambdaMart, Metric, Split, SplitStrategy, Warmup};
 use crate::nearest::nearest;
 use crate::section::Section;
 use crate::value::Value;
@@ -23,7 +23,26 @@ pub(super) fn lambdamart(section: &Section<'_>, names: &Names) -> Option<LambdaM
     let eval = section.get("eval").map_or_else(|| vec![Metric::Ndcg(Some(10))], |value| metrics(&value));
     let warmup = section.section("warmup").map(warmup);
     let version = section.get("version").and_then(|value| value.text());
-    Some(LambdaMart { backend, weights: weights?, features: features?, selector, split, eval, warmup, version })
+    let gate = section.get("qualityGate").and_then(|value| gate(&value, &eval)).unwrap_or(USUAL_GATE);
+    let keep_versions = section.or("keepVersions", 10, |value| value.whole(1..=10_000));
+    let (weights, features) = (weights?, features?);
+    Some(LambdaMart { backend, weights, features, selector, split, eval, warmup, version, gate, keep_versions })
+}
+
+/// What passes where the configuration says nothing.
+const USUAL_GATE: Gate = Gate { metric: None, margin: 0.01 };
+
+fn gate(value: &Value<'_>, eval: &[Metric]) -> Option<Gate> {
+    let section = value.section()?;
+    let metric = section.get("metric");
+    let margin = |value: Value<'_>| value.number("a number from 0 to 1", |margin| (0.0..=1.0).contains(&margin));
+    let margin = section.or("margin", USUAL_GATE.margin, margin);
+    section.finish();
+    let metric = metric.and_then(|value| {
+        let metric = value.spelled("a metric such as NDCG@10")?;
+        if eval.contains(&metric) { Some(metric) } else { value.other("one of the metrics of `eval`") }
+    });
+    Some(Gate { metric, margin })
 }
 
 fn weights_of(value: &Value<'_>) -> Option<BTreeMap<String, f64>> {

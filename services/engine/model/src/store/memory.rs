@@ -55,10 +55,10 @@ impl VersionStore for MemoryVersions {
         decode(model, id, bytes).map(Some)
     }
 
-    fn keep(&self, model: &str, newest: usize) -> Result<(), StoreError> {
+    fn keep(&self, model: &str, newest: usize, pinned: Option<&VersionId>) -> Result<(), StoreError> {
         let versions = self.list(model)?;
         if let Some(stored) = self.models().get_mut(model) {
-            for id in surplus(versions, stored.current.as_ref(), newest) {
+            for id in surplus(versions, newest, [stored.current.as_ref(), pinned]) {
                 stored.versions.remove(&id);
             }
         }

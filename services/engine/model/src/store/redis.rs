@@ -77,9 +77,9 @@ impl VersionStore for RedisVersions {
         Ok(Some(version))
     }
 
-    fn keep(&self, model: &str, newest: usize) -> Result<(), StoreError> {
+    fn keep(&self, model: &str, newest: usize, pinned: Option<&VersionId>) -> Result<(), StoreError> {
         let current = self.current(model)?;
-        let surplus = surplus(self.list(model)?, current.as_ref(), newest);
+        let surplus = surplus(self.list(model)?, newest, [current.as_ref(), pinned]);
         if surplus.is_empty() {
             return Ok(());
         }

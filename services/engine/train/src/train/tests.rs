@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
+use crate::digest;
 use crate::report::Weight;
 use crate::testing::{backend, clicked, column, record, store};
 use rankwright_clickthrough::{Clickthrough, Kind as RecordKind, Rows};
@@ -18,6 +19,8 @@ fn config() -> LambdaMart {
         eval: vec![Metric::Ndcg(Some(10)), Metric::Mrr],
         warmup: Some(Warmup { sampled_requests: 5, duration: Duration::from_secs(1) }),
         version: None,
+        gate: Default::default(),
+        keep_versions: 10,
     }
 }
 
@@ -159,11 +162,28 @@ fn old_versions_are_removed() {
     let quick =
         LambdaMart { backend: rankwright_config::model::Backend { iterations: 1, ..config().backend }, ..config() };
     let (store, columns) = (store(&["ctr_7"], rankings_of_ctr()), columns());
-    for time in 0..VERSIONS_KEPT as i64 + 2 {
+    for time in 0..12 {
         let now = Timestamp::from_millis(time);
         train_model("shop", &quick, &columns, &store, &versions, now, &mut |_| ()).unwrap();
     }
-    assert_eq!(versions.list("shop").unwrap().len(), VERSIONS_KEPT);
+    assert_eq!(versions.list("shop").unwrap().len(), 10);
+}
+
+#[test]
+fn the_version_that_a_new_one_follows_is_never_removed() {
+    let versions = MemoryVersions::default();
+    let quick = rankwright_config::model::Backend { iterations: 1, ..config().backend };
+    let quick = LambdaMart { backend: quick, keep_versions: 1, ..config() };
+    let (store, columns) = (store(&["ctr_7"], rankings_of_ctr()), columns());
+    let train = |time| {
+        let now = Timestamp::from_millis(time);
+        train_model("shop", &quick, &columns, &store, &versions, now, &mut |_| ()).unwrap().version.id().clone()
+    };
+    let (first, second) = (train(1), train(2));
+    assert_eq!(versions.list("shop").unwrap(), [first.clone(), second]);
+    versions.select("shop", &first).unwrap();
+    let third = train(3);
+    assert_eq!(versions.list("shop").unwrap(), [first, third], "the one that ran is the previous one now");
 }
 
 fn rankings_of_ctr() -> Vec<Clickthrough> {

@@ -1,0 +1,100 @@
+//! Whether a newly trained model is published.
+//!
+//! It is compared with the version that runs, on the same lists, by one metric: as served, so with the constants that
+//! serving puts into some columns. Where the two read different columns the running one cannot be measured on the new
+//! rows, and the order as it was shown takes its place.
+
+use crate::metric;
+use crate::quality::{Candidate, Measured};
+use crate::report::Quality;
+use rankwright_config::model::{Gate, LambdaMart};
+use serde::Serialize;
+
+/// What was decided about a new version, and why.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Decision {
+    /// Whether it is to be published.
+    pub publish: bool,
+    /// Why, in a word.
+    pub reason: Reason,
+    /// Why, in a sentence.
+    pub message: String,
+    /// What was compared, such as `NDCG@10`.
+    pub metric: String,
+    /// Of the new version; `null` where it could not be computed.
+    pub candidate: f64,
+    /// Of the running one, where it could be measured.
+    pub running: Option<f64>,
+    /// Of the order as it was shown.
+    pub shown: f64,
+}
+
+/// Why a new version is published, or is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Reason {
+    /// No version runs yet.
+    FirstVersion,
+    /// It is not worse than the running one by more than the margin.
+    NotWorse,
+    /// It is.
+    Worse,
+    /// It cannot be compared with the running one, and beats the order as shown.
+    BetterThanShown,
+    /// It cannot be compared with the running one, and does not beat the order as shown.
+    NotBetterThanShown,
+    /// Its metric could not be computed.
+    NotMeasured,
+}
+
+/// Decides about a candidate of a model.
+pub fn decide(config: &LambdaMart, candidate: &Candidate) -> Decision {
+    let Gate { metric, margin } = &config.gate;
+    let wanted = metric.or(config.eval.first().copied()).map(metric::name).unwrap_or_default();
+    let of = |quality: &[Quality]| quality.iter().find(|quality| quality.metric == wanted).cloned();
+    let quality = of(&candidate.trained.quality);
+    let (new, shown) = quality.map_or((f64::NAN, f64::NAN), |quality| (as_served(&quality), quality.shown));
+    let running = match &candidate.running {
+        Some(Measured::Quality { quality, .. }) => of(quality).map(|quality| as_served(&quality)),
+        _ => None,
+    };
+    let (reason, message) = reason(&wanted, new, shown, running, *margin, candidate.running.as_ref());
+    let publish = matches!(reason, Reason::FirstVersion | Reason::NotWorse | Reason::BetterThanShown);
+    Decision { publish, reason, message, metric: wanted, candidate: new, running, shown }
+}
+
+fn as_served(quality: &Quality) -> f64 {
+    quality.served.unwrap_or(quality.reranked)
+}
+
+fn reason(
+    metric: &str,
+    new: f64,
+    shown: f64,
+    running: Option<f64>,
+    margin: f64,
+    measured: Option<&Measured>,
+) -> (Reason, String) {
+    match (measured, running) {
+        _ if new.is_nan() => (Reason::NotMeasured, format!("{metric} could not be computed on the test split")),
+        (None, _) => (Reason::FirstVersion, format!("no version runs yet; {metric} {new:.4}, as shown {shown:.4}")),
+        (Some(Measured::Incomparable { reason }), _) if new > shown => {
+            (Reason::BetterThanShown, format!("{reason}; {metric} {new:.4} beats {shown:.4} of the order as shown"))
+        }
+        (Some(Measured::Incomparable { reason }), _) => (
+            Reason::NotBetterThanShown,
+            format!("{reason}; {metric} {new:.4} does not beat {shown:.4} of the order as shown"),
+        ),
+        (_, Some(running)) if new < running - margin => (
+            Reason::Worse,
+            format!("{metric} {new:.4} is worse than {running:.4} of the running version by more than {margin}"),
+        ),
+        (_, running) => {
+            let running = running.map_or_else(|| "unknown".to_owned(), |running| format!("{running:.4}"));
+            (Reason::NotWorse, format!("{metric} {new:.4}, the running version {running}; margin {margin}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

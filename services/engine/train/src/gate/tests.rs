@@ -1,0 +1,146 @@
+#![allow(clippy::unwrap_used)]
+use super::*;
+use crate::quality::Running;
+use crate::testing::{backend, clicked, column, record, store};
+use crate::{Trained, Training, digest};
+use rankwright_clickthrough::{Clickthrough, Rows};
+use rankwright_config::model::{Booster, Metric, Selector, Split, SplitStrategy};
+use rankwright_event::Timestamp;
+use rankwright_model::{Column, StoreError, Version};
+use std::collections::BTreeMap;
+
+fn config(features: &[&str]) -> LambdaMart {
+    LambdaMart {
+        backend: backend(Booster::LightGbm),
+        weights: BTreeMap::from([("click".to_owned(), 1.0)]),
+        features: features.iter().map(|&name| name.to_owned()).collect(),
+        selector: Selector::Accept(true),
+        split: Split { strategy: SplitStrategy::Time, ratio: 0.8 },
+        eval: vec![Metric::Ndcg(Some(10)), Metric::Mrr],
+        warmup: None,
+        version: None,
+        gate: Gate { metric: None, margin: 0.01 },
+        keep_versions: 10,
+    }
+}
+
+/// Rankings of ten items; visitors click the one whose `liked` is highest, and `noise` says nothing.
+fn rankings() -> Vec<Clickthrough> {
+    let ranking = |id: usize| {
+        let draw = |item: usize, column: u64| digest::uniform((id * 10 + item) as u64, column) as f32;
+        let best = (0..10).max_by(|&left, &right| draw(left, 1).total_cmp(&draw(right, 1))).unwrap();
+        let mut ranking = clicked(record(&id.to_string(), 10), &[best]);
+        let values = (0..10).flat_map(|item| [draw(item, 1), draw(item, 2)]).collect();
+        ranking.rows = Rows { width: 2, values };
+        ranking.timestamp = Timestamp::from_millis(id as i64);
+        ranking
+    };
+    (0..200).map(ranking).collect()
+}
+
+fn candidate(config: &LambdaMart, columns: &[Column], running: Option<Running>) -> Candidate {
+    let store = store(&["liked", "noise"], rankings());
+    let now = Timestamp::from_millis(1_000_000);
+    let training = Training { name: "shop", config, columns, served: &BTreeMap::new(), now };
+    training.candidate(&store, running, &mut |_| ()).unwrap()
+}
+
+fn columns() -> Vec<Column> {
+    vec![column("liked"), column("noise")]
+}
+
+fn version(features: &[&str]) -> Version {
+    candidate(&config(features), &columns(), None).trained.version
+}
+
+fn running(version: Version) -> Option<Running> {
+    Some(Running::Version(Box::new(version)))
+}
+
+/// The version that runs, as it would be had it learned from these rankings with its clicks on other items.
+fn misled(features: &[&str]) -> Version {
+    let wrong = rankings().into_iter().map(|ranking| {
+        let worst =
+            (0..10).min_by(|&left, &right| ranking.rows.row(left)[0].total_cmp(&ranking.rows.row(right)[0])).unwrap();
+        let mut other = clicked(record(ranking.ranking.as_str(), 10), &[worst]);
+        (other.rows, other.timestamp) = (ranking.rows, ranking.timestamp);
+        other
+    });
+    let store = store(&["liked", "noise"], wrong.collect());
+    let (config, columns, now) = (config(features), columns(), Timestamp::from_millis(1));
+    let training = Training { name: "shop", config: &config, columns: &columns, served: &BTreeMap::new(), now };
+    training.candidate(&store, None, &mut |_| ()).unwrap().trained.version
+}
+
+#[test]
+fn the_first_version_is_published() {
+    let config = config(&["liked"]);
+    let decision = decide(&config, &candidate(&config, &columns(), None));
+    assert!(decision.publish && decision.reason == Reason::FirstVersion && decision.running.is_none());
+    assert_eq!(decision.metric, "NDCG@10");
+}
+
+#[test]
+fn a_version_that_is_as_good_as_the_running_one_is_published() {
+    let config = config(&["liked"]);
+    let decision = decide(&config, &candidate(&config, &columns(), running(version(&["liked"]))));
+    assert!(decision.publish && decision.reason == Reason::NotWorse, "{decision:?}");
+    assert_eq!(decision.running, Some(decision.candidate), "the same model on the same lists");
+}
+
+#[test]
+fn a_version_that_is_worse_by_more_than_the_margin_is_not() {
+    let good = LambdaMart { backend: backend(Booster::XgBoost), ..config(&["liked", "noise"]) };
+    let trained = |margin| {
+        let config = LambdaMart { gate: Gate { metric: Some(Metric::Mrr), margin }, ..good.clone() };
+        let mut candidate = candidate(&config, &columns(), running(version(&["liked", "noise"])));
+        candidate.trained.quality[1].reranked -= 0.2; // as if it had learned less
+        decide(&config, &candidate)
+    };
+    let decision = trained(0.01);
+    assert!(!decision.publish && decision.reason == Reason::Worse && decision.metric == "MRR", "{decision:?}");
+    assert!(decision.message.contains("worse than") && decision.message.contains("0.01"), "{}", decision.message);
+    assert!(trained(0.5).publish, "a wide margin lets it pass");
+}
+
+#[test]
+fn a_running_version_is_measured_on_the_lists_of_the_new_one() {
+    let config = config(&["liked"]);
+    let decision = decide(&config, &candidate(&config, &columns(), running(misled(&["liked"]))));
+    assert!(decision.publish && decision.running.unwrap() < 0.5, "{decision:?}");
+}
+
+#[test]
+fn with_other_columns_the_order_as_shown_is_what_to_beat() {
+    let of = |features: &[&str]| {
+        let config = config(features);
+        decide(&config, &candidate(&config, &columns(), running(version(&["liked", "noise"]))))
+    };
+    let better = of(&["liked"]);
+    assert!(better.publish && better.reason == Reason::BetterThanShown && better.running.is_none(), "{better:?}");
+    assert!(better.message.contains("noise"), "names what differs: {}", better.message);
+    let config = config(&["liked"]);
+    let mut equal = candidate(&config, &columns(), running(version(&["liked", "noise"])));
+    equal.trained.quality[0].reranked = equal.trained.quality[0].shown;
+    let equal = decide(&config, &equal);
+    assert!(!equal.publish && equal.reason == Reason::NotBetterThanShown, "{equal:?}");
+}
+
+#[test]
+fn a_running_version_that_cannot_be_read_does_not_stand_in_the_way() {
+    let config = config(&["liked"]);
+    let damaged = StoreError::Unknown { model: "shop".into(), version: "v1".into() };
+    let decision = decide(&config, &candidate(&config, &columns(), Some(Running::Unreadable(damaged))));
+    assert!(decision.publish && decision.message.contains("cannot be read"), "{decision:?}");
+}
+
+#[test]
+fn what_could_not_be_measured_is_not_published() {
+    let config = config(&["liked"]);
+    let mut candidate = candidate(&config, &columns(), None);
+    candidate.trained = Trained { quality: Vec::new(), ..candidate.trained };
+    let decision = decide(&config, &candidate);
+    assert!(!decision.publish && decision.reason == Reason::NotMeasured);
+    let json = serde_json::to_value(decision).unwrap();
+    assert!(json["candidate"].is_null() && json["reason"] == "NotMeasured");
+}

@@ -1,0 +1,125 @@
+//! How good models are on a test split, each evaluated as serving evaluates it.
+
+use crate::dataset::Dataset;
+use crate::lists::Lists;
+use crate::report::{Quality, Trained};
+use crate::{digest, metric};
+use rankwright_config::model::Metric;
+use rankwright_model::{Column, Ensemble, Kind, ReadError, StoreError, Version, VersionId};
+use std::collections::BTreeMap;
+
+/// Keeps the random order apart from other uses of a ranking's digest.
+const SALT: u64 = 0x04de_4000;
+
+/// The version that serves while another one is trained.
+#[derive(Debug)]
+pub enum Running {
+    /// It could be loaded.
+    Version(Box<Version>),
+    /// It is there, and cannot be read.
+    Unreadable(StoreError),
+}
+
+/// A trained model that is not published, and how good the running version is on the same lists.
+#[derive(Debug)]
+pub struct Candidate {
+    /// The model.
+    pub trained: Trained,
+    /// `None` where no version runs.
+    pub running: Option<Measured>,
+}
+
+/// A running version on the lists that the new one is tested on.
+#[derive(Debug)]
+pub enum Measured {
+    /// It reads the same columns.
+    Quality {
+        /// Which version.
+        version: VersionId,
+        /// Its metrics, in the order of the new one's.
+        quality: Vec<Quality>,
+    },
+    /// It cannot be measured on them.
+    Incomparable {
+        /// Why not.
+        reason: String,
+    },
+}
+
+/// The lists to measure on.
+pub(crate) struct Measure<'a> {
+    pub eval: &'a [Metric],
+    /// What serving puts into the columns of some features.
+    pub served: &'a BTreeMap<String, f32>,
+    pub columns: &'a [Column],
+    pub dataset: &'a Dataset,
+    /// So many lists at its beginning were trained on.
+    pub first: usize,
+}
+
+impl Measure<'_> {
+    pub(crate) fn running(&self, running: Running) -> Measured {
+        let incomparable = |reason: String| Measured::Incomparable { reason };
+        let version = match running {
+            Running::Version(version) => version,
+            Running::Unreadable(error) => return incomparable(format!("the running version cannot be read: {error}")),
+        };
+        if let Err(mismatch) = version.check_columns(self.columns) {
+            return incomparable(format!("the running {mismatch}"));
+        }
+        match ensemble(version.metadata().kind, version.booster()) {
+            Ok(ensemble) => Measured::Quality { version: version.id().clone(), quality: self.quality(&ensemble) },
+            Err(error) => incomparable(format!("the running version cannot be read: {error}")),
+        }
+    }
+
+    /// The configured metrics on the test split.
+    pub(crate) fn quality(&self, ensemble: &Ensemble) -> Vec<Quality> {
+        let (_, test) = self.dataset.split_at(self.first);
+        let of = |scores: &[f64]| metric::evaluate(self.eval, test, scores);
+        let shown: Vec<f64> = test.positions().into_iter().map(|position| -f64::from(position)).collect();
+        let (shown, random) = (of(&shown), of(&self.random_scores(test)));
+        let reranked = of(&scores(ensemble, test.rows, test));
+        let served = self.as_served(test).map(|rows| of(&scores(ensemble, &rows, test)));
+        let quality = |(index, &metric): (usize, &_)| Quality {
+            metric: metric::name(metric),
+            shown: shown[index],
+            random: random[index],
+            reranked: reranked[index],
+            served: served.as_ref().map(|served| served[index]),
+        };
+        self.eval.iter().enumerate().map(quality).collect()
+    }
+
+    /// The rows with the constants of serving in them; `None` where no column has one.
+    fn as_served(&self, test: Lists<'_>) -> Option<Vec<f32>> {
+        let constant = |(place, column): (usize, &Column)| Some((place, *self.served.get(&column.feature)?));
+        let constants: Vec<(usize, f32)> = self.columns.iter().enumerate().filter_map(constant).collect();
+        let mut rows = (!constants.is_empty()).then(|| test.rows.to_vec())?;
+        for row in rows.chunks_exact_mut(test.width) {
+            constants.iter().for_each(|&(place, value)| row[place] = value);
+        }
+        Some(rows)
+    }
+
+    /// Scores of chance, the same for the same rankings.
+    fn random_scores(&self, test: Lists<'_>) -> Vec<f64> {
+        let lists = test.lengths.iter().zip(&self.dataset.keys()[self.first..]);
+        let draw = |place: u32, id: u64| digest::uniform(digest::mix(id, SALT), place.into());
+        lists.flat_map(|(&length, key)| (0..length).map(move |place| draw(place, key.id))).collect()
+    }
+}
+
+/// The evaluator of a trained model's bytes.
+pub(crate) fn ensemble(kind: Kind, booster: &[u8]) -> Result<Ensemble, ReadError> {
+    match kind {
+        Kind::LightGbm => Ensemble::lightgbm(booster),
+        _ => Ensemble::xgboost(booster), // says what is wrong with anything else
+    }
+}
+
+fn scores(ensemble: &Ensemble, rows: &[f32], lists: Lists<'_>) -> Vec<f64> {
+    let mut scores = vec![0.0; lists.height()];
+    ensemble.score(rows, lists.width, &mut scores);
+    scores
+}
