@@ -6,6 +6,7 @@
 
 pub mod events;
 pub mod http;
+pub mod kafka;
 pub mod many;
 pub mod program;
 pub mod quality;

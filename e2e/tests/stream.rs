@@ -1,13 +1,10 @@
 //! Ingest workers on a topic of Kafka: whatever is killed, nothing is lost and nothing counts twice.
 
+use rankwright_e2e::kafka::{broker, make_topic, produce, spread};
 use rankwright_e2e::many::{ITEMS, click_throughs, config, day, launch};
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
 use rankwright_e2e::{Service, events, program};
-use rdkafka::ClientConfig;
-use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
-use rdkafka::client::DefaultClientContext;
-use rdkafka::producer::{BaseRecord, DefaultProducerContext, Producer, ThreadedProducer};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,49 +12,6 @@ use std::time::Duration;
 const PARTITIONS: usize = 4;
 const KILLS: usize = 6;
 const LONG: Duration = Duration::from_secs(60);
-
-/// Where the broker is; `None`, after a line that says so, without one.
-fn broker() -> Option<String> {
-    let address = std::env::var("RANKWRIGHT_TEST_KAFKA").ok();
-    if address.is_none() {
-        assert!(std::env::var("RANKWRIGHT_REQUIRE_ALL").as_deref() != Ok("1"), "RANKWRIGHT_TEST_KAFKA is not set");
-        println!("SKIPPED: RANKWRIGHT_TEST_KAFKA names no broker");
-    }
-    address
-}
-
-fn make_topic(broker: &str, topic: &str) {
-    let mut client = ClientConfig::new();
-    let admin: AdminClient<DefaultClientContext> =
-        client.set("bootstrap.servers", broker).create().expect("makes an administrator");
-    let new = NewTopic::new(topic, PARTITIONS as i32, TopicReplication::Fixed(1)).set("retention.ms", "-1");
-    let options = AdminOptions::new().operation_timeout(Some(LONG));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("starts");
-    let made = runtime.block_on(admin.create_topics([&new], &options)).expect("asks for a topic");
-    made.into_iter().for_each(|topic| drop(topic.expect("makes the topic")));
-}
-
-/// Where events go, in their order: what concerns one list goes anywhere.
-fn spread(events: &[Value], random: &mut Random) -> Vec<Vec<String>> {
-    let mut partitions = vec![Vec::new(); PARTITIONS];
-    for event in events {
-        partitions[random.below(PARTITIONS)].push(event.to_string());
-    }
-    partitions
-}
-
-fn produce(broker: &str, topic: &str, partitions: &[Vec<String>]) {
-    let mut client = ClientConfig::new();
-    let producer: ThreadedProducer<DefaultProducerContext> =
-        client.set("bootstrap.servers", broker).create().expect("makes a producer");
-    for (number, messages) in partitions.iter().enumerate() {
-        for message in messages {
-            let record = BaseRecord::<(), _>::to(topic).partition(number as i32).payload(message.as_bytes());
-            producer.send(record).unwrap_or_else(|(error, _)| panic!("{error}"));
-        }
-        producer.flush(LONG).expect("is taken");
-    }
-}
 
 /// Imports events into the state of a service.
 fn import(config: &str, service: &str, events: &[Value], folder: &Path) {
@@ -93,8 +47,8 @@ fn workers_on_a_topic_that_are_killed_lose_and_double_nothing() {
 
     let (catalogue, rest) = events.split_at(ITEMS);
     import(&plain, &many, catalogue, &folder.path().join("catalogue"));
-    make_topic(&broker, &many);
-    let mut partitions = spread(rest, &mut random);
+    make_topic(&broker, &many, PARTITIONS);
+    let mut partitions = spread(rest, PARTITIONS, &mut random);
     partitions[0].insert(7, "no event".to_owned());
     produce(&broker, &many, &partitions);
     let config = format!(

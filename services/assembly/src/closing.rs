@@ -1,14 +1,19 @@
 //! Closing rankings, by one process at a time.
 
 use crate::engine::{Engine, now};
+use rankwright_event::Timestamp;
 use rankwright_ingest::shared::Closer;
 use rankwright_ingest::{Counters, Error};
+use rankwright_state::{Commit, Space, Writer};
 use std::sync::Arc;
 use std::time::Duration;
 
 const TASK: &str = "closer";
 /// A process that does not show itself for so long is followed by another.
 const HELD: Duration = Duration::from_secs(10);
+
+/// Milliseconds between two looks through the ids of events.
+const LOOKS_EVERY: i64 = 60_000;
 
 /// Closes rankings while no other process does.
 pub struct Closing {
@@ -17,12 +22,14 @@ pub struct Closing {
     closer: Option<Closer>,
     /// What this process closed before another one took over.
     before: Counters,
+    /// When ids of events were last looked through, in a state that does not forget them itself.
+    looked: Timestamp,
 }
 
 impl Closing {
     /// A candidate, which begins with its first tick.
     pub fn new(engine: Arc<Engine>, holder: impl Into<String>) -> Self {
-        Self { engine, holder: holder.into(), closer: None, before: Counters::default() }
+        Self { engine, holder: holder.into(), closer: None, before: Counters::default(), looked: Timestamp::MIN }
     }
 
     /// What this process has closed, and what waits while it is its turn.
@@ -72,10 +79,28 @@ impl Closing {
             self.closer = Some(Closer::open(plan, state, parts, engine.settings()).await?);
         }
         let Some(closer) = &mut self.closer else { return Ok(()) };
+        if !self.engine.state.shared() {
+            forget_seen(&self.engine, &mut self.looked).await?;
+        }
         let done = if all { closer.finish(now()).await } else { closer.tick(now()).await };
         if done.as_ref().is_err_and(|error| !matches!(error, Error::Clickthroughs(_))) {
             self.hand_over();
         }
         done
     }
+}
+
+/// Removes ids of events that are not remembered any longer.
+async fn forget_seen(engine: &Engine, looked: &mut Timestamp) -> Result<(), Error> {
+    if now().millis_since(*looked) < LOOKS_EVERY {
+        return Ok(());
+    }
+    *looked = now();
+    let until = now().minus(engine.config.core.ingest.event_id_window);
+    let outdated = engine.state.oldest(Space::Seen, until, usize::MAX).await?;
+    let lease = engine.state.acquire(&Writer("forgets ids".to_owned())).await?;
+    let writes = outdated.into_iter().map(|(key, _)| (key, None)).collect();
+    let (from, to) = (lease.position.clone(), lease.position.clone());
+    engine.state.commit(&lease, Commit { from, to, writes, ..Commit::default() }).await?;
+    Ok(())
 }

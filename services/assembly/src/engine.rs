@@ -1,6 +1,7 @@
 //! The parts of the engine, opened as a configuration says.
 
-use crate::open;
+use crate::follow::is_stream;
+use crate::{joins, open};
 use anyhow::{Result, bail};
 use rankwright_clickthrough::ClickthroughStore;
 use rankwright_config::feature::Kind;
@@ -56,7 +57,7 @@ pub fn open_versions(config: &Config) -> Result<Arc<dyn VersionStore>> {
 }
 
 /// Name of the service that a shared state belongs to: `RANKWRIGHT_SERVICE`, or `default`.
-fn service() -> String {
+pub fn service() -> String {
     std::env::var("RANKWRIGHT_SERVICE").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "default".to_owned())
 }
 
@@ -77,7 +78,14 @@ impl Engine {
         let plan = Arc::new(Plan::compile(&config.features, &*state).await?);
         let clickthroughs = open::clickthroughs(&config, &plan, &service)?;
         let versions = open::versions(&config, &service)?;
-        Ok(Self { config, plan, state, clickthroughs, versions })
+        let engine = Self { config, plan, state, clickthroughs, versions };
+        joins::settle(&engine).await?;
+        Ok(engine)
+    }
+
+    /// Whether several writers add to the state: other processes, or the partitions of a stream.
+    pub fn has_many_writers(&self) -> bool {
+        self.state.shared() || self.config.source.as_ref().is_some_and(is_stream)
     }
 
     /// As [`Engine::open`]; waits for a server of the state that is not there yet.

@@ -22,7 +22,7 @@ impl Importer {
     /// # Errors
     /// When a store fails.
     pub async fn open(engine: &Arc<Engine>, writer: &str) -> Result<Self, Error> {
-        if !engine.state.shared() {
+        if !engine.has_many_writers() {
             return Ok(Self::Own(Box::new(engine.ingest(writer).await?)));
         }
         let (plan, state) = (engine.plan.clone(), engine.state.clone());

@@ -41,7 +41,7 @@ enum Way {
 
 impl Way {
     async fn open(engine: &Engine, identity: &str) -> Result<Self, ingest::Error> {
-        if engine.state.shared() {
+        if engine.has_many_writers() {
             let (plan, state) = (engine.plan.clone(), engine.state.clone());
             let replica = Replica::open(identity, plan, state, engine.settings(), now()).await?;
             return Ok(Self::Shared(Box::new(replica)));
@@ -79,7 +79,7 @@ impl Inlet {
     /// # Errors
     /// When a state of this process cannot be read. One that is shared may answer later.
     pub async fn open(engine: Arc<Engine>, closes: bool, gauges: Gauges) -> Result<Self, ingest::Error> {
-        let identity = identity();
+        let identity = if engine.state.shared() { identity() } else { "local".to_owned() };
         let way = match Way::open(&engine, &identity).await {
             Ok(way) => Some(way),
             Err(error) if engine.state.shared() => {
@@ -88,7 +88,8 @@ impl Inlet {
             }
             Err(error) => return Err(error),
         };
-        let closing = (closes && engine.state.shared()).then(|| Mutex::new(Closing::new(engine.clone(), &*identity)));
+        let closing =
+            (closes && engine.has_many_writers()).then(|| Mutex::new(Closing::new(engine.clone(), &*identity)));
         let (counters, closed) = (SyncMutex::default(), SyncMutex::default());
         Ok(Self { engine, identity, feedback: Mutex::new(way), closing, counters, closed, gauges })
     }

@@ -2,17 +2,20 @@
 
 mod closing;
 mod engine;
+mod follow;
 mod gauges;
 mod importer;
 mod inlet;
+mod joins;
 mod open;
 mod program;
 mod serving;
 
 pub use closing::Closing;
-pub use engine::{Engine, configuration, now, open_versions};
+pub use engine::{Engine, configuration, now, open_versions, service};
+pub use follow::{Tally, is_stream, read_all};
 pub use gauges::Gauges;
 pub use importer::Importer;
 pub use inlet::Inlet;
-pub use program::{chain, log_to_stderr, runtime};
+pub use program::{chain, exit, log_to_stderr, runtime};
 pub use serving::{Service, listen};

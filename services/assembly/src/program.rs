@@ -1,6 +1,7 @@
 //! What every program needs first.
 
 use std::io::IsTerminal;
+use std::process::ExitCode;
 use tokio::runtime::Runtime;
 use tracing_subscriber::EnvFilter;
 
@@ -21,6 +22,17 @@ pub fn log_to_stderr() {
 /// When the system has no room for them.
 pub fn runtime() -> std::io::Result<Runtime> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()
+}
+
+/// How a program ends; an error is told in one line.
+pub fn exit(outcome: anyhow::Result<()>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {}", chain(&error));
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// An error and its causes in one line, each cause once.

@@ -1,11 +1,13 @@
 //! The HTTP interface over an engine.
 
 use crate::engine::Engine;
+use crate::follow::{Tally, follow};
 use crate::gauges::Gauges;
 use crate::inlet::Inlet;
 use anyhow::{Context, Result};
 use prometheus::Registry;
-use rankwright_serve::{App, Published, Training, server};
+use rankwright_config::SourceConfig;
+use rankwright_serve::{App, Published, Status, Training, server};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -14,13 +16,21 @@ use tracing::{info, warn};
 /// Time goes on once a second.
 const TICK: Duration = Duration::from_secs(1);
 
-/// What a program offers beside answers.
+/// What a program offers at its port, beside telling how it is.
 #[derive(Default)]
 pub struct Service {
-    /// Trains models on request.
-    pub training: Option<Arc<dyn Training>>,
+    /// Answers rank requests.
+    pub ranks: bool,
+    /// Takes events at `POST /feedback`.
+    pub feedback: bool,
     /// Closes the rankings of a shared state.
     pub closes: bool,
+    /// Trains models on request.
+    pub training: Option<Arc<dyn Training>>,
+    /// A stream that is followed.
+    pub follows: Option<SourceConfig>,
+    /// Further entries of `GET /status`.
+    pub status: Vec<(&'static str, Arc<dyn Status>)>,
 }
 
 /// Who this process is among those that share a state: the machine's name, and something that no other process has.
@@ -35,15 +45,32 @@ pub(crate) fn identity() -> String {
 /// When the port cannot be opened, or a state of this process cannot be read.
 pub async fn listen(engine: Arc<Engine>, service: Service) -> Result<()> {
     let registry = Registry::new();
-    let inlet = Arc::new(Inlet::open(engine.clone(), service.closes, Gauges::registered(&registry)?).await?);
+    let takes_part = service.feedback || service.closes;
+    let inlet = match takes_part {
+        true => Some(Arc::new(Inlet::open(engine.clone(), service.closes, Gauges::registered(&registry)?).await?)),
+        false => None,
+    };
+    let tally = Arc::new(Tally::registered(&registry, engine.settings().session_length)?);
     let loader = Arc::new(Published::new(&engine.config.features, engine.state.clone(), engine.versions.clone()));
-    let mut app = App::builder(&engine.config, engine.state.clone(), loader)
-        .registry(registry)
-        .feedback(inlet.clone())
-        .training_command("rankwright train --config CONFIG --model MODEL")
-        .status("ingest", inlet.clone());
+    let mut config = engine.config.clone();
+    if !service.ranks {
+        config.models.clear();
+    }
+    let mut app = App::builder(&config, engine.state.clone(), loader).registry(registry);
+    if let Some(inlet) = &inlet {
+        app = app.status("ingest", inlet.clone());
+    }
+    if let Some(inlet) = inlet.clone().filter(|_| service.feedback) {
+        app = app.feedback(inlet);
+    }
+    if service.follows.is_some() {
+        app = app.status("stream", tally.clone());
+    }
     if let Some(training) = service.training {
         app = app.training(training);
+    }
+    for (name, status) in service.status {
+        app = app.status(name, status);
     }
     let app = app.build()?;
     let (host, port) = (engine.config.api.host.as_str(), engine.config.api.port);
@@ -51,15 +78,26 @@ pub async fn listen(engine: Arc<Engine>, service: Service) -> Result<()> {
     let listener = TcpListener::bind((host, port)).await;
     let listener = listener.with_context(|| format!("failed to listen on {host}:{port}"))?;
     info!(address = %listener.local_addr()?, "serving");
-    let ticking = tokio::spawn(tick(inlet.clone()));
-    let served = rankwright_serve::run(app, listener, server::stop_signal()).await;
-    ticking.abort();
-    inlet.close().await;
+    let ticking = inlet.clone().map(|inlet| tokio::spawn(tick(inlet)));
+    let following = async {
+        match &service.follows {
+            Some(source) => follow(engine.clone(), source, tally).await,
+            None => std::future::pending().await,
+        }
+    };
+    let served = tokio::select! {
+        served = rankwright_serve::run(app, listener, server::stop_signal()) => served.map_err(anyhow::Error::from),
+        lost = following => lost.and_then(|()| anyhow::bail!("the source has ended")),
+    };
+    ticking.inspect(tokio::task::JoinHandle::abort);
+    if let Some(inlet) = inlet {
+        inlet.close().await;
+    }
     if let Err(error) = &served {
         warn!(%error, "stopped serving");
     }
     info!("stopped");
-    Ok(served?)
+    served
 }
 
 async fn tick(inlet: Arc<Inlet>) {

@@ -4,9 +4,10 @@ use crate::coverage::Coverage;
 use crate::options::ImportOptions;
 use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
-use rankwright_assembly::{Engine, Importer, configuration, now, runtime};
-use rankwright_config::{Offset, State};
+use rankwright_assembly::{Engine, Importer, Tally, configuration, is_stream, now, read_all, runtime};
+use rankwright_config::{Offset, SourceConfig, State};
 use rankwright_event::Event;
+use rankwright_ingest::Counters;
 use rankwright_source::{Batch, Files, Marks};
 use rankwright_state::Position;
 use std::ops::ControlFlow;
@@ -41,6 +42,9 @@ pub(crate) fn read(engine: &Arc<Engine>, options: &ImportOptions, runtime: &Runt
     if options.validation {
         bail!("--validation is not available in this version");
     }
+    if let Some(source) = engine.config.source.as_ref().filter(|source| options.data.is_none() && is_stream(source)) {
+        return read_stream(engine, source, options, runtime);
+    }
     let latest = now().plus(engine.config.core.ingest.max_ahead);
     let (path, files) = files(engine, options)?;
     let files = files.until(latest); // later events are unit errors, and would close everything
@@ -73,6 +77,32 @@ pub(crate) fn read(engine: &Arc<Engine>, options: &ImportOptions, runtime: &Runt
         return Err(error);
     }
     import.finish()
+}
+
+/// Reads what a stream holds now.
+fn read_stream(engine: &Arc<Engine>, source: &SourceConfig, options: &ImportOptions, runtime: &Runtime) -> Result<()> {
+    if options.format.is_some() || options.sort_files_by.is_some() || options.strict {
+        bail!("--format, --sort-files-by and --strict are for files; the source is a stream");
+    }
+    let offset = parsed(options.offset.as_deref(), "--offset")?.unwrap_or(source.offset);
+    let source = SourceConfig { offset, ..source.clone() };
+    let tally = Arc::new(Tally::registered(&prometheus::Registry::new(), engine.settings().session_length)?);
+    let began = std::time::Instant::now();
+    let counters = runtime.block_on(read_all(engine.clone(), &source, tally.clone()))?;
+    told(&counters, tally.unreadable(), tally.read(), began.elapsed());
+    Ok(())
+}
+
+/// Says what was imported.
+fn told(counters: &Counters, skipped: u64, events: u64, elapsed: Duration) {
+    let (items, users, rankings) = (counters.items, counters.users, counters.rankings);
+    let (interactions, clickthroughs) = (counters.interactions, counters.clickthroughs);
+    info!(items, users, rankings, interactions, clickthroughs, skipped, "imported");
+    info!(events, elapsed_ms = millis(elapsed), rate = rate(events, elapsed), "import took");
+    if counters.evicted > 0 {
+        let evicted = counters.evicted;
+        warn!(evicted, "rankings were closed early: core.clickthrough.maxParallelSessions is too small for this data");
+    }
 }
 
 /// One import.
@@ -143,19 +173,7 @@ impl Import<'_> {
         if !self.runtime.block_on(self.ingest.finish())? {
             info!("what is still open is closed by another process of this service");
         }
-        let elapsed = self.progress.elapsed();
-        let counters = self.ingest.counters();
-        let (items, users, rankings) = (counters.items, counters.users, counters.rankings);
-        let (interactions, clickthroughs, skipped) = (counters.interactions, counters.clickthroughs, self.bad);
-        info!(items, users, rankings, interactions, clickthroughs, skipped, "imported");
-        info!(events = self.events, elapsed_ms = millis(elapsed), rate = rate(self.events, elapsed), "import took");
-        if counters.evicted > 0 {
-            let evicted = counters.evicted;
-            warn!(
-                evicted,
-                "rankings were closed early: core.clickthrough.maxParallelSessions is too small for this data"
-            );
-        }
+        told(&self.ingest.counters(), self.bad, self.events, self.progress.elapsed());
         // what an earlier import has read is not known here
         if self.events > 0 && !self.continued {
             self.coverage.gaps(&self.engine.config.features).iter().for_each(|gap| warn!("{gap}"));
@@ -196,9 +214,6 @@ fn files(engine: &Engine, options: &ImportOptions) -> Result<(PathBuf, Files)> {
     let (path, order) = match (&options.data, source.map(|source| &source.kind)) {
         (Some(path), _) => (path, order),
         (None, Some(rankwright_config::SourceKind::File { path, sort })) => (path, order.or(Some(*sort))),
-        (None, Some(_)) => {
-            bail!("source: 'import' reads files in this version, and 'ingest-worker' a stream; name files with --data")
-        }
         _ => bail!("no events to import: name a file or folder with --data, or a source in the configuration"),
     };
     let offset = offset.unwrap_or(Offset::Earliest);

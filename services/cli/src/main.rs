@@ -22,13 +22,7 @@ fn main() -> ExitCode {
     rankwright_train::restart_with_patient_threads();
     let options = Options::parse();
     rankwright_assembly::log_to_stderr();
-    match run(options.command) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {}", rankwright_assembly::chain(&error));
-            ExitCode::FAILURE
-        }
-    }
+    rankwright_assembly::exit(run(options.command))
 }
 
 fn run(command: Command) -> anyhow::Result<()> {

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::Parser;
-use rankwright_assembly::{Engine, Service, chain, configuration, listen, log_to_stderr, runtime};
+use rankwright_assembly::{Engine, Service, configuration, exit, listen, log_to_stderr, runtime};
 use rankwright_config::{ClickthroughStore, State};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,13 +23,7 @@ struct Options {
 fn main() -> ExitCode {
     let options = Options::parse();
     log_to_stderr();
-    match run(&options) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {}", chain(&error));
-            ExitCode::FAILURE
-        }
-    }
+    exit(run(&options))
 }
 
 fn run(options: &Options) -> Result<()> {
@@ -40,5 +34,5 @@ fn run(options: &Options) -> Result<()> {
     config.train = Some(ClickthroughStore::Discard); // the one who closes rankings keeps them
     let runtime = runtime()?;
     let engine = Arc::new(runtime.block_on(Engine::await_open(config))?);
-    runtime.block_on(listen(engine, Service::default()))
+    runtime.block_on(listen(engine, Service { ranks: true, feedback: true, ..Service::default() }))
 }

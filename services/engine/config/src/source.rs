@@ -14,6 +14,17 @@ pub struct SourceConfig {
     pub format: EventFormat,
     /// What is read.
     pub kind: SourceKind,
+    /// `deadLetter`: where unreadable messages of a stream go; absent: they are logged, counted and skipped.
+    pub dead_letter: Option<DeadLetter>,
+}
+
+/// Where unreadable messages of a stream go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DeadLetter {
+    /// `path`: a file of JSON lines.
+    File(PathBuf),
+    /// `topic`: of the same Kafka cluster.
+    Topic(String),
 }
 
 /// What events are read from.
@@ -26,7 +37,7 @@ pub enum SourceKind {
         /// `sort`: in what order the files of a folder are read; default name.
         sort: FileOrder,
     },
-    /// `kafka`. Checked here; not read yet.
+    /// `kafka`
     Kafka {
         /// `brokers`, as `host:port`; never empty.
         brokers: Vec<String>,

@@ -295,3 +295,13 @@ fn a_quality_gate_counts_a_metric_that_the_model_reports() {
     let (path, ..) = lambdamart("weights: {click: 1}, features: [price], qualityGate: {margin: -1}");
     assert_eq!(path, "models.m.qualityGate.margin");
 }
+
+#[test]
+fn dead_letters_go_to_a_file_or_to_a_topic_of_kafka() {
+    let source = |keys: &str| only(&format!("source: {{{keys}}}")).0;
+    let kafka = "type: kafka, brokers: [b], topic: t, groupId: g";
+    assert_eq!(source(&format!("{kafka}, deadLetter: {{}}")), "source.deadLetter");
+    assert_eq!(source(&format!("{kafka}, deadLetter: {{path: p, topic: t}}")), "source.deadLetter");
+    assert_eq!(source("type: kinesis, region: r, topic: t, deadLetter: {topic: d}"), "source.deadLetter.topic");
+    assert_eq!(source("type: file, path: p, deadLetter: {path: d}"), "source.deadLetter");
+}

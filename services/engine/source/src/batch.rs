@@ -29,6 +29,8 @@ pub struct BadLine {
     pub line: u64,
     /// Why it is no event; with its place in the line, or in the array (`[7].items[0].id: ...`).
     pub reason: String,
+    /// What it is: the message of a stream, or its line that is no event. Empty for files, which keep it themselves.
+    pub content: Box<[u8]>,
 }
 
 /// A place between two events of a source, kept to go on there later.

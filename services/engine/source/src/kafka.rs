@@ -18,6 +18,7 @@ mod trouble;
 
 pub use building::BatchLimits;
 pub use error::Error as KafkaError;
+pub(crate) use options::connection;
 
 use crate::stream::{BoxFuture, Partition, Step, Stream};
 use crate::{Error, Position};

@@ -6,6 +6,7 @@
 //! batches of its partitions in order. Other streams are named in configurations and refused with a clear [`Error`].
 
 mod batch;
+mod dead_letter;
 mod error;
 mod file;
 mod kafka;
@@ -14,6 +15,7 @@ mod merged;
 mod stream;
 
 pub use batch::{BadLine, Batch, Position, Progress};
+pub use dead_letter::{DeadLetters, LettersLost};
 pub use error::Error;
 pub use file::{Files, Limits, Reader};
 pub use kafka::{BatchLimits, Clock, Kafka, KafkaError, KafkaSettings};

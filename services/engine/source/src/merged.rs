@@ -61,6 +61,12 @@ impl Merged {
         self.lanes.get(partition).is_some_and(|lane| !lane.batches.is_empty())
     }
 
+    /// How many events of each partition are held.
+    pub fn waiting(&self) -> impl Iterator<Item = (&Partition, usize)> {
+        let events = |lane: &Lane| lane.batches.iter().map(|batch| batch.events.len()).sum();
+        self.lanes.iter().map(move |(partition, lane)| (partition, events(lane)))
+    }
+
     /// The batch that comes next in event time; `None` while a partition that is behind may still have an earlier one.
     pub fn pop(&mut self) -> Option<(Partition, Batch)> {
         if self.held <= self.most && self.lanes.values().any(Lane::is_awaited) {

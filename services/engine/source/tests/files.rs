@@ -353,7 +353,7 @@ fn what_this_version_does_not_read_is_refused_by_name() {
         (file("/tmp"), EventFormat::SnowplowJson, "format snowplow:json"),
         (file("s3://bucket/events"), EventFormat::Json, "s3://bucket/events (reading from s3)"),
     ] {
-        let config = SourceConfig { offset: Offset::Earliest, format, kind };
+        let config = SourceConfig { offset: Offset::Earliest, format, kind, dead_letter: None };
         let error = Files::configured(&config, NOW).expect_err("refused").to_string();
         assert_eq!(
             error,
@@ -364,7 +364,8 @@ fn what_this_version_does_not_read_is_refused_by_name() {
     }
     let folder = Folder::new().with("a.json", lines(&items([1])));
     let url = format!("file://{}", folder.path("a.json").display());
-    let config = SourceConfig { offset: Offset::Earliest, format: EventFormat::Json, kind: file(&url) };
+    let config =
+        SourceConfig { offset: Offset::Earliest, format: EventFormat::Json, kind: file(&url), dead_letter: None };
     assert_eq!(contents(&Files::configured(&config, NOW).expect("a file")).events, items([1]));
 }
 

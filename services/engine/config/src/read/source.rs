@@ -1,7 +1,7 @@
 //! `source`: where events come from.
 
 use crate::section::Section;
-use crate::source::{EventFormat, FileOrder, Offset, SourceConfig, SourceKind, Subscription};
+use crate::source::{DeadLetter, EventFormat, FileOrder, Offset, SourceConfig, SourceKind, Subscription};
 use crate::value::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,6 +20,7 @@ pub(super) fn source(value: &Value<'_>) -> Option<SourceConfig> {
     let kind = section.required("type", "file, kafka, pulsar or kinesis")?.choice("source type", &kinds)?;
     let offset = section.or("offset", Offset::default(), |value| value.spelled("an offset"));
     let format = section.or("format", EventFormat::default(), |value| value.spelled("an event format"));
+    let dead_letter = section.get("deadLetter").and_then(|value| dead_letter(&value, kind));
     let kind = match kind {
         Kind::File => file(&section),
         Kind::Kafka => kafka(&section),
@@ -27,7 +28,23 @@ pub(super) fn source(value: &Value<'_>) -> Option<SourceConfig> {
         Kind::Kinesis => kinesis(&section),
     };
     section.finish();
-    Some(SourceConfig { offset, format, kind: kind? })
+    Some(SourceConfig { offset, format, kind: kind?, dead_letter })
+}
+
+fn dead_letter(value: &Value<'_>, kind: Kind) -> Option<DeadLetter> {
+    let section = value.section()?;
+    let (path, topic) = (section.get("path"), section.get("topic"));
+    section.finish();
+    match (path, topic, kind) {
+        (_, _, Kind::File) => {
+            value.wrong("files keep what cannot be read themselves", "this key with a stream");
+            None
+        }
+        (Some(path), None, _) => path.text().map(|path| DeadLetter::File(PathBuf::from(path))),
+        (None, Some(topic), Kind::Kafka) => topic.text().map(DeadLetter::Topic),
+        (None, Some(topic), _) => topic.other("the path of a file: topics are for a source of type kafka"),
+        _ => value.other("either `path` or `topic`"),
+    }
 }
 
 fn file(section: &Section<'_>) -> Option<SourceKind> {

@@ -11,7 +11,12 @@ use std::sync::Arc;
 pub(super) fn decode(block: &Block) -> Batch {
     let cut = &block.cut;
     let known = cut.bad.iter().filter(|bad| bad.record > block.skip);
-    let known = known.map(|bad| BadLine { file: Arc::clone(&block.file), line: bad.line, reason: bad.reason.clone() });
+    let known = known.map(|bad| BadLine {
+        file: Arc::clone(&block.file),
+        line: bad.line,
+        reason: bad.reason.clone(),
+        content: Box::default(),
+    });
     let mut decoded = Decoded { block, events: Vec::with_capacity(likely(block)), bad: known.collect(), too_old: 0 };
     match &cut.records {
         Records::Lines => decoded.lines(&cut.text),
@@ -82,7 +87,7 @@ impl Decoded<'_> {
     }
 
     fn leave_out(&mut self, line: u64, reason: String) {
-        self.bad.push(BadLine { file: Arc::clone(&self.block.file), line, reason });
+        self.bad.push(BadLine { file: Arc::clone(&self.block.file), line, reason, content: Box::default() });
     }
 
     fn batch(mut self) -> Batch {

@@ -33,7 +33,9 @@ impl Kafka {
         self.steps
             .retain(|step| !matches!(step, Step::Batch { partition: of, .. } | Step::CaughtUp(of) if of == partition));
         let reading = Reading::new(partition.clone(), range, self.bounded);
-        if !reading.done {
+        if reading.done {
+            self.steps.push_back(Step::CaughtUp(partition.clone())); // or others would wait for it
+        } else {
             acquire(&*self.consumer, &self.topic, number, range.begin).map_err(|error| self.failed(&error))?;
         }
         self.readings.insert(number, reading);

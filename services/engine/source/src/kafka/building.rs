@@ -57,8 +57,8 @@ impl Building {
             self.batches.entry(message.number).or_insert_with(|| Unfinished::new(partition));
         let line = u64::try_from(message.offset).unwrap_or(0);
         let bad = &mut batch.bad;
-        decode(message.payload, until, &mut batch.events, |reason| {
-            bad.push(BadLine { file: partition.shared(), line, reason });
+        decode(message.payload, until, &mut batch.events, |content, reason| {
+            bad.push(BadLine { file: partition.shared(), line, reason, content: content.into() });
         });
         batch.position.line = line + 1;
         *bytes += message.payload.len();

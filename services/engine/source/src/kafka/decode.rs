@@ -2,41 +2,48 @@
 
 use rankwright_event::{DecodeError, Event, Timestamp, json};
 
-/// Reads a message: one event, an array of them, or JSON lines. Calls `bad` for what is none.
+/// Reads a message: one event, an array of them, or JSON lines. Calls `bad` for what is none, with its bytes.
 ///
 /// A message is good or bad as a whole, except JSON lines, each of which stands for itself.
-pub(super) fn decode(message: &[u8], until: Timestamp, events: &mut Vec<Event>, mut bad: impl FnMut(String)) {
-    let mut keep = |event: Event, place: &str, bad: &mut dyn FnMut(String)| {
+pub(super) fn decode(message: &[u8], until: Timestamp, events: &mut Vec<Event>, mut bad: impl FnMut(&[u8], String)) {
+    let mut keep = |event: Event, text: &[u8], place: &str, bad: &mut dyn FnMut(&[u8], String)| {
         let (kind, at) = (event.kind(), event.timestamp());
         if at > until {
-            bad(format!("{place}the {kind} event's timestamp {at} lies in the future"));
+            bad(text, format!("{place}the {kind} event's timestamp {at} lies in the future"));
         } else {
             events.push(event);
         }
     };
     match json::decode_batch(message) {
-        Ok(decoded) => decoded.into_iter().for_each(|event| keep(event, "", &mut bad)),
+        Ok(decoded) => decoded.into_iter().for_each(|event| keep(event, message, "", &mut bad)),
         Err(error) => match lines(message) {
-            Some(lines) => lines.into_iter().for_each(|(place, line)| match line {
-                Ok(event) => keep(event, &place, &mut bad),
-                Err(error) => bad(format!("{place}{error}")),
+            Some(lines) => lines.into_iter().for_each(|Line { place, text, event }| match event {
+                Ok(event) => keep(event, text, &place, &mut bad),
+                Err(error) => bad(text, format!("{place}{error}")),
             }),
-            None if message.is_empty() => bad("the message is empty".to_owned()),
-            None => bad(error.to_string()),
+            None if message.is_empty() => bad(message, "the message is empty".to_owned()),
+            None => bad(message, error.to_string()),
         },
     }
 }
 
-/// Where in the message, and what.
-type Line = (String, Result<Event, String>);
+/// One line of a message.
+struct Line<'a> {
+    place: String,
+    text: &'a [u8],
+    event: Result<Event, String>,
+}
 
 /// Each line by itself, if one of them at least is an event; else the message is not meant to be lines.
-fn lines(message: &[u8]) -> Option<Vec<Line>> {
+fn lines(message: &[u8]) -> Option<Vec<Line<'_>>> {
     let numbered = message.split(|&byte| byte == b'\n').enumerate();
     let texts = numbered.filter(|(_, line)| !line.trim_ascii().is_empty());
-    let decoded = texts.map(|(index, line)| (format!("line {}: ", index + 1), json::decode(line)));
-    let lines: Vec<_> = decoded.map(|(place, line)| (place, line.map_err(|error| said(&error)))).collect();
-    lines.iter().any(|(_, line)| line.is_ok()).then_some(lines)
+    let decoded = texts.map(|(index, text)| {
+        let event = json::decode(text).map_err(|error| said(&error));
+        Line { place: format!("line {}: ", index + 1), text, event }
+    });
+    let lines: Vec<_> = decoded.collect();
+    lines.iter().any(|line| line.event.is_ok()).then_some(lines)
 }
 
 fn said(error: &DecodeError) -> String {
@@ -54,7 +61,7 @@ mod tests {
     /// How many events there are, and what is bad.
     fn read(message: &str) -> (usize, Vec<String>) {
         let (mut events, mut bad) = (Vec::new(), Vec::new());
-        decode(message.as_bytes(), Timestamp::from_millis(2000), &mut events, |reason| bad.push(reason));
+        decode(message.as_bytes(), Timestamp::from_millis(2000), &mut events, |_, reason| bad.push(reason));
         (events.len(), bad)
     }
 
@@ -70,6 +77,21 @@ mod tests {
         let (events, bad) = read(&format!("{USER}\n{{}}\n{USER}"));
         assert_eq!((events, bad.len()), (2, 1));
         assert!(bad[0].starts_with("line 2: "), "{}", bad[0]);
+    }
+
+    #[test]
+    fn what_is_bad_comes_with_its_bytes() {
+        let contents = |message: &str| {
+            let (mut events, mut contents) = (Vec::new(), Vec::new());
+            let until = Timestamp::from_millis(2000);
+            decode(message.as_bytes(), until, &mut events, |bytes, _| {
+                contents.push(String::from_utf8_lossy(bytes).into_owned());
+            });
+            contents
+        };
+        assert_eq!(contents(&format!("{USER}\n{{}}\n{USER}")), ["{}"], "the line alone");
+        let both = format!("[{USER},{{}}]");
+        assert_eq!(contents(&both), [both], "all of a message that stands or falls as a whole");
     }
 
     #[test]

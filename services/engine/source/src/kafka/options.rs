@@ -70,6 +70,19 @@ pub(super) fn client(brokers: &str, group: &str, options: &BTreeMap<String, Stri
     Ok(config)
 }
 
+/// Settings that are about the connection alone: for a client that reads nothing.
+pub(crate) fn connection(brokers: &str, options: &BTreeMap<String, String>) -> Result<ClientConfig, Error> {
+    const ABOUT: [&str; 7] = ["security.", "sasl.", "ssl.", "enable.ssl", "broker.", "socket.", "client."];
+    let mut config = ClientConfig::new();
+    config.set("client.id", "rankwright");
+    for (key, value) in options.iter().filter(|(key, _)| ABOUT.iter().any(|about| key.starts_with(about))) {
+        check(key, value)?;
+        config.set(key, value);
+    }
+    config.set("bootstrap.servers", brokers).set_log_level(RDKafkaLogLevel::Info);
+    Ok(config)
+}
+
 fn reserved(key: &str) -> Option<String> {
     let elsewhere = ELSEWHERE.iter().find(|(name, _)| *name == key).map(|(_, place)| format!("it is set by {place}"));
     let fixed = FIXED.iter().find(|(name, _)| *name == key);

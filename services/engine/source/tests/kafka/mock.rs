@@ -114,6 +114,15 @@ async fn a_bounded_reading_ends_where_the_topic_ended() {
 }
 
 #[tokio::test]
+async fn a_bounded_reading_says_of_each_partition_that_it_is_read_even_of_an_empty_one() {
+    let (_cluster, topic) = mock(2);
+    topic.fill(1, 0..1);
+    let (mut kafka, mut seen) = (topic.bounded(), Seen::default());
+    seen.read(&mut kafka, |seen| seen.ended).await;
+    assert_eq!(seen.caught_up.len(), 2, "{:?}", seen.caught_up);
+}
+
+#[tokio::test]
 async fn a_bounded_reading_of_nothing_ends_at_once() {
     let (_cluster, topic) = mock(2);
     let (mut kafka, mut seen) = (topic.bounded(), Seen::default());

@@ -76,7 +76,7 @@ impl Topic {
             group_id: self.group.clone(),
             options: options.collect::<BTreeMap<_, _>>(),
         };
-        SourceConfig { offset, format: EventFormat::Json, kind }
+        SourceConfig { offset, format: EventFormat::Json, kind, dead_letter: None }
     }
 
     /// A member of the group. The mock waits for others nearly as long as a session lasts before it shares partitions.

@@ -1,55 +1,72 @@
-//! The loop of a stream: a writer for each partition, whose position moves with the effects of its events.
+//! The loop: a writer for each partition, whose position moves with the effects of its events.
 //!
-//! The stream's own memory of positions is not used. A partition begins where its writer's last commit ended, and whoever
-//! becomes its writer raises its epoch: what an earlier one still has under way is refused.
+//! Whoever becomes a partition's writer raises its epoch: what an earlier one still has under way is refused.
 
+use super::tally::Tally;
+use crate::closing::Closing;
+use crate::engine::{Engine, now};
+use crate::program::chain;
 use anyhow::{Context, Result, bail};
-use rankwright_assembly::{Engine, chain, now};
-use rankwright_config::{SourceConfig, SourceKind};
-use rankwright_ingest::Error;
 use rankwright_ingest::shared::{Intake, Origin, expect};
-use rankwright_source::{Batch, BatchLimits, Kafka, KafkaSettings, Merged, Partition, Step, Stream};
+use rankwright_ingest::{Counters, Error};
+use rankwright_source::{Batch, DeadLetters, Merged, Partition, Step, Stream};
 use rankwright_state::Position;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tracing::{debug, error, info, warn};
+use tracing::{error, info, warn};
 
 /// So many batches wait for slower partitions at most.
 const HELD: usize = 64;
 /// Between two attempts to reach a state store that does not answer.
 const PAUSE: Duration = Duration::from_secs(1);
-/// So many messages that cannot be read are warned of; the rest is for those who ask.
-const SHOWN: u64 = 100;
 
-/// Reads a source as a member of its group until it is lost for good.
-///
-/// # Errors
-/// With the reason why the source cannot be read any further.
-pub async fn follow(engine: Arc<Engine>, source: &SourceConfig) -> Result<()> {
-    let SourceKind::Kafka { topic, .. } = &source.kind else { bail!("source: only kafka is followed as a stream") };
-    let settings = KafkaSettings {
-        limits: BatchLimits::default(),
-        clock: Arc::new(now),
-        max_ahead: engine.config.core.ingest.max_ahead,
-    };
-    let stream = Kafka::open(source, settings).with_context(|| format!("failed to read the topic {topic}"))?;
-    let (merged, writers) = (Merged::new(HELD), BTreeMap::new());
-    let mut reader = Reader { engine, stream: Box::new(stream), merged, writers, bad: 0 };
-    let lost = reader.run().await;
-    reader.stream.close().await;
-    lost
-}
-
-struct Reader {
+pub(super) struct Reader {
     engine: Arc<Engine>,
     stream: Box<dyn Stream>,
+    letters: DeadLetters,
     merged: Merged,
     writers: BTreeMap<Partition, Intake>,
-    bad: u64,
+    tally: Arc<Tally>,
+    /// Everything is read once, by nobody else.
+    alone: bool,
 }
 
 impl Reader {
+    pub(super) fn new(
+        engine: Arc<Engine>,
+        stream: Box<dyn Stream>,
+        letters: DeadLetters,
+        tally: Arc<Tally>,
+        alone: bool,
+    ) -> Self {
+        Self { engine, stream, letters, merged: Merged::new(HELD), writers: BTreeMap::new(), tally, alone }
+    }
+
+    /// Reads until the stream is lost for good; what was read by the writers that are left.
+    pub(super) async fn follow(mut self) -> Result<BTreeMap<Partition, Intake>> {
+        let lost = self.run().await;
+        self.stream.close().await;
+        lost.map(|()| self.writers)
+    }
+
+    /// Reads all of a bounded stream, and closes what nobody will add to.
+    pub(super) async fn read_all(self) -> Result<Counters> {
+        let engine = self.engine.clone();
+        let mut counters = Counters::default();
+        for mut intake in self.follow().await?.into_values() {
+            intake.leave().await?;
+            counters = counters.and(intake.counters());
+        }
+        let mut closing = Closing::new(engine, crate::serving::identity());
+        let finished = closing.finish().await;
+        closing.leave().await;
+        if !finished? {
+            info!("what is still open is closed by another process of this service");
+        }
+        Ok(counters.and(closing.counters()))
+    }
+
     async fn run(&mut self) -> Result<()> {
         self.expect().await?;
         loop {
@@ -64,6 +81,7 @@ impl Reader {
                         info!(%partition, "given up");
                         self.merged.revoke(&partition);
                         self.writers.remove(&partition);
+                        self.tally.left(&partition);
                     }
                 }
                 Step::Batch { partition, batch } => self.merged.push(partition, batch),
@@ -75,9 +93,11 @@ impl Reader {
                         self.pass(&partition).await?;
                     }
                 }
-                Step::Ended => return Ok(()),
+                Step::Ended => return self.drain().await,
             }
             self.drain().await?;
+            self.tally.waiting(&self.merged);
+            self.tally.lag(&self.stream.lag());
         }
     }
 
@@ -94,7 +114,7 @@ impl Reader {
 
     /// Becomes the writer of a partition, and reads on where the last one stopped.
     async fn begin(&mut self, partition: Partition) -> Result<()> {
-        let mut intake = self.open(&partition).await;
+        let mut intake = Self::open(&self.engine, &partition).await;
         let known = intake.position().clone();
         let from = match known.0.is_empty() {
             true => None,
@@ -102,12 +122,13 @@ impl Reader {
         };
         let position = self.stream.start(&partition, from).await?;
         info!(%partition, offset = position.line, "reading");
+        self.tally.begun(&partition, &position);
         let to = Position(serde_json::to_string(&position)?);
         // a partition without events begins at the same place the next time
         while let Err(error) = intake.apply(&[], &[], to.clone(), now()).await {
             warn!(%partition, "waiting for the state store: {}", chain(&error.into()));
             tokio::time::sleep(PAUSE).await;
-            intake = self.open(&partition).await;
+            intake = Self::open(&self.engine, &partition).await;
         }
         self.merged.assign(partition.clone());
         self.writers.insert(partition, intake);
@@ -115,9 +136,8 @@ impl Reader {
     }
 
     /// Becomes the writer of a partition; waits for a store that is away.
-    async fn open(&self, partition: &Partition) -> Intake {
+    async fn open(engine: &Engine, partition: &Partition) -> Intake {
         loop {
-            let engine = &*self.engine;
             let (plan, state, settings) = (engine.plan.clone(), engine.state.clone(), engine.settings());
             match Intake::open(partition.as_str(), Origin::Partition, plan, state, settings, now()).await {
                 Ok(intake) => return intake,
@@ -136,19 +156,18 @@ impl Reader {
 
     /// Commits a batch; waits for a store that is away, as nothing of the stream may be left out.
     async fn take(&mut self, partition: &Partition, batch: Batch) -> Result<()> {
-        for bad in &batch.bad {
-            self.bad += 1;
-            match self.bad {
-                1..=SHOWN => warn!("skipped {bad}"),
-                _ => debug!("skipped {bad}"),
-            }
+        self.tally.bad(partition, &batch.bad);
+        if let Err(error) = self.letters.put(&batch.bad).await {
+            self.tally.lost(&error);
         }
+        let seen = self.tally.batch(partition, &batch);
         let to = Position(serde_json::to_string(&batch.position)?);
         loop {
             let Some(intake) = self.writers.get_mut(partition) else { return Ok(()) }; // somebody else's by now
             let before = intake.position().clone();
             match intake.apply(&batch.events, &[], to.clone(), now()).await {
                 Ok(_) => {
+                    self.tally.committed(seen, now());
                     self.stream.note(partition, &batch.position);
                     return Ok(());
                 }
@@ -156,7 +175,7 @@ impl Reader {
                 Err(error) => error!(%partition, "waiting for the state store: {}", chain(&error.into())),
             }
             tokio::time::sleep(PAUSE).await;
-            let again = self.open(partition).await;
+            let again = Self::open(&self.engine, partition).await;
             let (is_there, is_next) = (*again.position() == to, *again.position() == before);
             if !is_there && !is_next {
                 return self.begin_again(partition).await; // somebody has read on meanwhile
@@ -171,6 +190,9 @@ impl Reader {
     /// Somebody else was its writer meanwhile: what is held of it may be there already. Where it is no longer ours, the stream
     /// says so with its next step.
     async fn begin_again(&mut self, partition: &Partition) -> Result<()> {
+        if self.alone {
+            bail!("another process reads {partition} as well: stop it, and start again");
+        }
         warn!(%partition, "another process has read this partition");
         self.writers.remove(partition);
         self.merged.revoke(partition);
@@ -187,7 +209,7 @@ impl Reader {
             Err(Error::LostLease { .. }) => self.begin_again(partition).await,
             Err(error) => {
                 warn!(%partition, "waiting for the state store: {}", chain(&error.into()));
-                let again = self.open(partition).await;
+                let again = Self::open(&self.engine, partition).await;
                 if *again.position() != before {
                     return self.begin_again(partition).await;
                 }

@@ -1,0 +1,146 @@
+//! One process on a topic of Kafka, with a state of its own: `import` reads what is there, `serve` goes on with what comes.
+
+use rankwright_e2e::kafka::{broker, first_message, make_topic, produce, spread};
+use rankwright_e2e::many::{FEATURES, click_throughs, day};
+use rankwright_e2e::program::command;
+use rankwright_e2e::random::Random;
+use rankwright_e2e::{Ended, Service, events};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+const PARTITIONS: usize = 3;
+/// Rankings before and after the pause in which all sessions end.
+const PAUSE: std::ops::Range<u64> = 290..310;
+
+/// A day with a pause, cut in two there.
+fn halves(random: &mut Random) -> (Vec<Value>, Vec<Value>) {
+    let number = |event: &Value| {
+        let id = event["id"].as_str().unwrap_or_default();
+        let digits: String = id.trim_start_matches(['r', 'c']).chars().take_while(char::is_ascii_digit).collect();
+        digits.parse::<u64>().ok().filter(|_| id.starts_with(['r', 'c']))
+    };
+    let events = day(random, 600).into_iter().filter(|event| !number(event).is_some_and(|id| PAUSE.contains(&id)));
+    let later = |event: &Value| {
+        number(event).is_some_and(|id| id >= PAUSE.end)
+            || ["lone", "end"].contains(&event["id"].as_str().unwrap_or_default())
+    };
+    events.partition(|event| !later(event))
+}
+
+fn config(source: &str) -> String {
+    format!("state: {{type: file, path: ./state}}\n{FEATURES}\n{source}\n")
+}
+
+fn kafka(broker: &str, topic: &str, dead_letter: &str) -> String {
+    let options = "options: {session.timeout.ms: '2000', heartbeat.interval.ms: '500'}";
+    format!(
+        "source: {{type: kafka, brokers: ['{broker}'], topic: {topic}, groupId: {topic}, {options}, deadLetter: {dead_letter}}}"
+    )
+}
+
+fn run(mut command: Command, folder: &Path) -> Ended {
+    let output = command.current_dir(folder).output().expect("the program can be started");
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Ended { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+fn import(folder: &Path, config: &str, more: &[&str]) -> Ended {
+    std::fs::create_dir_all(folder).expect("the folder can be made");
+    std::fs::write(folder.join("import.yml"), config).expect("can be written");
+    run(command(&[&["import", "--config", "import.yml"], more].concat()), folder)
+}
+
+/// How many events an import took in.
+fn taken(import: &Ended) -> usize {
+    let count = import.stderr.split("events=").nth(1).and_then(|rest| rest.split(' ').next());
+    count.and_then(|count| count.parse().ok()).unwrap_or_else(|| panic!("no count in\n{}", import.stderr))
+}
+
+#[test]
+fn a_topic_is_imported_and_followed_without_loss_or_double() {
+    let Some(broker) = broker() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let seed = Random::seed();
+    println!("seed {seed}");
+    let mut random = Random(seed);
+    let (first, second) = halves(&mut random);
+    let all = events::lines(&[first.clone(), second.clone()].concat());
+    let (alone, home) = (folder.path().join("alone"), folder.path().join("home"));
+    std::fs::create_dir_all(&alone).expect("the folder can be made");
+    std::fs::write(alone.join("events.jsonl"), all).expect("can be written");
+    import(&alone, &config(""), &["--data", "events.jsonl"]).ok();
+    let expected = click_throughs(std::slice::from_ref(&alone));
+    assert!(expected.len() > 300, "{}", expected.len());
+
+    let topic = format!("follow-{seed:x}");
+    make_topic(&broker, &topic, PARTITIONS);
+    let (middle, last) = second.split_at(second.len() / 2);
+    let mut parts = [first.as_slice(), middle, last].map(|events| spread(events, PARTITIONS, &mut random));
+    parts[0][0].insert(5, "no event".to_owned());
+    produce(&broker, &topic, &parts[0]);
+    let config_of_topic = config(&kafka(&broker, &topic, "{path: dead.jsonl}"));
+    assert_eq!(taken(&import(&home, &config_of_topic, &[]).ok()), first.len());
+    assert_eq!(taken(&import(&home, &config_of_topic, &[]).ok()), 0, "all was read before");
+    let dead = std::fs::read_to_string(home.join("dead.jsonl")).expect("was written");
+    assert!(dead.lines().count() == 1 && dead.contains("\"message\":\"no event\""), "{dead}");
+
+    let service = Service::serve(&config_of_topic, &home);
+    produce(&broker, &topic, &parts[1]);
+    service.until("something read", || positions(&service, &topic).into_iter().sum::<usize>() > first.len() + 1);
+    service.kill();
+    let service = Service::serve(&config_of_topic, &home);
+    produce(&broker, &topic, &parts[2]);
+    let ends: Vec<usize> = (0..PARTITIONS).map(|number| parts.iter().map(|part| part[number].len()).sum()).collect();
+    service.until("all read", || positions(&service, &topic) == ends);
+    let metrics = service.metrics();
+    for name in ["partition_lag_events{partition=", "partition_events_total{", "event_to_visible_seconds_bucket"] {
+        assert!(metrics.contains(&format!("service_ingest_{name}")), "{name} in\n{metrics}");
+    }
+    service.terminate();
+    assert_eq!(service.wait(), Some(0));
+    import(&home, &config_of_topic, &[]).ok();
+    let records = click_throughs(std::slice::from_ref(&home));
+    let differs = expected.iter().find(|(id, record)| records.get(*id) != Some(record));
+    assert_eq!(differs, None, "{} of {}", records.len(), expected.len());
+    assert_eq!(records.len(), expected.len());
+
+    // without a stream the state has one writer again
+    let late = events::lines(&[events::click("later", 5000, "r1", "u1", "i1")]);
+    std::fs::write(home.join("late.jsonl"), late).expect("can be written");
+    std::fs::write(home.join("plain.yml"), config("")).expect("can be written");
+    let more = run(command(&["import", "--config", "plain.yml", "--data", "late.jsonl"]), &home).ok();
+    assert_eq!(taken(&more), 1);
+}
+
+/// How far each partition is committed; 0 where nothing was read by this process.
+fn positions(service: &Service, topic: &str) -> Vec<usize> {
+    let partitions = &service.status()["stream"]["partitions"];
+    let position = |number| partitions[format!("kafka:{topic}/{number}")]["position"].as_u64().unwrap_or(0) as usize;
+    (0..PARTITIONS).map(position).collect()
+}
+
+#[test]
+fn what_a_topic_holds_and_is_no_event_goes_to_another_topic() {
+    let Some(broker) = broker() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let topic = format!("letters-{:x}", Random::seed());
+    let dead = format!("{topic}-dead");
+    make_topic(&broker, &topic, 1);
+    make_topic(&broker, &dead, 1);
+    produce(&broker, &topic, &[vec![events::item("i1", 0, &[]).to_string(), "{\"event\":".to_owned()]]);
+    let ended = import(folder.path(), &config(&kafka(&broker, &topic, &format!("{{topic: {dead}}}"))), &[]).ok();
+    assert!(ended.stderr.contains("skipped=1"), "{}", ended.stderr);
+    let (text, headers) = first_message(&broker, &dead);
+    assert_eq!(text, "{\"event\":");
+    assert!(headers[0] == format!("source=kafka:{topic}/0") && headers[1] == "position=1", "{headers:?}");
+    assert!(headers[2].starts_with("reason="), "{headers:?}");
+}
+
+#[test]
+fn a_topic_that_does_not_exist_is_named() {
+    let Some(broker) = broker() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let ended = import(folder.path(), &config(&kafka(&broker, "nobody-made-it", "{path: dead.jsonl}")), &[]).refused();
+    assert!(ended.stderr.contains("nobody-made-it"), "{}", ended.stderr);
+}

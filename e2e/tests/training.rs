@@ -1,0 +1,89 @@
+//! `training-job`: what it publishes, what it keeps, and what it tells.
+
+use rankwright_e2e::program::{command, named, run, run_on};
+use rankwright_e2e::{Ended, Service};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+/// The events of a made-up shop, with a state that stays.
+fn shop(folder: &Path) -> String {
+    let out = folder.to_string_lossy();
+    run(&["generate", "--out", &out]).ok();
+    let config = std::fs::read_to_string(folder.join("config.yml")).expect("was written");
+    let state = format!("type: file\n  path: {out}/state");
+    config.replace("type: memory", &state)
+}
+
+fn job(folder: &Path, config: &str, model: &str) -> (Ended, Value) {
+    std::fs::write(folder.join("job.yml"), config).expect("can be written");
+    let mut job = Command::new(named("training-job"));
+    job.args(["--config", "job.yml", "--model", model]).current_dir(folder);
+    job.env_clear().env("TERMINATION_LOG", folder.join("termination"));
+    let output = job.output().expect("the program can be started");
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    let (stdout, stderr) = (text(output.stdout), text(output.stderr));
+    let report = serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout}{stderr}"));
+    let told = std::fs::read_to_string(folder.join("termination")).expect("was written");
+    assert_eq!(serde_json::from_str::<Value>(&told).expect("is JSON"), report, "the termination message is the report");
+    (Ended { code: output.status.code(), stdout, stderr }, report)
+}
+
+fn versions(folder: &Path) -> String {
+    let config = folder.join("job.yml");
+    run(&["models", "--config", &config.to_string_lossy(), "list"]).ok().stdout
+}
+
+#[test]
+fn a_job_publishes_what_is_good_enough_and_says_why() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let folder = folder.path();
+    let config = format!("{}\napi: {{host: 127.0.0.1, port: 0}}\n", shop(folder));
+    let (ended, report) = job(folder, &config, "lightgbm");
+    assert_eq!((ended.code, report["outcome"].as_str()), (Some(3), Some("nothing")), "{report}");
+    assert!(report["models"][0]["message"].as_str().is_some_and(|text| text.contains("no click-throughs")), "{report}");
+
+    run_on("import", &folder.join("job.yml"), &folder.join("events.jsonl.gz"), &[]).ok();
+    let (ended, report) = job(folder, &config, "lightgbm");
+    let first = &report["models"][0];
+    assert_eq!((ended.code, first["outcome"].as_str()), (Some(0), Some("published")), "{report}");
+    assert_eq!(first["decision"]["reason"], "FirstVersion");
+    let running = first["version"].as_str().expect("was published").to_owned();
+
+    // as good as the one that runs
+    let (ended, report) = job(folder, &config, "lightgbm");
+    let second = &report["models"][0];
+    assert_eq!((ended.code, second["decision"]["reason"].as_str()), (Some(0), Some("NotWorse")), "{report}");
+    assert_eq!(second["decision"]["candidate"], second["decision"]["running"], "the same data and seed");
+    let current = second["version"].as_str().expect("was published").to_owned();
+
+    // a model of one tree is worse: the running one stays
+    let poor = config.replace("iterations: 100", "iterations: 1");
+    let poor = poor.replace("    type: lambdamart", "    type: lambdamart\n    qualityGate: {margin: 0.001}");
+    let (ended, report) = job(folder, &poor, "lightgbm");
+    let third = &report["models"][0];
+    assert_eq!((ended.code, third["outcome"].as_str()), (Some(0), Some("kept")), "{report}");
+    assert!(third["decision"]["reason"] == "Worse" && third["version"].is_null(), "{report}");
+    let listed = versions(folder);
+    assert!(listed.contains(&running) && listed.contains(&format!("{current}\tcurrent")), "{listed}");
+    assert_eq!(listed.lines().count(), 2, "{listed}");
+
+    // what was published is served
+    let service = Service::serve(&config, folder);
+    service.until("the version served", || service.status()["models"]["lightgbm"]["id"] == current.as_str());
+}
+
+#[test]
+fn a_job_that_cannot_begin_reports_it_as_well() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let config = "models: {m: {type: lambdamart, weights: {click: 1}, features: [p]}}\n\
+                  features: [{name: p, type: position, position: 1}]\n";
+    let (ended, report) = job(folder.path(), config, "m");
+    assert_eq!((ended.code, report["outcome"].as_str()), (Some(1), Some("failed")));
+    assert!(report["message"].as_str().is_some_and(|text| text.starts_with("state: ")), "{report}");
+    let (ended, report) = job(folder.path(), &format!("{config}state: {{type: file, path: ./s}}\n"), "other");
+    assert_eq!(ended.code, Some(1));
+    assert!(report["message"].as_str().is_some_and(|text| text.contains("no model 'other'")), "{report}");
+    let unknown = command(&["train", "--nonsense"]).output().expect("the program can be started");
+    assert_eq!(unknown.status.code(), Some(2), "wrong arguments");
+}

@@ -1,0 +1,222 @@
+//! What is known of the partitions that this process reads: as metrics, and for `/status`.
+
+use crate::engine::now;
+use prometheus::{Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry};
+use rankwright_event::{Event, Timestamp};
+use rankwright_serve::Status;
+use rankwright_source::{BadLine, Batch, LettersLost, Merged, Partition, Position};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use tracing::{debug, error, warn};
+
+/// So many messages that cannot be read are warned of; the rest is for those who ask.
+const SHOWN: u64 = 100;
+
+/// From an event's time to the commit of its effects, in seconds.
+const VISIBLE: [f64; 12] = [0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 600.0, 3600.0];
+
+/// Counts what is read of a stream.
+pub struct Tally {
+    lag_events: IntGaugeVec,
+    lag_seconds: IntGaugeVec,
+    waiting: IntGaugeVec,
+    events: IntCounterVec,
+    late: IntCounterVec,
+    unreadable: IntCounterVec,
+    unkept: IntCounter,
+    visible: Histogram,
+    /// Events whose rankings have closed, by `core.clickthrough.maxSessionLength`.
+    session: Duration,
+    partitions: Mutex<BTreeMap<Partition, Known>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    /// Newest event time.
+    newest: Timestamp,
+    /// Where its next message is.
+    position: u64,
+    /// Events ahead.
+    lag: u64,
+    /// Events that wait for those of other partitions.
+    waiting: usize,
+    events: u64,
+    unreadable: u64,
+}
+
+/// The times of events that are about to be committed.
+pub(crate) struct Seen(Vec<Timestamp>);
+
+impl Tally {
+    /// Registers the metrics; events that are older than `session` before the newest of their partition are late.
+    ///
+    /// # Errors
+    /// When their names are taken.
+    pub fn registered(registry: &Registry, session: Duration) -> Result<Self, prometheus::Error> {
+        let by_partition = |name: &str, help: &str| {
+            let gauge = IntGaugeVec::new(Opts::new(name, help), &["partition"])?;
+            registry.register(Box::new(gauge.clone()))?;
+            Ok::<_, prometheus::Error>(gauge)
+        };
+        let counted = |name: &str, help: &str| {
+            let counter = IntCounterVec::new(Opts::new(name, help), &["partition"])?;
+            registry.register(Box::new(counter.clone()))?;
+            Ok::<_, prometheus::Error>(counter)
+        };
+        let name = "service_ingest_dead_letters_lost_total";
+        let unkept = IntCounter::new(name, "Unreadable messages that source.deadLetter did not take.")?;
+        registry.register(Box::new(unkept.clone()))?;
+        let name = "service_ingest_event_to_visible_seconds";
+        let help = "From an event's time to the commit of its effects.";
+        let visible = Histogram::with_opts(HistogramOpts::new(name, help).buckets(VISIBLE.to_vec()))?;
+        registry.register(Box::new(visible.clone()))?;
+        Ok(Self {
+            lag_events: by_partition("service_ingest_partition_lag_events", "Events ahead in the partition.")?,
+            lag_seconds: by_partition(
+                "service_ingest_partition_lag_seconds",
+                "Age of the newest event read, while events are ahead; 0 at the partition's end.",
+            )?,
+            waiting: by_partition(
+                "service_ingest_partition_waiting_events",
+                "Events read that wait for earlier ones of other partitions.",
+            )?,
+            events: counted("service_ingest_partition_events_total", "Events read.")?,
+            late: counted(
+                "service_ingest_partition_late_events_total",
+                "Events older than maxSessionLength before the newest of their partition.",
+            )?,
+            unreadable: counted("service_ingest_partition_unreadable_total", "Messages that are no events.")?,
+            unkept,
+            visible,
+            session,
+            partitions: Mutex::default(),
+        })
+    }
+
+    /// A partition is read from this position on.
+    pub(crate) fn begun(&self, partition: &Partition, position: &Position) {
+        let mut all = self.partitions.lock().unwrap_or_else(PoisonError::into_inner);
+        all.entry(partition.clone()).or_insert(Known::NOTHING).position = position.line;
+    }
+
+    /// Notes a batch that is about to be committed.
+    pub(crate) fn batch(&self, partition: &Partition, batch: &Batch) -> Seen {
+        let Batch { events, position, .. } = batch;
+        let times: Vec<Timestamp> = events.iter().map(Event::timestamp).collect();
+        let mut known = self.partitions.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = known.entry(partition.clone()).or_insert(Known::NOTHING);
+        let mut late = 0;
+        for &at in &times {
+            late += u64::from(at.plus(self.session) < known.newest);
+            known.newest = known.newest.max(at);
+        }
+        known.events += times.len() as u64;
+        known.position = position.line;
+        self.late.with_label_values(&[partition.as_str()]).inc_by(late);
+        self.events.with_label_values(&[partition.as_str()]).inc_by(times.len() as u64);
+        Seen(times)
+    }
+
+    /// Their effects can be seen.
+    pub(crate) fn committed(&self, seen: Seen, wall: Timestamp) {
+        for at in seen.0 {
+            self.visible.observe(wall.millis_since(at).max(0) as f64 / 1000.0);
+        }
+    }
+
+    /// Notes and tells what is no event.
+    pub(crate) fn bad(&self, partition: &Partition, bad: &[BadLine]) {
+        if bad.is_empty() {
+            return;
+        }
+        let mut known = self.partitions.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = known.entry(partition.clone()).or_insert(Known::NOTHING);
+        for bad in bad {
+            known.unreadable += 1;
+            match known.unreadable {
+                1..=SHOWN => warn!("skipped {bad}"),
+                _ => debug!("skipped {bad}"),
+            }
+        }
+        self.unreadable.with_label_values(&[partition.as_str()]).inc_by(bad.len() as u64);
+    }
+
+    /// Notes and tells what `source.deadLetter` did not take.
+    pub(crate) fn lost(&self, lost: &LettersLost) {
+        error!("{lost}");
+        self.unkept.inc_by(lost.count as u64);
+    }
+
+    /// Notes how much is read and waits for other partitions.
+    pub(crate) fn waiting(&self, merged: &Merged) {
+        let mut all = self.partitions.lock().unwrap_or_else(PoisonError::into_inner);
+        for (partition, waiting) in merged.waiting() {
+            all.entry(partition.clone()).or_insert(Known::NOTHING).waiting = waiting;
+            self.waiting.with_label_values(&[partition.as_str()]).set(i64::try_from(waiting).unwrap_or(i64::MAX));
+        }
+    }
+
+    /// Notes how much is ahead.
+    pub(crate) fn lag(&self, ahead: &[(Partition, u64)]) {
+        let wall = now();
+        let mut all = self.partitions.lock().unwrap_or_else(PoisonError::into_inner);
+        for (partition, lag) in ahead {
+            let known = all.entry(partition.clone()).or_insert(Known::NOTHING);
+            known.lag = *lag;
+            let whole = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+            self.lag_events.with_label_values(&[partition.as_str()]).set(whole(*lag));
+            self.lag_seconds.with_label_values(&[partition.as_str()]).set(known.lag_seconds(wall));
+        }
+    }
+
+    /// A partition is read by somebody else from now on.
+    pub(crate) fn left(&self, partition: &Partition) {
+        let labels = [partition.as_str()];
+        self.partitions.lock().unwrap_or_else(PoisonError::into_inner).remove(partition);
+        let _ = self.lag_events.remove_label_values(&labels); // it may never have had one
+        let _ = self.lag_seconds.remove_label_values(&labels);
+        let _ = self.waiting.remove_label_values(&labels);
+    }
+
+    /// How many messages were no events, in all partitions that are read.
+    pub fn unreadable(&self) -> u64 {
+        let known = self.partitions.lock().unwrap_or_else(PoisonError::into_inner);
+        known.values().map(|known| known.unreadable).sum()
+    }
+
+    /// How many events were read, in all partitions that are read.
+    pub fn read(&self) -> u64 {
+        let known = self.partitions.lock().unwrap_or_else(PoisonError::into_inner);
+        known.values().map(|known| known.events).sum()
+    }
+}
+
+impl Known {
+    const NOTHING: Self = Self { newest: Timestamp::MIN, position: 0, lag: 0, waiting: 0, events: 0, unreadable: 0 };
+
+    fn lag_seconds(&self, wall: Timestamp) -> i64 {
+        let unknown = self.lag == 0 || self.newest == Timestamp::MIN;
+        if unknown { 0 } else { wall.millis_since(self.newest).max(0) / 1000 }
+    }
+}
+
+impl Status for Tally {
+    fn status(&self) -> Value {
+        let wall = now();
+        let known = self.partitions.lock().unwrap_or_else(PoisonError::into_inner);
+        let shown = known.iter().map(|(partition, known)| {
+            let entry = json!({
+                "position": known.position,
+                "waiting": known.waiting,
+                "lagEvents": known.lag,
+                "lagSeconds": known.lag_seconds(wall),
+                "events": known.events,
+                "unreadable": known.unreadable,
+            });
+            (partition.as_str().to_owned(), entry)
+        });
+        json!({ "partitions": shown.collect::<serde_json::Map<_, _>>() })
+    }
+}

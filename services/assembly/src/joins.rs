@@ -1,0 +1,45 @@
+//! How open rankings lie in a state of one process: for its only writer, or for several.
+//!
+//! A configuration decides it by naming a stream as source. Where it says something else than the last time, what is open
+//! from then closes first, as at the end of an import: nothing is lost, and the two forms never mix.
+
+use crate::engine::{Engine, now};
+use anyhow::{Context, Result};
+use rankwright_ingest::shared::Closer;
+use rankwright_state::{Commit, Lease, Position, Space, Writer};
+
+/// Keeps as its position what was said the last time.
+const WRITER: &str = "form of joins";
+const ONE: &str = "one writer";
+const MANY: &str = "many writers";
+
+/// Closes what is open in the other form.
+pub(crate) async fn settle(engine: &Engine) -> Result<()> {
+    if engine.state.shared() || !engine.state.durable() {
+        return Ok(());
+    }
+    let lease = engine.state.acquire(&Writer(WRITER.to_owned())).await?;
+    let wanted = if engine.has_many_writers() { MANY } else { ONE };
+    let before = if lease.position.0 == MANY { MANY } else { ONE };
+    if before != wanted {
+        let closed = if before == MANY { close_of_many(engine, &lease).await } else { close_of_one(engine).await };
+        closed.context("failed to close the rankings that are open from before the source changed")?;
+        let (from, to) = (lease.position.clone(), Position(wanted.to_owned()));
+        engine.state.commit(&lease, Commit { from, to, ..Commit::default() }).await?;
+    }
+    Ok(())
+}
+
+async fn close_of_one(engine: &Engine) -> Result<()> {
+    Ok(engine.ingest("feedback").await?.finish().await?)
+}
+
+/// Nobody waits for partitions any more.
+async fn close_of_many(engine: &Engine, lease: &Lease) -> Result<()> {
+    let watermarks = engine.state.scan(Space::Watermarks).await?;
+    let writes = watermarks.into_iter().map(|(key, _)| (key, None)).collect();
+    let (from, to) = (lease.position.clone(), lease.position.clone());
+    engine.state.commit(lease, Commit { from, to, writes, ..Commit::default() }).await?;
+    let (plan, state, parts) = (engine.plan.clone(), engine.state.clone(), engine.clickthroughs.clone());
+    Ok(Closer::open(plan, state, parts, engine.settings()).await?.finish(now()).await?)
+}

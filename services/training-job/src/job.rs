@@ -1,0 +1,160 @@
+//! Training one model, and deciding about it.
+
+use crate::report::{ModelReport, Outcome};
+use anyhow::{Result, bail};
+use rankwright_assembly::{Engine, now};
+use rankwright_config::model::{LambdaMart, Model};
+use rankwright_config::{ClickthroughStore, Config, State};
+use rankwright_model::{StoreError, VersionStore};
+use rankwright_train::{Candidate, Decision, Error, Running, Training, decide};
+use std::time::Instant;
+use tracing::debug;
+
+/// Refuses a configuration whose click-throughs or models would end with this process.
+pub(crate) fn checked(config: Config) -> Result<Config> {
+    if matches!(config.state, State::Memory) {
+        bail!("state: models of a state in memory end with their process: use 'type: redis', or 'type: file'");
+    }
+    match config.train {
+        Some(ClickthroughStore::Discard) => bail!("train: 'discard' keeps nothing to learn from"),
+        Some(ClickthroughStore::Memory) => bail!("train: click-throughs in memory end with their process"),
+        _ => Ok(config),
+    }
+}
+
+/// The models to train: those that were asked for, else all that learn.
+pub(crate) fn names(config: &Config, asked: &[String]) -> Result<Vec<String>> {
+    let trained: Vec<&String> = config.models.keys().filter(|name| definition(config, name).is_some()).collect();
+    let Some(unknown) = asked.iter().find(|name| !trained.contains(name)) else {
+        return match (asked, trained.as_slice()) {
+            ([], []) => bail!("models: the configuration has no model that is trained"),
+            ([], all) => Ok(all.iter().map(|name| (*name).clone()).collect()),
+            (some, _) => Ok(some.to_vec()),
+        };
+    };
+    let known: Vec<&str> = trained.iter().map(|name| name.as_str()).collect();
+    bail!("no model '{unknown}' that is trained: the configuration has {}", known.join(", "))
+}
+
+fn definition<'a>(config: &'a Config, name: &str) -> Option<&'a LambdaMart> {
+    match config.models.get(name) {
+        Some(Model::LambdaMart(model)) => Some(model),
+        _ => None,
+    }
+}
+
+/// Trains one model, and publishes it where it passes its gate.
+pub(crate) fn train(engine: &Engine, name: &str) -> ModelReport {
+    let began = Instant::now();
+    let report = match attempt(engine, name) {
+        Ok(report) => report,
+        Err(error) => refused(name, &error),
+    };
+    ModelReport { elapsed_ms: began.elapsed().as_millis() as u64, ..report }
+}
+
+fn attempt(engine: &Engine, name: &str) -> Result<ModelReport, Error> {
+    let Some(config) = definition(&engine.config, name) else {
+        return Err(Error::Empty { model: name.to_owned() }); // names were checked
+    };
+    let (columns, served) = (engine.columns(), engine.served_constants());
+    let training = Training { name, config, columns: &columns, served: &served, now: now() };
+    let running = running(&*engine.versions, name, config);
+    let mut progress = |step: rankwright_train::Progress<'_>| debug!(?step, "training");
+    let candidate = training.candidate(&*engine.clickthroughs, running?, &mut progress)?;
+    let decision = decide(config, &candidate);
+    if decision.publish {
+        training.publish(&candidate.trained.version, &*engine.versions)?;
+    }
+    Ok(decided(name, config, candidate, decision))
+}
+
+/// The version that serves: the pinned one, or the current one.
+fn running(versions: &dyn VersionStore, name: &str, config: &LambdaMart) -> Result<Option<Running>, Error> {
+    let pinned = config.version.as_deref().and_then(|id| id.parse().ok());
+    match versions.load(name, pinned.as_ref()) {
+        Ok(version) => Ok(version.map(|version| Running::Version(Box::new(version)))),
+        // a store that does not answer is no version that cannot be read
+        Err(source @ (StoreError::Redis(_) | StoreError::Io { .. })) => {
+            Err(Error::Publish { model: name.to_owned(), source })
+        }
+        Err(error) => Ok(Some(Running::Unreadable(error))),
+    }
+}
+
+fn decided(name: &str, config: &LambdaMart, candidate: Candidate, decision: Decision) -> ModelReport {
+    let trained = candidate.trained;
+    let mut message = decision.message.clone();
+    if let (true, Some(pinned)) = (decision.publish, &config.version) {
+        message = format!("{message}; models.{name}.version pins {pinned}, which is served all the same");
+    }
+    ModelReport {
+        outcome: if decision.publish { Outcome::Published } else { Outcome::Kept },
+        message,
+        version: decision.publish.then(|| trained.version.id().to_string()),
+        trees: Some(trained.trees),
+        rankings: Some([trained.train, trained.test]),
+        decision: Some(decision),
+        left_out: trained.reading.losses.cut + trained.reading.losses.damaged,
+        quality: trained.quality,
+        ..ModelReport::of(name)
+    }
+}
+
+fn refused(name: &str, error: &Error) -> ModelReport {
+    let outcome = match error {
+        Error::Empty { .. } | Error::NoneSelected { .. } | Error::NoPositives { .. } | Error::EmptySide { .. } => {
+            Outcome::Nothing
+        }
+        _ => Outcome::Failed,
+    };
+    let mut causes: Vec<String> = vec![error.to_string()];
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        causes.push(cause.to_string());
+        source = cause.source();
+    }
+    causes.dedup();
+    ModelReport { outcome, message: causes.join(": "), ..ModelReport::of(name) }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn config(text: &str) -> Config {
+        Config::parse(text, "test").unwrap().0
+    }
+
+    const MODELS: &str = "features: [{name: p, type: position, position: 1}]\n\
+        models: {a: {type: lambdamart, weights: {click: 1}, features: [p]}, \
+                 b: {type: lambdamart, weights: {click: 1}, features: [p]}, n: {type: noop}}";
+
+    #[test]
+    fn all_models_that_learn_are_trained_or_those_asked_for() {
+        let config = config(MODELS);
+        assert_eq!(names(&config, &[]).unwrap(), ["a", "b"]);
+        assert_eq!(names(&config, &["b".to_owned()]).unwrap(), ["b"]);
+        let error = names(&config, &["n".to_owned()]).unwrap_err().to_string();
+        assert_eq!(error, "no model 'n' that is trained: the configuration has a, b");
+    }
+
+    #[test]
+    fn what_would_end_with_the_process_is_refused() {
+        let refusal = |text| checked(config(text)).unwrap_err().to_string();
+        assert!(refusal("models: {}").starts_with("state: "));
+        assert!(refusal("state: {type: file, path: /x}\ntrain: {type: discard}").starts_with("train: "));
+        assert!(refusal("state: {type: file, path: /x}\ntrain: {type: memory}").starts_with("train: "));
+    }
+
+    #[test]
+    fn nothing_to_learn_from_is_told_apart_from_a_failure() {
+        let nothing = refused("a", &Error::Empty { model: "a".into() });
+        assert_eq!(nothing.outcome, Outcome::Nothing);
+        let source = StoreError::Unknown { model: "a".into(), version: "v".into() };
+        let failed = refused("a", &Error::Publish { model: "a".into(), source });
+        assert_eq!(failed.outcome, Outcome::Failed);
+        assert_eq!(failed.message, "failed to publish model \"a\": model \"a\" has no version v");
+    }
+}

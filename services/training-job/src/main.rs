@@ -1,0 +1,81 @@
+//! `training-job`: trains models once, publishes those that pass their gate, and reports what was decided and why.
+
+mod job;
+mod report;
+mod termination;
+
+use anyhow::Result;
+use clap::Parser;
+use rankwright_assembly::{Engine, Service, chain, configuration, listen, log_to_stderr, runtime};
+use report::{Outcome, Report, Shared};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use tracing::{info, warn};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Exit code of a process that SIGTERM ended.
+const TERMINATED: i32 = 128 + 15;
+
+/// Trains models on the click-throughs there are, and publishes those that are good enough
+///
+/// Prints a report as JSON. Exit codes: 0, each model was published or its running version kept; 1, something failed;
+/// 2, wrong arguments; 3, there is nothing to learn from yet.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Options {
+    /// Path of the configuration
+    #[arg(short, long, env = "SERVICE_CONFIG")]
+    config: Option<PathBuf>,
+    /// A model, once or several times; default: all that are trained
+    #[arg(short, long)]
+    model: Vec<String>,
+}
+
+fn main() -> ExitCode {
+    rankwright_train::restart_with_patient_threads();
+    let options = Options::parse();
+    log_to_stderr();
+    let report = run(&options).unwrap_or_else(|error| {
+        eprintln!("error: {}", chain(&error));
+        Report::failed(chain(&error))
+    });
+    println!("{}", report.to_json());
+    if let Some(path) = std::env::var_os("TERMINATION_LOG").filter(|path| !path.is_empty())
+        && let Err(error) = std::fs::write(&path, termination::message(&report))
+    {
+        warn!(path = %path.display(), %error, "the report was not written");
+    }
+    ExitCode::from(report.exit_code())
+}
+
+fn run(options: &Options) -> Result<Report> {
+    let config = job::checked(configuration(options.config.as_deref())?)?;
+    let names = job::names(&config, &options.model)?;
+    let runtime = runtime()?;
+    let engine = Arc::new(runtime.block_on(Engine::open(config))?);
+    let report = Arc::new(Shared::new(Report::new(rankwright_assembly::service())));
+    let port = Service { status: vec![("training", report.clone())], ..Service::default() };
+    runtime.spawn(show(engine.clone(), port));
+    for name in &names {
+        let trained = job::train(&engine, name);
+        let (version, message) = (trained.version.as_deref().unwrap_or_default(), &trained.message);
+        match trained.outcome {
+            Outcome::Failed | Outcome::Nothing => warn!(model = name, "{message}"),
+            Outcome::Published | Outcome::Kept => info!(model = name, version, "{message}"),
+        }
+        report.add(trained);
+    }
+    Ok(report.whole())
+}
+
+/// Answers on the port while the job runs. It ends the job when told to stop: what it has published stays, the rest is as
+/// if it had not begun.
+async fn show(engine: Arc<Engine>, service: Service) {
+    match listen(engine, service).await {
+        Ok(()) => std::process::exit(TERMINATED),
+        Err(error) => warn!("training goes on without a port: {}", chain(&error)),
+    }
+}

@@ -1,0 +1,132 @@
+//! What a training job tells when it ends.
+
+use rankwright_assembly::now;
+use rankwright_serve::Status;
+use rankwright_train::{Decision, Quality};
+use serde::Serialize;
+use std::sync::{Mutex, PoisonError};
+
+/// What became of a model, or of a whole job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Outcome {
+    /// The new version is current.
+    Published,
+    /// The new version did not pass its gate; the running one stays.
+    Kept,
+    /// There is nothing to learn from yet.
+    Nothing,
+    /// It could not be trained, or not be stored.
+    Failed,
+}
+
+/// All of a job.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Report {
+    pub service: String,
+    /// The worst of its models.
+    pub outcome: Outcome,
+    /// Why the job could not begin.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// As RFC 3339.
+    pub started_at: String,
+    pub models: Vec<ModelReport>,
+}
+
+/// One model.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ModelReport {
+    pub model: String,
+    pub outcome: Outcome,
+    /// What was decided, and why.
+    pub message: String,
+    /// The version that was published.
+    pub version: Option<String>,
+    /// By what it was decided.
+    pub decision: Option<Decision>,
+    /// Rankings that were learned from, and tested on.
+    pub rankings: Option<[usize; 2]>,
+    pub trees: Option<usize>,
+    /// Stretches of click-throughs that could not be read.
+    pub left_out: u64,
+    pub elapsed_ms: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub quality: Vec<Quality>,
+}
+
+impl ModelReport {
+    /// Of a model that nothing is known of.
+    pub(crate) fn of(name: &str) -> Self {
+        Self {
+            model: name.to_owned(),
+            outcome: Outcome::Failed,
+            message: String::new(),
+            version: None,
+            decision: None,
+            rankings: None,
+            trees: None,
+            left_out: 0,
+            elapsed_ms: 0,
+            quality: Vec::new(),
+        }
+    }
+}
+
+impl Report {
+    /// Of a job that begins.
+    pub(crate) fn new(service: String) -> Self {
+        let (message, models) = (String::new(), Vec::new());
+        Self { service, outcome: Outcome::Published, message, started_at: now().to_string(), models }
+    }
+
+    /// Of a job that could not begin.
+    pub(crate) fn failed(message: String) -> Self {
+        Self { outcome: Outcome::Failed, message, ..Self::new(rankwright_assembly::service()) }
+    }
+
+    fn add(&mut self, model: ModelReport) {
+        self.outcome = self.outcome.max(model.outcome);
+        self.models.push(model);
+    }
+
+    /// One line of JSON.
+    pub(crate) fn to_json(&self) -> String {
+        serde_json::to_string(self)
+            .unwrap_or_else(|error| format!("{{\"outcome\":\"failed\",\"message\":\"{error}\"}}"))
+    }
+
+    /// 0 where each model was published or kept, 3 where the worst is that there is nothing to learn from.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self.outcome {
+            Outcome::Published | Outcome::Kept => 0,
+            Outcome::Nothing => 3,
+            Outcome::Failed => 1,
+        }
+    }
+}
+
+/// A report that grows while `/status` shows it.
+pub(crate) struct Shared(Mutex<Report>);
+
+impl Shared {
+    pub(crate) fn new(report: Report) -> Self {
+        Self(Mutex::new(report))
+    }
+
+    pub(crate) fn add(&self, model: ModelReport) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).add(model);
+    }
+
+    pub(crate) fn whole(&self) -> Report {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Status for Shared {
+    fn status(&self) -> serde_json::Value {
+        serde_json::to_value(self.whole()).unwrap_or_default()
+    }
+}
