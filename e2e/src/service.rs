@@ -183,6 +183,16 @@ impl Launch<'_> {
     /// # Panics
     /// When it ends before that, with its log.
     pub fn start(&self) -> Service {
+        let service = self.start_unasked();
+        service.get("/ready").ok();
+        service
+    }
+
+    /// The same, of a service that does not answer in the clear.
+    ///
+    /// # Panics
+    /// As there.
+    pub fn start_unasked(&self) -> Service {
         let began = Instant::now();
         let mut child = self.spawn();
         let log = Arc::new(Mutex::new(String::new()));
@@ -195,9 +205,7 @@ impl Launch<'_> {
             let _ = child.wait();
             panic!("the service {what}:\n{}", log.lock().map(|log| log.clone()).unwrap_or_default())
         });
-        let service = Service { child, address, log, started_in: began.elapsed() };
-        service.get("/ready").ok();
-        service
+        Service { child, address, log, started_in: began.elapsed() }
     }
 
     fn spawn(&self) -> Child {

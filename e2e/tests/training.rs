@@ -70,7 +70,7 @@ fn a_job_publishes_what_is_good_enough_and_says_why() {
 
     // what was published is served
     let service = Service::serve(&config, folder);
-    service.until("the version served", || service.status()["models"]["lightgbm"]["id"] == current.as_str());
+    service.until("the version served", || service.status()["models"]["lightgbm"]["version"] == current.as_str());
 }
 
 #[test]

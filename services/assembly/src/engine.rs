@@ -1,7 +1,7 @@
 //! The parts of the engine, opened as a configuration says.
 
 use crate::follow::is_stream;
-use crate::{joins, open};
+use crate::{joins, open, remote};
 use anyhow::{Result, bail};
 use rankwright_clickthrough::ClickthroughStore;
 use rankwright_config::feature::Kind;
@@ -39,7 +39,15 @@ pub struct Engine {
 /// # Errors
 /// When there is none, or it has mistakes.
 pub fn configuration(path: Option<&Path>) -> Result<Config> {
-    let (config, warnings) = Config::load(path, &Environment::of_process())?;
+    let environment = Environment::of_process();
+    let place = Config::place(path, &environment)?;
+    let (config, warnings) = if remote::is_remote(Path::new(&place)) {
+        // before there is a runtime: what it needs follows from the configuration
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        Config::of_text(&runtime.block_on(remote::text(&place))?, &place, &environment)?
+    } else {
+        Config::load(path, &environment)?
+    };
     warnings.iter().for_each(|warning| warn!("{warning}"));
     let missing = config.not_yet();
     if !missing.is_empty() {

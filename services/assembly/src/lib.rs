@@ -9,6 +9,7 @@ mod inlet;
 mod joins;
 mod open;
 mod program;
+mod remote;
 mod serving;
 
 pub use closing::Closing;
@@ -18,4 +19,5 @@ pub use gauges::Gauges;
 pub use importer::Importer;
 pub use inlet::Inlet;
 pub use program::{chain, exit, log_to_stderr, runtime};
+pub use remote::{Fetched, fetch, is_remote};
 pub use serving::{Service, listen};

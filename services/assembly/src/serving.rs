@@ -7,7 +7,7 @@ use crate::inlet::Inlet;
 use anyhow::{Context, Result};
 use prometheus::Registry;
 use rankwright_config::SourceConfig;
-use rankwright_serve::{App, Published, Status, Training, server};
+use rankwright_serve::{App, Published, Status, Training, server, tls};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -73,6 +73,7 @@ pub async fn listen(engine: Arc<Engine>, service: Service) -> Result<()> {
         app = app.status(name, status);
     }
     let app = app.build()?;
+    let tls = engine.config.api.tls.as_ref().map(|tls| tls::acceptor(&tls.cert, &tls.key)).transpose()?;
     let (host, port) = (engine.config.api.host.as_str(), engine.config.api.port);
     app.prepare().await;
     let listener = TcpListener::bind((host, port)).await;
@@ -86,7 +87,7 @@ pub async fn listen(engine: Arc<Engine>, service: Service) -> Result<()> {
         }
     };
     let served = tokio::select! {
-        served = rankwright_serve::run(app, listener, server::stop_signal()) => served.map_err(anyhow::Error::from),
+        served = rankwright_serve::run(app, listener, tls, server::stop_signal()) => served.map_err(anyhow::Error::from),
         lost = following => lost.and_then(|()| anyhow::bail!("the source has ended")),
     };
     ticking.inspect(tokio::task::JoinHandle::abort);

@@ -4,7 +4,9 @@ use crate::coverage::Coverage;
 use crate::options::ImportOptions;
 use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
-use rankwright_assembly::{Engine, Importer, Tally, configuration, is_stream, now, read_all, runtime};
+use rankwright_assembly::{
+    Engine, Fetched, Importer, Tally, configuration, fetch, is_remote, is_stream, now, read_all, runtime,
+};
 use rankwright_config::{Offset, SourceConfig, State};
 use rankwright_event::Event;
 use rankwright_ingest::Counters;
@@ -46,7 +48,7 @@ pub(crate) fn read(engine: &Arc<Engine>, options: &ImportOptions, runtime: &Runt
         return read_stream(engine, source, options, runtime);
     }
     let latest = now().plus(engine.config.core.ingest.max_ahead);
-    let (path, files) = files(engine, options)?;
+    let (path, files, _fetched) = files(engine, options, runtime)?;
     let files = files.until(latest); // later events are unit errors, and would close everything
     let ingest = runtime.block_on(Importer::open(engine, &writer(&path)))?;
     let before = before(&ingest)?;
@@ -206,7 +208,7 @@ fn before(ingest: &Importer) -> Result<Option<Marks>> {
 }
 
 /// The files to read, and the path that names them. What the configuration says of its source does not count for others.
-fn files(engine: &Engine, options: &ImportOptions) -> Result<(PathBuf, Files)> {
+fn files(engine: &Engine, options: &ImportOptions, runtime: &Runtime) -> Result<(PathBuf, Files, Option<Fetched>)> {
     let source = engine.config.source.as_ref().filter(|_| options.data.is_none());
     let format = parsed(options.format.as_deref(), "--format")?.or(source.map(|source| source.format));
     let offset = parsed(options.offset.as_deref(), "--offset")?.or(source.map(|source| source.offset));
@@ -217,8 +219,10 @@ fn files(engine: &Engine, options: &ImportOptions) -> Result<(PathBuf, Files)> {
         _ => bail!("no events to import: name a file or folder with --data, or a source in the configuration"),
     };
     let offset = offset.unwrap_or(Offset::Earliest);
-    let files = Files::open(path, format.unwrap_or_default(), order.unwrap_or_default(), offset, now())?;
-    Ok((path.clone(), files))
+    let fetched = is_remote(path).then(|| runtime.block_on(fetch(&path.to_string_lossy()))).transpose()?;
+    let local = fetched.as_ref().map_or(path.as_path(), Fetched::path);
+    let files = Files::open(local, format.unwrap_or_default(), order.unwrap_or_default(), offset, now())?;
+    Ok((path.clone(), files, fetched))
 }
 
 fn parsed<T: std::str::FromStr>(text: Option<&str>, option: &'static str) -> Result<Option<T>>

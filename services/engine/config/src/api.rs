@@ -1,6 +1,7 @@
 //! `api`: where the HTTP interface listens, who may change things, and how much it takes at once.
 
 use crate::secret::Secret;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The HTTP interface.
@@ -14,6 +15,17 @@ pub struct Api {
     pub token: Option<Secret>,
     /// What a request may cost.
     pub limits: Limits,
+    /// `tls`: how the port is encrypted; absent: it is not.
+    pub tls: Option<Tls>,
+}
+
+/// How the port is encrypted. Both files are read again when they change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tls {
+    /// `cert`: the certificate with those that vouch for it, as PEM.
+    pub cert: PathBuf,
+    /// `key`: its private key, as PEM.
+    pub key: PathBuf,
 }
 
 /// What a request may cost; beyond it the answer is 413, 400 or 503 at once.
@@ -33,7 +45,7 @@ pub struct Limits {
 
 impl Default for Api {
     fn default() -> Self {
-        Self { host: "0.0.0.0".to_owned(), port: 8080, token: None, limits: Limits::default() }
+        Self { host: "0.0.0.0".to_owned(), port: 8080, token: None, limits: Limits::default(), tls: None }
     }
 }
 

@@ -42,20 +42,36 @@ impl Config {
         report.verdict(place, config)
     }
 
+    /// Where the configuration lies: `path`, or else what the environment names.
+    ///
+    /// # Errors
+    /// Where neither says so.
+    pub fn place(path: Option<&Path>, environment: &Environment) -> Result<String, LoadError> {
+        let path = path.map(|path| path.display().to_string()).or_else(|| environment.config.clone());
+        path.ok_or(LoadError::Unnamed)
+    }
+
     /// Reads the file at `path`, or else the one that the environment names, and applies the environment to it.
     ///
     /// # Errors
     /// There is no such file, it is a URL, it cannot be read, or it has mistakes.
     pub fn load(path: Option<&Path>, environment: &Environment) -> Result<(Self, Vec<Warning>), LoadError> {
-        let path = path.or(environment.config.as_deref().map(Path::new)).ok_or(LoadError::Unnamed)?;
-        let path = path.to_str().and_then(|text| text.strip_prefix("file://")).map_or(path, Path::new);
+        let place = Self::place(path, environment)?;
+        let path = Path::new(place.strip_prefix("file://").unwrap_or(&place));
         let place = path.display().to_string();
         if place.contains("://") {
             return Err(LoadError::Remote { url: place });
         }
         let read = |source| LoadError::Read { path: path.to_owned(), source };
-        let text = std::fs::read_to_string(path).map_err(read)?;
-        let (mut config, mut warnings) = Self::parse(&text, &place)?;
+        Self::of_text(&std::fs::read_to_string(path).map_err(read)?, &place, environment)
+    }
+
+    /// Checks a text that was read from `place`, and applies the environment to it.
+    ///
+    /// # Errors
+    /// It has mistakes.
+    pub fn of_text(text: &str, place: &str, environment: &Environment) -> Result<(Self, Vec<Warning>), LoadError> {
+        let (mut config, mut warnings) = Self::parse(text, place)?;
         warnings.extend(environment.apply(&mut config));
         Ok((config, warnings))
     }

@@ -56,8 +56,8 @@ pub enum LoadError {
     /// Neither an argument nor the environment names one.
     #[error("no configuration given: pass --config PATH or set SERVICE_CONFIG")]
     Unnamed,
-    /// A URL of an object store.
-    #[error("configuration {url}: remote configurations are not available in this version, give a local file")]
+    /// A URL that nothing is read from.
+    #[error("configuration {url}: give a file, or an object as s3://bucket/key")]
     Remote {
         /// The URL.
         url: String,

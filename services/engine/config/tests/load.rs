@@ -31,7 +31,7 @@ fn what_cannot_be_loaded_says_why() {
     };
     assert_eq!(message(None), "no configuration given: pass --config PATH or set SERVICE_CONFIG");
     assert_eq!(message(Some("/nowhere.yml")), "cannot read configuration /nowhere.yml");
-    assert!(message(Some("s3://bucket/config.yml")).contains("not available in this version"));
+    assert!(message(Some("http://host/config.yml")).contains("give a file, or an object as s3://bucket/key"));
 }
 
 #[test]

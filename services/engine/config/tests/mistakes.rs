@@ -305,3 +305,9 @@ fn dead_letters_go_to_a_file_or_to_a_topic_of_kafka() {
     assert_eq!(source("type: kinesis, region: r, topic: t, deadLetter: {topic: d}"), "source.deadLetter.topic");
     assert_eq!(source("type: file, path: p, deadLetter: {path: d}"), "source.deadLetter");
 }
+
+#[test]
+fn an_encrypted_port_needs_certificate_and_key() {
+    assert_eq!(only("api: {tls: {cert: c.pem}}").0, "api.tls");
+    assert!(Config::parse("api: {tls: {cert: c.pem, key: k.pem}}", "test").is_ok());
+}

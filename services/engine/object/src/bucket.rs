@@ -8,7 +8,7 @@ use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::{Client, config};
 use bytes::Bytes;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// A bucket of objects; cheap to clone.
 #[derive(Debug, Clone)]
@@ -25,6 +25,8 @@ pub struct Listed {
     pub key: String,
     /// Its size in bytes.
     pub bytes: u64,
+    /// When it was last written; the epoch where the service does not say.
+    pub modified: SystemTime,
 }
 
 /// What the SDK does not try again, we do so often.
@@ -108,7 +110,8 @@ impl Bucket {
             let page = page.map_err(|error| self.failed(Action::List, prefix, &error))?;
             listed.extend(page.contents.unwrap_or_default().into_iter().filter_map(|object| {
                 let bytes = object.size.and_then(|size| u64::try_from(size).ok()).unwrap_or_default();
-                Some(Listed { key: object.key?, bytes })
+                let modified = object.last_modified.and_then(|time| SystemTime::try_from(time).ok());
+                Some(Listed { key: object.key?, bytes, modified: modified.unwrap_or(SystemTime::UNIX_EPOCH) })
             }));
         }
         Ok(listed)

@@ -45,7 +45,9 @@ fn an_object_is_there_from_its_put_to_its_deletion() {
     assert_eq!(own.get("a b/ü+%20=?&").unwrap(), None);
     assert!(own.put_new("a b/ü+%20=?&", b"one").unwrap());
     assert_eq!(own.get("a b/ü+%20=?&").unwrap(), Some(Bytes::from_static(b"one")));
-    assert_eq!(own.list("a b/").unwrap(), [Listed { key: "a b/ü+%20=?&".into(), bytes: 3 }]);
+    let [Listed { key, bytes, modified }] = own.list("a b/").unwrap().try_into().expect("one object");
+    assert_eq!((key.as_str(), bytes), ("a b/ü+%20=?&", 3));
+    assert!(modified > std::time::SystemTime::UNIX_EPOCH, "the service says when it was written");
     let bucket = own.bucket.clone();
     own.runner.wait(async move {
         bucket.put("a b/ü+%20=?&", Bytes::from_static(b"other")).await.unwrap();

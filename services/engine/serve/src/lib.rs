@@ -23,6 +23,7 @@ mod rank;
 pub mod ranker;
 mod recommend;
 pub mod server;
+pub mod tls;
 
 pub use app::{App, Builder};
 pub use load::{Found, LoadError, Loader, Published};

@@ -9,16 +9,21 @@ use crate::http;
 use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_rustls::TlsAcceptor;
 
 /// Connections at once; further ones wait in the system's queue.
 const MOST_CONNECTIONS: usize = 10_000;
+
+/// For a client to agree on encryption.
+const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// How long a server waits, and for what.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +44,12 @@ impl Default for Timing {
 /// Serves an app until `stop` is ready, then finishes what runs.
 ///
 /// Models and state are prepared beside the first requests ([`App::prepare`]), unless they are already.
-pub async fn run(app: App, listener: TcpListener, stop: impl Future<Output = ()>) -> std::io::Result<()> {
+pub async fn run(
+    app: App,
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    stop: impl Future<Output = ()>,
+) -> std::io::Result<()> {
     let preparing = tokio::spawn({
         let app = app.clone();
         async move {
@@ -55,7 +65,7 @@ pub async fn run(app: App, listener: TcpListener, stop: impl Future<Output = ()>
         stop.await;
         app.enter(Phase::Draining);
     };
-    let served = serve(http::router(app.clone()), listener, told, Timing::default()).await;
+    let served = serve(http::router(app.clone()), listener, tls, told, Timing::default()).await;
     preparing.abort();
     served
 }
@@ -79,6 +89,7 @@ pub async fn stop_signal() {
 pub async fn serve(
     router: Router,
     listener: TcpListener,
+    tls: Option<TlsAcceptor>,
     stop: impl Future<Output = ()>,
     timing: Timing,
 ) -> std::io::Result<()> {
@@ -88,7 +99,9 @@ pub async fn serve(
     loop {
         tokio::select! {
             () = &mut stop => break,
-            (stream, place) = accept(&listener, &places) => connect(stream, place, &router, timing, &connections),
+            (stream, place) = accept(&listener, &places) => {
+                connect(stream, tls.clone(), place, &router, timing, connections.watcher());
+            }
         }
     }
     drop(listener);
@@ -115,23 +128,38 @@ async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> (TcpStream, 
 
 fn connect(
     stream: TcpStream,
+    tls: Option<TlsAcceptor>,
     place: Option<OwnedSemaphorePermit>,
     router: &Router,
     timing: Timing,
-    connections: &GracefulShutdown,
+    watcher: Watcher,
 ) {
     // answers are written whole, nothing is gained by waiting for more; a failure means that the client is gone
     let _ = stream.set_nodelay(true);
-    let service = TowerToHyperService::new(router.clone());
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(timing.head)
-        .serve_connection(TokioIo::new(stream), service);
-    let watched = connections.watch(connection);
+    let router = router.clone();
     tokio::spawn(async move {
-        if let Err(error) = watched.await {
-            tracing::debug!(%error, "a connection ended early");
+        match tls {
+            None => answer(stream, router, timing, watcher).await,
+            Some(tls) => match tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await {
+                Ok(Ok(stream)) => answer(stream, router, timing, watcher).await,
+                Ok(Err(error)) => tracing::debug!(%error, "a connection was not encrypted"),
+                Err(_) => tracing::debug!("a connection was not encrypted in time"),
+            },
         }
         drop(place);
     });
+}
+
+/// Answers the requests of one connection.
+async fn answer<S>(stream: S, router: Router, timing: Timing, watcher: Watcher)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(timing.head)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    if let Err(error) = watcher.watch(connection).await {
+        tracing::debug!(%error, "a connection ended early");
+    }
 }

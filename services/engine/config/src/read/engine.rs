@@ -1,11 +1,12 @@
 //! `api` and `core`.
 
 use crate::Core;
-use crate::api::{Api, Limits};
+use crate::api::{Api, Limits, Tls};
 use crate::core::{Clickthrough, Ingest, Tracking};
 use crate::secret::Secret;
 use crate::section::Section;
 use crate::value::Value;
+use std::path::PathBuf;
 use std::time::Duration;
 
 const MILLISECOND: Duration = Duration::from_millis(1);
@@ -17,9 +18,17 @@ pub(super) fn api(value: &Value<'_>) -> Option<Api> {
         port: section.or("port", default.port, |value| value.whole(0..=65_535)),
         token: section.get("token").and_then(|value| value.text()).map(Secret::from),
         limits: section.section("limits").map(limits).unwrap_or_default(),
+        tls: section.section("tls").and_then(tls),
     };
     section.finish();
     Some(api)
+}
+
+fn tls(section: Section<'_>) -> Option<Tls> {
+    let file = |key, what| section.required(key, what).and_then(|value| value.text()).map(PathBuf::from);
+    let (cert, key) = (file("cert", "a file with the certificate, as PEM"), file("key", "a file with its key, as PEM"));
+    section.finish();
+    Some(Tls { cert: cert?, key: key? })
 }
 
 fn limits(section: Section<'_>) -> Limits {

@@ -83,7 +83,7 @@ async fn requests_that_do_not_finish_are_cut_off_in_the_end() {
     let (stop, stopped) = oneshot::channel::<()>();
     let timing = Timing { head: Duration::from_secs(60), drain: Duration::from_millis(20) };
     let router = http::router(service.app.clone());
-    let server = tokio::spawn(serve(router, listener, async { drop(stopped.await) }, timing));
+    let server = tokio::spawn(serve(router, listener, None, async { drop(stopped.await) }, timing));
     let mut stuck = TcpStream::connect(address).await.unwrap();
     stuck
         .write_all(b"POST /rank/plain HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 9\r\n\r\n")
@@ -99,7 +99,7 @@ async fn a_head_that_does_not_come_ends_the_connection() {
     let service = Service::start().await;
     let (listener, address) = listener().await;
     let timing = Timing { head: Duration::from_millis(20), drain: Duration::ZERO };
-    let server = tokio::spawn(serve(http::router(service.app.clone()), listener, std::future::pending(), timing));
+    let server = tokio::spawn(serve(http::router(service.app.clone()), listener, None, std::future::pending(), timing));
     let mut slow = TcpStream::connect(address).await.unwrap();
     slow.write_all(b"POST /rank/plain HTTP/1.1\r\n").await.unwrap();
     let mut rest = Vec::new();

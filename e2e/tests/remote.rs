@@ -1,0 +1,111 @@
+//! Configurations and files of events in a bucket, and an encrypted port.
+
+use rankwright_e2e::many::{FEATURES, day};
+use rankwright_e2e::program::command;
+use rankwright_e2e::random::Random;
+use rankwright_e2e::{Ended, Launch, events};
+use rankwright_object::Runner;
+use std::path::Path;
+use std::process::Command;
+
+/// A bucket of the test's own on the server for tests.
+struct Bucket {
+    settings: rankwright_object::Settings,
+    runner: Runner,
+}
+
+impl Bucket {
+    fn own() -> Option<Self> {
+        let settings = rankwright_object::testing::own_bucket()?;
+        Some(Self { settings, runner: Runner::start().expect("there is room for a thread") })
+    }
+
+    fn name(&self) -> &str {
+        &self.settings.bucket
+    }
+
+    fn secret() -> String {
+        std::env::var("RANKWRIGHT_TEST_S3_SECRET").unwrap_or_default()
+    }
+
+    fn put(&self, key: &'static str, text: String) {
+        let settings = self.settings.clone();
+        let put = async move { rankwright_object::Bucket::connect(&settings).await.put(key, text.into()).await };
+        self.runner.wait(put).expect("the server takes it");
+    }
+
+    /// Runs the program with the environment of a pod.
+    fn run(&self, arguments: &[&str], folder: &Path) -> Ended {
+        let mut command = command(arguments);
+        let endpoint = self.settings.endpoint.as_deref().unwrap_or_default();
+        command.env("AWS_ENDPOINT_URL", endpoint).env("AWS_REGION", "us-east-1");
+        command.env("AWS_ACCESS_KEY_ID", std::env::var("RANKWRIGHT_TEST_S3_KEY").unwrap_or_default());
+        command.env("AWS_SECRET_ACCESS_KEY", Self::secret());
+        let output = command.current_dir(folder).output().expect("the program can be started");
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Ended { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+}
+
+#[test]
+fn configuration_and_events_are_read_from_a_bucket() {
+    let Some(bucket) = Bucket::own() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let folder = folder.path();
+    let events = day(&mut Random(7), 200);
+    let (first, second) = events.split_at(events.len() / 2);
+    bucket.put("days/1.jsonl", events::lines(first));
+    bucket.put("days/2.jsonl", events::lines(second));
+    bucket.put("days/old/0.jsonl", "not read".to_owned());
+    let config = format!(
+        "state: {{type: file, path: ./state}}\n{FEATURES}\nsource: {{type: file, path: s3://{}/days}}\n",
+        bucket.name()
+    );
+    bucket.put("config.yml", config);
+    let url = format!("s3://{}/config.yml", bucket.name());
+    let import = |more: &[&str]| bucket.run(&[&["import", "--config", &url], more].concat(), folder);
+    let said = |ended: &Ended, count: usize| ended.stderr.contains(&format!("events={count} "));
+    let whole = import(&[]).ok();
+    assert!(said(&whole, events.len()), "{}", whole.stderr);
+    let again = import(&[]).ok();
+    assert!(said(&again, 0), "what was read is known by its name in the bucket: {}", again.stderr);
+
+    let missing = import(&["--data", &format!("s3://{}/nights", bucket.name())]).refused();
+    assert!(missing.stderr.contains("there is no such object"), "{}", missing.stderr);
+    let no_config = bucket.run(&["import", "--config", &format!("s3://{}/other.yml", bucket.name())], folder).refused();
+    assert!(no_config.stderr.contains("other.yml does not exist"), "{}", no_config.stderr);
+    bucket.put("wrong.yml", "prot: 1".to_owned());
+    let wrong = bucket.run(&["import", "--config", &format!("s3://{}/wrong.yml", bucket.name())], folder).refused();
+    assert!(wrong.stderr.contains("wrong.yml:1:1"), "{}", wrong.stderr);
+    let secret = Bucket::secret();
+    for ended in [whole, again, missing, no_config, wrong] {
+        assert!(!ended.stderr.contains(&secret) && !ended.stdout.contains(&secret), "no credentials are told");
+    }
+}
+
+#[test]
+fn the_port_is_encrypted_where_the_configuration_says_so() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let folder = folder.path();
+    let made = Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"])
+        .args(["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem"])
+        .current_dir(folder)
+        .output();
+    assert!(made.expect("openssl can be started").status.success());
+    let config = "models: {same: {type: noop}}\n\
+                  api: {host: 127.0.0.1, port: 0, tls: {cert: cert.pem, key: key.pem}}\n";
+    let launch = Launch { subcommand: "serve", config, data: None, folder, environment: &[] };
+    let service = launch.start_unasked();
+    let address = service.address();
+    let ask = |scheme: &str| {
+        let mut curl = Command::new("curl");
+        curl.args(["-sSf", "--cacert", "cert.pem", &format!("{scheme}://{address}/health")]);
+        curl.current_dir(folder).output().expect("curl can be started")
+    };
+    let answer = ask("https");
+    assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
+    assert!(!ask("http").status.success(), "nothing is answered in the clear");
+    service.terminate();
+    assert_eq!(service.wait(), Some(0));
+}
