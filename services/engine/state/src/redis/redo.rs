@@ -70,7 +70,8 @@ mod tests {
             let back = Batch::decode(&writer, &bytes).expect("decodes");
             prop_assert_eq!((back.to, back.writes, back.absent), (to, writes, batch.absent));
             let cut = usize::from(cut) % bytes.len();
-            prop_assert!(matches!(Batch::decode(&writer, &bytes[..cut]), Err(Error::Damaged { .. })));
+            let damaged = matches!(Batch::decode(&writer, &bytes[..cut]), Err(Error::Damaged { .. }));
+            prop_assert!(damaged);
         }
     }
 }
