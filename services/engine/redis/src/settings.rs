@@ -132,7 +132,7 @@ impl Settings {
     }
 
     /// The server itself, where there is one.
-    pub(crate) fn address(&self) -> Address {
+    pub fn address(&self) -> Address {
         Address::new(self.host.clone(), self.port)
     }
 

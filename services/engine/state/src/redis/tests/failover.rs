@@ -169,3 +169,30 @@ fn a_master_that_became_a_replica_is_left_for_the_new_one() {
         assert_eq!(count(&store, &item("a")).await, Some(2));
     });
 }
+
+#[test]
+fn slots_that_move_to_another_node_under_the_work_lose_and_double_nothing() {
+    if testing::cluster().is_none() {
+        return;
+    }
+    runtime().block_on(async {
+        let (servers, settings) = own::cluster().await;
+        let service = service();
+        let (work, running) = start(&settings, &service).await;
+        at(&work, 20).await;
+        let mut slots: Vec<u16> = (0..100)
+            .map(|number| rankwright_redis::slot_of(&work.store.shared.names.entity(&item(&number.to_string()))))
+            .chain([rankwright_redis::slot_of(work.store.shared.names.writer(&Writer("w".into())).as_bytes())])
+            .collect();
+        slots.sort_unstable();
+        slots.dedup();
+        for (place, slot) in slots.into_iter().enumerate() {
+            let from = usize::from(slot > 5460) + usize::from(slot > 10_922);
+            own::move_slot(slot, &servers[from], &servers[(from + 1 + place % 2) % 3]).await;
+            at(&work, (20 + 2 * place as u64).min(COMMITS)).await;
+        }
+        running.await.expect("comes to its end");
+        assert_eq!(counts(&work.store).await, expected());
+        assert_eq!(counts(&open(&settings, &service).await).await, expected());
+    });
+}

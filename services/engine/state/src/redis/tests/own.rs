@@ -213,3 +213,32 @@ async fn seen(server: &Server) -> Option<String> {
     let value = |name: &str| about.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
     value("slave_repl_offset:").or_else(|| value("master_repl_offset:"))
 }
+
+/// Moves a slot with all its keys from one server of a cluster to another, as an operator does.
+pub(super) async fn move_slot(slot: u16, from: &Server, to: &Server) {
+    let (number, mut ids) = (slot.to_string(), Vec::new());
+    for server in [from, to] {
+        ids.push(server.ask::<String>(&["CLUSTER", "MYID"]).await.expect("has an id"));
+    }
+    let _: String = to.ask(&["CLUSTER", "SETSLOT", &number, "IMPORTING", &ids[0]]).await.expect("takes it");
+    let _: String = from.ask(&["CLUSTER", "SETSLOT", &number, "MIGRATING", &ids[1]]).await.expect("gives it");
+    let link = Link::new(testing_settings(&from.address), None).expect("needs no certificates");
+    let moved = link.send("", |mut connection| {
+        let (number, address) = (&number, &to.address);
+        async move {
+            let mut listing = cmd("CLUSTER");
+            listing.arg("GETKEYSINSLOT").arg(number).arg(10_000);
+            let keys: Vec<Vec<u8>> = listing.query_async(&mut connection).await?;
+            for key in keys {
+                let mut migrate = cmd("MIGRATE");
+                migrate.arg(&address.host).arg(address.port).arg(key).arg(0).arg(5000);
+                migrate.query_async::<String>(&mut connection).await?;
+            }
+            Ok(())
+        }
+    });
+    moved.await.expect("keys move");
+    for server in [to, from] {
+        let _: String = server.ask(&["CLUSTER", "SETSLOT", &number, "NODE", &ids[1]]).await.expect("knows of it");
+    }
+}
