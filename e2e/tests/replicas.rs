@@ -59,11 +59,7 @@ fn rank_all_the_while(replicas: Arc<Mutex<Vec<SocketAddr>>>, over: Arc<AtomicBoo
 }
 
 /// What one process makes of the events.
-fn undisturbed(
-    redis: &Redis,
-    events: &[Value],
-    folder: &Path,
-) -> Outcome {
+fn undisturbed(redis: &Redis, events: &[Value], folder: &Path) -> Outcome {
     let service = redis.own_service("alone");
     let path = folder.join("alone");
     let alone = launch("serve", &config(redis), &service, &path);
