@@ -290,7 +290,7 @@ fn a_state_of_a_cluster_is_not_taken_for_one_of_one_server() {
 }
 
 #[test]
-fn a_ranking_costs_a_cluster_one_question_for_each_slot_and_none_for_what_is_known() {
+fn what_was_read_from_all_nodes_is_kept_as_all_of_them_tell_of_changes() {
     with_cluster(|settings| async move {
         let service = service();
         let store = open(&settings, &service).await;
