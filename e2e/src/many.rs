@@ -24,10 +24,10 @@ models:
 /// Number of items in the catalogue of [`day`].
 pub const ITEMS: usize = 30;
 
-/// A configuration over this server.
+/// A configuration over this server or cluster.
 pub fn config(redis: &Redis) -> String {
     let timeout = "{connect: 30s, command: 30s, socket: 30s}"; // the machine has other things to do
-    format!("state: {{type: redis, host: {}, port: {}, timeout: {timeout}}}\n{FEATURES}", redis.host(), redis.port())
+    format!("state: {{type: redis, {}, timeout: {timeout}}}\n{FEATURES}", redis.keys())
 }
 
 /// Starts a program of a service in a folder of its own.

@@ -8,10 +8,12 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A server.
+/// A server, or those of a cluster.
 pub struct Redis {
     host: String,
     port: u16,
+    /// All nodes, where it is a cluster.
+    nodes: Vec<(String, u16)>,
     ca: Option<PathBuf>,
     own: Option<Own>,
 }
@@ -45,15 +47,39 @@ fn named(variable: &str) -> Option<String> {
     named
 }
 
+/// `host:port`
+fn address(text: &str) -> (String, u16) {
+    let (host, port) = text.rsplit_once(':').expect("an address is host:port");
+    (host.to_owned(), port.parse().expect("a port"))
+}
+
 impl Redis {
     /// The server that all tests share, at `RANKWRIGHT_TEST_REDIS`.
     ///
     /// # Panics
     /// When there is none and none may be missing.
     pub fn for_tests() -> Option<Self> {
-        let address = named("RANKWRIGHT_TEST_REDIS")?;
-        let (host, port) = address.rsplit_once(':').expect("an address is host:port");
-        Some(Self { host: host.to_owned(), port: port.parse().expect("a port"), ca: None, own: None })
+        let (host, port) = address(&named("RANKWRIGHT_TEST_REDIS")?);
+        Some(Self { host, port, nodes: Vec::new(), ca: None, own: None })
+    }
+
+    /// The cluster that all tests share, whose nodes are in `RANKWRIGHT_TEST_REDIS_CLUSTER` with commas.
+    ///
+    /// # Panics
+    /// When there is none and none may be missing.
+    pub fn in_a_cluster() -> Option<Self> {
+        let nodes: Vec<_> = named("RANKWRIGHT_TEST_REDIS_CLUSTER")?.split(',').map(address).collect();
+        let (host, port) = nodes.first().expect("some nodes").clone();
+        Some(Self { host, port, nodes, ca: None, own: None })
+    }
+
+    /// How a configuration names it.
+    pub fn keys(&self) -> String {
+        if self.nodes.is_empty() {
+            return format!("host: {}, port: {}", self.host, self.port);
+        }
+        let nodes: Vec<String> = self.nodes.iter().map(|(host, port)| format!("\"{host}:{port}\"")).collect();
+        format!("mode: cluster, nodes: [{}]", nodes.join(", "))
     }
 
     /// One with TLS and users: its port and CA are in `RANKWRIGHT_TEST_REDIS_TLS`, as `port:path`.
@@ -63,7 +89,8 @@ impl Redis {
     pub fn secured() -> Option<Self> {
         let address = named("RANKWRIGHT_TEST_REDIS_TLS")?;
         let (port, ca) = address.split_once(':').expect("port:path");
-        Some(Self { host: "localhost".into(), port: port.parse().expect("a port"), ca: Some(ca.into()), own: None })
+        let (host, port) = ("localhost".to_owned(), port.parse().expect("a port"));
+        Some(Self { host, port, nodes: Vec::new(), ca: Some(ca.into()), own: None })
     }
 
     /// One that the test may kill.
@@ -119,11 +146,31 @@ impl Redis {
     /// # Panics
     /// When the server does not answer.
     pub fn is_settled(&self, service: &str) -> bool {
-        let mut connection = self.connection();
-        ["joins", "waiting", "outbox"].iter().all(|index| {
-            let left: u64 = connection.zcard(format!("rw:{service}:1:i:{index}")).expect("answers");
-            left == 0
-        })
+        let before = self.batches_of_the_closer(service);
+        let left = |name: &str| self.indexes(service, name).into_iter().sum::<u64>();
+        let empty = ["joins", "waiting", "outbox"].iter().all(|name| left(name) == 0);
+        // in a cluster, a batch may be half done
+        empty && before == self.batches_of_the_closer(service) && !before.1
+    }
+
+    /// How many there were, and whether one is on its way.
+    fn batches_of_the_closer(&self, service: &str) -> (Option<u64>, bool) {
+        let row = format!("rw:{service}:1:w:closer");
+        let read = |mut connection: Connection| -> Option<(Option<u64>, bool)> {
+            Some((connection.hget(&row, "sequence").ok()?, connection.hexists(&row, "redo").ok()?))
+        };
+        self.connections().into_iter().find_map(read).expect("one has the row")
+    }
+
+    /// Sizes of an index in all shards.
+    fn indexes(&self, service: &str, name: &str) -> Vec<u64> {
+        let sizes = |mut connection: Connection| {
+            let pattern = format!("rw:{service}:1:*i:{name}");
+            let found: Vec<String> =
+                connection.scan_match(pattern).expect("answers").map(|key| key.expect("a key")).collect();
+            found.into_iter().map(|key| connection.zcard(key).expect("answers")).collect::<Vec<u64>>()
+        };
+        self.connections().into_iter().flat_map(sizes).collect()
     }
 
     /// Where a writer of a service stands; empty where it has not begun.
@@ -142,15 +189,31 @@ impl Redis {
     /// When the server does not answer.
     pub fn values(&self, service: &str) -> BTreeMap<Vec<u8>, Vec<u8>> {
         const STAMP: usize = 8;
-        let prefix = format!("rw:{service}:1:k:\u{1}");
-        let mut connection = self.connection();
-        let keys: Vec<Vec<u8>> =
-            connection.scan_match(format!("{prefix}*")).expect("answers").map(|key| key.expect("bytes")).collect();
-        let value = |key: Vec<u8>| {
-            let value: Vec<u8> = connection.get(&key).expect("answers");
-            (key[prefix.len()..].to_vec(), value[STAMP..].to_vec())
+        let tag = if self.nodes.is_empty() { "" } else { "{*}:" };
+        let pattern = format!("rw:{service}:1:{tag}k:\u{1}*");
+        let mut values = BTreeMap::new();
+        for mut connection in self.connections() {
+            let keys: Vec<Vec<u8>> =
+                connection.scan_match(&pattern).expect("answers").map(|key| key.expect("bytes")).collect();
+            for key in keys {
+                let value: Vec<u8> = connection.get(&key).expect("answers");
+                let start = key.windows(3).position(|part| part == b"k:\x01").expect("as the pattern says") + 3;
+                values.insert(key[start..].to_vec(), value[STAMP..].to_vec());
+            }
+        }
+        values
+    }
+
+    /// One to each node.
+    fn connections(&self) -> Vec<Connection> {
+        if self.nodes.is_empty() {
+            return vec![self.connection()];
+        }
+        let connect = |(host, port): &(String, u16)| {
+            let client = redis::Client::open((host.as_str(), *port)).expect("an address");
+            client.get_connection().expect("the server answers")
         };
-        keys.into_iter().map(value).collect()
+        self.nodes.iter().map(connect).collect()
     }
 
     fn connection(&self) -> Connection {
@@ -177,7 +240,7 @@ fn start(port: u16, folder: tempfile::TempDir) -> Redis {
         .stdout(Stdio::null())
         .spawn()
         .expect("redis-server can be started");
-    let redis = Redis { host: "127.0.0.1".into(), port, ca: None, own: Some(Own { child, folder }) };
+    let redis = Redis { host: "127.0.0.1".into(), port, nodes: Vec::new(), ca: None, own: Some(Own { child, folder }) };
     let began = Instant::now();
     let answers = || {
         let client = redis::Client::open((redis.host.as_str(), port)).expect("an address");

@@ -14,6 +14,10 @@ use std::sync::{Arc, Mutex};
 
 const REPLICAS: usize = 3;
 const BATCH: usize = 20;
+
+/// Values of features, and click-throughs.
+type Outcome = (BTreeMap<Vec<u8>, Vec<u8>>, BTreeMap<String, Value>);
+
 /// Sends a batch until somebody says that it was taken; now and then once more, to another one.
 fn send(replicas: &Mutex<Vec<SocketAddr>>, batch: &[Value], random: &mut Random) {
     let body = json!(batch).to_string();
@@ -55,11 +59,7 @@ fn rank_all_the_while(replicas: Arc<Mutex<Vec<SocketAddr>>>, over: Arc<AtomicBoo
 }
 
 /// What one process makes of the events.
-fn undisturbed(
-    redis: &Redis,
-    events: &[Value],
-    folder: &Path,
-) -> (BTreeMap<Vec<u8>, Vec<u8>>, BTreeMap<String, Value>) {
+fn undisturbed(redis: &Redis, events: &[Value], folder: &Path) -> Outcome {
     let service = redis.own_service("alone");
     let path = folder.join("alone");
     let alone = launch("serve", &config(redis), &service, &path);
@@ -73,15 +73,28 @@ fn undisturbed(
 #[test]
 fn replicas_and_workers_that_are_killed_lose_and_double_nothing() {
     let Some(redis) = Redis::for_tests() else { return };
+    killed_over(&redis, |events, folder| undisturbed(&redis, events, folder));
+}
+
+#[test]
+fn replicas_and_workers_over_a_cluster_lose_and_double_nothing_either() {
+    let Some(redis) = Redis::in_a_cluster() else { return };
+    let Some(one) = Redis::for_tests() else { return };
+    // the values are those of a single server
+    killed_over(&redis, |events, folder| undisturbed(&one, events, folder));
+}
+
+/// Kills processes of a service all the while, and compares what comes of it.
+fn killed_over(redis: &Redis, undisturbed: impl FnOnce(&[Value], &Path) -> Outcome) {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let seed = Random::seed();
     println!("seed {seed}");
     let mut random = Random(seed);
     let events = day(&mut random, 150);
-    let (expected_values, expected_records) = undisturbed(&redis, &events, folder.path());
+    let (expected_values, expected_records) = undisturbed(&events, folder.path());
     assert!(expected_records.len() > 50, "{}", expected_records.len());
 
-    let (config, service) = (config(&redis), redis.own_service("many"));
+    let (config, service) = (config(redis), redis.own_service("many"));
     let place = |name: &str| folder.path().join(name);
     let mut replicas: Vec<Service> = (0..REPLICAS)
         .map(|number| launch("rank-server", &config, &service, &place(&format!("replica {number}"))))

@@ -7,7 +7,7 @@ use rankwright_clickthrough::{self as clickthrough, ClickthroughStore, Header};
 use rankwright_config::{self as config, Config, State};
 use rankwright_feature::Plan;
 use rankwright_model::{MemoryVersions, RedisVersions, VersionStore, Versions};
-use rankwright_redis::{Settings, Tls, Verify};
+use rankwright_redis::{Address, Sentinels, Settings, Tls, Topology, Verify};
 use rankwright_state::file::FileOptions;
 use rankwright_state::{self as state, RedisOptions, Store};
 use std::path::PathBuf;
@@ -121,6 +121,7 @@ fn redis_settings(redis: &config::state::Redis, database: u16) -> Result<Setting
     Ok(Settings {
         host: redis.host.clone(),
         port: redis.port,
+        topology: topology(&redis.topology),
         database,
         user: redis.user.clone(),
         password: redis.password.as_ref().map(|password| password.expose().to_owned()),
@@ -129,4 +130,20 @@ fn redis_settings(redis: &config::state::Redis, database: u16) -> Result<Setting
         command: redis.timeout.command,
         socket: redis.timeout.socket,
     })
+}
+
+/// How its servers are found.
+fn topology(configured: &config::state::Topology) -> Topology {
+    let addresses =
+        |nodes: &[config::state::Node]| nodes.iter().map(|node| Address::new(node.host.clone(), node.port)).collect();
+    match configured {
+        config::state::Topology::Standalone => Topology::Standalone,
+        config::state::Topology::Cluster(nodes) => Topology::Cluster(addresses(nodes)),
+        config::state::Topology::Sentinel(sentinels) => Topology::Sentinel(Sentinels {
+            nodes: addresses(&sentinels.nodes),
+            master: sentinels.master.clone(),
+            user: sentinels.user.clone(),
+            password: sentinels.password.as_ref().map(|password| password.expose().to_owned()),
+        }),
+    }
 }

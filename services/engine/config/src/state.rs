@@ -10,7 +10,7 @@ pub enum State {
     /// `memory`: gone with the process.
     #[default]
     Memory,
-    /// `redis`: shared. Checked here; not served yet.
+    /// `redis`: shared.
     Redis(Box<Redis>),
     /// `file`: local disk.
     File(FileState),
@@ -73,10 +73,12 @@ pub enum Format {
 /// A Redis server and how it is used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Redis {
-    /// Host name or address.
+    /// Host name or address; the first of the nodes where only those are given.
     pub host: String,
     /// Port.
     pub port: u16,
+    /// `mode`, with what belongs to it; default one server.
+    pub topology: Topology,
     /// How values are written; default binary.
     pub format: Format,
     /// Client-side caching.
@@ -93,6 +95,40 @@ pub struct Redis {
     pub timeout: Timeout,
     /// Database numbers.
     pub db: Databases,
+}
+
+/// How many servers there are, and how they are found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Topology {
+    /// `standalone`: the one at host and port.
+    #[default]
+    Standalone,
+    /// `sentinel`: the one that sentinels name.
+    Sentinel(Sentinels),
+    /// `cluster`: all that these know of.
+    Cluster(Vec<Node>),
+}
+
+/// Who is asked for the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sentinels {
+    /// `nodes`: where they are.
+    pub nodes: Vec<Node>,
+    /// `sentinel.master`: what they call the server.
+    pub master: String,
+    /// `sentinel.user`
+    pub user: Option<String>,
+    /// `sentinel.password`
+    pub password: Option<Secret>,
+}
+
+/// A server's name or address, and its port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// Host name or address.
+    pub host: String,
+    /// Port.
+    pub port: u16,
 }
 
 /// Client-side caching.

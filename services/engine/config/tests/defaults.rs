@@ -6,7 +6,7 @@ use rankwright_config::feature::{Distance, Encoding, Kind, MatchMethod, RateScop
 use rankwright_config::inference::Inference;
 use rankwright_config::model::{Booster, Encoder, Metric, Selector, Split, SplitStrategy};
 use rankwright_config::source::{EventFormat, FileOrder, Offset, SourceKind, Subscription};
-use rankwright_config::state::{FileBackend, Format, Redis, Verify};
+use rankwright_config::state::{FileBackend, Format, Node, Redis, Topology, Verify};
 use rankwright_config::train::{Compression, S3};
 use rankwright_config::{ClickthroughStore, Config, Feature, Model, State};
 use std::path::PathBuf;
@@ -88,6 +88,21 @@ fn redis_has_the_defaults_of_the_specification() {
     assert_eq!((redis.tls.enabled, redis.tls.ca, redis.tls.verify), (false, None, Verify::Full));
     assert_eq!((redis.timeout.connect, redis.timeout.socket, redis.timeout.command), (SECOND, SECOND, SECOND));
     assert_eq!((redis.db.state, redis.db.values, redis.db.rankings, redis.db.models), (0, 1, 2, 3));
+}
+
+#[test]
+fn redis_may_be_one_server_or_named_by_sentinels_or_a_cluster() {
+    let node = |host: &str, port| Node { host: host.into(), port };
+    assert_eq!(redis("state: {type: redis, host: a, port: 1, mode: standalone}").topology, Topology::Standalone);
+    let cluster = redis("state: {type: redis, mode: cluster, nodes: ['a:1', '[::1]:2']}");
+    assert_eq!((cluster.host.as_str(), cluster.port), ("a", 1));
+    assert_eq!(cluster.topology, Topology::Cluster(vec![node("a", 1), node("::1", 2)]));
+    let seed = redis("state: {type: redis, mode: cluster, host: a, port: 1}");
+    assert_eq!(seed.topology, Topology::Cluster(vec![node("a", 1)]));
+    let text = "{type: redis, mode: sentinel, nodes: [s:26379], sentinel: {master: m, user: u, password: p}}";
+    let Topology::Sentinel(sentinels) = redis(&format!("state: {text}")).topology else { panic!("{text}") };
+    assert_eq!((sentinels.nodes, sentinels.master.as_str()), (vec![node("s", 26_379)], "m"));
+    assert_eq!((sentinels.user.as_deref(), sentinels.password.expect("was given").expose()), (Some("u"), "p"));
 }
 
 #[test]

@@ -124,6 +124,45 @@ fn keys_and_sections_are_known() {
 }
 
 #[test]
+fn servers_of_redis_go_together() {
+    for (text, path, problem) in [
+        ("{mode: sharded, host: h, port: 1}", "state.mode", "unknown mode `sharded`"),
+        ("{nodes: [h:1]}", "state.nodes", "a standalone server has no nodes"),
+        ("{mode: cluster}", "state", "`host` is missing"),
+        ("{mode: cluster, nodes: []}", "state.nodes", "found an empty list"),
+        ("{mode: cluster, nodes: [h]}", "state.nodes[0]", "found `h`"),
+        ("{mode: cluster, nodes: [h:1, 'h:0']}", "state.nodes[1]", "found `h:0`"),
+        ("{mode: cluster, nodes: [h:1], host: h}", "state.host", "`nodes` takes the place of `host` and `port`"),
+        ("{mode: sentinel, nodes: [h:1]}", "state", "`sentinel` is missing"),
+        ("{mode: sentinel, nodes: [h:1], sentinel: {user: u}}", "state.sentinel", "`master` is missing"),
+        (
+            "{mode: sentinel, nodes: [h:1], sentinel: {master: m, pasword: p}}",
+            "state.sentinel.pasword",
+            "unknown key `pasword`",
+        ),
+        (
+            "{mode: cluster, nodes: [h:1], sentinel: {master: m}}",
+            "state.sentinel",
+            "there are sentinels in the mode sentinel alone",
+        ),
+    ] {
+        let found = errors(&format!("state: {}", text.replacen('{', "{type: redis, ", 1)));
+        let first = &found.mistakes()[0];
+        assert_eq!((first.path.as_str(), first.problem.as_str()), (path, problem), "{text}: {found}");
+    }
+    let all = errors("state: {type: redis, mode: sentinel, nodes: [h, 'i:x'], host: h, sentinel: {}}");
+    assert_eq!(all.mistakes().len(), 4, "{all}");
+}
+
+#[test]
+fn databases_of_a_cluster_are_answered_with_a_warning() {
+    let text = "state: {type: redis, mode: cluster, nodes: [h:1], db: {state: 1}}";
+    let (_, warnings) = Config::parse(text, "config.yml").expect("is no mistake");
+    let said = warnings.iter().find(|warning| warning.path == "state.db").expect("is worth a word");
+    assert!(said.message.contains("a cluster has one database"), "{}", said.message);
+}
+
+#[test]
 fn values_are_of_their_type_and_range() {
     for (text, problem) in [
         ("api: {port: 65536}", "found `65536`"),

@@ -6,7 +6,7 @@ use redis::{ErrorKind, RedisError, ServerErrorKind};
 #[derive(Debug, thiserror::Error)]
 #[error("redis at {place}: {problem}")]
 pub struct Error {
-    /// Host, port and database.
+    /// Host, port and database, or how the servers are found.
     pub place: String,
     /// What is wrong.
     pub problem: Problem,
@@ -58,6 +58,13 @@ impl Problem {
             _ if is("WRONGPASS") || is("NOAUTH") => Self::Login(text),
             ErrorKind::Server(ServerErrorKind::NoPerm) => Self::Rights(text),
             ErrorKind::Server(ServerErrorKind::ReadOnly | ServerErrorKind::BusyLoading) => Self::Refuses(text),
+            ErrorKind::Server(ServerErrorKind::ClusterDown) => Self::Refuses(format!("the cluster is down: {text}")),
+            ErrorKind::Server(ServerErrorKind::TryAgain | ServerErrorKind::Ask) => {
+                Self::Refuses(format!("the keys are being moved to another node: {text}"))
+            }
+            ErrorKind::Server(ServerErrorKind::Moved) => {
+                Self::Refuses(format!("the keys are on another node ({text}); for a cluster set state.mode to cluster"))
+            }
             _ if is("OOM") || is("MISCONF") || is("MASTERDOWN") => Self::Refuses(text),
             _ if error.is_timeout() => Self::Slow,
             ErrorKind::Io if tls && is_about_tls(&text) => Self::Tls(text),

@@ -1,173 +1,93 @@
-//! A connection that is made anew when it breaks.
+//! What the parts of the engine talk to: one server, one that sentinels name, or the servers of a cluster.
 
-use crate::watch::Pushes;
-use crate::{Error, Problem, Settings, Watcher};
+use crate::cluster::Cluster;
+use crate::node::{Node, Whereabouts};
+use crate::{Error, Problem, Settings, Topology, Watcher};
+use redis::RedisResult;
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, RedisError, RedisResult};
 use std::future::Future;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-use tokio::sync::Mutex;
+use std::sync::Arc;
 
-/// A server that did not answer is left alone for so long: those who ask meanwhile are told at once.
-const PAUSE: Duration = Duration::from_millis(200);
-
-/// A connection to a server, shared by all who use it, and made anew when it breaks.
+/// Connections to one server or many, shared by all who use them, and made anew when they break.
 pub struct Link {
-    settings: Settings,
-    client: Client,
-    watcher: Option<Watcher>,
-    current: Mutex<Current>,
-    watching: AtomicBool,
-    /// Said once.
-    told: AtomicBool,
+    place: String,
+    servers: Servers,
 }
 
-#[derive(Default)]
-struct Current {
-    /// Which connection this is.
-    number: u64,
-    connection: Option<MultiplexedConnection>,
-    failed: Option<(Instant, String)>,
+enum Servers {
+    One(Box<Node>),
+    Many(Box<Cluster>),
 }
 
 impl Link {
-    /// A link to a server, which is not talked to yet. `watcher` is told when keys change that were read through it,
-    /// where the server can do that.
+    /// A link to servers, which are not talked to yet. `watcher` is told when keys change that were read through it, where
+    /// the servers can do that.
     ///
     /// # Errors
     /// Where the certificates cannot be read.
     pub fn new(settings: Settings, watcher: Option<Watcher>) -> Result<Self, Error> {
         let place = settings.to_string();
-        let client = settings.client().map_err(|error| Error { place, problem: Problem::Tls(error.to_string()) })?;
-        let (watching, told) = (AtomicBool::new(false), AtomicBool::new(false));
-        Ok(Self { settings, client, watcher, current: Mutex::default(), watching, told })
+        let usable = settings.client(&settings.address());
+        usable.map_err(|error| Error { place: place.clone(), problem: Problem::Tls(error.to_string()) })?;
+        let settings = Arc::new(settings);
+        let one = |whereabouts, watcher| Servers::One(Box::new(Node::new(settings.clone(), whereabouts, watcher)));
+        let servers = match &settings.topology {
+            Topology::Standalone => one(Whereabouts::At(settings.address()), watcher),
+            Topology::Sentinel(sentinels) => one(Whereabouts::Named(sentinels.clone()), watcher),
+            Topology::Cluster(seeds) => Servers::Many(Box::new(Cluster::new(settings.clone(), seeds.clone(), watcher))),
+        };
+        Ok(Self { place, servers })
     }
 
-    /// Host, port and database.
+    /// Host, port and database, or how the servers are found.
     pub fn place(&self) -> String {
-        self.settings.to_string()
+        self.place.clone()
     }
 
-    /// Whether the server tells of changes to keys that were read.
+    /// Whether keys are shared out among servers.
+    pub fn is_cluster(&self) -> bool {
+        matches!(self.servers, Servers::Many(_))
+    }
+
+    /// Whether the servers tell of changes to keys that were read.
     pub fn is_watching(&self) -> bool {
-        self.watching.load(Ordering::Acquire)
+        match &self.servers {
+            Servers::One(node) => node.is_watching(),
+            Servers::Many(cluster) => cluster.is_watching(),
+        }
     }
 
-    /// Sends commands. When the connection breaks under them they are sent once more over a new one, so they have to be
-    /// such that being carried out twice does no harm.
+    /// Sends commands to the server that has `key`; all their keys have to be in its slot. When the connection breaks under
+    /// them, or the slot is on another server by now, they are sent once more, so they have to be such that being carried
+    /// out twice does no harm.
     ///
     /// # Errors
     /// When the server cannot be reached, does not answer in time, or refuses.
-    pub async fn send<T, F, W>(&self, work: W) -> Result<T, Error>
+    pub async fn send<T, F, W>(&self, key: impl AsRef<[u8]>, work: W) -> Result<T, Error>
     where
         W: Fn(MultiplexedConnection) -> F + Send + Sync,
         F: Future<Output = RedisResult<T>> + Send,
         T: Send,
     {
-        let (number, connection) = self.connection().await?;
-        let error = match work(connection).await {
-            Ok(answer) => return Ok(answer),
-            Err(error) if !is_broken(&error) => return Err(self.failure(&error)),
-            Err(error) => error,
-        };
-        self.drop_connection(number).await;
-        if error.is_timeout() {
-            return Err(self.failure(&error)); // a second try would take as long again
-        }
-        let (number, connection) = self.connection().await?;
-        match work(connection).await {
-            Ok(answer) => Ok(answer),
-            Err(error) => {
-                if is_broken(&error) {
-                    self.drop_connection(number).await;
-                }
-                Err(self.failure(&error))
-            }
+        match &self.servers {
+            Servers::One(node) => node.send(&work).await.map_err(|failure| failure.error),
+            Servers::Many(cluster) => cluster.send(key.as_ref(), &work).await,
         }
     }
 
-    async fn connection(&self) -> Result<(u64, MultiplexedConnection), Error> {
-        let mut current = self.current.lock().await;
-        if let Some(connection) = &current.connection {
-            return Ok((current.number, connection.clone()));
-        }
-        if let Some((at, reason)) = &current.failed
-            && at.elapsed() < PAUSE
-        {
-            return Err(Error { place: self.place(), problem: Problem::Unreachable(reason.clone()) });
-        }
-        match self.connect().await {
-            Ok(connection) => {
-                current.failed = None;
-                current.number += 1;
-                current.connection = Some(connection.clone());
-                Ok((current.number, connection))
-            }
-            Err(error) => {
-                if error.problem.passes() {
-                    current.failed = Some((Instant::now(), error.problem.to_string()));
-                }
-                Err(error)
-            }
+    /// Sends commands to every server that has keys; the answers in no particular order.
+    ///
+    /// # Errors
+    /// As [`Link::send`].
+    pub async fn each<T, F, W>(&self, work: W) -> Result<Vec<T>, Error>
+    where
+        W: Fn(MultiplexedConnection) -> F + Send + Sync,
+        F: Future<Output = RedisResult<T>> + Send,
+        T: Send,
+    {
+        match &self.servers {
+            Servers::One(node) => node.send(&work).await.map(|answer| vec![answer]).map_err(|failure| failure.error),
+            Servers::Many(cluster) => cluster.each(&work).await,
         }
     }
-
-    async fn connect(&self) -> Result<MultiplexedConnection, Error> {
-        let mut config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(self.settings.connect))
-            .set_response_timeout(Some(self.settings.command));
-        if let Some(watcher) = &self.watcher {
-            config = config.set_push_sender(Pushes(watcher.clone()));
-        }
-        let connected = self.client.get_multiplexed_async_connection_with_config(&config).await;
-        let mut connection = connected.map_err(|error| self.failure(&error))?;
-        self.refuse_old(&mut connection).await?;
-        let watching = self.watcher.is_some() && self.watch(&mut connection).await;
-        self.watching.store(watching, Ordering::Release);
-        Ok(connection)
-    }
-
-    /// Servers before 6.0 lack much of what is used here.
-    async fn refuse_old(&self, connection: &mut MultiplexedConnection) -> Result<(), Error> {
-        let about: RedisResult<String> = redis::cmd("INFO").arg("server").query_async(connection).await;
-        let Ok(about) = about else { return Ok(()) }; // managed servers may refuse to tell
-        let version = about.lines().find_map(|line| line.strip_prefix("redis_version:")).unwrap_or("6").trim();
-        let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
-        if major.is_some_and(|major| major < 6) {
-            return Err(Error { place: self.place(), problem: Problem::Old { found: version.to_owned() } });
-        }
-        Ok(())
-    }
-
-    /// Asks for news of the keys that are read; whether the server agrees.
-    async fn watch(&self, connection: &mut MultiplexedConnection) -> bool {
-        let mut tracking = redis::cmd("CLIENT");
-        let agreed: RedisResult<()> = tracking.arg("TRACKING").arg("ON").query_async(connection).await;
-        if let Err(error) = &agreed
-            && !self.told.swap(true, Ordering::Relaxed)
-        {
-            tracing::warn!(server = self.place(), %error, "the server offers no client tracking, it is used without");
-        }
-        agreed.is_ok()
-    }
-
-    async fn drop_connection(&self, number: u64) {
-        let mut current = self.current.lock().await;
-        if current.number == number && current.connection.take().is_some() {
-            self.watching.store(false, Ordering::Release);
-            if let Some(watcher) = &self.watcher {
-                watcher(crate::Change::All);
-            }
-        }
-    }
-
-    fn failure(&self, error: &RedisError) -> Error {
-        Error { place: self.place(), problem: Problem::of(error, self.settings.tls.is_some()) }
-    }
-}
-
-/// Whether the connection is of no use any more: it broke, or leads to a server that has lost its role.
-fn is_broken(error: &RedisError) -> bool {
-    error.is_io_error() || error.is_timeout() || error.is_unrecoverable_error() || error.code() == Some("READONLY")
 }

@@ -1,5 +1,6 @@
 //! Where a server is, and how it is talked to.
 
+use crate::Address;
 use redis::io::tcp::{TcpSettings, socket2::TcpKeepalive};
 use redis::{Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion, RedisConnectionInfo};
 use redis::{RedisResult, TlsCertificates};
@@ -9,10 +10,12 @@ use std::time::Duration;
 /// Where a server is, and how it is talked to.
 #[derive(Clone)]
 pub struct Settings {
-    /// Name or address.
+    /// Name or address; without meaning where others than [`Topology::Standalone`] name their own.
     pub host: String,
     /// Port.
     pub port: u16,
+    /// One server, one that sentinels name, or many that share the keys.
+    pub topology: Topology,
     /// Number of the database.
     pub database: u16,
     /// Who we are, where the server has access lists.
@@ -27,6 +30,31 @@ pub struct Settings {
     pub command: Duration,
     /// After how long without a sign of life the connection counts as broken.
     pub socket: Duration,
+}
+
+/// How many servers there are, and how they are found.
+#[derive(Clone, Default)]
+pub enum Topology {
+    /// One, at host and port.
+    #[default]
+    Standalone,
+    /// One at a time, which sentinels name.
+    Sentinel(Sentinels),
+    /// A cluster: these are asked for the others. There is one database, number 0.
+    Cluster(Vec<Address>),
+}
+
+/// Who is asked for the server that takes writes.
+#[derive(Clone)]
+pub struct Sentinels {
+    /// Where they are; the first one that answers counts.
+    pub nodes: Vec<Address>,
+    /// What they call the server.
+    pub master: String,
+    /// Who we are to them.
+    pub user: Option<String>,
+    /// The password to them; not part of any message.
+    pub password: Option<String>,
 }
 
 /// Encryption of the connection.
@@ -50,21 +78,49 @@ pub enum Verify {
     Nothing,
 }
 
-/// Host, port and database.
+/// Host, port and database, or how the servers are found.
 impl fmt::Display for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}/{}", self.host, self.port, self.database)
+        match &self.topology {
+            Topology::Standalone => write!(f, "{}:{}/{}", self.host, self.port, self.database),
+            Topology::Sentinel(sentinels) => {
+                let Sentinels { master, nodes, .. } = sentinels;
+                write!(f, "{master}/{} of the sentinels {}", self.database, Listed(nodes))
+            }
+            Topology::Cluster(nodes) => write!(f, "the cluster of {}", Listed(nodes)),
+        }
     }
+}
+
+/// Addresses with commas.
+struct Listed<'a>(&'a [Address]);
+
+impl fmt::Display for Listed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, address) in self.0.iter().enumerate() {
+            write!(f, "{}{address}", if place > 0 { "," } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+/// Who we say we are.
+struct Login<'a> {
+    user: Option<&'a String>,
+    password: Option<&'a String>,
+    database: u16,
+    protocol: ProtocolVersion,
 }
 
 impl Settings {
     /// A server without password or encryption.
     pub fn new(host: impl Into<String>, port: u16) -> Self {
         let second = Duration::from_secs(1);
-        let (user, password, tls) = (None, None, None);
+        let (user, password, tls, topology) = (None, None, None, Topology::Standalone);
         Self {
             host: host.into(),
             port,
+            topology,
             database: 0,
             user,
             password,
@@ -75,35 +131,56 @@ impl Settings {
         }
     }
 
-    /// A client that speaks the newest protocol, which invalidations need.
-    pub(crate) fn client(&self) -> RedisResult<Client> {
-        let Some(tls) = &self.tls else {
-            return Client::open(self.information(ConnectionAddr::Tcp(self.host.clone(), self.port))?);
-        };
-        install_crypto();
-        let (host, insecure) = (self.host.clone(), tls.verify == Verify::Nothing);
-        let plain = ConnectionAddr::TcpTls { host, port: self.port, insecure, tls_params: None };
-        let certificates = TlsCertificates { client_tls: None, root_cert: tls.ca.clone() };
-        let client = Client::build_with_tls(self.information(plain)?, certificates)?;
-        let mut address = client.get_connection_info().addr().clone();
-        address.set_danger_accept_invalid_hostnames(tls.verify == Verify::Certificate);
-        Client::open(self.information(address)?)
+    /// The server itself, where there is one.
+    pub fn address(&self) -> Address {
+        Address::new(self.host.clone(), self.port)
     }
 
-    fn information(&self, address: ConnectionAddr) -> RedisResult<ConnectionInfo> {
-        let mut login = RedisConnectionInfo::default()
-            .set_db(i64::from(self.database))
-            .set_protocol(ProtocolVersion::RESP3)
+    /// A client that speaks the newest protocol, which invalidations need.
+    pub(crate) fn client(&self, address: &Address) -> RedisResult<Client> {
+        let database = match self.topology {
+            Topology::Cluster(_) => 0,
+            _ => self.database,
+        };
+        let (user, password) = (self.user.as_ref(), self.password.as_ref());
+        self.client_as(address, &Login { user, password, database, protocol: ProtocolVersion::RESP3 })
+    }
+
+    /// A client for a sentinel, which needs none of that.
+    pub(crate) fn sentinel(&self, sentinels: &Sentinels, address: &Address) -> RedisResult<Client> {
+        let (user, password) = (sentinels.user.as_ref(), sentinels.password.as_ref());
+        self.client_as(address, &Login { user, password, database: 0, protocol: ProtocolVersion::RESP2 })
+    }
+
+    fn client_as(&self, address: &Address, login: &Login<'_>) -> RedisResult<Client> {
+        let (host, port) = (address.host.clone(), address.port);
+        let Some(tls) = &self.tls else {
+            return Client::open(self.information(ConnectionAddr::Tcp(host, port), login)?);
+        };
+        install_crypto();
+        let insecure = tls.verify == Verify::Nothing;
+        let plain = ConnectionAddr::TcpTls { host, port, insecure, tls_params: None };
+        let certificates = TlsCertificates { client_tls: None, root_cert: tls.ca.clone() };
+        let client = Client::build_with_tls(self.information(plain, login)?, certificates)?;
+        let mut address = client.get_connection_info().addr().clone();
+        address.set_danger_accept_invalid_hostnames(tls.verify == Verify::Certificate);
+        Client::open(self.information(address, login)?)
+    }
+
+    fn information(&self, address: ConnectionAddr, login: &Login<'_>) -> RedisResult<ConnectionInfo> {
+        let mut said = RedisConnectionInfo::default()
+            .set_db(i64::from(login.database))
+            .set_protocol(login.protocol)
             .set_lib_name("rankwright", env!("CARGO_PKG_VERSION"));
-        if let Some(user) = &self.user {
-            login = login.set_username(user);
+        if let Some(user) = login.user {
+            said = said.set_username(user);
         }
-        if let Some(password) = &self.password {
-            login = login.set_password(password);
+        if let Some(password) = login.password {
+            said = said.set_password(password);
         }
         let alive = TcpKeepalive::new().with_time(self.socket).with_interval(self.socket).with_retries(2);
         let tcp = TcpSettings::default().set_nodelay(true).set_user_timeout(self.socket).set_keepalive(alive);
-        Ok(address.into_connection_info()?.set_redis_settings(login).set_tcp_settings(tcp))
+        Ok(address.into_connection_info()?.set_redis_settings(said).set_tcp_settings(tcp))
     }
 }
 

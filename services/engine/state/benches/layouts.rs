@@ -44,7 +44,7 @@ fn server() -> Server {
     let child = command.current_dir(folder.path()).stdout(Stdio::null()).spawn().expect("redis-server is installed");
     let settings = Settings { command: Duration::from_secs(60), ..Settings::new("127.0.0.1", free.port()) };
     let link = Blocking::new(settings.clone()).expect("needs no certificates");
-    while link.send(|connection| cmd("PING").query::<String>(connection)).is_err() {
+    while link.send("", |connection| cmd("PING").query::<String>(connection)).is_err() {
         std::thread::sleep(Duration::from_millis(20));
     }
     Server { child, settings, _folder: folder }
@@ -93,7 +93,7 @@ struct Figures {
 }
 
 fn used(link: &Blocking) -> u64 {
-    let memory = link.send(|connection| cmd("INFO").arg("memory").query::<String>(connection)).expect("answers");
+    let memory = link.send("", |connection| cmd("INFO").arg("memory").query::<String>(connection)).expect("answers");
     let used = memory.lines().find_map(|line| line.strip_prefix("used_memory:")).expect("tells its memory");
     used.trim().parse().expect("a number")
 }
@@ -125,7 +125,7 @@ fn plain(
     let link = Blocking::new(server.settings.clone()).expect("needs no certificates");
     let before = used(&link);
     let run = |work: &dyn Fn(&mut Connection)| {
-        link.send(|connection| {
+        link.send("", |connection| {
             work(connection);
             Ok(())
         })

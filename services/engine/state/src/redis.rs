@@ -8,12 +8,18 @@
 //!
 //! The script also makes the batch repeatable: sent again after a broken connection, it finds its own stamp with the
 //! writer, and changes nothing. `docs/protocol.md` has the whole protocol.
+//!
+//! In a cluster no script touches everything: a batch becomes a redo record first, and then goes to each shard of the keys
+//! in a part of its own (see `parts`). All else is the same.
 
 mod cache;
 mod commit;
 mod layout;
 mod meta;
+mod parts;
+mod redo;
 mod scripts;
+mod shards;
 mod sweep;
 #[cfg(test)]
 mod tests;
@@ -26,6 +32,7 @@ use cache::Cache;
 use layout::Names;
 use rankwright_event::Timestamp;
 use rankwright_redis::{Link, Settings};
+use redo::Numbers;
 use scripts::Scripts;
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,7 +68,7 @@ impl Default for RedisOptions {
     }
 }
 
-/// Entities in a Redis server.
+/// Entities in a Redis server, or in those of a cluster.
 pub struct RedisStore {
     shared: Arc<Shared>,
     runtime: Handle,
@@ -77,6 +84,8 @@ struct Shared {
     scripts: Scripts,
     cache: Arc<Cache>,
     options: RedisOptions,
+    /// Of a cluster: the numbers of the last batches of writers that were acquired here.
+    numbers: Numbers,
 }
 
 impl RedisStore {
@@ -95,10 +104,10 @@ impl RedisStore {
         let watcher = (options.tracking && options.cache_entries > 0).then(|| cache.watcher());
         let link = Link::new(settings.clone(), None).map_err(|error| cannot_open(error.into()))?;
         let reading = Link::new(settings, watcher).map_err(|error| cannot_open(error.into()))?;
-        let generation = meta::open(&link, &names).await?;
+        let live = meta::open(&link, &names).await?;
         meta::warn_of_eviction(&link).await;
-        let names = names.of_generation(generation);
-        let shared = Shared { link, reading, names, scripts: Scripts::default(), cache, options };
+        let (names, scripts) = (names.of_generation(live.generation, live.shards), Scripts::new(link.is_cluster()));
+        let shared = Shared { link, reading, names, scripts, cache, options, numbers: Numbers::default() };
         Ok(Self { shared: Arc::new(shared), runtime: Handle::current() })
     }
 
@@ -137,7 +146,7 @@ impl Store for RedisStore {
 
     fn acquire<'a>(&'a self, writer: &'a Writer) -> BoxFuture<'a, Result<Lease, Error>> {
         let writer = writer.clone();
-        self.run(move |shared| async move { shared.acquire(writer).await })
+        self.run(move |shared| async move { shared.become_writer(writer).await })
     }
 
     fn commit<'a>(&'a self, lease: &'a Lease, commit: Commit) -> BoxFuture<'a, Result<Outcome, Error>> {

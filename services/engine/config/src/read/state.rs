@@ -1,8 +1,12 @@
 //! `state`, and the Redis options that `train` shares.
 
+mod servers;
+
 use crate::secret::Secret;
 use crate::section::Section;
-use crate::state::{Cache, Databases, FileBackend, FileState, Format, Pipeline, Redis, State, Timeout, Tls, Verify};
+use crate::state::{
+    Cache, Databases, FileBackend, FileState, Format, Node, Pipeline, Redis, State, Timeout, Tls, Verify,
+};
 use crate::value::Value;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -67,8 +71,7 @@ pub(super) fn format(value: &Value<'_>) -> Option<Format> {
 
 /// All Redis options; the caller reports unknown keys, as `train` has more of them.
 pub(super) fn redis(section: &Section<'_>) -> Option<Redis> {
-    let host = section.required("host", "the server's name or address").and_then(|value| value.text());
-    let port = section.required("port", "the server's port, usually 6379").and_then(|value| value.whole(1..=65_535));
+    let server = servers::read(section);
     let auth = section.section("auth").map(auth).unwrap_or_default();
     let format = section.or("format", Format::default(), |value| format(&value));
     let cache = section.section("cache").map(cache).unwrap_or_default();
@@ -77,7 +80,8 @@ pub(super) fn redis(section: &Section<'_>) -> Option<Redis> {
     let timeout = section.section("timeout").map(timeout).unwrap_or_default();
     let db = section.section("db").map(databases).unwrap_or_default();
     let (user, password) = auth;
-    Some(Redis { host: host?, port: port?, format, cache, pipeline, user, password, tls, timeout, db })
+    let (Node { host, port }, topology) = server?;
+    Some(Redis { host, port, topology, format, cache, pipeline, user, password, tls, timeout, db })
 }
 
 fn auth(section: Section<'_>) -> (Option<String>, Option<Secret>) {

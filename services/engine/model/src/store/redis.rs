@@ -1,9 +1,10 @@
-//! Versions in Redis: for each model a hash of versions, and one hash that says which of them is current.
+//! Versions in Redis: for each model a hash of versions, and one hash that says which of them is current. In a cluster each
+//! model has one of the latter as well, beside its versions: both change together.
 
 use super::{StoreError, VersionStore, decode, surplus};
 use crate::version::{Version, VersionId};
 use rankwright_redis::redis::{Connection, cmd, pipe};
-use rankwright_redis::{Blocking, Settings};
+use rankwright_redis::{Blocking, Settings, slot_of};
 
 /// Keeps versions in a server, which processes share.
 pub struct RedisVersions {
@@ -21,11 +22,19 @@ impl RedisVersions {
     }
 
     fn versions(&self, model: &str) -> String {
-        format!("{}versions:{model}", self.prefix)
+        format!("{}versions:{model}", self.start(model))
     }
 
-    fn pointers(&self) -> String {
-        format!("{}current", self.prefix)
+    fn pointers(&self, model: &str) -> String {
+        format!("{}current", self.start(model))
+    }
+
+    /// How the names of a model's keys begin. The hash tag of a cluster is a number, as a model may have any name.
+    fn start(&self, model: &str) -> String {
+        match self.link.is_cluster() {
+            true => format!("{}{{{}}}:", self.prefix, slot_of(model.as_bytes())),
+            false => self.prefix.clone(),
+        }
     }
 
     fn parsed(&self, id: &str) -> Result<VersionId, StoreError> {
@@ -36,32 +45,31 @@ impl RedisVersions {
 impl VersionStore for RedisVersions {
     fn publish(&self, version: &Version) -> Result<(), StoreError> {
         let (model, id, bytes) = (&version.metadata().model, version.id().to_string(), version.encode()?);
-        let mut both = pipe();
-        both.atomic().hset(self.versions(model), &id, bytes).ignore().hset(self.pointers(), model, &id).ignore();
-        Ok(self.link.send(|connection| both.query::<()>(connection))?)
+        let (versions, pointers, mut both) = (self.versions(model), self.pointers(model), pipe());
+        both.atomic().hset(&versions, &id, bytes).ignore().hset(&pointers, model, &id).ignore();
+        Ok(self.link.send(&versions, |connection| both.query::<()>(connection))?)
     }
 
     fn list(&self, model: &str) -> Result<Vec<VersionId>, StoreError> {
-        let ids =
-            self.link.send(|connection| cmd("HKEYS").arg(self.versions(model)).query::<Vec<String>>(connection))?;
+        let key = self.versions(model);
+        let ids = self.link.send(&key, |connection| cmd("HKEYS").arg(&key).query::<Vec<String>>(connection))?;
         let mut ids = ids.iter().map(|id| self.parsed(id)).collect::<Result<Vec<_>, _>>()?;
         ids.sort_unstable();
         Ok(ids)
     }
 
     fn current(&self, model: &str) -> Result<Option<VersionId>, StoreError> {
-        let asked = |connection: &mut Connection| {
-            cmd("HGET").arg(self.pointers()).arg(model).query::<Option<String>>(connection)
-        };
-        self.link.send(asked)?.map(|id| self.parsed(&id)).transpose()
+        let key = self.pointers(model);
+        let asked = |connection: &mut Connection| cmd("HGET").arg(&key).arg(model).query::<Option<String>>(connection);
+        self.link.send(&key, asked)?.map(|id| self.parsed(&id)).transpose()
     }
 
     fn select(&self, model: &str, id: &VersionId) -> Result<(), StoreError> {
         if !self.list(model)?.contains(id) {
             return Err(StoreError::unknown(model, id));
         }
-        let id = id.to_string();
-        Ok(self.link.send(|connection| cmd("HSET").arg(self.pointers()).arg(model).arg(&id).query::<()>(connection))?)
+        let (key, id) = (self.pointers(model), id.to_string());
+        Ok(self.link.send(&key, |connection| cmd("HSET").arg(&key).arg(model).arg(&id).query::<()>(connection))?)
     }
 
     fn load(&self, model: &str, id: Option<&VersionId>) -> Result<Option<Version>, StoreError> {
@@ -69,7 +77,7 @@ impl VersionStore for RedisVersions {
         let (key, field) = (self.versions(model), id.to_string());
         let asked =
             |connection: &mut Connection| cmd("HGET").arg(&key).arg(&field).query::<Option<Vec<u8>>>(connection);
-        let bytes = self.link.send(asked)?.ok_or_else(|| StoreError::unknown(model, &id))?;
+        let bytes = self.link.send(&key, asked)?.ok_or_else(|| StoreError::unknown(model, &id))?;
         let version = decode(model, &id, &bytes)?;
         if version.id() != &id || version.metadata().model != model {
             return Err(StoreError::Inconsistent { path: key.into() });
@@ -83,11 +91,11 @@ impl VersionStore for RedisVersions {
         if surplus.is_empty() {
             return Ok(());
         }
-        let mut removal = cmd("HDEL");
-        removal.arg(self.versions(model));
+        let (key, mut removal) = (self.versions(model), cmd("HDEL"));
+        removal.arg(&key);
         surplus.iter().for_each(|id| {
             removal.arg(id.to_string());
         });
-        Ok(self.link.send(|connection| removal.query::<()>(connection))?)
+        Ok(self.link.send(&key, |connection| removal.query::<()>(connection))?)
     }
 }

@@ -55,11 +55,24 @@ fn store_contract(store: &dyn VersionStore) {
     assert_eq!(store.list("m").unwrap().len(), 3);
 }
 
-#[test]
-fn redis_keeps_the_contract() {
-    let Some(settings) = rankwright_redis::testing::server() else { return };
+fn in_redis(settings: rankwright_redis::Settings) {
     let service = format!("test-{:016x}", fastrand::u64(..));
     store_contract(&RedisVersions::open(settings, &service).unwrap());
+}
+
+#[test]
+fn redis_keeps_the_contract() {
+    rankwright_redis::testing::server().into_iter().for_each(in_redis);
+}
+
+#[test]
+fn a_redis_cluster_keeps_the_contract() {
+    rankwright_redis::testing::cluster().into_iter().for_each(in_redis);
+}
+
+#[test]
+fn a_redis_that_sentinels_name_keeps_the_contract() {
+    rankwright_redis::testing::sentinel().into_iter().for_each(in_redis);
 }
 
 #[test]

@@ -111,7 +111,8 @@ impl Cache {
         }
     }
 
-    fn forget(&self, key: &[u8]) {
+    /// Somebody may have changed it: what is known of it is but a guess from now on.
+    pub(super) fn forget(&self, key: &[u8]) {
         let Some(entries) = &self.entries else { return };
         let part = self.part(key);
         let _keeping = self.keeping[part].lock();

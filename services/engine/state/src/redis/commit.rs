@@ -3,24 +3,27 @@
 use super::cache::{Asked, Known};
 use super::layout::{Stamp, frame, unframe};
 use super::meta::Answer;
-use super::scripts::{APPLIED, FIXED_KEYS, LOST};
+use super::scripts::{APPLIED, FIXED_KEYS, LOST, MOVED, PASSED, REFUSED, SKIPPED};
+use super::shards::Shard;
 use super::{Shared, failed};
 use crate::{Commit, Entity, Error, Key, Lease, Outcome, Rows, Space};
+use futures_util::future::try_join_all;
 use hashbrown::HashMap;
-use rankwright_redis::redis::{FromRedisValue, cmd};
+use rankwright_redis::redis::{FromRedisValue, ScriptInvocation, cmd};
+use rankwright_redis::slot_of;
 use std::sync::Arc;
 
 /// What becomes of one key.
-struct Change {
+pub(super) struct Change {
     key: Key,
-    name: Vec<u8>,
+    pub(super) name: Vec<u8>,
     write: Write,
     /// What it is merged into.
     base: Known,
     /// From before the base was asked for.
     asked: Asked,
     /// Nothing may lie there yet.
-    first: bool,
+    pub(super) first: bool,
     /// What lies there afterwards.
     merged: Option<Arc<Entity>>,
 }
@@ -35,11 +38,17 @@ enum Write {
 const INDEXED: [Space; 5] = [Space::Joins, Space::Outbox, Space::Seen, Space::Waiting, Space::Watermarks];
 
 /// What the script says.
-enum Verdict {
+pub(super) enum Verdict {
     Applied,
     Lost,
     /// Places of keys that were changed by others, with what lies there now.
     Moved(Vec<(usize, Option<Vec<u8>>)>),
+    /// A shard has this part already.
+    Skipped,
+    /// The batch was refused, as a key was not new.
+    Refused,
+    /// A later batch of the writer is there: this one was brought to its end by somebody else.
+    Passed,
 }
 
 impl Shared {
@@ -82,25 +91,48 @@ impl Shared {
         Ok(found)
     }
 
-    /// The bytes under names.
+    /// The bytes under names; those of a slot are asked for together, and all slots at once.
     pub(super) async fn values<'n>(
         &self,
         names: impl Iterator<Item = &'n [u8]>,
     ) -> Result<Vec<Option<Vec<u8>>>, Error> {
-        let (mut command, mut asked) = (cmd("MGET"), 0);
-        names.for_each(|name| {
-            command.arg(name);
-            asked += 1;
-        });
-        if asked == 0 {
-            return Ok(Vec::new());
+        let names: Vec<&[u8]> = names.collect();
+        if !self.reading.is_cluster() {
+            return self.together(&names).await;
         }
+        let mut slots: HashMap<u16, Vec<usize>, foldhash::fast::RandomState> = HashMap::default();
+        for (place, name) in names.iter().enumerate() {
+            slots.entry(slot_of(name)).or_default().push(place);
+        }
+        let ask = |places: Vec<usize>| {
+            let some: Vec<&[u8]> = places.iter().map(|&place| names[place]).collect();
+            async move { self.together(&some).await.map(|values| (places, values)) }
+        };
+        let mut found = vec![None; names.len()];
+        for (places, values) in try_join_all(slots.into_values().map(ask)).await? {
+            places.into_iter().zip(values).for_each(|(place, value)| found[place] = value);
+        }
+        Ok(found)
+    }
+
+    /// The bytes under names of one slot.
+    async fn together(&self, names: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>, Error> {
+        let Some(first) = names.first() else { return Ok(Vec::new()) };
+        let mut command = cmd("MGET");
+        command.arg(names);
         let command = &command;
-        let read = self.reading.send(|mut connection| async move { command.query_async(&mut connection).await });
+        let read = self.reading.send(first, |mut connection| async move { command.query_async(&mut connection).await });
         read.await.map_err(failed("read"))
     }
 
     pub(super) async fn apply(&self, lease: &Lease, commit: Commit) -> Result<Outcome, Error> {
+        match self.link.is_cluster() {
+            true => self.apply_in_parts(lease, commit).await,
+            false => self.apply_at_once(lease, commit).await,
+        }
+    }
+
+    async fn apply_at_once(&self, lease: &Lease, commit: Commit) -> Result<Outcome, Error> {
         let mut changes = self.changes(commit.writes).await?;
         for change in &mut changes {
             change.first = commit.absent.contains(&change.key);
@@ -110,25 +142,26 @@ impl Shared {
         loop {
             changes.iter_mut().for_each(Change::merge);
             match self.try_commit(lease, &positions, stamp, &changes).await? {
-                Verdict::Lost => return Ok(Outcome::LostLease),
-                Verdict::Moved(moved)
-                    if moved.iter().any(|(place, _)| changes.get(*place).is_some_and(|c| c.first)) =>
-                {
-                    return Ok(Outcome::Exists);
-                }
+                Verdict::Moved(moved) if is_not_new(&changes, &moved) => return Ok(Outcome::Exists),
                 Verdict::Moved(moved) => self.take_up(&mut changes, moved)?,
                 Verdict::Applied => {
-                    let known = |merged: Option<Arc<Entity>>| merged.map(|entity| (stamp, entity));
-                    let written = changes.into_iter().map(|change| (change.name, known(change.merged), change.asked));
-                    self.cache.wrote(written.collect());
+                    self.wrote(changes, stamp);
                     return Ok(Outcome::Applied);
                 }
+                Verdict::Lost | Verdict::Skipped | Verdict::Refused | Verdict::Passed => return Ok(Outcome::LostLease),
             }
         }
     }
 
+    /// Keeps what a commit has written.
+    pub(super) fn wrote(&self, changes: Vec<Change>, stamp: Stamp) {
+        let known = |merged: Option<Arc<Entity>>| merged.map(|entity| (stamp, entity));
+        let written = changes.into_iter().map(|change| (change.name, known(change.merged), change.asked));
+        self.cache.wrote(written.collect());
+    }
+
     /// One change for each key, with what is known to lie there.
-    async fn changes(&self, writes: Vec<(Key, Option<Entity>)>) -> Result<Vec<Change>, Error> {
+    pub(super) async fn changes(&self, writes: Vec<(Key, Option<Entity>)>) -> Result<Vec<Change>, Error> {
         let mut changes: Vec<Change> = Vec::with_capacity(writes.len());
         let mut places: HashMap<Key, usize, foldhash::fast::RandomState> = HashMap::default();
         for (key, write) in writes {
@@ -166,19 +199,32 @@ impl Shared {
         changes: &[Change],
     ) -> Result<Verdict, Error> {
         let mut script = self.scripts.commit.prepare_invoke();
-        script.key(self.names.writer(&lease.writer));
-        for space in INDEXED {
-            script.key(self.names.index(space));
-        }
+        let writer = self.names.writer(&lease.writer);
+        script.key(&writer);
         script.arg(lease.epoch).arg(from).arg(to).arg(&stamp.0[..]);
+        self.put(&mut script, Shard::WHOLE, stamp, changes)?;
+        let script = &script;
+        let said = self.link.send(&writer, |mut connection| async move { script.invoke_async(&mut connection).await });
+        verdict(said.await.map_err(failed("commit"))?)
+    }
+
+    /// What a commit has after its own keys and arguments: indexes, times to live, changes.
+    pub(super) fn put(
+        &self,
+        script: &mut ScriptInvocation<'_>,
+        shard: Shard,
+        stamp: Stamp,
+        changes: &[Change],
+    ) -> Result<(), Error> {
+        for space in INDEXED {
+            script.key(self.names.index(space, shard));
+        }
         script.arg(self.options.retention.as_millis() as u64).arg(self.options.seen.as_millis() as u64);
         for change in changes {
             script.key(&change.name).arg(change.wanted()).arg(self.value(change, stamp)?);
             script.arg(index_number(change.key.scope.space())).arg(change.newest());
         }
-        let script = &script;
-        let said = self.link.send(|mut connection| async move { script.invoke_async(&mut connection).await });
-        verdict(said.await.map_err(failed("commit"))?)
+        Ok(())
     }
 
     fn value(&self, change: &Change, stamp: Stamp) -> Result<Vec<u8>, Error> {
@@ -186,7 +232,7 @@ impl Shared {
     }
 
     /// Takes what lies under keys now in place of what they were thought to hold.
-    fn take_up(&self, changes: &mut [Change], moved: Vec<(usize, Option<Vec<u8>>)>) -> Result<(), Error> {
+    pub(super) fn take_up(&self, changes: &mut [Change], moved: Vec<(usize, Option<Vec<u8>>)>) -> Result<(), Error> {
         for (place, value) in moved {
             let Some(change) = changes.get_mut(place) else { continue };
             change.base = value.map(|value| known(&change.key, &value)).transpose()?;
@@ -216,7 +262,11 @@ impl Write {
 }
 
 impl Change {
-    fn merge(&mut self) {
+    pub(super) fn key(&self) -> &Key {
+        &self.key
+    }
+
+    pub(super) fn merge(&mut self) {
         self.merged = match &self.write {
             Write::Remove => None,
             Write::Replace(entity) => Some(Arc::new(entity.clone())),
@@ -256,13 +306,21 @@ fn index_number(space: Space) -> usize {
     INDEXED.iter().position(|indexed| *indexed == space).map_or(0, |place| place + 1)
 }
 
-fn verdict(said: Vec<Answer>) -> Result<Verdict, Error> {
+/// Whether one of the keys that others changed should have been new.
+pub(super) fn is_not_new(changes: &[Change], moved: &[(usize, Option<Vec<u8>>)]) -> bool {
+    moved.iter().any(|(place, _)| changes.get(*place).is_some_and(|change| change.first))
+}
+
+pub(super) fn verdict(said: Vec<Answer>) -> Result<Verdict, Error> {
     let strange = |reason: &str| Error::Failed { action: "commit", source: format!("strange answer: {reason}").into() };
     let mut said = said.into_iter();
     match said.next() {
         Some(Answer::Int(APPLIED)) => return Ok(Verdict::Applied),
         Some(Answer::Int(LOST)) => return Ok(Verdict::Lost),
-        Some(Answer::Int(_)) => {}
+        Some(Answer::Int(SKIPPED)) => return Ok(Verdict::Skipped),
+        Some(Answer::Int(REFUSED)) => return Ok(Verdict::Refused),
+        Some(Answer::Int(PASSED)) => return Ok(Verdict::Passed),
+        Some(Answer::Int(MOVED)) => {}
         _ => return Err(strange("no number")),
     }
     let mut moved = Vec::new();

@@ -1,5 +1,8 @@
 //! What lies under which name, and how a value is framed.
+//!
+//! In a cluster the names of a shard have its hash tag, so that one script can touch them together.
 
+use super::shards::{Shard, Shards};
 use crate::{Entity, Error, Format, Key, Space, Writer, codec};
 
 /// Names of everything that belongs to one generation of a service.
@@ -7,6 +10,8 @@ use crate::{Entity, Error, Format, Key, Space, Writer, codec};
 pub(super) struct Names {
     service: String,
     prefix: String,
+    /// Where keys are shared out among servers.
+    shards: Option<Shards>,
 }
 
 /// A service whose name cannot be part of a key.
@@ -34,11 +39,18 @@ impl Names {
         if service.is_empty() || !service.bytes().all(fits) {
             return Err(BadName(service.to_owned()));
         }
-        Ok(Self { service: service.to_owned(), prefix: format!("rw:{service}:{generation}:") })
+        Ok(Self { service: service.to_owned(), prefix: format!("rw:{service}:{generation}:"), shards: None })
     }
 
-    pub(super) fn of_generation(&self, generation: u32) -> Self {
-        Self { service: self.service.clone(), prefix: format!("rw:{}:{generation}:", self.service) }
+    /// Those of a generation, which lies in so many shards, where it lies in shards.
+    pub(super) fn of_generation(&self, generation: u32, shards: Option<u16>) -> Self {
+        let (service, prefix) = (self.service.clone(), format!("rw:{}:{generation}:", self.service));
+        Self { service, prefix, shards: shards.map(Shards::new) }
+    }
+
+    /// Where a key belongs; all keys are in one shard where there are none.
+    pub(super) fn shard(&self, key: &Key) -> Shard {
+        self.shards.as_ref().map_or(Shard::WHOLE, |shards| shards.of(key))
     }
 
     /// What concerns all generations: the format, and which one is live.
@@ -59,8 +71,13 @@ impl Names {
         format!("{}t:{task}", self.prefix)
     }
 
-    /// The keys of a space, by the event time of their newest value. Values themselves have no index.
-    pub(super) fn index(&self, space: Space) -> String {
+    /// The last batch of a writer in a shard.
+    pub(super) fn marker(&self, shard: Shard, writer: &Writer) -> String {
+        format!("{}m:{}", self.start(shard), writer.0)
+    }
+
+    /// The keys of a space in a shard, by the event time of their newest value. Values themselves have no index.
+    pub(super) fn index(&self, space: Space, shard: Shard) -> String {
         let name = match space {
             Space::Values => "values",
             Space::Joins => "joins",
@@ -69,25 +86,46 @@ impl Names {
             Space::Waiting => "waiting",
             Space::Watermarks => "watermarks",
         };
-        format!("{}i:{name}", self.prefix)
+        format!("{}i:{name}", self.start(shard))
+    }
+
+    /// The indexes of a space in all shards that may have keys of it.
+    pub(super) fn indexes(&self, space: Space) -> Vec<String> {
+        let shards = self.shards.as_ref().map_or_else(|| vec![Shard::WHOLE], |shards| shards.with(space));
+        shards.into_iter().map(|shard| self.index(space, shard)).collect()
     }
 
     pub(super) fn entity(&self, key: &Key) -> Vec<u8> {
-        let mut name = format!("{}k:", self.prefix).into_bytes();
+        let mut name = self.start(self.shard(key)).into_bytes();
+        name.extend_from_slice(b"k:");
         name.extend_from_slice(&key.to_bytes());
         name
     }
 
     /// The key whose entity has this name.
     pub(super) fn key(&self, name: &[u8]) -> Option<Key> {
-        Key::from_bytes(name.strip_prefix(self.prefix.as_bytes())?.strip_prefix(b"k:")?)
+        let mut rest = name.strip_prefix(self.prefix.as_bytes())?;
+        if self.shards.is_some() {
+            let end = rest.windows(2).position(|two| two == b"}:")?;
+            rest = &rest[end + 2..];
+        }
+        Key::from_bytes(rest.strip_prefix(b"k:")?)
     }
 
     /// A pattern for `SCAN` that all entities of a space match.
     pub(super) fn pattern(&self, space: Space) -> Vec<u8> {
-        let mut pattern = format!("{}k:", self.prefix).into_bytes();
+        let tag = if self.shards.is_some() { "{*}:" } else { "" };
+        let mut pattern = format!("{}{tag}k:", self.prefix).into_bytes();
         pattern.extend_from_slice(&[space.prefix(), b'*']);
         pattern
+    }
+
+    /// How all names of a shard begin.
+    fn start(&self, shard: Shard) -> String {
+        match &self.shards {
+            None => self.prefix.clone(),
+            Some(shards) => format!("{}{{{}}}:", self.prefix, shards.tag(shard)),
+        }
     }
 }
 
@@ -109,6 +147,7 @@ mod tests {
     use super::*;
     use crate::contract::{item, stored};
     use crate::{Cell, Slot};
+    use rankwright_redis::slot_of;
 
     #[test]
     fn names_lead_back_to_keys_of_their_own_generation() {
@@ -116,6 +155,20 @@ mod tests {
         let key = item("a:{b}*\0");
         assert_eq!(one.key(&one.entity(&key)), Some(key.clone()));
         assert_eq!(one.key(&two.entity(&key)), None);
+    }
+
+    #[test]
+    fn names_of_a_shard_are_in_one_slot_of_a_cluster() {
+        let names = Names::new("shop", 1).expect("a name").of_generation(1, Some(8));
+        let writer = Writer("a}{b".into());
+        for id in ["a", "{a}", "a}:k:", "\0"] {
+            let key = item(id);
+            let (name, shard) = (names.entity(&key), names.shard(&key));
+            assert_eq!(names.key(&name), Some(key));
+            assert_eq!(slot_of(&name), slot_of(names.index(Space::Joins, shard).as_bytes()));
+            assert_eq!(slot_of(&name), slot_of(names.marker(shard, &writer).as_bytes()));
+            assert!(name.starts_with(b"rw:shop:1:{"), "users may be limited to a service's keys");
+        }
     }
 
     #[test]

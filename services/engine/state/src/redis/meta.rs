@@ -1,10 +1,11 @@
 //! What concerns all values: the format, the live generation, writers and slots.
 
 use super::layout::Names;
+use super::shards::SHARDS;
 use super::{Shared, failed};
 use crate::{Error, Fingerprint, Lease, Position, Slot, Stats, Writer};
-use rankwright_redis::Link;
-use rankwright_redis::redis::{self, pipe};
+use rankwright_redis::redis::{self, Script, pipe};
+use rankwright_redis::{Link, SLOTS};
 use std::time::Duration;
 
 /// Version of the layout; raised when an older version of ours could not read what this one writes.
@@ -12,29 +13,71 @@ const FORMAT: u32 = 1;
 /// So many slots are asked for at once: a script has room for some thousands of values at a time.
 const SLOTS_AT_ONCE: usize = 4_000;
 
-/// Makes the state of a service where there is none; the number of its live generation.
-pub(super) async fn open(link: &Link, names: &Names) -> Result<u32, Error> {
-    let meta = names.meta();
-    let asked = link.send(|mut connection| {
-        let mut asked = pipe();
-        asked.hset_nx(&meta, "format", FORMAT).ignore().hset_nx(&meta, "live", 1).ignore();
-        asked.hget(&meta, "format").hget(&meta, "live");
-        async move { asked.query_async::<(u32, u32)>(&mut connection).await }
-    });
+/// What lies under the service's name: the number of its live generation, and of its shards where it has some.
+pub(super) struct Live {
+    pub(super) generation: u32,
+    pub(super) shards: Option<u16>,
+}
+
+/// Makes a state in shards where there is none; the number of shards is fixed from then on, and none for one without.
+const OPEN: &str = "
+if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('HSET', KEYS[1], 'format', ARGV[1], 'live', 1, 'shards', ARGV[2]) end
+return redis.call('HMGET', KEYS[1], 'format', 'live', 'shards')";
+
+/// Makes the state of a service where there is none.
+pub(super) async fn open(link: &Link, names: &Names) -> Result<Live, Error> {
     let cannot_open = |error| Error::Open { place: link.place(), source: Box::new(error) };
-    let (found, live) = asked.await.map_err(cannot_open)?;
+    let asked = match link.is_cluster() {
+        true => in_shards(link, names).await,
+        false => whole(link, names).await,
+    };
+    let (found, generation, shards) = asked.map_err(cannot_open)?;
     if found > FORMAT {
         return Err(Error::Newer { place: link.place(), found, known: FORMAT });
     }
-    Ok(live)
+    let refuse = |reason: &str| Err(Error::Open { place: link.place(), source: reason.into() });
+    match (link.is_cluster(), shards) {
+        (true, Some(shards)) if (1..=SLOTS).contains(&shards) => Ok(Live { generation, shards: Some(shards) }),
+        (true, Some(shards)) => refuse(&format!("its number of shards is {shards}")),
+        (true, None) => refuse("a state of one server lies there, which does not become one of a cluster: import anew"),
+        (false, Some(_)) => refuse("a state of a cluster lies there: set state.mode to cluster"),
+        (false, None) => Ok(Live { generation, shards: None }),
+    }
+}
+
+type Meta = (u32, u32, Option<u16>);
+
+async fn whole(link: &Link, names: &Names) -> Result<Meta, rankwright_redis::Error> {
+    let meta = names.meta();
+    let asked = link.send(&meta, |mut connection| {
+        let mut asked = pipe();
+        asked.hset_nx(&meta, "format", FORMAT).ignore().hset_nx(&meta, "live", 1).ignore();
+        asked.hget(&meta, "format").hget(&meta, "live").hget(&meta, "shards");
+        async move { asked.query_async(&mut connection).await }
+    });
+    asked.await
+}
+
+async fn in_shards(link: &Link, names: &Names) -> Result<Meta, rankwright_redis::Error> {
+    let (meta, script) = (names.meta(), Script::new(OPEN));
+    let asked = link.send(&meta, |mut connection| {
+        let mut asked = script.prepare_invoke();
+        asked.key(&meta).arg(FORMAT).arg(SHARDS);
+        async move { asked.invoke_async(&mut connection).await }
+    });
+    asked.await
 }
 
 /// Says so where the server may drop what it was given.
 pub(super) async fn warn_of_eviction(link: &Link) {
-    let asked = link.send(|mut connection| async move {
+    let asked = link.each(|mut connection| async move {
         redis::cmd("INFO").arg("memory").query_async::<String>(&mut connection).await
     });
-    let Ok(memory) = asked.await else { return }; // managed servers may refuse to tell
+    let Ok(servers) = asked.await else { return }; // managed servers may refuse to tell
+    servers.iter().for_each(|memory| warn_of_policy(link, memory));
+}
+
+fn warn_of_policy(link: &Link, memory: &str) {
     let value = |name: &str| memory.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim);
     let (limit, policy) = (value("maxmemory"), value("maxmemory_policy"));
     if limit.is_some_and(|limit| limit != "0") && policy.is_some_and(|policy| policy != "noeviction") {
@@ -46,7 +89,7 @@ pub(super) async fn warn_of_eviction(link: &Link) {
 impl Shared {
     pub(super) async fn acquire(&self, writer: Writer) -> Result<Lease, Error> {
         let name = self.names.writer(&writer);
-        let raised = self.link.send(|mut connection| {
+        let raised = self.link.send(&name, |mut connection| {
             let mut script = self.scripts.acquire.prepare_invoke();
             script.key(&name);
             async move { script.invoke_async::<(u64, String)>(&mut connection).await }
@@ -57,7 +100,7 @@ impl Shared {
 
     pub(super) async fn hold(&self, task: &str, holder: &str, time: Duration) -> Result<bool, Error> {
         let name = self.names.task(task);
-        let held = self.link.send(|mut connection| {
+        let held = self.link.send(&name, |mut connection| {
             let mut script = self.scripts.hold.prepare_invoke();
             script.key(&name).arg(holder).arg(time.as_millis().max(1) as u64);
             async move { script.invoke_async::<bool>(&mut connection).await }
@@ -75,7 +118,7 @@ impl Shared {
 
     async fn allocate_some(&self, wanted: &[Fingerprint]) -> Result<Vec<Slot>, Error> {
         let name = self.names.slots();
-        let given = self.link.send(|mut connection| {
+        let given = self.link.send(&name, |mut connection| {
             let mut script = self.scripts.slots.prepare_invoke();
             script.key(&name);
             wanted.iter().for_each(|fingerprint| {
@@ -90,16 +133,19 @@ impl Shared {
         Ok(given.into_iter().map(Slot).collect())
     }
 
-    /// The server counts keys of all services of the database together.
+    /// A server counts keys of all services of the database together.
     pub(super) async fn stats(&self) -> Result<Stats, Error> {
-        let asked = self.link.send(|mut connection| async move {
+        let asked = self.link.each(|mut connection| async move {
             let mut asked = pipe();
             asked.cmd("DBSIZE").cmd("INFO").arg("memory");
             asked.query_async::<(u64, String)>(&mut connection).await
         });
-        let (entities, memory) = asked.await.map_err(failed("tell its size"))?;
-        let used = memory.lines().find_map(|line| line.strip_prefix("used_memory:"));
-        Ok(Stats { entities, bytes: used.and_then(|used| used.trim().parse().ok()) })
+        let servers = asked.await.map_err(failed("tell its size"))?;
+        let used = |memory: &str| {
+            memory.lines().find_map(|line| line.strip_prefix("used_memory:")?.trim().parse::<u64>().ok())
+        };
+        let bytes = servers.iter().map(|(_, memory)| used(memory)).sum::<Option<u64>>();
+        Ok(Stats { entities: servers.iter().map(|(keys, _)| keys).sum(), bytes })
     }
 }
 

@@ -1,5 +1,7 @@
 //! What the server does in one step.
 
+mod cluster;
+
 use rankwright_redis::redis::Script;
 
 pub(super) struct Scripts {
@@ -7,20 +9,36 @@ pub(super) struct Scripts {
     pub(super) acquire: Script,
     pub(super) commit: Script,
     pub(super) slots: Script,
+    /// Of a state in shards.
+    pub(super) begin: Script,
+    pub(super) part: Script,
+    pub(super) refuse: Script,
+    pub(super) finish: Script,
 }
 
-impl Default for Scripts {
-    fn default() -> Self {
-        let hold = Script::new(HOLD);
-        Self { hold, acquire: Script::new(ACQUIRE), commit: Script::new(COMMIT), slots: Script::new(SLOTS) }
+impl Scripts {
+    /// Those of a state in shards, or of one server.
+    pub(super) fn new(sharded: bool) -> Self {
+        Self {
+            hold: Script::new(HOLD),
+            acquire: Script::new(if sharded { cluster::ACQUIRE } else { ACQUIRE }),
+            commit: Script::new(&[COMMIT, PUT, COMMITTED].concat()),
+            slots: Script::new(SLOTS),
+            begin: Script::new(cluster::BEGIN),
+            part: Script::new(&[cluster::PART, PUT, cluster::PUT_PART].concat()),
+            refuse: Script::new(cluster::REFUSE),
+            finish: Script::new(cluster::FINISH),
+        }
     }
 }
 
-/// How many keys of [`COMMIT`] come before those of entities.
+/// How many keys of [`COMMIT`] and of [`cluster::PART`] come before those of entities.
 pub(super) const FIXED_KEYS: usize = 6;
-/// Answers of [`COMMIT`].
+/// Answers of both.
 pub(super) const APPLIED: i64 = 0;
 pub(super) const LOST: i64 = 1;
+pub(super) const MOVED: i64 = 2;
+pub(super) use cluster::{PASSED, REFUSED, SKIPPED};
 
 /// The task is the holder's if it was nobody's or its own.
 const HOLD: &str = "
@@ -36,17 +54,21 @@ return {epoch, redis.call('HGET', KEYS[1], 'position') or ''}";
 
 /// KEYS: the writer; indexes of joins, outbox, seen events, waiting interactions and watermarks; then entities.
 /// ARGV: epoch, position before, position after, stamp of the batch, milliseconds that keys live, and those that seen events
-/// do; then for each entity
-/// the stamp it must have ('' for none, '*' for any), its new value ('' to remove it), the number of its index (0 for
-/// none) and its place there.
+/// do; then what [`PUT`] wants.
 const COMMIT: &str = "
 local writer = redis.call('HMGET', KEYS[1], 'epoch', 'position', 'stamp')
 if writer[1] ~= ARGV[1] then return {1} end
 if writer[3] == ARGV[4] then return {0} end
 if (writer[2] or '') ~= ARGV[2] then return {1} end
+local fixed, live, remembered = 6, ARGV[5], ARGV[6]";
+
+/// For each entity: the stamp it must have ('' for none, '*' for any), its new value ('' to remove it), the number of its
+/// index (0 for none) and its place there.
+const PUT: &str = "
 local moved = {2}
 for i = 7, #KEYS do
-    local wanted = ARGV[i * 4 - 21]
+    local at = fixed + (i - 7) * 4
+    local wanted = ARGV[at + 1]
     if wanted ~= '*' and redis.call('GETRANGE', KEYS[i], 0, 7) ~= wanted then
         moved[#moved + 1] = i - 7
         moved[#moved + 1] = redis.call('GET', KEYS[i])
@@ -55,18 +77,20 @@ end
 if #moved > 1 then return moved end
 local seen = false
 for i = 7, #KEYS do
-    local at = i * 4 - 21
-    local value, index = ARGV[at + 1], tonumber(ARGV[at + 2])
+    local at = fixed + (i - 7) * 4
+    local value, index, place = ARGV[at + 2], tonumber(ARGV[at + 3]), ARGV[at + 4]
     if value == '' then
         redis.call('DEL', KEYS[i])
         if index > 0 then redis.call('ZREM', KEYS[1 + index], KEYS[i]) end
     else
-        redis.call('SET', KEYS[i], value, 'PX', index == 3 and ARGV[6] or ARGV[5])
-        if index > 0 then redis.call('ZADD', KEYS[1 + index], ARGV[at + 3], KEYS[i]) end
-        if index == 3 then seen = tonumber(ARGV[at + 3]) end
+        redis.call('SET', KEYS[i], value, 'PX', index == 3 and remembered or live)
+        if index > 0 then redis.call('ZADD', KEYS[1 + index], place, KEYS[i]) end
+        if index == 3 then seen = tonumber(place) end
     end
 end
-if seen then redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', seen - tonumber(ARGV[6])) end
+if seen then redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', seen - tonumber(remembered)) end";
+
+const COMMITTED: &str = "
 redis.call('HSET', KEYS[1], 'position', ARGV[3], 'stamp', ARGV[4])
 redis.call('PEXPIRE', KEYS[1], 31536000000)
 return {0}";

@@ -3,6 +3,7 @@
 use super::layout::unframe;
 use super::{Shared, failed};
 use crate::{Entity, Error, Key, Listed, Slot, Space};
+use futures_util::future::try_join_all;
 use rankwright_event::Timestamp;
 use rankwright_redis::redis::{Script, cmd};
 use std::collections::HashSet;
@@ -33,17 +34,29 @@ impl Shared {
         if space == Space::Values {
             return Err(Error::Failed { action: "list values by time", source: "values have no index".into() });
         }
-        let index = self.names.index(space);
-        let listed = self.link.send(|mut connection| {
-            let mut listing = cmd("ZRANGEBYSCORE");
-            listing.arg(&index).arg("-inf").arg(until.millis()).arg("LIMIT").arg(0).arg(limit);
-            async move { listing.query_async::<Vec<Vec<u8>>>(&mut connection).await }
-        });
-        let names = listed.await.map_err(failed("list"))?;
+        let names = self.oldest_names(space, until, limit).await?;
         let found = self.some(&names).await?;
         let mut listed: Listed = found.into_iter().map(|(key, _, entity)| (key, Arc::new(entity))).collect();
         listed.retain(|(_, entity)| entity.newest() <= until); // one may have been written to meanwhile
         Ok(listed)
+    }
+
+    /// The oldest of each shard, and of these the oldest.
+    async fn oldest_names(&self, space: Space, until: Timestamp, limit: usize) -> Result<Vec<Vec<u8>>, Error> {
+        let indexes = self.names.indexes(space);
+        let listed = indexes.iter().map(|index| {
+            self.link.send(index, move |mut connection| {
+                let mut listing = cmd("ZRANGEBYSCORE");
+                listing.arg(index).arg("-inf").arg(until.millis()).arg("WITHSCORES").arg("LIMIT").arg(0).arg(limit);
+                async move { listing.query_async::<Vec<(Vec<u8>, f64)>>(&mut connection).await }
+            })
+        });
+        let mut names = try_join_all(listed).await.map_err(failed("list"))?.concat();
+        if indexes.len() > 1 {
+            names.sort_by(|left, right| left.1.total_cmp(&right.1).then_with(|| left.0.cmp(&right.0)));
+            names.truncate(limit);
+        }
+        Ok(names.into_iter().map(|(name, _)| name).collect())
     }
 
     /// Entities under names, with their stamps; those that are gone by now are left out.
@@ -66,32 +79,37 @@ impl Shared {
         if space == Space::Values {
             return self.all_values().await;
         }
-        let index = self.names.index(space);
-        let listed = self.link.send(|mut connection| {
-            let mut listing = cmd("ZRANGE");
-            listing.arg(&index).arg(0).arg(-1);
-            async move { listing.query_async(&mut connection).await }
+        let indexes = self.names.indexes(space);
+        let listed = indexes.iter().map(|index| {
+            self.link.send(index, move |mut connection| {
+                let mut listing = cmd("ZRANGE");
+                listing.arg(index).arg(0).arg(-1);
+                async move { listing.query_async::<Vec<Vec<u8>>>(&mut connection).await }
+            })
         });
-        listed.await.map_err(failed("list"))
+        Ok(try_join_all(listed).await.map_err(failed("list"))?.concat())
     }
 
     /// Names of all values; one that is written meanwhile may be among them or not.
     async fn all_values(&self) -> Result<Vec<Vec<u8>>, Error> {
-        let (mut names, mut cursor) = (HashSet::new(), 0u64);
-        loop {
-            let pattern = self.names.pattern(Space::Values);
-            let page = self.link.send(|mut connection| {
+        let pattern = &self.names.pattern(Space::Values);
+        let listed = self.link.each(|mut connection| async move {
+            let (mut names, mut cursor) = (HashSet::new(), 0u64);
+            loop {
                 let mut page = cmd("SCAN");
-                page.arg(cursor).arg("MATCH").arg(&pattern).arg("COUNT").arg(AT_ONCE);
-                async move { page.query_async::<(u64, Vec<Vec<u8>>)>(&mut connection).await }
-            });
-            let (next, some) = page.await.map_err(failed("list"))?;
-            names.extend(some);
-            if next == 0 {
-                return Ok(names.into_iter().collect());
+                page.arg(cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(AT_ONCE);
+                let (next, some): (u64, Vec<Vec<u8>>) = page.query_async(&mut connection).await?;
+                names.extend(some);
+                if next == 0 {
+                    return Ok(names);
+                }
+                cursor = next;
             }
-            cursor = next;
-        }
+        });
+        let servers = listed.await.map_err(failed("list"))?;
+        let mut all = HashSet::new();
+        servers.into_iter().for_each(|names| all.extend(names)); // a key on its way may be on two
+        Ok(all.into_iter().collect())
     }
 
     pub(super) async fn remove_outdated(&self, outdated: impl Fn(Slot, Timestamp) -> bool) -> Result<u64, Error> {
@@ -118,7 +136,7 @@ impl Shared {
             true => Vec::new(),
             false => super::layout::frame(fresh, entity, self.options.format)?,
         };
-        let swapped = self.link.send(|mut connection| {
+        let swapped = self.link.send(&name, |mut connection| {
             let mut script = swap.prepare_invoke();
             script.key(&name).arg(&stamp.0[..]).arg(&value);
             async move { script.invoke_async::<bool>(&mut connection).await }

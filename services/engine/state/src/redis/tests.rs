@@ -1,4 +1,8 @@
-//! The store against a real server.
+//! The store against real servers: one, one that sentinels name, and a cluster.
+
+mod cluster;
+mod failover;
+mod own;
 
 use super::*;
 use crate::contract::{item, put, state_store_contract, stored};
@@ -26,15 +30,17 @@ fn runtime() -> tokio::runtime::Runtime {
     builder.worker_threads(MANY_THREADS).enable_all().build().expect("starts a runtime")
 }
 
-/// Runs a test against the server, if there is one.
-fn with_server<F: Future<Output = ()>>(test: impl FnOnce(Settings) -> F) {
-    let Some(settings) = testing::server() else { return };
-    runtime().block_on(test(settings));
+/// Runs a test against each kind of servers that there is.
+fn with_server<F: Future<Output = ()>>(test: impl Fn(Settings) -> F) {
+    for settings in [testing::server(), testing::cluster(), testing::sentinel()].into_iter().flatten() {
+        runtime().block_on(test(settings));
+    }
 }
 
+/// The second word is the key.
 async fn ask<T: FromRedisValue + Send>(settings: &Settings, words: &[&[u8]]) -> T {
     let link = Link::new(settings.clone(), None).expect("needs no certificates");
-    let answer = link.send(|mut connection| {
+    let answer = link.send(words[1], |mut connection| {
         let mut command = cmd(std::str::from_utf8(words[0]).expect("a command is text"));
         words[1..].iter().for_each(|word| {
             command.arg(*word);
@@ -99,6 +105,12 @@ fn writers_of_two_processes_lose_nothing_of_each_other() {
     });
 }
 
+/// Keys that nobody has asked for, on each server. News takes its way; it is here before the answer to a question that its
+/// server is asked after it.
+fn unknown(number: u64) -> Vec<Key> {
+    (0..64).map(|other| item(&format!("new {number} {other}"))).collect()
+}
+
 #[test]
 fn what_another_process_writes_is_seen_here_though_it_was_cached() {
     with_server(|settings| async move {
@@ -106,13 +118,12 @@ fn what_another_process_writes_is_seen_here_though_it_was_cached() {
         let (here, there) = (open(&settings, &service).await, open(&settings, &service).await);
         for number in 1..20 {
             put(&there, vec![(item("a"), counter(1))]).await;
-            // News takes its way; it is here before the answer to a question that is asked after it.
-            here.read(&[item(&format!("new {number}"))]).await.expect("answers");
+            here.read(&unknown(number)).await.expect("answers");
             assert_eq!(count(&here, &item("a")).await, Some(number));
             put(&here, vec![(item("b"), counter(1))]).await;
             assert_eq!(count(&here, &item("b")).await, Some(2 * number - 1));
             put(&there, vec![(item("b"), counter(1))]).await;
-            here.read(&[item(&format!("newer {number}"))]).await.expect("answers");
+            here.read(&unknown(100 + number)).await.expect("answers");
             assert_eq!(count(&here, &item("b")).await, Some(2 * number));
         }
     });
@@ -120,7 +131,8 @@ fn what_another_process_writes_is_seen_here_though_it_was_cached() {
 
 #[test]
 fn a_batch_that_is_sent_again_has_no_second_effect() {
-    with_server(|settings| async move {
+    let Some(settings) = testing::server() else { return };
+    runtime().block_on(async move {
         let service = service();
         let store = open(&settings, &service).await;
         let lease = store.acquire(&Writer("w".into())).await.expect("acquires");

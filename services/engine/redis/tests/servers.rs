@@ -1,0 +1,100 @@
+//! What is said where servers are not as they should be.
+
+#![allow(clippy::expect_used)]
+
+use rankwright_redis::redis::cmd;
+use rankwright_redis::{Address, Blocking, Link, Problem, Sentinels, Settings, Topology, testing};
+
+fn nobody() -> Address {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("finds a port");
+    Address::new("127.0.0.1", listener.local_addr().expect("has an address").port())
+}
+
+fn sentinels(nodes: Vec<Address>, master: &str) -> Settings {
+    let (user, password) = (Some("ann".to_owned()), Some("hunter2".to_owned()));
+    let sentinels = Sentinels { nodes, master: master.to_owned(), user, password };
+    Settings { topology: Topology::Sentinel(sentinels), ..Settings::new("", 0) }
+}
+
+/// What both kinds of links say when they are asked for a key.
+fn said(settings: &Settings) -> [rankwright_redis::Error; 2] {
+    let link = Link::new(settings.clone(), None).expect("needs no certificates");
+    let asked = async {
+        let answer = link.send("a", |mut connection| async move {
+            cmd("GET").arg("a").query_async::<Option<String>>(&mut connection).await
+        });
+        answer.await.expect_err("cannot answer")
+    };
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let first = runtime.enable_all().build().expect("starts a runtime").block_on(asked);
+    let blocking = Blocking::new(settings.clone()).expect("needs no certificates");
+    let second = blocking.send("a", |connection| cmd("GET").arg("a").query::<Option<String>>(connection));
+    [first, second.expect_err("cannot answer")]
+}
+
+#[test]
+fn sentinels_that_are_away_are_named_and_no_password_is() {
+    let (one, two) = (nobody(), nobody());
+    let place = format!("redis at shop/0 of the sentinels {one},{two}: no connection: the sentinel at {two}");
+    for error in said(&sentinels(vec![one, two], "shop")) {
+        assert!(error.to_string().starts_with(&place), "{error}");
+        assert!(!error.to_string().contains("hunter2"), "{error}");
+        assert!(error.problem.passes());
+    }
+}
+
+#[test]
+fn a_master_that_sentinels_do_not_know_is_a_mistake() {
+    let Some(settings) = testing::sentinel() else { return };
+    let Topology::Sentinel(known) = settings.topology.clone() else { panic!("it has sentinels") };
+    let named = Sentinels { master: "shop".into(), ..known };
+    for error in said(&Settings { topology: Topology::Sentinel(named), ..settings }) {
+        let text = error.to_string();
+        assert!(text.ends_with(r#"the sentinels know no master "shop": check sentinel.master"#), "{text}");
+        assert!(!error.problem.passes());
+    }
+}
+
+#[test]
+fn a_password_that_sentinels_refuse_is_told_from_that_of_the_server() {
+    let Some(Topology::Sentinel(known)) = testing::sentinel().map(|settings| settings.topology) else { return };
+    for error in said(&sentinels(known.nodes, "rw")) {
+        let text = error.to_string();
+        assert!(text.contains("set sentinel.user and sentinel.password"), "{text}");
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+}
+
+#[test]
+fn a_cluster_that_is_away_is_named_by_its_nodes() {
+    let (one, two) = (nobody(), nobody());
+    let settings = Settings::new("", 0);
+    for error in said(&Settings { topology: Topology::Cluster(vec![one.clone(), two.clone()]), ..settings }) {
+        let text = error.to_string();
+        assert!(text.contains(&format!("the cluster of {one},{two}")), "{text}");
+        assert!(matches!(error.problem, Problem::Unreachable(_)), "{text}");
+    }
+}
+
+#[test]
+fn a_server_without_a_cluster_is_not_taken_for_one() {
+    let Some(settings) = testing::server() else { return };
+    let nodes = vec![settings.address()];
+    for error in said(&Settings { topology: Topology::Cluster(nodes), ..settings }) {
+        let text = error.to_string();
+        assert!(text.contains("cluster support disabled"), "{text}");
+    }
+}
+
+#[test]
+fn a_node_of_a_cluster_says_so_to_those_who_take_it_for_a_single_server() {
+    let Some(settings) = testing::cluster() else { return };
+    let Topology::Cluster(nodes) = &settings.topology else { panic!("it has nodes") };
+    let (slot, key) = (rankwright_redis::slot_of(b"a"), "a");
+    let other = usize::from(slot > 5460) + usize::from(slot > 10_922);
+    let wrong = &nodes[(other + 1) % 3];
+    let alone = Settings::new(wrong.host.clone(), wrong.port);
+    for error in said(&alone) {
+        assert!(error.to_string().ends_with("for a cluster set state.mode to cluster"), "{error} for {key}");
+    }
+}
