@@ -6,17 +6,25 @@
 //! batches of its partitions in order. Other streams are named in configurations and refused with a clear [`Error`].
 
 mod batch;
+mod building;
+mod decode;
 mod error;
 mod file;
 mod kafka;
 mod marks;
 mod merged;
+mod pulsar;
 mod stream;
 
 pub use batch::{BadLine, Batch, Position, Progress};
+pub use building::BatchLimits;
 pub use error::Error;
 pub use file::{Files, Limits, Reader};
-pub use kafka::{BatchLimits, Clock, Kafka, KafkaError, KafkaSettings};
+pub use kafka::{Kafka, KafkaError};
 pub use marks::Marks;
 pub use merged::Merged;
-pub use stream::{BoxFuture, Partition, Step, Stream};
+pub use pulsar::{Pulsar, PulsarError};
+pub use stream::{BoxFuture, Clock, Partition, Step, Stream, StreamSettings};
+
+/// The settings of a topic.
+pub type KafkaSettings = StreamSettings;

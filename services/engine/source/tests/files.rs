@@ -221,7 +221,7 @@ fn of(expected: impl IntoIterator<Item = i64>) -> Contents {
 fn reached(files: &Files, positions: &[(&str, u64)]) -> Marks {
     let mut marks = Marks::of(files);
     for (file, line) in positions {
-        marks.reach(files, &Position { file: (*file).to_owned(), line: *line });
+        marks.reach(files, &Position::new(*file, *line));
     }
     marks
 }

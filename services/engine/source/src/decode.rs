@@ -5,7 +5,7 @@ use rankwright_event::{DecodeError, Event, Timestamp, json};
 /// Reads a message: one event, an array of them, or JSON lines. Calls `bad` for what is none.
 ///
 /// A message is good or bad as a whole, except JSON lines, each of which stands for itself.
-pub(super) fn decode(message: &[u8], until: Timestamp, events: &mut Vec<Event>, mut bad: impl FnMut(String)) {
+pub(crate) fn decode(message: &[u8], until: Timestamp, events: &mut Vec<Event>, mut bad: impl FnMut(String)) {
     let mut keep = |event: Event, place: &str, bad: &mut dyn FnMut(String)| {
         let (kind, at) = (event.kind(), event.timestamp());
         if at > until {
