@@ -26,7 +26,7 @@ pub enum SourceKind {
         /// `sort`: in what order the files of a folder are read; default name.
         sort: FileOrder,
     },
-    /// `kafka`. Checked here; not read yet.
+    /// `kafka`
     Kafka {
         /// `brokers`, as `host:port`; never empty.
         brokers: Vec<String>,
@@ -37,7 +37,7 @@ pub enum SourceKind {
         /// `options`: raw consumer parameters.
         options: BTreeMap<String, String>,
     },
-    /// `pulsar`. Checked here; not read yet.
+    /// `pulsar`
     Pulsar {
         /// `serviceUrl`
         service_url: String,
@@ -49,15 +49,17 @@ pub enum SourceKind {
         subscription_name: String,
         /// `subscriptionType`; default exclusive.
         subscription_type: Subscription,
-        /// `options`: raw consumer parameters.
+        /// `options`: consumer parameters, as the Java client names them.
         options: BTreeMap<String, String>,
     },
-    /// `kinesis`. Checked here; not read yet.
+    /// `kinesis`
     Kinesis {
         /// `region`
         region: String,
         /// `topic`: name of the stream.
         topic: String,
+        /// `endpoint`: URI of another service than Amazon's.
+        endpoint: Option<String>,
     },
 }
 

@@ -345,7 +345,7 @@ fn what_this_version_does_not_read_is_refused_by_name() {
         group_id: "g".to_owned(),
         options: Default::default(),
     };
-    let kinesis = SourceKind::Kinesis { region: "eu-west-1".to_owned(), topic: "events".to_owned() };
+    let kinesis = SourceKind::Kinesis { region: "eu-west-1".to_owned(), topic: "events".to_owned(), endpoint: None };
     for (kind, format, what) in [
         (kafka, EventFormat::Json, "source kafka"),
         (kinesis, EventFormat::Json, "source kinesis"),
