@@ -15,4 +15,4 @@ pub use gauges::Gauges;
 pub use importer::Importer;
 pub use inlet::Inlet;
 pub use program::{chain, log_to_stderr, runtime};
-pub use serving::{Service, listen};
+pub use serving::{Service, identity, listen};

@@ -3,49 +3,68 @@
 //! The stream's own memory of positions is not used. A partition begins where its writer's last commit ended, and whoever
 //! becomes its writer raises its epoch: what an earlier one still has under way is refused.
 
+use crate::leases::Held;
+use crate::writer::{PAUSE, Writer};
 use anyhow::{Context, Result, bail};
-use rankwright_assembly::{Engine, chain, now};
+use rankwright_assembly::{Engine, chain, identity, now};
 use rankwright_config::{SourceConfig, SourceKind};
+use rankwright_event::Timestamp;
 use rankwright_ingest::Error;
-use rankwright_ingest::shared::{Intake, Origin, expect};
-use rankwright_source::{Batch, BatchLimits, Kafka, KafkaSettings, Merged, Partition, Step, Stream};
+use rankwright_ingest::shared::expect;
+use rankwright_source::{Batch, BatchLimits, Kafka, Kinesis, Merged, Partition, Pulsar, Step, Stream, StreamSettings};
 use rankwright_state::Position;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 use tracing::{debug, error, info, warn};
 
 /// So many batches wait for slower partitions at most.
 const HELD: usize = 64;
-/// Between two attempts to reach a state store that does not answer.
-const PAUSE: Duration = Duration::from_secs(1);
 /// So many messages that cannot be read are warned of; the rest is for those who ask.
 const SHOWN: u64 = 100;
+/// How far a partition has come of which nothing is left: as far as times reach that are accepted.
+const NEVER: Timestamp = Timestamp::from_millis(253_402_300_799_999);
 
-/// Reads a source as a member of its group until it is lost for good.
+/// Reads a source, together with others, until it is lost for good.
 ///
 /// # Errors
 /// With the reason why the source cannot be read any further.
 pub async fn follow(engine: Arc<Engine>, source: &SourceConfig) -> Result<()> {
-    let SourceKind::Kafka { topic, .. } = &source.kind else { bail!("source: only kafka is followed as a stream") };
-    let settings = KafkaSettings {
-        limits: BatchLimits::default(),
-        clock: Arc::new(now),
-        max_ahead: engine.config.core.ingest.max_ahead,
-    };
-    let stream = Kafka::open(source, settings).with_context(|| format!("failed to read the topic {topic}"))?;
+    let name = identity();
+    let stream = open(&engine, source, &name)?;
     let (merged, writers) = (Merged::new(HELD), BTreeMap::new());
-    let mut reader = Reader { engine, stream: Box::new(stream), merged, writers, bad: 0 };
+    let mut reader = Reader { engine, name, stream, merged, writers, bad: 0 };
     let lost = reader.run().await;
     reader.stream.close().await;
     lost
 }
 
+/// Opens a stream, which process `name` shares with others.
+fn open(engine: &Engine, source: &SourceConfig, name: &str) -> Result<Box<dyn Stream>> {
+    let max_ahead = engine.config.core.ingest.max_ahead;
+    let settings = StreamSettings { limits: BatchLimits::default(), clock: Arc::new(now), max_ahead };
+    Ok(match &source.kind {
+        SourceKind::Kafka { topic, .. } => {
+            Box::new(Kafka::open(source, settings).with_context(|| format!("failed to read the topic {topic}"))?)
+        }
+        SourceKind::Pulsar { topic, .. } => {
+            Box::new(Pulsar::open(source, settings).with_context(|| format!("failed to read the topic {topic}"))?)
+        }
+        SourceKind::Kinesis { topic, .. } => {
+            let leases = Arc::new(Held { store: engine.state.clone(), holder: name.to_owned() });
+            let opened = Kinesis::open(source, settings, leases);
+            Box::new(opened.with_context(|| format!("failed to read the stream {topic}"))?)
+        }
+        SourceKind::File { .. } => bail!("source: files are no stream; 'rankwright import' reads them"),
+    })
+}
+
 struct Reader {
     engine: Arc<Engine>,
+    /// This process among the others.
+    name: String,
     stream: Box<dyn Stream>,
     merged: Merged,
-    writers: BTreeMap<Partition, Intake>,
+    writers: BTreeMap<Partition, Writer>,
     bad: u64,
 }
 
@@ -75,6 +94,7 @@ impl Reader {
                         self.pass(&partition).await?;
                     }
                 }
+                Step::Finished(partition) => self.finish(&partition).await?,
                 Step::Ended => return Ok(()),
             }
             self.drain().await?;
@@ -94,33 +114,32 @@ impl Reader {
 
     /// Becomes the writer of a partition, and reads on where the last one stopped.
     async fn begin(&mut self, partition: Partition) -> Result<()> {
-        let mut intake = self.open(&partition).await;
-        let known = intake.position().clone();
+        let mut writer = self.open(&partition).await;
+        let known = writer.position();
         let from = match known.0.is_empty() {
             true => None,
             false => Some(serde_json::from_str(&known.0).with_context(|| format!("the position of {partition}"))?),
         };
         let position = self.stream.start(&partition, from).await?;
-        info!(%partition, offset = position.line, "reading");
+        info!(%partition, %position, "reading");
         let to = Position(serde_json::to_string(&position)?);
         // a partition without events begins at the same place the next time
-        while let Err(error) = intake.apply(&[], &[], to.clone(), now()).await {
+        while let Err(error) = writer.apply(&[], to.clone()).await {
             warn!(%partition, "waiting for the state store: {}", chain(&error.into()));
             tokio::time::sleep(PAUSE).await;
-            intake = self.open(&partition).await;
+            writer = self.open(&partition).await;
         }
         self.merged.assign(partition.clone());
-        self.writers.insert(partition, intake);
+        self.writers.insert(partition, writer);
         Ok(())
     }
 
     /// Becomes the writer of a partition; waits for a store that is away.
-    async fn open(&self, partition: &Partition) -> Intake {
+    async fn open(&self, partition: &Partition) -> Writer {
+        let dealt = (!self.stream.ordered()).then_some(&*self.name);
         loop {
-            let engine = &*self.engine;
-            let (plan, state, settings) = (engine.plan.clone(), engine.state.clone(), engine.settings());
-            match Intake::open(partition.as_str(), Origin::Partition, plan, state, settings, now()).await {
-                Ok(intake) => return intake,
+            match Writer::open(&self.engine, partition, dealt).await {
+                Ok(writer) => return writer,
                 Err(error) => warn!(%partition, "waiting for the state store: {}", chain(&error.into())),
             }
             tokio::time::sleep(PAUSE).await;
@@ -145,10 +164,10 @@ impl Reader {
         }
         let to = Position(serde_json::to_string(&batch.position)?);
         loop {
-            let Some(intake) = self.writers.get_mut(partition) else { return Ok(()) }; // somebody else's by now
-            let before = intake.position().clone();
-            match intake.apply(&batch.events, &[], to.clone(), now()).await {
-                Ok(_) => {
+            let Some(writer) = self.writers.get_mut(partition) else { return Ok(()) }; // somebody else's by now
+            let before = writer.position();
+            match writer.apply(&batch.events, to.clone()).await {
+                Ok(()) => {
                     self.stream.note(partition, &batch.position);
                     return Ok(());
                 }
@@ -157,13 +176,14 @@ impl Reader {
             }
             tokio::time::sleep(PAUSE).await;
             let again = self.open(partition).await;
-            let (is_there, is_next) = (*again.position() == to, *again.position() == before);
+            let (is_there, is_next) = (again.position() == to, again.position() == before);
             if !is_there && !is_next {
                 return self.begin_again(partition).await; // somebody has read on meanwhile
             }
             self.writers.insert(partition.clone(), again);
             if is_there {
-                return Ok(()); // only the answer was lost
+                self.stream.note(partition, &batch.position); // only the answer was lost
+                return Ok(());
             }
         }
     }
@@ -178,17 +198,34 @@ impl Reader {
         self.begin(partition.clone()).await
     }
 
+    /// Nobody waits for a partition any more that is over; those that follow from it are waited for before.
+    async fn finish(&mut self, partition: &Partition) -> Result<()> {
+        self.expect().await?;
+        self.merged.revoke(partition);
+        let Some(mut writer) = self.writers.remove(partition) else { return Ok(()) };
+        while let Err(error) = writer.pass(NEVER).await {
+            if matches!(error, Error::LostLease { .. }) {
+                return Ok(()); // whoever has it now finds its end as well
+            }
+            warn!(%partition, "waiting for the state store: {}", chain(&error.into()));
+            tokio::time::sleep(PAUSE).await;
+            writer = self.open(partition).await;
+        }
+        info!(%partition, "read to its end");
+        Ok(())
+    }
+
     /// A partition that is read to its end comes as far in time as the wall clock.
     async fn pass(&mut self, partition: &Partition) -> Result<()> {
-        let Some(intake) = self.writers.get_mut(partition) else { return Ok(()) };
-        let before = intake.position().clone();
-        match intake.pass(now(), now()).await {
+        let Some(writer) = self.writers.get_mut(partition) else { return Ok(()) };
+        let before = writer.position();
+        match writer.pass(now()).await {
             Ok(()) => Ok(()),
             Err(Error::LostLease { .. }) => self.begin_again(partition).await,
             Err(error) => {
                 warn!(%partition, "waiting for the state store: {}", chain(&error.into()));
                 let again = self.open(partition).await;
-                if *again.position() != before {
+                if again.position() != before {
                     return self.begin_again(partition).await;
                 }
                 self.writers.insert(partition.clone(), again);

@@ -29,17 +29,18 @@ use place::Place;
 use rankwright_config::{EventFormat, Offset, SourceConfig, SourceKind};
 use rankwright_event::Timestamp;
 use shards::Shards;
+use share::Round;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::mpsc::{self, Receiver, Sender};
-use tokio::task::AbortHandle;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
 /// So many answers of the service wait to be taken.
 const WAITING: usize = 4;
-/// Between two attempts to ask a service that is away.
-const PAUSE: Duration = Duration::from_millis(500);
+/// A reader that leaves waits so long for what is under way.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A reader of a stream.
 pub struct Kinesis {
@@ -62,6 +63,8 @@ pub struct Kinesis {
     list_at: Instant,
     /// When leases are renewed.
     renew_at: Instant,
+    /// The round that is under way.
+    rounds: JoinSet<Result<Round, KinesisError>>,
     ours: BTreeMap<String, Held>,
     /// Handed out as revoked or finished, and given up at the next call.
     left: Vec<String>,
@@ -73,6 +76,8 @@ pub struct Kinesis {
     /// Found, and not handed out.
     steps: VecDeque<Step>,
     trouble: Trouble,
+    /// Something was read at some time.
+    worked: bool,
     /// When a bounded reading began.
     begun: SystemTime,
     /// Read to their ends, or to where they ended when a bounded reading began.
@@ -138,6 +143,7 @@ impl Kinesis {
             known: BTreeSet::new(),
             list_at: Instant::now(),
             renew_at: Instant::now(),
+            rounds: JoinSet::new(),
             ours: BTreeMap::new(),
             left: Vec::new(),
             told,
@@ -146,6 +152,7 @@ impl Kinesis {
             building: Building::new(settings.limits),
             settings,
             steps: VecDeque::new(),
+            worked: false,
             begun: SystemTime::now(),
             done: 0,
         })
@@ -161,22 +168,6 @@ impl Kinesis {
         self.leases.is_none()
     }
 
-    /// Lists the shards, as often as it takes to get an answer.
-    async fn list(&mut self) -> Result<(), Error> {
-        loop {
-            let client = self.client().await;
-            match shards::list(&client, &self.place.stream).await {
-                Ok(listed) => {
-                    self.trouble.over();
-                    self.shards.update(&listed);
-                    return Ok(());
-                }
-                Err(fault) => self.trouble.judge(fault)?,
-            }
-            tokio::time::sleep(PAUSE).await;
-        }
-    }
-
     async fn client(&mut self) -> Client {
         match &self.client {
             Some(client) => client.clone(),
@@ -185,7 +176,7 @@ impl Kinesis {
     }
 
     fn partition(&self, shard: &str) -> Partition {
-        Partition::new(format!("kinesis:{}/{shard}", self.place.stream))
+        Partition::new(self.place.partition(shard))
     }
 
     /// The shard of a partition of this stream.
@@ -249,7 +240,7 @@ impl Kinesis {
             };
         }
         let (stream, shard) = (self.place.stream.clone(), shard.to_owned());
-        let (told, trouble) = (self.told.clone(), self.trouble.clone());
+        let (told, trouble) = (self.told.clone(), self.trouble.of(self.worked));
         let fetch = Fetch { client, stream, shard, session, place, latest, told, trouble };
         held.task = Some(tokio::spawn(fetch.run()).abort_handle());
     }
@@ -262,7 +253,8 @@ impl Stream for Kinesis {
 
     fn all(&mut self) -> BoxFuture<'_, Result<Vec<Partition>, Error>> {
         Box::pin(async move {
-            self.list().await?;
+            let listed = share::list(&mut self.client, &self.place, &mut self.trouble).await?;
+            self.shards.update(&listed);
             Ok(self.shards.all().map(|shard| self.partition(shard)).collect())
         })
     }
@@ -291,8 +283,12 @@ impl Stream for Kinesis {
 
     fn close(mut self: Box<Self>) -> BoxFuture<'static, ()> {
         Box::pin(async move {
-            let shards: Vec<_> = self.ours.keys().cloned().collect();
-            self.left.extend(shards);
+            // what it gains is left as well
+            let round = tokio::time::timeout(PATIENCE, self.rounds.join_next()).await;
+            if let Ok(Some(Ok(Ok(round)))) = round {
+                self.settle(Ok(round)).unwrap_or_default();
+            }
+            self.left.extend(std::mem::take(&mut self.ours).into_keys());
             self.give_back().await;
             if let Some(leases) = self.leases.clone() {
                 self.members.leave(&*leases).await;

@@ -3,7 +3,7 @@
 //! A source delivers [`Batch`]es in order: events, the lines that are none with the reason, and the [`Position`] behind
 //! them. Files and folders ([`Files`]) come to an end; [`Marks`] keep how far each file was read, and a reader that starts from
 //! them delivers exactly the rest. A [`Stream`] goes on, in partitions that readers share; [`Kafka`] is one, and [`Merged`] puts the
-//! batches of its partitions in order. Other streams are named in configurations and refused with a clear [`Error`].
+//! batches of its partitions in order; [`Pulsar`] and [`Kinesis`] are others.
 
 mod batch;
 mod building;

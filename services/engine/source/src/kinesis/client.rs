@@ -28,6 +28,13 @@ pub(super) struct Place {
     pub(super) credentials: Option<(String, String)>,
 }
 
+impl Place {
+    /// The name of a shard's partition.
+    pub(super) fn partition(&self, shard: &str) -> String {
+        format!("kinesis:{}/{shard}", self.stream)
+    }
+}
+
 /// What went wrong with a request.
 #[derive(Debug)]
 pub(super) enum Fault {
@@ -129,6 +136,11 @@ impl Trouble {
     pub(super) fn new(place: &Place) -> Self {
         let service = place.endpoint.clone().unwrap_or_else(|| format!("Amazon Kinesis in {}", place.region));
         Self { service, stream: place.stream.clone(), worked: false, said: false }
+    }
+
+    /// The same for something else, which has worked or not.
+    pub(super) fn of(&self, worked: bool) -> Self {
+        Self { worked, said: false, ..self.clone() }
     }
 
     /// Something was read, or could have been.

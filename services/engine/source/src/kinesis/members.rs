@@ -14,7 +14,7 @@ const GAP: usize = 3;
 const GLANCE: Duration = Duration::from_millis(1);
 
 /// A reader's seat.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Members {
     stream: String,
     seat: Option<usize>,

@@ -20,19 +20,17 @@ impl Kinesis {
                 return Ok(self.hand_out(step));
             }
             let due = self.building.due().map(Into::into);
-            let renew = self.renew_at;
+            let (renew, renews) = (self.renew_at, !self.bounded_reading() || self.ours.is_empty());
             tokio::select! {
                 biased;
-                () = tokio::time::sleep_until(renew), if !self.bounded_reading() || self.is_new() => self.renew().await?,
+                () = tokio::time::sleep_until(renew), if self.rounds.is_empty() && renews => self.renew(),
+                Some(round) = self.rounds.join_next() => {
+                    self.settle(round.expect("sharing out does not panic"))?;
+                }
                 () = sleep_until(due) => self.building.keys().into_iter().for_each(|session| self.finish_batch(session)),
                 Some(fetched) = self.fetched.recv() => self.hear(fetched)?,
             }
         }
-    }
-
-    /// Whether nothing was asked yet.
-    fn is_new(&self) -> bool {
-        self.sessions == 0 && self.ours.is_empty()
     }
 
     fn hand_out(&mut self, mut step: Step) -> Step {
@@ -49,6 +47,7 @@ impl Kinesis {
             return Ok(()); // read for an earlier start
         };
         let partition = held.partition.clone();
+        self.worked |= !matches!(news, News::Lost(_));
         match news {
             News::Records(records) => self.take(session, &partition, &shard, &records),
             News::CaughtUp if self.bounded_reading() => self.pass_bound(session, &shard, &partition),
