@@ -1,6 +1,6 @@
 //! What a test server never does: throttle, lag behind, refuse.
 
-use crate::seen::{LONG, Seen, failure, settings};
+use crate::seen::{LONG, Seen, settings};
 use crate::stream::source;
 use crate::stub::{Answer, stub};
 use crate::table::Table;
@@ -88,7 +88,14 @@ async fn a_loop_that_is_slow_bounds_what_is_fetched() {
 async fn who_may_not_read_is_told_in_one_line() {
     let error = async |name| {
         let (address, _) = stub([Answer::Error(name)]).await;
-        (failure(&mut open(&address)).await.to_string(), address)
+        let (mut reader, mut seen) = (open(&address), Seen::default());
+        let error = loop {
+            match timeout(LONG, reader.next()).await.expect("an error comes") {
+                Ok(step) => seen.take(&mut reader, step).await,
+                Err(error) => break error.to_string(),
+            }
+        };
+        (error, address)
     };
     let (denied, address) = error("AccessDeniedException").await;
     let start = format!("{address} does not allow reading stream events, which takes kinesis:ListShards");
