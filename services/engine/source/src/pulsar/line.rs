@@ -5,22 +5,24 @@
 //! neither a subscription that is behind nor one that is ahead makes a difference, and nobody has to move it. Only
 //! readers who share a subscription (`shared`) get their messages through it.
 
+mod begin;
+mod order;
+mod take;
+
+pub(super) use order::{Begun, News, Order, Start};
+
 use super::commands;
 use super::connection::{Connection, Fault};
-use super::error::Error;
 use super::options::Options;
-use super::place::{Begin, Place};
-use super::reading::{Entry, Reading};
+use super::reading::Reading;
 use super::service::Service;
 use super::trouble::Trouble;
+use pulsar::message::proto::CommandSubscribe;
 use pulsar::message::proto::command_subscribe::{InitialPosition, SubType};
-use pulsar::message::proto::{CommandMessage, CommandSubscribe, MessageIdData};
-use pulsar::message::{Message, Payload};
 use rankwright_event::Timestamp;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
-use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 /// The consumer that holds the subscription. Readers have numbers behind it.
@@ -62,44 +64,7 @@ pub(super) struct Plan {
     pub(super) options: Options,
 }
 
-/// What a partition's connection is told.
-pub(super) enum Order {
-    /// Read from here on, or where reading begins when nothing is known; what is read carries this number.
-    Start(Start),
-    /// So many messages were taken; as many more may come.
-    Taken(u32),
-    /// Everything up to this place is committed.
-    Passed(Place),
-    /// These entries are committed.
-    Done(Vec<MessageIdData>),
-}
-
-/// What is to be read.
-pub(super) struct Start {
-    pub(super) session: u64,
-    pub(super) from: Option<Begin>,
-    pub(super) begun: oneshot::Sender<Begun>,
-}
-
-/// Where reading has begun.
-#[derive(Debug)]
-pub(super) struct Begun {
-    pub(super) begin: Begin,
-    /// The last message that there was.
-    pub(super) last: Place,
-}
-
-/// What a partition's connection tells.
-pub(super) enum News {
-    Ours,
-    NotOurs,
-    Entry(u64, Entry),
-    /// Nothing is left to read.
-    AtEnd(u64),
-    /// It cannot be read.
-    Lost(Error),
-}
-
+/// A partition's connection.
 pub(super) struct Line {
     pub(super) topic: String,
     pub(super) number: usize,
@@ -217,157 +182,6 @@ impl Line {
         Ok(())
     }
 
-    async fn begin(&mut self, connection: &mut Connection) -> Result<(), Fault> {
-        let Some(asked) = &self.asked else { return Ok(()) };
-        let answer = self.start(connection, asked.session, asked.from).await?;
-        if let Some(asked) = self.asked.take() {
-            asked.begun.send(answer).unwrap_or_default(); // whoever asked may have gone
-        }
-        Ok(())
-    }
-
-    async fn start(&mut self, connection: &mut Connection, session: u64, from: Option<Begin>) -> Result<Begun, Fault> {
-        let before = self.reading.take();
-        let queue = self.plan.options.queue;
-        if self.plan.role == Role::Together {
-            if before.is_some() {
-                connection.send(commands::again(OWNER)).await?;
-            } else {
-                connection.send(commands::flow(OWNER, queue)).await?;
-            }
-            let begin = Begin::after(Place::START);
-            self.reading = Some(Reading::new(session, OWNER, begin, Place::START, queue));
-            return Ok(Begun { begin, last: Place::START });
-        }
-        if let Some(before) = before {
-            connection.ask(commands::close(before.consumer), commands::done).await?;
-        }
-        let begun = self.subscribe(connection, session, from).await?;
-        connection.send(commands::flow(session, queue)).await?;
-        Ok(begun)
-    }
-
-    /// Places a reader.
-    async fn subscribe(
-        &mut self,
-        connection: &mut Connection,
-        session: u64,
-        from: Option<Begin>,
-    ) -> Result<Begun, Fault> {
-        let known = match (from, self.first) {
-            (Some(begin), _) => Some(begin),
-            (None, First::Latest) if self.plan.role != Role::Bounded => {
-                Some(Begin::after(self.ask_last(connection, OWNER).await?.0))
-            }
-            (None, _) => None,
-        };
-        let after = known.map_or(Place::START, |begin| begin.after);
-        let name = format!("{}-reader-{:016x}", self.plan.subscription, fastrand::u64(..));
-        let mut reader = commands::reader(&self.topic, name, session, after.id());
-        let since = match (known, self.first) {
-            (None, First::Since(time)) => Some(time),
-            _ => known.and_then(|begin| begin.since),
-        };
-        if let (None, Some(since)) = (known, since) {
-            reader.start_message_rollback_duration_sec = Some(seconds_since(since));
-        }
-        connection.ask(commands::subscribe(reader), commands::done).await?;
-        self.trouble.over();
-        let (last, placed) = self.ask_last(connection, session).await?;
-        let begin = match (known, self.first) {
-            (Some(begin), _) => begin,
-            (None, First::Latest) => Begin::after(last),
-            (None, _) => Begin { after: placed.unwrap_or(Place::START), since },
-        };
-        self.reading = Some(Reading::new(session, session, begin, last, self.plan.options.queue));
-        Ok(Begun { begin, last })
-    }
-
-    /// Goes on with a bounded reading over a new connection.
-    async fn go_on(&mut self, connection: &mut Connection) -> Result<(), Fault> {
-        if self.asked.is_some() {
-            self.reading = None; // of an earlier connection
-            return self.begin(connection).await;
-        }
-        let Some(reading) = &self.reading else { return Ok(()) };
-        let (session, last, begin) = (reading.session, reading.last, reading.begin());
-        self.subscribe(connection, session, Some(begin)).await?;
-        if let Some(reading) = &mut self.reading {
-            reading.last = last;
-        }
-        connection.send(commands::flow(session, self.plan.options.queue)).await
-    }
-
-    /// The last message that there is, and behind which one a reader was placed.
-    async fn ask_last(&self, connection: &mut Connection, consumer: u64) -> Result<(Place, Option<Place>), Fault> {
-        let answer = connection.ask(commands::last(consumer), commands::last_found).await?;
-        let last = Place::behind(&answer.last_message_id);
-        let last = if last.entry < 0 { Place::START } else { last };
-        Ok((last, answer.consumer_mark_delete_position.as_ref().map(Place::behind)))
-    }
-
-    async fn take(&mut self, connection: &mut Connection, message: Message) -> Result<(), Fault> {
-        let Message { command, payload } = message;
-        if let (Some(message), Some(payload)) = (command.message, payload) {
-            return self.receive(connection, message, payload).await;
-        }
-        if command.close_consumer.is_some() {
-            return Err(Fault::Away("the broker has given the topic away".to_owned()));
-        }
-        if let Some(change) = command.active_consumer_change.filter(|_| self.plan.role == Role::Failover) {
-            self.own(change.is_active());
-            if let Some(reading) = self.reading.take_if(|_| !change.is_active()) {
-                connection.ask(commands::close(reading.consumer), commands::done).await?;
-            }
-        }
-        Ok(())
-    }
-
-    async fn receive(
-        &mut self,
-        connection: &mut Connection,
-        message: CommandMessage,
-        payload: Payload,
-    ) -> Result<(), Fault> {
-        let ordered = self.plan.role != Role::Together;
-        let Some(reading) = self.reading.as_mut().filter(|reading| reading.consumer == message.consumer_id) else {
-            return Ok(()); // of a reader that is closed
-        };
-        let session = reading.session;
-        let until = (self.plan.role == Role::Bounded).then_some(reading.last);
-        match reading.receive(&message.message_id, &payload, ordered, until) {
-            Ok(entry) => self.tell(News::Entry(session, entry)),
-            Err(dropped) => {
-                if let Some(flow) = reading.taken(dropped) {
-                    connection.send(flow).await?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Asks whether something was added, and whether the broker is there.
-    async fn look(&mut self, connection: &mut Connection) -> Result<(), Fault> {
-        connection.lives()?;
-        let Some(session) = self.reading.as_ref().map(|reading| reading.session) else { return Ok(()) };
-        let consumer = if self.plan.role == Role::Bounded { session } else { OWNER };
-        let (last, _) = self.ask_last(connection, consumer).await?;
-        let Some(reading) = &mut self.reading else { return Ok(()) };
-        reading.looked = Instant::now();
-        let at_end = match self.plan.role {
-            Role::Bounded => reading.after >= reading.last,
-            Role::Together => reading.heard.elapsed() >= LOOK,
-            Role::Alone | Role::Failover => {
-                reading.last = last;
-                reading.after >= last
-            }
-        };
-        if at_end {
-            self.tell(News::AtEnd(session));
-        }
-        Ok(())
-    }
-
     /// Leaves, so that others can go on at once.
     async fn leave(&mut self, connection: &mut Connection) -> Result<(), Fault> {
         if self.plan.role != Role::Bounded {
@@ -377,11 +191,4 @@ impl Line {
             Ok(())
         }
     }
-}
-
-/// So many seconds ago, and some for clocks that differ: what is too old is left out here.
-fn seconds_since(time: Timestamp) -> u64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    let since = Duration::from_millis(u64::try_from(time.millis()).unwrap_or(0));
-    now.saturating_sub(since).as_secs() + 60
 }
