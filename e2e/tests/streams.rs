@@ -41,7 +41,15 @@ fn import(config: &str, service: &str, events: &[Value], folder: &Path) {
 }
 
 /// Two workers read what `produce` sends, and are killed now and then; what comes out is what an import gives.
-fn as_if_nothing_had_happened(source: impl Fn(&str) -> String, produce: impl Fn(&str, &[Value]), kills: usize) {
+///
+/// Where there is no `order`, an interaction may come when its ranking has closed: it counts, and is not in the
+/// click-through. So what comes of closing is not compared.
+fn as_if_nothing_had_happened(
+    source: impl Fn(&str) -> String,
+    produce: impl Fn(&str, &[Value]),
+    kills: usize,
+    order: bool,
+) {
     let Some(redis) = Redis::for_tests() else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let seed = Random::seed();
@@ -50,6 +58,8 @@ fn as_if_nothing_had_happened(source: impl Fn(&str) -> String, produce: impl Fn(
     let events = day(&mut random, RANKINGS);
     let (alone, many) = (redis.own_service("alone"), redis.own_service("streams"));
     let plain = config(&redis);
+    let of_closing = |line: &&str| line.contains("type: rate");
+    let plain = plain.lines().filter(|line| order || !of_closing(line)).collect::<Vec<_>>().join("\n");
     import(&plain, &alone, &events, &folder.path().join("alone"));
     let expected = click_throughs(&[folder.path().join("alone")]);
     assert!(expected.len() > 500, "{}", expected.len());
@@ -78,10 +88,8 @@ fn as_if_nothing_had_happened(source: impl Fn(&str) -> String, produce: impl Fn(
     let done = || click_throughs(&folders).len() >= expected.len() && redis.is_settled(&many);
     workers[0].until("all read and closed", done);
     let records = click_throughs(&folders);
-    assert_eq!(records.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
-    for (id, record) in &expected {
-        assert_eq!(records.get(id), Some(record));
-    }
+    assert!(!order || records == expected, "other click-throughs than those of an import");
+    assert!(expected.keys().all(|id| records.contains_key(id)), "a click-through is missing");
     assert!(redis.values(&many) == redis.values(&alone), "another state, see redis-cli for {many} and {alone}");
     let log: String = workers.iter().map(Service::log).collect();
     assert!(!log.contains("panicked"), "{log}");
@@ -145,7 +153,7 @@ fn on_pulsar(kind: &str) {
         make_topic(admin, topic);
         runtime().block_on(send(service, topic, events));
     };
-    as_if_nothing_had_happened(source, produce, 4);
+    as_if_nothing_had_happened(source, produce, 4, kind == "failover");
 }
 
 #[test]
@@ -209,5 +217,5 @@ fn workers_on_a_stream_that_is_split_lose_and_double_nothing_when_they_are_kille
     let Some(endpoint) = server("RANKWRIGHT_TEST_KINESIS") else { return };
     let source = |stream: &str| format!("type: kinesis, region: us-east-1, endpoint: '{endpoint}', topic: {stream}");
     let produce = |stream: &str, events: &[Value]| runtime().block_on(put_and_split(&endpoint, stream, events));
-    as_if_nothing_had_happened(source, produce, 1);
+    as_if_nothing_had_happened(source, produce, 1, true);
 }

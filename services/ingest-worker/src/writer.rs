@@ -58,7 +58,7 @@ impl Writer {
     pub(crate) async fn pass(&mut self, until: Timestamp) -> Result<(), Error> {
         match self {
             Self::Ordered(intake) => intake.pass(until, now()).await,
-            Self::Dealt(replica) => replica.tick(now()).await,
+            Self::Dealt(replica) => replica.pass(until, now()).await,
         }
     }
 }
