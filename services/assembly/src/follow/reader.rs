@@ -3,62 +3,67 @@
 //! Whoever becomes a partition's writer raises its epoch: what an earlier one still has under way is refused.
 
 use super::tally::Tally;
+use super::writer::{PAUSE, Writer};
 use crate::closing::Closing;
 use crate::engine::{Engine, now};
 use crate::program::chain;
 use anyhow::{Context, Result, bail};
-use rankwright_ingest::shared::{Intake, Origin, expect};
+use rankwright_event::Timestamp;
+use rankwright_ingest::shared::expect;
 use rankwright_ingest::{Counters, Error};
 use rankwright_source::{Batch, DeadLetters, Merged, Partition, Step, Stream};
 use rankwright_state::Position;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 use tracing::{error, info, warn};
 
 /// So many batches wait for slower partitions at most.
 const HELD: usize = 64;
-/// Between two attempts to reach a state store that does not answer.
-const PAUSE: Duration = Duration::from_secs(1);
+/// How far a partition has come of which nothing is left: as far as times reach that are accepted.
+const NEVER: Timestamp = Timestamp::from_millis(253_402_300_799_999);
 
+/// Reads a stream into the state.
 pub(super) struct Reader {
     engine: Arc<Engine>,
+    /// This process among the others.
+    name: String,
     stream: Box<dyn Stream>,
     letters: DeadLetters,
     merged: Merged,
-    writers: BTreeMap<Partition, Intake>,
+    writers: BTreeMap<Partition, Writer>,
     tally: Arc<Tally>,
     /// Everything is read once, by nobody else.
     alone: bool,
 }
 
 impl Reader {
+    /// A reader; `alone` where everything is read once, by nobody else.
     pub(super) fn new(
         engine: Arc<Engine>,
-        stream: Box<dyn Stream>,
-        letters: DeadLetters,
+        name: String,
+        (stream, letters): (Box<dyn Stream>, DeadLetters),
         tally: Arc<Tally>,
         alone: bool,
     ) -> Self {
-        Self { engine, stream, letters, merged: Merged::new(HELD), writers: BTreeMap::new(), tally, alone }
+        Self { engine, name, stream, letters, merged: Merged::new(HELD), writers: BTreeMap::new(), tally, alone }
     }
 
-    /// Reads until the stream is lost for good; what was read by the writers that are left.
-    pub(super) async fn follow(mut self) -> Result<BTreeMap<Partition, Intake>> {
+    /// Reads until the stream ends, or is lost for good; the writers of what was read.
+    pub(super) async fn follow(mut self) -> Result<Vec<Writer>> {
         let lost = self.run().await;
         self.stream.close().await;
-        lost.map(|()| self.writers)
+        lost.map(|()| self.writers.into_values().collect())
     }
 
     /// Reads all of a bounded stream, and closes what nobody will add to.
     pub(super) async fn read_all(self) -> Result<Counters> {
-        let engine = self.engine.clone();
+        let (engine, name) = (self.engine.clone(), self.name.clone());
         let mut counters = Counters::default();
-        for mut intake in self.follow().await?.into_values() {
-            intake.leave().await?;
-            counters = counters.and(intake.counters());
+        for mut writer in self.follow().await? {
+            writer.leave().await?;
+            counters = counters.and(writer.counters());
         }
-        let mut closing = Closing::new(engine, crate::serving::identity());
+        let mut closing = Closing::new(engine, name);
         let finished = closing.finish().await;
         closing.leave().await;
         if !finished? {
@@ -93,12 +98,19 @@ impl Reader {
                         self.pass(&partition).await?;
                     }
                 }
-                Step::Ended => return self.drain().await,
+                Step::Finished(partition) => self.finish(&partition).await?,
+                Step::Ended => return self.end().await,
             }
             self.drain().await?;
             self.tally.waiting(&self.merged);
             self.tally.lag(&self.stream.lag());
         }
+    }
+
+    /// Nothing is waited for any more.
+    async fn end(&mut self) -> Result<()> {
+        self.writers.keys().for_each(|partition| self.merged.caught_up(partition));
+        self.drain().await
     }
 
     /// Has closing wait for all partitions, also those that others have or nobody has yet.
@@ -114,33 +126,33 @@ impl Reader {
 
     /// Becomes the writer of a partition, and reads on where the last one stopped.
     async fn begin(&mut self, partition: Partition) -> Result<()> {
-        let mut intake = Self::open(&self.engine, &partition).await;
-        let known = intake.position().clone();
+        let mut writer = self.open(&partition).await;
+        let known = writer.position();
         let from = match known.0.is_empty() {
             true => None,
             false => Some(serde_json::from_str(&known.0).with_context(|| format!("the position of {partition}"))?),
         };
         let position = self.stream.start(&partition, from).await?;
-        info!(%partition, offset = position.line, "reading");
+        info!(%partition, %position, "reading");
         self.tally.begun(&partition, &position);
         let to = Position(serde_json::to_string(&position)?);
         // a partition without events begins at the same place the next time
-        while let Err(error) = intake.apply(&[], &[], to.clone(), now()).await {
+        while let Err(error) = writer.apply(&[], to.clone()).await {
             warn!(%partition, "waiting for the state store: {}", chain(&error.into()));
             tokio::time::sleep(PAUSE).await;
-            intake = Self::open(&self.engine, &partition).await;
+            writer = self.open(&partition).await;
         }
         self.merged.assign(partition.clone());
-        self.writers.insert(partition, intake);
+        self.writers.insert(partition, writer);
         Ok(())
     }
 
     /// Becomes the writer of a partition; waits for a store that is away.
-    async fn open(engine: &Engine, partition: &Partition) -> Intake {
+    async fn open(&mut self, partition: &Partition) -> Writer {
+        let dealt = (!self.stream.ordered()).then_some(&*self.name);
         loop {
-            let (plan, state, settings) = (engine.plan.clone(), engine.state.clone(), engine.settings());
-            match Intake::open(partition.as_str(), Origin::Partition, plan, state, settings, now()).await {
-                Ok(intake) => return intake,
+            match Writer::open(&self.engine, partition, dealt).await {
+                Ok(writer) => return writer,
                 Err(error) => warn!(%partition, "waiting for the state store: {}", chain(&error.into())),
             }
             tokio::time::sleep(PAUSE).await;
@@ -163,10 +175,10 @@ impl Reader {
         let seen = self.tally.batch(partition, &batch);
         let to = Position(serde_json::to_string(&batch.position)?);
         loop {
-            let Some(intake) = self.writers.get_mut(partition) else { return Ok(()) }; // somebody else's by now
-            let before = intake.position().clone();
-            match intake.apply(&batch.events, &[], to.clone(), now()).await {
-                Ok(_) => {
+            let Some(writer) = self.writers.get_mut(partition) else { return Ok(()) }; // somebody else's by now
+            let before = writer.position();
+            match writer.apply(&batch.events, to.clone()).await {
+                Ok(()) => {
                     self.tally.committed(seen, now());
                     self.stream.note(partition, &batch.position);
                     return Ok(());
@@ -175,14 +187,15 @@ impl Reader {
                 Err(error) => error!(%partition, "waiting for the state store: {}", chain(&error.into())),
             }
             tokio::time::sleep(PAUSE).await;
-            let again = Self::open(&self.engine, partition).await;
-            let (is_there, is_next) = (*again.position() == to, *again.position() == before);
+            let again = self.open(partition).await;
+            let (is_there, is_next) = (again.position() == to, again.position() == before);
             if !is_there && !is_next {
                 return self.begin_again(partition).await; // somebody has read on meanwhile
             }
             self.writers.insert(partition.clone(), again);
             if is_there {
-                return Ok(()); // only the answer was lost
+                self.stream.note(partition, &batch.position); // only the answer was lost
+                return Ok(());
             }
         }
     }
@@ -200,17 +213,34 @@ impl Reader {
         self.begin(partition.clone()).await
     }
 
+    /// Nobody waits for a partition any more that is over; those that follow from it are waited for before.
+    async fn finish(&mut self, partition: &Partition) -> Result<()> {
+        self.expect().await?;
+        self.merged.revoke(partition);
+        let Some(mut writer) = self.writers.remove(partition) else { return Ok(()) };
+        while let Err(error) = writer.pass(NEVER).await {
+            if matches!(error, Error::LostLease { .. }) {
+                return Ok(()); // whoever has it now finds its end as well
+            }
+            warn!(%partition, "waiting for the state store: {}", chain(&error.into()));
+            tokio::time::sleep(PAUSE).await;
+            writer = self.open(partition).await;
+        }
+        info!(%partition, "read to its end");
+        Ok(())
+    }
+
     /// A partition that is read to its end comes as far in time as the wall clock.
     async fn pass(&mut self, partition: &Partition) -> Result<()> {
-        let Some(intake) = self.writers.get_mut(partition) else { return Ok(()) };
-        let before = intake.position().clone();
-        match intake.pass(now(), now()).await {
+        let Some(writer) = self.writers.get_mut(partition) else { return Ok(()) };
+        let before = writer.position();
+        match writer.pass(now()).await {
             Ok(()) => Ok(()),
             Err(Error::LostLease { .. }) => self.begin_again(partition).await,
             Err(error) => {
                 warn!(%partition, "waiting for the state store: {}", chain(&error.into()));
-                let again = Self::open(&self.engine, partition).await;
-                if *again.position() != before {
+                let again = self.open(partition).await;
+                if again.position() != before {
                     return self.begin_again(partition).await;
                 }
                 self.writers.insert(partition.clone(), again);

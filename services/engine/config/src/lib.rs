@@ -38,6 +38,6 @@ pub use feature::Feature;
 pub use inference::Inference;
 pub use model::Model;
 pub use secret::Secret;
-pub use source::{DeadLetter, EventFormat, FileOrder, Offset, SourceConfig, SourceKind};
+pub use source::{DeadLetter, EventFormat, FileOrder, Offset, SourceConfig, SourceKind, Subscription};
 pub use state::State;
 pub use train::ClickthroughStore;

@@ -1,7 +1,7 @@
 //! What a configuration may say and this version does not do. The programs refuse to start with it.
 
 use crate::feature::Kind;
-use crate::{ClickthroughStore, Config, EventFormat, Model, SourceKind};
+use crate::{ClickthroughStore, Config, EventFormat, Model};
 
 impl Config {
     /// One line, `<path>: ... is not available in this version`, for each thing that cannot be served yet.
@@ -42,12 +42,6 @@ impl Config {
 
     fn sources(&self, found: &mut Vec<String>) {
         let Some(source) = &self.source else { return };
-        let kind = match source.kind {
-            SourceKind::File { .. } | SourceKind::Kafka { .. } => None,
-            SourceKind::Pulsar { .. } => Some("pulsar"),
-            SourceKind::Kinesis { .. } => Some("kinesis"),
-        };
-        found.extend(kind.map(|kind| line("source", &format!("a source of type {kind}"))));
         if source.format != EventFormat::Json {
             found.push(line("source.format", "the format snowplow"));
         }
@@ -87,7 +81,6 @@ inference:
         let missing = "is not available in this version";
         let expected = [
             format!("train: a click-through store of type redis {missing}"),
-            format!("source: a source of type kinesis {missing}"),
             format!("source.format: the format snowplow {missing}"),
             format!("features[1]: field_match (feature title) {missing}"),
             format!("models.alike: a model of type semantic {missing}"),
@@ -100,7 +93,10 @@ inference:
 
     #[test]
     fn what_is_there_is_not_named() {
-        for text in ["", "train: {type: s3, bucket: b, prefix: p, region: r}"] {
+        let pulsar =
+            "source: {type: pulsar, serviceUrl: 'pulsar://p', adminUrl: 'http://p', topic: t, subscriptionName: s}";
+        let kinesis = "source: {type: kinesis, region: r, topic: t}";
+        for text in ["", "train: {type: s3, bucket: b, prefix: p, region: r}", pulsar, kinesis] {
             assert_eq!(not_yet(text), Vec::<String>::new());
         }
         let text = "state: {type: file, path: /s}\ntrain: {type: discard}\nsource: {type: file, path: /in}";

@@ -48,7 +48,7 @@ pub enum SourceKind {
         /// `options`: raw consumer parameters.
         options: BTreeMap<String, String>,
     },
-    /// `pulsar`. Checked here; not read yet.
+    /// `pulsar`
     Pulsar {
         /// `serviceUrl`
         service_url: String,
@@ -60,15 +60,17 @@ pub enum SourceKind {
         subscription_name: String,
         /// `subscriptionType`; default exclusive.
         subscription_type: Subscription,
-        /// `options`: raw consumer parameters.
+        /// `options`: consumer parameters, as the Java client names them.
         options: BTreeMap<String, String>,
     },
-    /// `kinesis`. Checked here; not read yet.
+    /// `kinesis`
     Kinesis {
         /// `region`
         region: String,
         /// `topic`: name of the stream.
         topic: String,
+        /// `endpoint`: URI of another service than Amazon's.
+        endpoint: Option<String>,
     },
 }
 

@@ -214,8 +214,11 @@ fn sources_have_the_defaults_of_the_specification() {
         "type: pulsar, serviceUrl: 'pulsar://p:6650', adminUrl: 'http://p:8080', topic: t, subscriptionName: s";
     let SourceKind::Pulsar { subscription_type, .. } = source(pulsar).kind else { panic!() };
     assert_eq!(subscription_type, Subscription::Exclusive);
-    let kinesis = SourceKind::Kinesis { region: "r".into(), topic: "t".into() };
+    let kinesis = SourceKind::Kinesis { region: "r".into(), topic: "t".into(), endpoint: None };
     assert_eq!(source("type: kinesis, region: r, topic: t").kind, kinesis);
+    let endpoint = Some("http://localhost:4567".to_owned());
+    let kinesis = SourceKind::Kinesis { region: "r".into(), topic: "t".into(), endpoint };
+    assert_eq!(source("type: kinesis, region: r, topic: t, endpoint: 'http://localhost:4567'").kind, kinesis);
 }
 
 #[test]

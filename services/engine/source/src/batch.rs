@@ -1,5 +1,6 @@
 //! What a source delivers.
 
+use crate::Partition;
 use rankwright_event::Event;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -23,9 +24,9 @@ pub struct Batch {
 /// Something in a file or stream that is no event. It was skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadLine {
-    /// Name of the file, without its folder, or of the partition.
+    /// Name of the file, without its folder, or of the partition; where messages have no numbers, with the message's name.
     pub file: Arc<str>,
-    /// The line, from 1; in a partition, the message's offset.
+    /// The line, from 1; in a partition, the message's offset; where messages have no numbers, its place in the message.
     pub line: u64,
     /// Why it is no event; with its place in the line, or in the array (`[7].items[0].id: ...`).
     pub reason: String,
@@ -41,6 +42,9 @@ pub struct Position {
     /// How many lines of it lie behind, blank ones included; of a JSON array, how many elements; in a partition, the
     /// offset of the next message.
     pub line: u64,
+    /// Where messages have no numbers, how far a partition is read in the words of its stream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
 }
 
 /// How much of a source is read. A stream that goes on has no such thing.
@@ -60,7 +64,22 @@ impl fmt::Display for BadLine {
 
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.file, self.line)
+        match &self.at {
+            Some(at) => write!(f, "{}:{at}", self.file),
+            None => write!(f, "{}:{}", self.file, self.line),
+        }
+    }
+}
+
+impl Position {
+    /// So many lines of a file lie behind, or the message of this offset of a partition comes next.
+    pub fn new(file: impl Into<String>, line: u64) -> Self {
+        Self { file: file.into(), line, at: None }
+    }
+
+    /// A place in a partition whose messages have no numbers.
+    pub fn at(partition: &Partition, at: impl Into<String>) -> Self {
+        Self { at: Some(at.into()), ..Self::new(partition.as_str(), 0) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Why a source cannot be read at all; single bad lines are [`BadLine`](crate::BadLine)s.
 
-use crate::{KafkaError, Position};
+use crate::{KafkaError, KinesisError, Position, PulsarError};
 use rankwright_event::Timestamp;
 use std::io;
 use std::path::PathBuf;
@@ -51,6 +51,12 @@ pub enum Error {
     /// A Kafka topic.
     #[error(transparent)]
     Kafka(#[from] KafkaError),
+    /// A topic of Pulsar.
+    #[error(transparent)]
+    Pulsar(#[from] PulsarError),
+    /// A stream of Kinesis.
+    #[error(transparent)]
+    Kinesis(#[from] KinesisError),
     /// Reading began later before, and cannot be extended to older events.
     #[error(
         "these files were read before, from {since} on; with an earlier offset the newer events would count twice. \

@@ -6,9 +6,7 @@
 
 mod assignment;
 mod begin;
-mod building;
 mod context;
-mod decode;
 mod error;
 mod offset;
 mod options;
@@ -16,14 +14,13 @@ mod reading;
 mod steps;
 mod trouble;
 
-pub use building::BatchLimits;
 pub use error::Error as KafkaError;
 pub(crate) use options::connection;
 
-use crate::stream::{BoxFuture, Partition, Step, Stream};
+use crate::building::Building;
+use crate::stream::{BoxFuture, Partition, Step, Stream, StreamSettings};
 use crate::{Error, Position};
 use assignment::{acknowledge, logged, note, release};
-use building::Building;
 use context::{Context, Event};
 use rankwright_config::{EventFormat, SourceConfig, SourceKind};
 use rankwright_event::Timestamp;
@@ -31,30 +28,15 @@ use rdkafka::consumer::{Consumer, StreamConsumer};
 use reading::Reading;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use trouble::Trouble;
-
-/// The wall clock.
-pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
-
-/// How a topic is read, besides what its configuration says.
-#[derive(Clone)]
-pub struct KafkaSettings {
-    /// How large batches become.
-    pub limits: BatchLimits,
-    /// The wall clock.
-    pub clock: Clock,
-    /// Events so far ahead of it are bad.
-    pub max_ahead: Duration,
-}
 
 /// A reader of a topic.
 pub struct Kafka {
     consumer: Arc<StreamConsumer<Context>>,
     events: UnboundedReceiver<Event>,
     topic: String,
-    settings: KafkaSettings,
+    settings: StreamSettings,
     /// First message to read where no position is known.
     since: Option<Timestamp>,
     /// Every partition is read to where it ended, and nobody shares them.
@@ -63,7 +45,7 @@ pub struct Kafka {
     assigned: BTreeSet<i32>,
     /// Partitions that are read.
     readings: BTreeMap<i32, Reading>,
-    building: Building,
+    building: Building<i32>,
     /// Found, and not handed out.
     steps: VecDeque<Step>,
     /// An assignment was handed out; the next call says that it was heard of.
@@ -78,7 +60,7 @@ impl Kafka {
     ///
     /// # Errors
     /// When the configuration asks for what cannot be.
-    pub fn open(source: &SourceConfig, settings: KafkaSettings) -> Result<Self, Error> {
+    pub fn open(source: &SourceConfig, settings: StreamSettings) -> Result<Self, Error> {
         Self::with(source, settings, false)
     }
 
@@ -87,11 +69,11 @@ impl Kafka {
     ///
     /// # Errors
     /// When the configuration asks for what cannot be.
-    pub fn bounded(source: &SourceConfig, settings: KafkaSettings) -> Result<Self, Error> {
+    pub fn bounded(source: &SourceConfig, settings: StreamSettings) -> Result<Self, Error> {
         Self::with(source, settings, true)
     }
 
-    fn with(source: &SourceConfig, settings: KafkaSettings, bounded: bool) -> Result<Self, Error> {
+    fn with(source: &SourceConfig, settings: StreamSettings, bounded: bool) -> Result<Self, Error> {
         let SourceKind::Kafka { brokers, topic, group_id, options } = &source.kind else {
             return Err(Error::Unavailable { what: "this source as a Kafka topic".to_owned() });
         };

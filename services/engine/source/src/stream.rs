@@ -3,14 +3,30 @@
 //! The loop that drives a stream keeps the positions itself, together with the effects of the events before them. So a
 //! stream is told where to begin, and what the broker remembers is for its own tools alone.
 
-use crate::{Batch, Error, Position};
+use crate::{Batch, BatchLimits, Error, Position};
+use rankwright_event::Timestamp;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What a stream answers with, later.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// The wall clock.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// How a stream is read, besides what its configuration says.
+#[derive(Clone)]
+pub struct StreamSettings {
+    /// How large batches become.
+    pub limits: BatchLimits,
+    /// The wall clock.
+    pub clock: Clock,
+    /// Events so far ahead of it are bad.
+    pub max_ahead: Duration,
+}
 
 /// The name of an ordered part of a stream, the same in every process and unlike any other: `kafka:events/3`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,6 +50,9 @@ pub enum Step {
     /// All that this partition held is handed out. It comes once the end is reached, and again about once a second for
     /// as long as the broker confirms that nothing was added.
     CaughtUp(Partition),
+    /// All of this partition is committed as far as [`Stream::note`] tells, and nothing can be added to it any more: nobody
+    /// needs to wait for it. It is ours no longer. Partitions that follow from it are in [`Stream::all`].
+    Finished(Partition),
     /// A bounded stream has handed out everything; nothing follows.
     Ended,
 }
@@ -66,8 +85,15 @@ pub trait Stream: Send {
         from: Option<Position>,
     ) -> BoxFuture<'a, Result<Position, Error>>;
 
-    /// Tells the broker how far a partition is committed, for its own tools.
+    /// Tells the broker how far a partition is committed: for its own tools, and where it is not ordered, so that the events
+    /// do not come again.
     fn note(&mut self, partition: &Partition, position: &Position);
+
+    /// Whether a partition has one reader at a time, and its positions tell which of its events were read. Where not, events
+    /// may come again, to any reader: whoever applies them has to remember which ones were, by their ids.
+    fn ordered(&self) -> bool {
+        true
+    }
 
     /// How many events are still ahead in each partition that is read, where the broker said so.
     fn lag(&self) -> Vec<(Partition, u64)>;

@@ -221,7 +221,7 @@ fn of(expected: impl IntoIterator<Item = i64>) -> Contents {
 fn reached(files: &Files, positions: &[(&str, u64)]) -> Marks {
     let mut marks = Marks::of(files);
     for (file, line) in positions {
-        marks.reach(files, &Position { file: (*file).to_owned(), line: *line });
+        marks.reach(files, &Position::new(*file, *line));
     }
     marks
 }
@@ -345,7 +345,7 @@ fn what_this_version_does_not_read_is_refused_by_name() {
         group_id: "g".to_owned(),
         options: Default::default(),
     };
-    let kinesis = SourceKind::Kinesis { region: "eu-west-1".to_owned(), topic: "events".to_owned() };
+    let kinesis = SourceKind::Kinesis { region: "eu-west-1".to_owned(), topic: "events".to_owned(), endpoint: None };
     for (kind, format, what) in [
         (kafka, EventFormat::Json, "source kafka"),
         (kinesis, EventFormat::Json, "source kinesis"),

@@ -22,7 +22,7 @@ fn batch(line: usize, times: &[i64]) -> Batch {
         events: times.iter().map(|time| item("i", *time)).collect(),
         bad: Vec::new(),
         before_offset: 0,
-        position: Position { file: String::new(), line: line as u64 },
+        position: Position::new("", line as u64),
         progress: Progress::default(),
     }
 }

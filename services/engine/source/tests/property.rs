@@ -94,7 +94,7 @@ proptest! {
         let folder = Folder::new().with("a.json", text(&records, "\n"));
         let files = folder.open().with_limits(limits(block, 10_000));
         let mut marks = Marks::of(&files);
-        marks.reach(&files, &rankwright_source::Position { file: "a.json".to_owned(), line: skip });
+        marks.reach(&files, &rankwright_source::Position::new("a.json", skip));
         let mut rest = Contents::default();
         batches(&files, Some(&marks)).into_iter().for_each(|batch| rest.add(batch));
         prop_assert_eq!(rest.events, events(&records[records.len().min(skip as usize)..]));

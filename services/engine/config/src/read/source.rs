@@ -87,7 +87,8 @@ fn pulsar(section: &Section<'_>) -> Option<SourceKind> {
 
 fn kinesis(section: &Section<'_>) -> Option<SourceKind> {
     let (region, topic) = (text(section, "region", "the stream's region, such as us-east-1"), topic(section));
-    Some(SourceKind::Kinesis { region: region?, topic: topic? })
+    let endpoint = section.get("endpoint").and_then(|value| value.url(&["http://", "https://"]));
+    Some(SourceKind::Kinesis { region: region?, topic: topic?, endpoint })
 }
 
 fn topic(section: &Section<'_>) -> Option<String> {

@@ -54,6 +54,17 @@ impl Replica {
         Ok(applied)
     }
 
+    /// Nothing older than `until` comes any more, as far as is known where its events come from.
+    ///
+    /// # Errors
+    /// As [`Intake::apply`].
+    pub async fn pass(&mut self, until: Timestamp, wall: Timestamp) -> Result<(), Error> {
+        if self.last.is_none() {
+            return Ok(()); // nobody waits for one that has brought nothing
+        }
+        self.intake.pass(until, wall).await
+    }
+
     /// Lets time pass, as fast as the wall clock since the newest event.
     ///
     /// # Errors

@@ -80,7 +80,7 @@ impl Blocks {
         match self.current {
             None => Error::Open { path: file.path.clone(), source },
             Some(_) => {
-                let position = Position { file: file.name.to_string(), line: self.cut.max(skip) };
+                let position = Position::new(&*file.name, self.cut.max(skip));
                 Error::Read { position, source }
             }
         }

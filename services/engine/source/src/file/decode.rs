@@ -96,7 +96,7 @@ impl Decoded<'_> {
             events: self.events,
             bad: self.bad,
             before_offset: self.too_old,
-            position: Position { file: self.block.file.to_string(), line: self.block.cut.after },
+            position: Position::new(&*self.block.file, self.block.cut.after),
             progress: self.block.progress,
         }
     }

@@ -41,7 +41,7 @@ impl Kafka {
         self.readings.insert(number, reading);
         self.end_with_the_last();
         let line = u64::try_from(range.begin).unwrap_or(0);
-        Ok(Position { file: partition.as_str().to_owned(), line })
+        Ok(Position::new(partition.as_str(), line))
     }
 
     /// The numbers of all partitions, as the broker lists them.

@@ -1,12 +1,12 @@
 //! What the client tells, message by message, becomes the stream's steps.
 
 use super::assignment::{acknowledge, logged, release};
-use super::building::Message as Text;
 use super::context::{End, Event};
 use super::error::Error as KafkaError;
 use super::reading::Reading;
 use super::{Kafka, number, partition};
-use crate::{Error, Partition, Progress, Step};
+use crate::building::Message as Text;
+use crate::{Error, Partition, Position, Progress, Step};
 use futures_util::FutureExt;
 use rdkafka::Message;
 use rdkafka::consumer::Consumer;
@@ -74,7 +74,7 @@ impl Kafka {
                 self.revoked = partitions.iter().filter_map(|partition| number(&self.topic, partition)).collect();
             }
             Step::Batch { batch, .. } => batch.progress = self.progress(),
-            Step::CaughtUp(_) | Step::Ended => {}
+            Step::CaughtUp(_) | Step::Finished(_) | Step::Ended => {}
         }
         step
     }
@@ -133,10 +133,14 @@ impl Kafka {
         let Some(reading) = self.readings.get_mut(&number) else { return };
         if reading.wants(offset) {
             let until = (self.settings.clock)().plus(self.settings.max_ahead);
-            let text = Text { payload: message.payload().unwrap_or_default(), number, offset };
+            let line = u64::try_from(offset).unwrap_or(0);
+            let place = || (reading.partition.shared(), line);
+            let pass = |position: &mut Position| position.line = line + 1;
+            let text = Text { payload: message.payload().unwrap_or_default(), place: &place, pass: &pass };
+            let full = self.building.push(number, &reading.partition, &text, until);
             reading.reach(offset);
             self.trouble.over();
-            if self.building.push(&reading.partition, &text, until) {
+            if full {
                 self.finish_batch(number);
             }
         }
@@ -153,7 +157,7 @@ impl Kafka {
     }
 
     fn finish_batches(&mut self) {
-        self.building.numbers().into_iter().for_each(|number| self.finish_batch(number));
+        self.building.keys().into_iter().for_each(|number| self.finish_batch(number));
     }
 
     /// The last message that a partition holds was read.

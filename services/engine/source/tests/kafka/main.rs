@@ -4,5 +4,6 @@
 mod broker;
 mod group;
 mod mock;
+#[path = "../support/seen.rs"]
 mod seen;
 mod topic;

@@ -61,7 +61,7 @@ async fn a_partition_is_read_again_from_where_it_is_started_again() {
     seen.read(&mut kafka, |seen| seen.count() >= 300).await;
     let (name, mut again) = (topic.partition(0), Seen::default());
     let partition = Partition::new(name.as_str());
-    let position = Position { file: name.clone(), line: 42 };
+    let position = Position::new(name.clone(), 42);
     assert_eq!(kafka.start(&partition, Some(position.clone())).await.expect("starts"), position);
     again.ours.insert(name.clone());
     again.read_up(&mut kafka, 1).await;
@@ -91,7 +91,7 @@ async fn a_position_of_another_partition_is_refused() {
     let (mut kafka, mut seen) = (topic.open(), Seen::default());
     seen.read_up(&mut kafka, 2).await;
     let ours = Partition::new(topic.partition(0));
-    let position = Position { file: topic.partition(1), line: 1 };
+    let position = Position::new(topic.partition(1), 1);
     let error = kafka.start(&ours, Some(position)).await.expect_err("it is another's");
     let expected = "kafka:events/1:1 is no position in a partition of topic events that is assigned to us";
     assert_eq!(error.to_string(), expected);

@@ -1,17 +1,13 @@
 //! A topic to write to, and readers of it.
 
 use rankwright_config::{EventFormat, Offset, SourceConfig, SourceKind};
-use rankwright_event::Timestamp;
-use rankwright_source::{BatchLimits, Error, Kafka, KafkaSettings};
+use rankwright_source::{Error, Kafka};
 use rdkafka::ClientConfig;
 use rdkafka::mocking::MockCluster;
 use rdkafka::producer::{BaseProducer, BaseRecord, DefaultProducerContext, Producer};
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
 
-/// No answer takes so long.
-pub(crate) const LONG: Duration = Duration::from_secs(30);
+pub(crate) use crate::seen::{LONG, event, settings};
 
 pub(crate) type Cluster = MockCluster<'static, DefaultProducerContext>;
 
@@ -29,11 +25,6 @@ pub(crate) fn mock(partitions: i32) -> (Cluster, Topic) {
     cluster.create_topic("events", partitions, 1).expect("makes a topic");
     let topic = Topic::at(&cluster.bootstrap_servers(), "events");
     (cluster, topic)
-}
-
-/// An event that is its number, at `time`.
-pub(crate) fn event(number: u64, time: i64) -> String {
-    format!(r#"{{"event":"user","id":"{number}","user":"u","timestamp":"{time}"}}"#)
 }
 
 impl Topic {
@@ -95,14 +86,5 @@ impl Topic {
 
     pub(crate) fn partition(&self, number: i32) -> String {
         format!("kafka:{}/{number}", self.name)
-    }
-}
-
-/// Small batches, and a clock that stands at 10 seconds.
-pub(crate) fn settings() -> KafkaSettings {
-    KafkaSettings {
-        limits: BatchLimits { events: 100, ..BatchLimits::default() },
-        clock: Arc::new(|| Timestamp::from_millis(10_000)),
-        max_ahead: Duration::from_secs(1),
     }
 }

@@ -5,7 +5,7 @@ use rankwright_event::{DecodeError, Event, Timestamp, json};
 /// Reads a message: one event, an array of them, or JSON lines. Calls `bad` for what is none, with its bytes.
 ///
 /// A message is good or bad as a whole, except JSON lines, each of which stands for itself.
-pub(super) fn decode(message: &[u8], until: Timestamp, events: &mut Vec<Event>, mut bad: impl FnMut(&[u8], String)) {
+pub(crate) fn decode(message: &[u8], until: Timestamp, events: &mut Vec<Event>, mut bad: impl FnMut(&[u8], String)) {
     let mut keep = |event: Event, text: &[u8], place: &str, bad: &mut dyn FnMut(&[u8], String)| {
         let (kind, at) = (event.kind(), event.timestamp());
         if at > until {

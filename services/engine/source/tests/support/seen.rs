@@ -1,10 +1,29 @@
 //! A loop that reads, and remembers what it saw.
+#![allow(dead_code, reason = "each test program uses a part of this")]
 
-use crate::topic::LONG;
-use rankwright_event::Event;
-use rankwright_source::{Batch, Error, Kafka, Partition, Position, Step, Stream};
+use rankwright_event::{Event, Timestamp};
+use rankwright_source::{Batch, BatchLimits, Error, Partition, Position, Step, Stream, StreamSettings};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
 use tokio::time::timeout;
+
+/// No answer takes so long.
+pub(crate) const LONG: Duration = Duration::from_secs(30);
+
+/// Small batches, and a clock that stands at 10 seconds.
+pub(crate) fn settings() -> StreamSettings {
+    StreamSettings {
+        limits: BatchLimits { events: 100, ..BatchLimits::default() },
+        clock: Arc::new(|| Timestamp::from_millis(10_000)),
+        max_ahead: Duration::from_secs(1),
+    }
+}
+
+/// An event that is its number, at `time`.
+pub(crate) fn event(number: u64, time: i64) -> String {
+    format!(r#"{{"event":"user","id":"{number}","user":"u","timestamp":"{time}"}}"#)
+}
 
 /// What a reader delivered so far. It stores positions as an ingest loop would.
 #[derive(Debug, Default)]
@@ -16,6 +35,7 @@ pub(crate) struct Seen {
     pub(crate) stored: BTreeMap<String, Position>,
     pub(crate) ours: BTreeSet<String>,
     pub(crate) caught_up: BTreeSet<String>,
+    pub(crate) finished: BTreeSet<String>,
     pub(crate) ended: bool,
 }
 
@@ -26,53 +46,57 @@ impl Seen {
     }
 
     /// Reads until `enough` holds.
-    pub(crate) async fn read(&mut self, kafka: &mut Kafka, enough: impl Fn(&Self) -> bool) {
+    pub(crate) async fn read(&mut self, stream: &mut dyn Stream, enough: impl Fn(&Self) -> bool) {
         while !enough(self) {
-            let step = timeout(LONG, kafka.next()).await;
+            let step = timeout(LONG, stream.next()).await;
             let step = step.unwrap_or_else(|_| panic!("nothing more came after {self:?}"));
-            self.take(kafka, step.expect("reads on")).await;
+            self.take(stream, step.expect("reads on")).await;
         }
     }
 
     /// Reads until the ends of so many partitions are reached.
-    pub(crate) async fn read_up(&mut self, kafka: &mut Kafka, partitions: usize) {
+    pub(crate) async fn read_up(&mut self, stream: &mut dyn Stream, partitions: usize) {
         self.caught_up.clear();
-        self.read(kafka, |seen| seen.caught_up.len() == partitions).await;
+        self.read(stream, |seen| seen.caught_up.len() == partitions).await;
     }
 
-    pub(crate) async fn take(&mut self, kafka: &mut Kafka, step: Step) {
+    pub(crate) async fn take(&mut self, stream: &mut dyn Stream, step: Step) {
         match step {
             Step::Assigned(partitions) => {
                 for partition in partitions {
-                    self.start(kafka, &partition).await;
+                    self.start(stream, &partition).await;
                 }
             }
             Step::Revoked(partitions) => partitions.iter().for_each(|partition| {
                 assert!(self.ours.remove(partition.as_str()), "{partition} was not ours");
             }),
-            Step::Batch { partition, batch } => self.keep(kafka, &partition, batch),
+            Step::Batch { partition, batch } => self.keep(stream, &partition, batch),
             Step::CaughtUp(partition) => {
                 self.caught_up.insert(partition.to_string());
+            }
+            Step::Finished(partition) => {
+                assert!(self.ours.remove(partition.as_str()), "{partition} was not ours");
+                self.finished.insert(partition.to_string());
             }
             Step::Ended => self.ended = true,
         }
     }
 
-    async fn start(&mut self, kafka: &mut Kafka, partition: &Partition) {
+    async fn start(&mut self, stream: &mut dyn Stream, partition: &Partition) {
         let from = self.stored.get(partition.as_str()).cloned();
-        let position = kafka.start(partition, from).await.expect("starts");
+        let position = stream.start(partition, from).await.expect("starts");
         self.stored.insert(partition.to_string(), position);
         self.ours.insert(partition.to_string());
     }
 
-    fn keep(&mut self, kafka: &mut Kafka, partition: &Partition, batch: Batch) {
+    fn keep(&mut self, stream: &mut dyn Stream, partition: &Partition, batch: Batch) {
         assert!(self.ours.contains(partition.as_str()), "{partition} is not ours");
         let numbers = batch.events.iter().map(number);
         self.events.entry(partition.to_string()).or_default().extend(numbers);
         self.bad.extend(batch.bad.iter().map(ToString::to_string));
         self.largest = self.largest.max(batch.events.len());
         self.caught_up.remove(partition.as_str());
-        kafka.note(partition, &batch.position);
+        stream.note(partition, &batch.position);
         self.stored.insert(partition.to_string(), batch.position);
     }
 
@@ -90,9 +114,9 @@ fn number(event: &Event) -> u64 {
 }
 
 /// The error that ends a reading.
-pub(crate) async fn failure(kafka: &mut Kafka) -> Error {
+pub(crate) async fn failure(stream: &mut dyn Stream) -> Error {
     loop {
-        match timeout(LONG, kafka.next()).await.expect("an error comes") {
+        match timeout(LONG, stream.next()).await.expect("an error comes") {
             Ok(_) => {}
             Err(error) => return error,
         }

@@ -1,9 +1,10 @@
 //! Messages put together to batches, partition by partition.
 
-use super::decode::decode;
+use crate::decode::decode;
 use crate::{BadLine, Batch, Partition, Position, Progress};
 use rankwright_event::Timestamp;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How large batches become.
@@ -25,9 +26,9 @@ impl Default for BatchLimits {
 
 /// What was read and is not handed out.
 #[derive(Debug)]
-pub(super) struct Building {
+pub(crate) struct Building<K> {
     limits: BatchLimits,
-    batches: BTreeMap<i32, Unfinished>,
+    batches: BTreeMap<K, Unfinished>,
     /// When the oldest of them was begun.
     since: Option<Instant>,
 }
@@ -39,35 +40,48 @@ struct Unfinished {
 }
 
 /// A message, as far as we look at it.
-pub(super) struct Message<'a> {
-    pub(super) payload: &'a [u8],
-    pub(super) number: i32,
-    pub(super) offset: i64,
+pub(crate) struct Message<'a> {
+    pub(crate) payload: &'a [u8],
+    /// Where it is bad, if it is: a name, and a number in it.
+    pub(crate) place: &'a dyn Fn() -> (Arc<str>, u64),
+    /// Moves the position behind it.
+    pub(crate) pass: &'a dyn Fn(&mut Position),
 }
 
-impl Building {
-    pub(super) fn new(limits: BatchLimits) -> Self {
+impl<K: Copy + Ord> Building<K> {
+    pub(crate) fn new(limits: BatchLimits) -> Self {
         Self { limits, batches: BTreeMap::new(), since: None }
     }
 
     /// Adds a message; later events than `until` are bad. Returns whether the partition's batch is full.
-    pub(super) fn push(&mut self, partition: &Partition, message: &Message<'_>, until: Timestamp) -> bool {
-        self.since.get_or_insert_with(Instant::now);
-        let Unfinished { batch, bytes } =
-            self.batches.entry(message.number).or_insert_with(|| Unfinished::new(partition));
-        let line = u64::try_from(message.offset).unwrap_or(0);
+    pub(crate) fn push(&mut self, key: K, partition: &Partition, message: &Message<'_>, until: Timestamp) -> bool {
+        let Unfinished { batch, bytes } = self.unfinished(key, partition);
         let bad = &mut batch.bad;
         decode(message.payload, until, &mut batch.events, |content, reason| {
-            bad.push(BadLine { file: partition.shared(), line, reason, content: content.into() });
+            let (file, line) = (message.place)();
+            bad.push(BadLine { file, line, reason, content: content.into() });
         });
-        batch.position.line = line + 1;
+        (message.pass)(&mut batch.position);
         *bytes += message.payload.len();
-        batch.events.len() + batch.bad.len() >= self.limits.events || *bytes >= self.limits.bytes
+        let (events, bytes) = (batch.events.len() + batch.bad.len(), *bytes);
+        events >= self.limits.events || bytes >= self.limits.bytes
+    }
+
+    /// Moves the position of a partition on over what is no message.
+    pub(crate) fn skip(&mut self, key: K, partition: &Partition, bad: Option<BadLine>, pass: impl Fn(&mut Position)) {
+        let Unfinished { batch, .. } = self.unfinished(key, partition);
+        batch.bad.extend(bad);
+        pass(&mut batch.position);
+    }
+
+    fn unfinished(&mut self, key: K, partition: &Partition) -> &mut Unfinished {
+        self.since.get_or_insert_with(Instant::now);
+        self.batches.entry(key).or_insert_with(|| Unfinished::new(partition))
     }
 
     /// What there is of a partition.
-    pub(super) fn take(&mut self, number: i32) -> Option<Batch> {
-        let unfinished = self.batches.remove(&number)?;
+    pub(crate) fn take(&mut self, key: K) -> Option<Batch> {
+        let unfinished = self.batches.remove(&key)?;
         if self.batches.is_empty() {
             self.since = None;
         }
@@ -75,19 +89,19 @@ impl Building {
     }
 
     /// When the oldest event has waited long enough.
-    pub(super) fn due(&self) -> Option<Instant> {
+    pub(crate) fn due(&self) -> Option<Instant> {
         self.since.map(|since| since + self.limits.wait)
     }
 
     /// The partitions of which there is something.
-    pub(super) fn numbers(&self) -> Vec<i32> {
+    pub(crate) fn keys(&self) -> Vec<K> {
         self.batches.keys().copied().collect()
     }
 }
 
 impl Unfinished {
     fn new(partition: &Partition) -> Self {
-        let position = Position { file: partition.as_str().to_owned(), line: 0 };
+        let position = Position::new(partition.as_str(), 0);
         let progress = Progress::default();
         let batch = Batch { events: Vec::new(), bad: Vec::new(), before_offset: 0, position, progress };
         Self { batch, bytes: 0 }

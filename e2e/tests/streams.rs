@@ -1,0 +1,221 @@
+//! Ingest workers on topics of Pulsar and streams of Kinesis: whatever is killed, nothing is lost and nothing counts twice.
+
+use aws_sdk_kinesis::Client;
+use aws_sdk_kinesis::config::{BehaviorVersion, Credentials, Region};
+use aws_sdk_kinesis::primitives::Blob;
+use aws_sdk_kinesis::types::{PutRecordsRequestEntry, Shard};
+use pulsar::{Pulsar, TokioExecutor};
+use rankwright_e2e::many::{ITEMS, click_throughs, config, day};
+use rankwright_e2e::random::Random;
+use rankwright_e2e::redis::Redis;
+use rankwright_e2e::{Launch, Service, events, program};
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const PARTITIONS: usize = 3;
+const RANKINGS: i64 = 1000;
+
+/// The value of a variable that names a server; `None`, after a line that says so, without one.
+fn server(variable: &str) -> Option<String> {
+    let address = std::env::var(variable).ok();
+    if address.is_none() {
+        assert!(std::env::var("RANKWRIGHT_REQUIRE_ALL").as_deref() != Ok("1"), "{variable} is not set");
+        println!("SKIPPED: {variable} names no server");
+    }
+    address
+}
+
+/// Imports events into the state of a service.
+fn import(config: &str, service: &str, events: &[Value], folder: &Path) {
+    std::fs::create_dir_all(folder).expect("the folder can be made");
+    let (path, data) = (folder.join("config.yml"), folder.join("events.jsonl"));
+    std::fs::write(&path, config).expect("can be written");
+    std::fs::write(&data, events::lines(events)).expect("can be written");
+    let mut command = program::command(&["import", "--config"]);
+    let output = command.arg(path).arg("--data").arg(data).current_dir(folder).env("RANKWRIGHT_SERVICE", service);
+    let output = output.output().expect("the program can be started");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Two workers read what `produce` sends, and are killed now and then; what comes out is what an import gives.
+///
+/// Where there is no `order`, an interaction may come when its ranking has closed: it counts, and is not in the
+/// click-through. So what comes of closing is not compared.
+fn as_if_nothing_had_happened(
+    source: impl Fn(&str) -> String,
+    produce: impl Fn(&str, &[Value]),
+    kills: usize,
+    order: bool,
+) {
+    let Some(redis) = Redis::for_tests() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let seed = Random::seed();
+    println!("seed {seed}");
+    let mut random = Random(seed);
+    let events = day(&mut random, RANKINGS);
+    let (alone, many) = (redis.own_service("alone"), redis.own_service("streams"));
+    let plain = config(&redis);
+    let of_closing = |line: &&str| line.contains("type: rate");
+    let plain = plain.lines().filter(|line| order || !of_closing(line)).collect::<Vec<_>>().join("\n");
+    import(&plain, &alone, &events, &folder.path().join("alone"));
+    let expected = click_throughs(&[folder.path().join("alone")]);
+    assert!(expected.len() > 500, "{}", expected.len());
+
+    let (catalogue, rest) = events.split_at(ITEMS);
+    import(&plain, &many, catalogue, &folder.path().join("catalogue"));
+    produce(&many, rest);
+    let config = format!("{plain}\nsource: {{{}, offset: earliest}}\n", source(&many));
+    let environment =
+        [("RANKWRIGHT_SERVICE", &*many), ("AWS_ACCESS_KEY_ID", "test"), ("AWS_SECRET_ACCESS_KEY", "test")];
+    let mut folders: Vec<PathBuf> = Vec::new();
+    let mut worker = |number: usize| {
+        let folder = folder.path().join(format!("worker {number}"));
+        std::fs::create_dir_all(&folder).expect("the folder can be made");
+        folders.push(folder.clone());
+        Launch { subcommand: "ingest-worker", config: &config, data: None, folder: &folder, environment: &environment }
+            .start()
+    };
+    let mut workers: Vec<Service> = (0..2).map(&mut worker).collect();
+    for number in 0..kills {
+        // when, makes no difference to what has to come out
+        std::thread::sleep(Duration::from_millis(random.below(1500) as u64));
+        workers.remove(random.below(workers.len())).kill();
+        workers.push(worker(2 + number));
+    }
+    let done = || click_throughs(&folders).len() >= expected.len() && redis.is_settled(&many);
+    workers[0].until("all read and closed", done);
+    let records = click_throughs(&folders);
+    assert!(!order || records == expected, "other click-throughs than those of an import");
+    assert!(expected.keys().all(|id| records.contains_key(id)), "a click-through is missing");
+    assert!(redis.values(&many) == redis.values(&alone), "another state, see redis-cli for {many} and {alone}");
+    let log: String = workers.iter().map(Service::log).collect();
+    assert!(!log.contains("panicked"), "{log}");
+    for worker in &workers {
+        worker.terminate();
+    }
+    let ended: Vec<_> = workers.into_iter().map(Service::wait).collect();
+    assert_eq!(ended, [Some(0); 2], "a worker that is told to ends well");
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("starts")
+}
+
+/// Makes a topic with partitions.
+fn make_topic(admin: &str, topic: &str) {
+    let host = admin.trim_start_matches("http://");
+    let mut stream = TcpStream::connect(host).expect("connects");
+    let path = format!("/admin/v2/persistent/public/default/{topic}/partitions");
+    let head = "Connection: close\r\nContent-Type: application/json\r\nContent-Length: 1";
+    write!(stream, "PUT {path} HTTP/1.1\r\nHost: {host}\r\n{head}\r\n\r\n{PARTITIONS}").expect("asks");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("answers");
+    assert!(answer.starts_with("HTTP/1.1 2"), "{answer}");
+}
+
+/// Sends events to a topic, each to any partition.
+async fn send(service: &str, topic: &str, events: &[Value]) {
+    let client = Pulsar::builder(service, TokioExecutor).build().await.expect("connects");
+    let mut random = Random(events.len() as u64);
+    let mut partitions = vec![Vec::new(); PARTITIONS];
+    events.iter().for_each(|event| partitions[random.below(PARTITIONS)].push(event.to_string()));
+    partitions[0].insert(7, "no event".to_owned());
+    for (number, messages) in partitions.iter().enumerate() {
+        let name = format!("persistent://public/default/{topic}-partition-{number}");
+        let options = pulsar::ProducerOptions { batch_size: Some(20), ..pulsar::ProducerOptions::default() };
+        let producer = client.producer().with_topic(name).with_options(options).build().await;
+        let mut producer = producer.expect("makes a producer");
+        let mut sent = Vec::new();
+        for message in messages {
+            sent.push(producer.send_non_blocking(message.as_str()).await.expect("sends"));
+        }
+        producer.send_batch().await.expect("sends");
+        for sent in sent {
+            sent.await.expect("is stored");
+        }
+    }
+}
+
+/// Workers on a topic of Pulsar with a subscription of this kind.
+fn on_pulsar(kind: &str) {
+    let Some(addresses) = server("RANKWRIGHT_TEST_PULSAR") else { return };
+    let (service, admin) = addresses.split_once(',').expect("service URL and admin URL");
+    let source = |topic: &str| {
+        format!(
+            "type: pulsar, serviceUrl: '{service}', adminUrl: '{admin}', topic: {topic}, subscriptionName: workers, \
+             subscriptionType: {kind}"
+        )
+    };
+    let produce = |topic: &str, events: &[Value]| {
+        make_topic(admin, topic);
+        runtime().block_on(send(service, topic, events));
+    };
+    as_if_nothing_had_happened(source, produce, 4, kind == "failover");
+}
+
+#[test]
+fn workers_on_a_failover_subscription_that_are_killed_lose_and_double_nothing() {
+    on_pulsar("failover");
+}
+
+#[test]
+fn workers_on_a_shared_subscription_that_are_killed_lose_and_double_nothing() {
+    on_pulsar("shared");
+}
+
+async fn shards(client: &Client, stream: &str) -> Vec<Shard> {
+    loop {
+        let found = client.describe_stream_summary().stream_name(stream).send().await.expect("describes");
+        let status = found.stream_description_summary.map(|found| found.stream_status.as_str().to_owned());
+        if status.as_deref() == Some("ACTIVE") {
+            let listed = client.list_shards().stream_name(stream).send().await.expect("lists shards");
+            return listed.shards.unwrap_or_default();
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Puts events into a stream, each into any of these shards.
+async fn put(client: &Client, stream: &str, shards: &[Shard], events: &[Value]) {
+    let mut random = Random(events.len() as u64);
+    for events in events.chunks(400) {
+        let entries = events.iter().map(|event| {
+            let range = shards[random.below(shards.len())].hash_key_range.as_ref().expect("a range");
+            let data = Blob::new(event.to_string());
+            let entry = PutRecordsRequestEntry::builder().data(data).partition_key("key");
+            entry.explicit_hash_key(&range.starting_hash_key).build().expect("an entry")
+        });
+        let put = client.put_records().stream_name(stream).set_records(Some(entries.collect())).send().await;
+        assert_eq!(put.expect("puts records").failed_record_count.unwrap_or(0), 0);
+    }
+}
+
+/// Puts events into a stream of which one shard is split on the way.
+async fn put_and_split(endpoint: &str, stream: &str, events: &[Value]) {
+    let config = aws_sdk_kinesis::Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new("us-east-1"))
+        .credentials_provider(Credentials::new("test", "test", None, None, "test"))
+        .endpoint_url(endpoint);
+    let client = Client::from_conf(config.build());
+    client.create_stream().stream_name(stream).shard_count(2).send().await.expect("makes a stream");
+    let before = shards(&client, stream).await;
+    let (first, second) = events.split_at(events.len() / 2);
+    put(&client, stream, &before, first).await;
+    let middle = (u128::MAX / 4).to_string();
+    let split = client.split_shard().stream_name(stream).shard_to_split(&before[0].shard_id);
+    split.new_starting_hash_key(middle).send().await.expect("splits");
+    let after = shards(&client, stream).await;
+    put(&client, stream, &after[1..], second).await;
+}
+
+#[test]
+fn workers_on_a_stream_that_is_split_lose_and_double_nothing_when_they_are_killed() {
+    let Some(endpoint) = server("RANKWRIGHT_TEST_KINESIS") else { return };
+    let source = |stream: &str| format!("type: kinesis, region: us-east-1, endpoint: '{endpoint}', topic: {stream}");
+    let produce = |stream: &str, events: &[Value]| runtime().block_on(put_and_split(&endpoint, stream, events));
+    as_if_nothing_had_happened(source, produce, 1, true);
+}

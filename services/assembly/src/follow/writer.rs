@@ -1,0 +1,80 @@
+//! Who writes what one partition brings.
+
+use crate::engine::{Engine, now};
+use rankwright_event::{Event, Timestamp};
+use rankwright_ingest::shared::{Intake, Origin, Replica};
+use rankwright_ingest::{Counters, Error};
+use rankwright_source::Partition;
+use rankwright_state::Position;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Between two attempts to reach a state store that does not answer.
+pub(super) const PAUSE: Duration = Duration::from_secs(1);
+
+/// The writer of a partition.
+pub(super) enum Writer {
+    /// A partition that has one reader at a time. Its position tells what was written.
+    Ordered(Box<Intake>),
+    /// A part of what is dealt out to many readers. Ids of events tell what was written, for a while.
+    Dealt(Box<Replica>),
+}
+
+impl Writer {
+    /// Becomes the writer of a partition. One of many readers is so under a name of its own.
+    pub(super) async fn open(engine: &Engine, partition: &Partition, reader: Option<&str>) -> Result<Self, Error> {
+        let (plan, state, settings) = (engine.plan.clone(), Arc::clone(&engine.state), engine.settings());
+        match reader {
+            None => {
+                let intake = Intake::open(partition.as_str(), Origin::Partition, plan, state, settings, now()).await?;
+                Ok(Self::Ordered(Box::new(intake)))
+            }
+            Some(reader) => {
+                let name = format!("{partition} {reader}");
+                Ok(Self::Dealt(Box::new(Replica::open(&name, plan, state, settings, now()).await?)))
+            }
+        }
+    }
+
+    /// Where its last batch ended; nowhere, where positions tell nothing.
+    pub(super) fn position(&self) -> Position {
+        match self {
+            Self::Ordered(intake) => intake.position().clone(),
+            Self::Dealt(_) => Position::default(),
+        }
+    }
+
+    /// Commits the effects of a batch, with the position behind it.
+    pub(super) async fn apply(&mut self, events: &[Event], to: Position) -> Result<(), Error> {
+        match self {
+            Self::Ordered(intake) => intake.apply(events, &[], to, now()).await.map(drop),
+            // nobody waits for a reader that has brought nothing
+            Self::Dealt(_) if events.is_empty() => Ok(()),
+            Self::Dealt(replica) => replica.feed(events, now()).await.map(drop),
+        }
+    }
+
+    /// Nothing older comes any more, as far as anybody knows.
+    pub(super) async fn pass(&mut self, until: Timestamp) -> Result<(), Error> {
+        match self {
+            Self::Ordered(intake) => intake.pass(until, now()).await,
+            Self::Dealt(replica) => replica.pass(until, now()).await,
+        }
+    }
+
+    /// Nothing more will come: nobody waits for it any more.
+    pub(super) async fn leave(&mut self) -> Result<(), Error> {
+        match self {
+            Self::Ordered(intake) => intake.leave().await,
+            Self::Dealt(_) => Ok(()), // it is not waited for when it shows itself no longer
+        }
+    }
+
+    /// What happened so far.
+    pub(super) fn counters(&self) -> Counters {
+        match self {
+            Self::Ordered(intake) => intake.counters(),
+            Self::Dealt(replica) => replica.counters(),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Why a stream of Kinesis cannot be read, or not on.
+
+/// Why a stream cannot be read, or not on. A service that is away, or that throttles, is no reason: it is waited for.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is no such stream.
+    #[error("stream {stream} does not exist at {service}: create it, or correct source.topic and source.region")]
+    NoStream {
+        /// Its name.
+        stream: String,
+        /// The service asked.
+        service: String,
+    },
+    /// Nobody says who we are.
+    #[error(
+        "no credentials for {service}: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give the pod or machine a role"
+    )]
+    NoCredentials {
+        /// The service.
+        service: String,
+    },
+    /// The service does not accept who we say we are.
+    #[error("{service} refused the credentials: {reason}")]
+    Credentials {
+        /// The service asked.
+        service: String,
+        /// In the words of the service.
+        reason: String,
+    },
+    /// The service knows us, and does not let us read.
+    #[error(
+        "{service} does not allow reading stream {stream}, which takes kinesis:ListShards, kinesis:GetShardIterator and \
+         kinesis:GetRecords: {reason}"
+    )]
+    Denied {
+        /// The service asked.
+        service: String,
+        /// The stream.
+        stream: String,
+        /// In the words of the service.
+        reason: String,
+    },
+    /// A stored position that the service does not know.
+    #[error("{position} is no position in stream {stream} (was it deleted and made anew under its name?): {reason}")]
+    Position {
+        /// What was asked for.
+        position: String,
+        /// The stream.
+        stream: String,
+        /// What is wrong.
+        reason: String,
+    },
+}

@@ -1,0 +1,73 @@
+//! What the broker sends, and whether it has more.
+
+use super::{LOOK, Line, News, OWNER, Role};
+use crate::pulsar::commands;
+use crate::pulsar::connection::{Connection, Fault};
+use pulsar::message::proto::CommandMessage;
+use pulsar::message::{Message, Payload};
+use tokio::time::Instant;
+
+impl Line {
+    /// Takes what the broker sent by itself.
+    pub(super) async fn take(&mut self, connection: &mut Connection, message: Message) -> Result<(), Fault> {
+        let Message { command, payload } = message;
+        if let (Some(message), Some(payload)) = (command.message, payload) {
+            return self.receive(connection, message, payload).await;
+        }
+        if command.close_consumer.is_some() {
+            return Err(Fault::Away("the broker has given the topic away".to_owned()));
+        }
+        if let Some(change) = command.active_consumer_change.filter(|_| self.plan.role == Role::Failover) {
+            self.own(change.is_active());
+            if let Some(reading) = self.reading.take_if(|_| !change.is_active()) {
+                connection.ask(commands::close(reading.consumer), commands::done).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn receive(
+        &mut self,
+        connection: &mut Connection,
+        message: CommandMessage,
+        payload: Payload,
+    ) -> Result<(), Fault> {
+        let ordered = self.plan.role != Role::Together;
+        let Some(reading) = self.reading.as_mut().filter(|reading| reading.consumer == message.consumer_id) else {
+            return Ok(()); // of a reader that is closed
+        };
+        let session = reading.session;
+        let until = (self.plan.role == Role::Bounded).then_some(reading.last);
+        match reading.receive(&message.message_id, &payload, ordered, until) {
+            Ok(entry) => self.tell(News::Entry(session, entry)),
+            Err(dropped) => {
+                if let Some(flow) = reading.taken(dropped) {
+                    connection.send(flow).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks whether something was added, and whether the broker is there.
+    pub(super) async fn look(&mut self, connection: &mut Connection) -> Result<(), Fault> {
+        connection.lives()?;
+        let Some(session) = self.reading.as_ref().map(|reading| reading.session) else { return Ok(()) };
+        let consumer = if self.plan.role == Role::Bounded { session } else { OWNER };
+        let (last, _) = self.ask_last(connection, consumer).await?;
+        let Some(reading) = &mut self.reading else { return Ok(()) };
+        reading.looked = Instant::now();
+        let at_end = match self.plan.role {
+            Role::Bounded => reading.after >= reading.last,
+            Role::Together => reading.heard.elapsed() >= LOOK,
+            Role::Alone | Role::Failover => {
+                reading.last = last;
+                reading.after >= last
+            }
+        };
+        if at_end {
+            self.tell(News::AtEnd(session));
+        }
+        Ok(())
+    }
+}

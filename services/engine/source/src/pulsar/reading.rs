@@ -1,0 +1,90 @@
+//! How far one partition is read by one reader.
+
+use super::commands;
+use super::entry;
+use super::place::{Begin, Place};
+use pulsar::message::Payload;
+use pulsar::message::proto::{BaseCommand, MessageIdData};
+use rankwright_event::Timestamp;
+use tokio::time::Instant;
+
+/// A reader of a partition.
+#[derive(Debug)]
+pub(super) struct Reading {
+    pub(super) session: u64,
+    /// Its number at the broker.
+    pub(super) consumer: u64,
+    /// Everything up to here was handed on, or left out.
+    pub(super) after: Place,
+    /// Older messages are left out, until the first one that is not.
+    since: Option<Timestamp>,
+    /// The last message there is, as far as known.
+    pub(super) last: Place,
+    /// When the broker was asked for it.
+    pub(super) looked: Instant,
+    /// When the last message came.
+    pub(super) heard: Instant,
+    /// Messages that were taken, and for which no others were asked yet.
+    taken: u32,
+    queue: u32,
+}
+
+/// An entry of a topic.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) id: MessageIdData,
+    /// How many messages it has.
+    pub(super) count: u32,
+    /// They, with their numbers; in words why they cannot be read.
+    pub(super) messages: Result<Vec<(usize, Vec<u8>)>, String>,
+}
+
+impl Reading {
+    pub(super) fn new(session: u64, consumer: u64, begin: Begin, last: Place, queue: u32) -> Self {
+        let now = Instant::now();
+        let Begin { after, since } = begin;
+        Self { session, consumer, after, since, last, looked: now, heard: now, taken: 0, queue }
+    }
+
+    /// Where another reader would go on.
+    pub(super) fn begin(&self) -> Begin {
+        Begin { after: self.after, since: self.since }
+    }
+
+    /// Whether it is worth asking if there is more.
+    pub(super) fn may_be_at_end(&self) -> bool {
+        self.after >= self.last && self.looked <= self.heard
+    }
+
+    /// Takes an entry; one that is read already, too old or beyond the bound is dropped, and its messages are counted.
+    pub(super) fn receive(
+        &mut self,
+        id: &MessageIdData,
+        payload: &Payload,
+        ordered: bool,
+        until: Option<Place>,
+    ) -> Result<Entry, u32> {
+        self.heard = Instant::now();
+        let permits = u32::try_from(payload.metadata.num_messages_in_batch()).unwrap_or(1);
+        let place = Place::behind(id);
+        if ordered && (place <= self.after || until.is_some_and(|until| place > until)) {
+            return Err(permits);
+        }
+        if ordered {
+            self.after = place;
+            if self.since.is_some_and(|since| payload.metadata.publish_time < since.millis().max(0).cast_unsigned()) {
+                return Err(permits);
+            }
+        }
+        self.since = None;
+        let messages = entry::messages(&payload.metadata, &payload.data);
+        Ok(Entry { id: id.clone(), count: permits, messages })
+    }
+
+    /// Asks for more when half of what was asked for is taken.
+    pub(super) fn taken(&mut self, count: u32) -> Option<BaseCommand> {
+        self.taken += count;
+        let enough = self.taken >= self.queue.div_ceil(2);
+        enough.then(|| commands::flow(self.consumer, std::mem::take(&mut self.taken)))
+    }
+}

@@ -1,0 +1,91 @@
+//! A subscription that readers share: messages are dealt out, and come again unless they are committed.
+
+use crate::seen::Seen;
+use crate::topic::{Topic, broker};
+use rankwright_config::{Offset, Subscription};
+use rankwright_source::{Pulsar, Step, Stream};
+
+fn open(topic: &Topic) -> Pulsar {
+    topic.open_with(Subscription::Shared, Offset::Earliest)
+}
+
+/// Everything that was read, by whomever.
+fn all(readers: &[&Seen]) -> Vec<u64> {
+    let mut all: Vec<u64> = readers.iter().flat_map(|seen| seen.events.values().flatten().copied()).collect();
+    all.sort_unstable();
+    all
+}
+
+#[tokio::test]
+async fn a_message_is_acknowledged_when_it_is_committed() {
+    let Some(broker) = broker() else { return };
+    let topic = broker.topic(0).await;
+    topic.fill_batched(0..100, 10).await;
+    let (mut one, mut seen) = (open(&topic), Seen::default());
+    assert!(!one.ordered());
+    seen.read(&mut one, |seen| seen.count() == 100).await;
+    while topic.backlog().await > 0 {}
+    Box::new(one).close().await;
+    topic.fill(None, 100..110).await;
+    let (mut other, mut others) = (open(&topic), Seen::default());
+    others.read(&mut other, |others| others.count() >= 10).await;
+    assert_eq!(all(&[&others]), (100..110).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn what_is_not_committed_comes_again_to_another_reader() {
+    let Some(broker) = broker() else { return };
+    let topic = broker.topic(2).await;
+    for part in 0..2 {
+        topic.fill(Some(part), 0..20).await;
+    }
+    let mut lost = open(&topic);
+    let mut seen = Seen::default();
+    loop {
+        match lost.next().await.expect("reads on") {
+            Step::Batch { .. } => break, // read, and never committed
+            other => seen.take(&mut lost, other).await,
+        }
+    }
+    drop(lost);
+    let (mut other, mut others) = (open(&topic), Seen::default());
+    others.read(&mut other, |others| others.count() >= 40).await;
+    let expected: Vec<u64> = (0..20).flat_map(|number| [number, number]).collect();
+    assert_eq!(all(&[&others]), expected);
+}
+
+#[tokio::test]
+async fn what_is_not_committed_comes_again_to_a_reader_that_starts_again() {
+    let Some(broker) = broker() else { return };
+    let topic = broker.topic(0).await;
+    topic.fill(None, 0..20).await;
+    let (mut one, mut seen) = (open(&topic), Seen::default());
+    let partition = loop {
+        match one.next().await.expect("reads on") {
+            Step::Batch { partition, .. } => break partition, // read, and never committed
+            other => seen.take(&mut one, other).await,
+        }
+    };
+    one.start(&partition, None).await.expect("starts");
+    seen.read(&mut one, |seen| seen.count() >= 20).await;
+    assert_eq!(all(&[&seen]), (0..20).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn two_readers_are_dealt_all_messages() {
+    let Some(broker) = broker() else { return };
+    let topic = broker.topic(0).await;
+    let (mut one, mut seen) = (open(&topic), Seen::default());
+    let (mut other, mut others) = (open(&topic), Seen::default());
+    seen.read_up(&mut one, 1).await;
+    others.read_up(&mut other, 1).await;
+    topic.fill(None, 0..100).await;
+    while seen.count() + others.count() < 100 {
+        tokio::select! {
+            step = one.next() => seen.take(&mut one, step.expect("reads on")).await,
+            step = other.next() => others.take(&mut other, step.expect("reads on")).await,
+        }
+    }
+    assert!(seen.count() > 0 && others.count() > 0);
+    assert_eq!(all(&[&seen, &others]), (0..100).collect::<Vec<_>>());
+}
