@@ -1,4 +1,5 @@
 //! Ingest workers on topics of Pulsar and streams of Kinesis: whatever is killed, nothing is lost and nothing counts twice.
+#![allow(clippy::large_futures, reason = "those of the client that writes to topics are")]
 
 use aws_sdk_kinesis::Client;
 use aws_sdk_kinesis::config::{BehaviorVersion, Credentials, Region};

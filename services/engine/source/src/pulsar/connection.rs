@@ -4,7 +4,9 @@ use super::error::Error;
 use super::options::Options;
 use super::service::Address;
 use super::tls;
+use crate::BoxFuture;
 use futures_util::{SinkExt, StreamExt};
+use pulsar::error::ConnectionError;
 use pulsar::message::proto::base_command::Type;
 use pulsar::message::proto::{AuthData, BaseCommand, CommandAuthResponse, CommandConnect, CommandPong, ServerError};
 use pulsar::message::{Codec, Message};
@@ -44,7 +46,7 @@ pub(super) struct Connection {
     options: Options,
     requests: u64,
     /// What came while an answer was waited for.
-    aside: VecDeque<Message>,
+    aside: VecDeque<Box<Message>>,
     heard: Instant,
 }
 
@@ -80,10 +82,10 @@ impl Connection {
         };
         self.send(BaseCommand { r#type: Type::Connect.into(), connect: Some(connect), ..BaseCommand::default() })
             .await?;
-        let answer = self.read().await?.command;
-        match answer.error {
-            Some(error) => Err(refused(error.error, Some(error.message))),
-            None if answer.connected.is_some() => Ok(()),
+        let answer = self.read().await?;
+        match &answer.command.error {
+            Some(error) => Err(refused(error.error, Some(error.message.clone()))),
+            None if answer.command.connected.is_some() => Ok(()),
             None => Err(Fault::Away("what answers is no broker".to_owned())),
         }
     }
@@ -95,8 +97,9 @@ impl Connection {
     }
 
     /// Sends a command that is not answered.
-    pub(super) async fn send(&mut self, command: BaseCommand) -> Result<(), Fault> {
-        self.framed.send(Message { command, payload: None }).await.map_err(away)
+    pub(super) fn send(&mut self, command: BaseCommand) -> BoxFuture<'_, Result<(), Fault>> {
+        let message = Message { command, payload: None };
+        Box::pin(async move { self.framed.send(message).await.map_err(away) })
     }
 
     /// Sends a command with the number of a request, and waits for what `answer` finds in the broker's reply to it.
@@ -114,10 +117,10 @@ impl Connection {
                 if let Some(error) = message.command.error.as_ref().filter(|error| error.request_id == number) {
                     return Err(refused(error.error, Some(error.message.clone())));
                 }
-                if message.payload.is_none() {
-                    if let Some((_, found)) = answer(message.command.clone()).filter(|(to, _)| *to == number) {
-                        return Ok(found);
-                    }
+                if message.payload.is_none()
+                    && let Some((_, found)) = answer(message.command.clone()).filter(|(to, _)| *to == number)
+                {
+                    return Ok(found);
                 }
                 self.aside.push_back(message);
             }
@@ -126,7 +129,7 @@ impl Connection {
     }
 
     /// What the broker sends by itself. A call that is dropped loses nothing.
-    pub(super) async fn next(&mut self) -> Result<Message, Fault> {
+    pub(super) async fn next(&mut self) -> Result<Box<Message>, Fault> {
         match self.aside.pop_front() {
             Some(message) => Ok(message),
             None => self.read().await,
@@ -138,12 +141,9 @@ impl Connection {
         if self.heard.elapsed() < SILENCE { Ok(()) } else { Err(silent()) }
     }
 
-    async fn read(&mut self) -> Result<Message, Fault> {
+    async fn read(&mut self) -> Result<Box<Message>, Fault> {
         loop {
-            let Some(message) = self.framed.next().await else {
-                return Err(Fault::Away("the broker has closed the connection".to_owned()));
-            };
-            let message = message.map_err(away)?;
+            let message = arrived(self.framed.next().await)?;
             self.heard = Instant::now();
             if message.command.ping.is_some() {
                 let pong = Some(CommandPong {});
@@ -166,6 +166,12 @@ impl Connection {
         let auth_response = Some(response);
         self.send(BaseCommand { r#type: Type::AuthResponse.into(), auth_response, ..BaseCommand::default() }).await
     }
+}
+
+/// What came, if anything did; large, and so not kept where tasks keep what they wait with.
+fn arrived(message: Option<Result<Message, ConnectionError>>) -> Result<Box<Message>, Fault> {
+    let closed = || Fault::Away("the broker has closed the connection".to_owned());
+    message.ok_or_else(closed)?.map(Box::new).map_err(away)
 }
 
 /// What an answer means that says no.

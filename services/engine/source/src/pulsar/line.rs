@@ -186,7 +186,7 @@ impl Line {
     async fn leave(&mut self, connection: &mut Connection) -> Result<(), Fault> {
         if self.plan.role != Role::Bounded {
             let closed = connection.ask(commands::close(OWNER), commands::done).await;
-            closed.or_else(|_| Ok(())) // the broker sees the connection end as well
+            closed.or(Ok(())) // the broker sees the connection end as well
         } else {
             Ok(())
         }

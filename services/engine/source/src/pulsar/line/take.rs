@@ -9,10 +9,10 @@ use tokio::time::Instant;
 
 impl Line {
     /// Takes what the broker sent by itself.
-    pub(super) async fn take(&mut self, connection: &mut Connection, message: Message) -> Result<(), Fault> {
-        let Message { command, payload } = message;
-        if let (Some(message), Some(payload)) = (command.message, payload) {
-            return self.receive(connection, message, payload).await;
+    pub(super) async fn take(&mut self, connection: &mut Connection, mut message: Box<Message>) -> Result<(), Fault> {
+        let command = &mut message.command;
+        if let (Some(sent), Some(payload)) = (command.message.take(), message.payload.take()) {
+            return self.receive(connection, sent, payload).await;
         }
         if command.close_consumer.is_some() {
             return Err(Fault::Away("the broker has given the topic away".to_owned()));
