@@ -34,7 +34,7 @@ pub struct Service {
 }
 
 /// Who this process is among those that share a state: the machine's name, and something that no other process has.
-pub fn identity() -> String {
+pub(crate) fn identity() -> String {
     let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "process".to_owned());
     format!("{host}-{:08x}", fastrand::u32(..))
 }
