@@ -197,7 +197,8 @@ mod tests {
             Scope::Watermark("kafka:e/0".into()),
         ];
         let names = |names: &Names| -> String {
-            let line = |scope: &Scope| names.entity(&Key::new(&tenant, scope.clone())).escape_ascii().to_string() + "\n";
+            let line =
+                |scope: &Scope| names.entity(&Key::new(&tenant, scope.clone())).escape_ascii().to_string() + "\n";
             let writer = names.writer(&Writer("kafka:e/0".into())).as_bytes().escape_ascii().to_string() + "\n";
             scopes.iter().map(line).chain([writer, names.meta() + "\n"]).collect()
         };
