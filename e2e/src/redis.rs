@@ -204,6 +204,18 @@ impl Redis {
         values
     }
 
+    /// Names of all that a service has in the state's database.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn names(&self, service: &str) -> Vec<String> {
+        let names = |mut connection: Connection| -> Vec<String> {
+            let found = connection.scan_match::<_, Vec<u8>>(format!("rw:{service}:*")).expect("answers");
+            found.map(|name| String::from_utf8_lossy(&name.expect("bytes")).into_owned()).collect()
+        };
+        self.connections().into_iter().flat_map(names).collect()
+    }
+
     /// One to each node.
     fn connections(&self) -> Vec<Connection> {
         if self.nodes.is_empty() {

@@ -20,14 +20,19 @@ use rankwright_source::{BatchLimits, DeadLetters, Kafka, Kinesis, Pulsar, Stream
 use reader::Reader;
 use std::sync::Arc;
 
-/// Reads a source until it is lost for good.
+/// Reads a source until it is lost for good, or told to `stop`.
 ///
 /// # Errors
 /// With the reason why the source cannot be read any further.
-pub(crate) async fn follow(engine: Arc<Engine>, source: &SourceConfig, tally: Arc<Tally>) -> Result<()> {
+pub(crate) async fn follow(
+    engine: Arc<Engine>,
+    source: &SourceConfig,
+    tally: Arc<Tally>,
+    stop: impl Future<Output = ()>,
+) -> Result<()> {
     let name = identity();
     let opened = (open(&engine, source, Some(&name))?, letters(source)?);
-    Reader::new(engine, name, opened, tally, false).follow().await.map(|_| ())
+    Reader::new(engine, name, opened, tally, false).follow(stop).await
 }
 
 /// Reads what a source holds at this time, and closes what no more events will come for.

@@ -1,10 +1,12 @@
 //! How open rankings lie in a state of one process: for its only writer, or for several.
 //!
-//! A configuration decides it by naming a stream as source. Where it says something else than the last time, what is open
-//! from then closes first, as at the end of an import: nothing is lost, and the two forms never mix.
+//! A configuration decides it by naming a stream as source. Where it says something else than the last time, also another
+//! stream, what is open from then closes first, as at the end of an import: nothing is lost, the two forms never mix, and
+//! nobody waits for partitions of before.
 
 use crate::engine::{Engine, now};
 use anyhow::{Context, Result};
+use rankwright_config::{SourceConfig, SourceKind};
 use rankwright_ingest::shared::Closer;
 use rankwright_state::{Commit, Lease, Position, Space, Writer};
 
@@ -19,15 +21,27 @@ pub(crate) async fn settle(engine: &Engine) -> Result<()> {
         return Ok(());
     }
     let lease = engine.state.acquire(&Writer(WRITER.to_owned())).await?;
-    let wanted = if engine.has_many_writers() { MANY } else { ONE };
-    let before = if lease.position.0 == MANY { MANY } else { ONE };
+    let stream = engine.config.source.as_ref().and_then(name_of);
+    let wanted = stream.map_or(ONE.to_owned(), |stream| format!("{MANY} of {stream}"));
+    let before = if lease.position.0.is_empty() { ONE } else { lease.position.0.as_str() };
     if before != wanted {
-        let closed = if before == MANY { close_of_many(engine, &lease).await } else { close_of_one(engine).await };
+        let closed =
+            if before.starts_with(MANY) { close_of_many(engine, &lease).await } else { close_of_one(engine).await };
         closed.context("failed to close the rankings that are open from before the source changed")?;
-        let (from, to) = (lease.position.clone(), Position(wanted.to_owned()));
+        let (from, to) = (lease.position.clone(), Position(wanted));
         engine.state.commit(&lease, Commit { from, to, ..Commit::default() }).await?;
     }
     Ok(())
+}
+
+/// What partitions of a stream are called after; `None` for files.
+fn name_of(source: &SourceConfig) -> Option<String> {
+    match &source.kind {
+        SourceKind::File { .. } => None,
+        SourceKind::Kafka { topic, .. } => Some(format!("kafka:{topic}")),
+        SourceKind::Pulsar { topic, .. } => Some(format!("pulsar:{topic}")),
+        SourceKind::Kinesis { region, topic, .. } => Some(format!("kinesis:{region}/{topic}")),
+    }
 }
 
 async fn close_of_one(engine: &Engine) -> Result<()> {

@@ -9,6 +9,7 @@ mod inlet;
 mod joins;
 mod open;
 mod program;
+mod purge;
 mod remote;
 mod serving;
 
@@ -19,5 +20,6 @@ pub use gauges::Gauges;
 pub use importer::Importer;
 pub use inlet::Inlet;
 pub use program::{chain, exit, log_to_stderr, runtime};
+pub use purge::{purge, purge_places};
 pub use remote::{Fetched, fetch, is_remote};
 pub use serving::{Service, listen};

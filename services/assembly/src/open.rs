@@ -63,10 +63,7 @@ pub(crate) fn clickthroughs(config: &Config, plan: &Plan, service: &str) -> Resu
     match (&config.train, folder(config)) {
         (Some(config::ClickthroughStore::Discard), _) => Ok(Arc::new(clickthrough::DiscardStore::new(header))),
         (Some(config::ClickthroughStore::File { path, format }), _) => in_folder(path.clone(), *format, header),
-        (Some(config::ClickthroughStore::S3(s3)), _) => {
-            let store = clickthrough::S3Store::open(&S3Settings::from_config(s3)?, header);
-            Ok(Arc::new(store.context("failed to open the click-throughs in S3")?))
-        }
+        (Some(config::ClickthroughStore::S3(s3)), _) => Ok(Arc::new(clickthroughs_in_s3(s3, header)?)),
         (None, Some(folder)) => in_folder(folder.join("clickthroughs"), config::state::Format::Binary, header),
         (None, _) if matches!(config.state, State::Redis(_)) => bail!(
             "train: click-throughs in Redis are not available in this version: name another store, such as \
@@ -74,6 +71,11 @@ pub(crate) fn clickthroughs(config: &Config, plan: &Plan, service: &str) -> Resu
         ),
         _ => Ok(Arc::new(clickthrough::MemoryStore::new(header)?)),
     }
+}
+
+pub(crate) fn clickthroughs_in_s3(s3: &config::train::S3, header: Header) -> Result<clickthrough::S3Store> {
+    let store = clickthrough::S3Store::open(&S3Settings::from_config(s3)?, header);
+    store.context("failed to open the click-throughs in S3")
 }
 
 pub(crate) fn versions(config: &Config, service: &str) -> Result<Arc<dyn VersionStore>> {
@@ -106,7 +108,7 @@ fn redis_options(config: &Config, redis: &config::state::Redis) -> RedisOptions 
 }
 
 /// How a database of a server is reached.
-fn redis_settings(redis: &config::state::Redis, database: u16) -> Result<Settings> {
+pub(crate) fn redis_settings(redis: &config::state::Redis, database: u16) -> Result<Settings> {
     let authority = |path: &PathBuf| {
         std::fs::read(path).with_context(|| format!("state.tls.ca: failed to read {}", path.display()))
     };

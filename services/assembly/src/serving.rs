@@ -11,10 +11,14 @@ use rankwright_serve::{App, Published, Status, Training, server, tls};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 use tracing::{info, warn};
 
 /// Time goes on once a second.
 const TICK: Duration = Duration::from_secs(1);
+
+/// For giving up the partitions of a stream.
+const LEAVING: Duration = Duration::from_secs(5);
 
 /// What a program offers at its port, beside telling how it is.
 #[derive(Default)]
@@ -80,15 +84,24 @@ pub async fn listen(engine: Arc<Engine>, service: Service) -> Result<()> {
     let listener = listener.with_context(|| format!("failed to listen on {host}:{port}"))?;
     info!(address = %listener.local_addr()?, "serving");
     let ticking = inlet.clone().map(|inlet| tokio::spawn(tick(inlet)));
+    let stop = Notify::new();
     let following = async {
         match &service.follows {
-            Some(source) => follow(engine.clone(), source, tally).await,
+            Some(source) => follow(engine.clone(), source, tally, stop.notified()).await,
             None => std::future::pending().await,
         }
     };
+    let mut following = std::pin::pin!(following);
     let served = tokio::select! {
-        served = rankwright_serve::run(app, listener, tls, server::stop_signal()) => served.map_err(anyhow::Error::from),
-        lost = following => lost.and_then(|()| anyhow::bail!("the source has ended")),
+        served = rankwright_serve::run(app, listener, tls, server::stop_signal()) => {
+            stop.notify_one();
+            // partitions are given up, so that others can have them at once
+            if service.follows.is_some() && tokio::time::timeout(LEAVING, following.as_mut()).await.is_err() {
+                warn!("the source was not left in time");
+            }
+            served.map_err(anyhow::Error::from)
+        }
+        lost = following.as_mut() => lost.and_then(|()| anyhow::bail!("the source has ended")),
     };
     ticking.inspect(tokio::task::JoinHandle::abort);
     if let Some(inlet) = inlet {

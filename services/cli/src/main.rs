@@ -6,6 +6,7 @@ mod import;
 mod models;
 mod options;
 mod progress;
+mod purge;
 mod serve;
 mod standalone;
 mod train;
@@ -33,6 +34,10 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Standalone(options) => standalone::run(&options),
         Command::Models(options) => {
             print!("{}", models::run(&options)?);
+            Ok(())
+        }
+        Command::Purge(options) => {
+            print!("{}", purge::run(&options)?);
             Ok(())
         }
         Command::Generate(options) => {

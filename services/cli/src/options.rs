@@ -27,6 +27,8 @@ pub(crate) enum Command {
     Standalone(ImportOptions),
     /// List the versions of models, or go back to an earlier one
     Models(ModelsOptions),
+    /// Remove all of a service (RANKWRIGHT_SERVICE) from Redis and S3
+    Purge(PurgeOptions),
     /// Write the events of a made-up shop, with a configuration for them
     Generate(generate::Options),
     /// A subcommand that this version does not have
@@ -80,6 +82,16 @@ pub(crate) struct ServeOptions {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct PurgeOptions {
+    /// Path of the configuration
+    #[arg(short, long, env = "SERVICE_CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+    /// Do not ask
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ModelsOptions {
     #[command(subcommand)]
     pub(crate) command: ModelsCommand,
@@ -111,7 +123,7 @@ pub(crate) fn not_yet(words: &[String]) -> anyhow::Error {
             anyhow::anyhow!("'{name}' is not available in this version")
         }
         _ => anyhow::anyhow!(
-            "unknown subcommand '{name}': expected one of import, train, serve, standalone, models, generate (see --help)"
+            "unknown subcommand '{name}': expected one of import, train, serve, standalone, models, purge, generate (see --help)"
         ),
     }
 }

@@ -3,7 +3,7 @@
 use crate::options::ImportOptions;
 use crate::{import, serve, train};
 use anyhow::Result;
-use rankwright_assembly::{Engine, chain, configuration, listen, runtime};
+use rankwright_assembly::{Engine, Service, chain, configuration, is_stream, listen, runtime};
 use std::sync::Arc;
 use tracing::warn;
 
@@ -19,5 +19,6 @@ pub(crate) fn run(options: &ImportOptions) -> Result<()> {
             warn!(model = name, "not trained, rankings keep their order: {}", chain(&error));
         }
     }
-    runtime.block_on(listen(engine.clone(), serve::service(engine)))
+    let follows = engine.config.source.clone().filter(is_stream).filter(|_| options.data.is_none());
+    runtime.block_on(listen(engine.clone(), Service { follows, ..serve::service(engine) }))
 }

@@ -32,12 +32,12 @@ pub(super) struct Reader {
     merged: Merged,
     writers: BTreeMap<Partition, Writer>,
     tally: Arc<Tally>,
-    /// Everything is read once, by nobody else.
-    alone: bool,
+    /// Closes rankings while everything is read once, by nobody else.
+    alone: Option<Closing>,
 }
 
 impl Reader {
-    /// A reader; `alone` where everything is read once, by nobody else.
+    /// A reader of what nobody else reads, or one of many.
     pub(super) fn new(
         engine: Arc<Engine>,
         name: String,
@@ -45,25 +45,31 @@ impl Reader {
         tally: Arc<Tally>,
         alone: bool,
     ) -> Self {
+        let alone = alone.then(|| Closing::new(engine.clone(), name.clone()));
         Self { engine, name, stream, letters, merged: Merged::new(HELD), writers: BTreeMap::new(), tally, alone }
     }
 
-    /// Reads until the stream ends, or is lost for good; the writers of what was read.
-    pub(super) async fn follow(mut self) -> Result<Vec<Writer>> {
-        let lost = self.run().await;
+    /// Reads until the stream is lost for good, or it is told to `stop`: it leaves then, so that others can go on at once.
+    pub(super) async fn follow(mut self, stop: impl Future<Output = ()>) -> Result<()> {
+        let lost = tokio::select! {
+            lost = self.run() => lost,
+            () = stop => Ok(()), // what is under way is as if this process had been killed: nothing is lost
+        };
         self.stream.close().await;
-        lost.map(|()| self.writers.into_values().collect())
+        lost
     }
 
     /// Reads all of a bounded stream, and closes what nobody will add to.
-    pub(super) async fn read_all(self) -> Result<Counters> {
-        let (engine, name) = (self.engine.clone(), self.name.clone());
+    pub(super) async fn read_all(mut self) -> Result<Counters> {
+        let read = self.run().await;
+        self.stream.close().await;
+        read?;
         let mut counters = Counters::default();
-        for mut writer in self.follow().await? {
+        for mut writer in std::mem::take(&mut self.writers).into_values() {
             writer.leave().await?;
             counters = counters.and(writer.counters());
         }
-        let mut closing = Closing::new(engine, name);
+        let Some(mut closing) = self.alone else { return Ok(counters) };
         let finished = closing.finish().await;
         closing.leave().await;
         if !finished? {
@@ -181,6 +187,7 @@ impl Reader {
                 Ok(()) => {
                     self.tally.committed(seen, now());
                     self.stream.note(partition, &batch.position);
+                    self.close_due().await;
                     return Ok(());
                 }
                 Err(Error::LostLease { .. }) => return self.begin_again(partition).await,
@@ -200,10 +207,19 @@ impl Reader {
         }
     }
 
+    /// Rankings of what is read once close while it is read, as rates change when they do.
+    async fn close_due(&mut self) {
+        if let Some(closing) = &mut self.alone
+            && let Err(error) = closing.tick().await
+        {
+            tracing::debug!(%error, "rankings are closed later");
+        }
+    }
+
     /// Somebody else was its writer meanwhile: what is held of it may be there already. Where it is no longer ours, the stream
     /// says so with its next step.
     async fn begin_again(&mut self, partition: &Partition) -> Result<()> {
-        if self.alone {
+        if self.alone.is_some() {
             bail!("another process reads {partition} as well: stop it, and start again");
         }
         warn!(%partition, "another process has read this partition");

@@ -289,3 +289,22 @@ fn a_put_whose_answer_is_lost_makes_one_object_and_is_durable_when_it_is_known()
     assert_eq!(store.flush().unwrap(), Mark(20));
     assert_eq!((keys(&settings).len(), read(&store)), (2, (some(0, 20), Losses::default())));
 }
+
+#[test]
+fn a_service_removes_its_own_parts_and_no_others() {
+    let Some(settings) = settings() else { return };
+    let of = |service: &str| S3Store::open(&settings, Header { service: service.into(), ..header(3) }).unwrap();
+    for (service, first) in [("shop", 0), ("other", 100), ("shop", 200)] {
+        let store = of(service);
+        store.append(&some(first, 3)).unwrap();
+        store.flush().unwrap();
+    }
+    beside(&settings, |bucket| async move {
+        bucket.put("clicks/throughs/README", Bytes::from_static(b"no part")).await.unwrap();
+    });
+    let purged = of("shop").purge().unwrap();
+    assert_eq!((purged.removed, purged.left), (2, 1));
+    assert_eq!(read(&of("other")).0.len(), 3, "another service keeps its own");
+    assert_eq!(keys(&settings).len(), 2, "what is no part is left alone");
+    assert_eq!(of("shop").purge().unwrap().removed, 0);
+}

@@ -10,6 +10,7 @@ mod cluster;
 mod error;
 mod link;
 mod node;
+mod removal;
 mod sentinel;
 mod settings;
 mod slots;

@@ -87,6 +87,16 @@ mod tests {
     const FORMATS: [Format; 2] = [Format::Binary, Format::Json];
 
     #[test]
+    fn values_are_read_and_written_as_the_first_version_did() {
+        for (format, name) in [(Format::Binary, "value-1.bin"), (Format::Json, "value-1.json")] {
+            let bytes = encode(&whole_entity(), format).expect("encodes");
+            let kept = crate::samples::kept(name, &bytes);
+            assert_eq!(decode(&crate::contract::item("a"), &kept).expect("is still read"), whole_entity(), "{name}");
+            assert_eq!(bytes, kept, "{name}: what is written differently needs a new number of its version");
+        }
+    }
+
+    #[test]
     fn json_is_readable() {
         let entity = crate::Entity::one(crate::Slot(3), crate::contract::stored(1, crate::Cell::Counter(5)));
         let text = String::from_utf8(encode(&entity, Format::Json).expect("encodes")).expect("is text");

@@ -97,6 +97,10 @@ impl Store for FileStore {
         Box::pin(async move { self.disk.scan(space) })
     }
 
+    fn oldest(&self, space: Space, until: Timestamp, limit: usize) -> BoxFuture<'_, Result<Listed, Error>> {
+        Box::pin(async move { self.disk.oldest(space, until, limit) })
+    }
+
     fn expire<'a>(
         &'a self,
         now: Timestamp,

@@ -47,7 +47,7 @@ pub enum Scope {
 }
 
 /// A part of the keys that can be listed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Space {
     /// [`Scope::Join`]
     Joins,

@@ -21,6 +21,7 @@ pub mod redis;
 mod samples;
 pub mod store;
 pub mod term;
+mod timeline;
 
 pub use cell::{Cell, FieldValue, Part, Parts, Recent, Visit, Windows};
 pub use codec::Format;

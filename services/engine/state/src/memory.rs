@@ -1,6 +1,7 @@
 //! State in the memory of this process.
 
 use crate::expiry::outdated;
+use crate::timeline::Timeline;
 use crate::{
     BoxFuture, Commit, Entity, Error, Fingerprint, Key, Lease, Listed, Outcome, Position, Rows, Slot, Space, Stats,
     Store, Writer,
@@ -24,6 +25,8 @@ pub struct MemoryStore {
     work: Vec<Shard>, // joins, outbox and seen events, which are listed often and are few
     writers: Mutex<HashMap<Writer, (u64, Position)>>,
     slots: Mutex<HashMap<Fingerprint, Slot>>,
+    /// Of work; changed by whoever holds the writers.
+    timeline: Mutex<Option<Timeline>>,
 }
 
 type Shard = RwLock<HashTable<(Key, Arc<Entity>)>>;
@@ -31,8 +34,8 @@ type Shard = RwLock<HashTable<(Key, Arc<Entity>)>>;
 impl Default for MemoryStore {
     fn default() -> Self {
         let shards = || (0..SHARDS).map(|_| Shard::default()).collect();
-        let (writers, slots) = (Mutex::default(), Mutex::default());
-        Self { hasher: RandomState::default(), values: shards(), work: shards(), writers, slots }
+        let (writers, slots, timeline) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { hasher: RandomState::default(), values: shards(), work: shards(), writers, slots, timeline }
     }
 }
 
@@ -86,13 +89,18 @@ impl MemoryStore {
             }
             _ => return Outcome::LostLease,
         }
+        let mut timeline = self.timeline.lock();
         let mut writes = commit.writes.into_iter().peekable();
         while let Some((key, change)) = writes.next() {
+            let noted = timeline.as_ref().map(|_| key.clone());
             let replaced_by = writes.next_if(|(next, after)| change.is_none() && after.is_some() && *next == key);
             match (change, replaced_by) {
                 (Some(change), _) => self.put(key, change, false),
                 (None, Some((_, Some(change)))) => self.put(key, change, true),
                 (None, _) => self.remove(&key),
+            }
+            if let (Some(timeline), Some(key)) = (timeline.as_mut(), noted) {
+                timeline.note(&key, self.get(&key).map(|entity| entity.newest()));
             }
         }
         Outcome::Applied
@@ -117,6 +125,20 @@ impl MemoryStore {
         }
         found.sort_by(|left, right| left.0.cmp(&right.0));
         found
+    }
+
+    fn oldest_of(&self, space: Space, until: Timestamp, limit: usize) -> Listed {
+        let _writers = self.writers.lock();
+        let mut timeline = self.timeline.lock();
+        let timeline = timeline.get_or_insert_with(|| {
+            let mut timeline = Timeline::default();
+            for shard in &self.work {
+                shard.read().iter().for_each(|(key, entity)| timeline.note(key, Some(entity.newest())));
+            }
+            timeline
+        });
+        let keys = timeline.oldest(space, until, limit);
+        keys.into_iter().filter_map(|key| self.get(&key).map(|entity| (key, entity))).collect()
     }
 
     fn remove_outdated(&self, outdated: impl Fn(Slot, Timestamp) -> bool) -> u64 {
@@ -161,6 +183,10 @@ impl Store for MemoryStore {
 
     fn scan(&self, space: Space) -> BoxFuture<'_, Result<Listed, Error>> {
         Box::pin(async move { Ok(self.list(space)) })
+    }
+
+    fn oldest(&self, space: Space, until: Timestamp, limit: usize) -> BoxFuture<'_, Result<Listed, Error>> {
+        Box::pin(async move { Ok(self.oldest_of(space, until, limit)) })
     }
 
     fn expire<'a>(

@@ -10,6 +10,16 @@ use std::sync::Arc;
 pub(crate) const KINDS: u16 = 11;
 const KEEP: u32 = 3;
 
+/// A file of `samples/`, which every later version has to read. `RANKWRIGHT_WRITE_SAMPLES` set, one that is not there yet
+/// is written.
+pub(crate) fn kept(name: &str, now: &[u8]) -> Vec<u8> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("samples").join(name);
+    if std::env::var_os("RANKWRIGHT_WRITE_SAMPLES").is_some() && !path.exists() {
+        std::fs::write(&path, now).expect("the sample can be written");
+    }
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
 /// One value of every kind.
 pub(crate) fn whole_entity() -> Entity {
     let mut entity = Entity::default();

@@ -15,6 +15,7 @@
 mod name;
 mod open;
 mod place;
+mod purge;
 mod queue;
 mod reading;
 mod settings;
@@ -25,6 +26,7 @@ use name::Name;
 use open::Open;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use place::Place;
+pub use purge::Purged;
 use queue::{Phase, Queue, Queued};
 use rankwright_object::{Bucket, Runner};
 use reading::{Parts, Source};
@@ -42,6 +44,7 @@ pub struct S3Store {
     found: Status,
     /// Digests of those parts.
     known: HashSet<u128>,
+    service: String,
 }
 
 struct Shared {
@@ -64,6 +67,7 @@ impl S3Store {
     /// # Errors
     /// When the parts there cannot be listed: the bucket is missing, the service does not answer or refuses.
     pub fn open(settings: &S3Settings, header: Header) -> Result<Self> {
+        let service = header.service.clone();
         let open = Open::new(settings, header)?;
         let failed = |source| crate::Error::Io { place: "s3".into(), action: "start a thread", source };
         let runner = Arc::new(Runner::start().map_err(failed)?);
@@ -82,6 +86,7 @@ impl S3Store {
             shared: Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() }),
             found: Status { records, bytes, parts: parts.len() as u64 },
             known: parts.iter().map(|(name, _)| name.digest).collect(),
+            service,
         })
     }
 

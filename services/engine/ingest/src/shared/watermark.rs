@@ -41,7 +41,6 @@ fn writer(key: Key) -> Option<(Key, Writer)> {
 /// When the store fails.
 pub async fn expect(store: &dyn Store, partitions: &[&str], wall: Timestamp) -> Result<(), crate::Error> {
     let lease = store.acquire(&Writer("partitions".to_owned())).await?;
-    let mut new = false;
     for partition in partitions {
         let (key, (slot, note)) = (key(partition), note(Origin::Partition, Timestamp::MIN, wall));
         let (from, to) = (lease.position.clone(), lease.position.clone());
@@ -49,13 +48,11 @@ pub async fn expect(store: &dyn Store, partitions: &[&str], wall: Timestamp) -> 
         let commit = Commit { from, to, writes, absent: vec![key] };
         match store.commit(&lease, commit).await? {
             Outcome::LostLease => return Err(crate::Error::LostLease { writer: lease.writer.0 }), // somebody does the same
-            Outcome::Applied => new = true,
-            Outcome::Exists => {}
+            Outcome::Applied | Outcome::Exists => {}
         }
     }
-    if new {
-        store.acquire(&Writer(super::closer::WRITER.to_owned())).await?; // whoever is closing begins anew, and sees them
-    }
+    // whoever is closing begins anew, and sees them; also where an earlier call could not say so
+    store.acquire(&Writer(super::closer::WRITER.to_owned())).await?;
     Ok(())
 }
 

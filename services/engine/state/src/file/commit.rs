@@ -68,7 +68,14 @@ impl Disk {
         }
         self.meta.put_entities(&mut batch, entities)?;
         let written = batch.commit().map_err(failed("commit"));
+        let mut timeline = self.timeline.lock();
+        if written.is_err() {
+            *timeline = None; // made anew from what is there
+        }
         for (key, change) in changes {
+            if let Some(timeline) = timeline.as_mut() {
+                timeline.note(&key, change.now.as_ref().map(|entity| entity.newest()));
+            }
             self.cache.put(key, change.now.filter(|_| written.is_ok())); // what a failure left is read from disk
         }
         written.map(|()| self.entities.store(entities, Ordering::Relaxed))

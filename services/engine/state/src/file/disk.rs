@@ -4,9 +4,11 @@ use super::FileOptions;
 use super::address::{self, Address};
 use super::cache::Cache;
 use super::meta::Meta;
+use crate::timeline::Timeline;
 use crate::{Entity, Error, Fingerprint, Format, Key, Lease, Listed, Slot, Space, Stats, Writer, codec};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, Readable};
 use parking_lot::Mutex;
+use rankwright_event::Timestamp;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,6 +23,8 @@ pub(super) struct Disk {
     pub(super) format: Format,
     pub(super) writing: Mutex<()>, // held by the one that changes anything
     pub(super) entities: AtomicU64,
+    /// Of work; changed by the one that changes anything.
+    pub(super) timeline: Mutex<Option<Timeline>>,
 }
 
 /// Why a folder that can be read is not opened.
@@ -59,7 +63,8 @@ impl Disk {
         let (values, work) = (keyspace("values")?, keyspace("work")?);
         let entities = AtomicU64::new(meta.entities()?);
         let cache = Cache::new(options.cache_bytes - blocks);
-        Ok(Self { values, work, meta, cache, format: options.format, writing: Mutex::default(), entities, db })
+        let (writing, timeline) = (Mutex::default(), Mutex::default());
+        Ok(Self { values, work, meta, cache, format: options.format, writing, entities, timeline, db })
     }
 
     pub(super) fn database(&self) -> Database {
@@ -105,6 +110,30 @@ impl Disk {
         let mut entries = entries.collect::<Result<Listed, Error>>()?;
         entries.sort_by(|left, right| left.0.cmp(&right.0)); // only keys of thousands of bytes lie out of order
         Ok(entries)
+    }
+
+    /// As [`crate::Store::oldest`].
+    pub(super) fn oldest(&self, space: Space, until: Timestamp, limit: usize) -> Result<Listed, Error> {
+        const WORK: [Space; 5] = [Space::Joins, Space::Outbox, Space::Seen, Space::Waiting, Space::Watermarks];
+        let keys = {
+            let _writing = self.writing.lock();
+            let mut kept = self.timeline.lock();
+            if kept.is_none() {
+                let mut timeline = Timeline::default();
+                for space in WORK {
+                    self.scan(space)?.iter().for_each(|(key, entity)| timeline.note(key, Some(entity.newest())));
+                }
+                *kept = Some(timeline);
+            }
+            kept.as_ref().map(|timeline| timeline.oldest(space, until, limit)).unwrap_or_default()
+        };
+        let mut listed = Listed::with_capacity(keys.len());
+        for key in keys {
+            if let Some(entity) = self.get(&key)?.filter(|entity| entity.newest() <= until) {
+                listed.push((key, entity));
+            }
+        }
+        Ok(listed)
     }
 
     pub(super) fn slots(&self, wanted: &[Fingerprint]) -> Result<Vec<Slot>, Error> {

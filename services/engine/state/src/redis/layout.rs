@@ -146,7 +146,7 @@ pub(super) fn unframe(key: &Key, bytes: &[u8]) -> Result<(Stamp, Entity), Error>
 mod tests {
     use super::*;
     use crate::contract::{item, stored};
-    use crate::{Cell, Slot};
+    use crate::{Cell, Scope, Slot};
     use rankwright_redis::slot_of;
 
     #[test]
@@ -176,6 +176,35 @@ mod tests {
         for name in ["", "a:b", "a b", "a*", "ä"] {
             assert!(Names::new(name, 1).is_err(), "{name}");
         }
+    }
+
+    #[test]
+    fn names_are_those_of_the_first_version() {
+        let one = Names::new("shop", 1).expect("a name");
+        let many = one.of_generation(1, Some(64));
+        let tenant = rankwright_event::Tenant::from("t");
+        let scopes = [
+            Scope::Global,
+            Scope::Item("p1".into()),
+            Scope::User("u{1}".into()),
+            Scope::Session("s:\0".into()),
+            Scope::FieldValue(Slot(300), "red".into()),
+            Scope::ItemWithin(Slot(1), "red".into(), "p1".into()),
+            Scope::Join("r".into()),
+            Scope::Outbox("r".into()),
+            Scope::Seen("ranking r".into()),
+            Scope::Waiting("c".into()),
+            Scope::Watermark("kafka:e/0".into()),
+        ];
+        let names = |names: &Names| -> String {
+            let line =
+                |scope: &Scope| names.entity(&Key::new(&tenant, scope.clone())).escape_ascii().to_string() + "\n";
+            let writer = names.writer(&Writer("kafka:e/0".into())).as_bytes().escape_ascii().to_string() + "\n";
+            scopes.iter().map(line).chain([writer, names.meta() + "\n"]).collect()
+        };
+        let now = names(&one) + &names(&many);
+        let kept = crate::samples::kept("redis-names-1.txt", now.as_bytes());
+        assert_eq!(now.as_bytes(), kept, "other names need a new number of the format");
     }
 
     #[test]

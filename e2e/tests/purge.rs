@@ -1,0 +1,46 @@
+//! `purge`: a service goes, and no other.
+
+use rankwright_e2e::many::{FEATURES, day, launch};
+use rankwright_e2e::program::command;
+use rankwright_e2e::random::Random;
+use rankwright_e2e::redis::Redis;
+use rankwright_e2e::{Ended, events};
+use std::path::Path;
+
+fn run(arguments: &[&str], service: &str, folder: &Path) -> Ended {
+    let mut command = command(arguments);
+    let output = command.current_dir(folder).env("RANKWRIGHT_SERVICE", service).output().expect("can be started");
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Ended { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+#[test]
+fn a_purged_service_leaves_nothing_and_others_keep_all() {
+    let Some(redis) = Redis::for_tests() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let folder = folder.path();
+    let (shop, other) = (redis.own_service("purged"), redis.own_service("kept"));
+    let config = rankwright_e2e::many::config(&redis);
+    std::fs::write(folder.join("config.yml"), &config).expect("can be written");
+    std::fs::write(folder.join("events.jsonl"), events::lines(&day(&mut Random(3), 50))).expect("can be written");
+    for service in [&shop, &other] {
+        run(&["import", "--config", "config.yml", "--data", "events.jsonl"], service, folder).ok();
+    }
+    let kept = redis.values(&other);
+    assert!(!redis.values(&shop).is_empty() && !kept.is_empty());
+
+    let unasked = run(&["purge", "--config", "config.yml"], &shop, folder).refused();
+    assert!(unasked.stderr.contains("say --yes"), "{}", unasked.stderr);
+    assert!(!redis.values(&shop).is_empty(), "nothing goes without a yes");
+    let purged = run(&["purge", "--config", "config.yml", "--yes"], &shop, folder).ok();
+    assert!(purged.stdout.contains("removed ") && purged.stdout.contains(" keys in "), "{}", purged.stdout);
+    assert_eq!(redis.names(&shop), Vec::<String>::new());
+    assert!(redis.values(&other) == kept, "another service keeps its state");
+
+    let local = format!("state: {{type: file, path: ./state}}\n{FEATURES}");
+    std::fs::write(folder.join("local.yml"), local).expect("can be written");
+    let nothing = run(&["purge", "--config", "local.yml", "--yes"], &shop, folder).refused();
+    assert!(nothing.stderr.contains("lies in Redis or S3"), "{}", nothing.stderr);
+    let again = launch("rank-server", &config, &shop, folder);
+    assert_eq!(again.status()["store"]["answers"], true, "the service can begin anew");
+}
