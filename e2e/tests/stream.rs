@@ -11,7 +11,6 @@ use std::time::Duration;
 
 const PARTITIONS: usize = 4;
 const KILLS: usize = 6;
-const LONG: Duration = Duration::from_secs(60);
 
 /// Imports events into the state of a service.
 fn import(config: &str, service: &str, events: &[Value], folder: &Path) {

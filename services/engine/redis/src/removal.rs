@@ -41,7 +41,9 @@ fn page(cursor: u64, pattern: &str) -> Cmd {
 /// One command for each, as they may lie in different slots.
 fn unlink(names: &[Vec<u8>]) -> Pipeline {
     let mut removal = redis::pipe();
-    names.iter().for_each(|name| drop(removal.cmd("UNLINK").arg(name)));
+    for name in names {
+        removal.cmd("UNLINK").arg(name);
+    }
     removal
 }
 

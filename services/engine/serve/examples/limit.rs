@@ -16,5 +16,5 @@ async fn echo(RawQuery(query): RawQuery, body: Bytes) -> Vec<u8> {
 async fn main() -> std::io::Result<()> {
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:8080".to_owned());
     let listener = tokio::net::TcpListener::bind(address).await?;
-    serve(Router::new().route("/", post(echo)), listener, stop_signal(), Timing::default()).await
+    serve(Router::new().route("/", post(echo)), listener, None, stop_signal(), Timing::default()).await
 }

@@ -38,7 +38,7 @@ async fn answer(stream: &mut TcpStream) -> String {
 async fn several_requests_share_a_connection() {
     let service = Service::start().await;
     let (listener, address) = listener().await;
-    let server = tokio::spawn(run(service.app.clone(), listener, std::future::pending()));
+    let server = tokio::spawn(run(service.app.clone(), listener, None, std::future::pending()));
     let mut stream = TcpStream::connect(address).await.unwrap();
     for _ in 0..3 {
         stream.write_all(request("/rank/plain", &ranking(&["a"])).as_bytes()).await.unwrap();
@@ -52,7 +52,7 @@ async fn a_server_that_is_told_to_stop_finishes_what_runs_and_takes_nothing_new(
     let service = Service::start().await;
     let (listener, address) = listener().await;
     let (stop, stopped) = oneshot::channel::<()>();
-    let server = tokio::spawn(run(service.app.clone(), listener, async { drop(stopped.await) }));
+    let server = tokio::spawn(run(service.app.clone(), listener, None, async { drop(stopped.await) }));
 
     let (mut idle, mut busy) = (TcpStream::connect(address).await.unwrap(), TcpStream::connect(address).await.unwrap());
     idle.write_all(request("/rank/plain", &ranking(&["a"])).as_bytes()).await.unwrap();
@@ -112,7 +112,7 @@ async fn the_answer_to_a_body_that_is_too_large_arrives() {
     let config = format!("{CONFIG}\napi: {{limits: {{maxBodyBytes: 2000}}}}");
     let service = Service::start_with(&config, |builder| builder).await;
     let (listener, address) = listener().await;
-    let server = tokio::spawn(run(service.app.clone(), listener, std::future::pending()));
+    let server = tokio::spawn(run(service.app.clone(), listener, None, std::future::pending()));
     let mut stream = TcpStream::connect(address).await.unwrap();
     // more than the socket's buffers hold, so that the client still writes when the answer is due
     stream.write_all(request("/feedback", &" ".repeat(6 << 20)).as_bytes()).await.unwrap();
@@ -125,7 +125,7 @@ async fn the_answer_to_a_body_that_is_too_large_arrives() {
 async fn a_server_becomes_ready_by_itself() {
     let service = Service::cold(CONFIG, |builder| builder).await;
     let (listener, address) = listener().await;
-    let server = tokio::spawn(run(service.app.clone(), listener, std::future::pending()));
+    let server = tokio::spawn(run(service.app.clone(), listener, None, std::future::pending()));
     let mut stream = TcpStream::connect(address).await.unwrap();
     loop {
         stream.write_all(b"GET /ready HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();

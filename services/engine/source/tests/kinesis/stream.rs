@@ -43,7 +43,12 @@ pub(crate) fn now() -> Timestamp {
 /// Where a stream is configured to be.
 pub(crate) fn source(endpoint: &str, stream: &str, offset: Offset) -> SourceConfig {
     let (region, topic, endpoint) = ("us-east-1".to_owned(), stream.to_owned(), Some(endpoint.to_owned()));
-    SourceConfig { offset, format: EventFormat::Json, kind: SourceKind::Kinesis { region, topic, endpoint } }
+    SourceConfig {
+        offset,
+        format: EventFormat::Json,
+        kind: SourceKind::Kinesis { region, topic, endpoint },
+        dead_letter: None,
+    }
 }
 
 impl Stream {
