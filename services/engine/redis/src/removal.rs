@@ -67,7 +67,8 @@ mod tests {
     async fn all_keys_that_begin_alike_are_removed_and_no_others() {
         for settings in testing::server().into_iter().chain(testing::cluster()) {
             let link = Link::new(settings, None).expect("needs no certificates");
-            let own = format!("rw:removal-{:016x}:", fastrand::u64(..));
+            let own =
+                format!("rw:removal-{:016x}:", std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0));
             for number in 0..2500 {
                 let key = &format!("{own}{number}");
                 let set = link.send(key, |mut connection| async move {

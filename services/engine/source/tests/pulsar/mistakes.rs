@@ -39,7 +39,7 @@ fn source(service: &str, topic: &str, option: (&str, &str)) -> Result<Pulsar, Er
         subscription_type: Subscription::Exclusive,
         options: [(option.0.to_owned(), option.1.to_owned())].into(),
     };
-    let config = SourceConfig { offset: Offset::Earliest, format: EventFormat::Json, kind };
+    let config = SourceConfig { offset: Offset::Earliest, format: EventFormat::Json, kind, dead_letter: None };
     Pulsar::open(&config, crate::seen::settings())
 }
 

@@ -137,7 +137,7 @@ impl Topic {
             subscription_type: kind,
             options: options.collect(),
         };
-        SourceConfig { offset, format: EventFormat::Json, kind }
+        SourceConfig { offset, format: EventFormat::Json, kind, dead_letter: None }
     }
 
     pub(crate) fn open_with(&self, kind: Subscription, offset: Offset) -> Pulsar {
