@@ -40,6 +40,15 @@ fn writer(key: Key) -> Option<(Key, Writer)> {
 /// # Errors
 /// When the store fails.
 pub async fn expect(store: &dyn Store, partitions: &[&str], wall: Timestamp) -> Result<(), crate::Error> {
+    let mut new = false;
+    let noted = note_all(store, partitions, wall, &mut new).await;
+    if new || noted.is_err() {
+        store.acquire(&Writer(super::closer::WRITER.to_owned())).await?; // whoever is closing begins anew, and sees them
+    }
+    noted
+}
+
+async fn note_all(store: &dyn Store, partitions: &[&str], wall: Timestamp, new: &mut bool) -> Result<(), crate::Error> {
     let lease = store.acquire(&Writer("partitions".to_owned())).await?;
     for partition in partitions {
         let (key, (slot, note)) = (key(partition), note(Origin::Partition, Timestamp::MIN, wall));
@@ -48,11 +57,10 @@ pub async fn expect(store: &dyn Store, partitions: &[&str], wall: Timestamp) -> 
         let commit = Commit { from, to, writes, absent: vec![key] };
         match store.commit(&lease, commit).await? {
             Outcome::LostLease => return Err(crate::Error::LostLease { writer: lease.writer.0 }), // somebody does the same
-            Outcome::Applied | Outcome::Exists => {}
+            Outcome::Applied => *new = true,
+            Outcome::Exists => {}
         }
     }
-    // whoever is closing begins anew, and sees them; also where an earlier call could not say so
-    store.acquire(&Writer(super::closer::WRITER.to_owned())).await?;
     Ok(())
 }
 

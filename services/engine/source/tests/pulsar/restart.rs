@@ -6,7 +6,10 @@ use rankwright_source::Stream;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
+
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A broker that ends with the test.
 struct Own {
@@ -15,15 +18,33 @@ struct Own {
 }
 
 impl Own {
+    /// Starts the broker; a port whose last owner was killed may not be free at once.
+    fn start(&self) -> String {
+        let began = Instant::now();
+        loop {
+            match self.attempt("start") {
+                Ok(address) => return address,
+                Err(error) if began.elapsed() < PATIENCE && error.contains("is taken") => {
+                    std::thread::sleep(Duration::from_millis(200));
+                }
+                Err(error) => panic!("start: {error}"),
+            }
+        }
+    }
+
     /// Runs the script of the servers.
     fn run(&self, what: &str) -> String {
+        self.attempt(what).unwrap_or_else(|error| panic!("{what}: {error}"))
+    }
+
+    fn attempt(&self, what: &str) -> Result<String, String> {
         let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../e2e/servers/pulsar.sh");
         let mut command = Command::new(script);
         let command =
             command.arg(what).env("SERVERS_RUN", self.folder.path()).env("PULSAR_PORT", self.port.to_string());
         let done = command.output().expect("runs");
-        assert!(done.status.success(), "{what}: {}", String::from_utf8_lossy(&done.stderr));
-        String::from_utf8(done.stdout).expect("an address is text")
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        if done.status.success() { Ok(text(done.stdout)) } else { Err(text(done.stderr)) }
     }
 }
 
@@ -47,13 +68,13 @@ async fn after_a_crash_of_the_broker_reading_goes_on_and_nothing_is_read_twice()
         return;
     }
     let own = Own { folder: tempfile::tempdir().expect("makes a folder"), port: free() };
-    let broker = Broker::at(&own.run("start"));
+    let broker = Broker::at(&own.start());
     let topic = broker.topic(0).await;
     topic.fill(None, 0..300).await;
     let (mut reader, mut seen) = (topic.open(), Seen::default());
     seen.read(&mut reader, |seen| seen.count() >= 150).await;
     own.run("kill");
-    own.run("start");
+    own.start();
     let topic = broker.named(&topic.name).await; // with a connection that works
     topic.fill(None, 300..400).await;
     seen.read(&mut reader, |seen| seen.count() >= 400).await;
