@@ -15,10 +15,6 @@ const HELD: Duration = Duration::from_secs(10);
 /// Milliseconds between two looks through the ids of events.
 const LOOKS_EVERY: i64 = 60_000;
 
-const DAY: Duration = Duration::from_secs(86_400);
-/// How long a value of a slot that no feature uses any more is kept.
-const FORGOTTEN: Duration = Duration::from_secs(90 * 86_400);
-
 /// Closes rankings while no other process does.
 pub struct Closing {
     engine: Arc<Engine>,
@@ -28,15 +24,13 @@ pub struct Closing {
     before: Counters,
     /// When ids of events were last looked through, in a state that does not forget them itself.
     looked: Timestamp,
-    /// Event time when values were last looked through that are outdated, in such a state.
-    swept: Timestamp,
 }
 
 impl Closing {
     /// A candidate, which begins with its first tick.
     pub fn new(engine: Arc<Engine>, holder: impl Into<String>) -> Self {
         let (holder, before) = (holder.into(), Counters::default());
-        Self { engine, holder, closer: None, before, looked: Timestamp::MIN, swept: Timestamp::MIN }
+        Self { engine, holder, closer: None, before, looked: Timestamp::MIN }
     }
 
     /// What this process has closed, and what waits while it is its turn.
@@ -88,7 +82,6 @@ impl Closing {
         let Some(closer) = &mut self.closer else { return Ok(()) };
         if !self.engine.state.shared() {
             forget_seen(&self.engine, &mut self.looked).await?;
-            sweep(&self.engine, closer.lowest(), &mut self.swept).await?;
         }
         let done = if all { closer.finish(now()).await } else { closer.tick(now()).await };
         if done.as_ref().is_err_and(|error| !matches!(error, Error::Clickthroughs(_))) {
@@ -110,15 +103,5 @@ async fn forget_seen(engine: &Engine, looked: &mut Timestamp) -> Result<(), Erro
     let writes = outdated.into_iter().map(|(key, _)| (key, None)).collect();
     let (from, to) = (lease.position.clone(), lease.position.clone());
     engine.state.commit(&lease, Commit { from, to, writes, ..Commit::default() }).await?;
-    Ok(())
-}
-
-/// Removes outdated values, once in a day of event time.
-async fn sweep(engine: &Engine, reached: Timestamp, swept: &mut Timestamp) -> Result<(), Error> {
-    if *swept != Timestamp::MIN && reached <= swept.plus(DAY) || reached == Timestamp::MIN {
-        return Ok(());
-    }
-    *swept = reached;
-    engine.state.expire(reached, engine.plan.retention(), FORGOTTEN).await?;
     Ok(())
 }

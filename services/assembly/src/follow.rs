@@ -5,6 +5,7 @@
 
 mod leases;
 mod reader;
+mod sweep;
 mod tally;
 mod writer;
 

@@ -4,6 +4,7 @@ use crate::engine::service;
 use crate::open::{clickthroughs_in_s3, redis_settings};
 use anyhow::{Result, bail};
 use rankwright_clickthrough::Header;
+use rankwright_config::state::{Redis, Topology};
 use rankwright_config::{ClickthroughStore, Config, State};
 use rankwright_redis::Link;
 
@@ -33,7 +34,7 @@ pub fn purge_places(config: &Config) -> Result<Vec<String>> {
 /// # Errors
 /// When a store fails; what was removed by then is gone, and it can be begun again.
 pub async fn purge(config: &Config) -> Result<Vec<String>> {
-    let (service, mut told) = (service(), Vec::new());
+    let (service, mut told) = (checked(service())?, Vec::new());
     if let State::Redis(redis) = &config.state {
         for database in databases(redis) {
             let settings = redis_settings(redis, database)?;
@@ -52,9 +53,30 @@ pub async fn purge(config: &Config) -> Result<Vec<String>> {
     Ok(told)
 }
 
-/// The databases that state and models lie in.
-fn databases(redis: &rankwright_config::state::Redis) -> Vec<u16> {
-    let mut databases = vec![redis.db.state, redis.db.models];
-    databases.dedup();
-    databases
+/// A name that other services' keys cannot begin with.
+fn checked(service: String) -> Result<String> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if !service.bytes().all(fits) {
+        bail!("RANKWRIGHT_SERVICE: {service:?} is no name of a service: letters, digits, '-', '_' and '.' only");
+    }
+    Ok(service)
+}
+
+/// The databases that state and models lie in; a cluster has one.
+fn databases(redis: &Redis) -> Vec<u16> {
+    let one = redis.db.state == redis.db.models || matches!(redis.topology, Topology::Cluster(_));
+    if one { vec![redis.db.state] } else { vec![redis.db.state, redis.db.models] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::checked;
+
+    #[test]
+    fn a_name_that_reaches_into_another_service_is_refused() {
+        assert!(checked("shop-1_a.b".to_owned()).is_ok());
+        for name in ["shop:1", "shop*", "a b"] {
+            assert!(checked(name.to_owned()).is_err(), "{name}");
+        }
+    }
 }

@@ -2,13 +2,14 @@
 //!
 //! Whoever becomes a partition's writer raises its epoch: what an earlier one still has under way is refused.
 
+use super::sweep::Sweep;
 use super::tally::Tally;
 use super::writer::{PAUSE, Writer};
 use crate::closing::Closing;
 use crate::engine::{Engine, now};
 use crate::program::chain;
 use anyhow::{Context, Result, bail};
-use rankwright_event::Timestamp;
+use rankwright_event::{Event, Timestamp};
 use rankwright_ingest::shared::expect;
 use rankwright_ingest::{Counters, Error};
 use rankwright_source::{Batch, DeadLetters, Merged, Partition, Step, Stream};
@@ -32,6 +33,7 @@ pub(super) struct Reader {
     merged: Merged,
     writers: BTreeMap<Partition, Writer>,
     tally: Arc<Tally>,
+    sweep: Sweep,
     /// Closes rankings while everything is read once, by nobody else.
     alone: Option<Closing>,
 }
@@ -46,7 +48,17 @@ impl Reader {
         alone: bool,
     ) -> Self {
         let alone = alone.then(|| Closing::new(engine.clone(), name.clone()));
-        Self { engine, name, stream, letters, merged: Merged::new(HELD), writers: BTreeMap::new(), tally, alone }
+        Self {
+            engine,
+            name,
+            stream,
+            letters,
+            merged: Merged::new(HELD),
+            writers: BTreeMap::new(),
+            tally,
+            sweep: Sweep::default(),
+            alone,
+        }
     }
 
     /// Reads until the stream is lost for good, or it is told to `stop`: it leaves then, so that others can go on at once.
@@ -188,6 +200,7 @@ impl Reader {
                     self.tally.committed(seen, now());
                     self.stream.note(partition, &batch.position);
                     self.close_due().await;
+                    self.sweep(&batch).await;
                     return Ok(());
                 }
                 Err(Error::LostLease { .. }) => return self.begin_again(partition).await,
@@ -204,6 +217,14 @@ impl Reader {
                 self.stream.note(partition, &batch.position); // only the answer was lost
                 return Ok(());
             }
+        }
+    }
+
+    /// Time has come as far as the newest event.
+    async fn sweep(&mut self, batch: &Batch) {
+        let Some(newest) = batch.events.iter().map(Event::timestamp).max() else { return };
+        if let Err(error) = self.sweep.reach(newest, &self.engine.plan, &*self.engine.state).await {
+            warn!("outdated values are removed later: {}", chain(&error.into()));
         }
     }
 

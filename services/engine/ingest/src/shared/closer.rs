@@ -37,8 +37,6 @@ pub struct Closer {
     counters: Counters,
     /// When it was last said that closing is held up.
     warned: Timestamp,
-    /// The lowest watermark that was found last.
-    lowest: Timestamp,
 }
 
 impl Closer {
@@ -60,17 +58,12 @@ impl Closer {
         }
         let (overlay, closed, counters) = (Overlay::default(), Vec::new(), Counters::default());
         let warned = Timestamp::from_millis(0);
-        Ok(Self { plan, store, lease, settings, overlay, outbox, closed, counters, warned, lowest: Timestamp::MIN })
+        Ok(Self { plan, store, lease, settings, overlay, outbox, closed, counters, warned })
     }
 
     /// What happened so far.
     pub fn counters(&self) -> Counters {
         Counters { outbox: self.outbox.len() as u64, ..self.counters }
-    }
-
-    /// How far all writers have come, as far as is known; [`Timestamp::MIN`] before that.
-    pub fn lowest(&self) -> Timestamp {
-        self.lowest
     }
 
     /// Does what is due by the watermarks of all writers.
@@ -111,7 +104,6 @@ impl Closer {
             self.warned = wall;
             tracing::warn!(partition, "no ranking closes: nobody has read this for minutes; start its reader again");
         }
-        self.lowest = watermarks.lowest.unwrap_or(self.lowest);
         Ok(watermarks.lowest)
     }
 
