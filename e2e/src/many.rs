@@ -1,9 +1,9 @@
 //! Several programs over one Redis, and what they should come to.
 
-use crate::events::{at, click, item, ranking};
+use crate::events::{at, click, item, lines, ranking};
 use crate::random::Random;
 use crate::redis::Redis;
-use crate::{Launch, Service};
+use crate::{Ended, Launch, Service, program};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -38,6 +38,18 @@ pub fn launch(program: &str, config: &str, service: &str, folder: &Path) -> Serv
     std::fs::create_dir_all(folder).expect("the folder can be made");
     let environment = [("RANKWRIGHT_SERVICE", service)];
     Launch { subcommand: program, config, data: None, folder, environment: &environment }.start()
+}
+
+/// Imports events into the state of a service, in a folder of its own.
+///
+/// # Panics
+/// When that fails.
+pub fn import(config: &str, service: &str, events: &[Value], folder: &Path) {
+    std::fs::create_dir_all(folder).expect("the folder can be made");
+    std::fs::write(folder.join("config.yml"), config).expect("can be written");
+    std::fs::write(folder.join("events.jsonl"), lines(events)).expect("can be written");
+    let mut command = program::command(&["import", "--config", "config.yml", "--data", "events.jsonl"]);
+    Ended::of(command.current_dir(folder).env("RANKWRIGHT_SERVICE", service)).ok();
 }
 
 /// A catalogue of [`ITEMS`], then visitors who click; in order of time.

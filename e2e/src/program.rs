@@ -15,6 +15,16 @@ pub struct Ended {
 }
 
 impl Ended {
+    /// Runs a command to its end.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    pub fn of(command: &mut Command) -> Self {
+        let output = command.output().expect("the program can be started");
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Self { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+
     /// The run, if it was a success.
     ///
     /// # Panics
@@ -82,9 +92,7 @@ pub(crate) fn clean(mut command: Command) -> Command {
 /// # Panics
 /// When it cannot be started.
 pub fn run<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Ended {
-    let output = command(arguments).output().expect("the program can be started");
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Ended { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    Ended::of(&mut command(arguments))
 }
 
 /// Runs `import` or `standalone`-like subcommands: configuration and data are files.

@@ -7,7 +7,6 @@ use rankwright_e2e::random::Random;
 use rankwright_e2e::{Ended, Service, events};
 use serde_json::Value;
 use std::path::Path;
-use std::process::Command;
 
 const PARTITIONS: usize = 3;
 /// Rankings before and after the pause in which all sessions end.
@@ -39,16 +38,10 @@ fn kafka(broker: &str, topic: &str, dead_letter: &str) -> String {
     )
 }
 
-fn run(mut command: Command, folder: &Path) -> Ended {
-    let output = command.current_dir(folder).output().expect("the program can be started");
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Ended { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
-}
-
 fn import(folder: &Path, config: &str, more: &[&str]) -> Ended {
     std::fs::create_dir_all(folder).expect("the folder can be made");
     std::fs::write(folder.join("import.yml"), config).expect("can be written");
-    run(command(&[&["import", "--config", "import.yml"], more].concat()), folder)
+    Ended::of(command(&[&["import", "--config", "import.yml"], more].concat()).current_dir(folder))
 }
 
 /// How many events an import took in.
@@ -109,7 +102,7 @@ fn a_topic_is_imported_and_followed_without_loss_or_double() {
     let late = events::lines(&[events::click("later", 5000, "r1", "u1", "i1")]);
     std::fs::write(home.join("late.jsonl"), late).expect("can be written");
     std::fs::write(home.join("plain.yml"), config("")).expect("can be written");
-    let more = run(command(&["import", "--config", "plain.yml", "--data", "late.jsonl"]), &home).ok();
+    let more = Ended::of(command(&["import", "--config", "plain.yml", "--data", "late.jsonl"]).current_dir(&home)).ok();
     assert_eq!(taken(&more), 1);
 }
 

@@ -8,10 +8,7 @@ use rankwright_e2e::{Ended, events};
 use std::path::Path;
 
 fn run(arguments: &[&str], service: &str, folder: &Path) -> Ended {
-    let mut command = command(arguments);
-    let output = command.current_dir(folder).env("RANKWRIGHT_SERVICE", service).output().expect("can be started");
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Ended { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    Ended::of(command(arguments).current_dir(folder).env("RANKWRIGHT_SERVICE", service))
 }
 
 #[test]

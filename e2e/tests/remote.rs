@@ -41,9 +41,7 @@ impl Bucket {
         command.env("AWS_ENDPOINT_URL", endpoint).env("AWS_REGION", "us-east-1");
         command.env("AWS_ACCESS_KEY_ID", std::env::var("RANKWRIGHT_TEST_S3_KEY").unwrap_or_default());
         command.env("AWS_SECRET_ACCESS_KEY", Self::secret());
-        let output = command.current_dir(folder).output().expect("the program can be started");
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        Ended { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+        Ended::of(command.current_dir(folder))
     }
 }
 

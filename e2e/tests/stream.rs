@@ -1,28 +1,16 @@
 //! Ingest workers on a topic of Kafka: whatever is killed, nothing is lost and nothing counts twice.
 
 use rankwright_e2e::kafka::{broker, make_topic, produce, spread};
-use rankwright_e2e::many::{ITEMS, click_throughs, config, day, launch};
+use rankwright_e2e::many::{ITEMS, click_throughs, config, day, import, launch};
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
-use rankwright_e2e::{Service, events, program};
+use rankwright_e2e::Service;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const PARTITIONS: usize = 4;
 const KILLS: usize = 6;
-
-/// Imports events into the state of a service.
-fn import(config: &str, service: &str, events: &[Value], folder: &Path) {
-    std::fs::create_dir_all(folder).expect("the folder can be made");
-    let (path, data) = (folder.join("config.yml"), folder.join("events.jsonl"));
-    std::fs::write(&path, config).expect("can be written");
-    std::fs::write(&data, events::lines(events)).expect("can be written");
-    let mut command = program::command(&["import", "--config"]);
-    let output = command.arg(path).arg("--data").arg(data).current_dir(folder).env("RANKWRIGHT_SERVICE", service);
-    let output = output.output().expect("the program can be started");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-}
 
 fn worker(config: &str, service: &str, folder: &Path, number: usize, folders: &mut Vec<PathBuf>) -> Service {
     let folder = folder.join(format!("worker {number}"));

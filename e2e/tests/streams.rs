@@ -6,10 +6,10 @@ use aws_sdk_kinesis::config::{BehaviorVersion, Credentials, Region};
 use aws_sdk_kinesis::primitives::Blob;
 use aws_sdk_kinesis::types::{PutRecordsRequestEntry, Shard};
 use pulsar::{Pulsar, TokioExecutor};
-use rankwright_e2e::many::{ITEMS, click_throughs, config, day};
+use rankwright_e2e::many::{ITEMS, click_throughs, config, day, import};
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
-use rankwright_e2e::{Launch, Service, events, program};
+use rankwright_e2e::{Launch, Service};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -27,18 +27,6 @@ fn server(variable: &str) -> Option<String> {
         println!("SKIPPED: {variable} names no server");
     }
     address
-}
-
-/// Imports events into the state of a service.
-fn import(config: &str, service: &str, events: &[Value], folder: &Path) {
-    std::fs::create_dir_all(folder).expect("the folder can be made");
-    let (path, data) = (folder.join("config.yml"), folder.join("events.jsonl"));
-    std::fs::write(&path, config).expect("can be written");
-    std::fs::write(&data, events::lines(events)).expect("can be written");
-    let mut command = program::command(&["import", "--config"]);
-    let output = command.arg(path).arg("--data").arg(data).current_dir(folder).env("RANKWRIGHT_SERVICE", service);
-    let output = output.output().expect("the program can be started");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// Two workers read what `produce` sends, and are killed now and then; what comes out is what an import gives.

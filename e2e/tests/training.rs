@@ -20,13 +20,11 @@ fn job(folder: &Path, config: &str, model: &str) -> (Ended, Value) {
     let mut job = Command::new(named("training-job"));
     job.args(["--config", "job.yml", "--model", model]).current_dir(folder);
     job.env_clear().env("TERMINATION_LOG", folder.join("termination"));
-    let output = job.output().expect("the program can be started");
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    let (stdout, stderr) = (text(output.stdout), text(output.stderr));
-    let report = serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout}{stderr}"));
+    let ended = Ended::of(&mut job);
+    let report = serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"));
     let told = std::fs::read_to_string(folder.join("termination")).expect("was written");
     assert_eq!(serde_json::from_str::<Value>(&told).expect("is JSON"), report, "the termination message is the report");
-    (Ended { code: output.status.code(), stdout, stderr }, report)
+    (ended, report)
 }
 
 fn versions(folder: &Path) -> String {
