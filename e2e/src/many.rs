@@ -73,6 +73,22 @@ pub fn day(random: &mut Random, rankings: i64) -> Vec<Value> {
     events
 }
 
+/// A day with a pause in which all sessions end, cut in two there.
+pub fn halves(random: &mut Random) -> (Vec<Value>, Vec<Value>) {
+    const PAUSE: std::ops::Range<u64> = 290..310;
+    let number = |event: &Value| {
+        let id = event["id"].as_str().unwrap_or_default();
+        let digits: String = id.trim_start_matches(['r', 'c']).chars().take_while(char::is_ascii_digit).collect();
+        digits.parse::<u64>().ok().filter(|_| id.starts_with(['r', 'c']))
+    };
+    let events = day(random, 600).into_iter().filter(|event| !number(event).is_some_and(|id| PAUSE.contains(&id)));
+    let later = |event: &Value| {
+        number(event).is_some_and(|id| id >= PAUSE.end)
+            || ["lone", "end"].contains(&event["id"].as_str().unwrap_or_default())
+    };
+    events.partition(|event| !later(event))
+}
+
 /// Click-throughs of parts by kind and id, without their feature values: the state that a ranking saw is another's.
 ///
 /// # Panics

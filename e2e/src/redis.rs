@@ -155,7 +155,7 @@ impl Redis {
 
     /// How many there were, and whether one is on its way.
     fn batches_of_the_closer(&self, service: &str) -> (Option<u64>, bool) {
-        let row = format!("rw:{service}:1:w:closer");
+        let row = self.prefix(service) + "w:closer";
         let read = |mut connection: Connection| -> Option<(Option<u64>, bool)> {
             Some((connection.hget(&row, "sequence").ok()?, connection.hexists(&row, "redo").ok()?))
         };
@@ -165,7 +165,7 @@ impl Redis {
     /// Sizes of an index in all shards.
     fn indexes(&self, service: &str, name: &str) -> Vec<u64> {
         let sizes = |mut connection: Connection| {
-            let pattern = format!("rw:{service}:1:*i:{name}");
+            let pattern = format!("{}*i:{name}", self.prefix(service));
             let found: Vec<String> =
                 connection.scan_match(pattern).expect("answers").map(|key| key.expect("a key")).collect();
             found.into_iter().map(|key| connection.zcard(key).expect("answers")).collect::<Vec<u64>>()
@@ -178,8 +178,9 @@ impl Redis {
     /// # Panics
     /// When the server does not answer.
     pub fn position(&self, service: &str, writer: &str) -> String {
-        let position: Option<String> =
-            self.connection().hget(format!("rw:{service}:1:w:{writer}"), "position").expect("answers");
+        let row = format!("{}w:{writer}", self.prefix(service));
+        let read = |mut connection: Connection| connection.hget::<_, _, Option<String>>(&row, "position").ok();
+        let position = self.connections().into_iter().find_map(read).expect("one has the row");
         position.unwrap_or_default()
     }
 
@@ -190,7 +191,7 @@ impl Redis {
     pub fn values(&self, service: &str) -> BTreeMap<Vec<u8>, Vec<u8>> {
         const STAMP: usize = 8;
         let tag = if self.nodes.is_empty() { "" } else { "{*}:" };
-        let pattern = format!("rw:{service}:1:{tag}k:\u{1}*");
+        let pattern = format!("{}{tag}k:\u{1}*", self.prefix(service));
         let mut values = BTreeMap::new();
         for mut connection in self.connections() {
             let keys: Vec<Vec<u8>> =
@@ -214,6 +215,21 @@ impl Redis {
             found.map(|name| String::from_utf8_lossy(&name.expect("bytes")).into_owned()).collect()
         };
         self.connections().into_iter().flat_map(names).collect()
+    }
+
+    /// Which generation of a service's state is live.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn generation(&self, service: &str) -> u32 {
+        let meta = format!("rw:{service}:meta");
+        let read = |mut connection: Connection| connection.hget::<_, _, Option<u32>>(&meta, "live").ok();
+        self.connections().into_iter().find_map(read).expect("one has it").unwrap_or(1)
+    }
+
+    /// How all names of the live generation begin.
+    fn prefix(&self, service: &str) -> String {
+        format!("rw:{service}:{}:", self.generation(service))
     }
 
     /// One to each node.

@@ -1,32 +1,13 @@
 //! One process on a topic of Kafka, with a state of its own: `import` reads what is there, `serve` goes on with what comes.
 
 use rankwright_e2e::kafka::{broker, first_message, make_topic, produce, spread};
-use rankwright_e2e::many::{FEATURES, click_throughs, day};
+use rankwright_e2e::many::{FEATURES, click_throughs, halves};
 use rankwright_e2e::program::command;
 use rankwright_e2e::random::Random;
 use rankwright_e2e::{Ended, Service, events};
-use serde_json::Value;
 use std::path::Path;
 
 const PARTITIONS: usize = 3;
-/// Rankings before and after the pause in which all sessions end.
-const PAUSE: std::ops::Range<u64> = 290..310;
-
-/// A day with a pause, cut in two there.
-fn halves(random: &mut Random) -> (Vec<Value>, Vec<Value>) {
-    let number = |event: &Value| {
-        let id = event["id"].as_str().unwrap_or_default();
-        let digits: String = id.trim_start_matches(['r', 'c']).chars().take_while(char::is_ascii_digit).collect();
-        digits.parse::<u64>().ok().filter(|_| id.starts_with(['r', 'c']))
-    };
-    let events = day(random, 600).into_iter().filter(|event| !number(event).is_some_and(|id| PAUSE.contains(&id)));
-    let later = |event: &Value| {
-        number(event).is_some_and(|id| id >= PAUSE.end)
-            || ["lone", "end"].contains(&event["id"].as_str().unwrap_or_default())
-    };
-    events.partition(|event| !later(event))
-}
-
 fn config(source: &str) -> String {
     format!("state: {{type: file, path: ./state}}\n{FEATURES}\n{source}\n")
 }

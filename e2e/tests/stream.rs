@@ -1,10 +1,10 @@
 //! Ingest workers on a topic of Kafka: whatever is killed, nothing is lost and nothing counts twice.
 
+use rankwright_e2e::Service;
 use rankwright_e2e::kafka::{broker, make_topic, produce, spread};
 use rankwright_e2e::many::{ITEMS, click_throughs, config, day, import, launch};
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
-use rankwright_e2e::Service;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -81,8 +81,13 @@ impl Engine {
     /// # Errors
     /// When one of them cannot be opened.
     pub async fn open(config: Config) -> Result<Self> {
+        let state = open::state(&config, &service()).await?;
+        Self::over(config, state).await
+    }
+
+    /// The engine over a state that is open.
+    pub(crate) async fn over(config: Config, state: Arc<dyn Store>) -> Result<Self> {
         let service = service();
-        let state = open::state(&config, &service).await?;
         let plan = Arc::new(Plan::compile(&config.features, &*state).await?);
         let clickthroughs = open::clickthroughs(&config, &plan, &service)?;
         let versions = open::versions(&config, &service)?;

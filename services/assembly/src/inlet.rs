@@ -51,10 +51,23 @@ impl Way {
         Ok(Self::Own(Box::new(feedback)))
     }
 
-    async fn feed(&mut self, events: Vec<Event>) -> Result<Applied, ingest::Error> {
-        match self {
-            Self::Own(feedback) => feedback.feed(events, now()).await,
-            Self::Shared(replica) => replica.feed(&events, now()).await,
+    /// A lease is lost with the generation of the state that it was for: what is live now is another one.
+    async fn feed(
+        &mut self,
+        events: Vec<Event>,
+        (engine, identity): (&Engine, &str),
+    ) -> Result<Applied, ingest::Error> {
+        let replica = match self {
+            Self::Own(feedback) => return feedback.feed(events, now()).await,
+            Self::Shared(replica) => replica,
+        };
+        match replica.feed(&events, now()).await {
+            Err(ingest::Error::LostLease { .. }) => {
+                *self = Self::open(engine, identity).await?;
+                let Self::Shared(replica) = self else { unreachable!("the state is shared as before") };
+                replica.feed(&events, now()).await
+            }
+            outcome => outcome,
         }
     }
 
@@ -147,7 +160,7 @@ impl Inlet {
             *held = Some(Way::open(&self.engine, &self.identity).await.map_err(failed)?);
         }
         let Some(feedback) = held.as_mut() else { return Err(FeedError::Busy) };
-        let outcome = feedback.feed(events).await;
+        let outcome = feedback.feed(events, (&self.engine, &self.identity)).await;
         let counters = feedback.counters();
         if outcome.as_ref().is_err_and(|error| !matches!(error, ingest::Error::Clickthroughs(_))) {
             *held = None; // where too many click-throughs wait, nothing is lost

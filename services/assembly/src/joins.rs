@@ -11,7 +11,7 @@ use rankwright_ingest::shared::Closer;
 use rankwright_state::{Commit, Lease, Position, Space, Writer};
 
 /// Keeps as its position what was said the last time.
-const WRITER: &str = "form of joins";
+pub(crate) const WRITER: &str = "form of joins";
 const ONE: &str = "one writer";
 const MANY: &str = "many writers";
 

@@ -10,6 +10,7 @@ mod joins;
 mod open;
 mod program;
 mod purge;
+mod rebuild;
 mod remote;
 mod serving;
 
@@ -21,5 +22,6 @@ pub use importer::Importer;
 pub use inlet::Inlet;
 pub use program::{chain, exit, log_to_stderr, runtime};
 pub use purge::{purge, purge_places};
+pub use rebuild::Rebuild;
 pub use remote::{Fetched, fetch, is_remote};
 pub use serving::{Service, listen};

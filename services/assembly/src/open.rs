@@ -9,14 +9,14 @@ use rankwright_feature::Plan;
 use rankwright_model::{MemoryVersions, RedisVersions, VersionStore, Versions};
 use rankwright_redis::{Address, Sentinels, Settings, Tls, Topology, Verify};
 use rankwright_state::file::FileOptions;
-use rankwright_state::{self as state, RedisOptions, Store};
-use std::path::PathBuf;
+use rankwright_state::{self as state, RedisOptions, RedisStore, Store};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tracing::{info, warn};
 
 /// Name of the service that a state on disk belongs to: a folder has one.
-const SERVICE: &str = "default";
+pub(crate) const SERVICE: &str = "default";
 
 /// What the specification calls the number of kinds of caches: `maxSize` counts for each.
 const KINDS_OF_CACHES: usize = 10;
@@ -33,20 +33,38 @@ pub(crate) async fn state(config: &Config, service: &str) -> Result<Arc<dyn Stor
     Ok(match &config.state {
         State::File(file) => {
             file.note().iter().for_each(|note| info!("{note}"));
-            let options = FileOptions { format: format(file.format), ..FileOptions::default() };
-            let path = file.path.join("state");
-            let store = state::FileStore::open(&path, options, SERVICE);
-            Arc::new(store.with_context(|| format!("failed to open the state in {}", path.display()))?)
+            Arc::new(folder_of_state(&file.path.join("state"), file)?)
         }
         State::Redis(redis) => {
             if redis.pipeline != config::state::Pipeline::default() {
                 warn!("state.pipeline does nothing: a batch of events is one commit");
             }
-            let (settings, options) = (redis_settings(redis, redis.db.state)?, redis_options(config, redis));
-            Arc::new(state::RedisStore::open(settings, options, service).await?)
+            Arc::new(self::redis(config, redis, service).await?)
         }
         State::Memory => Arc::new(state::MemoryStore::default()),
     })
+}
+
+pub(crate) async fn redis(config: &Config, redis: &config::state::Redis, service: &str) -> Result<RedisStore> {
+    let (settings, options) = (redis_settings(redis, redis.db.state)?, redis_options(config, redis));
+    Ok(RedisStore::open(settings, options, service).await?)
+}
+
+/// Opens a state on disk. A rebuild that was killed while it put another one in its place is undone.
+pub(crate) fn folder_of_state(path: &Path, file: &config::state::FileState) -> Result<state::FileStore> {
+    let old = replaced(path);
+    if old.exists() {
+        let undone = if path.exists() { std::fs::remove_dir_all(&old) } else { std::fs::rename(&old, path) };
+        undone.with_context(|| format!("failed to clear {}", old.display()))?;
+    }
+    let options = FileOptions { format: format(file.format), ..FileOptions::default() };
+    let store = state::FileStore::open(path, options, SERVICE);
+    store.with_context(|| format!("failed to open the state in {}", path.display()))
+}
+
+/// Where a state lies while another one takes its place.
+pub(crate) fn replaced(path: &Path) -> PathBuf {
+    path.with_extension("replaced")
 }
 
 pub(crate) fn clickthroughs(config: &Config, plan: &Plan, service: &str) -> Result<Arc<dyn ClickthroughStore>> {

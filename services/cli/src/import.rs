@@ -5,9 +5,9 @@ use crate::options::ImportOptions;
 use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
 use rankwright_assembly::{
-    Engine, Fetched, Importer, Tally, configuration, fetch, is_remote, is_stream, now, read_all, runtime,
+    Engine, Fetched, Importer, Rebuild, Tally, configuration, fetch, is_remote, is_stream, now, read_all, runtime,
 };
-use rankwright_config::{Offset, SourceConfig, State};
+use rankwright_config::{Config, Offset, SourceConfig, State};
 use rankwright_event::Event;
 use rankwright_ingest::Counters;
 use rankwright_source::{Batch, Files, Marks};
@@ -21,7 +21,9 @@ use tokio::runtime::Runtime;
 use tracing::{debug, info, warn};
 
 /// So many events are committed together: larger batches fold more writes into one.
-const BATCH: usize = 4096;
+const BATCH: usize = 32_768;
+/// Into a state that others use meanwhile.
+const SHARED_BATCH: usize = 4096;
 
 /// So many lines that cannot be read are warned of; the rest is for those who ask.
 const SHOWN: u64 = 100;
@@ -35,8 +37,23 @@ pub(crate) fn run(options: &ImportOptions) -> Result<()> {
         );
     }
     let runtime = runtime()?;
+    if let Some(rebuild) = runtime.block_on(rebuild(&config, options))? {
+        read(rebuild.engine(), options, &runtime)?;
+        if runtime.block_on(rebuild.complete())? {
+            return Ok(());
+        }
+        warn!("another process has written to the state meanwhile: the events are added to it one by one");
+    }
     let engine = Arc::new(runtime.block_on(Engine::open(config))?);
     read(&engine, options, &runtime)
+}
+
+/// Where a state is built of its own, and put in its place when it is complete.
+async fn rebuild(config: &Config, options: &ImportOptions) -> Result<Option<Rebuild>> {
+    if options.rebuild {
+        return Rebuild::begin(config, options.data.as_deref()).await.map(Some);
+    }
+    Rebuild::of_untouched(config).await
 }
 
 /// Reads the events that options or configuration name, and closes what they leave open.
@@ -61,7 +78,8 @@ pub(crate) fn read(engine: &Arc<Engine>, options: &ImportOptions, runtime: &Runt
         coverage: Coverage::default(),
         progress: Progress::new("import", files.bytes()),
         strict: options.strict,
-        batch: Vec::with_capacity(BATCH),
+        batch: Vec::new(),
+        batch_size: if engine.state.shared() { SHARED_BATCH } else { BATCH },
         files: files.clone(),
         marks,
         reached: false,
@@ -117,6 +135,7 @@ struct Import<'a> {
     strict: bool,
     /// Events that are not committed yet, and how far the files are read with them.
     batch: Vec<Event>,
+    batch_size: usize,
     files: Files,
     marks: Marks,
     /// Whether anything was read since the last commit.
@@ -137,7 +156,7 @@ impl Import<'_> {
         self.batch.append(&mut batch.events);
         self.marks.reach(&self.files, &batch.position);
         self.reached = true;
-        if self.batch.len() >= BATCH {
+        if self.batch.len() >= self.batch_size {
             self.commit()?;
         }
         self.progress.at(batch.progress.read, self.events, "events");
@@ -149,7 +168,7 @@ impl Import<'_> {
             return Ok(());
         }
         self.reached = false;
-        let events = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
+        let events = std::mem::take(&mut self.batch);
         let to = Position(serde_json::to_string(&self.marks)?);
         self.runtime.block_on(self.ingest.apply(events, to))?;
         Ok(())

@@ -56,6 +56,9 @@ pub(crate) struct ImportOptions {
     /// Check the data before reading it; not available in this version
     #[arg(short, long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true")]
     pub(crate) validation: bool,
+    /// Build the state anew from these events, beside the live one, and put it in its place when it is complete
+    #[arg(long)]
+    pub(crate) rebuild: bool,
     /// Stop at the first event that cannot be read
     #[arg(long)]
     pub(crate) strict: bool,

@@ -2,13 +2,16 @@
 
 use crate::options::ImportOptions;
 use crate::{import, serve, train};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use rankwright_assembly::{Engine, Service, chain, configuration, is_stream, listen, runtime};
 use std::sync::Arc;
 use tracing::warn;
 
 /// Reads events, trains all models, then opens the port.
 pub(crate) fn run(options: &ImportOptions) -> Result<()> {
+    if options.rebuild {
+        bail!("--rebuild is for 'import': run 'import --rebuild', then 'train' and 'serve'");
+    }
     let config = configuration(options.config.as_deref())?;
     let runtime = runtime()?;
     let engine = Arc::new(runtime.block_on(Engine::open(config))?);

@@ -1,7 +1,8 @@
-//! Removing all keys that begin alike.
+//! Removing all keys that begin alike, at once or after a while.
 
 use crate::{Error, Link};
-use redis::{Cmd, Pipeline, RedisResult, cmd};
+use redis::{Cmd, RedisResult, cmd};
+use std::time::Duration;
 
 /// So many keys are looked at, and removed, at once.
 const AT_ONCE: usize = 1000;
@@ -13,22 +14,41 @@ impl Link {
     /// # Errors
     /// As [`Link::send`]; what was removed by then is gone.
     pub async fn remove_all(&self, prefix: &str) -> Result<u64, Error> {
-        let pattern = &format!("{}*", escaped(prefix));
-        let removed = self.each(|mut connection| async move {
-            let (mut removed, mut cursor) = (0, 0u64);
+        self.for_all(prefix, |name| cmd("UNLINK").arg(name).clone()).await
+    }
+
+    /// As [`Link::remove_all`], but they are there for some time yet.
+    ///
+    /// # Errors
+    /// As [`Link::send`].
+    pub async fn expire_all(&self, prefix: &str, after: Duration) -> Result<u64, Error> {
+        let after = after.as_millis() as u64;
+        self.for_all(prefix, |name| cmd("PEXPIRE").arg(name).arg(after).clone()).await
+    }
+
+    /// Sends a command for each key, which answers with 1 where it is there.
+    async fn for_all(&self, prefix: &str, command: impl Fn(&[u8]) -> Cmd + Send + Sync) -> Result<u64, Error> {
+        let (pattern, command) = (&format!("{}*", escaped(prefix)), &command);
+        let counted = self.each(|mut connection| async move {
+            let (mut count, mut cursor) = (0, 0u64);
             loop {
                 let (next, names): (u64, Vec<Vec<u8>>) = page(cursor, pattern).query_async(&mut connection).await?;
                 if !names.is_empty() {
-                    let gone: RedisResult<Vec<u64>> = unlink(&names).query_async(&mut connection).await;
-                    removed += gone?.iter().sum::<u64>();
+                    // one command for each, as they may lie in different slots
+                    let mut commands = redis::pipe();
+                    for name in &names {
+                        commands.add_command(command(name));
+                    }
+                    let done: RedisResult<Vec<u64>> = commands.query_async(&mut connection).await;
+                    count += done?.iter().sum::<u64>();
                 }
                 if next == 0 {
-                    return Ok(removed);
+                    return Ok(count);
                 }
                 cursor = next;
             }
         });
-        Ok(removed.await?.into_iter().sum())
+        Ok(counted.await?.into_iter().sum())
     }
 }
 
@@ -36,15 +56,6 @@ fn page(cursor: u64, pattern: &str) -> Cmd {
     let mut page = cmd("SCAN");
     page.arg(cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(AT_ONCE);
     page
-}
-
-/// One command for each, as they may lie in different slots.
-fn unlink(names: &[Vec<u8>]) -> Pipeline {
-    let mut removal = redis::pipe();
-    for name in names {
-        removal.cmd("UNLINK").arg(name);
-    }
-    removal
 }
 
 /// A text that stands for itself in a pattern.

@@ -30,6 +30,6 @@ pub use file::{FileOptions, FileStore};
 pub use key::{Key, Scope, Slot, Space};
 pub use memory::MemoryStore;
 pub use overlay::{Fetched, Overlay, View};
-pub use redis::{RedisOptions, RedisStore};
+pub use redis::{Filling, RedisOptions, RedisStore};
 pub use store::{BoxFuture, Commit, Error, Fingerprint, Lease, Listed, Outcome, Position, Rows, Stats, Store, Writer};
 pub use term::{Term, Terms};

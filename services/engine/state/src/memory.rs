@@ -40,6 +40,11 @@ impl Default for MemoryStore {
 }
 
 impl MemoryStore {
+    /// All writers, and where they stand.
+    pub fn writers(&self) -> Vec<(Writer, Position)> {
+        self.writers.lock().iter().map(|(writer, (_, position))| (writer.clone(), position.clone())).collect()
+    }
+
     fn shards(&self, space: Space) -> &[Shard] {
         match space {
             Space::Values => &self.values,

@@ -14,6 +14,7 @@
 
 mod cache;
 mod commit;
+mod generation;
 mod layout;
 mod meta;
 mod parts;
@@ -24,12 +25,15 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
+pub use generation::Filling;
+
 use crate::expiry::outdated;
 use crate::{
     BoxFuture, Commit, Error, Fingerprint, Format, Key, Lease, Listed, Outcome, Rows, Slot, Space, Stats, Store, Writer,
 };
 use cache::Cache;
 use layout::Names;
+use parking_lot::RwLock;
 use rankwright_event::Timestamp;
 use rankwright_redis::{Link, Settings};
 use redo::Numbers;
@@ -37,6 +41,7 @@ use scripts::Scripts;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
 
 /// How a [`RedisStore`] works; what it holds does not depend on any of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,16 +75,24 @@ impl Default for RedisOptions {
 
 /// Entities in a Redis server, or in those of a cluster.
 pub struct RedisStore {
-    shared: Arc<Shared>,
+    live: Arc<RwLock<Arc<Shared>>>,
     runtime: Handle,
+    /// Looks which generation is live.
+    looking: AbortHandle,
+}
+
+impl Drop for RedisStore {
+    fn drop(&mut self) {
+        self.looking.abort();
+    }
 }
 
 /// What the store's work needs, wherever it runs.
 struct Shared {
-    link: Link,
+    link: Arc<Link>,
     /// For reading alone. A server that follows what a connection has read follows all keys of a script with each command
     /// in it (before 7.2), which is slow for those of a commit.
-    reading: Link,
+    reading: Arc<Link>,
     names: Names,
     scripts: Scripts,
     cache: Arc<Cache>,
@@ -102,13 +115,20 @@ impl RedisStore {
         let cache = Arc::new(Cache::new(options.cache_entries, options.cache_ttl));
         let names = Names::new(service, 0).map_err(|error| cannot_open(error.into()))?;
         let watcher = (options.tracking && options.cache_entries > 0).then(|| cache.watcher());
-        let link = Link::new(settings.clone(), None).map_err(|error| cannot_open(error.into()))?;
-        let reading = Link::new(settings, watcher).map_err(|error| cannot_open(error.into()))?;
+        let link = Arc::new(Link::new(settings.clone(), None).map_err(|error| cannot_open(error.into()))?);
+        let reading = Arc::new(Link::new(settings, watcher).map_err(|error| cannot_open(error.into()))?);
         let live = meta::open(&link, &names).await?;
         meta::warn_of_eviction(&link).await;
         let (names, scripts) = (names.of_generation(live.generation, live.shards), Scripts::new(link.is_cluster()));
         let shared = Shared { link, reading, names, scripts, cache, options, numbers: Numbers::default() };
-        Ok(Self { shared: Arc::new(shared), runtime: Handle::current() })
+        let live = Arc::new(RwLock::new(Arc::new(shared)));
+        let looking = tokio::spawn(look(live.clone())).abort_handle();
+        Ok(Self { live, runtime: Handle::current(), looking })
+    }
+
+    /// The generation that is live, as far as is known here.
+    fn current(&self) -> Arc<Shared> {
+        self.live.read().clone()
     }
 
     /// Runs the store's work where there are clocks and sockets for it.
@@ -117,7 +137,7 @@ impl RedisStore {
         F: Future<Output = Result<T, Error>> + Send + 'static,
         T: Send + 'static,
     {
-        let work = work(self.shared.clone());
+        let work = work(self.current());
         if Handle::try_current().is_ok() {
             return Box::pin(work);
         }
@@ -126,6 +146,27 @@ impl RedisStore {
             running.await.unwrap_or_else(|error| Err(Error::Failed { action: "work", source: Box::new(error) }))
         })
     }
+}
+
+/// Goes on with another generation as soon as it is live.
+async fn look(live: Arc<RwLock<Arc<Shared>>>) {
+    loop {
+        tokio::time::sleep(generation::LOOKS_EVERY).await;
+        let current = live.read().clone();
+        if let Err(error) = go_on(&live, &current).await {
+            tracing::debug!(%error, "the live generation is looked up later");
+        }
+    }
+}
+
+/// What is live now.
+async fn go_on(live: &RwLock<Arc<Shared>>, current: &Arc<Shared>) -> Result<Arc<Shared>, Error> {
+    let Some(next) = current.successor().await? else { return Ok(current.clone()) };
+    let mut live = live.write();
+    if live.names.generation() != next.names.generation() {
+        *live = Arc::new(next);
+    }
+    Ok(live.clone())
 }
 
 /// Names what was tried in an error.
@@ -145,8 +186,9 @@ impl Store for RedisStore {
     }
 
     fn acquire<'a>(&'a self, writer: &'a Writer) -> BoxFuture<'a, Result<Lease, Error>> {
-        let writer = writer.clone();
-        self.run(move |shared| async move { shared.become_writer(writer).await })
+        let (writer, live) = (writer.clone(), self.live.clone());
+        // whoever lost a lease may have lost it with its generation
+        self.run(move |shared| async move { go_on(&live, &shared).await?.become_writer(writer).await })
     }
 
     fn commit<'a>(&'a self, lease: &'a Lease, commit: Commit) -> BoxFuture<'a, Result<Outcome, Error>> {

@@ -3,7 +3,7 @@
 use super::cache::{Asked, Known};
 use super::layout::{Stamp, frame, unframe};
 use super::meta::Answer;
-use super::scripts::{APPLIED, FIXED_KEYS, LOST, MOVED, PASSED, REFUSED, SKIPPED};
+use super::scripts::{APPLIED, INDEXES, LOST, MOVED, PASSED, REFUSED, SKIPPED};
 use super::shards::Shard;
 use super::{Shared, failed};
 use crate::{Commit, Entity, Error, Key, Lease, Outcome, Rows, Space};
@@ -200,8 +200,8 @@ impl Shared {
     ) -> Result<Verdict, Error> {
         let mut script = self.scripts.commit.prepare_invoke();
         let writer = self.names.writer(&lease.writer);
-        script.key(&writer);
-        script.arg(lease.epoch).arg(from).arg(to).arg(&stamp.0[..]);
+        script.key(&writer).key(self.names.meta());
+        script.arg(lease.epoch).arg(from).arg(to).arg(&stamp.0[..]).arg(self.names.generation());
         self.put(&mut script, Shard::WHOLE, stamp, changes)?;
         let script = &script;
         let said = self.link.send(&writer, |mut connection| async move { script.invoke_async(&mut connection).await });
@@ -300,9 +300,9 @@ fn known(key: &Key, value: &[u8]) -> Result<(Stamp, Arc<Entity>), Error> {
     unframe(key, value).map(|(stamp, entity)| (stamp, Arc::new(entity)))
 }
 
-/// Which of the fixed keys is the index of a space.
-fn index_number(space: Space) -> usize {
-    const _: () = assert!(FIXED_KEYS == 1 + INDEXED.len(), "the writer and the indexes");
+/// Which of the indexes is that of a space, from 1 on; 0 where it has none.
+pub(super) fn index_number(space: Space) -> usize {
+    const _: () = assert!(INDEXES == INDEXED.len(), "scripts count on so many");
     INDEXED.iter().position(|indexed| *indexed == space).map_or(0, |place| place + 1)
 }
 

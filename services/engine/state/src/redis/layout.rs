@@ -9,6 +9,7 @@ use crate::{Entity, Error, Format, Key, Space, Writer, codec};
 #[derive(Debug, Clone)]
 pub(super) struct Names {
     service: String,
+    generation: u32,
     prefix: String,
     /// Where keys are shared out among servers.
     shards: Option<Shards>,
@@ -39,13 +40,38 @@ impl Names {
         if service.is_empty() || !service.bytes().all(fits) {
             return Err(BadName(service.to_owned()));
         }
-        Ok(Self { service: service.to_owned(), prefix: format!("rw:{service}:{generation}:"), shards: None })
+        let prefix = format!("rw:{service}:{generation}:");
+        Ok(Self { service: service.to_owned(), generation, prefix, shards: None })
     }
 
     /// Those of a generation, which lies in so many shards, where it lies in shards.
     pub(super) fn of_generation(&self, generation: u32, shards: Option<u16>) -> Self {
         let (service, prefix) = (self.service.clone(), format!("rw:{}:{generation}:", self.service));
-        Self { service, prefix, shards: shards.map(Shards::new) }
+        Self { service, generation, prefix, shards: shards.map(Shards::new) }
+    }
+
+    pub(super) fn generation(&self) -> u32 {
+        self.generation
+    }
+
+    /// How many shards there are, where there are some.
+    pub(super) fn shards(&self) -> Option<u16> {
+        self.shards.as_ref().map(Shards::number)
+    }
+
+    /// What the epochs of writers begin above: those of different generations are never the same.
+    pub(super) fn first_epoch(&self) -> u64 {
+        u64::from(self.generation.saturating_sub(1)) << 32
+    }
+
+    /// How all names of this generation begin.
+    pub(super) fn prefix_of_all(&self) -> String {
+        self.prefix.clone()
+    }
+
+    /// A pattern for `SCAN` that all rows of writers match.
+    pub(super) fn writers(&self) -> String {
+        format!("{}w:*", self.prefix)
     }
 
     /// Where a key belongs; all keys are in one shard where there are none.
@@ -64,6 +90,12 @@ impl Names {
 
     pub(super) fn writer(&self, writer: &Writer) -> String {
         format!("{}w:{}", self.prefix, writer.0)
+    }
+
+    /// The writer whose row has this name.
+    pub(super) fn writer_of(&self, name: &[u8]) -> Option<Writer> {
+        let name = name.strip_prefix(self.prefix.as_bytes())?.strip_prefix(b"w:")?;
+        String::from_utf8(name.to_vec()).ok().map(Writer)
     }
 
     /// Who holds a task.

@@ -91,7 +91,7 @@ impl Shared {
         let name = self.names.writer(&writer);
         let raised = self.link.send(&name, |mut connection| {
             let mut script = self.scripts.acquire.prepare_invoke();
-            script.key(&name);
+            script.key(&name).arg(self.names.first_epoch());
             async move { script.invoke_async::<(u64, String)>(&mut connection).await }
         });
         let (epoch, position) = raised.await.map_err(failed("acquire a lease"))?;

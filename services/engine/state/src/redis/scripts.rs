@@ -4,6 +4,7 @@ mod cluster;
 
 use rankwright_redis::redis::Script;
 
+#[derive(Clone)]
 pub(super) struct Scripts {
     pub(super) hold: Script,
     pub(super) acquire: Script,
@@ -32,8 +33,8 @@ impl Scripts {
     }
 }
 
-/// How many keys of [`COMMIT`] and of [`cluster::PART`] come before those of entities.
-pub(super) const FIXED_KEYS: usize = 6;
+/// How many indexes there are: their keys come right before those of entities.
+pub(super) const INDEXES: usize = 5;
 /// Answers of both.
 pub(super) const APPLIED: i64 = 0;
 pub(super) const LOST: i64 = 1;
@@ -47,48 +48,50 @@ if holder and holder ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1";
 
-/// The writer's epoch is raised: whoever held it before can no longer commit.
+/// The writer's epoch is raised: whoever held it before can no longer commit. ARGV: what epochs begin above.
 const ACQUIRE: &str = "
+redis.call('HSETNX', KEYS[1], 'epoch', ARGV[1])
 local epoch = redis.call('HINCRBY', KEYS[1], 'epoch', 1)
 return {epoch, redis.call('HGET', KEYS[1], 'position') or ''}";
 
-/// KEYS: the writer; indexes of joins, outbox, seen events, waiting interactions and watermarks; then entities.
-/// ARGV: epoch, position before, position after, stamp of the batch, milliseconds that keys live, and those that seen events
-/// do; then what [`PUT`] wants.
+/// KEYS: the writer; the pointer to the live generation; indexes of joins, outbox, seen events, waiting interactions and
+/// watermarks; then entities. ARGV: epoch, position before, position after, stamp of the batch, its generation, milliseconds
+/// that keys live, and those that seen events do; then what [`PUT`] wants.
 const COMMIT: &str = "
+if redis.call('HGET', KEYS[2], 'live') ~= ARGV[5] then return {1} end
 local writer = redis.call('HMGET', KEYS[1], 'epoch', 'position', 'stamp')
 if writer[1] ~= ARGV[1] then return {1} end
 if writer[3] == ARGV[4] then return {0} end
 if (writer[2] or '') ~= ARGV[2] then return {1} end
-local fixed, live, remembered = 6, ARGV[5], ARGV[6]";
+local first, fixed, live, remembered = 8, 7, ARGV[6], ARGV[7]";
 
-/// For each entity: the stamp it must have ('' for none, '*' for any), its new value ('' to remove it), the number of its
+/// For each entity, from the first on, with the indexes before it: the stamp it must have ('' for none, '*' for any), its new value ('' to remove it), the number of its
 /// index (0 for none) and its place there.
 const PUT: &str = "
 local moved = {2}
-for i = 7, #KEYS do
-    local at = fixed + (i - 7) * 4
+for i = first, #KEYS do
+    local at = fixed + (i - first) * 4
     local wanted = ARGV[at + 1]
     if wanted ~= '*' and redis.call('GETRANGE', KEYS[i], 0, 7) ~= wanted then
-        moved[#moved + 1] = i - 7
+        moved[#moved + 1] = i - first
         moved[#moved + 1] = redis.call('GET', KEYS[i])
     end
 end
 if #moved > 1 then return moved end
 local seen = false
-for i = 7, #KEYS do
-    local at = fixed + (i - 7) * 4
+for i = first, #KEYS do
+    local at = fixed + (i - first) * 4
     local value, index, place = ARGV[at + 2], tonumber(ARGV[at + 3]), ARGV[at + 4]
     if value == '' then
         redis.call('DEL', KEYS[i])
-        if index > 0 then redis.call('ZREM', KEYS[1 + index], KEYS[i]) end
+        if index > 0 then redis.call('ZREM', KEYS[first - 6 + index], KEYS[i]) end
     else
         redis.call('SET', KEYS[i], value, 'PX', index == 3 and remembered or live)
-        if index > 0 then redis.call('ZADD', KEYS[1 + index], place, KEYS[i]) end
+        if index > 0 then redis.call('ZADD', KEYS[first - 6 + index], place, KEYS[i]) end
         if index == 3 then seen = tonumber(place) end
     end
 end
-if seen then redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', seen - tonumber(remembered)) end";
+if seen then redis.call('ZREMRANGEBYSCORE', KEYS[first - 3], '-inf', seen - tonumber(remembered)) end";
 
 const COMMITTED: &str = "
 redis.call('HSET', KEYS[1], 'position', ARGV[3], 'stamp', ARGV[4])

@@ -64,6 +64,11 @@ impl Shards {
         Shard(self.count() as u16 + 1)
     }
 
+    /// How many there are besides the two that are special.
+    pub(super) fn number(&self) -> u16 {
+        self.count() as u16
+    }
+
     fn seen(&self) -> Shard {
         Shard(self.count() as u16)
     }

@@ -2,10 +2,10 @@
 
 use super::layout::unframe;
 use super::{Shared, failed};
-use crate::{Entity, Error, Key, Listed, Slot, Space};
+use crate::{Entity, Error, Key, Listed, Slot, Space, Writer};
 use futures_util::future::try_join_all;
 use rankwright_event::Timestamp;
-use rankwright_redis::redis::{Script, cmd};
+use rankwright_redis::redis::{Cmd, Script, cmd};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -17,6 +17,12 @@ const SWAP: &str = "
 if redis.call('GETRANGE', KEYS[1], 0, 7) ~= ARGV[1] then return 0 end
 if ARGV[2] == '' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL') end
 return 1";
+
+fn page(cursor: u64, pattern: &[u8]) -> Cmd {
+    let mut page = cmd("SCAN");
+    page.arg(cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(AT_ONCE);
+    page
+}
 
 impl Shared {
     pub(super) async fn scan(&self, space: Space) -> Result<Listed, Error> {
@@ -75,7 +81,7 @@ impl Shared {
         Ok(found)
     }
 
-    async fn names_of(&self, space: Space) -> Result<Vec<Vec<u8>>, Error> {
+    pub(super) async fn names_of(&self, space: Space) -> Result<Vec<Vec<u8>>, Error> {
         if space == Space::Values {
             return self.all_values().await;
         }
@@ -90,15 +96,39 @@ impl Shared {
         Ok(try_join_all(listed).await.map_err(failed("list"))?.concat())
     }
 
-    /// Names of all values; one that is written meanwhile may be among them or not.
-    async fn all_values(&self) -> Result<Vec<Vec<u8>>, Error> {
+    /// Whether there is any value.
+    pub(super) async fn has_values(&self) -> Result<bool, Error> {
         let pattern = &self.names.pattern(Space::Values);
+        let found = self.link.each(|mut connection| async move {
+            let mut cursor = 0u64;
+            loop {
+                let (next, some): (u64, Vec<Vec<u8>>) = page(cursor, pattern).query_async(&mut connection).await?;
+                if next == 0 || !some.is_empty() {
+                    return Ok(!some.is_empty());
+                }
+                cursor = next;
+            }
+        });
+        Ok(found.await.map_err(failed("list"))?.contains(&true))
+    }
+
+    /// All writers that ever had a lease.
+    pub(super) async fn rows_of_writers(&self) -> Result<Vec<Writer>, Error> {
+        let names = self.all_names(self.names.writers().as_bytes()).await?;
+        let writer = |name: &Vec<u8>| self.names.writer_of(name);
+        Ok(names.iter().filter_map(writer).collect())
+    }
+
+    async fn all_values(&self) -> Result<Vec<Vec<u8>>, Error> {
+        self.all_names(&self.names.pattern(Space::Values)).await
+    }
+
+    /// Names of all keys that match; one that is written meanwhile may be among them or not.
+    async fn all_names(&self, pattern: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
         let listed = self.link.each(|mut connection| async move {
             let (mut names, mut cursor) = (HashSet::new(), 0u64);
             loop {
-                let mut page = cmd("SCAN");
-                page.arg(cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(AT_ONCE);
-                let (next, some): (u64, Vec<Vec<u8>>) = page.query_async(&mut connection).await?;
+                let (next, some): (u64, Vec<Vec<u8>>) = page(cursor, pattern).query_async(&mut connection).await?;
                 names.extend(some);
                 if next == 0 {
                     return Ok(names);

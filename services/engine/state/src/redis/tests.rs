@@ -2,6 +2,7 @@
 
 mod cluster;
 mod failover;
+mod generation;
 mod own;
 
 use super::*;
@@ -138,7 +139,10 @@ fn a_batch_that_is_sent_again_has_no_second_effect() {
         let lease = store.acquire(&Writer("w".into())).await.expect("acquires");
         let positions = (String::new(), "1".to_string());
         let writes = vec![(item("a"), counter(1))];
-        assert!(store.shared.sends_twice(&lease, &positions, writes).await, "the second answer is that of the first");
+        assert!(
+            store.current().sends_twice(&lease, &positions, writes).await,
+            "the second answer is that of the first"
+        );
         assert_eq!(count(&open(&settings, &service).await, &item("a")).await, Some(1));
     });
 }
@@ -165,7 +169,7 @@ fn events_that_were_seen_are_forgotten_in_time() {
         let seen = |id: &str| Key::new(&Default::default(), crate::Scope::Seen(id.into()));
         let note = |id: &str, seconds: i64| (seen(id), Some(Entity::one(Slot(0), stored(seconds, Cell::Counter(1)))));
         put(&store, vec![note("old", 10), note("new", 50)]).await;
-        let left: i64 = ask(&settings, &[b"PTTL", &store.shared.names.entity(&seen("new"))]).await;
+        let left: i64 = ask(&settings, &[b"PTTL", &store.current().names.entity(&seen("new"))]).await;
         assert!((1..=60_000).contains(&left), "{left}");
         put(&store, vec![note("newest", 100)]).await;
         let listed = store.scan(Space::Seen).await.expect("lists");
@@ -178,7 +182,7 @@ fn every_key_of_a_value_has_a_time_to_live() {
     with_server(|settings| async move {
         let store = open(&settings, &service()).await;
         put(&store, vec![(item("a"), counter(1))]).await;
-        let name = store.shared.names.entity(&item("a"));
+        let name = store.current().names.entity(&item("a"));
         let left: i64 = ask(&settings, &[b"PTTL", &name]).await;
         assert!((1..=120_000).contains(&left), "{left}");
     });
@@ -188,7 +192,7 @@ fn every_key_of_a_value_has_a_time_to_live() {
 fn damage_is_named_by_its_key() {
     with_server(|settings| async move {
         let store = open(&settings, &service()).await;
-        let name = store.shared.names.entity(&item("p1"));
+        let name = store.current().names.entity(&item("p1"));
         let () = ask(&settings, &[b"SET", &name, b"AAAAAAAA\x07rubbish"]).await;
         let error = store.read(&[item("p1")]).await.expect_err("is damaged").to_string();
         assert_eq!(error, r#"damaged value under item "p1" of tenant "default" in the state store: unknown version 7"#);

@@ -7,8 +7,9 @@ pub(crate) const SKIPPED: i64 = 3;
 pub(crate) const REFUSED: i64 = 4;
 pub(crate) const PASSED: i64 = 5;
 
-/// The writer's epoch is raised; its row with the redo record.
+/// The writer's epoch is raised; its row with the redo record. ARGV: what epochs begin above.
 pub(super) const ACQUIRE: &str = "
+redis.call('HSETNX', KEYS[1], 'epoch', ARGV[1])
 local epoch = redis.call('HINCRBY', KEYS[1], 'epoch', 1)
 local row = redis.call('HMGET', KEYS[1], 'position', 'sequence', 'redo')
 return {epoch, row[1] or '', row[2] or '0', row[3] or ''}";
@@ -35,7 +36,7 @@ if marker then
     if number > tonumber(ARGV[1]) then return {5} end
     if number == tonumber(ARGV[1]) then return {string.sub(marker, -1) == '!' and 4 or 3} end
 end
-local fixed, live, remembered = 3, ARGV[2], ARGV[3]";
+local first, fixed, live, remembered = 7, 3, ARGV[2], ARGV[3]";
 
 pub(super) const PUT_PART: &str = "
 redis.call('SET', KEYS[1], ARGV[1], 'PX', 31536000000)

@@ -59,14 +59,14 @@ fn a_batch_that_stopped_before_its_parts_is_brought_to_its_end_by_who_takes_over
         let service = service();
         let store = open(&settings, &service).await;
         let lease = store.acquire(&writer()).await.expect("acquires");
-        let number = store.shared.begin(&lease, &lease.position, &batch("1")).await.expect("answers");
+        let number = store.current().begin(&lease, &lease.position, &batch("1")).await.expect("answers");
         assert_eq!(number, Some(1));
         assert_eq!(counts(&store).await, [None], "nothing has taken effect");
         let other = open(&settings, &service).await;
         let taken = other.acquire(&writer()).await.expect("acquires");
         assert_eq!(taken.position, Position("1".into()));
         assert_eq!(counts(&other).await, [Some(1)]);
-        let again = store.shared.complete(&lease, 1, batch("1")).await.expect("answers");
+        let again = store.current().complete(&lease, 1, batch("1")).await.expect("answers");
         assert_eq!(again, Outcome::LostLease, "the former holder is late");
         assert_eq!(counts(&other).await, [Some(1)], "its parts have no second effect");
     });
@@ -78,13 +78,14 @@ fn a_batch_that_stopped_before_its_position_moved_is_not_applied_again() {
         let service = service();
         let store = open(&settings, &service).await;
         let lease = store.acquire(&writer()).await.expect("acquires");
-        let number = store.shared.begin(&lease, &lease.position, &batch("1")).await.expect("answers").expect("holds");
-        let brought = store.shared.bring(&lease.writer, number, batch("1")).await.expect("answers");
+        let number =
+            store.current().begin(&lease, &lease.position, &batch("1")).await.expect("answers").expect("holds");
+        let brought = store.current().bring(&lease.writer, number, batch("1")).await.expect("answers");
         assert_eq!(brought, Brought::Whole);
         let other = open(&settings, &service).await;
         let taken = other.acquire(&writer()).await.expect("acquires");
         assert_eq!((taken.position, counts(&other).await), (Position("1".into()), vec![Some(1)]));
-        assert!(!store.shared.finish(&lease, number, "1", true).await.expect("answers"), "the lease is lost");
+        assert!(!store.current().finish(&lease, number, "1", true).await.expect("answers"), "the lease is lost");
     });
 }
 
@@ -94,9 +95,10 @@ fn a_batch_that_stopped_among_its_parts_is_applied_where_it_is_missing() {
         let service = service();
         let store = open(&settings, &service).await;
         let lease = store.acquire(&writer()).await.expect("acquires");
-        let number = store.shared.begin(&lease, &lease.position, &batch("1")).await.expect("answers").expect("holds");
+        let number =
+            store.current().begin(&lease, &lease.position, &batch("1")).await.expect("answers").expect("holds");
         let some = Batch { writes: shards_of(&store, batch("1"), |shard| shard % 2 == 0), ..batch("1") };
-        store.shared.bring(&lease.writer, number, some).await.expect("answers");
+        store.current().bring(&lease.writer, number, some).await.expect("answers");
         assert_eq!(counts(&store).await.len(), count_changes(&store).await, "some have it, some have not");
         let other = open(&settings, &service).await;
         other.acquire(&writer()).await.expect("acquires");
@@ -115,7 +117,7 @@ fn shards_of(store: &RedisStore, batch: Batch, wanted: impl Fn(u64) -> bool) -> 
     use std::hash::{DefaultHasher, Hash, Hasher};
     let number = |key: &Key| {
         let mut hasher = DefaultHasher::new();
-        store.shared.names.shard(key).hash(&mut hasher);
+        store.current().names.shard(key).hash(&mut hasher);
         hasher.finish()
     };
     batch.writes.into_iter().filter(|(key, _)| wanted(number(key))).collect()
@@ -127,7 +129,8 @@ fn a_part_of_a_former_epoch_that_comes_late_is_skipped() {
         let service = service();
         let store = open(&settings, &service).await;
         let lease = store.acquire(&writer()).await.expect("acquires");
-        let number = store.shared.begin(&lease, &lease.position, &batch("1")).await.expect("answers").expect("holds");
+        let number =
+            store.current().begin(&lease, &lease.position, &batch("1")).await.expect("answers").expect("holds");
         let other = open(&settings, &service).await;
         let mut taken = other.acquire(&writer()).await.expect("acquires");
         for to in ["2", "3"] {
@@ -135,7 +138,7 @@ fn a_part_of_a_former_epoch_that_comes_late_is_skipped() {
             assert_eq!(other.commit(&taken, commit).await.expect("answers"), Outcome::Applied);
             taken.position = Position(to.into());
         }
-        store.shared.bring(&lease.writer, number, batch("1")).await.expect("answers");
+        store.current().bring(&lease.writer, number, batch("1")).await.expect("answers");
         assert_eq!(counts(&other).await, [Some(3)]);
     });
 }
@@ -146,8 +149,9 @@ fn a_marker_outlives_the_key_it_was_set_with() {
         let service = service();
         let store = open(&settings, &service).await;
         let lease = store.acquire(&writer()).await.expect("acquires");
-        let number = store.shared.begin(&lease, &lease.position, &batch("1")).await.expect("answers").expect("holds");
-        store.shared.bring(&lease.writer, number, batch("1")).await.expect("answers");
+        let number =
+            store.current().begin(&lease, &lease.position, &batch("1")).await.expect("answers").expect("holds");
+        store.current().bring(&lease.writer, number, batch("1")).await.expect("answers");
         put(&store, items().into_iter().map(|key| (key, None)).collect()).await;
         let other = open(&settings, &service).await;
         other.acquire(&writer()).await.expect("acquires");
@@ -160,7 +164,7 @@ fn a_commit_after_one_that_broke_off_has_to_acquire_first() {
     with_cluster(|settings| async move {
         let store = open(&settings, &service()).await;
         let lease = store.acquire(&writer()).await.expect("acquires");
-        store.shared.begin(&lease, &lease.position, &batch("1")).await.expect("answers").expect("holds");
+        store.current().begin(&lease, &lease.position, &batch("1")).await.expect("answers").expect("holds");
         let next = store.commit(&lease, commit_of(batch("1"))).await.expect("answers");
         assert_eq!(next, Outcome::LostLease, "the record of the first is not overwritten");
         let mut taken = store.acquire(&writer()).await.expect("acquires");
@@ -179,10 +183,11 @@ fn of_two_batches_with_one_event_only_one_takes_place_wherever_the_other_stopped
         let (one, two) = (open(&settings, &service).await, open(&settings, &service).await);
         let first = one.acquire(&Writer("one".into())).await.expect("acquires");
         let second = two.acquire(&Writer("two".into())).await.expect("acquires");
-        let number = one.shared.begin(&first, &first.position, &feedback("e")).await.expect("answers").expect("holds");
+        let number =
+            one.current().begin(&first, &first.position, &feedback("e")).await.expect("answers").expect("holds");
         let sent_again = two.commit(&second, commit_of(feedback("e"))).await.expect("answers");
         assert_eq!(sent_again, Outcome::Applied, "the first is not decided");
-        let late = one.shared.complete(&first, number, feedback("e")).await.expect("answers");
+        let late = one.current().complete(&first, number, feedback("e")).await.expect("answers");
         assert_eq!(late, Outcome::Exists);
         assert_eq!(count(&two, &item(SHARED)).await, Some(1));
         let next = one.commit(&first, commit_of(feedback("f"))).await.expect("answers");
@@ -199,8 +204,8 @@ fn a_refusal_stays_one_for_those_who_come_late() {
         put(&store, vec![(seen("e"), counter(1))]).await;
         let lease = store.acquire(&writer()).await.expect("acquires");
         let number =
-            store.shared.begin(&lease, &lease.position, &feedback("e")).await.expect("answers").expect("holds");
-        let brought = store.shared.bring(&lease.writer, number, feedback("e")).await.expect("answers");
+            store.current().begin(&lease, &lease.position, &feedback("e")).await.expect("answers").expect("holds");
+        let brought = store.current().bring(&lease.writer, number, feedback("e")).await.expect("answers");
         assert_eq!(brought, Brought::Refused);
         put(&store, vec![(seen("e"), None)]).await; // as if it were forgotten in time
         let other = open(&settings, &service).await;
@@ -208,7 +213,7 @@ fn a_refusal_stays_one_for_those_who_come_late() {
         assert_eq!(count(&other, &item(SHARED)).await, None);
         let next = other.commit(&taken, commit_of(feedback("f"))).await.expect("answers");
         assert_eq!(next, Outcome::Applied);
-        let brought = store.shared.bring(&lease.writer, number, feedback("e")).await.expect("answers");
+        let brought = store.current().bring(&lease.writer, number, feedback("e")).await.expect("answers");
         assert_eq!(brought, Brought::Passed, "it is over, whatever became of it");
         assert_eq!(count(&other, &item(SHARED)).await, Some(1));
     });
@@ -220,7 +225,7 @@ fn a_watermark_is_written_after_everything_before_it() {
         let store = open(&settings, &service()).await;
         let lease = store.acquire(&writer()).await.expect("acquires");
         // A value that no version of ours wrote keeps one part from being merged, as a server that is away would.
-        let damaged = store.shared.names.entity(&items()[0]);
+        let damaged = store.current().names.entity(&items()[0]);
         let () = ask(&settings, &[b"SET", &damaged, b"AAAAAAAA\x07rubbish"]).await;
         let mut commit = commit_of(batch("1"));
         commit.writes.push((watermark("w"), counter(1)));
@@ -256,7 +261,7 @@ fn the_number_of_shards_stays_what_it_was() {
         let () = ask(&settings, &fields).await;
         let store = open(&settings, &service).await;
         let mut slots: Vec<u16> =
-            items().iter().map(|key| rankwright_redis::slot_of(&store.shared.names.entity(key))).collect();
+            items().iter().map(|key| rankwright_redis::slot_of(&store.current().names.entity(key))).collect();
         slots.sort_unstable();
         slots.dedup();
         assert_eq!(slots.len(), 3);
@@ -298,8 +303,8 @@ fn what_was_read_from_all_nodes_is_kept_as_all_of_them_tell_of_changes() {
         let reader = open(&settings, &service).await;
         let rows = reader.read(&items()).await.expect("reads");
         assert!(rows.iter().all(Option::is_some));
-        assert!(reader.shared.reading.is_watching(), "all three servers tell of changes");
-        let known = |key: &Key| reader.shared.cache.get(&reader.shared.names.entity(key), true).is_some();
+        assert!(reader.current().reading.is_watching(), "all three servers tell of changes");
+        let known = |key: &Key| reader.current().cache.get(&reader.current().names.entity(key), true).is_some();
         assert!(items().iter().all(known));
         let slot = Slot(0);
         assert!(

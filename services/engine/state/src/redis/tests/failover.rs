@@ -181,8 +181,8 @@ fn slots_that_move_to_another_node_under_the_work_lose_and_double_nothing() {
         let (work, running) = start(&settings, &service).await;
         at(&work, 20).await;
         let mut slots: Vec<u16> = (0..100)
-            .map(|number| rankwright_redis::slot_of(&work.store.shared.names.entity(&item(&number.to_string()))))
-            .chain([rankwright_redis::slot_of(work.store.shared.names.writer(&Writer("w".into())).as_bytes())])
+            .map(|number| rankwright_redis::slot_of(&work.store.current().names.entity(&item(&number.to_string()))))
+            .chain([rankwright_redis::slot_of(work.store.current().names.writer(&Writer("w".into())).as_bytes())])
             .collect();
         slots.sort_unstable();
         slots.dedup();

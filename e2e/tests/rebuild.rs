@@ -1,0 +1,151 @@
+//! `import --rebuild`: a state that is built anew beside the live one, and takes its place while the service runs.
+
+use rankwright_e2e::events::{click, lines, ranking};
+use rankwright_e2e::kafka::{broker, make_topic, produce, spread};
+use rankwright_e2e::many::{FEATURES, click_throughs, config, halves, import, launch};
+use rankwright_e2e::program::command;
+use rankwright_e2e::random::Random;
+use rankwright_e2e::redis::Redis;
+use rankwright_e2e::{Ended, Service};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::Duration;
+
+const PARTITIONS: usize = 3;
+
+/// `import` with a configuration in a folder.
+fn importing(config: &str, service: &str, folder: &Path, more: &[&str]) -> Command {
+    std::fs::create_dir_all(folder).expect("the folder can be made");
+    std::fs::write(folder.join("import.yml"), config).expect("can be written");
+    let mut command = command(&[&["import", "--config", "import.yml"], more].concat());
+    command.current_dir(folder).env("RANKWRIGHT_SERVICE", service);
+    command
+}
+
+fn rebuild(config: &str, service: &str, folder: &Path, more: &[&str]) -> Ended {
+    Ended::of(&mut importing(config, service, folder, &[&["--rebuild"], more].concat())).ok()
+}
+
+/// Everything that is told of some items.
+fn values(service: &Service) -> Value {
+    service.rank("all", &ranking("q", 5000, "u1", &["i1", "i2", "i3", "i4", "i5"]))["items"].clone()
+}
+
+/// The configuration with a model that shows all features.
+fn explained(config: &str) -> String {
+    let features = "features: [clicks, recent, ctr, brand_ctr]";
+    config.replace(
+        "same: {type: noop}",
+        &format!("all: {{type: lambdamart, backend: {{type: xgboost}}, weights: {{click: 1}}, {features}}}"),
+    )
+}
+
+#[test]
+fn a_service_goes_on_with_a_state_that_was_rebuilt_from_its_stream() {
+    let (Some(redis), Some(broker)) = (Redis::for_tests(), broker()) else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let seed = Random::seed();
+    println!("seed {seed}");
+    let mut random = Random(seed);
+    let (first, second) = halves(&mut random);
+    let (alone, many) = (redis.own_service("alone"), redis.own_service("rebuilt"));
+    let plain = config(&redis);
+    let place = |name: &str| folder.path().join(name);
+    import(&plain, &alone, &[first.clone(), second.clone()].concat(), &place("alone"));
+
+    make_topic(&broker, &many, PARTITIONS);
+    let parts = [&first, &second].map(|events| spread(events, PARTITIONS, &mut random));
+    produce(&broker, &many, &parts[0]);
+    let config = format!(
+        "{plain}\nsource: {{type: kafka, brokers: ['{broker}'], topic: {many}, groupId: {many}, offset: earliest, \
+         options: {{session.timeout.ms: '2000', heartbeat.interval.ms: '500'}}}}\n"
+    );
+    let worker = launch("ingest-worker", &config, &many, &place("worker"));
+    let server = launch("rank-server", &plain, &many, &place("server"));
+    let at_end = |parts: &[Vec<Vec<String>>]| {
+        (0..PARTITIONS).all(|number| {
+            let lines: usize = parts.iter().map(|part| part[number].len()).sum();
+            redis.position(&many, &format!("kafka:{many}/{number}")).contains(&format!("\"line\":{lines}"))
+        })
+    };
+    worker.until("the first half is read", || at_end(&parts[..1]));
+    let before = redis.generation(&many);
+    rebuild(&config, &many, &place("rebuild"), &[]);
+    assert_eq!(redis.generation(&many), before + 1);
+    let request = ranking("q", 500, "u1", &["i1", "i2", "i3"]);
+    let answer = server.post("/rank/same", &request).ok().json();
+    assert_eq!(answer["items"].as_array().map(Vec::len), Some(3));
+    produce(&broker, &many, &parts[1]);
+    worker.until("all is read and closed", || at_end(&parts) && redis.is_settled(&many));
+    assert!(redis.values(&many) == redis.values(&alone), "another state, see redis-cli for {many} and {alone}");
+    let expected = click_throughs(&[place("alone")]);
+    assert_eq!(click_throughs(&[place("worker"), place("rebuild")]), expected);
+    assert_eq!(server.feedback(&[click("fresh", 90_000, "unknown", "u1", "i1")])["accepted"], 1);
+}
+
+#[test]
+fn a_rebuild_that_is_killed_changes_nothing_and_one_that_is_repeated_doubles_nothing() {
+    let Some(redis) = Redis::for_tests() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let seed = Random::seed();
+    println!("seed {seed}");
+    let mut random = Random(seed);
+    let (first, second) = halves(&mut random);
+    let events = [first, second].concat();
+    let service = redis.own_service("killed");
+    let (config, home) = (config(&redis), folder.path().join("home"));
+    import(&config, &service, &events, &home);
+    let expected = redis.values(&service);
+    assert!(expected.len() > 30, "{}", expected.len());
+    for _ in 0..4 {
+        let mut running: Child = importing(&config, &service, &home, &["--rebuild", "--data", "events.jsonl"])
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("starts");
+        // when, makes no difference to what has to come out
+        std::thread::sleep(Duration::from_millis(random.below(120) as u64));
+        running.kill().expect("can be killed");
+        running.wait().expect("ends");
+        assert!(redis.values(&service) == expected, "see redis-cli for {service}");
+    }
+    for _ in 0..2 {
+        rebuild(&config, &service, &home, &["--data", "events.jsonl"]);
+        assert!(redis.values(&service) == expected, "see redis-cli for {service}");
+    }
+    let again = Ended::of(&mut importing(&config, &service, &home, &["--data", "events.jsonl"])).ok();
+    assert!(again.stderr.contains("events=0"), "an import goes on behind the rebuild: {}", again.stderr);
+}
+
+#[test]
+fn a_state_in_a_folder_is_rebuilt_from_its_events_alone() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let (first, second) = halves(&mut Random(7));
+    let config = explained(&format!("state: {{type: file, path: ./state}}\n{FEATURES}"));
+    let home = folder.path().join("home");
+    std::fs::create_dir_all(&home).expect("the folder can be made");
+    std::fs::write(home.join("events.jsonl"), lines(&[first, second].concat())).expect("can be written");
+    let data = ["--data", "events.jsonl"];
+    Ended::of(&mut importing(&config, "default", &home, &data)).ok();
+    let service = Service::serve(&config, &home);
+    let expected = values(&service);
+    service.feedback(&[click("c1", 4000, "unknown", "u1", "i1"), click("c2", 4001, "unknown", "u1", "i2")]);
+    assert_ne!(values(&service), expected, "these are in no file");
+    let held = Ended::of(&mut importing(&config, "default", &home, &[&data[..], &["--rebuild"]].concat())).refused();
+    assert!(held.stderr.contains("another process holds it"), "{}", held.stderr);
+    service.kill();
+    for _ in 0..2 {
+        rebuild(&config, "default", &home, &data);
+        let service = Service::serve(&config, &home);
+        assert_eq!(values(&service), expected);
+        service.kill();
+    }
+}
+
+#[test]
+fn a_state_in_memory_is_not_rebuilt() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let config = format!("state: {{type: memory}}\n{FEATURES}");
+    let refused = Ended::of(&mut importing(&config, "default", folder.path(), &["--rebuild", "--data", "x"])).refused();
+    assert!(refused.stderr.contains("--rebuild: the state is in memory"), "{}", refused.stderr);
+}

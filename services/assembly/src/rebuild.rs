@@ -1,0 +1,155 @@
+//! Building a state from its events beside the live one, and putting it in its place.
+//!
+//! The events go into a state of this process alone: so they take the way of a single process, which is many times as fast
+//! as sharing a state. What comes of them goes to where the configuration says when it is complete; nothing of it is
+//! seen before. A state for Redis, which has to fit into memory there, is built in memory here. One for a folder is built
+//! in a folder, and goes on there when it was killed.
+
+use crate::engine::{Engine, service};
+use crate::{joins, open};
+use anyhow::{Context, Result, bail};
+use rankwright_config::{Config, State};
+use rankwright_feature::Plan;
+use rankwright_state::{FileStore, Filling, MemoryStore, Position, RedisStore, Space, Store, Writer};
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tracing::info;
+
+const SPACES: [Space; 6] = [Space::Values, Space::Joins, Space::Outbox, Space::Seen, Space::Waiting, Space::Watermarks];
+
+/// A state that is being built.
+pub struct Rebuild {
+    engine: Arc<Engine>,
+    target: Target,
+}
+
+/// Where the state lies, and where it goes.
+enum Target {
+    Redis {
+        built: Arc<MemoryStore>,
+        filling: Filling,
+        /// Nobody may write to the live state meanwhile.
+        untouched: bool,
+    },
+    /// In the place of a folder, which nobody else uses meanwhile.
+    Folder { built: PathBuf, path: PathBuf, held: FileStore },
+}
+
+impl Rebuild {
+    /// Begins a state that replaces the live one. `data` names what is imported, where that is not the configuration's source.
+    ///
+    /// # Errors
+    /// When a store cannot be opened, or the state is in memory.
+    pub async fn begin(config: &Config, data: Option<&Path>) -> Result<Self> {
+        match &config.state {
+            State::Memory => bail!("--rebuild: the state is in memory, and begins anew with each process"),
+            State::File(file) => Self::in_folder(config, file, data).await,
+            State::Redis(redis) => {
+                let live = open::redis(config, redis, &service()).await?;
+                Self::in_redis(config, &live, false).await
+            }
+        }
+    }
+
+    /// Begins the state of a service in Redis to which nobody has written yet; `None` where there is no such, or its keys
+    /// are shared out among servers, which cannot tell of all of them at once.
+    ///
+    /// # Errors
+    /// When a store cannot be opened.
+    pub async fn of_untouched(config: &Config) -> Result<Option<Self>> {
+        let State::Redis(redis) = &config.state else { return Ok(None) };
+        let live = open::redis(config, redis, &service()).await?;
+        if live.is_cluster() || !live.is_untouched().await? {
+            return Ok(None);
+        }
+        Self::in_redis(config, &live, true).await.map(Some)
+    }
+
+    async fn in_redis(config: &Config, live: &RedisStore, untouched: bool) -> Result<Self> {
+        Plan::compile(&config.features, live).await?; // so that all slots have a number there
+        let filling = live.fill_next().await?;
+        let built = Arc::new(MemoryStore::default());
+        built.slots(filling.slots()).await?; // in their order: so they get the same numbers
+        let mut config = config.clone();
+        config.core.clickthrough.max_parallel_sessions = usize::MAX; // it is no state that anybody keeps in memory
+        let engine = Arc::new(Engine::over(config, built.clone()).await?);
+        Ok(Self { engine, target: Target::Redis { built, filling, untouched } })
+    }
+
+    async fn in_folder(
+        config: &Config,
+        file: &rankwright_config::state::FileState,
+        data: Option<&Path>,
+    ) -> Result<Self> {
+        let path = file.path.join("state");
+        let held = open::folder_of_state(&path, file)?;
+        let built = file.path.join(format!("rebuilt-{:016x}", digest(config, data)));
+        let store = open::folder_of_state(&built, file)?;
+        let engine = Arc::new(Engine::over(config.clone(), Arc::new(store)).await?);
+        Ok(Self { engine, target: Target::Folder { built, path, held } })
+    }
+
+    /// What takes in the events.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// Puts the state where it belongs; false where that one has changed meanwhile and should not have.
+    ///
+    /// # Errors
+    /// When a store fails, or the engine is in use yet. The live state is the former one then.
+    pub async fn complete(self) -> Result<bool> {
+        let engine = Arc::into_inner(self.engine).context("the state that was built is in use")?;
+        drop(engine); // click-throughs are where they belong, and folders are closed
+        match self.target {
+            Target::Redis { built, filling, untouched } => fill(filling, &built, untouched).await,
+            Target::Folder { built, path, held } => {
+                drop(held);
+                replace(&path, &built).map(|()| true)
+            }
+        }
+    }
+}
+
+/// Brings everything to Redis, and makes it live.
+async fn fill(filling: Filling, built: &MemoryStore, untouched: bool) -> Result<bool> {
+    let (began, generation) = (std::time::Instant::now(), filling.number());
+    let mut entities = 0;
+    for space in SPACES {
+        let listed = built.scan(space).await?;
+        entities += listed.len();
+        filling.put(&listed).await?;
+    }
+    let handed_over = |(writer, position): &(Writer, Position)| writer.0 != joins::WRITER && !position.0.is_empty();
+    for (writer, position) in built.writers().into_iter().filter(handed_over) {
+        filling.stands(&writer, &position).await?;
+    }
+    let is_there = filling.switch(untouched).await?;
+    if is_there {
+        info!(generation, entities, elapsed_ms = began.elapsed().as_millis() as u64, "the new state is live");
+    } else if !untouched {
+        bail!("another process has put another state in place meanwhile: run it again");
+    }
+    Ok(is_there)
+}
+
+/// Puts a folder in the place of another. What is killed in between is undone by [`open::folder_of_state`].
+fn replace(live: &Path, new: &Path) -> Result<()> {
+    let old = open::replaced(live);
+    let moved = |from: &Path, to: &Path| {
+        fs::rename(from, to).with_context(|| format!("failed to move {} to {}", from.display(), to.display()))
+    };
+    moved(live, &old)?;
+    moved(new, live)?;
+    info!(path = %live.display(), "the new state is live");
+    fs::remove_dir_all(&old).with_context(|| format!("failed to remove {}", old.display()))
+}
+
+/// Tells imports apart that must not go on with each other's work.
+fn digest(config: &Config, data: Option<&Path>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (format!("{:?}", (&config.features, &config.core, &config.source)), data).hash(&mut hasher);
+    hasher.finish()
+}

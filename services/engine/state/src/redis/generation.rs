@@ -1,0 +1,256 @@
+//! Filling a generation beside the live one, and going on with it everywhere.
+//!
+//! A generation is filled by one process, which nobody reads or writes with: its values are put there as they are, without
+//! comparing. Then the pointer to the live one moves. Each batch that is committed to one server looks at the pointer in the
+//! script that applies it, so that none goes into a generation that is left. In a cluster the rows of the writers are raised
+//! after the pointer has moved; what was committed between the two is in the positions of the old generation alone, and
+//! is read again from its source. Leases of different generations never look alike: epochs begin at a number of the
+//! generation.
+
+use super::commit::index_number;
+use super::layout::{Names, Stamp, frame};
+use super::meta;
+use super::shards::Shard;
+use super::{RedisStore, Shared, failed};
+use crate::{Entity, Error, Fingerprint, Key, Listed, Position, Space, Writer};
+use futures_util::future::try_join_all;
+use rankwright_redis::redis::{Pipeline, Script, cmd, pipe};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often a process looks which generation is live.
+pub(super) const LOOKS_EVERY: Duration = Duration::from_secs(1);
+/// Those who have not looked yet still read the generation that was left.
+const LEFT_FOR: Duration = Duration::from_secs(600);
+/// So many entities are put with one request to each server.
+const AT_ONCE: usize = 2000;
+/// A writer's row that nobody writes goes after a year.
+const ROW_LIVES_MS: i64 = 31_536_000_000;
+
+/// KEYS: the pointer; slots of the live generation and of the next; watermarks of the live one. ARGV: the live generation, the next, 1
+/// where nobody may have written to the live one.
+const SWITCH: &str = "
+if redis.call('HGET', KEYS[1], 'live') ~= ARGV[1] then return 0 end
+if ARGV[3] == '1' and redis.call('EXISTS', KEYS[4]) == 1 then return 0 end
+local slots = redis.call('HGETALL', KEYS[2])
+for i = 1, #slots, 2 do redis.call('HSET', KEYS[3], slots[i], slots[i + 1]) end
+redis.call('HSET', KEYS[1], 'live', ARGV[2])
+return 1";
+
+/// A generation that is being filled.
+pub struct Filling {
+    live: Arc<Shared>,
+    names: Names,
+    /// What its fingerprints mean is what they mean in the live one.
+    slots: Vec<Fingerprint>,
+}
+
+impl RedisStore {
+    /// Begins the generation after the live one. What an earlier attempt has left there goes.
+    ///
+    /// # Errors
+    /// When the servers cannot be used.
+    pub async fn fill_next(&self) -> Result<Filling, Error> {
+        let live = self.current();
+        let names = live.names.of_generation(live.names.generation() + 1, live.names.shards());
+        live.link.remove_all(&names.prefix_of_all()).await.map_err(failed("remove what an earlier attempt left"))?;
+        let slots = live.all_slots().await?;
+        Ok(Filling { live, names, slots })
+    }
+
+    /// Whether nobody has ever written an event to the live generation.
+    ///
+    /// # Errors
+    /// When the servers cannot be used.
+    pub async fn is_untouched(&self) -> Result<bool, Error> {
+        self.current().is_untouched().await
+    }
+
+    /// Whether keys are shared out among servers.
+    pub fn is_cluster(&self) -> bool {
+        self.current().link.is_cluster()
+    }
+}
+
+impl Shared {
+    async fn is_untouched(&self) -> Result<bool, Error> {
+        // a writer's first batch says how far it has come, and no batch takes that back while it has values
+        for space in [Space::Watermarks, Space::Joins, Space::Waiting, Space::Outbox, Space::Seen] {
+            if !self.names_of(space).await?.is_empty() {
+                return Ok(false);
+            }
+        }
+        Ok(!self.has_values().await?)
+    }
+
+    /// What slots mean, in the order of their numbers.
+    async fn all_slots(&self) -> Result<Vec<Fingerprint>, Error> {
+        let name = self.names.slots();
+        let listed = self.link.send(&name, |mut connection| {
+            let mut listing = cmd("HGETALL");
+            listing.arg(&name);
+            async move { listing.query_async::<Vec<(String, u16)>>(&mut connection).await }
+        });
+        let mut listed = listed.await.map_err(failed("list slots"))?;
+        listed.sort_by_key(|(_, number)| *number);
+        let damaged = || Error::Damaged { key: name.clone(), reason: "these are not the numbers of slots".to_owned() };
+        let in_order = listed.iter().enumerate().all(|(place, (_, number))| place == usize::from(*number));
+        let slots = listed.iter().map(|(text, _)| u64::from_str_radix(text, 16).map(Fingerprint));
+        slots.collect::<Result<_, _>>().ok().filter(|_| in_order).ok_or_else(damaged)
+    }
+
+    /// Takes their leases from all writers.
+    async fn raise_writers(&self) -> Result<(), Error> {
+        for writer in self.rows_of_writers().await? {
+            self.become_writer(writer).await?;
+        }
+        Ok(())
+    }
+}
+
+impl Filling {
+    /// What the slots of the live generation mean, in the order of their numbers.
+    pub fn slots(&self) -> &[Fingerprint] {
+        &self.slots
+    }
+
+    /// Number of the generation.
+    pub fn number(&self) -> u32 {
+        self.names.generation()
+    }
+
+    /// Puts entities where nothing lies.
+    ///
+    /// # Errors
+    /// When the servers cannot be used; it may be tried again.
+    pub async fn put(&self, entities: &Listed) -> Result<(), Error> {
+        for some in entities.chunks(AT_ONCE) {
+            self.put_some(some).await?;
+        }
+        Ok(())
+    }
+
+    async fn put_some(&self, entities: &[(Key, Arc<Entity>)]) -> Result<(), Error> {
+        let mut parts: BTreeMap<Shard, Pipeline> = BTreeMap::new();
+        for (key, entity) in entities {
+            let (space, shard) = (key.scope.space(), self.names.shard(key));
+            let options = &self.live.options;
+            let lives = if space == Space::Seen { options.seen } else { options.retention };
+            let (name, value) = (self.names.entity(key), frame(Stamp::random(), entity, options.format)?);
+            let part = parts.entry(shard).or_insert_with(pipe);
+            part.cmd("SET").arg(&name).arg(value).arg("PX").arg(lives.as_millis() as u64).ignore();
+            if index_number(space) > 0 {
+                let index = self.names.index(space, shard);
+                part.cmd("ZADD").arg(index).arg(entity.newest().millis()).arg(&name).ignore();
+            }
+        }
+        try_join_all(parts.into_iter().map(|(shard, part)| async move {
+            let place = self.names.index(Space::Values, shard);
+            let put = self.live.link.send(place, |mut connection| {
+                let part = part.clone();
+                async move { part.query_async::<()>(&mut connection).await }
+            });
+            put.await.map_err(failed("fill a generation"))
+        }))
+        .await
+        .map(drop)
+    }
+
+    /// Says where a writer stands.
+    ///
+    /// # Errors
+    /// When the servers cannot be used; it may be tried again.
+    pub async fn stands(&self, writer: &Writer, position: &Position) -> Result<(), Error> {
+        let row = self.names.writer(writer);
+        let put = self.live.link.send(&row, |mut connection| {
+            let mut put = pipe();
+            put.hset(&row, "epoch", self.names.first_epoch()).ignore();
+            put.hset(&row, "position", &position.0).ignore();
+            put.pexpire(&row, ROW_LIVES_MS).ignore();
+            async move { put.query_async::<()>(&mut connection).await }
+        });
+        put.await.map_err(failed("hand over a position"))
+    }
+
+    /// Makes this generation the live one, and has the former one expire; false where another one has become live meanwhile,
+    /// or, where the live one has to be `untouched`, somebody has written to it.
+    ///
+    /// # Errors
+    /// When the servers cannot be used.
+    pub async fn switch(self, untouched: bool) -> Result<bool, Error> {
+        let (live, next) = (&self.live.names, &self.names);
+        if untouched && !self.live.is_untouched().await? {
+            return Ok(false);
+        }
+        let switched = match self.live.link.is_cluster() {
+            true => self.switch_in_cluster().await?,
+            false => {
+                let script = Script::new(SWITCH);
+                let said = self.live.link.send(live.meta(), |mut connection| {
+                    let mut switch = script.prepare_invoke();
+                    switch.key(live.meta()).key(live.slots()).key(next.slots());
+                    switch.key(live.index(Space::Watermarks, Shard::WHOLE));
+                    switch.arg(live.generation()).arg(next.generation()).arg(u8::from(untouched));
+                    async move { switch.invoke_async::<bool>(&mut connection).await }
+                });
+                said.await.map_err(failed("make a generation live"))?
+            }
+        };
+        if switched {
+            self.live.link.expire_all(&live.prefix_of_all(), LEFT_FOR).await.map_err(failed("leave a generation"))?;
+        }
+        Ok(switched)
+    }
+
+    async fn switch_in_cluster(&self) -> Result<bool, Error> {
+        let (live, next) = (&self.live.names, &self.names);
+        if meta::open(&self.live.link, live).await?.generation != live.generation() {
+            return Ok(false);
+        }
+        let slots = self.live.all_slots().await?;
+        let name = next.slots();
+        let copied = self.live.link.send(&name, |mut connection| {
+            let mut copy = cmd("HSET");
+            copy.arg(&name);
+            for (number, fingerprint) in slots.iter().enumerate() {
+                copy.arg(format!("{:016x}", fingerprint.0)).arg(number);
+            }
+            let none = slots.is_empty();
+            async move { if none { Ok(()) } else { copy.query_async::<()>(&mut connection).await } }
+        });
+        copied.await.map_err(failed("copy slots"))?;
+        let meta = live.meta();
+        let moved = self.live.link.send(&meta, |mut connection| {
+            let mut pointer = pipe();
+            pointer.hset(&meta, "live", next.generation()).ignore();
+            async move { pointer.query_async::<()>(&mut connection).await }
+        });
+        moved.await.map_err(failed("make a generation live"))?;
+        self.live.raise_writers().await?;
+        Ok(true)
+    }
+}
+
+impl Shared {
+    /// What is live now, where it is another generation than this one.
+    pub(super) async fn successor(&self) -> Result<Option<Self>, Error> {
+        let live = meta::open(&self.link, &self.names).await.map_err(|error| match error {
+            Error::Open { source, .. } => Error::Failed { action: "tell what is live", source },
+            error => error,
+        })?;
+        if live.generation == self.names.generation() {
+            return Ok(None);
+        }
+        tracing::info!(from = self.names.generation(), to = live.generation, "going on with another generation");
+        Ok(Some(Self {
+            link: self.link.clone(),
+            reading: self.reading.clone(),
+            names: self.names.of_generation(live.generation, live.shards),
+            scripts: self.scripts.clone(),
+            cache: self.cache.clone(), // it goes by whole names
+            options: self.options,
+            numbers: Default::default(),
+        }))
+    }
+}

@@ -1,0 +1,143 @@
+//! A generation that is filled beside the live one, and takes its place.
+
+use super::*;
+use std::time::Instant;
+
+/// Waits until a process has noticed what is live.
+async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let began = Instant::now();
+    while !holds().await {
+        assert!(began.elapsed() < Duration::from_secs(30), "{what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// One counter under a key.
+fn listed(key: Key, number: u64) -> Listed {
+    vec![(key, Arc::new(counter(number).expect("an entity")))]
+}
+
+fn commit(lease: &Lease, to: &str, writes: Vec<(Key, Option<Entity>)>) -> Commit {
+    Commit { from: lease.position.clone(), to: Position(to.into()), writes, ..Commit::default() }
+}
+
+#[test]
+fn a_filled_generation_takes_the_place_of_the_live_one_in_every_process() {
+    with_server(|settings| async move {
+        let service = service();
+        let (one, two) = (open(&settings, &service).await, open(&settings, &service).await);
+        put(&one, vec![(item("a"), counter(1)), (item("gone"), counter(1))]).await;
+        assert_eq!(count(&two, &item("a")).await, Some(1));
+        let filling = one.fill_next().await.expect("begins");
+        filling.put(&listed(item("a"), 40)).await.expect("fills");
+        assert_eq!(count(&two, &item("a")).await, Some(1), "nothing is seen before");
+        assert!(filling.switch(false).await.expect("switches"));
+        until("the other process goes on", async || count(&two, &item("a")).await == Some(40)).await;
+        assert_eq!(count(&two, &item("gone")).await, None);
+        put(&two, vec![(item("a"), counter(2))]).await;
+        assert_eq!(count(&open(&settings, &service).await, &item("a")).await, Some(42));
+    });
+}
+
+#[test]
+fn a_writer_loses_its_lease_with_its_generation_and_goes_on_where_the_new_one_says() {
+    with_server(|settings| async move {
+        let service = service();
+        let store = open(&settings, &service).await;
+        let writer = Writer("w".into());
+        let lease = store.acquire(&writer).await.expect("acquires");
+        let first = commit(&lease, "5", vec![(item("a"), counter(5))]);
+        assert_eq!(store.commit(&lease, first).await.expect("commits"), Outcome::Applied);
+        let filling = store.fill_next().await.expect("begins");
+        filling.put(&listed(item("a"), 3)).await.expect("fills");
+        filling.stands(&writer, &Position("3".into())).await.expect("hands over");
+        assert!(filling.switch(false).await.expect("switches"));
+        let lease = Lease { position: Position("5".into()), ..lease };
+        let late = commit(&lease, "6", vec![(item("a"), counter(1))]);
+        assert_eq!(store.commit(&lease, late).await.expect("answers"), Outcome::LostLease);
+        let lease = store.acquire(&writer).await.expect("acquires");
+        assert_eq!(lease.position, Position("3".into()));
+        let next = commit(&lease, "4", vec![(item("a"), counter(1))]);
+        assert_eq!(store.commit(&lease, next).await.expect("commits"), Outcome::Applied);
+        assert_eq!(count(&store, &item("a")).await, Some(4));
+    });
+}
+
+#[test]
+fn leases_of_two_generations_are_never_alike() {
+    with_server(|settings| async move {
+        let store = open(&settings, &service()).await;
+        let before = store.acquire(&Writer("closer".into())).await.expect("acquires");
+        assert!(store.fill_next().await.expect("begins").switch(false).await.expect("switches"));
+        let after = store.acquire(&Writer("closer".into())).await.expect("acquires");
+        assert_ne!(before.epoch, after.epoch, "both are the first");
+        let late = store.commit(&before, commit(&before, "", vec![(item("a"), counter(1))]));
+        assert_eq!(late.await.expect("answers"), Outcome::LostLease);
+    });
+}
+
+#[test]
+fn slots_keep_their_numbers_also_those_that_are_given_out_meanwhile() {
+    with_server(|settings| async move {
+        let service = service();
+        let store = open(&settings, &service).await;
+        let known = [Fingerprint(7), Fingerprint(3)];
+        let numbers = store.slots(&known).await.expect("gives out");
+        let filling = store.fill_next().await.expect("begins");
+        assert_eq!(filling.slots(), known);
+        let late = store.slots(&[Fingerprint(5)]).await.expect("gives out");
+        assert!(filling.switch(false).await.expect("switches"));
+        let store = open(&settings, &service).await;
+        let all = store.slots(&[known[0], known[1], Fingerprint(5), Fingerprint(9)]).await.expect("gives out");
+        assert_eq!(all, [&numbers[..], &late, &[Slot(3)]].concat());
+    });
+}
+
+#[test]
+fn a_state_that_somebody_wrote_to_is_not_replaced_as_untouched() {
+    with_server(|settings| async move {
+        let service = service();
+        let store = open(&settings, &service).await;
+        assert!(store.is_untouched().await.expect("answers"));
+        let filling = store.fill_next().await.expect("begins");
+        filling.put(&listed(item("a"), 1)).await.expect("fills");
+        put(&open(&settings, &service).await, vec![(item("b"), counter(1))]).await;
+        assert!(!filling.switch(true).await.expect("answers"));
+        assert!(!store.is_untouched().await.expect("answers"));
+        assert_eq!(count(&open(&settings, &service).await, &item("b")).await, Some(1));
+    });
+}
+
+#[test]
+fn what_an_attempt_has_left_is_not_in_the_next_one() {
+    with_server(|settings| async move {
+        let service = service();
+        let store = open(&settings, &service).await;
+        store.fill_next().await.expect("begins").put(&listed(item("left"), 1)).await.expect("fills");
+        assert!(store.fill_next().await.expect("begins").switch(false).await.expect("switches"));
+        assert_eq!(count(&open(&settings, &service).await, &item("left")).await, None);
+    });
+}
+
+#[test]
+fn of_two_that_fill_a_generation_one_is_refused() {
+    with_server(|settings| async move {
+        let store = open(&settings, &service()).await;
+        let (one, two) = (store.fill_next().await.expect("begins"), store.fill_next().await.expect("begins"));
+        assert!(one.switch(false).await.expect("switches"));
+        assert!(!two.switch(false).await.expect("answers"));
+    });
+}
+
+#[test]
+fn a_generation_that_was_left_expires() {
+    with_server(|settings| async move {
+        let options = RedisOptions { retention: Duration::from_secs(86_400), ..small() };
+        let store = RedisStore::open(settings.clone(), options, &service()).await.expect("opens");
+        put(&store, vec![(item("a"), counter(1))]).await;
+        let name = store.current().names.entity(&item("a"));
+        assert!(store.fill_next().await.expect("begins").switch(false).await.expect("switches"));
+        let left: i64 = ask(&settings, &[b"PTTL", &name]).await;
+        assert!((1..=600_000).contains(&left), "{left}");
+    });
+}
