@@ -5,7 +5,6 @@ use rankwright_e2e::kafka::{broker, make_topic, produce, spread};
 use rankwright_e2e::many::{ITEMS, click_throughs, config, day, import, launch};
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
-use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
