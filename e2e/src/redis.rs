@@ -232,6 +232,35 @@ impl Redis {
         format!("rw:{service}:{}:", self.generation(service))
     }
 
+    /// Names of keys of a service that have some text in their name or their value.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn with(&self, service: &str, text: &str) -> Vec<String> {
+        let has = |bytes: &[u8]| bytes.windows(text.len()).any(|part| part == text.as_bytes());
+        let within = |connection: &mut Connection, name: &[u8]| {
+            let kind: String = redis::cmd("TYPE").arg(name).query(connection).expect("answers");
+            let parts: Vec<Vec<u8>> = match kind.as_str() {
+                "string" => vec![connection.get(name).expect("answers")],
+                "zset" => connection.zrange(name, 0, -1).expect("answers"),
+                "hash" => redis::cmd("HGETALL").arg(name).query(connection).expect("answers"),
+                _ => Vec::new(), // it is gone by now
+            };
+            has(name) || parts.iter().any(|part| has(part))
+        };
+        let mut found = Vec::new();
+        for mut connection in self.connections() {
+            let names: Vec<Vec<u8>> = connection
+                .scan_match(format!("rw:{service}:*"))
+                .expect("answers")
+                .map(|name| name.expect("bytes"))
+                .collect();
+            let held = names.iter().filter(|name| within(&mut connection, name));
+            found.extend(held.map(|name| String::from_utf8_lossy(name).into_owned()).collect::<Vec<_>>());
+        }
+        found
+    }
+
     /// One to each node.
     fn connections(&self) -> Vec<Connection> {
         if self.nodes.is_empty() {

@@ -8,9 +8,9 @@ use rankwright_state::{Commit, Space, Writer};
 use std::sync::Arc;
 use std::time::Duration;
 
-const TASK: &str = "closer";
+pub(crate) const TASK: &str = "closer";
 /// A process that does not show itself for so long is followed by another.
-const HELD: Duration = Duration::from_secs(10);
+pub(crate) const HELD: Duration = Duration::from_secs(10);
 
 /// Milliseconds between two looks through the ids of events.
 const LOOKS_EVERY: i64 = 60_000;
@@ -84,10 +84,20 @@ impl Closing {
             forget_seen(&self.engine, &mut self.looked).await?;
         }
         let done = if all { closer.finish(now()).await } else { closer.tick(now()).await };
-        if done.as_ref().is_err_and(|error| !matches!(error, Error::Clickthroughs(_))) {
-            self.hand_over();
+        match &done {
+            Ok(()) | Err(Error::Clickthroughs(_)) => {}
+            Err(Error::LostLease { .. }) => self.make_room().await,
+            Err(_) => drop(self.hand_over()),
         }
         done
+    }
+
+    /// Somebody wants to do something that nobody may close rankings meanwhile for: what is held here becomes durable.
+    async fn make_room(&mut self) {
+        if let Err(error) = self.engine.clickthroughs.let_go() {
+            tracing::warn!(error = &error as &dyn std::error::Error, "click-throughs wait for their store");
+        }
+        self.leave().await;
     }
 }
 

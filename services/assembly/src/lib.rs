@@ -3,6 +3,7 @@
 mod closing;
 mod engine;
 mod follow;
+mod forget;
 mod gauges;
 mod importer;
 mod inlet;
@@ -17,6 +18,7 @@ mod serving;
 pub use closing::Closing;
 pub use engine::{Engine, configuration, now, open_versions, service};
 pub use follow::{Tally, is_stream, read_all};
+pub use forget::forget;
 pub use gauges::Gauges;
 pub use importer::Importer;
 pub use inlet::Inlet;

@@ -1,6 +1,8 @@
 //! `rankwright`: import, train and serve from one binary.
 
 mod coverage;
+mod forget;
+mod forget;
 mod generate;
 mod import;
 mod models;
@@ -38,6 +40,10 @@ fn run(command: Command) -> anyhow::Result<()> {
         }
         Command::Purge(options) => {
             print!("{}", purge::run(&options)?);
+            Ok(())
+        }
+        Command::Forget(options) => {
+            print!("{}", forget::run(&options)?);
             Ok(())
         }
         Command::Generate(options) => {

@@ -29,6 +29,8 @@ pub(crate) enum Command {
     Models(ModelsOptions),
     /// Remove all of a service (RANKWRIGHT_SERVICE) from Redis and S3
     Purge(PurgeOptions),
+    /// Remove a visitor or an item from the state and from click-throughs
+    Forget(ForgetOptions),
     /// Write the events of a made-up shop, with a configuration for them
     Generate(generate::Options),
     /// A subcommand that this version does not have
@@ -95,6 +97,23 @@ pub(crate) struct PurgeOptions {
 }
 
 #[derive(Debug, Args)]
+#[group(id = "who", required = true, multiple = false, args = ["user", "item"])]
+pub(crate) struct ForgetOptions {
+    /// Path of the configuration
+    #[arg(short, long, env = "SERVICE_CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+    /// Id of the visitor
+    #[arg(short, long)]
+    pub(crate) user: Option<String>,
+    /// Id of the item
+    #[arg(short, long)]
+    pub(crate) item: Option<String>,
+    /// The tenant whose visitor or item it is
+    #[arg(short, long, default_value = "default")]
+    pub(crate) tenant: String,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ModelsOptions {
     #[command(subcommand)]
     pub(crate) command: ModelsCommand,
@@ -126,7 +145,7 @@ pub(crate) fn not_yet(words: &[String]) -> anyhow::Error {
             anyhow::anyhow!("'{name}' is not available in this version")
         }
         _ => anyhow::anyhow!(
-            "unknown subcommand '{name}': expected one of import, train, serve, standalone, models, purge, generate (see --help)"
+            "unknown subcommand '{name}': expected one of import, train, serve, standalone, models, purge, forget, generate (see --help)"
         ),
     }
 }

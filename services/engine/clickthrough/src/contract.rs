@@ -4,8 +4,10 @@
 //! finds there what it left.
 
 use crate::testing::{header, ranking};
-use crate::{Click, Clickthrough, ClickthroughStore, Column, Error, Header, Kind, Mark, Rows, Shown};
-use rankwright_event::{Field, Timestamp, Value};
+use crate::{
+    Click, Clickthrough, ClickthroughStore, Column, Error, Forgotten, Header, Kind, Mark, Rows, Shown, Subject, Who,
+};
+use rankwright_event::{Field, ItemId, Timestamp, Value};
 use std::sync::Arc;
 
 /// Opens a store at a place.
@@ -39,6 +41,9 @@ const CHECKS: &[Check] = &[
     ("a reading holds while records are appended", Keeps::WhileOpen, a_reading_holds),
     ("several threads may append", Keeps::WhileOpen, several_threads_append),
     ("the status counts records", Keeps::WhileOpen, the_status_counts),
+    ("a visitor who is forgotten is in no record", Keeps::WhileOpen, a_visitor_is_forgotten),
+    ("an item that is forgotten is in no record", Keeps::WhileOpen, an_item_is_forgotten),
+    ("what was forgotten does not come back", Keeps::Forever, what_was_forgotten_stays_away),
     ("what was flushed outlives its process", Keeps::Forever, what_was_flushed_outlives),
     ("records keep the columns they were made with", Keeps::Forever, records_keep_their_columns),
 ];
@@ -168,6 +173,78 @@ fn the_status_counts(place: &str, open: Open) -> Outcome {
     store.flush().map_err(text)?;
     expect("records after a flush", store.status().records, 250)?;
     ensure(store.status().bytes > 250 && store.status().parts > 0, "records without bytes")
+}
+
+/// Of the first visitor.
+fn visitor() -> Subject {
+    Subject { tenant: Default::default(), who: Who::User(ranking(0, 4, COLUMNS).user.unwrap_or_else(|| "".into())) }
+}
+
+/// Records of three visitors, one of whom is in another tenant as well.
+fn of_visitors() -> Vec<Clickthrough> {
+    let visitors = [ranking(0, 4, COLUMNS).user, ranking(1, 4, COLUMNS).user, None];
+    let record =
+        |number: u64| Clickthrough { user: visitors[number as usize % 3].clone(), ..ranking(number, 4, COLUMNS) };
+    let elsewhere = Clickthrough { tenant: "other".into(), ..ranking(0, 4, COLUMNS) };
+    (0..90).map(record).chain([elsewhere]).collect()
+}
+
+/// What is there without the first visitor.
+fn of_others() -> Vec<Clickthrough> {
+    let theirs =
+        |record: &Clickthrough| record.tenant == visitor().tenant && record.user == ranking(0, 4, COLUMNS).user;
+    of_visitors().into_iter().filter(|record| !theirs(record)).collect()
+}
+
+fn a_visitor_is_forgotten(place: &str, open: Open) -> Outcome {
+    let store = open(place, header(COLUMNS));
+    append(&*store, of_visitors())?;
+    let forgotten = store.forget(&visitor()).map_err(text)?;
+    expect("records", forgotten.records, 30)?;
+    expect("visits", forgotten.sessions.len(), 30)?;
+    ensure(forgotten.parts > 0 && forgotten.left.is_empty(), "no part was written anew")?;
+    same(&read(&*store)?, &of_others())?;
+    expect("records of a second time", store.forget(&visitor()).map_err(text)?, Forgotten::default())?;
+    append(&*store, some(200, 5))?;
+    same(&read(&*store)?, &[of_others(), some(200, 5)].concat())?;
+    expect("records in the status", store.status().records, 66)
+}
+
+fn an_item_is_forgotten(place: &str, open: Open) -> Outcome {
+    let store = open(place, header(COLUMNS));
+    let item = ItemId::from("item-0");
+    let records = some(0, 200);
+    append(&*store, records.clone())?;
+    let forgotten =
+        store.forget(&Subject { tenant: Default::default(), who: Who::Item(item.clone()) }).map_err(text)?;
+    let touched = |record: &&Clickthrough| {
+        record.items.iter().any(|shown| shown.id == item) || record.interactions.iter().any(|click| click.item == item)
+    };
+    expect("records", forgotten.records, records.iter().filter(touched).count() as u64)?;
+    ensure(forgotten.records > 10 && forgotten.sessions.is_empty(), "an item has no visits")?;
+    let left = read(&*store)?;
+    expect("records that are left", left.len(), 200)?;
+    ensure(left.iter().find(touched).is_none(), "it is in a record")?;
+    for (left, before) in left.iter().zip(&records) {
+        let places: Vec<usize> = (0..4).filter(|&place| before.items[place].id != item).collect();
+        expect("places", left.items.len(), places.len())?;
+        for (place, &was) in places.iter().enumerate() {
+            ensure(left.items[place] == before.items[was], "another item")?;
+            let bits = |row: &[f32]| row.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+            expect("row", bits(left.rows.row(place)), bits(before.rows.row(was)))?;
+        }
+    }
+    Ok(())
+}
+
+fn what_was_forgotten_stays_away(place: &str, open: Open) -> Outcome {
+    append(&*open(place, header(COLUMNS)), of_visitors())?;
+    let store = open(place, header(3)); // of other columns by now
+    expect("records", store.forget(&visitor()).map_err(text)?.records, 30)?;
+    drop(store);
+    let store = open(place, header(COLUMNS));
+    same(&read(&*store)?, &of_others())?;
+    ensure(store.read().map_err(text)?.all(|entry| entry.is_ok_and(|(columns, _)| columns.len() == COLUMNS)), "columns")
 }
 
 fn what_was_flushed_outlives(place: &str, open: Open) -> Outcome {

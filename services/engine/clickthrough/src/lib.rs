@@ -9,6 +9,7 @@ pub mod contract;
 pub mod dedup;
 mod digest;
 pub mod error;
+pub mod forget;
 pub mod losses;
 pub mod part;
 pub mod record;
@@ -18,6 +19,7 @@ pub mod testing;
 
 pub use dedup::Dedup;
 pub use error::{Error, Result};
+pub use forget::{Forgotten, Subject, Who};
 pub use losses::{Loss, Losses};
 pub use part::{Format, Header, Part, PartReader, read_part};
 pub use record::{Click, Clickthrough, Identity, Kind, Rows, Shown};

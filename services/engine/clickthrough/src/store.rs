@@ -1,7 +1,7 @@
 //! What every store of click-throughs promises.
 
 use crate::part::{Part, PartReader, read_part};
-use crate::{Clickthrough, Dedup, Error, Losses, Result};
+use crate::{Clickthrough, Dedup, Error, Forgotten, Losses, Result, Subject};
 use std::sync::Arc;
 
 pub mod discard;
@@ -67,6 +67,15 @@ pub trait ClickthroughStore: Send + Sync {
 
     /// All records appended before this call, and those of earlier processes, in the order of appending.
     fn read(&self) -> Result<Records>;
+
+    /// Makes all durable, and holds no part open that others could not change.
+    fn let_go(&self) -> Result<()> {
+        self.flush().map(drop)
+    }
+
+    /// Takes a visitor or an item out of all parts: those that hold it are written anew, and the former ones removed. Parts
+    /// that another process is writing stay, and are named.
+    fn forget(&self, subject: &Subject) -> Result<Forgotten>;
 
     /// What the store holds.
     fn status(&self) -> Status;

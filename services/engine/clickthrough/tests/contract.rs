@@ -4,8 +4,8 @@
 use rankwright_clickthrough::contract::{Keeps, failures};
 use rankwright_clickthrough::store::file::FileSettings;
 use rankwright_clickthrough::{
-    Clickthrough, ClickthroughStore, DiscardStore, FileStore, Format, Header, Mark, MemoryStore, Records, Result,
-    Status,
+    Clickthrough, ClickthroughStore, DiscardStore, FileStore, Forgotten, Format, Header, Mark, MemoryStore, Records,
+    Result, Status, Subject,
 };
 use std::path::Path;
 
@@ -55,6 +55,7 @@ enum Fault {
     ReadsOnlyFlushed,
     ForgetsAtTheEnd,
     CountsNothing,
+    RemembersAll,
 }
 
 struct Broken {
@@ -105,6 +106,10 @@ impl ClickthroughStore for Broken {
         self.inner.read()
     }
 
+    fn forget(&self, subject: &Subject) -> Result<Forgotten> {
+        if self.fault == Fault::RemembersAll { Ok(Forgotten::default()) } else { self.inner.forget(subject) }
+    }
+
     fn status(&self) -> Status {
         if self.fault == Fault::CountsNothing { Status::default() } else { self.inner.status() }
     }
@@ -124,6 +129,7 @@ fn a_broken_store_fails_the_suite() {
         ReadsOnlyFlushed,
         ForgetsAtTheEnd,
         CountsNothing,
+        RemembersAll,
     ] {
         // a store in memory, which claims to keep for ever only where that is the fault
         let keeps = if fault == ForgetsAtTheEnd { Keeps::Forever } else { Keeps::WhileOpen };

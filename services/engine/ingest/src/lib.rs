@@ -7,6 +7,7 @@
 pub mod counters;
 pub mod error;
 pub mod feedback;
+pub mod forget;
 pub mod ingest;
 mod join;
 mod outbox;
@@ -17,4 +18,5 @@ pub mod shared;
 pub use counters::{Applied, Counters};
 pub use error::Error;
 pub use feedback::Feedback;
+pub use forget::{Unjoined, forget};
 pub use ingest::{Ingest, Settings};

@@ -8,10 +8,11 @@
 mod closer;
 mod intake;
 mod replica;
-mod stored;
+pub(crate) mod stored;
 mod watermark;
 
 pub use closer::Closer;
+pub(crate) use closer::WRITER;
 pub use intake::{Intake, Origin};
 pub use replica::Replica;
 pub use watermark::expect;

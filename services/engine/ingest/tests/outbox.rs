@@ -5,7 +5,7 @@ mod common;
 
 use common::{Service, apply, click, shown};
 use rankwright_clickthrough::{
-    Clickthrough, ClickthroughStore, Error, Mark, MemoryStore as Clickthroughs, Records, Status,
+    Clickthrough, ClickthroughStore, Error, Forgotten, Mark, MemoryStore as Clickthroughs, Records, Status, Subject,
 };
 use rankwright_event::Event;
 use rankwright_state::MemoryStore;
@@ -37,6 +37,10 @@ impl ClickthroughStore for Refusing {
 
     fn read(&self) -> Result<Records, Error> {
         self.inner.read()
+    }
+
+    fn forget(&self, subject: &Subject) -> Result<Forgotten, Error> {
+        self.inner.forget(subject)
     }
 
     fn status(&self) -> Status {

@@ -13,6 +13,7 @@ mod convergence;
 pub mod entity;
 mod expiry;
 pub mod file;
+pub mod forget;
 pub mod key;
 pub mod memory;
 pub mod overlay;
@@ -31,5 +32,7 @@ pub use key::{Key, Scope, Slot, Space};
 pub use memory::MemoryStore;
 pub use overlay::{Fetched, Overlay, View};
 pub use redis::{Filling, RedisOptions, RedisStore};
-pub use store::{BoxFuture, Commit, Error, Fingerprint, Lease, Listed, Outcome, Position, Rows, Stats, Store, Writer};
+pub use store::{
+    BoxFuture, Commit, Error, Fingerprint, Lease, Listed, Outcome, Position, Rewrite, Rows, Stats, Store, Writer,
+};
 pub use term::{Term, Terms};

@@ -29,7 +29,8 @@ pub use generation::Filling;
 
 use crate::expiry::outdated;
 use crate::{
-    BoxFuture, Commit, Error, Fingerprint, Format, Key, Lease, Listed, Outcome, Rows, Slot, Space, Stats, Store, Writer,
+    BoxFuture, Commit, Error, Fingerprint, Format, Key, Lease, Listed, Outcome, Rewrite, Rows, Slot, Space, Stats,
+    Store, Writer,
 };
 use cache::Cache;
 use layout::Names;
@@ -208,6 +209,10 @@ impl Store for RedisStore {
     ) -> BoxFuture<'a, Result<u64, Error>> {
         let outdated = outdated(now, ttl, other);
         self.run(move |shared| async move { shared.remove_outdated(outdated).await })
+    }
+
+    fn rewrite(&self, change: Rewrite) -> BoxFuture<'_, Result<u64, Error>> {
+        self.run(move |shared| async move { shared.rewrite(&change).await })
     }
 
     fn durable(&self) -> bool {

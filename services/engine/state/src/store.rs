@@ -17,6 +17,9 @@ pub type Rows = Vec<Option<Arc<Entity>>>;
 /// Keys with what lies under them.
 pub type Listed = Vec<(Key, Arc<Entity>)>;
 
+/// What becomes of an entity; `None` where it stays as it is, an empty one where it goes.
+pub type Rewrite = Arc<dyn Fn(&Key, &Entity) -> Option<Entity> + Send + Sync>;
+
 /// Stable digest of what a slot means (kind, interaction, scope, field, length of a period).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -166,6 +169,24 @@ pub trait Store: Send + Sync {
         ttl: &'a [(Slot, Duration)],
         other: Duration,
     ) -> BoxFuture<'a, Result<u64, Error>>;
+
+    /// Puts what `change` makes of them in the place of entities that hold values of features, also while others write to
+    /// them; how many were changed.
+    fn rewrite(&self, change: Rewrite) -> BoxFuture<'_, Result<u64, Error>> {
+        Box::pin(async move {
+            let lease = self.acquire(&Writer("rewrite".to_owned())).await?;
+            let (mut changed, mut writes) = (0, Vec::new());
+            for (key, entity) in self.scan(Space::Values).await? {
+                let Some(entity) = change(&key, &entity) else { continue };
+                changed += 1;
+                writes.push((key.clone(), None));
+                writes.extend((!entity.is_empty()).then_some((key, Some(entity))));
+            }
+            let (from, to) = (lease.position.clone(), lease.position.clone());
+            self.commit(&lease, Commit { from, to, writes, ..Commit::default() }).await?;
+            Ok(changed)
+        })
+    }
 
     /// Whether state outlives this process.
     fn durable(&self) -> bool;

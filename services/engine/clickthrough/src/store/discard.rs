@@ -1,7 +1,7 @@
 //! `discard`: click-throughs are counted and forgotten.
 
 use crate::part::{Encoder, Format, Header};
-use crate::{Clickthrough, ClickthroughStore, Mark, Records, Result, Status};
+use crate::{Clickthrough, ClickthroughStore, Forgotten, Mark, Records, Result, Status, Subject};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Keeps nothing: for services whose models are trained elsewhere.
@@ -35,6 +35,10 @@ impl ClickthroughStore for DiscardStore {
 
     fn read(&self) -> Result<Records> {
         Ok(Records::new(std::iter::empty()))
+    }
+
+    fn forget(&self, _subject: &Subject) -> Result<Forgotten> {
+        Ok(Forgotten::default())
     }
 
     fn status(&self) -> Status {

@@ -7,8 +7,10 @@
 mod folder;
 mod writer;
 
+use crate::forget::{Rewritten, rewritten};
+use crate::part::packing::Compression;
 use crate::part::{BLOCK_BYTES, Encoder, Format, Header, Part};
-use crate::{Clickthrough, ClickthroughStore, Mark, Records, Result, Status};
+use crate::{Clickthrough, ClickthroughStore, Forgotten, Mark, Records, Result, Status, Subject};
 use folder::{Folder, Name};
 use parking_lot::Mutex;
 use std::io::Read;
@@ -123,6 +125,38 @@ impl ClickthroughStore for FileStore {
             Ok(Part { records: name.closed.map(|(records, _)| records), ..part })
         };
         Ok(Records::new(names.into_iter().map(part)))
+    }
+
+    fn let_go(&self) -> Result<()> {
+        let inner = &mut *self.inner.lock();
+        inner.write()?;
+        inner.writer.close()?; // the next block begins another part
+        inner.durable = inner.taken;
+        Ok(())
+    }
+
+    fn forget(&self, subject: &Subject) -> Result<Forgotten> {
+        self.let_go()?;
+        let inner = &mut *self.inner.lock();
+        let mut forgotten = Forgotten::default();
+        for name in self.folder.list()? {
+            let (file, name) = self.folder.read(&name)?;
+            let part = Part::new(self.folder.place(&name), name.format, file);
+            let part = Part { records: name.closed.map(|(records, _)| records), ..part };
+            let (before, mut found) = (forgotten.clone(), Forgotten::default());
+            let Some(Rewritten { bytes, records }) = rewritten(part, None, Compression::None, subject, &mut found)?
+            else {
+                forgotten = before.and(found);
+                continue;
+            };
+            forgotten = match self.folder.replace(&name, &bytes, records)? {
+                true => before.and(found),
+                false => before.and(Forgotten { left: vec![self.folder.place(&name)], ..Forgotten::default() }),
+            };
+        }
+        inner.found = count(&self.folder)?;
+        inner.writer.counts_anew();
+        Ok(forgotten)
     }
 
     fn status(&self) -> Status {

@@ -1,7 +1,9 @@
 //! `memory`: click-throughs live as long as the process, packed as they would be on disk.
 
+use crate::forget::{Rewritten, rewritten};
+use crate::part::packing::Compression;
 use crate::part::{Block, Encoder, Format, Header, Part};
-use crate::{Clickthrough, ClickthroughStore, Mark, Records, Result, Status};
+use crate::{Clickthrough, ClickthroughStore, Forgotten, Mark, Records, Result, Status, Subject};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::io::Read;
@@ -97,6 +99,26 @@ impl ClickthroughStore for MemoryStore {
         let chunks = [self.head.clone()].into_iter().chain(blocks).collect();
         let part = Part::new("memory", Format::Binary, Chunks { chunks, offset: 0 });
         Ok(Records::new(std::iter::once(Ok(part))))
+    }
+
+    fn forget(&self, subject: &Subject) -> Result<Forgotten> {
+        let held = &mut *self.held.lock();
+        held.close_block(self.limit)?;
+        let mut forgotten = Forgotten::default();
+        for block in std::mem::take(&mut held.blocks) {
+            let chunks = [self.head.clone(), block.bytes.clone()].into();
+            let part = Part::new("memory", Format::Binary, Chunks { chunks, offset: 0 });
+            held.blocks.push_back(match rewritten(part, None, Compression::None, subject, &mut forgotten)? {
+                None => block,
+                Some(Rewritten { bytes, records }) => {
+                    let bytes: Arc<[u8]> = Arc::from(&bytes[self.head.len()..]);
+                    held.status.records = held.status.records - block.records + records;
+                    held.status.bytes = held.status.bytes - block.bytes.len() as u64 + bytes.len() as u64;
+                    Packed { records, bytes }
+                }
+            });
+        }
+        Ok(forgotten)
     }
 
     fn status(&self) -> Status {

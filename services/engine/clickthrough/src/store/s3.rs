@@ -12,6 +12,7 @@
 //! other tasks waiting meanwhile: [`S3Store::append`] when parts are completed faster than the bucket takes them,
 //! [`S3Store::flush`] and [`S3Store::read`] always; [`S3Store::flush_due`], `durable` and `status` never.
 
+mod forget;
 mod name;
 mod open;
 mod place;
@@ -21,7 +22,7 @@ mod reading;
 mod settings;
 
 use crate::part::Header;
-use crate::{Clickthrough, ClickthroughStore, Mark, Records, Result, Status};
+use crate::{Clickthrough, ClickthroughStore, Forgotten, Mark, Records, Result, Status, Subject};
 use name::Name;
 use open::Open;
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -206,6 +207,12 @@ impl ClickthroughStore for S3Store {
         parts.extend(open.map(|(name, bytes)| (name, Source::Memory(bytes))));
         let (place, runner) = (self.place.clone(), self.runner.clone());
         Ok(Records::new(Parts { place, runner, left: parts.into_iter(), ahead: Default::default() }))
+    }
+
+    /// What this process holds goes to the bucket before.
+    fn forget(&self, subject: &Subject) -> Result<Forgotten> {
+        self.flush()?;
+        self.forget_in_bucket(subject)
     }
 
     fn status(&self) -> Status {

@@ -16,7 +16,7 @@ use rankwright_state::{Entity, Fetched, Key, Lease, Listed, Outcome, Overlay, Ro
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(super) const WRITER: &str = "closer";
+pub(crate) const WRITER: &str = "closer";
 /// In milliseconds.
 const WARN_EVERY: i64 = 60_000;
 /// So many records are dealt with in a batch.

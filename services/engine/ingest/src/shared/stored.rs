@@ -73,7 +73,7 @@ pub(super) fn is_counted(waiting: &Entity) -> bool {
 }
 
 /// The ranking of a record with its interactions; `None` where late interactions alone are left of it.
-pub(super) fn open(key: &Key, record: &Entity) -> Result<Option<Open>, Error> {
+pub(crate) fn open(key: &Key, record: &Entity) -> Result<Option<Open>, Error> {
     let Some(shown) = record.blob(SHOWN) else { return Ok(None) };
     let mut open = Open::from(read::<Shown>(key, shown)?);
     for part in record.parts(INTERACTIONS) {
@@ -86,6 +86,16 @@ pub(super) fn open(key: &Key, record: &Entity) -> Result<Option<Open>, Error> {
 pub(super) fn interaction(key: &Key, entity: &Entity) -> Result<Interaction, Error> {
     let damaged = || Error::Damaged { ranking: key.to_string(), reason: "its interaction is missing".into() };
     read(key, entity.blob(ALONE).ok_or_else(damaged)?)
+}
+
+/// An interaction alone, be it waiting or closed; `None` where this is a ranking's record.
+pub(crate) fn waiting(key: &Key, entity: &Entity) -> Result<Option<Interaction>, Error> {
+    entity.blob(ALONE).map(|bytes| read(key, bytes)).transpose()
+}
+
+/// The interactions of a record, whether its ranking is there or not.
+pub(crate) fn late(key: &Key, record: &Entity) -> Result<Vec<Interaction>, Error> {
+    record.parts(INTERACTIONS).iter().map(|part| read(key, &part.bytes)).collect()
 }
 
 /// A closed click-through.

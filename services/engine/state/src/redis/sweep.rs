@@ -2,7 +2,7 @@
 
 use super::layout::unframe;
 use super::{Shared, failed};
-use crate::{Entity, Error, Key, Listed, Slot, Space, Writer};
+use crate::{Entity, Error, Key, Listed, Rewrite, Slot, Space, Writer};
 use futures_util::future::try_join_all;
 use rankwright_event::Timestamp;
 use rankwright_redis::redis::{Cmd, Script, cmd};
@@ -151,14 +151,41 @@ impl Shared {
                     continue;
                 }
                 entity.retain(|slot, stored| !outdated(slot, stored.at));
-                removed += self.swap(&swap, &key, stamp, &entity).await?;
+                let swapped = self.swap(&swap, &key, stamp, &entity).await?;
+                removed += u64::from(swapped && entity.is_empty());
             }
         }
         Ok(removed)
     }
 
-    /// Puts what is left of an entity in its place, unless somebody wrote to it; 1 where nothing is left.
-    async fn swap(&self, swap: &Script, key: &Key, stamp: super::layout::Stamp, entity: &Entity) -> Result<u64, Error> {
+    /// What somebody wrote to meanwhile is looked at again.
+    pub(super) async fn rewrite(&self, change: &Rewrite) -> Result<u64, Error> {
+        let swap = Script::new(SWAP);
+        let (mut changed, mut left) = (0, self.all_values().await?);
+        while !left.is_empty() {
+            let mut again = Vec::new();
+            for names in left.chunks(AT_ONCE) {
+                for (key, stamp, entity) in self.some(names).await? {
+                    let Some(entity) = change(&key, &entity) else { continue };
+                    match self.swap(&swap, &key, stamp, &entity).await? {
+                        true => changed += 1,
+                        false => again.push(self.names.entity(&key)),
+                    }
+                }
+            }
+            left = again;
+        }
+        Ok(changed)
+    }
+
+    /// Puts what is left of an entity in its place, unless somebody wrote to it; whether it did.
+    async fn swap(
+        &self,
+        swap: &Script,
+        key: &Key,
+        stamp: super::layout::Stamp,
+        entity: &Entity,
+    ) -> Result<bool, Error> {
         let name = self.names.entity(key);
         let asked = self.cache.ask(&name);
         let fresh = super::layout::Stamp::random();
@@ -176,6 +203,6 @@ impl Shared {
         if swapped {
             self.cache.wrote(vec![(name, left, asked)]);
         }
-        Ok(u64::from(swapped && entity.is_empty()))
+        Ok(swapped)
     }
 }

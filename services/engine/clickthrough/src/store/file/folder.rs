@@ -3,11 +3,12 @@
 //! A closed part is `<sequence>-<records>-<digest of its bytes>.bin` (or `.json`), an open one
 //! `<sequence>.bin.open`. Sequence numbers give the order of reading.
 
+use crate::digest::Digest;
 use crate::part::Format;
 use crate::{Error, Result};
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::path::PathBuf;
 
 /// A folder of parts.
@@ -67,9 +68,39 @@ impl Folder {
             match File::create_new(self.path_of(&name)) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {} // another process was faster
                 Err(error) => return Err(self.failed_at(&name, "create", error)),
-                Ok(file) => return self.sync().map(|()| (file, name)),
+                Ok(file) => {
+                    // others see that it is being written; where the file system has no locks, they do not
+                    let _locked = file.try_lock();
+                    return self.sync().map(|()| (file, name));
+                }
             }
         }
+    }
+
+    /// Puts a closed part in the place of another, or of nothing where it has no records; false where somebody writes that one.
+    pub(super) fn replace(&self, name: &Name, bytes: &[u8], records: u64) -> Result<bool> {
+        let old = self.path_of(name);
+        if name.closed.is_none() {
+            let file = File::open(&old).map_err(|error| self.failed_at(name, "open", error))?;
+            if file.try_lock().is_err() {
+                return Ok(false);
+            }
+        }
+        if records > 0 {
+            let mut digest = Digest::new();
+            digest.update(bytes);
+            let new = Name { closed: Some((records, digest.value())), ..*name };
+            let unfinished = self.path.join(format!("{new}.new"));
+            let written = File::create(&unfinished).and_then(|mut file| {
+                file.write_all(bytes)?;
+                file.sync_all()
+            });
+            let written = written.and_then(|()| fs::rename(&unfinished, self.path_of(&new)));
+            written.map_err(|error| self.failed_at(&new, "write", error))?;
+            self.sync()?;
+        }
+        fs::remove_file(&old).map_err(|error| self.failed_at(name, "remove", error))?;
+        self.sync().map(|()| true)
     }
 
     /// Gives an open part, all of which is on disk, its final name.

@@ -90,6 +90,11 @@ impl Writer {
         self.open.as_ref().map(|open| (open.name.sequence, open.bytes))
     }
 
+    /// All that was written so far is counted by somebody else.
+    pub(super) fn counts_anew(&mut self) {
+        self.behind = Status::default();
+    }
+
     /// What this writer has written and holds.
     pub(super) fn status(&self) -> Status {
         let waiting = records(&self.unsynced[self.written..]);

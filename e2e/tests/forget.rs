@@ -1,0 +1,135 @@
+//! `forget`: a visitor or an item goes from every store, while the service runs.
+
+use rankwright_e2e::events::{at, click, item, ranking};
+use rankwright_e2e::many::{FEATURES, launch};
+use rankwright_e2e::program::command;
+use rankwright_e2e::redis::Redis;
+use rankwright_e2e::{Ended, Service};
+use serde_json::{Value, json};
+use std::path::Path;
+
+const VISITOR: &str = "visitor-to-forget";
+const VISIT: &str = "visit-to-forget";
+const ITEM: &str = "item-to-forget";
+
+fn of_visit(mut event: Value) -> Value {
+    event["session"] = json!(VISIT);
+    event
+}
+
+/// A catalogue, lists for two visitors of which some are closed at the end and some open, and clicks, of which one waits.
+fn events() -> Vec<Value> {
+    let mut events: Vec<Value> = ["a", "b", "c", ITEM].map(|id| item(id, 0, &[("brand", json!("x"))])).to_vec();
+    for number in 0..20 {
+        let (second, id) = (10 + number, number.to_string());
+        let user = if number % 2 == 0 { VISITOR } else { "another" };
+        let shown = if number % 4 < 2 { ["a", ITEM, "b"] } else { ["a", "b", "c"] };
+        events.push(of_visit(ranking(&id, second, user, &shown)));
+        events.push(of_visit(click(&format!("c{id}"), second, &id, user, shown[1])));
+    }
+    events.push(json!({"event": "user", "id": "later", "timestamp": at(100), "user": "another", "fields": []}));
+    for (id, user, shown) in
+        [("o1", VISITOR, ["a", "b"]), ("o2", "another", [ITEM, "a"]), ("o3", "another", ["a", "b"])]
+    {
+        events.push(ranking(id, 100, user, &shown));
+        events.push(click(&format!("c{id}"), 100, id, user, shown[0]));
+    }
+    events.push(click("w1", 100, "of nobody", VISITOR, "a"));
+    events
+}
+
+fn config(state: &str, parts: &Path) -> String {
+    let own = format!("train: {{type: file, path: '{}', format: json}}", parts.display());
+    format!("state: {state}\n{}", FEATURES.replace("train: {type: file, path: ./parts, format: json}", &own))
+}
+
+fn forget(config: &str, service: &str, folder: &Path, who: &[&str]) -> String {
+    std::fs::create_dir_all(folder).expect("the folder can be made");
+    std::fs::write(folder.join("forget.yml"), config).expect("can be written");
+    let mut command = command(&[&["forget", "--config", "forget.yml"], who].concat());
+    Ended::of(command.current_dir(folder).env("RANKWRIGHT_SERVICE", service)).ok().stdout
+}
+
+/// Everything in the files of a folder.
+fn texts(folder: &Path) -> String {
+    let files = std::fs::read_dir(folder).expect("is there").map(|file| file.expect("can be listed").path());
+    files.map(|path| if path.is_dir() { texts(&path) } else { read(&path) }).collect()
+}
+
+fn read(path: &Path) -> String {
+    String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).into_owned()
+}
+
+#[test]
+fn nothing_of_a_visitor_or_an_item_is_left_in_any_store() {
+    let Some(redis) = Redis::for_tests() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let (service, parts) = (redis.own_service("forget"), folder.path().join("parts"));
+    let config = config(&format!("{{type: redis, {}}}", redis.keys()), &parts);
+    let worker = launch("ingest-worker", &config, &service, &folder.path().join("worker"));
+    let server = launch("rank-server", &config, &service, &folder.path().join("server"));
+    server.feedback(&events());
+    let closed = |text: &str| texts(&parts).matches(text).count();
+    worker.until("some are closed", || closed("\"kind\":\"ranking\"") == 20);
+    for text in [VISITOR, ITEM] {
+        assert!(redis.with(&service, text).len() > 2, "{text}: {:?}", redis.with(&service, text));
+    }
+
+    let told = forget(&config, &service, &folder.path().join("cli"), &["--user", VISITOR]);
+    assert_eq!(redis.with(&service, VISITOR), [""; 0]);
+    assert_eq!(redis.with(&service, VISIT), [""; 0], "a visit is the visitor's");
+    assert_eq!(closed(VISITOR), 0, "{}", texts(&parts));
+    assert!(told.contains("removed 2 entities of the state"), "{told}");
+    assert!(told.contains("removed 1 open rankings, 1 waiting interactions, 0 click-throughs on their way"), "{told}");
+    assert!(told.contains("removed 10 click-throughs in "), "{told}");
+    assert_eq!(closed("\"kind\":\"ranking\""), 10, "those of others stay");
+
+    let told = forget(&config, &service, &folder.path().join("cli"), &["--item", ITEM]);
+    assert_eq!(redis.with(&service, ITEM), [""; 0]);
+    assert_eq!(closed(ITEM), 0, "{}", texts(&parts));
+    assert!(told.contains("removed 1 open rankings, 0 waiting"), "{told}");
+    assert_eq!(closed("\"kind\":\"ranking\""), 10, "they are shorter now");
+
+    let end = json!({"event": "user", "id": "end", "timestamp": at(500), "user": "another", "fields": []});
+    server.feedback(&[end]);
+    worker.until("the rest is closed", || closed("\"kind\":\"ranking\"") == 11 && redis.is_settled(&service));
+    assert_eq!(closed("\"id\":\"o3\""), 1);
+}
+
+#[test]
+fn nothing_of_them_is_left_in_a_folder_either() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let (home, parts) = (folder.path().join("home"), folder.path().join("parts"));
+    let config = config("{type: file, path: ./state, format: json}", &parts);
+    let service = Service::serve(&config, &home);
+    service.feedback(&events());
+    service.until("some are closed", || service.status()["clickthroughs"].as_u64() == Some(20));
+    let held = forget_refused(&config, &home);
+    assert!(held.contains("another process holds it"), "{held}");
+    service.terminate();
+    assert_eq!(service.wait(), Some(0));
+    assert!(texts(&parts).contains(VISITOR) && texts(&parts).contains(ITEM));
+    forget(&config, "default", &home, &["--user", VISITOR]);
+    forget(&config, "default", &home, &["--item", ITEM]);
+    assert!(!texts(&parts).contains(VISITOR) && !texts(&parts).contains(ITEM), "{}", texts(&parts));
+    assert_eq!(texts(&parts).matches("\"kind\":\"ranking\"").count(), 10);
+    for who in [["--user", VISITOR], ["--item", ITEM]] {
+        let told = forget(&config, "default", &home, &who);
+        assert!(told.contains("removed 0 entities"), "nothing was left: {told}");
+        assert!(told.contains("removed 0 open rankings, 0 waiting interactions, 0 click"), "nothing was left: {told}");
+    }
+}
+
+fn forget_refused(config: &str, folder: &Path) -> String {
+    std::fs::write(folder.join("forget.yml"), config).expect("can be written");
+    let mut command = command(&["forget", "--config", "forget.yml", "--user", VISITOR]);
+    Ended::of(command.current_dir(folder)).refused().stderr
+}
+
+#[test]
+fn forgetting_wants_one_visitor_or_item() {
+    for who in [&[][..], &["--user", "u", "--item", "i"]] {
+        let ended = Ended::of(&mut command(&[&["forget", "--config", "x"], who].concat()));
+        assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+    }
+}

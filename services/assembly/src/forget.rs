@@ -1,0 +1,112 @@
+//! Forgetting a visitor or an item, in all stores of a service.
+
+use crate::closing::{HELD, TASK};
+use crate::engine::Engine;
+use crate::serving::identity;
+use anyhow::{Result, bail};
+use rankwright_clickthrough::{Subject, Who};
+use rankwright_event::SessionId;
+use rankwright_ingest as ingest;
+use rankwright_state::forget::without_item;
+use rankwright_state::{Commit, Key, Outcome, Scope, Store, Writer};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::AbortHandle;
+
+const WRITER: &str = "forget";
+/// Between two attempts to become the one who may close rankings.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Keeps others from closing rankings while it is there.
+struct Alone {
+    state: Arc<dyn Store>,
+    holder: String,
+    holding: AbortHandle,
+}
+
+/// Removes a visitor or an item from the state, from open rankings and from click-throughs; what was removed, in words. Events of
+/// theirs that are still on their way, or in a source, come in as those of a stranger.
+///
+/// # Errors
+/// When a store fails; what was removed by then is gone, and it can be begun again.
+pub async fn forget(engine: &Engine, subject: &Subject) -> Result<Vec<String>> {
+    if !engine.state.durable() {
+        bail!("the state is in memory: it is gone with the process that holds it");
+    }
+    let alone = Alone::become_so(engine).await?;
+    let unjoined = ingest::forget(&*engine.state, engine.has_many_writers(), subject).await?;
+    let parts = tokio::task::block_in_place(|| engine.clickthroughs.forget(subject))?;
+    let sessions = &unjoined.sessions | &parts.sessions;
+    let entities = match &subject.who {
+        Who::User(_) => remove(engine, &keys_of_visitor(subject, sessions)).await?,
+        Who::Item(item) => {
+            let (tenant, item) = (subject.tenant.clone(), item.clone());
+            let without = move |key: &Key, entity: &_| without_item(key, entity, &tenant, &item);
+            engine.state.rewrite(Arc::new(without)).await?
+        }
+    };
+    alone.end().await;
+    let ingest::Unjoined { open, waiting, closed, .. } = unjoined;
+    let mut told = vec![
+        format!("{entities} entities of the state"),
+        format!("{open} open rankings, {waiting} waiting interactions, {closed} click-throughs on their way"),
+        format!("{} click-throughs in {} parts", parts.records, parts.parts),
+    ];
+    told.extend(parts.left.iter().map(|place| {
+        format!("nothing of {place}: it is damaged, or another process writes it; stop that one and begin again")
+    }));
+    Ok(told)
+}
+
+fn keys_of_visitor(subject: &Subject, sessions: HashSet<SessionId>) -> Vec<Key> {
+    let Who::User(user) = &subject.who else { return Vec::new() };
+    let sessions = sessions.into_iter().map(Scope::Session);
+    std::iter::once(Scope::User(user.clone())).chain(sessions).map(|scope| Key::new(&subject.tenant, scope)).collect()
+}
+
+/// How many of these there were.
+async fn remove(engine: &Engine, keys: &[Key]) -> Result<u64> {
+    let found = engine.state.read(keys).await?;
+    let lease = engine.state.acquire(&Writer(WRITER.to_owned())).await?;
+    let (from, to) = (lease.position.clone(), lease.position.clone());
+    let writes = keys.iter().map(|key| (key.clone(), None)).collect();
+    match engine.state.commit(&lease, Commit { from, to, writes, ..Commit::default() }).await? {
+        Outcome::Applied => Ok(found.iter().flatten().count() as u64),
+        Outcome::LostLease | Outcome::Exists => bail!("another process forgets at the same time: begin again"),
+    }
+}
+
+impl Alone {
+    /// Has whoever closes rankings write what it holds, and let go.
+    async fn become_so(engine: &Engine) -> Result<Self> {
+        let (state, holder) = (engine.state.clone(), format!("forget {}", identity()));
+        while !state.hold(TASK, &holder, HELD).await? {
+            state.acquire(&Writer(TASK.to_owned())).await?; // it is the name of its writer as well
+            tokio::time::sleep(PAUSE).await;
+        }
+        let (held, name) = (state.clone(), holder.clone());
+        let holding = tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(HELD / 4).await;
+                if let Err(error) = held.hold(TASK, &name, HELD).await {
+                    tracing::warn!(%error, "rankings may be closed meanwhile");
+                }
+            }
+        });
+        Ok(Self { state, holder, holding: holding.abort_handle() })
+    }
+
+    async fn end(self) {
+        self.holding.abort();
+        if let Err(error) = self.state.hold(TASK, &self.holder, Duration::from_millis(1)).await {
+            tracing::debug!(%error, "rankings are closed later");
+        }
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        self.holding.abort();
+    }
+}

@@ -1,0 +1,104 @@
+//! Forgetting a visitor or an item: what lies in the state for the join.
+//!
+//! A record on its way that shows the subject goes as a whole, whoever else is in it: there are few of them at a time.
+
+use crate::error::Error;
+use crate::record;
+use crate::shared::{WRITER, stored};
+use rankwright_clickthrough::{Subject, Who};
+use rankwright_event::{Interaction, Ranking, SessionId};
+use rankwright_state::{Commit, Entity, Key, Outcome, Space, Store, Writer};
+use std::collections::HashSet;
+
+/// What was removed from the state.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Unjoined {
+    /// Rankings that were open.
+    pub open: u64,
+    /// Interactions that waited for their ranking.
+    pub waiting: u64,
+    /// Click-throughs that were closed, and not durable elsewhere yet.
+    pub closed: u64,
+    /// Visits that the records of a visitor name.
+    pub sessions: HashSet<SessionId>,
+}
+
+/// Whose record it is, and what it shows.
+#[derive(Default)]
+struct Shown {
+    ranking: Option<Ranking>,
+    interactions: Vec<Interaction>,
+}
+
+/// Removes open rankings, waiting interactions and closed click-throughs of a subject from a state, which has `many` writers
+/// or one. Nobody closes rankings meanwhile.
+///
+/// # Errors
+/// When the store fails, or holds a damaged record.
+pub async fn forget(store: &dyn Store, many: bool, subject: &Subject) -> Result<Unjoined, Error> {
+    let lease = store.acquire(&Writer(WRITER.to_owned())).await?; // whoever closed rankings has to read them anew
+    let (mut unjoined, mut writes) = (Unjoined::default(), Vec::new());
+    for space in [Space::Joins, Space::Waiting, Space::Outbox] {
+        for (key, entity) in store.scan(space).await? {
+            let shown = if many { shown(&key, &entity)? } else { shown_alone(&key, &entity)? };
+            if key.tenant != subject.tenant || !shown.has(subject) {
+                continue;
+            }
+            match space {
+                Space::Joins => unjoined.open += 1,
+                Space::Waiting => unjoined.waiting += 1,
+                _ => unjoined.closed += 1,
+            }
+            unjoined.sessions.extend(shown.sessions(subject));
+            writes.push((key, None));
+        }
+    }
+    let (from, to) = (lease.position.clone(), lease.position.clone());
+    match store.commit(&lease, Commit { from, to, writes, ..Commit::default() }).await? {
+        Outcome::Applied => Ok(unjoined),
+        Outcome::LostLease | Outcome::Exists => Err(Error::LostLease { writer: WRITER.to_owned() }),
+    }
+}
+
+/// As many writers leave it.
+fn shown(key: &Key, entity: &Entity) -> Result<Shown, Error> {
+    if let Some(interaction) = stored::waiting(key, entity)? {
+        return Ok(Shown { interactions: vec![interaction], ranking: None });
+    }
+    Ok(match stored::open(key, entity)? {
+        Some(open) => Shown { ranking: Some((*open.ranking).clone()), interactions: open.interactions },
+        None => Shown { ranking: None, interactions: stored::late(key, entity)? },
+    })
+}
+
+/// As a single writer leaves it.
+fn shown_alone(key: &Key, entity: &Entity) -> Result<Shown, Error> {
+    let damaged = |reason| Error::Damaged { ranking: key.to_string(), reason };
+    let restored = record::restore(entity).map_err(damaged)?;
+    Ok(Shown { ranking: restored.shown.map(|shown| shown.ranking), interactions: restored.interactions })
+}
+
+impl Shown {
+    fn has(&self, subject: &Subject) -> bool {
+        match &subject.who {
+            Who::User(user) => {
+                let theirs = |of: &Option<_>| of.as_ref() == Some(user);
+                self.ranking.as_ref().is_some_and(|ranking| theirs(&ranking.user))
+                    || self.interactions.iter().any(|interaction| theirs(&interaction.user))
+            }
+            Who::Item(item) => {
+                self.ranking.iter().flat_map(|ranking| &ranking.items).any(|shown| shown.id == *item)
+                    || self.interactions.iter().any(|interaction| interaction.item == *item)
+            }
+        }
+    }
+
+    /// Those that belong to a visitor who is forgotten.
+    fn sessions(&self, subject: &Subject) -> Vec<SessionId> {
+        let Who::User(user) = &subject.who else { return Vec::new() };
+        let of_ranking = self.ranking.iter().map(|ranking| (&ranking.user, &ranking.session));
+        let of_clicks = self.interactions.iter().map(|interaction| (&interaction.user, &interaction.session));
+        let theirs = of_ranking.chain(of_clicks).filter(|(of, _)| of.as_ref() == Some(user));
+        theirs.filter_map(|(_, session)| session.clone()).collect()
+    }
+}
