@@ -105,8 +105,8 @@ pub fn click_throughs(folders: &[PathBuf]) -> BTreeMap<String, Value> {
                     for item in fields.get_mut("items").and_then(Value::as_array_mut).into_iter().flatten() {
                         item.as_object_mut().map(|item| item.remove("row"));
                     }
-                    let same = found.insert(format!("{}/{}", fields["kind"], fields["id"]), record.clone());
-                    assert!(same.is_none_or(|same| same == record), "two records of {record}");
+                    let before = found.insert(format!("{}/{}", fields["kind"], fields["id"]), record.clone());
+                    assert!(before.as_ref().is_none_or(|same| *same == record), "two records: {before:?} and {record}");
                 }
             }
         }

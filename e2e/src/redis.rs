@@ -1,8 +1,8 @@
 //! Redis servers of tests, and what our programs keep in them.
 
+use crate::ports;
 use redis::{Commands, Connection};
 use std::collections::BTreeMap;
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -99,8 +99,7 @@ impl Redis {
     /// When it does not come up.
     pub fn of_its_own() -> Option<Self> {
         named("RANKWRIGHT_TEST_REDIS")?;
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
-        Some(start(port, tempfile::tempdir().expect("there is room for temporary files")))
+        Some(start(ports::free(1), tempfile::tempdir().expect("there is room for temporary files")))
     }
 
     /// Its name or address.
@@ -292,6 +291,7 @@ impl Killed {
 fn start(port: u16, folder: tempfile::TempDir) -> Redis {
     let child = Command::new("redis-server")
         .args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--save", "", "--appendonly", "yes"])
+        .args(["--appendfsync", "always"]) // what it has answered stays, whenever it is killed
         .current_dir(folder.path())
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -139,7 +139,21 @@ impl Service {
 
     /// Tells the process to end, as a container's platform does.
     pub fn terminate(&self) {
-        let told = std::process::Command::new("sh").arg("-c").arg(format!("kill -TERM {}", self.pid())).status();
+        self.signal("TERM");
+    }
+
+    /// Holds the process up, as a machine does that is out of breath.
+    pub fn pause(&self) {
+        self.signal("STOP");
+    }
+
+    /// Lets it go on.
+    pub fn resume(&self) {
+        self.signal("CONT");
+    }
+
+    fn signal(&self, name: &str) {
+        let told = std::process::Command::new("sh").arg("-c").arg(format!("kill -{name} {}", self.pid())).status();
         assert!(told.is_ok_and(|status| status.success()), "the process could not be told");
     }
 

