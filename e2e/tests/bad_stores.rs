@@ -91,7 +91,6 @@ fn a_topic_that_is_missing_is_told_and_can_be_made_later() {
 }
 
 #[test]
-#[ignore = "shows a fault: a worker that starts without its broker, or with a wrong password, says nothing and goes on waiting"]
 fn a_broker_that_refuses_the_password_or_is_not_there_is_told() {
     let (Some(redis), Some(broker)) = (Redis::for_tests(), broker()) else { return };
     let (host, port) = broker.rsplit_once(':').expect("host:port");

@@ -20,6 +20,7 @@ fn of_visit(mut event: Value) -> Value {
 /// A catalogue, lists for two visitors of which some are closed at the end and some open, and clicks, of which one waits.
 fn events() -> Vec<Value> {
     let mut events: Vec<Value> = ["a", "b", "c", ITEM].map(|id| item(id, 0, &[("brand", json!("x"))])).to_vec();
+    events.iter_mut().enumerate().for_each(|(number, item)| item["id"] = json!(format!("i{number}")));
     for number in 0..20 {
         let (second, id) = (10 + number, number.to_string());
         let user = if number % 2 == 0 { VISITOR } else { "another" };
@@ -27,20 +28,21 @@ fn events() -> Vec<Value> {
         events.push(of_visit(ranking(&id, second, user, &shown)));
         events.push(of_visit(click(&format!("c{id}"), second, &id, user, shown[1])));
     }
-    events.push(json!({"event": "user", "id": "later", "timestamp": at(100), "user": "another", "fields": []}));
+    events.push(json!({"event": "user", "id": "later", "timestamp": at(5000), "user": "another", "fields": []}));
     for (id, user, shown) in
         [("o1", VISITOR, ["a", "b"]), ("o2", "another", [ITEM, "a"]), ("o3", "another", ["a", "b"])]
     {
-        events.push(ranking(id, 100, user, &shown));
-        events.push(click(&format!("c{id}"), 100, id, user, shown[0]));
+        events.push(ranking(id, 5000, user, &shown));
+        events.push(click(&format!("c{id}"), 5000, id, user, shown[0]));
     }
-    events.push(click("w1", 100, "of nobody", VISITOR, "a"));
+    events.push(click("w1", 5000, "of nobody", VISITOR, "a"));
     events
 }
 
 fn config(state: &str, parts: &Path) -> String {
     let own = format!("train: {{type: file, path: '{}', format: json}}", parts.display());
-    format!("state: {state}\n{}", FEATURES.replace("train: {type: file, path: ./parts, format: json}", &own))
+    let features = FEATURES.replace("train: {type: file, path: ./parts, format: json}", &own);
+    format!("state: {state}\n{}", features.replace("maxSessionLength: 10s", "maxSessionLength: 10m"))
 }
 
 fn forget(config: &str, service: &str, folder: &Path, who: &[&str]) -> String {
@@ -79,7 +81,7 @@ fn nothing_of_a_visitor_or_an_item_is_left_in_any_store() {
     assert_eq!(redis.with(&service, VISITOR), [""; 0]);
     assert_eq!(redis.with(&service, VISIT), [""; 0], "a visit is the visitor's");
     assert_eq!(closed(VISITOR), 0, "{}", texts(&parts));
-    assert!(told.contains("removed 2 entities of the state"), "{told}");
+    assert!(told.contains("removed 1 entities of the state"), "{told}");
     assert!(told.contains("removed 1 open rankings, 1 waiting interactions, 0 click-throughs on their way"), "{told}");
     assert!(told.contains("removed 10 click-throughs in "), "{told}");
     assert_eq!(closed("\"kind\":\"ranking\""), 10, "those of others stay");
@@ -90,7 +92,7 @@ fn nothing_of_a_visitor_or_an_item_is_left_in_any_store() {
     assert!(told.contains("removed 1 open rankings, 0 waiting"), "{told}");
     assert_eq!(closed("\"kind\":\"ranking\""), 10, "they are shorter now");
 
-    let end = json!({"event": "user", "id": "end", "timestamp": at(500), "user": "another", "fields": []});
+    let end = json!({"event": "user", "id": "end", "timestamp": at(9000), "user": "another", "fields": []});
     server.feedback(&[end]);
     worker.until("the rest is closed", || closed("\"kind\":\"ranking\"") == 11 && redis.is_settled(&service));
     assert_eq!(closed("\"id\":\"o3\""), 1);
@@ -101,9 +103,10 @@ fn nothing_of_them_is_left_in_a_folder_either() {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let (home, parts) = (folder.path().join("home"), folder.path().join("parts"));
     let config = config("{type: file, path: ./state, format: json}", &parts);
+    std::fs::create_dir_all(&home).expect("the folder can be made");
     let service = Service::serve(&config, &home);
     service.feedback(&events());
-    service.until("some are closed", || service.status()["clickthroughs"].as_u64() == Some(20));
+    service.until("some are closed", || service.status()["ingest"]["clickthroughs"].as_u64() == Some(20));
     let held = forget_refused(&config, &home);
     assert!(held.contains("another process holds it"), "{held}");
     service.terminate();

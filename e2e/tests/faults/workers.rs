@@ -41,7 +41,6 @@ fn sleeps_through(crew: &Crew, redis: &Redis, sleeper: usize) {
 }
 
 #[test]
-#[ignore = "shows a fault: a worker that was held up while it took a partition over puts its position back"]
 fn a_worker_that_wakes_up_when_others_have_its_partitions_changes_nothing() {
     let (Some(redis), Some(broker)) = (Redis::for_tests(), broker()) else { return };
     let (rankings, pauses) = wait::scaled((4_000, 2), (60_000, 20));
@@ -57,7 +56,6 @@ fn a_worker_that_wakes_up_when_others_have_its_partitions_changes_nothing() {
 }
 
 #[test]
-#[ignore = "shows a fault: a worker that was held up while it took a partition over puts its position back"]
 fn a_worker_that_wakes_up_while_it_takes_partitions_over_changes_nothing() {
     let (Some(redis), Some(broker)) = (Redis::for_tests(), broker()) else { return };
     let trial = Trial::new(&redis, "takeover", 4_000, PARTITIONS);

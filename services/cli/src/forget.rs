@@ -8,7 +8,7 @@ use rankwright_clickthrough::{Subject, Who};
 /// Removes what the options name, and says what that was.
 pub(crate) fn run(options: &ForgetOptions) -> Result<String> {
     let config = configuration(options.config.as_deref())?;
-    let who = match (&options.user, &options.item) {
+    let who = match (&options.subject.user, &options.subject.item) {
         (Some(user), _) => Who::User(user.as_str().into()),
         (None, Some(item)) => Who::Item(item.as_str().into()),
         (None, None) => unreachable!("one of them is required"),

@@ -2,7 +2,6 @@
 
 mod coverage;
 mod forget;
-mod forget;
 mod generate;
 mod import;
 mod models;

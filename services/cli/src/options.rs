@@ -97,20 +97,26 @@ pub(crate) struct PurgeOptions {
 }
 
 #[derive(Debug, Args)]
-#[group(id = "who", required = true, multiple = false, args = ["user", "item"])]
 pub(crate) struct ForgetOptions {
     /// Path of the configuration
     #[arg(short, long, env = "SERVICE_CONFIG")]
     pub(crate) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) subject: SubjectOptions,
+    /// The tenant whose visitor or item it is
+    #[arg(short, long, default_value = "default")]
+    pub(crate) tenant: String,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct SubjectOptions {
     /// Id of the visitor
     #[arg(short, long)]
     pub(crate) user: Option<String>,
     /// Id of the item
     #[arg(short, long)]
     pub(crate) item: Option<String>,
-    /// The tenant whose visitor or item it is
-    #[arg(short, long, default_value = "default")]
-    pub(crate) tenant: String,
 }
 
 #[derive(Debug, Args)]

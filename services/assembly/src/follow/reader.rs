@@ -144,22 +144,24 @@ impl Reader {
 
     /// Becomes the writer of a partition, and reads on where the last one stopped.
     async fn begin(&mut self, partition: Partition) -> Result<()> {
-        let mut writer = self.open(&partition).await;
-        let known = writer.position();
-        let from = match known.0.is_empty() {
-            true => None,
-            false => Some(serde_json::from_str(&known.0).with_context(|| format!("the position of {partition}"))?),
+        let (writer, position) = loop {
+            let mut writer = self.open(&partition).await;
+            let known = writer.position();
+            let from = match known.0.is_empty() {
+                true => None,
+                false => Some(serde_json::from_str(&known.0).with_context(|| format!("the position of {partition}"))?),
+            };
+            let position = self.stream.start(&partition, from).await?;
+            // a partition without events begins at the same place the next time
+            match writer.apply(&[], Position(serde_json::to_string(&position)?)).await {
+                Ok(()) => break (writer, position),
+                Err(Error::LostLease { .. }) => warn!(%partition, "another process reads it meanwhile"),
+                Err(error) => warn!(%partition, "waiting for the state store: {}", chain(&error.into())),
+            }
+            tokio::time::sleep(PAUSE).await; // it may stand elsewhere by then
         };
-        let position = self.stream.start(&partition, from).await?;
         info!(%partition, %position, "reading");
         self.tally.begun(&partition, &position);
-        let to = Position(serde_json::to_string(&position)?);
-        // a partition without events begins at the same place the next time
-        while let Err(error) = writer.apply(&[], to.clone()).await {
-            warn!(%partition, "waiting for the state store: {}", chain(&error.into()));
-            tokio::time::sleep(PAUSE).await;
-            writer = self.open(&partition).await;
-        }
         self.merged.assign(partition.clone());
         self.writers.insert(partition, writer);
         Ok(())

@@ -24,7 +24,7 @@ pub(crate) struct Section<'a> {
 impl<'a> Section<'a> {
     /// The mapping that `value` is. A key that comes twice is reported, and its first value taken.
     pub(crate) fn of(value: &Value<'a>) -> Option<Self> {
-        let Data::Map(entries) = &value.node.data else { return value.other("a mapping (`key: value`)") };
+        let Data::Map(entries) = &value.node.data else { return value.no_mapping() };
         let (path, report, place) = (value.path.clone(), value.report, value.place());
         let (known, missing) = (RefCell::default(), RefCell::default());
         let mut section = Self { path, report, place, entries: Vec::new(), known, missing };

@@ -192,6 +192,16 @@ impl<'a> Value<'a> {
         None
     }
 
+    /// Reports that keys are expected here. What stands here is not told: it may be the password that one of them holds.
+    pub(crate) fn no_mapping<T>(&self) -> Option<T> {
+        let found = match self.scalar() {
+            Some(text) if !text.is_empty() => "found a single value".to_owned(),
+            _ => self.found(),
+        };
+        self.wrong(found, "a mapping (`key: value`)");
+        None
+    }
+
     fn found(&self) -> String {
         match &self.node.data {
             Data::Scalar { .. } if self.is_nothing() => "found nothing".to_owned(),

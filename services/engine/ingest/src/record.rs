@@ -49,7 +49,7 @@ pub(crate) struct Open {
 /// A ranking as it was shown.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Shown {
-    ranking: Ranking,
+    pub(crate) ranking: Ranking,
     width: usize,
     rows: Vec<f32>,
 }

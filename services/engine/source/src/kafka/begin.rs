@@ -7,7 +7,6 @@ use super::offset::{PATIENCE, Range, find};
 use super::reading::Reading;
 use super::{Kafka, number};
 use crate::{Error, Partition, Position, Step};
-use futures_util::FutureExt;
 use rdkafka::consumer::{Consumer, StreamConsumer};
 use rdkafka::error::{KafkaError as RdError, KafkaResult};
 use rdkafka::types::RDKafkaRespErr;
@@ -83,12 +82,11 @@ impl Kafka {
     /// Learns why the broker does not answer, which comes along with messages, and waits a little.
     async fn wait_after(&mut self, error: &RdError) -> Result<(), Error> {
         let consumer = Arc::clone(&self.consumer);
-        while let Some(received) = consumer.recv().now_or_never() {
+        let end = tokio::time::Instant::now() + PAUSE;
+        while let Ok(received) = tokio::time::timeout_at(end, consumer.recv()).await {
             self.receive(received)?;
         }
-        self.trouble.judge(error, error.to_string())?;
-        tokio::time::sleep(PAUSE).await;
-        Ok(())
+        Ok(self.trouble.no_answer(error)?)
     }
 
     fn failed(&self, error: &RdError) -> Error {

@@ -40,6 +40,16 @@ impl Trouble {
         Ok(())
     }
 
+    /// As [`Trouble::judge`], of a question that the broker was to answer.
+    pub(super) fn no_answer(&mut self, error: &KafkaError) -> Result<(), Error> {
+        self.judge(error, error.to_string())?;
+        if self.said.is_none() {
+            self.said = Some(Code::AllBrokersDown);
+            self.say(Code::AllBrokersDown, &error.to_string());
+        }
+        Ok(())
+    }
+
     /// Something was read, or could have been.
     pub(super) fn over(&mut self) {
         self.worked = true;
