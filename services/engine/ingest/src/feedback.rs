@@ -9,6 +9,7 @@
 use crate::counters::Applied;
 use crate::error::Error;
 use crate::ingest::Ingest;
+use rankwright_clickthrough::{Subject, Who};
 use rankwright_event::{Event, Timestamp};
 use rankwright_state::{Key, Position, Scope, Space};
 use std::collections::{HashSet, VecDeque};
@@ -68,6 +69,17 @@ impl Seen {
         self.ids.remove(&key);
         Some(key)
     }
+}
+
+/// Whether this is a note of a subject's metadata: its end names whose that is.
+pub(crate) fn notes(key: &Key, subject: &Subject) -> bool {
+    let Scope::Seen(noted) = &key.scope else { return false };
+    let (kind, id) = match &subject.who {
+        Who::Item(item) => ("item", item.as_str()),
+        Who::User(user) => ("user", user.as_str()),
+    };
+    let noted = noted.as_str().strip_prefix(&format!("{kind} "));
+    noted.is_some_and(|noted| noted.ends_with(&format!(" {id}")))
 }
 
 /// Under what an event is noted. Rankings and interactions are named by their ids; metadata has ids that nothing

@@ -3,6 +3,7 @@
 //! A record on its way that shows the subject goes as a whole, whoever else is in it: there are few of them at a time.
 
 use crate::error::Error;
+use crate::feedback::notes;
 use crate::record;
 use crate::shared::{WRITER, stored};
 use rankwright_clickthrough::{Subject, Who};
@@ -53,6 +54,9 @@ pub async fn forget(store: &dyn Store, many: bool, subject: &Subject) -> Result<
             writes.push((key, None));
         }
     }
+    let noted = store.scan(Space::Seen).await?.into_iter().map(|(key, _)| key);
+    let noted = noted.filter(|key| key.tenant == subject.tenant && notes(key, subject));
+    writes.extend(noted.map(|key| (key, None)));
     let (from, to) = (lease.position.clone(), lease.position.clone());
     match store.commit(&lease, Commit { from, to, writes, ..Commit::default() }).await? {
         Outcome::Applied => Ok(unjoined),
