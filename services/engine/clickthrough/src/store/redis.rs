@@ -1,7 +1,7 @@
-//! `redis`: click-throughs in parts that are values of a Redis, see [`super::remote`], each with a time to live.
+//! `redis`: click-throughs in parts that are values of a Redis, see `remote`, each with a time to live.
 //!
 //! Each part is a key of its own, so in a cluster parts lie on all nodes. Which parts there are says an index, one sorted
-//! set ([`keys`]). Looking for their keys (`SCAN`) needs no index, but goes through all keys of the database: in a
+//! set (`keys`). Looking for their keys (`SCAN`) needs no index, but goes through all keys of the database: in a
 //! cluster, and wherever databases are shared, those are the keys of the state, millions of them, each time that the store
 //! is opened or read. An index can be behind, and then hides parts; so a part is durable only once it is in there.
 

@@ -1,6 +1,6 @@
 //! Click-throughs in parts at a place that processes share: a bucket, a Redis.
 //!
-//! Records are collected in memory. A part that is large or old enough gets its name ([`name`]) and is put where nothing
+//! Records are collected in memory. A part that is large or old enough gets its name (`name`) and is put where nothing
 //! of that name is; nothing is ever written twice. Until then its records are not durable, and whoever needs them to be
 //! keeps them. Several processes may share a place.
 //!

@@ -1,4 +1,4 @@
-//! `s3`: click-throughs in a bucket of parts, see [`super::remote`].
+//! `s3`: click-throughs in a bucket of parts, see `remote`.
 //!
 //! The list of the bucket is what parts there are. A manifest beside them would save little (a thousand parts come with
 //! a page of the list, while each of them is fetched by a request of its own), and can be behind: then it hides parts.

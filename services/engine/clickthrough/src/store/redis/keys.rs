@@ -57,11 +57,11 @@ impl Keys {
         Ok(seconds * 1000 + micros / 1000)
     }
 
-    /// A page of entries with their times, from a time on without the first `seen`.
-    async fn page(&self, from: &str, seen: usize) -> Result<Vec<(Vec<u8>, u64)>> {
+    /// The first entries from a time on, with their times.
+    async fn page(&self, from: &str, most: usize) -> Result<Vec<(Vec<u8>, u64)>> {
         let index = self.index();
         let mut page = cmd("ZRANGEBYSCORE");
-        page.arg(&index).arg(from).arg("+inf").arg("WITHSCORES").arg("LIMIT").arg(seen).arg(PAGE);
+        page.arg(&index).arg(from).arg("+inf").arg("WITHSCORES").arg("LIMIT").arg(0).arg(most);
         let entries: Vec<(Vec<u8>, f64)> = self.send(&index, &page).await?;
         Ok(entries.into_iter().map(|(entry, until)| (entry, until as u64)).collect())
     }
@@ -86,14 +86,15 @@ impl Place for Keys {
 
     /// Entries that are no names of parts are left alone.
     async fn list(&self) -> Result<Vec<(Name, u64)>> {
-        let (mut parts, mut from, mut seen) = (Vec::new(), format!("({}", self.now().await?), 0);
+        let (mut parts, mut from, mut most) = (Vec::new(), format!("({}", self.now().await?), PAGE);
         loop {
-            let entries = self.page(&from, seen).await?;
+            let entries = self.page(&from, most).await?;
             parts.extend(entries.iter().filter_map(|(entry, _)| parse(entry)));
-            let Some(&(_, last)) = entries.last().filter(|_| entries.len() == PAGE) else { break };
-            let of_last = entries.iter().filter(|(_, until)| *until == last).count();
-            seen = if from == last.to_string() { seen + of_last } else { of_last };
-            from = last.to_string();
+            let Some((_, last)) = entries.last().filter(|_| entries.len() == most) else { break };
+            // pages overlap, as there may be more entries of that time; counting them is no help, some may go meanwhile
+            let last = last.to_string();
+            most = if last == from { most * 2 } else { PAGE };
+            from = last;
         }
         parts.sort_by_key(|(name, _)| name.order());
         parts.dedup();

@@ -11,7 +11,7 @@ pub struct RedisSettings {
     pub server: Settings,
     /// How new parts are written; there may be others.
     pub format: Format,
-    /// So long a part is read after it was put; its memory is free [`super::keys::GRACE`] later.
+    /// So long a part is read after it was put; its memory is free ten minutes later.
     pub ttl: Duration,
     /// A part is put with this many bytes, before compression; it is held in memory until then.
     pub part_bytes: u64,
