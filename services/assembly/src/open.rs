@@ -1,9 +1,11 @@
 //! Each store, as a configuration names it.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use rankwright_clickthrough::store::file::FileSettings;
+use rankwright_clickthrough::store::redis::RedisSettings;
 use rankwright_clickthrough::store::s3::S3Settings;
 use rankwright_clickthrough::{self as clickthrough, ClickthroughStore, Header};
+use rankwright_config::train::TTL;
 use rankwright_config::{self as config, Config, State};
 use rankwright_feature::Plan;
 use rankwright_model::{MemoryVersions, RedisVersions, VersionStore, Versions};
@@ -78,16 +80,21 @@ pub(crate) fn clickthroughs(config: &Config, plan: &Plan, service: &str) -> Resu
         let store = clickthrough::FileStore::open(FileSettings::new(&path, format), header);
         Ok(Arc::new(store.with_context(|| format!("failed to open the click-throughs in {}", path.display()))?))
     };
-    match (&config.train, folder(config)) {
+    let in_redis = |redis: &config::state::Redis, ttl, header| -> Result<Arc<dyn ClickthroughStore>> {
+        let settings = RedisSettings::new(redis_settings(redis, redis.db.rankings)?, redis.format, ttl);
+        let store = clickthrough::RedisStore::open(&settings, header);
+        Ok(Arc::new(store.context("failed to open the click-throughs in Redis")?))
+    };
+    match (&config.train, &config.state) {
         (Some(config::ClickthroughStore::Discard), _) => Ok(Arc::new(clickthrough::DiscardStore::new(header))),
         (Some(config::ClickthroughStore::File { path, format }), _) => in_folder(path.clone(), *format, header),
         (Some(config::ClickthroughStore::S3(s3)), _) => Ok(Arc::new(clickthroughs_in_s3(s3, header)?)),
-        (None, Some(folder)) => in_folder(folder.join("clickthroughs"), config::state::Format::Binary, header),
-        (None, _) if matches!(config.state, State::Redis(_)) => bail!(
-            "train: click-throughs in Redis are not available in this version: name another store, such as \
-             'train: {{type: file, path: ...}}' or 'train: {{type: s3, ...}}'"
-        ),
-        _ => Ok(Arc::new(clickthrough::MemoryStore::new(header)?)),
+        (Some(config::ClickthroughStore::Redis { redis, ttl }), _) => in_redis(redis, *ttl, header),
+        (None, State::Redis(redis)) => in_redis(redis, TTL, header),
+        (None, State::File(file)) => in_folder(file.path.join("clickthroughs"), config::state::Format::Binary, header),
+        (Some(config::ClickthroughStore::Memory), _) | (None, State::Memory) => {
+            Ok(Arc::new(clickthrough::MemoryStore::new(header)?))
+        }
     }
 }
 
@@ -127,9 +134,8 @@ fn redis_options(config: &Config, redis: &config::state::Redis) -> RedisOptions 
 
 /// How a database of a server is reached.
 pub(crate) fn redis_settings(redis: &config::state::Redis, database: u16) -> Result<Settings> {
-    let authority = |path: &PathBuf| {
-        std::fs::read(path).with_context(|| format!("state.tls.ca: failed to read {}", path.display()))
-    };
+    let authority =
+        |path: &PathBuf| std::fs::read(path).with_context(|| format!("tls.ca: failed to read {}", path.display()));
     let tls = redis.tls.enabled.then(|| -> Result<Tls> {
         let verify = match redis.tls.verify {
             config::state::Verify::Full => Verify::Full,

@@ -4,21 +4,17 @@ use crate::engine::service;
 use crate::open::{clickthroughs_in_s3, redis_settings};
 use anyhow::{Result, bail};
 use rankwright_clickthrough::Header;
-use rankwright_config::state::{Redis, Topology};
 use rankwright_config::{ClickthroughStore, Config, State};
-use rankwright_redis::Link;
+use rankwright_redis::{Link, Settings};
 
 /// Where something of a service lies that a purge removes, in words.
 ///
 /// # Errors
 /// Where the configuration names neither Redis nor S3.
 pub fn purge_places(config: &Config) -> Result<Vec<String>> {
-    let mut places = Vec::new();
-    if let State::Redis(redis) = &config.state {
-        for database in databases(redis) {
-            places.push(format!("state and models in {}", redis_settings(redis, database)?));
-        }
-    }
+    let servers = databases(config)?.into_iter();
+    let mut places: Vec<String> =
+        servers.map(|(settings, what)| format!("{} in {settings}", what.join(", "))).collect();
     if let Some(ClickthroughStore::S3(s3)) = &config.train {
         places.push(format!("click-throughs in s3://{}/{}", s3.bucket, s3.prefix));
     }
@@ -35,13 +31,10 @@ pub fn purge_places(config: &Config) -> Result<Vec<String>> {
 /// When a store fails; what was removed by then is gone, and it can be begun again.
 pub async fn purge(config: &Config) -> Result<Vec<String>> {
     let (service, mut told) = (checked(service())?, Vec::new());
-    if let State::Redis(redis) = &config.state {
-        for database in databases(redis) {
-            let settings = redis_settings(redis, database)?;
-            let place = settings.to_string();
-            let removed = Link::new(settings, None)?.remove_all(&format!("rw:{service}:")).await?;
-            told.push(format!("{removed} keys in {place}"));
-        }
+    for (settings, _) in databases(config)? {
+        let place = settings.to_string();
+        let removed = Link::new(settings, None)?.remove_all(&format!("rw:{service}:")).await?;
+        told.push(format!("{removed} keys in {place}"));
     }
     if let Some(ClickthroughStore::S3(s3)) = &config.train {
         let header = Header { service, columns: Default::default() };
@@ -62,15 +55,54 @@ fn checked(service: String) -> Result<String> {
     Ok(service)
 }
 
-/// The databases that state and models lie in; a cluster has one.
-fn databases(redis: &Redis) -> Vec<u16> {
-    let one = redis.db.state == redis.db.models || matches!(redis.topology, Topology::Cluster(_));
-    if one { vec![redis.db.state] } else { vec![redis.db.state, redis.db.models] }
+/// The databases of Redis that something lies in, each once, and what that is.
+fn databases(config: &Config) -> Result<Vec<(Settings, Vec<&'static str>)>> {
+    let mut wanted = Vec::new();
+    if let State::Redis(redis) = &config.state {
+        wanted.extend([("state", redis, redis.db.state), ("models", redis, redis.db.models)]);
+    }
+    match (&config.train, &config.state) {
+        (Some(ClickthroughStore::Redis { redis, .. }), _) | (None, State::Redis(redis)) => {
+            wanted.push(("click-throughs", redis, redis.db.rankings));
+        }
+        _ => {}
+    }
+    let mut found: Vec<(Settings, Vec<&'static str>)> = Vec::new();
+    for (what, redis, database) in wanted {
+        let settings = redis_settings(redis, database)?;
+        // a cluster has one database, and is called the same whichever was asked for
+        match found.iter_mut().find(|(known, _)| known.to_string() == settings.to_string()) {
+            Some((_, there)) => there.push(what),
+            None => found.push((settings, vec![what])),
+        }
+    }
+    Ok(found)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::checked;
+    #![allow(clippy::unwrap_used)]
+    use super::{checked, purge_places};
+    use rankwright_config::Config;
+
+    fn places(text: &str) -> Vec<String> {
+        purge_places(&Config::parse(text, "test").unwrap().0).unwrap()
+    }
+
+    #[test]
+    fn each_database_is_purged_once_wherever_click_throughs_lie() {
+        let state = "state: {type: redis, host: h, port: 1}";
+        assert_eq!(places(state), ["state in h:1/0", "models in h:1/3", "click-throughs in h:1/2"]);
+        let apart = format!("{state}\ntrain: {{type: redis, host: other, port: 2}}");
+        assert_eq!(places(&apart), ["state in h:1/0", "models in h:1/3", "click-throughs in other:2/2"]);
+        let nowhere = format!("{state}\ntrain: {{type: discard}}");
+        assert_eq!(places(&nowhere), ["state in h:1/0", "models in h:1/3"]);
+        let one = "state: {type: redis, host: h, port: 1, db: {state: 5, rankings: 5, models: 5}}";
+        assert_eq!(places(one), ["state, models, click-throughs in h:1/5"]);
+        let cluster = "state: {type: redis, mode: cluster, nodes: ['h:1']}";
+        assert_eq!(places(cluster), ["state, models, click-throughs in the cluster of h:1"]);
+        assert_eq!(places("train: {type: redis, host: h, port: 1}"), ["click-throughs in h:1/2"]);
+    }
 
     #[test]
     fn a_name_that_reaches_into_another_service_is_refused() {

@@ -36,18 +36,15 @@ pub enum Error {
         /// Latest version this program knows.
         newest: u64,
     },
-    /// The configuration names a store that this version does not have.
-    #[error("click-throughs in {kind} are not served yet; use s3, file, memory or discard")]
-    NotServed {
-        /// The store's `type`.
-        kind: &'static str,
-    },
     /// A part is gone, or what is left of it is not worth reading; [`crate::Records`] counts it.
     #[error(transparent)]
     Lost(#[from] crate::Loss),
     /// The object store failed.
     #[error(transparent)]
     Object(#[from] rankwright_object::Error),
+    /// The Redis server failed.
+    #[error(transparent)]
+    Redis(#[from] rankwright_redis::Error),
     /// The configuration of a store does not hold together.
     #[error("{key}: {reason}")]
     Setting {

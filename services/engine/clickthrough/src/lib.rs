@@ -24,4 +24,4 @@ pub use losses::{Loss, Losses};
 pub use part::{Format, Header, Part, PartReader, read_part};
 pub use record::{Click, Clickthrough, Identity, Kind, Rows, Shown};
 pub use store::{ClickthroughStore, Column, Entry, Mark, Records, Status};
-pub use store::{discard::DiscardStore, file::FileStore, memory::MemoryStore, open::open, s3::S3Store};
+pub use store::{discard::DiscardStore, file::FileStore, memory::MemoryStore, redis::RedisStore, s3::S3Store};

@@ -7,7 +7,8 @@ use std::sync::Arc;
 pub mod discard;
 pub mod file;
 pub mod memory;
-pub mod open;
+pub mod redis;
+mod remote;
 pub mod s3;
 
 /// One feature column, as the header of a part names it.

@@ -1,13 +1,12 @@
 //! What a configuration may say and this version does not do. The programs refuse to start with it.
 
 use crate::feature::Kind;
-use crate::{ClickthroughStore, Config, EventFormat, Model};
+use crate::{Config, EventFormat, Model};
 
 impl Config {
     /// One line, `<path>: ... is not available in this version`, for each thing that cannot be served yet.
     pub fn not_yet(&self) -> Vec<String> {
         let mut found = Vec::new();
-        self.stores(&mut found);
         self.sources(&mut found);
         for (index, feature) in self.features.iter().enumerate() {
             if matches!(feature.kind, Kind::FieldMatch(_)) {
@@ -25,19 +24,6 @@ impl Config {
         }
         found.extend(self.inference.keys().map(|name| line(&format!("inference.{name}"), "text inference")));
         found
-    }
-
-    fn stores(&self, found: &mut Vec<String>) {
-        match self.train {
-            Some(ClickthroughStore::Redis { .. }) => found.push(line("train", "a click-through store of type redis")),
-            Some(
-                ClickthroughStore::Discard
-                | ClickthroughStore::Memory
-                | ClickthroughStore::File { .. }
-                | ClickthroughStore::S3(_),
-            )
-            | None => {}
-        }
     }
 
     fn sources(&self, found: &mut Vec<String>) {
@@ -66,7 +52,6 @@ mod tests {
     fn what_is_not_there_yet_is_named_with_its_path() {
         let text = "
 state: {type: redis, host: h, port: 1}
-train: {type: redis, host: h, port: 1}
 source: {type: kinesis, region: r, topic: t, format: snowplow}
 features:
   - {name: price, type: number, field: item.price}
@@ -80,7 +65,6 @@ inference:
   words: {type: bi-encoder, model: a/b}";
         let missing = "is not available in this version";
         let expected = [
-            format!("train: a click-through store of type redis {missing}"),
             format!("source.format: the format snowplow {missing}"),
             format!("features[1]: field_match (feature title) {missing}"),
             format!("models.alike: a model of type semantic {missing}"),
@@ -96,7 +80,9 @@ inference:
         let pulsar =
             "source: {type: pulsar, serviceUrl: 'pulsar://p', adminUrl: 'http://p', topic: t, subscriptionName: s}";
         let kinesis = "source: {type: kinesis, region: r, topic: t}";
-        for text in ["", "train: {type: s3, bucket: b, prefix: p, region: r}", pulsar, kinesis] {
+        let (s3, redis) =
+            ("train: {type: s3, bucket: b, prefix: p, region: r}", "train: {type: redis, host: h, port: 1}");
+        for text in ["", s3, redis, pulsar, kinesis] {
             assert_eq!(not_yet(text), Vec::<String>::new());
         }
         let text = "state: {type: file, path: /s}\ntrain: {type: discard}\nsource: {type: file, path: /in}";

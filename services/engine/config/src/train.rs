@@ -5,6 +5,9 @@ use crate::state::{Format, Redis};
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// How long a part in Redis is kept, unless `train` says otherwise: 365 days.
+pub const TTL: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
 /// Where closed click-throughs are kept. Absent, they go where the state is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ClickthroughStore {
@@ -19,11 +22,11 @@ pub enum ClickthroughStore {
         /// How records are written; default binary.
         format: Format,
     },
-    /// `redis`. Checked here; not served yet.
+    /// `redis`
     Redis {
-        /// The server.
+        /// The server; of its options `cache` and `pipeline` are without meaning here.
         redis: Box<Redis>,
-        /// `ttl`; default 365 days.
+        /// `ttl`; default [`TTL`].
         ttl: Duration,
     },
     /// `s3`

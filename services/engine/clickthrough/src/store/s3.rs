@@ -1,66 +1,23 @@
-//! `s3`: click-throughs in a bucket of parts.
-//!
-//! Records are collected in memory. A part that is large or old enough gets its name ([`name`]) and is put where no
-//! object of that name is; nothing is ever written twice. Until then its records are not durable, and whoever needs
-//! them to be keeps them. Several processes may share a prefix.
+//! `s3`: click-throughs in a bucket of parts, see `remote`.
 //!
 //! The list of the bucket is what parts there are. A manifest beside them would save little (a thousand parts come with
 //! a page of the list, while each of them is fetched by a request of its own), and can be behind: then it hides parts.
 //! What a manifest would say of a part, its number of records, its digest and how it is packed, is in its name.
-//!
-//! Calls wait for the network on the calling thread. A thread of an asynchronous runtime may make them, and keeps its
-//! other tasks waiting meanwhile: [`S3Store::append`] when parts are completed faster than the bucket takes them,
-//! [`S3Store::flush`] and [`S3Store::read`] always; [`S3Store::flush_due`], `durable` and `status` never.
 
-mod forget;
-mod name;
-mod open;
-mod place;
+mod folder;
 mod purge;
-mod queue;
-mod reading;
 mod settings;
 
+use super::remote::{Cut, RemoteStore};
+use crate::Result;
 use crate::part::Header;
-use crate::{Clickthrough, ClickthroughStore, Forgotten, Mark, Records, Result, Status, Subject};
-use name::Name;
-use open::Open;
-use parking_lot::{Condvar, Mutex, MutexGuard};
-use place::Place;
+use folder::Folder;
 pub use purge::Purged;
-use queue::{Phase, Queue, Queued};
-use rankwright_object::{Bucket, Runner};
-use reading::{Parts, Source};
+use rankwright_object::Bucket;
 pub use settings::S3Settings;
-use std::collections::HashSet;
-use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Keeps records in a bucket.
-pub struct S3Store {
-    runner: Arc<Runner>,
-    place: Place,
-    shared: Arc<Shared>,
-    /// What was there when this store was opened.
-    found: Status,
-    /// Digests of those parts.
-    known: HashSet<u128>,
-    service: String,
-}
-
-struct Shared {
-    state: Mutex<State>,
-    /// A part has arrived, or has not.
-    changed: Condvar,
-}
-
-struct State {
-    open: Open,
-    queue: Queue,
-    taken: u64,
-    /// Time in the newest name.
-    newest: i64,
-}
+pub type S3Store = RemoteStore<Folder>;
 
 impl S3Store {
     /// Opens a bucket, for records with the columns of `header`.
@@ -68,175 +25,15 @@ impl S3Store {
     /// # Errors
     /// When the parts there cannot be listed: the bucket is missing, the service does not answer or refuses.
     pub fn open(settings: &S3Settings, header: Header) -> Result<Self> {
-        let service = header.service.clone();
-        let open = Open::new(settings, header)?;
-        let failed = |source| crate::Error::Io { place: "s3".into(), action: "start a thread", source };
-        let runner = Arc::new(Runner::start().map_err(failed)?);
-        let (of, prefix) = (settings.bucket.clone(), settings.prefix.clone());
-        let (place, parts) = runner.wait(async move {
-            let place = Place::new(Bucket::connect(&of).await, &prefix);
-            let parts = place.list().await;
-            parts.map(|parts| (place, parts))
-        })?;
-        let (records, bytes) = parts.iter().fold((0, 0), |(r, b), (name, bytes)| (r + name.records, b + bytes));
-        let newest = parts.iter().map(|(name, _)| name.completed).max().unwrap_or(0);
-        let state = State { open, queue: Queue::default(), taken: 0, newest };
-        Ok(Self {
-            runner,
-            place,
-            shared: Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() }),
-            found: Status { records, bytes, parts: parts.len() as u64 },
-            known: parts.iter().map(|(name, _)| name.digest).collect(),
-            service,
-        })
-    }
-
-    /// Ends the open part, and has all that wait put.
-    fn complete(&self, state: &mut State) -> Result<()> {
-        if let Some(part) = state.open.complete()? {
-            let name = part.name(now(), state.newest);
-            state.newest = name.completed;
-            // a process that ended before it knew that the part had arrived is told to write it again
-            let phase = if self.known.contains(&name.digest) { Phase::Arrived } else { Phase::Waiting };
-            state.queue.push(Queued { name, bytes: part.bytes, mark: state.taken, phase });
-        }
-        self.put(state);
-        Ok(())
-    }
-
-    /// Has all parts put that wait for it.
-    fn put(&self, state: &mut State) {
-        while let Some(part) = state.queue.next() {
-            let (place, shared) = (self.place.clone(), self.shared.clone());
-            let (name, bytes) = (part.name, part.bytes.clone());
-            self.runner.spawn(async move {
-                let outcome = place.put(&name, bytes).await;
-                shared.state.lock().queue.arrived(&name, outcome.map_err(Into::into));
-                shared.changed.notify_all();
-            });
-        }
-    }
-
-    /// Lets others in until it is `enough`, or a part failed.
-    fn wait(&self, state: &mut MutexGuard<'_, State>, enough: impl Fn(&State) -> bool) -> Result<()> {
-        while !enough(state) {
-            if let Some(error) = state.queue.failure() {
-                return Err(error);
-            }
-            self.shared.changed.wait(state);
-        }
-        Ok(())
-    }
-
-    /// Ends the open part as soon as there is room for it in the queue.
-    fn make_way(&self, state: &mut MutexGuard<'_, State>) -> Result<()> {
-        self.wait(state, |state| state.queue.has_room())?;
-        self.complete(state)
-    }
-
-    /// Tries parts again that failed before, so that they cannot pile up.
-    fn catch_up(&self, state: &mut MutexGuard<'_, State>) -> Result<()> {
-        if !state.queue.is_stuck() {
-            return Ok(());
-        }
-        while let Some(error) = state.queue.failure() {
-            tracing::warn!(%error, "puts a part of the click-throughs again");
-        }
-        self.put(state);
-        let until = state.taken - state.open.records();
-        self.wait(state, |state| state.queue.durable() >= until)
-    }
-}
-
-impl ClickthroughStore for S3Store {
-    fn append(&self, records: &[Clickthrough]) -> Result<Mark> {
-        let state = &mut self.shared.state.lock();
-        records.iter().try_for_each(|record| state.open.check(record))?;
-        self.catch_up(state)?;
-        for record in records {
-            state.open.push(record, Instant::now())?;
-            state.taken += 1;
-            if state.open.is_full() {
-                self.make_way(state)?;
-            }
-        }
-        if state.open.is_due(Instant::now()) {
-            self.make_way(state)?;
-        }
-        Ok(Mark(state.taken))
-    }
-
-    fn flush(&self) -> Result<Mark> {
-        let state = &mut self.shared.state.lock();
-        self.complete(state)?;
-        let taken = state.taken;
-        self.catch_up(state)?;
-        self.wait(state, |state| state.queue.durable() >= taken)?;
-        Ok(Mark(taken))
-    }
-
-    fn flush_due(&self) -> Result<Mark> {
-        let state = &mut self.shared.state.lock();
-        let failure = state.queue.failure();
-        if state.open.is_due(Instant::now()) && state.queue.has_room() {
-            self.complete(state)?;
-        }
-        self.put(state);
-        failure.map_or_else(|| Ok(Mark(state.queue.durable())), Err)
-    }
-
-    fn durable(&self) -> Mark {
-        Mark(self.shared.state.lock().queue.durable())
-    }
-
-    /// Those of this store that are not in the bucket yet are read from memory.
-    fn read(&self) -> Result<Records> {
-        let (held, open) = {
-            let state = &mut self.shared.state.lock();
-            let open = state.open.so_far()?.map(|part| (part.name(now(), state.newest), part.bytes));
-            (state.queue.held(), open)
+        let cut = Cut {
+            format: settings.format,
+            packing: settings.compress,
+            bytes: settings.part_bytes,
+            records: settings.part_records,
+            age: settings.part_interval,
+            block_bytes: settings.block_bytes,
         };
-        let place = self.place.clone();
-        let listed = self.runner.wait(async move { place.list().await })?;
-        let there: HashSet<_> = listed.iter().map(|(name, _)| name.order()).collect();
-        let held = held.into_iter().filter(|(name, _)| !there.contains(&name.order()));
-        let mut parts: Vec<(Name, Source)> =
-            listed.into_iter().map(|(name, size)| (name, Source::Bucket(size))).collect();
-        parts.extend(held.map(|(name, bytes)| (name, Source::Memory(bytes))));
-        parts.sort_by_key(|(name, _)| name.order());
-        parts.extend(open.map(|(name, bytes)| (name, Source::Memory(bytes))));
-        let (place, runner) = (self.place.clone(), self.runner.clone());
-        Ok(Records::new(Parts { place, runner, left: parts.into_iter(), ahead: Default::default() }))
+        let (of, prefix) = (settings.bucket.clone(), settings.prefix.clone());
+        Self::begin(cut, header, async move { Ok(Folder::new(Bucket::connect(&of).await, &prefix)) })
     }
-
-    /// What this process holds goes to the bucket before.
-    fn forget(&self, subject: &Subject) -> Result<Forgotten> {
-        self.flush()?;
-        self.forget_in_bucket(subject)
-    }
-
-    fn status(&self) -> Status {
-        let state = self.shared.state.lock();
-        let (queued, open) = (state.queue.status(), state.open.records());
-        Status {
-            records: self.found.records + queued.records + open,
-            bytes: self.found.bytes + queued.bytes + state.open.bytes(),
-            parts: self.found.parts + queued.parts + u64::from(open > 0),
-        }
-    }
-}
-
-impl Drop for S3Store {
-    /// Puts what it still holds.
-    fn drop(&mut self) {
-        if let Err(error) = self.flush() {
-            tracing::error!(%error, "failed to put the last click-throughs");
-        }
-    }
-}
-
-/// The wall clock, in milliseconds since 1970.
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -4,12 +4,10 @@ use super::state::{format, redis};
 use crate::secret::Secret;
 use crate::section::Section;
 use crate::state::Format;
-use crate::train::{ClickthroughStore, Compression, S3};
+use crate::train::{ClickthroughStore, Compression, S3, TTL};
 use crate::value::Value;
 use std::path::PathBuf;
 use std::time::Duration;
-
-const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 #[derive(Clone, Copy)]
 enum Kind {
@@ -48,7 +46,7 @@ fn file(section: &Section<'_>) -> Option<ClickthroughStore> {
 }
 
 fn in_redis(section: &Section<'_>) -> Option<ClickthroughStore> {
-    let ttl = section.or("ttl", YEAR, |value| value.duration(Duration::from_secs(1)));
+    let ttl = section.or("ttl", TTL, |value| value.duration(Duration::from_secs(1)));
     let redis = redis(section)?;
     Some(ClickthroughStore::Redis { redis: Box::new(redis), ttl })
 }

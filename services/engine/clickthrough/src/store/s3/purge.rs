@@ -2,8 +2,8 @@
 
 use super::S3Store;
 use crate::part::packing::unpack;
-use crate::{Part, Result, read_part};
-use rankwright_object as object;
+use crate::store::remote::Place;
+use crate::{Error, Part, Result, read_part};
 
 /// What became of the parts under a prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -22,27 +22,22 @@ impl S3Store {
     /// When the service cannot be reached or refuses; what was removed by then is gone.
     pub fn purge(&self) -> Result<Purged> {
         let (place, service) = (self.place.clone(), self.service.clone());
-        self.runner
-            .wait(async move {
-                let mut purged = Purged::default();
-                for (name, _) in place.list().await? {
-                    let key = place.key(&name);
-                    let Some(bytes) = place.bucket.get(&key).await? else { continue };
-                    let part = Part::new(
-                        place.name(&name),
-                        name.kind.format,
-                        unpack(bytes, name.kind.packing, name.kind.format),
-                    );
-                    if writer(part).as_deref() == Some(&*service) {
-                        place.bucket.delete(&key).await?;
-                        purged.removed += 1;
-                    } else {
-                        purged.left += 1;
-                    }
+        self.runner.wait(async move {
+            let mut purged = Purged::default();
+            for (name, _) in place.list().await? {
+                let key = place.key(&name);
+                let Some(bytes) = place.bucket.get(&key).await? else { continue };
+                let part =
+                    Part::new(place.name(&name), name.kind.format, unpack(bytes, name.kind.packing, name.kind.format));
+                if writer(part).as_deref() == Some(&*service) {
+                    place.bucket.delete(&key).await?;
+                    purged.removed += 1;
+                } else {
+                    purged.left += 1;
                 }
-                Ok::<_, object::Error>(purged)
-            })
-            .map_err(Into::into)
+            }
+            Ok::<_, Error>(purged)
+        })
     }
 }
 

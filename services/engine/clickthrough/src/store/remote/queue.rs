@@ -1,4 +1,4 @@
-//! Complete parts on their way to the bucket, the oldest first.
+//! Complete parts on their way to their place, the oldest first.
 
 use super::name::Name;
 use crate::{Error, Result, Status};
@@ -8,11 +8,11 @@ use std::collections::VecDeque;
 /// Parts that are put at the same time: enough to fill a line, few enough to hold in memory.
 pub(super) const ROOM: usize = 4;
 
-/// Complete parts that are not in the bucket for certain, or wait for an earlier one that is not.
+/// Complete parts that are not there for certain, or wait for an earlier one that is not.
 #[derive(Default)]
 pub(super) struct Queue {
     parts: VecDeque<Queued>,
-    /// Records up to this mark are in the bucket.
+    /// Records up to this mark are there.
     durable: u64,
     /// What this process has put.
     put: Status,
@@ -33,9 +33,9 @@ pub(super) enum Phase {
     Waiting,
     /// Being put.
     Going,
-    /// The bucket did not take it, which nobody has been told yet.
+    /// The place did not take it, which nobody has been told yet.
     Failed(Error),
-    /// In the bucket.
+    /// There.
     Arrived,
 }
 
@@ -96,7 +96,7 @@ impl Queue {
         self.durable
     }
 
-    /// What is in the bucket by this process, and what is on its way.
+    /// What is there by this process, and what is on its way.
     pub(super) fn status(&self) -> Status {
         let waiting = || self.parts.iter().filter(|part| !matches!(part.phase, Phase::Arrived));
         Status {
@@ -106,7 +106,7 @@ impl Queue {
         }
     }
 
-    /// Names and bytes of parts that may not be in the bucket yet.
+    /// Names and bytes of parts that may not be there yet.
     pub(super) fn held(&self) -> Vec<(Name, Bytes)> {
         self.parts.iter().map(|part| (part.name, part.bytes.clone())).collect()
     }

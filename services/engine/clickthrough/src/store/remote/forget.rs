@@ -1,30 +1,29 @@
-//! Taking a visitor or an item out of the parts of a bucket.
+//! Taking a visitor or an item out of the parts at a place.
 
-use super::S3Store;
-use super::name::Name;
+use super::{Name, Place, RemoteStore};
 use crate::forget::{Rewritten, rewritten};
 use crate::part::packing::unpack;
 use crate::{Forgotten, Part, Result, Subject};
 
-impl S3Store {
-    /// As [`crate::ClickthroughStore::forget`]. A part gets the place of the one that it replaces.
-    pub(super) fn forget_in_bucket(&self, subject: &Subject) -> Result<Forgotten> {
+impl<P: Place> RemoteStore<P> {
+    /// A part gets the place, in the order of parts, of the one that it replaces.
+    pub(super) fn forget_in_parts(&self, subject: &Subject) -> Result<Forgotten> {
         let mut forgotten = Forgotten::default();
         let place = self.place.clone();
-        for (name, _) in self.runner.wait(async move { place.list().await })? {
-            let (place, key) = (self.place.clone(), self.place.key(&name));
-            let Some(bytes) = self.runner.wait(async move { place.bucket.get(&key).await })? else { continue };
+        for (name, size) in self.runner.wait(async move { place.list().await })? {
+            let place = self.place.clone();
+            let Some(bytes) = self.runner.wait(async move { place.get(&name, size).await })? else { continue };
             let unpacked = unpack(bytes, name.kind.packing, name.kind.format);
             let part = Part::new(self.place.name(&name), name.kind.format, unpacked).with_records(name.records);
             let changed = rewritten(part, Some(&self.service), name.kind.packing, subject, &mut forgotten)?;
             let Some(Rewritten { bytes, records }) = changed else { continue };
             let new = Name::of(&bytes, records, name.kind, name.completed, i64::MIN);
-            let (place, old) = (self.place.clone(), self.place.key(&name));
+            let place = self.place.clone();
             self.runner.wait(async move {
                 if records > 0 {
                     place.put(&new, bytes.into()).await?;
                 }
-                place.bucket.delete(&old).await
+                place.remove(&name, size).await
             })?;
         }
         Ok(forgotten)

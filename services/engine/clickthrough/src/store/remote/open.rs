@@ -1,30 +1,23 @@
 //! The part that is being filled.
 
-use super::S3Settings;
+use super::Cut;
 use super::name::{Kind, Name};
 use crate::part::packing::{pack, pack_head};
 use crate::part::{Block, Encoder, Header};
 use crate::{Clickthrough, Error, Result};
 use rankwright_object::Bytes;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Records on their way to a part, packed as it will be.
 pub(super) struct Open {
     encoder: Encoder,
     kind: Kind,
     head: Vec<u8>,
-    limits: Limits,
+    cut: Cut,
     bytes: Vec<u8>,
     records: u64,
     unpacked: u64,
     begun: Option<Instant>,
-}
-
-/// When a part is complete.
-struct Limits {
-    bytes: u64,
-    records: u64,
-    age: Duration,
 }
 
 /// A part that is complete.
@@ -35,12 +28,11 @@ pub(super) struct Complete {
 }
 
 impl Open {
-    pub(super) fn new(settings: &S3Settings, header: Header) -> Result<Self> {
-        let kind = Kind { format: settings.format, packing: settings.compress };
-        let encoder = Encoder::new(settings.format, header).with_block_bytes(settings.block_bytes);
+    pub(super) fn new(cut: Cut, header: Header) -> Result<Self> {
+        let kind = Kind { format: cut.format, packing: cut.packing };
+        let encoder = Encoder::new(cut.format, header).with_block_bytes(cut.block_bytes);
         let head = pack_head(&encoder.head()?, kind.packing, kind.format).map_err(failed)?;
-        let limits = Limits { bytes: settings.part_bytes, records: settings.part_records, age: settings.part_interval };
-        Ok(Self { encoder, kind, head, limits, bytes: Vec::new(), records: 0, unpacked: 0, begun: None })
+        Ok(Self { encoder, kind, head, cut, bytes: Vec::new(), records: 0, unpacked: 0, begun: None })
     }
 
     /// Whether a record may be pushed.
@@ -67,12 +59,12 @@ impl Open {
     /// Whether it is as large as a part should become.
     pub(super) fn is_full(&self) -> bool {
         let unpacked = self.unpacked + self.encoder.pending_bytes() as u64;
-        self.records() >= self.limits.records || unpacked >= self.limits.bytes
+        self.records() >= self.cut.records || unpacked >= self.cut.bytes
     }
 
     /// Whether its first record has waited long enough.
     pub(super) fn is_due(&self, now: Instant) -> bool {
-        self.begun.is_some_and(|begun| now.saturating_duration_since(begun) >= self.limits.age)
+        self.begun.is_some_and(|begun| now.saturating_duration_since(begun) >= self.cut.age)
     }
 
     /// The part as it would be if it ended here; `None` without records.

@@ -1,16 +1,17 @@
 //! Where parts are: a bucket, and what their keys begin with.
 
-use super::name::Name;
-use rankwright_object::{Bucket, Bytes, Result};
+use crate::Result;
+use crate::store::remote::{Name, Place};
+use rankwright_object::{Bucket, Bytes};
 
 /// A bucket, and what keys of parts begin with.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub struct Folder {
     pub(super) bucket: Bucket,
     prefix: String,
 }
 
-impl Place {
+impl Folder {
     pub(super) fn new(bucket: Bucket, prefix: &str) -> Self {
         Self { bucket, prefix: folder(prefix) }
     }
@@ -18,14 +19,15 @@ impl Place {
     pub(super) fn key(&self, name: &Name) -> String {
         format!("{}{name}", self.prefix)
     }
+}
 
-    /// What messages call a part.
-    pub(super) fn name(&self, name: &Name) -> String {
+impl Place for Folder {
+    fn name(&self, name: &Name) -> String {
         self.bucket.place(&self.key(name))
     }
 
-    /// All parts with their sizes, in order; other objects are left alone.
-    pub(super) async fn list(&self) -> Result<Vec<(Name, u64)>> {
+    /// Other objects are left alone.
+    async fn list(&self) -> Result<Vec<(Name, u64)>> {
         let listed = self.bucket.list(&self.prefix).await?;
         let name = |key: &str| Name::parse(key.strip_prefix(&self.prefix)?);
         let mut parts: Vec<(Name, u64)> =
@@ -34,9 +36,17 @@ impl Place {
         Ok(parts)
     }
 
-    /// Puts a part. One that is there already has the same bytes, by its name: an answer got lost.
-    pub(super) async fn put(&self, name: &Name, bytes: Bytes) -> Result<()> {
-        self.bucket.put_new(&self.key(name), bytes).await.map(|_| ())
+    async fn put(&self, name: &Name, bytes: Bytes) -> Result<()> {
+        self.bucket.put_new(&self.key(name), bytes).await?;
+        Ok(())
+    }
+
+    async fn get(&self, name: &Name, _: u64) -> Result<Option<Bytes>> {
+        Ok(self.bucket.get(&self.key(name)).await?)
+    }
+
+    async fn remove(&self, name: &Name, _: u64) -> Result<()> {
+        Ok(self.bucket.delete(&self.key(name)).await?)
     }
 }
 

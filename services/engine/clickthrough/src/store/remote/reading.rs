@@ -1,10 +1,10 @@
-//! Reading the parts of a bucket, some ahead of the one that is being read.
+//! Reading parts, some ahead of the one that is being read.
 
+use super::Place;
 use super::name::Name;
-use super::place::Place;
 use crate::part::packing::unpack;
 use crate::{Error, Loss, Part, Result};
-use rankwright_object::{self as object, Bytes, Pending, Runner};
+use rankwright_object::{Bytes, Pending, Runner};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::vec;
@@ -16,15 +16,15 @@ const AHEAD_BYTES: u64 = 32 << 20;
 
 /// A part that is to be read, and where its bytes are.
 pub(super) enum Source {
-    /// In the bucket, and how many they are.
-    Bucket(u64),
-    /// Here, as they are not in the bucket yet.
+    /// At the place, and how many they are.
+    Place(u64),
+    /// Here, as they are not there yet.
     Memory(Bytes),
 }
 
 /// Streams parts in order.
-pub(super) struct Parts {
-    pub(super) place: Place,
+pub(super) struct Parts<P> {
+    pub(super) place: P,
     pub(super) runner: Arc<Runner>,
     pub(super) left: vec::IntoIter<(Name, Source)>,
     pub(super) ahead: VecDeque<Fetched>,
@@ -34,23 +34,23 @@ pub(super) struct Parts {
 pub(super) struct Fetched {
     name: Name,
     size: u64,
-    bytes: Pending<object::Result<Option<Bytes>>>,
+    bytes: Pending<Result<Option<Bytes>>>,
 }
 
-impl Parts {
+impl<P: Place> Parts<P> {
     fn fetch(&mut self) {
         while self.ahead.len() < AHEAD {
             let size: u64 = self.ahead.iter().map(|part| part.size).sum();
             let next = self.left.as_slice().first().map(|(_, source)| match source {
-                Source::Bucket(bytes) => *bytes,
+                Source::Place(bytes) => *bytes,
                 Source::Memory(_) => 0,
             });
             let fits = next.is_some_and(|next| self.ahead.is_empty() || size + next <= AHEAD_BYTES);
             let Some((name, source)) = fits.then(|| self.left.next()).flatten() else { return };
-            let (bucket, key) = (self.place.bucket.clone(), self.place.key(&name));
+            let place = self.place.clone();
             let work = async move {
                 match source {
-                    Source::Bucket(_) => bucket.get(&key).await,
+                    Source::Place(bytes) => place.get(&name, bytes).await,
                     Source::Memory(bytes) => Ok(Some(bytes)),
                 }
             };
@@ -59,7 +59,7 @@ impl Parts {
     }
 }
 
-impl Iterator for Parts {
+impl<P: Place> Iterator for Parts<P> {
     type Item = Result<Part>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -72,7 +72,7 @@ impl Iterator for Parts {
                 Ok(Part::new(place, name.kind.format, unpacked).with_records(name.records))
             }
             Ok(None) => Err(Error::Lost(Loss { place, offset: 0, reason: "gone since it was listed" })),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         })
     }
 }

@@ -1,6 +1,6 @@
-//! Names of parts in a bucket: `<prefix>/<time>-<records>-<digest>.<format>[.<packing>]`.
+//! Names of parts: `<time>-<records>-<digest>.<format>[.<packing>]`.
 //!
-//! Keys are listed in the order of their bytes, so the time at which a part was completed puts parts in the order of
+//! The order of their bytes is that of the parts: the time at which a part was completed puts them in the order of
 //! appending. It is that of the wall clock: the records' own times do not follow that order, as rankings close when
 //! they have been left alone, and old events may be imported today. A part gets its name once, and keeps it however
 //! often it is put; the digest of its bytes tells what a process has that was told to write the same again.
@@ -12,22 +12,22 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::fmt;
 
-/// The name of a part, without prefix.
+/// The name of a part, without what the place puts before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Name {
+pub struct Name {
     /// Milliseconds since 1970.
-    pub(super) completed: i64,
-    pub(super) records: u64,
+    pub(in crate::store) completed: i64,
+    pub(in crate::store) records: u64,
     /// Digest of the bytes as they are stored.
-    pub(super) digest: u128,
-    pub(super) kind: Kind,
+    pub(in crate::store) digest: u128,
+    pub(in crate::store) kind: Kind,
 }
 
 /// How a part is written, which its name tells: the settings may have been others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Kind {
-    pub(super) format: Format,
-    pub(super) packing: Compression,
+pub(in crate::store) struct Kind {
+    pub(in crate::store) format: Format,
+    pub(in crate::store) packing: Compression,
 }
 
 const TIME: &str = "%Y%m%dT%H%M%S";
@@ -42,12 +42,12 @@ impl Name {
     }
 
     /// By what parts are put in order; no two parts have the same.
-    pub(super) fn order(&self) -> (i64, u128) {
+    pub(in crate::store) fn order(&self) -> (i64, u128) {
         (self.completed, self.digest)
     }
 
     /// `None` where this is no name of a part.
-    pub(super) fn parse(name: &str) -> Option<Self> {
+    pub(in crate::store) fn parse(name: &str) -> Option<Self> {
         let (name, suffix) = name.split_once('.')?;
         let kind = Kind::all().find(|kind| kind.suffix() == suffix)?;
         let mut parts = name.split('-');
