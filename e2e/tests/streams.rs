@@ -13,7 +13,7 @@ use rankwright_e2e::{Launch, Service};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 const PARTITIONS: usize = 3;
