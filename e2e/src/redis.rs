@@ -98,8 +98,15 @@ impl Redis {
     /// # Panics
     /// When it does not come up.
     pub fn of_its_own() -> Option<Self> {
-        named("RANKWRIGHT_TEST_REDIS")?;
-        Some(start(ports::free(1), tempfile::tempdir().expect("there is room for temporary files")))
+        named("RANKWRIGHT_TEST_REDIS").map(|_| Self::started())
+    }
+
+    /// One that is started now, and ends with what it was started for.
+    ///
+    /// # Panics
+    /// When it does not come up.
+    pub fn started() -> Self {
+        start(ports::free(1), tempfile::tempdir().expect("there is room for temporary files"))
     }
 
     /// Its name or address.

@@ -5,6 +5,7 @@ use crate::process::{self, Cost};
 use crate::table::Table;
 use crate::{Effort, median};
 use rankwright_config::{EventFormat, FileOrder, Offset};
+use rankwright_e2e::redis::Redis;
 use rankwright_e2e::{program, shared};
 use rankwright_event::Timestamp;
 use rankwright_source::Files;
@@ -34,6 +35,7 @@ pub(crate) fn measure(load: &Load, effort: Effort, folder: &Path, table: &mut Ta
     let limit = |of: &Imports| format!("parsing alone {:.0} events/s", of.parsing);
     let measured = format!("{:.0} events/s, {:.2} CPU s for {} events", once.rate, once.cpu, once.events);
     table.add("import with all features", measured, "100,000 events/s", limit(&once));
+    into_redis(load, effort, folder, table);
     let Some((script, path)) = shared::path("data/multiply.py").zip(shared::path("data/ranklens_events.jsonl.gz"))
     else {
         return;
@@ -46,6 +48,39 @@ pub(crate) fn measure(load: &Load, effort: Effort, folder: &Path, table: &mut Ta
     table.add("the same, RankLens times 6", measured, "as fast per event, 400 MB", limit(&more));
 }
 
+/// The first import into an empty state in Redis, which is brought there when it is complete.
+fn into_redis(load: &Load, effort: Effort, folder: &Path, table: &mut Table) {
+    let (redis, path) = (Redis::started(), folder.join("redis.yml"));
+    std::fs::write(&path, over_redis(&load.config, &redis, folder)).expect("can be written");
+    let mut rates: Vec<[f64; 2]> = Vec::new();
+    for _ in 0..effort.runs {
+        let mut command = importing(&path, &load.events);
+        command.env("RANKWRIGHT_SERVICE", redis.own_service("bench"));
+        let log = process::run(command).log;
+        let (events, read) = (told(&log, "import took", "events"), told(&log, "import took", "elapsed_ms"));
+        let brought = told(&log, "the new state is live", "elapsed_ms");
+        rates.push([events / (read + brought) * 1e3, brought]);
+    }
+    let middle = |part: usize| median(rates.iter().map(|rate| rate[part]).collect());
+    let measured = format!("{:.0} events/s", middle(0));
+    let limit = format!("of which bringing it to Redis took {:.0} ms", middle(1));
+    table.add("first import into Redis", measured, "50,000 events/s", limit);
+}
+
+/// The same configuration with its state in a server, and click-throughs in a folder.
+fn over_redis(config: &str, redis: &Redis, folder: &Path) -> String {
+    let mut left_out = false;
+    let own = config.lines().filter(|line| {
+        if !line.starts_with([' ', '#']) && !line.is_empty() {
+            left_out = line.starts_with("state:") || line.starts_with("train:");
+        }
+        !left_out
+    });
+    let own: String = own.map(|line| format!("{line}\n")).collect();
+    let parts = folder.join("parts of redis");
+    format!("{own}\nstate: {{type: redis, {}}}\ntrain: {{type: file, path: '{}'}}\n", redis.keys(), parts.display())
+}
+
 /// Imports a file several times, in turns with reading it alone.
 pub(crate) fn imports(config: &Path, events: &Path, effort: Effort) -> Imports {
     let (mut costs, mut parsing) = (Vec::new(), Vec::new());
@@ -55,8 +90,8 @@ pub(crate) fn imports(config: &Path, events: &Path, effort: Effort) -> Imports {
     }
     let of = |part: &dyn Fn(&Cost) -> f64| median(costs.iter().map(part).collect());
     Imports {
-        events: told(&costs[0].log, "events") as u64,
-        rate: of(&|cost| told(&cost.log, "events") / told(&cost.log, "elapsed_ms") * 1e3),
+        events: told(&costs[0].log, "import took", "events") as u64,
+        rate: of(&|cost| told(&cost.log, "import took", "events") / told(&cost.log, "import took", "elapsed_ms") * 1e3),
         cpu: of(&|cost| cost.cpu),
         peak: of(&|cost| cost.peak),
         parsing: median(parsing),
@@ -64,14 +99,18 @@ pub(crate) fn imports(config: &Path, events: &Path, effort: Effort) -> Imports {
 }
 
 fn once(config: &Path, events: &Path) -> Cost {
-    let mut command = program::command(&["import"]);
-    command.arg("--config").arg(config).arg("--data").arg(events);
-    process::run(command)
+    process::run(importing(config, events))
 }
 
-/// A number of the line that tells how long an import took.
-fn told(log: &str, name: &str) -> f64 {
-    let line = log.lines().find(|line| line.contains("import took ")).unwrap_or_default();
+fn importing(config: &Path, events: &Path) -> Command {
+    let mut command = program::command(&["import"]);
+    command.arg("--config").arg(config).arg("--data").arg(events);
+    command
+}
+
+/// A number of the line of a log that has some words.
+fn told(log: &str, words: &str, name: &str) -> f64 {
+    let line = log.lines().find(|line| line.contains(words)).unwrap_or_default();
     let value = line.split(' ').find_map(|field| field.strip_prefix(name)?.strip_prefix('='));
     value.and_then(|value| value.parse().ok()).unwrap_or(f64::NAN)
 }

@@ -35,9 +35,9 @@ pub async fn forget(engine: &Engine, subject: &Subject) -> Result<Vec<String>> {
         bail!("the state is in memory: it is gone with the process that holds it");
     }
     let alone = Alone::become_so(engine).await?;
-    let unjoined = ingest::forget(&*engine.state, engine.has_many_writers(), subject).await?;
-    let parts = tokio::task::block_in_place(|| engine.clickthroughs.forget(subject))?;
-    let sessions = &unjoined.sessions | &parts.sessions;
+    let many = engine.has_many_writers();
+    // visits first: nothing names them any more once the records are gone
+    let sessions = sessions(engine, many, subject).await?;
     let entities = match &subject.who {
         Who::User(_) => remove(engine, &keys_of_visitor(subject, sessions)).await?,
         Who::Item(item) => {
@@ -46,6 +46,8 @@ pub async fn forget(engine: &Engine, subject: &Subject) -> Result<Vec<String>> {
             engine.state.rewrite(Arc::new(without)).await?
         }
     };
+    let unjoined = ingest::forget::forget(&*engine.state, many, subject).await?;
+    let parts = tokio::task::block_in_place(|| engine.clickthroughs.forget(subject))?;
     alone.end().await;
     let ingest::Unjoined { open, waiting, closed, .. } = unjoined;
     let mut told = vec![
@@ -53,10 +55,31 @@ pub async fn forget(engine: &Engine, subject: &Subject) -> Result<Vec<String>> {
         format!("{open} open rankings, {waiting} waiting interactions, {closed} click-throughs on their way"),
         format!("{} click-throughs in {} parts", parts.records, parts.parts),
     ];
+    told.extend(
+        parts.damaged.iter().map(|place| format!("what was damaged in {place}, with the rest of it written anew")),
+    );
+    if matches!(engine.config.train, Some(rankwright_config::ClickthroughStore::Memory)) {
+        told.push("nothing of the click-throughs in the memory of a running process: restart it".to_owned());
+    }
     told.extend(parts.left.iter().map(|place| {
         format!("nothing of {place}: it is damaged, or another process writes it; stop that one and begin again")
     }));
     Ok(told)
+}
+
+/// Visits that records of a visitor name, wherever these are.
+async fn sessions(engine: &Engine, many: bool, subject: &Subject) -> Result<HashSet<SessionId>> {
+    let Who::User(user) = &subject.who else { return Ok(HashSet::new()) };
+    let mut sessions = ingest::forget::sessions(&*engine.state, many, subject).await?;
+    tokio::task::block_in_place(|| -> Result<()> {
+        for entry in engine.clickthroughs.read()? {
+            let (_, record) = entry?;
+            let theirs = record.tenant == subject.tenant && record.user.as_ref() == Some(user);
+            sessions.extend(record.session.filter(|_| theirs));
+        }
+        Ok(())
+    })?;
+    Ok(sessions)
 }
 
 fn keys_of_visitor(subject: &Subject, sessions: HashSet<SessionId>) -> Vec<Key> {

@@ -249,6 +249,7 @@ impl Reader {
         self.writers.remove(partition);
         self.merged.revoke(partition);
         tokio::time::sleep(PAUSE).await;
+        self.expect().await?; // it may be another generation of the state, which knows of no partition
         self.begin(partition.clone()).await
     }
 

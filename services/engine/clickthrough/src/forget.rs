@@ -33,6 +33,8 @@ pub struct Forgotten {
     pub parts: u64,
     /// Places of parts that were left alone: they cannot be read whole, or another process writes them.
     pub left: Vec<String>,
+    /// Places of parts that were written anew without what was damaged in them.
+    pub damaged: Vec<String>,
     /// Visits that the records of a visitor name.
     pub sessions: HashSet<SessionId>,
 }
@@ -55,6 +57,7 @@ impl Forgotten {
     /// Both together.
     pub fn and(mut self, other: Self) -> Self {
         self.left.extend(other.left);
+        self.damaged.extend(other.damaged);
         self.sessions.extend(other.sessions);
         Self { records: self.records + other.records, parts: self.parts + other.parts, ..self }
     }
@@ -135,6 +138,9 @@ pub(crate) fn rewritten(
         }
         return Ok(None);
     };
+    if !reader.losses().is_empty() {
+        forgotten.damaged.push(place);
+    }
     if let Some(block) = encoder.take()? {
         written.extend(pack(&block.bytes, packing, format).map_err(failed)?);
     }

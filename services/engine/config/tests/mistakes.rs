@@ -115,7 +115,7 @@ fn keys_and_sections_are_known() {
         ("api: {zebra: 1}", "api.zebra", "unknown key `zebra`", None),
         ("api: {port: 1, port: 2}", "api.port", "`port` is given twice, first in line 1", None),
         ("state: {type: file}", "state", "`path` is missing", None),
-        ("state: memory", "state", "found `memory`", None),
+        ("state: memory", "state", "found a single value", None),
         ("features: {}", "features", "found a mapping", None),
         ("[]", "", "found an empty list", None),
     ] {

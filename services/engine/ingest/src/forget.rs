@@ -11,6 +11,9 @@ use rankwright_event::{Interaction, Ranking, SessionId};
 use rankwright_state::{Commit, Entity, Key, Outcome, Space, Store, Writer};
 use std::collections::HashSet;
 
+/// So many keys are removed at once.
+const AT_ONCE: usize = 1000;
+
 /// What was removed from the state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Unjoined {
@@ -31,6 +34,14 @@ struct Shown {
     interactions: Vec<Interaction>,
 }
 
+/// Visits that records of a visitor in the state name.
+///
+/// # Errors
+/// As [`forget`].
+pub async fn sessions(store: &dyn Store, many: bool, subject: &Subject) -> Result<HashSet<SessionId>, Error> {
+    find(store, many, subject).await.map(|(unjoined, _)| unjoined.sessions)
+}
+
 /// Removes open rankings, waiting interactions and closed click-throughs of a subject from a state, which has `many` writers
 /// or one. Nobody closes rankings meanwhile.
 ///
@@ -38,7 +49,21 @@ struct Shown {
 /// When the store fails, or holds a damaged record.
 pub async fn forget(store: &dyn Store, many: bool, subject: &Subject) -> Result<Unjoined, Error> {
     let lease = store.acquire(&Writer(WRITER.to_owned())).await?; // whoever closed rankings has to read them anew
-    let (mut unjoined, mut writes) = (Unjoined::default(), Vec::new());
+    let (unjoined, keys) = find(store, many, subject).await?;
+    for some in keys.chunks(AT_ONCE) {
+        let writes = some.iter().map(|key| (key.clone(), None)).collect();
+        let (from, to) = (lease.position.clone(), lease.position.clone());
+        match store.commit(&lease, Commit { from, to, writes, ..Commit::default() }).await? {
+            Outcome::Applied => {}
+            Outcome::LostLease | Outcome::Exists => return Err(Error::LostLease { writer: WRITER.to_owned() }),
+        }
+    }
+    Ok(unjoined)
+}
+
+/// What there is, and where.
+async fn find(store: &dyn Store, many: bool, subject: &Subject) -> Result<(Unjoined, Vec<Key>), Error> {
+    let (mut unjoined, mut keys) = (Unjoined::default(), Vec::new());
     for space in [Space::Joins, Space::Waiting, Space::Outbox] {
         for (key, entity) in store.scan(space).await? {
             let shown = if many { shown(&key, &entity)? } else { shown_alone(&key, &entity)? };
@@ -51,17 +76,13 @@ pub async fn forget(store: &dyn Store, many: bool, subject: &Subject) -> Result<
                 _ => unjoined.closed += 1,
             }
             unjoined.sessions.extend(shown.sessions(subject));
-            writes.push((key, None));
+            keys.push(key);
         }
     }
     let noted = store.scan(Space::Seen).await?.into_iter().map(|(key, _)| key);
     let noted = noted.filter(|key| key.tenant == subject.tenant && notes(key, subject));
-    writes.extend(noted.map(|key| (key, None)));
-    let (from, to) = (lease.position.clone(), lease.position.clone());
-    match store.commit(&lease, Commit { from, to, writes, ..Commit::default() }).await? {
-        Outcome::Applied => Ok(unjoined),
-        Outcome::LostLease | Outcome::Exists => Err(Error::LostLease { writer: WRITER.to_owned() }),
-    }
+    keys.extend(noted);
+    Ok((unjoined, keys))
 }
 
 /// As many writers leave it.

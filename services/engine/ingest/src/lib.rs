@@ -18,5 +18,5 @@ pub mod shared;
 pub use counters::{Applied, Counters};
 pub use error::Error;
 pub use feedback::Feedback;
-pub use forget::{Unjoined, forget};
+pub use forget::Unjoined;
 pub use ingest::{Ingest, Settings};

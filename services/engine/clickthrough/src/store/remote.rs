@@ -60,8 +60,6 @@ pub struct RemoteStore<P: Place> {
     pub(super) runner: Arc<Runner>,
     pub(super) place: P,
     shared: Arc<Shared>,
-    /// What was there when this store was opened.
-    found: Status,
     /// Digests of those parts.
     known: HashSet<u128>,
     pub(super) service: String,
@@ -77,6 +75,8 @@ struct State {
     open: Open,
     queue: Queue,
     taken: u64,
+    /// What was there when this store was opened.
+    found: Status,
     /// Time in the newest name.
     newest: i64,
 }
@@ -96,14 +96,13 @@ impl<P: Place> RemoteStore<P> {
             let parts = place.list().await?;
             Ok::<_, Error>((place, parts))
         })?;
-        let (records, bytes) = parts.iter().fold((0, 0), |(r, b), (name, bytes)| (r + name.records, b + bytes));
+        let found = counted(&parts);
         let newest = parts.iter().map(|(name, _)| name.completed).max().unwrap_or(0);
-        let state = State { open, queue: Queue::default(), taken: 0, newest };
+        let state = State { open, queue: Queue::default(), taken: 0, found, newest };
         Ok(Self {
             runner,
             place,
             shared: Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() }),
-            found: Status { records, bytes, parts: parts.len() as u64 },
             known: parts.iter().map(|(name, _)| name.digest).collect(),
             service,
         })
@@ -230,16 +229,22 @@ impl<P: Place> ClickthroughStore for RemoteStore<P> {
     /// What this process holds goes to its place before.
     fn forget(&self, subject: &Subject) -> Result<Forgotten> {
         self.flush()?;
-        self.forget_in_parts(subject)
+        let forgotten = self.forget_in_parts(subject)?;
+        let place = self.place.clone();
+        let there = counted(&self.runner.wait(async move { place.list().await })?);
+        let state = &mut *self.shared.state.lock();
+        state.found = there;
+        state.queue.counts_anew();
+        Ok(forgotten)
     }
 
     fn status(&self) -> Status {
         let state = self.shared.state.lock();
-        let (queued, open) = (state.queue.status(), state.open.records());
+        let (found, queued, open) = (state.found, state.queue.status(), state.open.records());
         Status {
-            records: self.found.records + queued.records + open,
-            bytes: self.found.bytes + queued.bytes + state.open.bytes(),
-            parts: self.found.parts + queued.parts + u64::from(open > 0),
+            records: found.records + queued.records + open,
+            bytes: found.bytes + queued.bytes + state.open.bytes(),
+            parts: found.parts + queued.parts + u64::from(open > 0),
         }
     }
 }
@@ -251,6 +256,11 @@ impl<P: Place> Drop for RemoteStore<P> {
             tracing::error!(%error, "failed to put the last click-throughs");
         }
     }
+}
+
+fn counted(parts: &[(Name, u64)]) -> Status {
+    let (records, bytes) = parts.iter().fold((0, 0), |(r, b), (name, bytes)| (r + name.records, b + bytes));
+    Status { records, bytes, parts: parts.len() as u64 }
 }
 
 /// The wall clock, in milliseconds since 1970.

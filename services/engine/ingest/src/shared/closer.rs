@@ -37,6 +37,8 @@ pub struct Closer {
     counters: Counters,
     /// When it was last said that closing is held up.
     warned: Timestamp,
+    /// Whether the next commit takes place without anything to write, too.
+    asks: bool,
 }
 
 impl Closer {
@@ -58,7 +60,7 @@ impl Closer {
         }
         let (overlay, closed, counters) = (Overlay::default(), Vec::new(), Counters::default());
         let warned = Timestamp::from_millis(0);
-        Ok(Self { plan, store, lease, settings, overlay, outbox, closed, counters, warned })
+        Ok(Self { plan, store, lease, settings, overlay, outbox, closed, counters, warned, asks: false })
     }
 
     /// What happened so far.
@@ -239,7 +241,8 @@ impl Closer {
         }
         let position = self.lease.position.clone();
         let (commit, values) = self.overlay.take(position.clone(), position);
-        if !commit.writes.is_empty() && self.store.commit(&self.lease, commit).await? != Outcome::Applied {
+        let due = !commit.writes.is_empty() || std::mem::take(&mut self.asks);
+        if due && self.store.commit(&self.lease, commit).await? != Outcome::Applied {
             return Err(Error::LostLease { writer: self.lease.writer.0.clone() });
         }
         self.counters.updated += values;
@@ -257,6 +260,7 @@ impl Closer {
 
     /// Removes from the state what has become durable elsewhere.
     async fn settle(&mut self) -> Result<(), Error> {
+        self.asks = self.store.shared(); // whether it is still its turn, though there may be nothing to do
         self.commit().await
     }
 }

@@ -24,14 +24,30 @@ pub(super) const LOOKS_EVERY: Duration = Duration::from_secs(1);
 /// Those who have not looked yet still read the generation that was left.
 const LEFT_FOR: Duration = Duration::from_secs(600);
 /// So many entities are put with one request to each server.
-const AT_ONCE: usize = 2000;
+const AT_ONCE: usize = 500;
 /// A writer's row that nobody writes goes after a year.
 const ROW_LIVES_MS: i64 = 31_536_000_000;
+
+/// A number that no generation had: whoever has an earlier one can no longer make it live. KEYS: the pointer.
+const BEGIN: &str = "
+local live, last = tonumber(redis.call('HGET', KEYS[1], 'live')), tonumber(redis.call('HGET', KEYS[1], 'last') or '0')
+if last < live then last = live end
+redis.call('HSET', KEYS[1], 'last', last + 1)
+return last + 1";
+
+/// Moves the pointer, where it stands as expected and no later generation was begun. KEYS: the pointer. ARGV: the live
+/// generation, the next.
+const MOVE: &str = "
+local pointer = redis.call('HMGET', KEYS[1], 'live', 'last')
+if pointer[1] ~= ARGV[1] or pointer[2] ~= ARGV[2] then return 0 end
+redis.call('HSET', KEYS[1], 'live', ARGV[2])
+return 1";
 
 /// KEYS: the pointer; slots of the live generation and of the next; watermarks of the live one. ARGV: the live generation, the next, 1
 /// where nobody may have written to the live one.
 const SWITCH: &str = "
-if redis.call('HGET', KEYS[1], 'live') ~= ARGV[1] then return 0 end
+local pointer = redis.call('HMGET', KEYS[1], 'live', 'last')
+if pointer[1] ~= ARGV[1] or pointer[2] ~= ARGV[2] then return 0 end
 if ARGV[3] == '1' and redis.call('EXISTS', KEYS[4]) == 1 then return 0 end
 local slots = redis.call('HGETALL', KEYS[2])
 for i = 1, #slots, 2 do redis.call('HSET', KEYS[3], slots[i], slots[i + 1]) end
@@ -47,14 +63,25 @@ pub struct Filling {
 }
 
 impl RedisStore {
-    /// Begins the generation after the live one. What an earlier attempt has left there goes.
+    /// Begins a generation. What earlier attempts have left goes, also of those that are under way: they can no longer become
+    /// live.
     ///
     /// # Errors
     /// When the servers cannot be used.
     pub async fn fill_next(&self) -> Result<Filling, Error> {
         let live = self.current();
-        let names = live.names.of_generation(live.names.generation() + 1, live.names.shards());
-        live.link.remove_all(&names.prefix_of_all()).await.map_err(failed("remove what an earlier attempt left"))?;
+        let (meta, script) = (live.names.meta(), Script::new(BEGIN));
+        let begun = live.link.send(&meta, |mut connection| {
+            let mut begin = script.prepare_invoke();
+            begin.key(&meta);
+            async move { begin.invoke_async::<u32>(&mut connection).await }
+        });
+        let number = begun.await.map_err(failed("begin a generation"))?;
+        for earlier in live.names.generation() + 1..number {
+            let left = live.names.of_generation(earlier, live.names.shards()).prefix_of_all();
+            live.link.remove_all(&left).await.map_err(failed("remove what an earlier attempt left"))?;
+        }
+        let names = live.names.of_generation(number, live.names.shards());
         let slots = live.all_slots().await?;
         Ok(Filling { live, names, slots })
     }
@@ -181,6 +208,7 @@ impl Filling {
     pub async fn switch(self, untouched: bool) -> Result<bool, Error> {
         let (live, next) = (&self.live.names, &self.names);
         if untouched && !self.live.is_untouched().await? {
+            self.give_up().await;
             return Ok(false);
         }
         let switched = match self.live.link.is_cluster() {
@@ -197,17 +225,24 @@ impl Filling {
                 said.await.map_err(failed("make a generation live"))?
             }
         };
-        if switched {
-            self.live.link.expire_all(&live.prefix_of_all(), LEFT_FOR).await.map_err(failed("leave a generation"))?;
+        if !switched {
+            self.give_up().await;
+        } else if let Err(error) = self.live.link.expire_all(&live.prefix_of_all(), LEFT_FOR).await {
+            let generation = live.generation();
+            tracing::warn!(%error, generation, "some keys of the former generation stay until their own time is over");
         }
         Ok(switched)
     }
 
+    /// Removes what was put there.
+    async fn give_up(&self) {
+        if let Err(error) = self.live.link.remove_all(&self.names.prefix_of_all()).await {
+            tracing::debug!(%error, "what was filled is removed by the next attempt");
+        }
+    }
+
     async fn switch_in_cluster(&self) -> Result<bool, Error> {
         let (live, next) = (&self.live.names, &self.names);
-        if meta::open(&self.live.link, live).await?.generation != live.generation() {
-            return Ok(false);
-        }
         let slots = self.live.all_slots().await?;
         let name = next.slots();
         let copied = self.live.link.send(&name, |mut connection| {
@@ -221,14 +256,17 @@ impl Filling {
         });
         copied.await.map_err(failed("copy slots"))?;
         let meta = live.meta();
+        let script = Script::new(MOVE);
         let moved = self.live.link.send(&meta, |mut connection| {
-            let mut pointer = pipe();
-            pointer.hset(&meta, "live", next.generation()).ignore();
-            async move { pointer.query_async::<()>(&mut connection).await }
+            let mut pointer = script.prepare_invoke();
+            pointer.key(&meta).arg(live.generation()).arg(next.generation());
+            async move { pointer.invoke_async::<bool>(&mut connection).await }
         });
-        moved.await.map_err(failed("make a generation live"))?;
-        self.live.raise_writers().await?;
-        Ok(true)
+        let moved = moved.await.map_err(failed("make a generation live"))?;
+        if moved {
+            self.live.raise_writers().await?;
+        }
+        Ok(moved)
     }
 }
 

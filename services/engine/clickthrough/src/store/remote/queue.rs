@@ -106,6 +106,11 @@ impl Queue {
         }
     }
 
+    /// All that was put so far is counted by somebody else.
+    pub(super) fn counts_anew(&mut self) {
+        self.put = Status::default();
+    }
+
     /// Names and bytes of parts that may not be there yet.
     pub(super) fn held(&self) -> Vec<(Name, Bytes)> {
         self.parts.iter().map(|part| (part.name, part.bytes.clone())).collect()

@@ -120,12 +120,16 @@ fn what_an_attempt_has_left_is_not_in_the_next_one() {
 }
 
 #[test]
-fn of_two_that_fill_a_generation_one_is_refused() {
+fn of_two_that_fill_generations_the_later_one_counts() {
     with_server(|settings| async move {
         let store = open(&settings, &service()).await;
         let (one, two) = (store.fill_next().await.expect("begins"), store.fill_next().await.expect("begins"));
-        assert!(one.switch(false).await.expect("switches"));
-        assert!(!two.switch(false).await.expect("answers"));
+        two.put(&listed(item("a"), 2)).await.expect("fills");
+        one.put(&listed(item("a"), 1)).await.expect("fills");
+        assert!(!one.switch(false).await.expect("answers"));
+        assert!(two.switch(false).await.expect("switches"));
+        until("the later one is live", async || count(&store, &item("a")).await == Some(2)).await;
+        assert!(!store.fill_next().await.expect("begins").number().eq(&2), "numbers are never given out again");
     });
 }
 
