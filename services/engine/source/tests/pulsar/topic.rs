@@ -81,6 +81,9 @@ impl Broker {
     }
 }
 
+/// So long for one of several attempts.
+const ONE_ANSWER: std::time::Duration = std::time::Duration::from_secs(10);
+
 impl Topic {
     /// The name of the topic that is a partition.
     fn part(&self, partition: Option<u32>) -> String {
@@ -95,8 +98,15 @@ impl Topic {
     pub(crate) async fn producer(&self, partition: Option<u32>, batch: Option<u32>) -> Producer<TokioExecutor> {
         let options = ProducerOptions { batch_size: batch, ..ProducerOptions::default() };
         let name = format!("persistent://public/default/{}", self.part(partition));
-        let made = self.client.producer().with_topic(name).with_options(options).build();
-        timeout(LONG, made).await.expect("answers").expect("makes a producer")
+        let began = std::time::Instant::now();
+        loop {
+            let made = self.client.producer().with_topic(&name).with_options(options.clone()).build();
+            match timeout(ONE_ANSWER, made).await {
+                Ok(made) => return made.expect("makes a producer"),
+                // a broker that has just come back may leave a question of before without an answer
+                Err(_) => assert!(began.elapsed() < LONG, "no answer"),
+            }
+        }
     }
 
     /// Sends messages to a partition, or the plain topic.
