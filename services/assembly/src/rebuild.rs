@@ -99,7 +99,8 @@ impl Rebuild {
     /// Puts the state where it belongs; false where that one has changed meanwhile and should not have.
     ///
     /// # Errors
-    /// When a store fails, or the engine is in use yet. The live state is the former one then.
+    /// When a store fails, or the engine is in use yet. One state is live then, the former or, where the answer was lost, this
+    /// one.
     pub async fn complete(self) -> Result<bool> {
         let engine = Arc::into_inner(self.engine).context("the state that was built is in use")?;
         drop(engine); // click-throughs are where they belong, and folders are closed

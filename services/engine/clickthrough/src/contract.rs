@@ -9,6 +9,7 @@ use crate::{
 };
 use rankwright_event::{Field, ItemId, Timestamp, Value};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Opens a store at a place.
 pub type Open<'a> = &'a dyn Fn(&str, Header) -> Box<dyn ClickthroughStore>;
@@ -55,6 +56,20 @@ pub fn failures(keeps: Keeps, open: Open) -> Vec<String> {
         outcome.err().map(|reason| format!("{name}: {reason}"))
     };
     CHECKS.iter().filter_map(failed).collect()
+}
+
+/// Has a store, whose parts are due after `age`, bring records away without anybody waiting for it.
+///
+/// # Panics
+/// When it does so too early, or not within 20 seconds.
+pub fn becomes_durable_when_due(store: &dyn ClickthroughStore, age: Duration) {
+    let begun = Instant::now();
+    append(store, some(0, 5)).expect("takes records");
+    while store.flush_due().expect("is well") < Mark(5) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "never durable");
+        std::thread::yield_now();
+    }
+    assert!(begun.elapsed() >= age, "put before it was due");
 }
 
 fn marks_count_what_was_taken(place: &str, open: Open) -> Outcome {

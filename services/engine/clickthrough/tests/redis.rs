@@ -1,7 +1,7 @@
 //! The store in Redis servers that `RANKWRIGHT_TEST_REDIS` and its like name.
 #![allow(clippy::unwrap_used)]
 
-use rankwright_clickthrough::contract::{Keeps, failures};
+use rankwright_clickthrough::contract::{Keeps, becomes_durable_when_due, failures};
 use rankwright_clickthrough::store::redis::RedisSettings;
 use rankwright_clickthrough::testing::{header, ranking};
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore, Error, Format, Header, Losses, Mark, RedisStore};
@@ -10,7 +10,7 @@ use rankwright_redis::redis::{Cmd, FromRedisValue, cmd};
 use rankwright_redis::{Link, Settings, testing};
 use std::hash::{BuildHasher, RandomState};
 use std::net::TcpListener;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const YEAR: Duration = Duration::from_secs(365 * 86_400);
 
@@ -209,15 +209,8 @@ fn a_part_is_put_when_it_is_large_or_old_enough() {
 #[test]
 fn records_become_durable_in_the_background_once_they_are_due() {
     let Some(service) = service() else { return };
-    let service = service.with(|settings| settings.part_interval = Duration::from_millis(50));
-    let store = service.open();
-    store.append(&some(0, 5)).unwrap();
-    let begun = Instant::now();
-    while store.flush_due().unwrap() < Mark(5) {
-        assert!(begun.elapsed() < Duration::from_secs(20), "never durable");
-        std::thread::yield_now();
-    }
-    assert!(begun.elapsed() >= Duration::from_millis(40), "put before it was due");
+    let age = Duration::from_millis(50);
+    becomes_durable_when_due(&service.with(|settings| settings.part_interval = age).open(), age);
 }
 
 #[test]

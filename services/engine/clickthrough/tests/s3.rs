@@ -5,7 +5,7 @@
 mod line;
 
 use line::Line;
-use rankwright_clickthrough::contract::{Keeps, failures};
+use rankwright_clickthrough::contract::{Keeps, becomes_durable_when_due, failures};
 use rankwright_clickthrough::store::s3::S3Settings;
 use rankwright_clickthrough::testing::{header, ranking};
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore, Error, Format, Header, Losses, Mark, S3Store};
@@ -142,14 +142,8 @@ fn a_part_is_put_when_it_is_large_or_old_enough() {
 #[test]
 fn records_become_durable_in_the_background_once_they_are_due() {
     let Some(settings) = settings() else { return };
-    let store = open(&S3Settings { part_interval: Duration::from_millis(50), ..settings });
-    store.append(&some(0, 5)).unwrap();
-    let begun = std::time::Instant::now();
-    while store.flush_due().unwrap() < Mark(5) {
-        assert!(begun.elapsed() < Duration::from_secs(20), "never durable");
-        std::thread::yield_now();
-    }
-    assert!(begun.elapsed() >= Duration::from_millis(40), "put before it was due");
+    let age = Duration::from_millis(50);
+    becomes_durable_when_due(&open(&S3Settings { part_interval: age, ..settings }), age);
 }
 
 #[test]

@@ -60,7 +60,7 @@ pub struct RemoteStore<P: Place> {
     pub(super) runner: Arc<Runner>,
     pub(super) place: P,
     shared: Arc<Shared>,
-    /// Digests of those parts.
+    /// Digests of the parts that were there when this store was opened.
     known: HashSet<u128>,
     pub(super) service: String,
 }

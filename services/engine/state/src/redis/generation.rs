@@ -35,18 +35,21 @@ if last < live then last = live end
 redis.call('HSET', KEYS[1], 'last', last + 1)
 return last + 1";
 
-/// Moves the pointer, where it stands as expected and no later generation was begun. KEYS: the pointer. ARGV: the live
+/// Moves the pointer, where it stands as expected and no later generation was begun; sent again after a broken connection, it
+/// finds that it has. KEYS: the pointer. ARGV: the live
 /// generation, the next.
 const MOVE: &str = "
 local pointer = redis.call('HMGET', KEYS[1], 'live', 'last')
+if pointer[1] == ARGV[2] then return 1 end
 if pointer[1] ~= ARGV[1] or pointer[2] ~= ARGV[2] then return 0 end
 redis.call('HSET', KEYS[1], 'live', ARGV[2])
 return 1";
 
-/// KEYS: the pointer; slots of the live generation and of the next; watermarks of the live one. ARGV: the live generation, the next, 1
-/// where nobody may have written to the live one.
+/// The same with slots, on one server. KEYS: the pointer; slots of the live generation and of the next; watermarks of the live
+/// one. ARGV: the live generation, the next, 1 where nobody may have written to the live one.
 const SWITCH: &str = "
 local pointer = redis.call('HMGET', KEYS[1], 'live', 'last')
+if pointer[1] == ARGV[2] then return 1 end
 if pointer[1] ~= ARGV[1] or pointer[2] ~= ARGV[2] then return 0 end
 if ARGV[3] == '1' and redis.call('EXISTS', KEYS[4]) == 1 then return 0 end
 local slots = redis.call('HGETALL', KEYS[2])
@@ -205,7 +208,7 @@ impl Filling {
     ///
     /// # Errors
     /// When the servers cannot be used.
-    pub async fn switch(self, untouched: bool) -> Result<bool, Error> {
+    pub async fn switch(&self, untouched: bool) -> Result<bool, Error> {
         let (live, next) = (&self.live.names, &self.names);
         if untouched && !self.live.is_untouched().await? {
             self.give_up().await;

@@ -134,6 +134,19 @@ fn of_two_that_fill_generations_the_later_one_counts() {
 }
 
 #[test]
+fn a_switch_that_is_sent_again_after_a_broken_connection_removes_nothing() {
+    with_server(|settings| async move {
+        let service = service();
+        let filling = open(&settings, &service).await.fill_next().await.expect("begins");
+        filling.put(&listed(item("a"), 1)).await.expect("fills");
+        for _ in 0..2 {
+            assert!(filling.switch(false).await.expect("switches"));
+        }
+        assert_eq!(count(&open(&settings, &service).await, &item("a")).await, Some(1));
+    });
+}
+
+#[test]
 fn a_generation_that_was_left_expires() {
     with_server(|settings| async move {
         let options = RedisOptions { retention: Duration::from_secs(86_400), ..small() };
