@@ -142,6 +142,34 @@ async fn a_replica_that_is_gone_keeps_no_ranking_open() {
 }
 
 #[tokio::test]
+async fn what_the_last_replica_left_open_closes_when_its_time_has_come() {
+    let service = Service::new().await;
+    let mut last = replica(&service, "1").await;
+    last.feed(&[shown("r", &["a"], 10), click("c", "r", "a", 11)], WALL).await.expect("takes it");
+    let later = |seconds| WALL.plus(std::time::Duration::from_secs(seconds));
+    closer(&service).await.tick(later(30)).await.expect("works");
+    assert!(joined(&service).is_empty(), "30 seconds after the click are within the session");
+    closer(&service).await.tick(later(62)).await.expect("works");
+    assert_eq!(joined(&service), [("r".to_string(), vec!["c".to_string()])]);
+    assert_eq!(left_over(&service).await, 0);
+}
+
+#[tokio::test]
+async fn a_replica_that_is_alive_counts_more_than_those_that_are_gone() {
+    let service = Service::new().await;
+    let mut gone = replica(&service, "1").await;
+    gone.feed(&[item("b", 500)], WALL).await.expect("takes it");
+    let later = WALL.plus(std::time::Duration::from_secs(60));
+    closer(&service).await.tick(later).await.expect("works");
+    let mut new = replica(&service, "2").await;
+    new.feed(&[shown("r", &["a"], 10)], later).await.expect("takes it");
+    closer(&service).await.tick(later).await.expect("works");
+    new.feed(&[click("c", "r", "a", 11), item("b", 500)], later).await.expect("takes it");
+    closer(&service).await.tick(later).await.expect("works");
+    assert_eq!(joined(&service), [("r".to_string(), vec!["c".to_string()])]);
+}
+
+#[tokio::test]
 async fn a_click_behind_the_end_of_its_ranking_waits_for_the_closer() {
     let service = Service::new().await;
     let (mut writer, mut closer) = (intake(&service, "1").await, closer(&service).await);
