@@ -127,6 +127,17 @@ impl Redis {
         self.ca.as_deref().expect("a secured server")
     }
 
+    /// Bytes that the server uses.
+    ///
+    /// # Panics
+    /// When it does not answer.
+    pub fn used_memory(&self) -> u64 {
+        let mut connection = self.connections().remove(0);
+        let told: String = redis::cmd("INFO").arg("memory").query(&mut connection).expect("answers");
+        let bytes = told.lines().find_map(|line| line.strip_prefix("used_memory:"));
+        bytes.and_then(|bytes| bytes.trim().parse().ok()).expect("a number")
+    }
+
     /// A service's name that no other test has.
     pub fn own_service(&self, name: &str) -> String {
         static NUMBER: AtomicU64 = AtomicU64::new(0);

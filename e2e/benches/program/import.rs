@@ -68,7 +68,7 @@ fn into_redis(load: &Load, effort: Effort, folder: &Path, table: &mut Table) {
 }
 
 /// The same configuration with its state in a server, and click-throughs in a folder.
-fn over_redis(config: &str, redis: &Redis, folder: &Path) -> String {
+pub(crate) fn over_redis(config: &str, redis: &Redis, folder: &Path) -> String {
     let mut left_out = false;
     let own = config.lines().filter(|line| {
         if !line.starts_with([' ', '#']) && !line.is_empty() {

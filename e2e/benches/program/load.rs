@@ -70,6 +70,31 @@ impl Load {
         self.items.dedup();
     }
 
+    /// Longer than the data reaches in time, in milliseconds.
+    pub(crate) const LENGTH: i64 = 40 * 86_400_000;
+
+    /// Newest event time.
+    pub(crate) fn last(&self) -> i64 {
+        self.last
+    }
+
+    /// Events about items and visitors, as they are.
+    pub(crate) fn catalogue(&self) -> Vec<Value> {
+        self.read(|kind| ["item", "user"].contains(&kind))
+    }
+
+    /// Lists that were shown, and what visitors did with them.
+    pub(crate) fn visits(&self) -> Vec<Value> {
+        self.read(|kind| ["ranking", "interaction"].contains(&kind))
+    }
+
+    fn read(&self, wanted: impl Fn(&str) -> bool) -> Vec<Value> {
+        let file = fs::File::open(&self.events).expect("the events can be read");
+        let lines = BufReader::new(flate2::read::MultiGzDecoder::new(file)).lines().map_while(Result::ok);
+        let events = lines.filter_map(|line| serde_json::from_str::<Value>(&line).ok());
+        events.filter(|event| event["event"].as_str().is_some_and(&wanted)).collect()
+    }
+
     /// Bodies of rank requests, as visitors of the data would cause them a minute after its end.
     pub(crate) fn requests(&self, items: usize, count: usize) -> Vec<String> {
         let mut random = Random(items as u64);

@@ -1,6 +1,7 @@
 //! The whole program under load, beside the limits of the machine: what `./run bench` prints.
 //!
-//! `full` takes the median of three, `quick` one short pass of each, `scale` imports up to five million events.
+//! `full` takes the median of three, `quick` one short pass of each, `scale` imports up to five million
+//! events, `shared` has a state in Redis.
 
 mod import;
 mod kernels;
@@ -9,6 +10,7 @@ mod machine;
 mod process;
 mod rank;
 mod scale;
+mod shared;
 mod table;
 mod wrk;
 
@@ -26,11 +28,17 @@ pub(crate) struct Effort {
 }
 
 fn main() {
-    let mode = std::env::args().find(|argument| ["full", "quick", "scale"].contains(&argument.as_str()));
+    let mode = std::env::args().find(|argument| ["full", "quick", "scale", "shared"].contains(&argument.as_str()));
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     machine::print();
     machine::print_load("start");
     match mode.as_deref() {
+        Some("shared") => {
+            let load = Load::find(folder.path());
+            println!("Data: {}.\n", load.name);
+            let effort = Effort { runs: 3, span: Duration::from_secs(8) };
+            shared::measure(&load, effort, folder.path()).print();
+        }
         Some("scale") => scale::measure(folder.path()).print(),
         Some("quick") => measure(Effort { runs: 1, span: Duration::from_secs(2) }, folder.path()).print(),
         _ => measure(Effort { runs: 3, span: Duration::from_secs(8) }, folder.path()).print(),

@@ -15,7 +15,8 @@ use crate::engine::{Engine, now};
 use crate::serving::identity;
 use anyhow::{Context, Result, bail};
 use leases::Held;
-use rankwright_config::{SourceConfig, SourceKind};
+use rankwright_config::state::Pipeline;
+use rankwright_config::{SourceConfig, SourceKind, State};
 use rankwright_ingest::Counters;
 use rankwright_source::{BatchLimits, DeadLetters, Kafka, Kinesis, Pulsar, Stream, StreamSettings};
 use reader::Reader;
@@ -57,7 +58,7 @@ fn letters(source: &SourceConfig) -> Result<DeadLetters> {
 /// Opens a stream: as it goes on, shared by process `name` with others, or what there is of it now.
 fn open(engine: &Engine, source: &SourceConfig, name: Option<&str>) -> Result<Box<dyn Stream>> {
     let max_ahead = engine.config.core.ingest.max_ahead;
-    let settings = StreamSettings { limits: BatchLimits::default(), clock: Arc::new(now), max_ahead };
+    let settings = StreamSettings { limits: batches(&engine.config.state), clock: Arc::new(now), max_ahead };
     let held = name.map(|name| Arc::new(Held { store: engine.state.clone(), holder: name.to_owned() }));
     let (opened, what): (Result<Box<dyn Stream>, _>, _) = match &source.kind {
         SourceKind::Kafka { topic, .. } if held.is_some() => (Kafka::open(source, settings).map(boxed), topic),
@@ -73,6 +74,40 @@ fn open(engine: &Engine, source: &SourceConfig, name: Option<&str>) -> Result<Bo
     opened.with_context(|| format!("failed to read {what}"))
 }
 
+/// How much of a stream becomes a batch, which is one commit. What upstream does by default is left to us.
+fn batches(state: &State) -> BatchLimits {
+    let (ours, default) = (BatchLimits::default(), Pipeline::default());
+    let State::Redis(redis) = state else { return ours };
+    let Pipeline { max_size, flush_period, enabled } = redis.pipeline;
+    if !enabled {
+        return BatchLimits { events: 1, ..ours };
+    }
+    let events = if max_size == default.max_size { ours.events } else { max_size };
+    let wait = if flush_period == default.flush_period { ours.wait } else { flush_period };
+    BatchLimits { events, wait, ..ours }
+}
+
 fn boxed(stream: impl Stream + 'static) -> Box<dyn Stream> {
     Box::new(stream)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn of(pipeline: &str) -> BatchLimits {
+        let text =
+            format!("state: {{type: redis, host: localhost, pipeline: {pipeline}}}\nmodels: {{m: {{type: noop}}}}\n");
+        batches(&rankwright_config::Config::parse(&text, "test").expect("is a configuration").0.state)
+    }
+
+    #[test]
+    fn a_pipeline_says_how_large_batches_become() {
+        let ours = BatchLimits::default();
+        assert_eq!(of("{maxSize: 128, flushPeriod: 1s}"), ours, "upstream's defaults are left to us");
+        assert_eq!(of("{maxSize: 50}"), BatchLimits { events: 50, ..ours });
+        assert_eq!(of("{flushPeriod: 2s}"), BatchLimits { wait: Duration::from_secs(2), ..ours });
+        assert_eq!(of("{enabled: false, maxSize: 50}"), BatchLimits { events: 1, ..ours });
+    }
 }

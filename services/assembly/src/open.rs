@@ -15,7 +15,7 @@ use rankwright_state::{self as state, RedisOptions, RedisStore, Store};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tracing::{info, warn};
+use tracing::info;
 
 /// Name of the service that a state on disk belongs to: a folder has one.
 pub(crate) const SERVICE: &str = "default";
@@ -37,12 +37,7 @@ pub(crate) async fn state(config: &Config, service: &str) -> Result<Arc<dyn Stor
             file.note().iter().for_each(|note| info!("{note}"));
             Arc::new(folder_of_state(&file.path.join("state"), file)?)
         }
-        State::Redis(redis) => {
-            if redis.pipeline != config::state::Pipeline::default() {
-                warn!("state.pipeline does nothing: a batch of events is one commit");
-            }
-            Arc::new(self::redis(config, redis, service).await?)
-        }
+        State::Redis(redis) => Arc::new(self::redis(config, redis, service).await?),
         State::Memory => Arc::new(state::MemoryStore::default()),
     })
 }

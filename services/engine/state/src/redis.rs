@@ -12,6 +12,7 @@
 //! In a cluster no script touches everything: a batch becomes a redo record first, and then goes to each shard of the keys
 //! in a part of its own (see `parts`). All else is the same.
 
+mod bugs;
 mod cache;
 mod commit;
 mod generation;

@@ -1,5 +1,6 @@
 //! Reading, and writing by comparison.
 
+use super::bugs::{Bug, forgotten};
 use super::cache::{Asked, Known};
 use super::layout::{Stamp, frame, unframe};
 use super::meta::Answer;
@@ -126,6 +127,7 @@ impl Shared {
     }
 
     pub(super) async fn apply(&self, lease: &Lease, commit: Commit) -> Result<Outcome, Error> {
+        let commit = if Bug::NoMemory.is_in() { forgotten(commit) } else { commit };
         match self.link.is_cluster() {
             true => self.apply_in_parts(lease, commit).await,
             false => self.apply_at_once(lease, commit).await,
@@ -138,7 +140,12 @@ impl Shared {
             change.first = commit.absent.contains(&change.key);
         }
         let stamp = Stamp::random();
-        let positions = (commit.from.0, commit.to.0);
+        let mut positions = (commit.from.0, commit.to.0);
+        if Bug::PositionFirst.is_in() {
+            self.try_commit(lease, &positions, Stamp::random(), &[]).await?;
+            positions.0.clone_from(&positions.1);
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await; // for what happens between the two
+        }
         loop {
             changes.iter_mut().for_each(Change::merge);
             match self.try_commit(lease, &positions, stamp, &changes).await? {

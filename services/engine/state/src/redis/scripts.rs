@@ -2,6 +2,7 @@
 
 mod cluster;
 
+use super::bugs::{Bug, unguarded};
 use rankwright_redis::redis::Script;
 
 #[derive(Clone)]
@@ -20,10 +21,12 @@ pub(super) struct Scripts {
 impl Scripts {
     /// Those of a state in shards, or of one server.
     pub(super) fn new(sharded: bool) -> Self {
+        let commit = [COMMIT, PUT, COMMITTED].concat();
+        let commit = if Bug::NoLease.is_in() { unguarded(&commit) } else { commit };
         Self {
             hold: Script::new(HOLD),
             acquire: Script::new(if sharded { cluster::ACQUIRE } else { ACQUIRE }),
-            commit: Script::new(&[COMMIT, PUT, COMMITTED].concat()),
+            commit: Script::new(&commit),
             slots: Script::new(SLOTS),
             begin: Script::new(cluster::BEGIN),
             part: Script::new(&[cluster::PART, PUT, cluster::PUT_PART].concat()),

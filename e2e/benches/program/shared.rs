@@ -1,0 +1,213 @@
+//! A state in Redis: ranking over it, with and without writes beside it, a worker on a topic of Kafka, and the memory that a
+//! million visitors take. `./run bench shared` prints it.
+
+use crate::import::over_redis;
+use crate::load::Load;
+use crate::table::Table;
+use crate::{Effort, wrk};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use rankwright_e2e::crew::{Crew, source};
+use rankwright_e2e::kafka::{broker, make_topic, produce};
+use rankwright_e2e::many::launch;
+use rankwright_e2e::random::Random;
+use rankwright_e2e::redis::Redis;
+use rankwright_e2e::{Service, http, program};
+use serde_json::{Value, json};
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Different requests, sent in turn.
+const REQUESTS: usize = 200;
+/// Events that are written while rankings are asked for: so many in a request, and so many requests a second.
+const WRITES: (usize, u32) = (100, 50);
+const PARTITIONS: usize = 8;
+/// Times that the events of the load are read from a topic, moved on in time.
+const DAYS: i64 = 6;
+/// What takes memory.
+const VISITORS: usize = 1_000_000;
+const CLICKS: usize = 5;
+const ITEMS: usize = 100_000;
+
+/// All rows.
+pub(crate) fn measure(load: &Load, effort: Effort, folder: &Path) -> Table {
+    let mut table = Table::default();
+    let redis = Redis::started();
+    ranking(load, &redis, effort, folder, &mut table);
+    match broker() {
+        Some(broker) => following(load, &redis, &broker, folder, &mut table),
+        None => println!("reading from Kafka is not measured: RANKWRIGHT_TEST_KAFKA names no broker"),
+    }
+    drop(redis);
+    memory(load, folder, &mut table);
+    table
+}
+
+/// Runs a subcommand on a configuration.
+fn run(subcommand: &str, config: &Path, service: &str, arguments: &[&str]) {
+    let mut command = program::command(&[subcommand, "--config"]);
+    command.arg(config).args(arguments).env("RANKWRIGHT_SERVICE", service);
+    program::Ended::of(&mut command).ok();
+}
+
+fn ranking(load: &Load, redis: &Redis, effort: Effort, folder: &Path, table: &mut Table) {
+    let (service, path) = (redis.own_service("ranking"), folder.join("ranking.yml"));
+    let config = over_redis(&load.config, redis, folder);
+    fs::write(&path, &config).expect("can be written");
+    run("import", &path, &service, &["--data", &load.events.to_string_lossy()]);
+    run("train", &path, &service, &[]);
+    let uncached = config.replace("state: {", "state: {cache: {maxSize: 0}, ");
+    let server = |name: &str, config: &str| launch("rank-server", config, &service, &folder.join(name));
+    let (cold, warm) = (server("cold", &uncached), server("warm", &config));
+    let to = format!("/rank/{}", load.model);
+    let mut row = |what: &str, server: &Service, (items, connections): (usize, usize), wanted: &str| {
+        let bodies = load.requests(items, REQUESTS);
+        let of = wrk::load(server.address(), server.pid(), &to, &bodies, connections, effort, folder);
+        let measured =
+            format!("p50 {:.2} ms, p99 {:.2} ms, {:.0} requests/s, {:.3} ms CPU", of.p50, of.p99, of.rate, of.cpu);
+        table.add(what, measured, wanted, "-".to_owned());
+    };
+    row("rank over Redis, 100 items, 1 connection, no cache", &cold, (100, 1), "p50 1.0 ms, p99 3 ms");
+    row("the same, warm cache", &warm, (100, 1), "p50 0.5 ms, p99 1.5 ms");
+    row("rank over Redis, 50 items, 8 connections, warm cache", &warm, (50, 8), "5,000 requests/s");
+    let writes = Writes::new(cold.address(), load);
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(|| writes.send());
+        row("the same with 5,000 events/s written meanwhile", &warm, (50, 8), "3,000 requests/s");
+        writes.over.store(true, Ordering::Relaxed);
+    });
+    let written = writes.sent.load(Ordering::Relaxed) as f64 / begun.elapsed().as_secs_f64();
+    table.add("written meanwhile", format!("{written:.0} events/s"), "5,000 events/s", "-".to_owned());
+}
+
+/// Events that go to a rank server at an even rate.
+struct Writes {
+    to: SocketAddr,
+    events: Vec<Value>,
+    over: AtomicBool,
+    sent: AtomicU64,
+}
+
+impl Writes {
+    /// Of visitors, with ids that were not there.
+    fn new(to: SocketAddr, load: &Load) -> Self {
+        let (over, sent) = (AtomicBool::new(false), AtomicU64::new(0));
+        Self { to, events: load.visits(), over, sent }
+    }
+
+    fn send(&self) {
+        let begun = Instant::now();
+        let length = i64::try_from(self.events.len()).unwrap_or(i64::MAX);
+        for turn in 0.. {
+            if self.over.load(Ordering::Relaxed) {
+                return;
+            }
+            let at = |number: i64| &self.events[(number % length) as usize];
+            let numbers = turn * WRITES.0 as i64..(turn + 1) * WRITES.0 as i64;
+            let batch: Vec<Value> = numbers.map(|number| again(at(number), 1 + number / length)).collect();
+            let answer = http::post(self.to, "/feedback", json!(batch).to_string().as_bytes());
+            answer.expect("the server answers").ok();
+            self.sent.fetch_add(WRITES.0 as u64, Ordering::Relaxed);
+            let due = Duration::from_secs(1) / WRITES.1 * u32::try_from(turn + 1).unwrap_or(u32::MAX);
+            std::thread::sleep(due.saturating_sub(begun.elapsed()));
+        }
+    }
+}
+
+/// An event so many times the length of the data later, with ids of its own.
+fn again(event: &Value, turn: i64) -> Value {
+    let mut event = event.clone();
+    for name in ["id", "ranking"] {
+        if let Some(id) = event[name].as_str().map(|id| format!("{turn}-{id}")) {
+            event[name] = json!(id);
+        }
+    }
+    let time = event["timestamp"].as_str().and_then(|time| time.parse::<i64>().ok()).unwrap_or(0);
+    event["timestamp"] = json!((time + turn * Load::LENGTH).to_string());
+    event
+}
+
+/// One worker reads a topic: features, the join and click-throughs included.
+fn following(load: &Load, redis: &Redis, broker: &str, folder: &Path, table: &mut Table) {
+    let service = redis.own_service("following");
+    let mut random = Random(1);
+    let mut partitions = vec![Vec::new(); PARTITIONS];
+    let visits = load.visits();
+    for event in
+        load.catalogue().into_iter().chain((0..DAYS).flat_map(|day| visits.iter().map(move |event| again(event, day))))
+    {
+        partitions[random.below(PARTITIONS)].push(event.to_string());
+    }
+    make_topic(broker, &service, PARTITIONS);
+    produce(broker, &service, &partitions);
+    let count: usize = partitions.iter().map(Vec::len).sum();
+    let config = format!("{}{}", over_redis(&load.config, redis, folder), source(broker, &service));
+    let mut crew = Crew::new(config, &service, &folder.join("following"), &partitions);
+    crew.join();
+    crew.until_read(redis, 1);
+    let (begun, before) = (Instant::now(), crew.read(redis).iter().sum::<usize>());
+    crew.until_read(redis, count);
+    let rate = (count - before) as f64 / begun.elapsed().as_secs_f64();
+    crew.until_done(redis);
+    table.add(
+        "ingest from Kafka, one worker",
+        format!("{rate:.0} events/s of {count}"),
+        "30,000 events/s",
+        "-".to_owned(),
+    );
+}
+
+/// A million visitors with some clicks each, in an empty server.
+fn memory(load: &Load, folder: &Path, table: &mut Table) {
+    let (redis, path, events) = (Redis::started(), folder.join("memory.yml"), folder.join("visitors.jsonl.gz"));
+    fs::write(&path, over_redis(&load.config, &redis, folder)).expect("can be written");
+    let written = visitors(load, &events).expect("there is room for events");
+    let before = redis.used_memory();
+    let begun = Instant::now();
+    run("import", &path, &redis.own_service("memory"), &["--data", &events.to_string_lossy()]);
+    let used = (redis.used_memory() - before) as f64 / 1e9;
+    let took = begun.elapsed().as_secs_f64();
+    let what = format!("Redis memory, {VISITORS} visitors with {CLICKS} clicks, {ITEMS} items");
+    let imported = format!("{written} events imported at {:.0} events/s", written as f64 / took);
+    table.add(&what, format!("{used:.2} GB"), "0.4 GB", imported);
+}
+
+/// Writes items like those of the load, and visitors who each see one list; how many events that are.
+fn visitors(load: &Load, path: &Path) -> std::io::Result<usize> {
+    let mut out = GzEncoder::new(BufWriter::new(File::create(path)?), Compression::fast());
+    let (catalogue, mut random) = (load.catalogue(), Random(2));
+    let mut count = 0;
+    let mut put = |event: &Value| {
+        count += 1;
+        writeln!(out, "{event}")
+    };
+    for number in 0..ITEMS {
+        let mut item = catalogue[number % catalogue.len()].clone();
+        (item["item"], item["id"]) = (json!(format!("item-{number}")), json!(format!("item-event-{number}")));
+        put(&item)?;
+    }
+    let first = load.last() + 1000;
+    for number in 0..VISITORS {
+        // within a day, so that nothing is outdated at the end
+        let time = |later: usize| (first + (number * 80_000_000 / VISITORS + later * 1000) as i64).to_string();
+        let (id, visitor) = (format!("ranking-{number}"), format!("visitor-{number:07}"));
+        let shown: Vec<Value> = (0..10).map(|_| json!({"id": format!("item-{}", random.below(ITEMS))})).collect();
+        put(
+            &json!({"event": "ranking", "id": id, "timestamp": time(0), "user": visitor, "session": visitor, "fields": [], "items": shown}),
+        )?;
+        for click in 0..CLICKS {
+            let item = &shown[click]["id"];
+            put(
+                &json!({"event": "interaction", "id": format!("click-{number}-{click}"), "type": "click", "ranking": id,
+                "timestamp": time(1 + click), "user": visitor, "session": visitor, "item": item, "fields": []}),
+            )?;
+        }
+    }
+    out.finish()?.flush()?;
+    Ok(count)
+}

@@ -1,0 +1,53 @@
+//! Classic mistakes over one Redis, put in on purpose: the tests of faults have to notice each of them.
+//!
+//! They are there with the feature `classic-bugs` alone, and one at a time: the one that `RANKWRIGHT_CLASSIC_BUG` names.
+
+use crate::{Commit, Space};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bug {
+    /// A position moves before the effects of what lies behind it.
+    PositionFirst,
+    /// Neither a writer's epoch nor its position is compared.
+    NoLease,
+    /// Nobody remembers which events were taken in.
+    NoMemory,
+}
+
+impl Bug {
+    /// Whether it is in this program.
+    pub(super) fn is_in(self) -> bool {
+        let name = match self {
+            Self::PositionFirst => "position-first",
+            Self::NoLease => "no-lease",
+            Self::NoMemory => "no-memory",
+        };
+        cfg!(feature = "classic-bugs") && std::env::var("RANKWRIGHT_CLASSIC_BUG").is_ok_and(|named| named == name)
+    }
+}
+
+/// A batch of which nobody will know that it was there.
+pub(super) fn forgotten(mut commit: Commit) -> Commit {
+    commit.writes.retain(|(key, _)| key.scope.space() != Space::Seen);
+    commit.absent.retain(|key| key.scope.space() != Space::Seen);
+    commit
+}
+
+/// The script of a commit by whoever believes to be the writer.
+pub(super) fn unguarded(commit: &str) -> String {
+    let guard = |line: &str| line.starts_with("if writer[1]") || line.starts_with("if (writer[2]");
+    commit.lines().filter(|line| !guard(line)).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_bug_is_in_by_chance() {
+        let guarded =
+            "a\nif writer[1] ~= ARGV[1] then return {1} end\nif (writer[2] or '') ~= ARGV[2] then return {1} end\nb";
+        assert_eq!(unguarded(guarded), "a\nb");
+        assert!([Bug::PositionFirst, Bug::NoLease, Bug::NoMemory].into_iter().all(|bug| !bug.is_in()));
+    }
+}
