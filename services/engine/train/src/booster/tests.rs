@@ -1,7 +1,9 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
 use crate::dataset::Dataset;
+use crate::lists::Lists;
 use crate::metric;
+use crate::rows::Rows;
 use crate::testing::{CATEGORICAL, backend, random_lists};
 use rankwright_config::model::Metric;
 use rankwright_model::Ensemble;
@@ -60,21 +62,20 @@ fn ours(fitted: &Fitted) -> Ensemble {
 }
 
 /// Scores of the library itself.
-fn theirs(fitted: &Fitted, lists: Lists<'_>) -> Vec<f64> {
+fn theirs(fitted: &Fitted, examples: Examples<'_>) -> Vec<f64> {
+    let (rows, width) = (examples.values().unwrap(), examples.width());
     match fitted.booster {
         Booster::XgBoost => {
-            let scores = xgboost::Reference::load(&fitted.model).unwrap().predict(lists.rows, lists.width).unwrap();
+            let scores = xgboost::Reference::load(&fitted.model).unwrap().predict(&rows, width).unwrap();
             scores.into_iter().map(f64::from).collect()
         }
-        Booster::LightGbm => {
-            lightgbm::Reference::load(&fitted.model).unwrap().predict(lists.rows, lists.width).unwrap()
-        }
+        Booster::LightGbm => lightgbm::Reference::load(&fitted.model).unwrap().predict(&rows, width).unwrap(),
     }
 }
 
-fn score(ensemble: &Ensemble, lists: Lists<'_>) -> Vec<f64> {
-    let mut scores = vec![0.0; lists.height()];
-    ensemble.score(lists.rows, lists.width, &mut scores);
+fn score(ensemble: &Ensemble, examples: Examples<'_>) -> Vec<f64> {
+    let mut scores = vec![0.0; examples.height()];
+    ensemble.score(&examples.values().unwrap(), examples.width(), &mut scores);
     scores
 }
 
@@ -90,8 +91,8 @@ fn our_evaluator_gives_the_bits_of_both_libraries() {
             let options = Backend { max_depth, num_leaves, seed: Some(seed), iterations: 40, ..backend(booster) };
             let model = fitted(&options, &data, 2);
             let unseen = random_lists(seed + 100, 200);
-            for lists in [data.lists(), unseen.lists()] {
-                let same = bits(&score(&ours(&model), lists)) == bits(&theirs(&model, lists));
+            for examples in [data.examples(), unseen.examples()] {
+                let same = bits(&score(&ours(&model), examples)) == bits(&theirs(&model, examples));
                 assert!(same, "{booster:?} with seed {seed}, depth {max_depth}");
             }
         }
@@ -104,8 +105,8 @@ fn our_evaluator_gives_the_bits_of_xgboost_for_json_as_well() {
     let model = fitted(&backend(Booster::XgBoost), &data, 2);
     let json = xgboost::Reference::load(&model.model).unwrap().save("json").unwrap();
     assert!(json.starts_with(b"{\""));
-    let ours = score(&Ensemble::xgboost(&json).unwrap(), data.lists());
-    assert_eq!(bits(&ours), bits(&theirs(&model, data.lists())));
+    let ours = score(&Ensemble::xgboost(&json).unwrap(), data.examples());
+    assert_eq!(bits(&ours), bits(&theirs(&model, data.examples())));
 }
 
 #[test]
@@ -114,8 +115,10 @@ fn categories_that_training_never_saw_are_scored_as_the_libraries_score_them() {
         let model = fitted(&backend(booster), &random_lists(6, 400), 2);
         let column = [0.0, 1.0, 5.0, 6.0, 39.0, 40.0, 41.0, 500.0, 70_000.0, f32::NAN];
         let rows: Vec<f32> = column.iter().flat_map(|&category| [0.5, 50.0, 0.5, 1.0, category, category]).collect();
-        let lists = Lists { width: 6, rows: &rows, labels: &[0.0; 10], lengths: &[10] };
-        assert_eq!(bits(&score(&ours(&model), lists)), bits(&theirs(&model, lists)), "{booster:?}");
+        let lists = Lists { labels: &[0.0; 10], lengths: &[10] };
+        let data = Dataset::from_lists(Rows::in_memory(6, rows), lists, vec![]);
+        let examples = data.examples();
+        assert_eq!(bits(&score(&ours(&model), examples)), bits(&theirs(&model, examples)), "{booster:?}");
     }
 }
 
@@ -149,7 +152,7 @@ fn position_bias_is_removed_the_same_way_every_time() {
         assert!(debiased.model == fitted(&options, &data, 2).model, "{booster:?}");
         assert!(debiased.model != fitted(&backend(booster), &data, 2).model, "{booster:?}");
         let (_, test) = data.split_at(320);
-        let ndcg = metric::evaluate(&[Metric::Ndcg(Some(10))], test, &score(&ours(&debiased), test))[0];
+        let ndcg = metric::evaluate(&[Metric::Ndcg(Some(10))], test.lists, &score(&ours(&debiased), test))[0];
         assert!(ndcg > 0.8, "{booster:?} {ndcg}");
     }
 }
@@ -162,8 +165,9 @@ fn the_ndcg_of_a_round_is_that_of_the_model_after_it() {
         for cutoff in [1, 3, 10] {
             let model = fitted(&Backend { ndcg_cutoff: cutoff, ..backend(booster) }, &data, 2);
             let best = model.iterations[model.kept - 1];
-            for (lists, reported) in [(train, best.train_metric), (test, best.test_metric)] {
-                let computed = metric::evaluate(&[Metric::Ndcg(Some(cutoff))], lists, &score(&ours(&model), lists))[0];
+            for (examples, reported) in [(train, best.train_metric), (test, best.test_metric)] {
+                let scores = score(&ours(&model), examples);
+                let computed = metric::evaluate(&[Metric::Ndcg(Some(cutoff))], examples.lists, &scores)[0];
                 assert!((computed - reported).abs() < 1e-6, "{booster:?} NDCG@{cutoff}: {computed} and {reported}");
             }
         }
@@ -240,7 +244,7 @@ fn libsvm(folder: &std::path::Path, name: &str) -> Dataset {
         rows.extend(row);
     }
     let lengths: Vec<u32> = read(format!("{name}.query")).lines().map(|line| line.parse().unwrap()).collect();
-    Dataset::from_lists(Lists { width: 301, rows: &rows, labels: &labels, lengths: &lengths }, vec![])
+    Dataset::from_lists(Rows::in_memory(301, rows), Lists { labels: &labels, lengths: &lengths }, vec![])
 }
 
 #[test]
@@ -250,12 +254,12 @@ fn the_ranking_set_of_lightgbm_is_learned_about_as_well_as_by_the_official_packa
     // NDCG@10 of the official packages with options of their own, without looking at the test set.
     for (booster, reference) in [(Booster::LightGbm, 0.7478), (Booster::XgBoost, 0.7308)] {
         let options = Backend { iterations: 100, ..backend(booster) };
-        let task =
-            Task { backend: &options, seed: 0, threads: 2, categorical: &[], train: train.lists(), test: test.lists() };
+        let (train, test) = (train.examples(), test.examples());
+        let task = Task { backend: &options, seed: 0, threads: 2, categorical: &[], train, test };
         let model = fit(&task, &mut |_| ()).unwrap();
-        let scores = score(&ours(&model), test.lists());
-        let ndcg = metric::evaluate(&[Metric::Ndcg(Some(10))], test.lists(), &scores)[0];
+        let scores = score(&ours(&model), test);
+        let ndcg = metric::evaluate(&[Metric::Ndcg(Some(10))], test.lists, &scores)[0];
         assert!(ndcg > reference - 0.02, "{booster:?}: {ndcg}, the official package {reference}");
-        assert_eq!(bits(&scores), bits(&theirs(&model, test.lists())), "{booster:?}");
+        assert_eq!(bits(&scores), bits(&theirs(&model, test)), "{booster:?}");
     }
 }

@@ -1,23 +1,30 @@
 //! XGBoost, through its C API.
 //!
 //! Labels are handed over as gains (`2^label - 1`, with `ndcg_exp_gain=false`), because the library's own exponential
-//! gain takes whole labels up to 31 only. Trees are grown on histograms; index-encoded strings are categorical.
+//! gain takes whole labels up to 31 only. Trees are grown on histograms; index-encoded strings are categorical. Rows
+//! are shown to the library in blocks, of which it keeps the bins of their values.
 #![allow(unsafe_code)]
 
+mod feed;
+
 use super::{Error, Fitted, Iteration, Rounds, Task, best, boost};
-use crate::lists::Lists;
+use crate::examples::Examples;
 use crate::metric::{self, NdcgOfRounds};
+use feed::Feed;
 use rankwright_config::model::Booster;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::{ptr, slice};
 use xgboost_lib_sys as sys;
 
+/// Bins of a column of amounts (the library's default).
+const MAX_BIN: usize = 256;
+
 /// Trains a model as the task says.
 pub(super) fn fit(task: &Task<'_>, progress: &mut dyn FnMut(&Iteration)) -> Result<Fitted, Error> {
     task.check_size("XGBoost")?;
     silence()?;
-    let train = Matrix::of_lists(task, task.train)?;
-    let test = Matrix::of_lists(task, task.test)?;
+    let train = Matrix::of_examples(task, task.train, None)?;
+    let test = Matrix::of_examples(task, task.test, Some(&train))?;
     let model = Model::create(&[&train, &test])?;
     for (name, value) in parameters(task) {
         model.set(name, &value)?;
@@ -26,7 +33,7 @@ pub(super) fn fit(task: &Task<'_>, progress: &mut dyn FnMut(&Iteration)) -> Resu
     let iterations = boost(&mut training, task.backend.iterations, progress)?;
     let kept = best(&iterations);
     let cut = training.model.first_rounds(kept)?;
-    let gains = cut.gains(task.train.width)?;
+    let gains = cut.gains(task.train.width())?;
     Ok(Fitted { booster: Booster::XgBoost, model: cut.save("ubj")?, gains, iterations, kept })
 }
 
@@ -38,6 +45,7 @@ fn parameters(task: &Task<'_>) -> Vec<(&'static str, String)> {
         ("ndcg_exp_gain", "false".into()),
         ("lambdarank_unbiased", backend.debias.to_string()),
         ("tree_method", "hist".into()),
+        ("max_bin", MAX_BIN.to_string()),
         ("eta", backend.learning_rate.to_string()),
         ("max_depth", backend.max_depth.to_string()),
         ("colsample_bytree", backend.sampling.to_string()),
@@ -97,17 +105,13 @@ impl Reference {
 struct Matrix(sys::DMatrixHandle);
 
 impl Matrix {
-    fn of_lists(task: &Task<'_>, lists: Lists<'_>) -> Result<Self, Error> {
-        let data = array(lists.rows.as_ptr().expose_provenance(), &[lists.height(), lists.width], "<f4")?;
-        let config = text(format!("{{\"missing\":NaN,\"nthread\":{}}}", task.threads))?;
-        let mut handle = ptr::null_mut();
-        // SAFETY: `data` describes rows that outlive the call, which copies them.
-        check("read the rows", unsafe { sys::XGDMatrixCreateFromDense(data.as_ptr(), config.as_ptr(), &mut handle) })?;
-        let matrix = Self(handle);
-        let gains: Vec<f32> = lists.labels.iter().map(|&label| metric::gain(label) as f32).collect();
+    /// Bins the rows; a test matrix is binned like the train matrix it refers to.
+    fn of_examples(task: &Task<'_>, examples: Examples<'_>, like: Option<&Self>) -> Result<Self, Error> {
+        let matrix = Feed::new(examples, task.categorical)?.bin(task.threads, like)?;
+        let gains: Vec<f32> = examples.lists.labels.iter().map(|&label| metric::gain(label) as f32).collect();
+        let lengths = examples.lists.lengths;
         matrix.set(c"label", &array(gains.as_ptr().expose_provenance(), &[gains.len()], "<f4")?)?;
-        matrix.set(c"group", &array(lists.lengths.as_ptr().expose_provenance(), &[lists.lengths.len()], "<u4")?)?;
-        matrix.set_types(lists.width, task.categorical)?;
+        matrix.set(c"group", &array(lengths.as_ptr().expose_provenance(), &[lengths.len()], "<u4")?)?;
         Ok(matrix)
     }
 
@@ -117,12 +121,12 @@ impl Matrix {
     }
 
     /// Tells amounts (`q`) from categories (`c`).
-    fn set_types(&self, width: usize, categorical: &[usize]) -> Result<(), Error> {
-        let kind = |column| if categorical.contains(&column) { c"c" } else { c"q" };
-        let mut types: Vec<*const c_char> = (0..width).map(|column| kind(column).as_ptr()).collect();
-        // SAFETY: `width` static strings, copied by the call.
+    fn set_types(&self, types: &[&'static CStr]) -> Result<(), Error> {
+        let mut types: Vec<*const c_char> = types.iter().map(|kind| kind.as_ptr()).collect();
+        // SAFETY: as many static strings as said, copied by the call.
         check("set column types", unsafe {
-            sys::XGDMatrixSetStrFeatureInfo(self.0, c"feature_type".as_ptr(), types.as_mut_ptr(), width as u64)
+            let field = c"feature_type".as_ptr();
+            sys::XGDMatrixSetStrFeatureInfo(self.0, field, types.as_mut_ptr(), types.len() as u64)
         })
     }
 }
@@ -156,8 +160,8 @@ impl Model {
         check("set an option", unsafe { sys::XGBoosterSetParam(self.0, name.as_ptr(), value.as_ptr()) })
     }
 
-    /// Scores of a matrix that the model was created with: the library keeps them up to date from round to round.
-    fn scores(&self, matrix: &Matrix) -> Result<Vec<f64>, Error> {
+    /// NDCG on a matrix that the model was created with: the library keeps its scores up to date from round to round.
+    fn ndcg(&self, matrix: &Matrix, ndcg: &NdcgOfRounds) -> Result<f64, Error> {
         let config =
             c"{\"type\":1,\"training\":false,\"iteration_begin\":0,\"iteration_end\":0,\"strict_shape\":false}";
         let (mut shape, mut dimensions, mut scores) = (ptr::null(), 0, ptr::null());
@@ -169,8 +173,8 @@ impl Model {
         let mut height = 0;
         // SAFETY: the handle is live.
         check("score", unsafe { sys::XGDMatrixNumRow(matrix.0, &mut height) })?;
-        // SAFETY: one score a row, in a buffer of the booster that its next prediction replaces; copied here.
-        Ok(unsafe { copied(scores, height as usize) }.into_iter().map(f64::from).collect())
+        // SAFETY: one score a row, and there are rows, in a buffer that stays until the next prediction.
+        Ok(ndcg.mean(unsafe { slice::from_raw_parts(scores, height as usize) }))
     }
 
     /// The model as it was after so many rounds.
@@ -233,7 +237,7 @@ struct Training {
 impl Training {
     /// `model` knows both matrices, which hold the task's lists.
     fn new(model: Model, train: Matrix, test: Matrix, task: &Task<'_>) -> Self {
-        let prepared = |lists| NdcgOfRounds::new(lists, task.backend.ndcg_cutoff);
+        let prepared = |examples: Examples<'_>| NdcgOfRounds::new(examples.lists, task.backend.ndcg_cutoff);
         Self { model, train: (train, prepared(task.train)), test: (test, prepared(task.test)), round: 0 }
     }
 }
@@ -247,7 +251,7 @@ impl Rounds for Training {
     }
 
     fn evaluate(&mut self) -> Result<(f64, f64), Error> {
-        let metric = |(matrix, ndcg): &(Matrix, NdcgOfRounds)| Ok(ndcg.mean(&self.model.scores(matrix)?));
+        let metric = |(matrix, ndcg): &(Matrix, NdcgOfRounds)| self.model.ndcg(matrix, ndcg);
         Ok((metric(&self.test)?, metric(&self.train)?))
     }
 }
@@ -298,6 +302,8 @@ fn failure(action: &'static str, message: String) -> Error {
 mod tests {
     use super::*;
     use crate::dataset::Dataset;
+    use crate::lists::Lists;
+    use crate::rows::Rows;
     use crate::testing::{CATEGORICAL, backend, random_lists};
     use rankwright_config::model::Metric;
 
@@ -319,7 +325,8 @@ mod tests {
     fn our_metrics_are_what_the_library_reports() {
         let data = random_lists(16, 250);
         let relevant: Vec<f32> = data.lists().labels.iter().map(|&label| f32::from(label > 0.0)).collect();
-        let binary = Dataset::from_lists(Lists { labels: &relevant, ..data.lists() }, data.keys().to_vec());
+        let rows = Rows::in_memory(6, data.examples().values().expect("rows"));
+        let binary = Dataset::from_lists(rows, Lists { labels: &relevant, ..data.lists() }, data.keys().to_vec());
         let maps =
             [("map@3", Metric::Map(Some(3))), ("map", Metric::Map(None))].map(|(name, map)| (&binary, name, map));
         let gains = [("ndcg@1", 1), ("ndcg@3", 3), ("ndcg@10", 10)];
@@ -328,8 +335,8 @@ mod tests {
             let (train, test) = data.split_at(200);
             let backend = backend(Booster::XgBoost);
             let task = Task { backend: &backend, seed: 1, threads: 2, categorical: &CATEGORICAL, train, test };
-            let matrix = |lists| Matrix::of_lists(&task, lists).expect("a matrix");
-            let (train_data, test_data) = (matrix(train), matrix(test));
+            let train_data = Matrix::of_examples(&task, train, None).expect("a matrix");
+            let test_data = Matrix::of_examples(&task, test, Some(&train_data)).expect("a matrix");
             let model = Model::create(&[&train_data, &test_data]).expect("a model");
             for (option, value) in parameters(&task).into_iter().chain([("eval_metric", name.to_owned())]) {
                 model.set(option, &value).expect("a known option");
@@ -337,9 +344,10 @@ mod tests {
             let mut training = Training::new(model, train_data, test_data, &task);
             assert!((0..5).all(|_| training.advance().expect("a round")));
             let model = Reference::load(&training.model.save("ubj").expect("bytes")).expect("a model");
-            for (lists, (matrix, _)) in [(train, &training.train), (test, &training.test)] {
-                let scores = model.predict(lists.rows, 6).expect("scores").into_iter().map(f64::from);
-                let computed = metric::evaluate(&[metric], lists, &scores.collect::<Vec<_>>())[0];
+            for (examples, (matrix, _)) in [(train, &training.train), (test, &training.test)] {
+                let rows = examples.values().expect("rows");
+                let scores = model.predict(&rows, 6).expect("scores").into_iter().map(f64::from);
+                let computed = metric::evaluate(&[metric], examples.lists, &scores.collect::<Vec<_>>())[0];
                 let reported = reported(&training.model, matrix);
                 assert!((computed - reported).abs() < 1e-6, "{name}: {computed} and {reported}");
             }

@@ -1,0 +1,193 @@
+//! Feature values between the click-throughs and a booster: in memory while they are few, else in a temporary file.
+//!
+//! They are written once, in the order of reading, and read back some lists at a time. The file has no name, so that
+//! nothing is left of it however the process ends.
+
+use std::fmt::{self, Debug, Formatter};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::{env, mem};
+
+/// Rows of more values than this go to a file: 256 MiB of them.
+pub const IN_MEMORY: usize = 64 << 20;
+
+/// Values that are written to the file at once, and as bytes read from it at once.
+const CHUNK: usize = 256 << 10;
+
+/// Bytes of a value.
+const VALUE: usize = size_of::<f32>();
+
+/// Where rows are kept while a model is trained.
+#[derive(Debug, Clone)]
+pub struct Room {
+    /// The most values that stay in memory.
+    pub in_memory: usize,
+    /// Where the file of more is made.
+    pub folder: PathBuf,
+}
+
+impl Default for Room {
+    /// [`IN_MEMORY`], and the system's folder for temporary files (`TMPDIR`).
+    fn default() -> Self {
+        Self { in_memory: IN_MEMORY, folder: env::temp_dir() }
+    }
+}
+
+/// Rows could not be kept.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "failed to write feature values to a temporary file in {folder}, with {mebibytes} MiB written: set TMPDIR to a folder that can be written to and has room for all of them"
+)]
+pub struct SpillError {
+    /// The folder.
+    pub folder: PathBuf,
+    /// How much was written before.
+    pub mebibytes: usize,
+    /// Why.
+    pub source: io::Error,
+}
+
+/// Takes rows one after the other.
+#[derive(Debug)]
+pub struct RowsWriter {
+    room: Room,
+    width: usize,
+    values: Vec<f32>,
+    file: Option<File>,
+    written: usize,
+}
+
+impl RowsWriter {
+    /// No rows yet, of so many values each.
+    pub fn new(width: usize, room: Room) -> Self {
+        Self { room, width, values: Vec::new(), file: None, written: 0 }
+    }
+
+    /// Number of values so far.
+    pub fn len(&self) -> usize {
+        self.written + self.values.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds whole rows.
+    pub fn push(&mut self, values: impl IntoIterator<Item = f32>) -> Result<(), SpillError> {
+        self.values.extend(values);
+        let room = if self.file.is_some() { CHUNK } else { self.room.in_memory };
+        if self.values.len() > room { self.spill() } else { Ok(()) }
+    }
+
+    /// All rows, for reading.
+    pub fn finish(mut self) -> Result<Rows, SpillError> {
+        if self.file.is_some() {
+            self.spill()?;
+        }
+        let kept = match self.file {
+            Some(file) => Kept::File(Mutex::new(Spilled { file, bytes: Vec::new() })),
+            None => Kept::Memory(self.values),
+        };
+        Ok(Rows { width: self.width, kept })
+    }
+
+    /// Writes what is in memory to the file.
+    fn spill(&mut self) -> Result<(), SpillError> {
+        let values = mem::take(&mut self.values);
+        self.write(&values).map_err(|source| SpillError {
+            folder: self.room.folder.clone(),
+            mebibytes: self.written * VALUE >> 20,
+            source,
+        })
+    }
+
+    fn write(&mut self, values: &[f32]) -> io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(tempfile::tempfile_in(&self.room.folder)?),
+        };
+        let mut bytes = Vec::with_capacity(CHUNK.min(values.len()) * VALUE);
+        for values in values.chunks(CHUNK) {
+            bytes.resize(values.len() * VALUE, 0);
+            for (bytes, value) in bytes.chunks_exact_mut(VALUE).zip(values) {
+                bytes.copy_from_slice(&value.to_ne_bytes());
+            }
+            file.write_all(&bytes)?;
+            self.written += values.len();
+        }
+        Ok(())
+    }
+}
+
+/// Rows of one width, wherever they are kept.
+#[derive(Debug)]
+pub struct Rows {
+    width: usize,
+    kept: Kept,
+}
+
+enum Kept {
+    Memory(Vec<f32>),
+    File(Mutex<Spilled>),
+}
+
+struct Spilled {
+    file: File,
+    bytes: Vec<u8>,
+}
+
+impl Rows {
+    /// Rows that are in memory already, of `width` values each.
+    pub fn in_memory(width: usize, values: Vec<f32>) -> Self {
+        Self { width, kept: Kept::Memory(values) }
+    }
+
+    /// Values of a row.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Whether they are in a file.
+    pub fn is_spilled(&self) -> bool {
+        matches!(self.kept, Kept::File(_))
+    }
+
+    /// Adds the values of these rows to `values`.
+    pub fn read(&self, rows: Range<usize>, values: &mut Vec<f32>) -> io::Result<()> {
+        let range = rows.start * self.width..rows.end * self.width;
+        match &self.kept {
+            Kept::Memory(all) => values.extend_from_slice(&all[range]),
+            Kept::File(spilled) => spilled.lock().unwrap_or_else(PoisonError::into_inner).read(range, values)?,
+        }
+        Ok(())
+    }
+}
+
+impl Spilled {
+    fn read(&mut self, range: Range<usize>, values: &mut Vec<f32>) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start((range.start * VALUE) as u64))?;
+        let mut left = range.len();
+        while left > 0 {
+            let count = left.min(CHUNK);
+            self.bytes.resize(count * VALUE, 0);
+            self.file.read_exact(&mut self.bytes)?;
+            let value = |bytes: &[u8; VALUE]| f32::from_ne_bytes(*bytes);
+            values.extend(self.bytes.as_chunks().0.iter().map(value));
+            left -= count;
+        }
+        Ok(())
+    }
+}
+
+impl Debug for Kept {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory(values) => write!(f, "{} values in memory", values.len()),
+            Self::File(_) => f.write_str("in a file"),
+        }
+    }
+}
