@@ -28,20 +28,20 @@ impl<'a> Feed<'a> {
         Ok(Self { blocks: examples.blocks(BLOCK), width, types, proxy, failure: None })
     }
 
-    /// A matrix of bins: those of the matrix that it is like, or its own.
-    pub(super) fn bin(mut self, threads: usize, like: Option<&Matrix>) -> Result<Matrix, Error> {
+    /// A matrix of the rows' bins.
+    pub(super) fn bin(mut self, threads: usize) -> Result<Matrix, Error> {
         let config = text(format!("{{\"missing\":NaN,\"nthread\":{threads},\"max_bin\":{MAX_BIN}}}"))?;
-        let (proxy, like) = (self.proxy.0, like.map_or(ptr::null_mut(), |matrix| matrix.0));
+        let (proxy, none) = (self.proxy.0, ptr::null_mut());
         let mut handle = ptr::null_mut();
         let feed: *mut Feed<'_> = &mut self;
         // SAFETY: the callbacks get the feed, which lives, and which nothing else touches, until the call returns; the
-        // proxy and the matrix referred to are live.
+        // proxy is live.
         let code = unsafe {
             let (reset, next) = (Some(reset as _), Some(next as _));
             sys::XGQuantileDMatrixCreateFromCallback(
                 feed.cast(),
                 proxy,
-                like,
+                none,
                 reset,
                 next,
                 config.as_ptr(),
