@@ -168,7 +168,7 @@ impl Dataset {
 
     /// All lists with their rows.
     pub fn examples(&self) -> Examples<'_> {
-        Examples { lists: self.lists(), rows: &self.rows, starts: &self.starts }
+        Examples::new(self.lists(), &self.rows, &self.starts)
     }
 
     /// All lists.

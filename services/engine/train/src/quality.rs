@@ -1,7 +1,7 @@
 //! How good models are on a test split, each evaluated as serving evaluates it.
 
 use crate::dataset::Dataset;
-use crate::examples::{BLOCK, Examples};
+use crate::examples::Examples;
 use crate::lists::Lists;
 use crate::report::{Quality, Trained};
 use crate::{digest, metric};
@@ -121,7 +121,7 @@ pub(crate) fn ensemble(kind: Kind, booster: &[u8]) -> Result<Ensemble, ReadError
 /// Scores of all rows, with these constants in their columns.
 fn scores(ensemble: &Ensemble, examples: Examples<'_>, constants: &[(usize, f32)]) -> io::Result<Vec<f64>> {
     let (mut scores, width) = (vec![0.0; examples.height()], examples.width());
-    let mut blocks = examples.blocks(BLOCK);
+    let mut blocks = examples.blocks();
     while let Some(block) = blocks.advance()? {
         for &(place, value) in constants {
             block.values.iter_mut().skip(place).step_by(width).for_each(|entry| *entry = value);

@@ -39,7 +39,8 @@ impl Default for Room {
 /// Rows could not be kept.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "failed to write feature values to a temporary file in {folder}, with {mebibytes} MiB written: set TMPDIR to a folder that can be written to and has room for all of them"
+    "failed to write feature values to a temporary file in {}, with {mebibytes} MiB written: set TMPDIR to a folder that can be written to and has room for all of them",
+    folder.display()
 )]
 pub struct SpillError {
     /// The folder.
@@ -189,5 +190,92 @@ impl Debug for Kept {
             Self::Memory(values) => write!(f, "{} values in memory", values.len()),
             Self::File(_) => f.write_str("in a file"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{error::Error, fs};
+
+    fn room(in_memory: usize, folder: &std::path::Path) -> Room {
+        Room { in_memory, folder: folder.to_owned() }
+    }
+
+    /// Rows of three values, one pushed after the other.
+    fn rows(count: usize, room: Room) -> Rows {
+        let mut writer = RowsWriter::new(3, room);
+        for row in 0..count {
+            writer.push((0..3).map(|column| (row * 3 + column) as f32)).expect("there is room");
+        }
+        assert_eq!(writer.len(), count * 3);
+        writer.finish().expect("there is room")
+    }
+
+    fn read(rows: &Rows, range: Range<usize>) -> Vec<f32> {
+        let mut values = Vec::new();
+        rows.read(range, &mut values).expect("rows that were written");
+        values
+    }
+
+    #[test]
+    fn rows_come_back_as_they_were_written_wherever_they_are() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let count = 2 * CHUNK / 3 + 5; // more than one chunk
+        for (in_memory, spilled) in [(usize::MAX, false), (3 * count, false), (3 * count - 1, true), (0, true)] {
+            let rows = rows(count, room(in_memory, folder.path()));
+            assert_eq!(rows.is_spilled(), spilled, "{in_memory} values may stay in memory");
+            assert!(read(&rows, 0..count).into_iter().eq((0..3 * count).map(|value| value as f32)));
+            assert_eq!(read(&rows, count - 1..count), [0, 1, 2].map(|column| (3 * (count - 1) + column) as f32));
+            assert_eq!(read(&rows, 7..8), [21.0, 22.0, 23.0]);
+            assert!(read(&rows, 4..4).is_empty());
+        }
+    }
+
+    #[test]
+    fn missing_values_stay_what_they_are() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut writer = RowsWriter::new(2, room(0, folder.path()));
+        let values = [f32::NAN, -0.0, f32::INFINITY, f32::from_bits(0xffc0_0001)];
+        writer.push(values).expect("there is room");
+        let back = read(&writer.finish().expect("there is room"), 0..2);
+        assert_eq!(back.iter().map(|value| value.to_bits()).collect::<Vec<_>>(), values.map(f32::to_bits));
+    }
+
+    #[test]
+    fn no_rows_need_no_file() {
+        let nowhere = Room { in_memory: 0, folder: "/nowhere".into() };
+        let writer = RowsWriter::new(3, nowhere);
+        assert!(writer.is_empty() && !writer.finish().expect("nothing to write").is_spilled());
+    }
+
+    #[test]
+    fn the_file_has_no_name() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let rows = rows(10, room(0, folder.path()));
+        assert!(rows.is_spilled());
+        assert_eq!(fs::read_dir(folder.path()).expect("the folder is there").count(), 0);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_to_is_named() {
+        let folder = tempfile::tempdir().expect("a folder").path().join("gone");
+        let mut writer = RowsWriter::new(3, room(2, &folder));
+        let error = writer.push([1.0, 2.0, 3.0]).expect_err("the folder is gone");
+        let message = error.to_string();
+        assert!(message.contains(&folder.display().to_string()) && message.contains("set TMPDIR"), "{message}");
+        assert!(error.source().is_some());
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_full_disk_is_told() {
+        let full = File::options().write(true).open("/dev/full").expect("a device that is full");
+        let mut writer = RowsWriter::new(3, room(2, "/some/folder".as_ref()));
+        writer.file = Some(full);
+        writer.push([1.0; 3]).expect("less than a chunk");
+        let error = writer.finish().expect_err("there is no room");
+        assert_eq!(error.source.kind(), io::ErrorKind::StorageFull);
+        assert!(error.to_string().contains("/some/folder, with 0 MiB written"), "{error}");
     }
 }

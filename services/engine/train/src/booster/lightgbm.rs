@@ -7,7 +7,7 @@
 #![allow(unsafe_code)]
 
 use super::{Error, Fitted, Iteration, Rounds, Task, best, boost};
-use crate::examples::{BLOCK, Examples};
+use crate::examples::Examples;
 use crate::lists::Lists;
 use crate::metric;
 use lightgbm3_sys as sys;
@@ -201,7 +201,7 @@ impl Data {
     /// Pushes all rows, the last of which completes the data set.
     fn pushed(self, examples: Examples<'_>) -> Result<Self, Error> {
         let width = examples.width();
-        let mut blocks = examples.blocks(BLOCK);
+        let mut blocks = examples.blocks();
         while let Some(block) = blocks.advance()? {
             let height = block.values.len() / width.max(1);
             // SAFETY: the handle is live; `height * width` values, which the call bins.

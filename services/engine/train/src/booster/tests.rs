@@ -3,7 +3,7 @@ use super::*;
 use crate::dataset::Dataset;
 use crate::lists::Lists;
 use crate::metric;
-use crate::rows::Rows;
+use crate::rows::{Room, Rows, RowsWriter};
 use crate::testing::{CATEGORICAL, backend, random_lists};
 use rankwright_config::model::Metric;
 use rankwright_model::Ensemble;
@@ -140,6 +140,55 @@ fn the_number_of_threads_does_not_change_the_model() {
         let model = |threads| fitted(&Backend { iterations: 15, ..backend(booster) }, &data, threads).model;
         let one = model(1);
         assert!(one == model(2) && one == model(3), "{booster:?}");
+    }
+}
+
+#[test]
+fn the_size_of_blocks_does_not_change_the_model() {
+    let data = random_lists(17, 500);
+    for booster in BOTH {
+        let options = Backend { iterations: 15, ..backend(booster) };
+        let model = |block: usize| {
+            let (train, test) = data.split_at(400);
+            let (train, test) = (train.in_blocks_of(block), test.in_blocks_of(block));
+            let task = Task { backend: &options, seed: 7, threads: 2, categorical: &CATEGORICAL, train, test };
+            let Fitted { model, iterations, .. } = fit(&task, &mut |_| ()).unwrap();
+            (model, iterations.iter().map(|round| (round.test_metric, round.train_metric)).collect::<Vec<_>>())
+        };
+        let whole = model(usize::MAX);
+        assert!(whole == model(1) && whole == model(1000), "{booster:?}");
+    }
+}
+
+#[test]
+fn rows_in_a_file_give_the_model_of_rows_in_memory() {
+    let data = random_lists(18, 500);
+    let folder = tempfile::tempdir().unwrap();
+    let kept = |in_memory| {
+        let mut rows = RowsWriter::new(6, Room { in_memory, folder: folder.path().to_owned() });
+        rows.push(data.examples().values().unwrap()).unwrap();
+        let order: Vec<u32> = (0..250).flat_map(|half| [half + 250, half]).collect();
+        Dataset::from_lists(rows.finish().unwrap(), data.lists(), data.keys().to_vec()).arranged(&order)
+    };
+    for booster in BOTH {
+        let options = Backend { iterations: 15, ..backend(booster) };
+        let (memory, file) = (fitted(&options, &kept(usize::MAX), 2), fitted(&options, &kept(100), 2));
+        assert!(memory.model == file.model && memory.gains == file.gains, "{booster:?}");
+    }
+}
+
+#[test]
+fn rows_that_cannot_be_read_back_end_the_training() {
+    let data = random_lists(19, 50);
+    let folder = tempfile::tempdir().unwrap();
+    let mut rows = RowsWriter::new(6, Room { in_memory: 0, folder: folder.path().to_owned() });
+    rows.push(data.examples().values().unwrap().into_iter().take(600)).unwrap(); // the file ends too early
+    let cut = Dataset::from_lists(rows.finish().unwrap(), data.lists(), data.keys().to_vec());
+    for booster in BOTH {
+        let backend = backend(booster);
+        let (train, test) = cut.split_at(40);
+        let task = Task { backend: &backend, seed: 1, threads: 1, categorical: &[], train, test };
+        assert!(matches!(fit(&task, &mut |_| ()), Err(Error::Rows(_))), "{booster:?}");
     }
 }
 

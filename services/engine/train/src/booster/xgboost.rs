@@ -9,7 +9,7 @@
 mod feed;
 
 use super::{Error, Fitted, Iteration, Rounds, Task, best, boost};
-use crate::examples::{BLOCK, Examples};
+use crate::examples::Examples;
 use crate::metric::{self, NdcgOfRounds};
 use feed::Feed;
 use rankwright_config::model::Booster;
@@ -274,7 +274,7 @@ impl Tested<'_> {
         let tree = Ensemble::xgboost(&model.rounds(round..round + 1)?.save("ubj")?);
         let tree = tree.map_err(|error| failure("read a tree", error.to_string()))?;
         let width = self.examples.width();
-        let mut blocks = self.examples.blocks(BLOCK);
+        let mut blocks = self.examples.blocks();
         while let Some(block) = blocks.advance()? {
             let scores = &mut self.scores[block.row..][..block.values.len() / width];
             match round {

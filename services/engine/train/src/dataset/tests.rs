@@ -109,3 +109,30 @@ fn lists_can_be_put_in_another_order_and_parted() {
 fn clicked_first(id: &str) -> Clickthrough {
     clicked(priced(id), &[0])
 }
+
+#[test]
+fn values_beyond_what_fits_in_memory_go_to_a_file_and_change_nothing() {
+    let (columns, weights) = ([column("ctr"), column("price")], BTreeMap::from([("click".to_owned(), 1.0)]));
+    let folder = tempfile::tempdir().unwrap();
+    let read = |in_memory| {
+        let room = Room { in_memory, folder: folder.path().to_owned() };
+        let query =
+            Query { columns: &columns, selector: &Selector::Accept(true), weights: &weights, limit: MAX_VALUES, room };
+        let records = ["a", "b", "c"].map(priced).to_vec();
+        query.read(store(&["price", "ctr"], records).read().unwrap(), |_, _| ()).unwrap().0.arranged(&[2, 0, 1])
+    };
+    let bits = |dataset: &Dataset| values(dataset.examples()).into_iter().map(f32::to_bits).collect::<Vec<_>>();
+    let (memory, file) = (read(12), read(11));
+    assert!(!memory.rows.is_spilled() && file.rows.is_spilled());
+    assert_eq!(bits(&memory), bits(&file));
+}
+
+#[test]
+fn values_without_room_end_the_reading() {
+    let room = Room { in_memory: 3, folder: "/nowhere".into() };
+    let (selector, weights) = (Selector::Accept(true), BTreeMap::from([("click".to_owned(), 1.0)]));
+    let columns = [column("price")];
+    let query = Query { columns: &columns, selector: &selector, weights: &weights, limit: MAX_VALUES, room };
+    let records = store(&["price", "ctr"], vec![priced("r"), priced("s")]).read().unwrap();
+    assert!(matches!(query.read(records, |_, _| ()), Err(ReadError::Spill(_))));
+}

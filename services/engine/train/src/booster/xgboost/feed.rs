@@ -2,7 +2,7 @@
 
 use super::{MAX_BIN, Matrix, array, check, sys, text};
 use crate::booster::Error;
-use crate::examples::{BLOCK, Blocks, Examples};
+use crate::examples::{Blocks, Examples};
 use std::ffi::{CStr, c_int};
 use std::ptr;
 
@@ -25,7 +25,7 @@ impl<'a> Feed<'a> {
         check("prepare for rows", unsafe { sys::XGProxyDMatrixCreate(&mut handle) })?;
         let (proxy, width) = (Matrix(handle), examples.width());
         let types = (0..width).map(kind).collect();
-        Ok(Self { blocks: examples.blocks(BLOCK), width, types, proxy, failure: None })
+        Ok(Self { blocks: examples.blocks(), width, types, proxy, failure: None })
     }
 
     /// A matrix of the rows' bins.
