@@ -10,7 +10,7 @@ use rankwright_model::Ensemble;
 use rankwright_train::booster::{self, Fitted, Task, lightgbm, xgboost};
 use rankwright_train::dataset::Dataset;
 use rankwright_train::lists::Lists;
-use rankwright_train::rows::Rows;
+use rankwright_train::rows::{Room, Rows};
 use std::sync::LazyLock;
 
 const BATCH: usize = 100;
@@ -75,7 +75,11 @@ fn backend(booster: Booster, iterations: usize, num_leaves: usize) -> Backend {
 fn fit(data: &Dataset, tested: usize, backend: &Backend) -> Fitted {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let (train, test) = (data.split_at(data.len() * 4 / 5).0, data.split_at(tested).1);
-    booster::fit(&Task { backend, seed: 1, threads, categorical: &[], train, test }, &mut |_| ()).unwrap()
+    booster::fit(
+        &Task { backend, seed: 1, threads, categorical: &[], room: &Room::default(), train, test },
+        &mut |_| (),
+    )
+    .unwrap()
 }
 
 const WIDTH: usize = 50;

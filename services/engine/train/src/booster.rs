@@ -11,6 +11,7 @@ pub mod lightgbm;
 pub mod xgboost;
 
 use crate::examples::Examples;
+use crate::rows::{Room, SpillError};
 use rankwright_config::model::{Backend, Booster};
 use serde::Serialize;
 use std::io;
@@ -38,6 +39,9 @@ pub enum Error {
         /// Its own words.
         message: String,
     },
+    /// There is no room for bins.
+    #[error(transparent)]
+    Spill(#[from] SpillError),
     /// Rows could not be read back.
     #[error("failed to read feature values from their temporary file")]
     Rows(#[from] io::Error),
@@ -64,6 +68,8 @@ pub struct Task<'a> {
     pub threads: usize,
     /// Columns, in rising order, whose values are categories (0 none, 1 to N) rather than amounts.
     pub categorical: &'a [usize],
+    /// Where bins are kept.
+    pub room: &'a Room,
     /// What the trees are grown on; not empty.
     pub train: Examples<'a>,
     /// What decides when to stop; not empty, of the same width.
@@ -128,6 +134,7 @@ pub fn fit(task: &Task<'_>, progress: &mut (dyn FnMut(&Iteration) + Send)) -> Re
         Booster::XgBoost => xgboost::fit(task, progress),
         Booster::LightGbm => lightgbm::fit(task, progress),
     };
+    heap::trim(); // what reading the click-throughs has freed
     let fitted = thread::scope(|scope| scope.spawn(train).join());
     heap::trim();
     fitted.unwrap_or_else(|panic| resume_unwind(panic))

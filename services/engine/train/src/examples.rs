@@ -38,6 +38,11 @@ impl<'a> Examples<'a> {
         self.lists.height()
     }
 
+    /// The same in blocks that are so many times as large.
+    pub(crate) fn in_larger_blocks(self, times: usize) -> Self {
+        Self { block: self.block.saturating_mul(times), ..self }
+    }
+
     /// The first so many lists, and the rest.
     pub fn split_at(&self, first: usize) -> (Self, Self) {
         let (lengths, other_lengths) = self.lists.lengths.split_at(first.min(self.lists.lengths.len()));

@@ -20,33 +20,66 @@ const CHUNK: usize = 256 << 10;
 /// Bytes of a value.
 const VALUE: usize = size_of::<f32>();
 
+/// XGBoost's bins of more values than this go to a file: as it keeps them, 2 bytes a value, or 5 where a value of any
+/// row is missing.
+pub const BINNED: usize = 128 << 20;
+
 /// Where rows are kept while a model is trained.
 #[derive(Debug, Clone)]
 pub struct Room {
     /// The most values that stay in memory.
     pub in_memory: usize,
-    /// Where the file of more is made.
+    /// The most values whose bins stay in memory, with XGBoost.
+    pub binned: usize,
+    /// Where files of more are made.
     pub folder: PathBuf,
 }
 
 impl Default for Room {
-    /// [`IN_MEMORY`], and the system's folder for temporary files (`TMPDIR`).
+    /// [`IN_MEMORY`], [`BINNED`], and the system's folder for temporary files (`TMPDIR`).
     fn default() -> Self {
-        Self { in_memory: IN_MEMORY, folder: env::temp_dir() }
+        Self { in_memory: IN_MEMORY, binned: BINNED, folder: env::temp_dir() }
     }
 }
 
-/// Rows could not be kept.
+impl Room {
+    /// Fails where a file of so many bytes has no room at present. (XGBoost ends the process when the disk is full.)
+    pub(crate) fn check(&self, bytes: u64) -> Result<(), SpillError> {
+        let reserved = tempfile::tempfile_in(&self.folder).and_then(|file| reserve(&file, bytes));
+        reserved.map_err(|source| self.refusal(bytes, source))
+    }
+
+    fn refusal(&self, bytes: u64, source: io::Error) -> SpillError {
+        SpillError { folder: self.folder.clone(), mebibytes: bytes.div_ceil(1 << 20), source }
+    }
+}
+
+/// Takes room on the disk, where the file system can do so without writing.
+#[cfg(target_os = "linux")]
+fn reserve(file: &File, bytes: u64) -> io::Result<()> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    match fallocate(file, FallocateFlags::empty(), 0, bytes) {
+        Err(rustix::io::Errno::OPNOTSUPP) => Ok(()),
+        reserved => Ok(reserved?),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn reserve(_: &File, _: u64) -> io::Result<()> {
+    Ok(())
+}
+
+/// Rows, or their bins, could not be kept.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "failed to write feature values to a temporary file in {}, with {mebibytes} MiB written: set TMPDIR to a folder that can be written to and has room for all of them",
+    "failed to keep {mebibytes} MiB of feature values or more in temporary files in {}: set TMPDIR to a folder that can be written to and has room for them",
     folder.display()
 )]
 pub struct SpillError {
     /// The folder.
     pub folder: PathBuf,
-    /// How much was written before.
-    pub mebibytes: usize,
+    /// How much there is to keep, as far as is known.
+    pub mebibytes: u64,
     /// Why.
     pub source: io::Error,
 }
@@ -98,12 +131,9 @@ impl RowsWriter {
 
     /// Writes what is in memory to the file.
     fn spill(&mut self) -> Result<(), SpillError> {
+        let bytes = (self.len() * VALUE) as u64;
         let values = mem::take(&mut self.values);
-        self.write(&values).map_err(|source| SpillError {
-            folder: self.room.folder.clone(),
-            mebibytes: self.written * VALUE >> 20,
-            source,
-        })
+        self.write(&values).map_err(|source| self.room.refusal(bytes, source))
     }
 
     fn write(&mut self, values: &[f32]) -> io::Result<()> {
@@ -199,7 +229,7 @@ mod tests {
     use std::{error::Error, fs};
 
     fn room(in_memory: usize, folder: &std::path::Path) -> Room {
-        Room { in_memory, folder: folder.to_owned() }
+        Room { in_memory, folder: folder.to_owned(), ..Room::default() }
     }
 
     /// Rows of three values, one pushed after the other.
@@ -244,7 +274,7 @@ mod tests {
 
     #[test]
     fn no_rows_need_no_file() {
-        let nowhere = Room { in_memory: 0, folder: "/nowhere".into() };
+        let nowhere = Room { in_memory: 0, folder: "/nowhere".into(), ..Room::default() };
         let writer = RowsWriter::new(3, nowhere);
         assert!(writer.is_empty() && !writer.finish().expect("nothing to write").is_spilled());
     }
@@ -276,6 +306,16 @@ mod tests {
         writer.push([1.0; 3]).expect("less than a chunk");
         let error = writer.finish().expect_err("there is no room");
         assert_eq!(error.source.kind(), io::ErrorKind::StorageFull);
-        assert!(error.to_string().contains("/some/folder, with 0 MiB written"), "{error}");
+        assert!(error.to_string().contains("1 MiB of feature values or more in temporary files in /some/folder"));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn room_that_is_not_there_is_told_before_it_is_used() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert!(room(0, folder.path()).check(1 << 20).is_ok());
+        assert!(room(0, folder.path()).check(1 << 60).is_err(), "an exabyte");
+        assert!(room(0, "/nowhere".as_ref()).check(1).is_err());
+        assert_eq!(fs::read_dir(folder.path()).expect("the folder is there").count(), 0);
     }
 }

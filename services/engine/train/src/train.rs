@@ -205,7 +205,8 @@ impl Training<'_> {
         let categorical: Vec<usize> = (0..columns.len()).filter(|&column| columns[column].categorical).collect();
         let seed = backend.seed.unwrap_or_else(|| RandomState::new().hash_one(self.name));
         let threads = thread::available_parallelism().map_or(1, usize::from);
-        let task = Task { backend, seed, threads, categorical: &categorical, train, test };
+        let room = &Room::default();
+        let task = Task { backend, seed, threads, categorical: &categorical, room, train, test };
         let mut report = |iteration: &Iteration| progress(Progress::Fitting { iteration, limit: backend.iterations });
         booster::fit(&task, &mut report).map_err(|source| Error::Fit { model: self.name.to_owned(), source })
     }

@@ -389,6 +389,7 @@ fn failure(action: &'static str, message: String) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rows::Room;
     use crate::testing::{CATEGORICAL, backend, random_lists};
     use rankwright_config::model::Metric;
 
@@ -410,7 +411,15 @@ mod tests {
         let data = random_lists(16, 250);
         let (train, test) = data.split_at(200);
         let backend = backend(Booster::LightGbm);
-        let task = Task { backend: &backend, seed: 1, threads: 2, categorical: &CATEGORICAL, train, test };
+        let task = Task {
+            backend: &backend,
+            seed: 1,
+            threads: 2,
+            categorical: &CATEGORICAL,
+            room: &Room::default(),
+            train,
+            test,
+        };
         let metrics = [("map", 3, Metric::Map(Some(3))), ("map", 1000, Metric::Map(None))];
         let gains = [1, 3, 10].map(|cutoff| ("ndcg", cutoff, Metric::Ndcg(Some(cutoff))));
         for (name, cutoff, metric) in metrics.into_iter().chain(gains) {

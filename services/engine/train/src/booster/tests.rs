@@ -50,7 +50,15 @@ fn training_stops_when_nothing_is_left_to_learn_and_keeps_one_round_at_least() {
 /// Fits the first 80 % of lists and tests on the rest.
 fn fitted(backend: &Backend, data: &Dataset, threads: usize) -> Fitted {
     let (train, test) = data.split_at(data.len() * 4 / 5);
-    let task = Task { backend, seed: backend.seed.unwrap(), threads, categorical: &CATEGORICAL, train, test };
+    let task = Task {
+        backend,
+        seed: backend.seed.unwrap(),
+        threads,
+        categorical: &CATEGORICAL,
+        room: &Room::default(),
+        train,
+        test,
+    };
     fit(&task, &mut |_| ()).unwrap()
 }
 
@@ -151,7 +159,15 @@ fn the_size_of_blocks_does_not_change_the_model() {
         let model = |block: usize| {
             let (train, test) = data.split_at(400);
             let (train, test) = (train.in_blocks_of(block), test.in_blocks_of(block));
-            let task = Task { backend: &options, seed: 7, threads: 2, categorical: &CATEGORICAL, train, test };
+            let task = Task {
+                backend: &options,
+                seed: 7,
+                threads: 2,
+                categorical: &CATEGORICAL,
+                room: &Room::default(),
+                train,
+                test,
+            };
             let Fitted { model, iterations, .. } = fit(&task, &mut |_| ()).unwrap();
             (model, iterations.iter().map(|round| (round.test_metric, round.train_metric)).collect::<Vec<_>>())
         };
@@ -165,7 +181,7 @@ fn rows_in_a_file_give_the_model_of_rows_in_memory() {
     let data = random_lists(18, 500);
     let folder = tempfile::tempdir().unwrap();
     let kept = |in_memory| {
-        let mut rows = RowsWriter::new(6, Room { in_memory, folder: folder.path().to_owned() });
+        let mut rows = RowsWriter::new(6, Room { in_memory, folder: folder.path().to_owned(), ..Room::default() });
         rows.push(data.examples().values().unwrap()).unwrap();
         let order: Vec<u32> = (0..250).flat_map(|half| [half + 250, half]).collect();
         Dataset::from_lists(rows.finish().unwrap(), data.lists(), data.keys().to_vec()).arranged(&order)
@@ -178,16 +194,47 @@ fn rows_in_a_file_give_the_model_of_rows_in_memory() {
 }
 
 #[test]
+fn bins_in_a_file_give_the_model_of_bins_in_memory() {
+    let data = random_lists(20, 1500);
+    let folder = tempfile::tempdir().unwrap();
+    let options = Backend { iterations: 15, ..backend(Booster::XgBoost) };
+    let model = |binned, block, threads| {
+        let room = Room { binned, folder: folder.path().to_owned(), ..Room::default() };
+        let (train, test) = data.split_at(1200);
+        let train = train.in_blocks_of(block);
+        let task = Task { backend: &options, seed: 7, threads, categorical: &CATEGORICAL, room: &room, train, test };
+        fit(&task, &mut |_| ()).unwrap()
+    };
+    let memory = model(usize::MAX, 1000, 2);
+    for (block, threads) in [(usize::MAX, 2), (1000, 1), (1000, 2), (100, 3)] {
+        let file = model(0, block, threads);
+        assert!(memory.model == file.model && memory.gains == file.gains, "blocks of {block}, {threads} threads");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left");
+}
+
+#[test]
+fn bins_without_room_are_refused() {
+    let data = random_lists(22, 20);
+    let (room, backend) = (Room { binned: 0, folder: "/nowhere".into(), ..Room::default() }, backend(Booster::XgBoost));
+    let (train, test) = data.split_at(10);
+    let task = Task { backend: &backend, seed: 1, threads: 1, categorical: &[], room: &room, train, test };
+    let error = fit(&task, &mut |_| ()).unwrap_err();
+    assert!(matches!(error, Error::Spill(_)) && error.to_string().contains("/nowhere"), "{error}");
+}
+
+#[test]
 fn rows_that_cannot_be_read_back_end_the_training() {
     let data = random_lists(19, 50);
     let folder = tempfile::tempdir().unwrap();
-    let mut rows = RowsWriter::new(6, Room { in_memory: 0, folder: folder.path().to_owned() });
+    let mut rows = RowsWriter::new(6, Room { in_memory: 0, folder: folder.path().to_owned(), ..Room::default() });
     rows.push(data.examples().values().unwrap().into_iter().take(600)).unwrap(); // the file ends too early
     let cut = Dataset::from_lists(rows.finish().unwrap(), data.lists(), data.keys().to_vec());
     for booster in BOTH {
         let backend = backend(booster);
         let (train, test) = cut.split_at(40);
-        let task = Task { backend: &backend, seed: 1, threads: 1, categorical: &[], train, test };
+        let task =
+            Task { backend: &backend, seed: 1, threads: 1, categorical: &[], room: &Room::default(), train, test };
         assert!(matches!(fit(&task, &mut |_| ()), Err(Error::Rows(_))), "{booster:?}");
     }
 }
@@ -266,7 +313,8 @@ fn a_library_says_why_it_cannot() {
     for booster in BOTH {
         let options = options(booster);
         let (train, test) = data.split_at(10);
-        let task = Task { backend: &options, seed: 1, threads: 1, categorical: &[], train, test };
+        let task =
+            Task { backend: &options, seed: 1, threads: 1, categorical: &[], room: &Room::default(), train, test };
         let error = fit(&task, &mut |_| ()).unwrap_err().to_string();
         assert!(error.contains("failed to"), "{error}");
     }
@@ -304,7 +352,8 @@ fn the_ranking_set_of_lightgbm_is_learned_about_as_well_as_by_the_official_packa
     for (booster, reference) in [(Booster::LightGbm, 0.7478), (Booster::XgBoost, 0.7308)] {
         let options = Backend { iterations: 100, ..backend(booster) };
         let (train, test) = (train.examples(), test.examples());
-        let task = Task { backend: &options, seed: 0, threads: 2, categorical: &[], train, test };
+        let task =
+            Task { backend: &options, seed: 0, threads: 2, categorical: &[], room: &Room::default(), train, test };
         let model = fit(&task, &mut |_| ()).unwrap();
         let scores = score(&ours(&model), test);
         let ndcg = metric::evaluate(&[Metric::Ndcg(Some(10))], test.lists, &scores)[0];

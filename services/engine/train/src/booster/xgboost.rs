@@ -17,10 +17,18 @@ use rankwright_model::Ensemble;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ops::Range;
 use std::{ptr, slice};
+use tempfile::TempDir;
 use xgboost_lib_sys as sys;
 
 /// Bins of a column of amounts (the library's default).
 const MAX_BIN: usize = 256;
+
+/// The most that the bins of a value take in a file: its bin twice, by rows (4 bytes) and by columns (2), and what
+/// there is for each row.
+const BYTES: u64 = 7;
+
+/// Where bins are in a file, so many blocks are one page of it: 80 MiB of bins or less.
+const PAGE: usize = 16;
 
 /// Trains a model as the task says.
 pub(super) fn fit(task: &Task<'_>, progress: &mut dyn FnMut(&Iteration)) -> Result<Fitted, Error> {
@@ -104,12 +112,23 @@ impl Reference {
 
 /// A data matrix of the library.
 #[derive(Debug)]
-struct Matrix(sys::DMatrixHandle);
+struct Matrix {
+    handle: sys::DMatrixHandle,
+    /// Where its bins are, if not in memory.
+    _folder: Option<TempDir>,
+}
 
 impl Matrix {
     /// Bins the rows.
     fn of_examples(task: &Task<'_>, examples: Examples<'_>) -> Result<Self, Error> {
-        let matrix = Feed::new(examples, task.categorical)?.bin(task.threads)?;
+        let values = examples.height() * examples.width();
+        let folder = (values > task.room.binned).then(|| {
+            task.room.check(BYTES * values as u64)?;
+            Ok::<_, Error>(tempfile::Builder::new().prefix("rankwright-").tempdir_in(&task.room.folder)?)
+        });
+        let folder = folder.transpose()?;
+        let read = if folder.is_some() { examples.in_larger_blocks(PAGE) } else { examples };
+        let matrix = Feed::new(read, task.categorical)?.bin(task.threads, folder)?;
         let gains: Vec<f32> = examples.lists.labels.iter().map(|&label| metric::gain(label) as f32).collect();
         let lengths = examples.lists.lengths;
         matrix.set(c"label", &array(gains.as_ptr().expose_provenance(), &[gains.len()], "<f4")?)?;
@@ -119,7 +138,9 @@ impl Matrix {
 
     fn set(&self, field: &CStr, values: &CStr) -> Result<(), Error> {
         // SAFETY: the handle is live; `values` describes an array that its caller keeps until the call has copied it.
-        check("set a field", unsafe { sys::XGDMatrixSetInfoFromInterface(self.0, field.as_ptr(), values.as_ptr()) })
+        check("set a field", unsafe {
+            sys::XGDMatrixSetInfoFromInterface(self.handle, field.as_ptr(), values.as_ptr())
+        })
     }
 
     /// Tells amounts (`q`) from categories (`c`).
@@ -128,7 +149,7 @@ impl Matrix {
         // SAFETY: as many static strings as said, copied by the call.
         check("set column types", unsafe {
             let field = c"feature_type".as_ptr();
-            sys::XGDMatrixSetStrFeatureInfo(self.0, field, types.as_mut_ptr(), types.len() as u64)
+            sys::XGDMatrixSetStrFeatureInfo(self.handle, field, types.as_mut_ptr(), types.len() as u64)
         })
     }
 }
@@ -136,7 +157,7 @@ impl Matrix {
 impl Drop for Matrix {
     fn drop(&mut self) {
         // SAFETY: the handle came from a create call and is freed once. A failure leaves nothing to do.
-        unsafe { sys::XGDMatrixFree(self.0) };
+        unsafe { sys::XGDMatrixFree(self.handle) };
     }
 }
 
@@ -149,7 +170,7 @@ unsafe impl Send for Model {}
 
 impl Model {
     fn create(matrices: &[&Matrix]) -> Result<Self, Error> {
-        let handles: Vec<sys::DMatrixHandle> = matrices.iter().map(|matrix| matrix.0).collect();
+        let handles: Vec<sys::DMatrixHandle> = matrices.iter().map(|matrix| matrix.handle).collect();
         let mut handle = ptr::null_mut();
         // SAFETY: live handles and their number; the library keeps its own references to the matrices.
         check("create a model", unsafe { sys::XGBoosterCreate(handles.as_ptr(), handles.len() as u64, &mut handle) })?;
@@ -170,11 +191,11 @@ impl Model {
         // SAFETY: both handles are live; the out pointers are ours.
         check("score", unsafe {
             let result = (&mut shape, &mut dimensions, &mut scores);
-            sys::XGBoosterPredictFromDMatrix(self.0, matrix.0, config.as_ptr(), result.0, result.1, result.2)
+            sys::XGBoosterPredictFromDMatrix(self.0, matrix.handle, config.as_ptr(), result.0, result.1, result.2)
         })?;
         let mut height = 0;
         // SAFETY: the handle is live.
-        check("score", unsafe { sys::XGDMatrixNumRow(matrix.0, &mut height) })?;
+        check("score", unsafe { sys::XGDMatrixNumRow(matrix.handle, &mut height) })?;
         // SAFETY: one score a row, and there are rows, in a buffer that stays until the next prediction.
         Ok(ndcg.mean(unsafe { slice::from_raw_parts(scores, height as usize) }))
     }
@@ -250,7 +271,7 @@ impl Rounds for Training<'_> {
     fn advance(&mut self) -> Result<bool, Error> {
         let round = self.rounds as c_int;
         // SAFETY: both handles are live.
-        check("grow a tree", unsafe { sys::XGBoosterUpdateOneIter(self.model.0, round, self.train.0.0) })?;
+        check("grow a tree", unsafe { sys::XGBoosterUpdateOneIter(self.model.0, round, self.train.0.handle) })?;
         self.rounds += 1;
         Ok(true)
     }
@@ -333,13 +354,13 @@ mod tests {
     use super::*;
     use crate::dataset::Dataset;
     use crate::lists::Lists;
-    use crate::rows::Rows;
+    use crate::rows::{Room, Rows};
     use crate::testing::{CATEGORICAL, backend, random_lists};
     use rankwright_config::model::Metric;
 
     /// The library's own metric.
     fn reported(model: &Model, matrix: &Matrix) -> f64 {
-        let (mut matrices, mut names, mut report) = ([matrix.0], [c"data".as_ptr()], ptr::null());
+        let (mut matrices, mut names, mut report) = ([matrix.handle], [c"data".as_ptr()], ptr::null());
         // SAFETY: a live matrix with a name; the report is the library's until its next call on this thread.
         check("evaluate", unsafe {
             let (matrices, names) = (matrices.as_mut_ptr(), names.as_mut_ptr());
@@ -364,7 +385,15 @@ mod tests {
         for (data, name, metric) in maps.into_iter().chain(gains) {
             let (train, test) = data.split_at(200);
             let backend = backend(Booster::XgBoost);
-            let task = Task { backend: &backend, seed: 1, threads: 2, categorical: &CATEGORICAL, train, test };
+            let task = Task {
+                backend: &backend,
+                seed: 1,
+                threads: 2,
+                categorical: &CATEGORICAL,
+                room: &Room::default(),
+                train,
+                test,
+            };
             let matrix = Matrix::of_examples(&task, train).expect("a matrix");
             let model = Model::create(&[&matrix]).expect("a model");
             for (option, value) in parameters(&task).into_iter().chain([("eval_metric", name.to_owned())]) {

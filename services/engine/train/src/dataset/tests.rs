@@ -115,7 +115,7 @@ fn values_beyond_what_fits_in_memory_go_to_a_file_and_change_nothing() {
     let (columns, weights) = ([column("ctr"), column("price")], BTreeMap::from([("click".to_owned(), 1.0)]));
     let folder = tempfile::tempdir().unwrap();
     let read = |in_memory| {
-        let room = Room { in_memory, folder: folder.path().to_owned() };
+        let room = Room { in_memory, folder: folder.path().to_owned(), ..Room::default() };
         let query =
             Query { columns: &columns, selector: &Selector::Accept(true), weights: &weights, limit: MAX_VALUES, room };
         let records = ["a", "b", "c"].map(priced).to_vec();
@@ -129,7 +129,7 @@ fn values_beyond_what_fits_in_memory_go_to_a_file_and_change_nothing() {
 
 #[test]
 fn values_without_room_end_the_reading() {
-    let room = Room { in_memory: 3, folder: "/nowhere".into() };
+    let room = Room { in_memory: 3, folder: "/nowhere".into(), ..Room::default() };
     let (selector, weights) = (Selector::Accept(true), BTreeMap::from([("click".to_owned(), 1.0)]));
     let columns = [column("price")];
     let query = Query { columns: &columns, selector: &selector, weights: &weights, limit: MAX_VALUES, room };

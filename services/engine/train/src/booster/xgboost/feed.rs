@@ -4,7 +4,9 @@ use super::{MAX_BIN, Matrix, array, check, sys, text};
 use crate::booster::Error;
 use crate::examples::{Blocks, Examples};
 use std::ffi::{CStr, c_int};
+use std::path::Path;
 use std::ptr;
+use tempfile::TempDir;
 
 /// Rows on their way to the library.
 pub(super) struct Feed<'a> {
@@ -23,33 +25,25 @@ impl<'a> Feed<'a> {
         let mut handle = ptr::null_mut();
         // SAFETY: our own out pointer.
         check("prepare for rows", unsafe { sys::XGProxyDMatrixCreate(&mut handle) })?;
-        let (proxy, width) = (Matrix(handle), examples.width());
+        let (proxy, width) = (Matrix { handle, _folder: None }, examples.width());
         let types = (0..width).map(kind).collect();
         Ok(Self { blocks: examples.blocks(), width, types, proxy, failure: None })
     }
 
-    /// A matrix of the rows' bins.
-    pub(super) fn bin(mut self, threads: usize) -> Result<Matrix, Error> {
-        let config = text(format!("{{\"missing\":NaN,\"nthread\":{threads},\"max_bin\":{MAX_BIN}}}"))?;
-        let (proxy, none) = (self.proxy.0, ptr::null_mut());
-        let mut handle = ptr::null_mut();
+    /// A matrix of the rows' bins: in memory, or in a file of this folder, from which it goes with the matrix.
+    pub(super) fn bin(mut self, threads: usize, folder: Option<TempDir>) -> Result<Matrix, Error> {
+        let config = text(config(threads, folder.as_ref().map(TempDir::path)))?;
+        let create = match &folder {
+            Some(_) => sys::XGExtMemQuantileDMatrixCreateFromCallback,
+            None => sys::XGQuantileDMatrixCreateFromCallback,
+        };
+        let (proxy, none, mut handle) = (self.proxy.handle, ptr::null_mut(), ptr::null_mut());
         let feed: *mut Feed<'_> = &mut self;
         // SAFETY: the callbacks get the feed, which lives, and which nothing else touches, until the call returns; the
         // proxy is live.
-        let code = unsafe {
-            let (reset, next) = (Some(reset as _), Some(next as _));
-            sys::XGQuantileDMatrixCreateFromCallback(
-                feed.cast(),
-                proxy,
-                none,
-                reset,
-                next,
-                config.as_ptr(),
-                &mut handle,
-            )
-        };
+        let code = unsafe { create(feed.cast(), proxy, none, Some(reset), Some(next), config.as_ptr(), &mut handle) };
         // what reading met says more than what the library makes of it
-        let made = check("read the rows", code).map(|()| Matrix(handle));
+        let made = check("read the rows", code).map(|()| Matrix { handle, _folder: folder });
         self.failure.map_or(made, Err)
     }
 
@@ -59,9 +53,21 @@ impl<'a> Feed<'a> {
         let shape = [block.values.len() / self.width.max(1), self.width];
         let data = array(block.values.as_ptr().expose_provenance(), &shape, "<f4")?;
         // SAFETY: `data` describes values that stay as they are until the library asks for the next ones.
-        check("read the rows", unsafe { sys::XGProxyDMatrixSetDataDense(self.proxy.0, data.as_ptr()) })?;
+        check("read the rows", unsafe { sys::XGProxyDMatrixSetDataDense(self.proxy.handle, data.as_ptr()) })?;
         self.proxy.set_types(&self.types)?;
         Ok(true)
+    }
+}
+
+/// What the library has to know of the rows and of where their bins go.
+fn config(threads: usize, folder: Option<&Path>) -> String {
+    let config = format!("\"missing\":NaN,\"nthread\":{threads},\"max_bin\":{MAX_BIN}");
+    match folder {
+        Some(folder) => {
+            let file = serde_json::Value::from(folder.join("bins").to_string_lossy());
+            format!("{{{config},\"cache_prefix\":{file}}}")
+        }
+        None => format!("{{{config}}}"),
     }
 }
 
