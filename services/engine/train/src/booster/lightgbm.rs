@@ -6,7 +6,7 @@
 //! borders come from a sample of rows that the library chooses itself.
 #![allow(unsafe_code)]
 
-use super::{Error, Fitted, Iteration, Rounds, Task, best, boost};
+use super::{Error, Fitted, Iteration, Rounds, Task, best, boost, heap};
 use crate::examples::Examples;
 use crate::lists::Lists;
 use crate::metric;
@@ -46,6 +46,7 @@ pub(super) fn fit(task: &Task<'_>, progress: &mut dyn FnMut(&Iteration)) -> Resu
     if task.backend.debias {
         train.set(c"position", &task.train.lists.positions(), INT32)?;
     }
+    heap::trim(); // what binning has freed
     let mut training = Training { model: Model::create(&train, &test, &options)? };
     let iterations = boost(&mut training, task.backend.iterations, progress)?;
     let kept = best(&iterations);
