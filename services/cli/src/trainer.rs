@@ -36,9 +36,14 @@ fn refusal(error: &anyhow::Error) -> TrainError {
     use rankwright_train::Error;
     let message = chain(error);
     match error.downcast_ref::<Error>() {
-        Some(Error::Read(_) | Error::Fit { .. } | Error::Evaluate { .. } | Error::Publish { .. }) => {
-            TrainError::Failed(message)
-        }
+        Some(
+            Error::Read(_)
+            | Error::Spill { .. }
+            | Error::Rows { .. }
+            | Error::Fit { .. }
+            | Error::Evaluate { .. }
+            | Error::Publish { .. },
+        ) => TrainError::Failed(message),
         _ => TrainError::Impossible(message),
     }
 }

@@ -63,6 +63,19 @@ impl Ensemble {
         }
     }
 
+    /// Adds these trees to scores that others have begun: scores of a model's first trees become those of the model with
+    /// these trees after them, to the last bit. Its own base score counts for nothing here.
+    ///
+    /// # Panics
+    /// As [`Self::score`].
+    pub fn add(&self, rows: &[f32], width: usize, scores: &mut [f64]) {
+        assert_eq!(rows.len(), width * scores.len(), "rows are given whole, one for each score");
+        match &self.0 {
+            Sum::Single(forest) => forest.add(rows, width, scores),
+            Sum::Double(forest) => forest.add(rows, width, scores),
+        }
+    }
+
     /// Number of trees.
     pub fn trees(&self) -> usize {
         match &self.0 {

@@ -8,7 +8,9 @@ use divan::{Bencher, black_box};
 use rankwright_config::model::{Backend, Booster};
 use rankwright_model::Ensemble;
 use rankwright_train::booster::{self, Fitted, Task, lightgbm, xgboost};
+use rankwright_train::dataset::Dataset;
 use rankwright_train::lists::Lists;
+use rankwright_train::rows::{Room, Rows};
 use std::sync::LazyLock;
 
 const BATCH: usize = 100;
@@ -19,15 +21,15 @@ fn main() {
 }
 
 /// Random lists; relevance follows from a few columns.
-struct Data {
+struct Random {
     width: usize,
     rows: Vec<f32>,
     labels: Vec<f32>,
     lengths: Vec<u32>,
 }
 
-impl Data {
-    fn random(lists: usize, length: usize, width: usize) -> Self {
+impl Random {
+    fn new(lists: usize, length: usize, width: usize) -> Self {
         let mut state = 88_172_645_463_325_252u64;
         let mut draw = move || {
             state ^= state << 13; // xorshift (Marsaglia 2003)
@@ -49,14 +51,9 @@ impl Data {
         Self { width, rows, labels, lengths: vec![length as u32; lists] }
     }
 
-    fn lists(&self, range: std::ops::Range<usize>) -> Lists<'_> {
-        let rows = |list: usize| list * self.lengths[0] as usize;
-        Lists {
-            width: self.width,
-            rows: &self.rows[rows(range.start) * self.width..rows(range.end) * self.width],
-            labels: &self.labels[rows(range.start)..rows(range.end)],
-            lengths: &self.lengths[range],
-        }
+    fn dataset(self) -> Dataset {
+        let lists = Lists { labels: &self.labels, lengths: &self.lengths };
+        Dataset::from_lists(Rows::in_memory(self.width, self.rows), lists, vec![])
     }
 }
 
@@ -75,14 +72,20 @@ fn backend(booster: Booster, iterations: usize, num_leaves: usize) -> Backend {
 }
 
 /// Tests on the last lists, from `tested` on.
-fn fit(data: &Data, tested: usize, backend: &Backend) -> Fitted {
-    let lists = data.lengths.len();
+fn fit(data: &Dataset, tested: usize, backend: &Backend) -> Fitted {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let (train, test) = (data.lists(0..lists * 4 / 5), data.lists(tested..lists));
-    booster::fit(&Task { backend, seed: 1, threads, categorical: &[], train, test }, &mut |_| ()).unwrap()
+    let (train, test) = (data.split_at(data.len() * 4 / 5).0, data.split_at(tested).1);
+    booster::fit(
+        &Task { backend, seed: 1, threads, categorical: &[], room: &Room::default(), train, test },
+        &mut |_| (),
+    )
+    .unwrap()
 }
 
-static SCORED: LazyLock<Data> = LazyLock::new(|| Data::random(2000, 20, 50));
+const WIDTH: usize = 50;
+
+static SCORED: LazyLock<Dataset> = LazyLock::new(|| Random::new(2000, 20, WIDTH).dataset());
+static ROWS: LazyLock<Vec<f32>> = LazyLock::new(|| SCORED.examples().values().unwrap());
 static XGBOOST: LazyLock<Fitted> = LazyLock::new(|| whole(&backend(Booster::XgBoost, 100, 0)));
 static LIGHTGBM: LazyLock<Fitted> = LazyLock::new(|| whole(&backend(Booster::LightGbm, 100, 256)));
 
@@ -94,14 +97,14 @@ fn whole(backend: &Backend) -> Fitted {
 }
 
 fn batch() -> &'static [f32] {
-    &SCORED.rows[..BATCH * SCORED.width]
+    &ROWS[..BATCH * WIDTH]
 }
 
 #[divan::bench(sample_count = 200)]
 fn score_xgboost_library(bencher: Bencher) {
     let model = xgboost::Reference::load(&XGBOOST.model).unwrap();
     let model = divan::black_box(std::sync::Mutex::new(model));
-    bencher.bench(|| model.lock().unwrap().predict(black_box(batch()), SCORED.width).unwrap());
+    bencher.bench(|| model.lock().unwrap().predict(black_box(batch()), WIDTH).unwrap());
 }
 
 #[divan::bench(sample_count = 200)]
@@ -112,7 +115,7 @@ fn score_xgboost_ours(bencher: Bencher) {
 #[divan::bench(sample_count = 200)]
 fn score_lightgbm_library(bencher: Bencher) {
     let model = divan::black_box(std::sync::Mutex::new(lightgbm::Reference::load(&LIGHTGBM.model).unwrap()));
-    bencher.bench(|| model.lock().unwrap().predict(black_box(batch()), SCORED.width).unwrap());
+    bencher.bench(|| model.lock().unwrap().predict(black_box(batch()), WIDTH).unwrap());
 }
 
 #[divan::bench(sample_count = 200)]
@@ -123,12 +126,12 @@ fn score_lightgbm_ours(bencher: Bencher) {
 fn score_ours(bencher: Bencher, ensemble: &Ensemble) {
     let mut scores = vec![0.0; BATCH];
     bencher.bench_local(|| {
-        ensemble.score(black_box(batch()), SCORED.width, &mut scores);
+        ensemble.score(black_box(batch()), WIDTH, &mut scores);
         black_box(scores[0])
     });
 }
 
-static LEARNED: LazyLock<Data> = LazyLock::new(|| Data::random(8770, 24, 26));
+static LEARNED: LazyLock<Dataset> = LazyLock::new(|| Random::new(8770, 24, 26).dataset());
 
 #[divan::bench(sample_count = 3, sample_size = 1)]
 fn train_lightgbm_as_many_rows_as_ranklens(bencher: Bencher) {

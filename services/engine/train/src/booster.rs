@@ -10,9 +10,11 @@ mod heap;
 pub mod lightgbm;
 pub mod xgboost;
 
-use crate::lists::Lists;
+use crate::examples::Examples;
+use crate::rows::{Room, SpillError};
 use rankwright_config::model::{Backend, Booster};
 use serde::Serialize;
+use std::io;
 use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -37,6 +39,12 @@ pub enum Error {
         /// Its own words.
         message: String,
     },
+    /// There is no room for bins.
+    #[error(transparent)]
+    Spill(#[from] SpillError),
+    /// Rows could not be read back.
+    #[error("failed to read feature values from their temporary file")]
+    Rows(#[from] io::Error),
     /// Counts do not fit the library's 32 bits.
     #[error("{rows} rows of {columns} columns are more than {library} takes: select fewer rankings")]
     TooLarge {
@@ -60,10 +68,12 @@ pub struct Task<'a> {
     pub threads: usize,
     /// Columns, in rising order, whose values are categories (0 none, 1 to N) rather than amounts.
     pub categorical: &'a [usize],
+    /// Where bins are kept.
+    pub room: &'a Room,
     /// What the trees are grown on; not empty.
-    pub train: Lists<'a>,
+    pub train: Examples<'a>,
     /// What decides when to stop; not empty, of the same width.
-    pub test: Lists<'a>,
+    pub test: Examples<'a>,
 }
 
 impl Task<'_> {
@@ -77,8 +87,8 @@ impl Task<'_> {
 
     /// Refuses what would overflow a library's counters.
     fn check_size(&self, library: &'static str) -> Result<(), Error> {
-        let columns = self.train.width;
-        let fits = |lists: Lists<'_>| i32::try_from(lists.height()).is_ok() && i32::try_from(columns).is_ok();
+        let columns = self.train.width();
+        let fits = |examples: Examples<'_>| i32::try_from(examples.height()).is_ok() && i32::try_from(columns).is_ok();
         let rows = self.train.height().max(self.test.height());
         if fits(self.train) && fits(self.test) { Ok(()) } else { Err(Error::TooLarge { library, rows, columns }) }
     }
@@ -124,6 +134,7 @@ pub fn fit(task: &Task<'_>, progress: &mut (dyn FnMut(&Iteration) + Send)) -> Re
         Booster::XgBoost => xgboost::fit(task, progress),
         Booster::LightGbm => lightgbm::fit(task, progress),
     };
+    heap::trim(); // what reading the click-throughs has freed
     let fitted = thread::scope(|scope| scope.spawn(train).join());
     heap::trim();
     fitted.unwrap_or_else(|panic| resume_unwind(panic))

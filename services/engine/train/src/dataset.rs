@@ -1,28 +1,32 @@
 //! Click-throughs as the matrix that a model learns from.
 //!
-//! Records are streamed: besides the one at hand, only the matrix stays in memory, and a limit bounds it.
+//! Records are streamed: besides the one at hand, what is known of each row but its values stays in memory (labels,
+//! lengths, keys), and the values as far as there is [`Room`].
 
 use crate::digest;
+use crate::examples::Examples;
 use crate::lists::Lists;
+use crate::rows::{Room, Rows, RowsWriter, SpillError};
 use crate::selector::accepts;
 use crate::split::Key;
 use rankwright_clickthrough::{Clickthrough, Column as StoredColumn, Kind, Losses, Records};
 use rankwright_config::model::Selector;
 use rankwright_model::Column;
 use std::collections::BTreeMap;
+use std::mem;
 use std::sync::Arc;
 
-/// The most values a matrix may have: 4 GiB of them.
-pub const MAX_VALUES: usize = 1 << 30;
+/// The most values a matrix may have: 32 GiB of them, in a file.
+pub const MAX_VALUES: usize = 1 << 33;
 
 /// The longest list that the boosters rank (LightGBM's limit).
 pub const MAX_ITEMS: usize = 10_000;
 
 /// Lists to learn from, with what a split has to know of each.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug)]
 pub struct Dataset {
-    width: usize,
-    rows: Vec<f32>,
+    rows: Rows,
+    starts: Vec<u64>,
     labels: Vec<f32>,
     lengths: Vec<u32>,
     keys: Vec<Key>,
@@ -52,6 +56,9 @@ pub enum ReadError {
     /// A part cannot be read.
     #[error(transparent)]
     Store(#[from] rankwright_clickthrough::Error),
+    /// The values found no room.
+    #[error(transparent)]
+    Spill(#[from] SpillError),
     /// There are more values than the limit.
     #[error("more than {limit} feature values")]
     TooLarge {
@@ -61,7 +68,7 @@ pub enum ReadError {
 }
 
 /// What is read, and how.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Query<'a> {
     /// Columns of the matrix. Stored ones are found by name and fingerprint.
     pub columns: &'a [Column],
@@ -71,6 +78,8 @@ pub struct Query<'a> {
     pub weights: &'a BTreeMap<String, f64>,
     /// The most values there may be, such as [`MAX_VALUES`].
     pub limit: usize,
+    /// Where the values go.
+    pub room: Room,
 }
 
 impl Query<'_> {
@@ -80,7 +89,8 @@ impl Query<'_> {
         mut records: Records,
         mut seen: impl FnMut(&Reading, Option<&Clickthrough>),
     ) -> Result<(Dataset, Reading), ReadError> {
-        let mut dataset = Dataset { width: self.columns.len(), ..Dataset::default() };
+        let mut dataset = Dataset::empty();
+        let mut rows = RowsWriter::new(self.columns.len(), self.room.clone());
         let mut reading = Reading::default();
         let mut projection = Projection::default();
         for entry in records.by_ref() {
@@ -89,13 +99,15 @@ impl Query<'_> {
             if let Some(labels) = &taken {
                 projection.adapt(&columns, self.columns);
                 projection.count_missing(&mut reading.missing_columns, self.columns);
-                dataset.push(&record, labels, &projection.places);
+                rows.push(projection.values(&record))?;
+                dataset.push(&record, labels);
             }
-            if dataset.rows.len() > self.limit {
+            if rows.len() > self.limit {
                 return Err(ReadError::TooLarge { limit: self.limit });
             }
             seen(&reading, taken.map(|_| &record));
         }
+        dataset.rows = rows.finish()?;
         reading.losses = records.losses().clone();
         Ok((dataset, reading))
     }
@@ -127,10 +139,16 @@ fn relevance(label: f64) -> f32 {
 }
 
 impl Dataset {
-    /// A data set of given lists, in their order.
-    pub fn from_lists(lists: Lists<'_>, keys: Vec<Key>) -> Self {
-        let (rows, labels, lengths) = (lists.rows.to_vec(), lists.labels.to_vec(), lists.lengths.to_vec());
-        Self { width: lists.width, rows, labels, lengths, keys }
+    fn empty() -> Self {
+        let (starts, labels, lengths, keys) = Default::default();
+        Self { rows: Rows::in_memory(0, Vec::new()), starts, labels, lengths, keys }
+    }
+
+    /// A data set of given lists, in the order of their rows.
+    pub fn from_lists(rows: Rows, lists: Lists<'_>, keys: Vec<Key>) -> Self {
+        let end = |end: &mut u64, &length: &u32| Some(mem::replace(end, *end + u64::from(length)));
+        let starts = lists.lengths.iter().scan(0, end).collect();
+        Self { rows, starts, labels: lists.labels.to_vec(), lengths: lists.lengths.to_vec(), keys }
     }
 
     /// Number of lists.
@@ -148,49 +166,38 @@ impl Dataset {
         &self.keys
     }
 
+    /// All lists with their rows.
+    pub fn examples(&self) -> Examples<'_> {
+        Examples::new(self.lists(), &self.rows, &self.starts)
+    }
+
     /// All lists.
     pub fn lists(&self) -> Lists<'_> {
-        Lists { width: self.width, rows: &self.rows, labels: &self.labels, lengths: &self.lengths }
+        Lists { labels: &self.labels, lengths: &self.lengths }
     }
 
     /// The first so many lists, and the rest.
-    pub fn split_at(&self, first: usize) -> (Lists<'_>, Lists<'_>) {
-        let (lengths, other_lengths) = self.lengths.split_at(first.min(self.len()));
-        let height = lengths.iter().map(|&length| length as usize).sum::<usize>();
-        let (labels, other_labels) = self.labels.split_at(height);
-        let (rows, other_rows) = self.rows.split_at(height * self.width);
-        let width = self.width;
-        let rest = Lists { width, rows: other_rows, labels: other_labels, lengths: other_lengths };
-        (Lists { width, rows, labels, lengths }, rest)
+    pub fn split_at(&self, first: usize) -> (Examples<'_>, Examples<'_>) {
+        self.examples().split_at(first)
     }
 
-    /// The lists of these indices, in this order.
-    pub fn arranged(self, order: &[u32]) -> Self {
-        if order.len() == self.len() && order.iter().enumerate().all(|(place, &index)| place == index as usize) {
-            return self;
-        }
-        let starts: Vec<usize> =
-            self.lengths.iter().scan(0, |end, &length| Some(std::mem::replace(end, *end + length as usize))).collect();
-        let mut arranged = Self { width: self.width, ..Self::default() };
-        arranged.rows.reserve_exact(self.rows.len());
-        for &index in order {
-            let (start, length) = (starts[index as usize], self.lengths[index as usize]);
-            let end = start + length as usize;
-            arranged.rows.extend_from_slice(&self.rows[start * self.width..end * self.width]);
-            arranged.labels.extend_from_slice(&self.labels[start..end]);
-            arranged.lengths.push(length);
-            arranged.keys.push(self.keys[index as usize]);
-        }
-        arranged
+    /// The lists of these indices, in this order. Their rows stay where they are.
+    pub fn arranged(mut self, order: &[u32]) -> Self {
+        let first = self.lengths.iter().scan(0, |end, &length| Some(mem::replace(end, *end + length as usize)));
+        let first: Vec<usize> = first.collect();
+        let labels = order
+            .iter()
+            .flat_map(|&index| &self.labels[first[index as usize]..][..self.lengths[index as usize] as usize]);
+        self.labels = labels.copied().collect();
+        self.starts = order.iter().map(|&index| self.starts[index as usize]).collect();
+        self.lengths = order.iter().map(|&index| self.lengths[index as usize]).collect();
+        self.keys = order.iter().map(|&index| self.keys[index as usize]).collect();
+        self
     }
 
-    /// Adds a ranking; `places[i]` says where its rows hold column `i`.
-    fn push(&mut self, record: &Clickthrough, labels: &[f32], places: &[Option<usize>]) {
-        for place in 0..labels.len() {
-            let row = record.rows.row(place);
-            let value = |place: &Option<usize>| place.and_then(|place| row.get(place)).copied().unwrap_or(f32::NAN);
-            self.rows.extend(places.iter().map(value));
-        }
+    /// Adds a ranking, whose rows follow those of the ranking before.
+    fn push(&mut self, record: &Clickthrough, labels: &[f32]) {
+        self.starts.push(self.labels.len() as u64);
         self.labels.extend_from_slice(labels);
         self.lengths.push(labels.len() as u32);
         self.keys.push(key(record));
@@ -224,6 +231,16 @@ impl Projection {
         };
         self.places = wanted.iter().map(|column| part.iter().position(|stored| same(stored, column))).collect();
         self.part = Some(part.clone());
+    }
+
+    /// The values of a record's rows in the columns of the model, row after row.
+    fn values<'a>(&'a self, record: &'a Clickthrough) -> impl Iterator<Item = f32> + 'a {
+        let value = |row: &'a [f32], place: Option<usize>| place.and_then(|place| row.get(place)).copied();
+        let row = move |item| {
+            let row = record.rows.row(item);
+            self.places.iter().map(move |&place| value(row, place).unwrap_or(f32::NAN))
+        };
+        (0..record.items.len()).flat_map(row)
     }
 
     fn count_missing(&self, missing: &mut BTreeMap<String, u64>, wanted: &[Column]) {

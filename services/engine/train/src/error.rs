@@ -1,7 +1,9 @@
 //! Why a model could not be trained.
 
 use crate::booster;
+use crate::rows::SpillError;
 use rankwright_config::model::SplitStrategy;
+use std::io;
 
 /// Why a model could not be trained.
 #[derive(Debug, thiserror::Error)]
@@ -54,7 +56,23 @@ pub enum Error {
         /// What the empty side is for: `train on` or `test on`.
         side: &'static str,
     },
-    /// The matrix would not fit in memory.
+    /// The feature values of its rankings found no room.
+    #[error("failed to prepare model {model:?}")]
+    Spill {
+        /// Name of the model.
+        model: String,
+        /// Why.
+        source: SpillError,
+    },
+    /// Feature values could not be read back.
+    #[error("failed to read feature values of model {model:?} from their temporary file")]
+    Rows {
+        /// Name of the model.
+        model: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// There are more feature values than a training takes.
     #[error(
         "model {model:?} has more than {limit} feature values to learn from: select fewer rankings, as with a sampling selector"
     )]

@@ -7,12 +7,14 @@ pub mod booster;
 pub mod dataset;
 mod digest;
 mod error;
+pub mod examples;
 pub mod gate;
 pub mod lists;
 pub mod metric;
 mod patience;
 mod quality;
 pub mod report;
+pub mod rows;
 pub mod selector;
 pub mod split;
 #[cfg(test)]

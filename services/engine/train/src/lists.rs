@@ -1,14 +1,10 @@
-//! Lists of candidates as a booster reads them: a row of features and a label each, list after list.
+//! Lists of candidates as metrics read them: a label for each row, list after list.
 
-/// Lists of candidates, borrowed: rows, labels and where each list ends.
+/// Lists of candidates, borrowed: labels, and where each list ends.
 ///
 /// The rows of a list stand in the order in which they were shown, so that a row's place is its position.
 #[derive(Debug, Clone, Copy)]
 pub struct Lists<'a> {
-    /// Columns of a row.
-    pub width: usize,
-    /// `width` values a row, row after row; `NaN` is missing.
-    pub rows: &'a [f32],
     /// Relevance of each row, never negative.
     pub labels: &'a [f32],
     /// Number of rows of each list, none of them 0.

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     fn one(metric: Metric, labels: &[f32], scores: &[f64]) -> f64 {
-        let lists = Lists { width: 0, rows: &[], labels, lengths: &[labels.len() as u32] };
+        let lists = Lists { labels, lengths: &[labels.len() as u32] };
         evaluate(&[metric], lists, scores)[0]
     }
 
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn a_list_without_a_relevant_item_is_left_out_of_the_mean() {
         assert!(one(Metric::Mrr, &[0.0, 0.0], &[2.0, 1.0]).is_nan());
-        let lists = Lists { width: 0, rows: &[], labels: &[0.0, 0.0, 0.0, 1.0], lengths: &[2, 2] };
+        let lists = Lists { labels: &[0.0, 0.0, 0.0, 1.0], lengths: &[2, 2] };
         close(evaluate(&[Metric::Mrr], lists, &[2.0, 1.0, 2.0, 1.0])[0], 0.5);
     }
 }

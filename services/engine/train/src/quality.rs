@@ -1,12 +1,14 @@
 //! How good models are on a test split, each evaluated as serving evaluates it.
 
 use crate::dataset::Dataset;
+use crate::examples::Examples;
 use crate::lists::Lists;
 use crate::report::{Quality, Trained};
 use crate::{digest, metric};
 use rankwright_config::model::Metric;
 use rankwright_model::{Column, Ensemble, Kind, ReadError, StoreError, Version, VersionId};
 use std::collections::BTreeMap;
+use std::io;
 
 /// Keeps the random order apart from other uses of a ranking's digest.
 const SALT: u64 = 0x04de_4000;
@@ -58,8 +60,8 @@ pub(crate) struct Measure<'a> {
 }
 
 impl Measure<'_> {
-    pub(crate) fn running(&self, running: Running) -> Measured {
-        let incomparable = |reason: String| Measured::Incomparable { reason };
+    pub(crate) fn running(&self, running: Running) -> io::Result<Measured> {
+        let incomparable = |reason: String| Ok(Measured::Incomparable { reason });
         let version = match running {
             Running::Version(version) => version,
             Running::Unreadable(error) => return incomparable(format!("the running version cannot be read: {error}")),
@@ -68,19 +70,22 @@ impl Measure<'_> {
             return incomparable(format!("the running {mismatch}"));
         }
         match ensemble(version.metadata().kind, version.booster()) {
-            Ok(ensemble) => Measured::Quality { version: version.id().clone(), quality: self.quality(&ensemble) },
+            Ok(ensemble) => Ok(Measured::Quality { version: version.id().clone(), quality: self.quality(&ensemble)? }),
             Err(error) => incomparable(format!("the running version cannot be read: {error}")),
         }
     }
 
     /// The configured metrics on the test split.
-    pub(crate) fn quality(&self, ensemble: &Ensemble) -> Vec<Quality> {
+    pub(crate) fn quality(&self, ensemble: &Ensemble) -> io::Result<Vec<Quality>> {
         let (_, test) = self.dataset.split_at(self.first);
-        let of = |scores: &[f64]| metric::evaluate(self.eval, test, scores);
-        let shown: Vec<f64> = test.positions().into_iter().map(|position| -f64::from(position)).collect();
-        let (shown, random) = (of(&shown), of(&self.random_scores(test)));
-        let reranked = of(&scores(ensemble, test.rows, test));
-        let served = self.as_served(test).map(|rows| of(&scores(ensemble, &rows, test)));
+        let lists = test.lists;
+        let of = |scores: &[f64]| metric::evaluate(self.eval, lists, scores);
+        let shown: Vec<f64> = lists.positions().into_iter().map(|position| -f64::from(position)).collect();
+        let (shown, random) = (of(&shown), of(&self.random_scores(lists)));
+        let reranked = of(&scores(ensemble, test, &[])?);
+        let constants = self.constants();
+        let served = (!constants.is_empty()).then(|| scores(ensemble, test, &constants)).transpose()?;
+        let served = served.map(|scores| of(&scores));
         let quality = |(index, &metric): (usize, &_)| Quality {
             metric: metric::name(metric),
             shown: shown[index],
@@ -88,23 +93,18 @@ impl Measure<'_> {
             reranked: reranked[index],
             served: served.as_ref().map(|served| served[index]),
         };
-        self.eval.iter().enumerate().map(quality).collect()
+        Ok(self.eval.iter().enumerate().map(quality).collect())
     }
 
-    /// The rows with the constants of serving in them; `None` where no column has one.
-    fn as_served(&self, test: Lists<'_>) -> Option<Vec<f32>> {
+    /// The columns that serving fills with a constant, and the constants.
+    fn constants(&self) -> Vec<(usize, f32)> {
         let constant = |(place, column): (usize, &Column)| Some((place, *self.served.get(&column.feature)?));
-        let constants: Vec<(usize, f32)> = self.columns.iter().enumerate().filter_map(constant).collect();
-        let mut rows = (!constants.is_empty()).then(|| test.rows.to_vec())?;
-        for row in rows.chunks_exact_mut(test.width) {
-            constants.iter().for_each(|&(place, value)| row[place] = value);
-        }
-        Some(rows)
+        self.columns.iter().enumerate().filter_map(constant).collect()
     }
 
     /// Scores of chance, the same for the same rankings.
-    fn random_scores(&self, test: Lists<'_>) -> Vec<f64> {
-        let lists = test.lengths.iter().zip(&self.dataset.keys()[self.first..]);
+    fn random_scores(&self, lists: Lists<'_>) -> Vec<f64> {
+        let lists = lists.lengths.iter().zip(&self.dataset.keys()[self.first..]);
         let draw = |place: u32, id: u64| digest::uniform(digest::mix(id, SALT), place.into());
         lists.flat_map(|(&length, key)| (0..length).map(move |place| draw(place, key.id))).collect()
     }
@@ -118,8 +118,15 @@ pub(crate) fn ensemble(kind: Kind, booster: &[u8]) -> Result<Ensemble, ReadError
     }
 }
 
-fn scores(ensemble: &Ensemble, rows: &[f32], lists: Lists<'_>) -> Vec<f64> {
-    let mut scores = vec![0.0; lists.height()];
-    ensemble.score(rows, lists.width, &mut scores);
-    scores
+/// Scores of all rows, with these constants in their columns.
+fn scores(ensemble: &Ensemble, examples: Examples<'_>, constants: &[(usize, f32)]) -> io::Result<Vec<f64>> {
+    let (mut scores, width) = (vec![0.0; examples.height()], examples.width());
+    let mut blocks = examples.blocks();
+    while let Some(block) = blocks.advance()? {
+        for &(place, value) in constants {
+            block.values.iter_mut().skip(place).step_by(width).for_each(|entry| *entry = value);
+        }
+        ensemble.score(block.values, width, &mut scores[block.row..][..block.values.len() / width]);
+    }
+    Ok(scores)
 }

@@ -3,6 +3,7 @@
 use crate::dataset::Dataset;
 use crate::digest;
 use crate::lists::Lists;
+use crate::rows;
 use crate::split::Key;
 use rankwright_clickthrough::{
     Click, Clickthrough, ClickthroughStore, Column as StoredColumn, Header, Kind, MemoryStore, Rows, Shown,
@@ -59,7 +60,7 @@ pub(crate) fn store(columns: &[&str], records: Vec<Clickthrough>) -> MemoryStore
 pub(crate) fn random_lists(seed: u64, lists: usize) -> Dataset {
     let mut draws = (0u64..).map(|index| digest::uniform(index, seed));
     let mut draw = || draws.next().expect("numbers do not end");
-    let (mut rows, mut labels, mut lengths, mut keys) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut values, mut labels, mut lengths, mut keys) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for list in 0..lists {
         let length = 2 + (draw() * 12.0) as u32;
         for _ in 0..length {
@@ -81,7 +82,7 @@ pub(crate) fn random_lists(seed: u64, lists: usize) -> Dataset {
             } else {
                 0.0
             });
-            rows.extend(row.map(|value| if draw() < 0.1 { f32::NAN } else { value as f32 }));
+            values.extend(row.map(|value| if draw() < 0.1 { f32::NAN } else { value as f32 }));
         }
         let start = labels.len() - length as usize;
         if labels[start..].iter().all(|&label| label == 0.0) {
@@ -90,7 +91,7 @@ pub(crate) fn random_lists(seed: u64, lists: usize) -> Dataset {
         lengths.push(length);
         keys.push(Key { time: list as i64, id: list as u64, visitor: 0 });
     }
-    Dataset::from_lists(Lists { width: 6, rows: &rows, labels: &labels, lengths: &lengths }, keys)
+    Dataset::from_lists(rows::Rows::in_memory(6, values), Lists { labels: &labels, lengths: &lengths }, keys)
 }
 
 /// The columns of [`random_lists`] that are categories.

@@ -3,9 +3,10 @@
 use crate::booster::{self, Fitted, Iteration, Task};
 use crate::dataset::{Dataset, MAX_VALUES, Query, ReadError, Reading};
 use crate::error::{Error, strategy_name};
-use crate::lists::Lists;
+use crate::examples::Examples;
 use crate::quality::{Candidate, Measure, Running, ensemble};
 use crate::report::{Answer, Quality, Trained, weights};
+use crate::rows::Room;
 use crate::split;
 use crate::warmup::Sample;
 use rankwright_clickthrough::ClickthroughStore;
@@ -117,10 +118,11 @@ impl Training<'_> {
             Measure { eval: &self.config.eval, served: self.served, columns: &columns, dataset: &dataset, first };
         let ensemble = ensemble(kind(fitted.booster), &fitted.model);
         let ensemble = ensemble.map_err(|source| Error::Evaluate { model: self.name.to_owned(), source })?;
-        let quality = measure.quality(&ensemble);
-        let running = running.map(|running| measure.running(running));
+        let unreadable = |source| Error::Rows { model: self.name.to_owned(), source };
+        let quality = measure.quality(&ensemble).map_err(unreadable)?;
+        let running = running.map(|running| measure.running(running)).transpose().map_err(unreadable)?;
         let answer = Answer::of(&fitted, &columns);
-        let (trees, train, test) = (fitted.kept, train.lengths.len(), test.lengths.len());
+        let (trees, train, test) = (fitted.kept, train.lists.lengths.len(), test.lists.lengths.len());
         let version = self.version(fitted, columns, &quality, sample)?;
         Ok(Candidate { trained: Trained { answer, quality, version, reading, train, test, trees }, running })
     }
@@ -147,7 +149,7 @@ impl Training<'_> {
     ) -> Result<(Dataset, Reading, Sample), Error> {
         let mut sample = Sample::of(self.config.warmup.map_or(0, |warmup| warmup.sampled_requests));
         let (selector, weights) = (&self.config.selector, &self.config.weights);
-        let query = Query { columns, selector, weights, limit: MAX_VALUES };
+        let query = Query { columns, selector, weights, limit: MAX_VALUES, room: Room::default() };
         let read = query.read(store.read()?, |reading, taken| {
             if let Some(record) = taken {
                 sample.offer(record);
@@ -158,6 +160,7 @@ impl Training<'_> {
         });
         let (dataset, reading) = read.map_err(|error| match error {
             ReadError::Store(error) => Error::Read(error),
+            ReadError::Spill(source) => Error::Spill { model: self.name.to_owned(), source },
             ReadError::TooLarge { limit } => Error::TooLarge { model: self.name.to_owned(), limit },
         })?;
         if dataset.is_empty() { Err(self.nothing(&reading)) } else { Ok((dataset, reading, sample)) }
@@ -194,15 +197,16 @@ impl Training<'_> {
     fn fit(
         &self,
         columns: &[Column],
-        train: Lists<'_>,
-        test: Lists<'_>,
+        train: Examples<'_>,
+        test: Examples<'_>,
         progress: &mut (dyn FnMut(Progress<'_>) + Send),
     ) -> Result<Fitted, Error> {
         let backend = &self.config.backend;
         let categorical: Vec<usize> = (0..columns.len()).filter(|&column| columns[column].categorical).collect();
         let seed = backend.seed.unwrap_or_else(|| RandomState::new().hash_one(self.name));
         let threads = thread::available_parallelism().map_or(1, usize::from);
-        let task = Task { backend, seed, threads, categorical: &categorical, train, test };
+        let room = &Room::default();
+        let task = Task { backend, seed, threads, categorical: &categorical, room, train, test };
         let mut report = |iteration: &Iteration| progress(Progress::Fitting { iteration, limit: backend.iterations });
         booster::fit(&task, &mut report).map_err(|source| Error::Fit { model: self.name.to_owned(), source })
     }

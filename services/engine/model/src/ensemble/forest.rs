@@ -58,35 +58,45 @@ impl<L: Leaf> Forest<L> {
     }
 
     pub(super) fn score(&self, rows: &[f32], width: usize, scores: &mut [f64]) {
+        self.sum(rows, width, scores, |_| self.base);
+    }
+
+    /// Adds the trees to sums that other trees have begun.
+    pub(super) fn add(&self, rows: &[f32], width: usize, scores: &mut [f64]) {
+        self.sum(rows, width, scores, L::from_double);
+    }
+
+    fn sum(&self, rows: &[f32], width: usize, scores: &mut [f64], begin: impl Fn(f64) -> L) {
         let mut keys = Keys::missing(self.columns, self.views);
         for (block, scores) in scores.chunks_mut(LANES).enumerate() {
             let rows = rows.get(block * LANES * width..).unwrap_or_default();
             keys.fill(rows, width);
-            let sums = self.sums(keys.lanes());
+            let mut sums = [self.base; LANES];
+            sums.iter_mut().zip(scores.iter()).for_each(|(sum, &score)| *sum = begin(score));
+            let sums = self.sums(keys.lanes(), sums);
             scores.iter_mut().zip(sums).for_each(|(score, sum)| *score = sum.into());
         }
     }
 
-    fn sums(&self, keys: &[Lanes]) -> [L; LANES] {
+    fn sums(&self, keys: &[Lanes], sums: [L; LANES]) -> [L; LANES] {
         #[cfg(target_arch = "x86_64")]
         if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("bmi1") {
             // SAFETY: this processor has what the function is compiled for.
             #[allow(unsafe_code)]
-            return unsafe { self.sums_by_avx2(keys) };
+            return unsafe { self.sums_by_avx2(keys, sums) };
         }
-        self.sums_anywhere(keys)
+        self.sums_anywhere(keys, sums)
     }
 
     /// The same instructions in wider registers: the sums are the same to the last bit.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1")]
-    fn sums_by_avx2(&self, keys: &[Lanes]) -> [L; LANES] {
-        self.sums_anywhere(keys)
+    fn sums_by_avx2(&self, keys: &[Lanes], sums: [L; LANES]) -> [L; LANES] {
+        self.sums_anywhere(keys, sums)
     }
 
     #[inline(always)]
-    fn sums_anywhere(&self, keys: &[Lanes]) -> [L; LANES] {
-        let mut sums = [self.base; LANES];
+    fn sums_anywhere(&self, keys: &[Lanes], mut sums: [L; LANES]) -> [L; LANES] {
         for tree in &self.trees {
             tree.add(keys, &self.sets, &mut sums);
         }
@@ -179,7 +189,8 @@ mod tests {
         let forest = Forest::new(&parts.trees, parts.sets, parts.base);
         let mut keys = Keys::missing(forest.columns, forest.views);
         keys.fill(&rows, 8);
-        assert_eq!(forest.sums(keys.lanes()), forest.sums_anywhere(keys.lanes()));
+        let begun = [forest.base; LANES];
+        assert_eq!(forest.sums(keys.lanes(), begun), forest.sums_anywhere(keys.lanes(), begun));
     }
 
     proptest! {

@@ -2,10 +2,12 @@
 //!
 //! The library wants whole labels and a table of their gains. Ours may be any weight (0.5, 1, 5), so each distinct
 //! label becomes its rank among them, 0 staying 0, and the table holds `2^label - 1` for it: the same gains and the same
-//! order, and nothing is rounded. Index-encoded strings are categorical.
+//! order, and nothing is rounded. Index-encoded strings are categorical. Rows are pushed in blocks into bins, whose
+//! borders come from a sample of rows that the library chooses itself.
 #![allow(unsafe_code)]
 
-use super::{Error, Fitted, Iteration, Rounds, Task, best, boost};
+use super::{Error, Fitted, Iteration, Rounds, Task, best, boost, heap};
+use crate::examples::Examples;
 use crate::lists::Lists;
 use crate::metric;
 use lightgbm3_sys as sys;
@@ -22,8 +24,11 @@ const RAW_SCORE: c_int = sys::C_API_PREDICT_RAW_SCORE as c_int;
 /// more than the cutoff, as its manual advises.
 const TRUNCATION: usize = 30;
 
-/// Rows that the borders of the bins are found from (the library's default, 200,000, copies them all as `f64`).
+/// Rows that the borders of the bins are found from (the library's default, 200,000, takes four times as long and as much memory, as `f64`).
 const BIN_SAMPLE: usize = 50_000;
+
+/// Amounts up to this count as zero (the library's `kZeroThreshold`).
+const ZERO: f64 = 1e-35_f32 as f64;
 
 /// Keeps the biases of seldom seen positions finite.
 const POSITION_BIAS_REGULARIZATION: f64 = 0.01;
@@ -32,13 +37,16 @@ const POSITION_BIAS_REGULARIZATION: f64 = 0.01;
 pub(super) fn fit(task: &Task<'_>, progress: &mut dyn FnMut(&Iteration)) -> Result<Fitted, Error> {
     task.check_size("LightGBM")?;
     silence()?;
-    let levels = levels(&[task.train.labels, task.test.labels]);
+    let levels = levels(&[task.train.lists.labels, task.test.lists.labels]);
     let options = options(task, &levels)?;
-    let train = Data::of_lists(task.train, &levels, &options, None)?;
+    let train = Data::of_examples(task.train, &options)?;
+    let test = Data::like(&train, task.test)?; // before the labels: it would copy what there is of them
+    train.set_lists(task.train.lists, &levels)?;
+    test.set_lists(task.test.lists, &levels)?;
     if task.backend.debias {
-        train.set(c"position", &task.train.positions(), INT32)?;
+        train.set(c"position", &task.train.lists.positions(), INT32)?;
     }
-    let test = Data::of_lists(task.test, &levels, &options, Some(&train))?;
+    heap::trim(); // what binning has freed
     let mut training = Training { model: Model::create(&train, &test, &options)? };
     let iterations = boost(&mut training, task.backend.iterations, progress)?;
     let kept = best(&iterations);
@@ -46,7 +54,7 @@ pub(super) fn fit(task: &Task<'_>, progress: &mut dyn FnMut(&Iteration)) -> Resu
     Ok(Fitted {
         booster: Booster::LightGbm,
         model,
-        gains: training.model.gains(kept, task.train.width)?,
+        gains: training.model.gains(kept, task.train.width())?,
         iterations,
         kept,
     })
@@ -155,22 +163,63 @@ impl Reference {
 struct Data(sys::DatasetHandle);
 
 impl Data {
-    /// Bins the rows; a test set is binned like the train set it refers to.
-    fn of_lists(lists: Lists<'_>, levels: &[f32], options: &CStr, like: Option<&Self>) -> Result<Self, Error> {
-        let reference = like.map_or(ptr::null_mut(), |data| data.0);
-        let (height, width) = (lists.height() as i32, lists.width as i32);
+    /// Bins the rows.
+    fn of_examples(examples: Examples<'_>, options: &CStr) -> Result<Self, Error> {
+        let mut sample = Sample::draw(examples, options)?;
+        let (height, width, sampled) = (examples.height(), examples.width() as i32, sample.rows as i32);
+        let mut values: Vec<*mut f64> = sample.columns.iter_mut().map(|column| column.values.as_mut_ptr()).collect();
+        let mut places: Vec<*mut c_int> = sample.columns.iter_mut().map(|column| column.places.as_mut_ptr()).collect();
+        let counts: Vec<c_int> = sample.columns.iter().map(|column| column.values.len() as c_int).collect();
         let mut handle = ptr::null_mut();
-        // SAFETY: `height * width` values at `rows`, which the call copies; the reference is live or null.
-        check("read the rows", unsafe {
-            let rows = lists.rows.as_ptr().cast();
-            sys::LGBM_DatasetCreateFromMat(rows, FLOAT32, height, width, 1, options.as_ptr(), reference, &mut handle)
+        // SAFETY: `width` columns, each of as many values and places as its count says; the call copies what it keeps.
+        check("find the borders of bins", unsafe {
+            sys::LGBM_DatasetCreateFromSampledColumn(
+                values.as_mut_ptr(),
+                places.as_mut_ptr(),
+                width,
+                counts.as_ptr(),
+                sampled,
+                height as i32,
+                height as i64,
+                options.as_ptr(),
+                &mut handle,
+            )
         })?;
-        let data = Self(handle);
+        drop(sample);
+        Self(handle).pushed(examples)
+    }
+
+    /// Bins the rows of a test set like those of the train set.
+    fn like(train: &Self, examples: Examples<'_>) -> Result<Self, Error> {
+        let mut handle = ptr::null_mut();
+        // SAFETY: the train set is live.
+        check("prepare the test split", unsafe {
+            sys::LGBM_DatasetCreateByReference(train.0, examples.height() as i64, &mut handle)
+        })?;
+        Self(handle).pushed(examples)
+    }
+
+    /// Pushes all rows, the last of which completes the data set.
+    fn pushed(self, examples: Examples<'_>) -> Result<Self, Error> {
+        let width = examples.width();
+        let mut blocks = examples.blocks();
+        while let Some(block) = blocks.advance()? {
+            let height = block.values.len() / width.max(1);
+            // SAFETY: the handle is live; `height * width` values, which the call bins.
+            check("read the rows", unsafe {
+                let (values, row) = (block.values.as_ptr().cast(), block.row as i32);
+                sys::LGBM_DatasetPushRows(self.0, values, FLOAT32, height as i32, width as i32, row)
+            })?;
+        }
+        Ok(self)
+    }
+
+    /// Sets labels and lengths of the lists.
+    fn set_lists(&self, lists: Lists<'_>, levels: &[f32]) -> Result<(), Error> {
         let ranks: Vec<f32> = lists.labels.iter().map(|&label| rank(levels, label)).collect();
+        self.set(c"label", &ranks, FLOAT32)?;
         let lengths: Vec<i32> = lists.lengths.iter().map(|&length| length as i32).collect();
-        data.set(c"label", &ranks, FLOAT32)?;
-        data.set(c"group", &lengths, INT32)?;
-        Ok(data)
+        self.set(c"group", &lengths, INT32)
     }
 
     /// `kind` names the type of `T`.
@@ -187,6 +236,45 @@ impl Drop for Data {
     fn drop(&mut self) {
         // SAFETY: the handle came from a create call and is freed once. A failure leaves nothing to do.
         unsafe { sys::LGBM_DatasetFree(self.0) };
+    }
+}
+
+/// Rows that the borders of bins are found from.
+struct Sample {
+    rows: usize,
+    columns: Vec<Sampled>,
+}
+
+/// A column of a sample: values that are not zero, and which rows of the sample have them.
+#[derive(Default)]
+struct Sampled {
+    values: Vec<f64>,
+    places: Vec<c_int>,
+}
+
+impl Sample {
+    /// The rows that the library itself would choose, were it shown all.
+    fn draw(examples: Examples<'_>, options: &CStr) -> Result<Self, Error> {
+        let (mut rows, mut count) = (vec![0i32; examples.height().min(BIN_SAMPLE)], 0);
+        // SAFETY: room for as many numbers as the options (or the height, where it is less) let the library choose.
+        check("choose rows", unsafe {
+            let (height, rows) = (examples.height() as i32, rows.as_mut_ptr().cast());
+            sys::LGBM_SampleIndices(height, options.as_ptr(), rows, &mut count)
+        })?;
+        rows.truncate(count as usize);
+        let mut columns: Vec<Sampled> = (0..examples.width()).map(|_| Sampled::default()).collect();
+        let mut place = 0;
+        examples.pick(&rows, |row| {
+            for (column, &value) in columns.iter_mut().zip(row) {
+                let value = f64::from(value);
+                if value.abs() > ZERO || value.is_nan() {
+                    column.values.push(value);
+                    column.places.push(place);
+                }
+            }
+            place += 1;
+        })?;
+        Ok(Self { rows: rows.len(), columns })
     }
 }
 
@@ -302,6 +390,7 @@ fn failure(action: &'static str, message: String) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rows::Room;
     use crate::testing::{CATEGORICAL, backend, random_lists};
     use rankwright_config::model::Metric;
 
@@ -323,22 +412,35 @@ mod tests {
         let data = random_lists(16, 250);
         let (train, test) = data.split_at(200);
         let backend = backend(Booster::LightGbm);
-        let task = Task { backend: &backend, seed: 1, threads: 2, categorical: &CATEGORICAL, train, test };
+        let task = Task {
+            backend: &backend,
+            seed: 1,
+            threads: 2,
+            categorical: &CATEGORICAL,
+            room: &Room::default(),
+            train,
+            test,
+        };
         let metrics = [("map", 3, Metric::Map(Some(3))), ("map", 1000, Metric::Map(None))];
         let gains = [1, 3, 10].map(|cutoff| ("ndcg", cutoff, Metric::Ndcg(Some(cutoff))));
         for (name, cutoff, metric) in metrics.into_iter().chain(gains) {
-            let levels = levels(&[train.labels, test.labels]);
+            let levels = levels(&[train.lists.labels, test.lists.labels]);
             let options = options(&task, &levels).expect("options").into_string().expect("options are UTF-8");
             let options = options.replace("metric=ndcg eval_at=10", &format!("metric={name} eval_at={cutoff}"));
             let options = CString::new(options).expect("options have no NUL");
-            let train_data = Data::of_lists(train, &levels, &options, None).expect("a data set");
-            let test_data = Data::of_lists(test, &levels, &options, Some(&train_data)).expect("a data set");
+            let train_data = Data::of_examples(train, &options).expect("a data set");
+            let test_data = Data::like(&train_data, test).expect("a data set");
+            for (data, examples) in [(&train_data, train), (&test_data, test)] {
+                data.set_lists(examples.lists, &levels).expect("labels");
+            }
             let model = Model::create(&train_data, &test_data, &options).expect("a model");
             let mut training = Training { model };
             assert!((0..5).all(|_| training.advance().expect("a round")));
             let model = Reference::load(&training.model.save(5).expect("text")).expect("a model");
-            for (lists, data) in [(train, 0), (test, 1)] {
-                let computed = metric::evaluate(&[metric], lists, &model.predict(lists.rows, 6).expect("scores"))[0];
+            for (examples, data) in [(train, 0), (test, 1)] {
+                let rows = examples.values().expect("rows");
+                let scores = model.predict(&rows, 6).expect("scores");
+                let computed = metric::evaluate(&[metric], examples.lists, &scores)[0];
                 let reported = training.model.metric(data).expect("a metric");
                 assert!((computed - reported).abs() < 1e-6, "{name}@{cutoff}: {computed} and {reported}");
             }

@@ -1,7 +1,9 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
 use crate::dataset::Dataset;
+use crate::lists::Lists;
 use crate::metric;
+use crate::rows::{Room, Rows, RowsWriter};
 use crate::testing::{CATEGORICAL, backend, random_lists};
 use rankwright_config::model::Metric;
 use rankwright_model::Ensemble;
@@ -48,7 +50,15 @@ fn training_stops_when_nothing_is_left_to_learn_and_keeps_one_round_at_least() {
 /// Fits the first 80 % of lists and tests on the rest.
 fn fitted(backend: &Backend, data: &Dataset, threads: usize) -> Fitted {
     let (train, test) = data.split_at(data.len() * 4 / 5);
-    let task = Task { backend, seed: backend.seed.unwrap(), threads, categorical: &CATEGORICAL, train, test };
+    let task = Task {
+        backend,
+        seed: backend.seed.unwrap(),
+        threads,
+        categorical: &CATEGORICAL,
+        room: &Room::default(),
+        train,
+        test,
+    };
     fit(&task, &mut |_| ()).unwrap()
 }
 
@@ -60,21 +70,20 @@ fn ours(fitted: &Fitted) -> Ensemble {
 }
 
 /// Scores of the library itself.
-fn theirs(fitted: &Fitted, lists: Lists<'_>) -> Vec<f64> {
+fn theirs(fitted: &Fitted, examples: Examples<'_>) -> Vec<f64> {
+    let (rows, width) = (examples.values().unwrap(), examples.width());
     match fitted.booster {
         Booster::XgBoost => {
-            let scores = xgboost::Reference::load(&fitted.model).unwrap().predict(lists.rows, lists.width).unwrap();
+            let scores = xgboost::Reference::load(&fitted.model).unwrap().predict(&rows, width).unwrap();
             scores.into_iter().map(f64::from).collect()
         }
-        Booster::LightGbm => {
-            lightgbm::Reference::load(&fitted.model).unwrap().predict(lists.rows, lists.width).unwrap()
-        }
+        Booster::LightGbm => lightgbm::Reference::load(&fitted.model).unwrap().predict(&rows, width).unwrap(),
     }
 }
 
-fn score(ensemble: &Ensemble, lists: Lists<'_>) -> Vec<f64> {
-    let mut scores = vec![0.0; lists.height()];
-    ensemble.score(lists.rows, lists.width, &mut scores);
+fn score(ensemble: &Ensemble, examples: Examples<'_>) -> Vec<f64> {
+    let mut scores = vec![0.0; examples.height()];
+    ensemble.score(&examples.values().unwrap(), examples.width(), &mut scores);
     scores
 }
 
@@ -90,8 +99,8 @@ fn our_evaluator_gives_the_bits_of_both_libraries() {
             let options = Backend { max_depth, num_leaves, seed: Some(seed), iterations: 40, ..backend(booster) };
             let model = fitted(&options, &data, 2);
             let unseen = random_lists(seed + 100, 200);
-            for lists in [data.lists(), unseen.lists()] {
-                let same = bits(&score(&ours(&model), lists)) == bits(&theirs(&model, lists));
+            for examples in [data.examples(), unseen.examples()] {
+                let same = bits(&score(&ours(&model), examples)) == bits(&theirs(&model, examples));
                 assert!(same, "{booster:?} with seed {seed}, depth {max_depth}");
             }
         }
@@ -104,8 +113,8 @@ fn our_evaluator_gives_the_bits_of_xgboost_for_json_as_well() {
     let model = fitted(&backend(Booster::XgBoost), &data, 2);
     let json = xgboost::Reference::load(&model.model).unwrap().save("json").unwrap();
     assert!(json.starts_with(b"{\""));
-    let ours = score(&Ensemble::xgboost(&json).unwrap(), data.lists());
-    assert_eq!(bits(&ours), bits(&theirs(&model, data.lists())));
+    let ours = score(&Ensemble::xgboost(&json).unwrap(), data.examples());
+    assert_eq!(bits(&ours), bits(&theirs(&model, data.examples())));
 }
 
 #[test]
@@ -114,8 +123,10 @@ fn categories_that_training_never_saw_are_scored_as_the_libraries_score_them() {
         let model = fitted(&backend(booster), &random_lists(6, 400), 2);
         let column = [0.0, 1.0, 5.0, 6.0, 39.0, 40.0, 41.0, 500.0, 70_000.0, f32::NAN];
         let rows: Vec<f32> = column.iter().flat_map(|&category| [0.5, 50.0, 0.5, 1.0, category, category]).collect();
-        let lists = Lists { width: 6, rows: &rows, labels: &[0.0; 10], lengths: &[10] };
-        assert_eq!(bits(&score(&ours(&model), lists)), bits(&theirs(&model, lists)), "{booster:?}");
+        let lists = Lists { labels: &[0.0; 10], lengths: &[10] };
+        let data = Dataset::from_lists(Rows::in_memory(6, rows), lists, vec![]);
+        let examples = data.examples();
+        assert_eq!(bits(&score(&ours(&model), examples)), bits(&theirs(&model, examples)), "{booster:?}");
     }
 }
 
@@ -141,6 +152,94 @@ fn the_number_of_threads_does_not_change_the_model() {
 }
 
 #[test]
+fn the_size_of_blocks_does_not_change_the_model() {
+    let data = random_lists(17, 500);
+    for booster in BOTH {
+        let options = Backend { iterations: 15, ..backend(booster) };
+        let model = |block: usize| {
+            let (train, test) = data.split_at(400);
+            let (train, test) = (train.in_blocks_of(block), test.in_blocks_of(block));
+            let task = Task {
+                backend: &options,
+                seed: 7,
+                threads: 2,
+                categorical: &CATEGORICAL,
+                room: &Room::default(),
+                train,
+                test,
+            };
+            let Fitted { model, iterations, .. } = fit(&task, &mut |_| ()).unwrap();
+            (model, iterations.iter().map(|round| (round.test_metric, round.train_metric)).collect::<Vec<_>>())
+        };
+        let whole = model(usize::MAX);
+        assert!(whole == model(1) && whole == model(1000), "{booster:?}");
+    }
+}
+
+#[test]
+fn rows_in_a_file_give_the_model_of_rows_in_memory() {
+    let data = random_lists(18, 500);
+    let folder = tempfile::tempdir().unwrap();
+    let kept = |in_memory| {
+        let mut rows = RowsWriter::new(6, Room { in_memory, folder: folder.path().to_owned(), ..Room::default() });
+        rows.push(data.examples().values().unwrap()).unwrap();
+        let order: Vec<u32> = (0..250).flat_map(|half| [half + 250, half]).collect();
+        Dataset::from_lists(rows.finish().unwrap(), data.lists(), data.keys().to_vec()).arranged(&order)
+    };
+    for booster in BOTH {
+        let options = Backend { iterations: 15, ..backend(booster) };
+        let (memory, file) = (fitted(&options, &kept(usize::MAX), 2), fitted(&options, &kept(100), 2));
+        assert!(memory.model == file.model && memory.gains == file.gains, "{booster:?}");
+    }
+}
+
+#[test]
+fn bins_in_a_file_give_the_model_of_bins_in_memory() {
+    let data = random_lists(20, 1500);
+    let folder = tempfile::tempdir().unwrap();
+    let options = Backend { iterations: 15, ..backend(Booster::XgBoost) };
+    let model = |binned, block, threads| {
+        let room = Room { binned, folder: folder.path().to_owned(), ..Room::default() };
+        let (train, test) = data.split_at(1200);
+        let train = train.in_blocks_of(block);
+        let task = Task { backend: &options, seed: 7, threads, categorical: &CATEGORICAL, room: &room, train, test };
+        fit(&task, &mut |_| ()).unwrap()
+    };
+    let memory = model(usize::MAX, 1000, 2);
+    for (block, threads) in [(usize::MAX, 2), (1000, 1), (1000, 2), (100, 3)] {
+        let file = model(0, block, threads);
+        assert!(memory.model == file.model && memory.gains == file.gains, "blocks of {block}, {threads} threads");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left");
+}
+
+#[test]
+fn bins_without_room_are_refused() {
+    let data = random_lists(22, 20);
+    let (room, backend) = (Room { binned: 0, folder: "/nowhere".into(), ..Room::default() }, backend(Booster::XgBoost));
+    let (train, test) = data.split_at(10);
+    let task = Task { backend: &backend, seed: 1, threads: 1, categorical: &[], room: &room, train, test };
+    let error = fit(&task, &mut |_| ()).unwrap_err();
+    assert!(matches!(error, Error::Spill(_)) && error.to_string().contains("/nowhere"), "{error}");
+}
+
+#[test]
+fn rows_that_cannot_be_read_back_end_the_training() {
+    let data = random_lists(19, 50);
+    let folder = tempfile::tempdir().unwrap();
+    let mut rows = RowsWriter::new(6, Room { in_memory: 0, folder: folder.path().to_owned(), ..Room::default() });
+    rows.push(data.examples().values().unwrap().into_iter().take(600)).unwrap(); // the file ends too early
+    let cut = Dataset::from_lists(rows.finish().unwrap(), data.lists(), data.keys().to_vec());
+    for booster in BOTH {
+        let backend = backend(booster);
+        let (train, test) = cut.split_at(40);
+        let task =
+            Task { backend: &backend, seed: 1, threads: 1, categorical: &[], room: &Room::default(), train, test };
+        assert!(matches!(fit(&task, &mut |_| ()), Err(Error::Rows(_))), "{booster:?}");
+    }
+}
+
+#[test]
 fn position_bias_is_removed_the_same_way_every_time() {
     let data = random_lists(10, 400);
     for booster in BOTH {
@@ -149,7 +248,7 @@ fn position_bias_is_removed_the_same_way_every_time() {
         assert!(debiased.model == fitted(&options, &data, 2).model, "{booster:?}");
         assert!(debiased.model != fitted(&backend(booster), &data, 2).model, "{booster:?}");
         let (_, test) = data.split_at(320);
-        let ndcg = metric::evaluate(&[Metric::Ndcg(Some(10))], test, &score(&ours(&debiased), test))[0];
+        let ndcg = metric::evaluate(&[Metric::Ndcg(Some(10))], test.lists, &score(&ours(&debiased), test))[0];
         assert!(ndcg > 0.8, "{booster:?} {ndcg}");
     }
 }
@@ -162,8 +261,9 @@ fn the_ndcg_of_a_round_is_that_of_the_model_after_it() {
         for cutoff in [1, 3, 10] {
             let model = fitted(&Backend { ndcg_cutoff: cutoff, ..backend(booster) }, &data, 2);
             let best = model.iterations[model.kept - 1];
-            for (lists, reported) in [(train, best.train_metric), (test, best.test_metric)] {
-                let computed = metric::evaluate(&[Metric::Ndcg(Some(cutoff))], lists, &score(&ours(&model), lists))[0];
+            for (examples, reported) in [(train, best.train_metric), (test, best.test_metric)] {
+                let scores = score(&ours(&model), examples);
+                let computed = metric::evaluate(&[Metric::Ndcg(Some(cutoff))], examples.lists, &scores)[0];
                 assert!((computed - reported).abs() < 1e-6, "{booster:?} NDCG@{cutoff}: {computed} and {reported}");
             }
         }
@@ -213,7 +313,8 @@ fn a_library_says_why_it_cannot() {
     for booster in BOTH {
         let options = options(booster);
         let (train, test) = data.split_at(10);
-        let task = Task { backend: &options, seed: 1, threads: 1, categorical: &[], train, test };
+        let task =
+            Task { backend: &options, seed: 1, threads: 1, categorical: &[], room: &Room::default(), train, test };
         let error = fit(&task, &mut |_| ()).unwrap_err().to_string();
         assert!(error.contains("failed to"), "{error}");
     }
@@ -240,7 +341,7 @@ fn libsvm(folder: &std::path::Path, name: &str) -> Dataset {
         rows.extend(row);
     }
     let lengths: Vec<u32> = read(format!("{name}.query")).lines().map(|line| line.parse().unwrap()).collect();
-    Dataset::from_lists(Lists { width: 301, rows: &rows, labels: &labels, lengths: &lengths }, vec![])
+    Dataset::from_lists(Rows::in_memory(301, rows), Lists { labels: &labels, lengths: &lengths }, vec![])
 }
 
 #[test]
@@ -250,12 +351,13 @@ fn the_ranking_set_of_lightgbm_is_learned_about_as_well_as_by_the_official_packa
     // NDCG@10 of the official packages with options of their own, without looking at the test set.
     for (booster, reference) in [(Booster::LightGbm, 0.7478), (Booster::XgBoost, 0.7308)] {
         let options = Backend { iterations: 100, ..backend(booster) };
+        let (train, test) = (train.examples(), test.examples());
         let task =
-            Task { backend: &options, seed: 0, threads: 2, categorical: &[], train: train.lists(), test: test.lists() };
+            Task { backend: &options, seed: 0, threads: 2, categorical: &[], room: &Room::default(), train, test };
         let model = fit(&task, &mut |_| ()).unwrap();
-        let scores = score(&ours(&model), test.lists());
-        let ndcg = metric::evaluate(&[Metric::Ndcg(Some(10))], test.lists(), &scores)[0];
+        let scores = score(&ours(&model), test);
+        let ndcg = metric::evaluate(&[Metric::Ndcg(Some(10))], test.lists, &scores)[0];
         assert!(ndcg > reference - 0.02, "{booster:?}: {ndcg}, the official package {reference}");
-        assert_eq!(bits(&scores), bits(&theirs(&model, test.lists())), "{booster:?}");
+        assert_eq!(bits(&scores), bits(&theirs(&model, test)), "{booster:?}");
     }
 }

@@ -1,32 +1,49 @@
 //! XGBoost, through its C API.
 //!
 //! Labels are handed over as gains (`2^label - 1`, with `ndcg_exp_gain=false`), because the library's own exponential
-//! gain takes whole labels up to 31 only. Trees are grown on histograms; index-encoded strings are categorical.
+//! gain takes whole labels up to 31 only. Trees are grown on histograms; index-encoded strings are categorical. Rows
+//! are shown to the library in blocks, of which it keeps the bins of their values. It never sees the test split: each
+//! new tree is added to the scores of those rows by our own evaluator, to the same bits and in less time.
 #![allow(unsafe_code)]
 
+mod feed;
+
 use super::{Error, Fitted, Iteration, Rounds, Task, best, boost};
-use crate::lists::Lists;
+use crate::examples::Examples;
 use crate::metric::{self, NdcgOfRounds};
+use feed::Feed;
 use rankwright_config::model::Booster;
+use rankwright_model::Ensemble;
 use std::ffi::{CStr, CString, c_char, c_int};
+use std::ops::Range;
 use std::{ptr, slice};
+use tempfile::TempDir;
 use xgboost_lib_sys as sys;
+
+/// Bins of a column of amounts (the library's default).
+const MAX_BIN: usize = 256;
+
+/// The most that the bins of a value take in a file: its bin twice, by rows (4 bytes) and by columns (2), and what
+/// there is for each row.
+const BYTES: u64 = 7;
+
+/// Where bins are in a file, so many blocks are one page of it: 80 MiB of bins or less.
+const PAGE: usize = 16;
 
 /// Trains a model as the task says.
 pub(super) fn fit(task: &Task<'_>, progress: &mut dyn FnMut(&Iteration)) -> Result<Fitted, Error> {
     task.check_size("XGBoost")?;
     silence()?;
-    let train = Matrix::of_lists(task, task.train)?;
-    let test = Matrix::of_lists(task, task.test)?;
-    let model = Model::create(&[&train, &test])?;
+    let train = Matrix::of_examples(task, task.train)?;
+    let model = Model::create(&[&train])?;
     for (name, value) in parameters(task) {
         model.set(name, &value)?;
     }
-    let mut training = Training::new(model, train, test, task);
+    let mut training = Training::new(model, train, task);
     let iterations = boost(&mut training, task.backend.iterations, progress)?;
     let kept = best(&iterations);
-    let cut = training.model.first_rounds(kept)?;
-    let gains = cut.gains(task.train.width)?;
+    let cut = training.model.rounds(0..kept)?;
+    let gains = cut.gains(task.train.width())?;
     Ok(Fitted { booster: Booster::XgBoost, model: cut.save("ubj")?, gains, iterations, kept })
 }
 
@@ -38,6 +55,7 @@ fn parameters(task: &Task<'_>) -> Vec<(&'static str, String)> {
         ("ndcg_exp_gain", "false".into()),
         ("lambdarank_unbiased", backend.debias.to_string()),
         ("tree_method", "hist".into()),
+        ("max_bin", MAX_BIN.to_string()),
         ("eta", backend.learning_rate.to_string()),
         ("max_depth", backend.max_depth.to_string()),
         ("colsample_bytree", backend.sampling.to_string()),
@@ -94,35 +112,44 @@ impl Reference {
 
 /// A data matrix of the library.
 #[derive(Debug)]
-struct Matrix(sys::DMatrixHandle);
+struct Matrix {
+    handle: sys::DMatrixHandle,
+    /// Where its bins are, if not in memory.
+    _folder: Option<TempDir>,
+}
 
 impl Matrix {
-    fn of_lists(task: &Task<'_>, lists: Lists<'_>) -> Result<Self, Error> {
-        let data = array(lists.rows.as_ptr().expose_provenance(), &[lists.height(), lists.width], "<f4")?;
-        let config = text(format!("{{\"missing\":NaN,\"nthread\":{}}}", task.threads))?;
-        let mut handle = ptr::null_mut();
-        // SAFETY: `data` describes rows that outlive the call, which copies them.
-        check("read the rows", unsafe { sys::XGDMatrixCreateFromDense(data.as_ptr(), config.as_ptr(), &mut handle) })?;
-        let matrix = Self(handle);
-        let gains: Vec<f32> = lists.labels.iter().map(|&label| metric::gain(label) as f32).collect();
+    /// Bins the rows.
+    fn of_examples(task: &Task<'_>, examples: Examples<'_>) -> Result<Self, Error> {
+        let values = examples.height() * examples.width();
+        let folder = (values > task.room.binned).then(|| {
+            task.room.check(BYTES * values as u64)?;
+            Ok::<_, Error>(tempfile::Builder::new().prefix("rankwright-").tempdir_in(&task.room.folder)?)
+        });
+        let folder = folder.transpose()?;
+        let read = if folder.is_some() { examples.in_larger_blocks(PAGE) } else { examples };
+        let matrix = Feed::new(read, task.categorical)?.bin(task.threads, folder)?;
+        let gains: Vec<f32> = examples.lists.labels.iter().map(|&label| metric::gain(label) as f32).collect();
+        let lengths = examples.lists.lengths;
         matrix.set(c"label", &array(gains.as_ptr().expose_provenance(), &[gains.len()], "<f4")?)?;
-        matrix.set(c"group", &array(lists.lengths.as_ptr().expose_provenance(), &[lists.lengths.len()], "<u4")?)?;
-        matrix.set_types(lists.width, task.categorical)?;
+        matrix.set(c"group", &array(lengths.as_ptr().expose_provenance(), &[lengths.len()], "<u4")?)?;
         Ok(matrix)
     }
 
     fn set(&self, field: &CStr, values: &CStr) -> Result<(), Error> {
         // SAFETY: the handle is live; `values` describes an array that its caller keeps until the call has copied it.
-        check("set a field", unsafe { sys::XGDMatrixSetInfoFromInterface(self.0, field.as_ptr(), values.as_ptr()) })
+        check("set a field", unsafe {
+            sys::XGDMatrixSetInfoFromInterface(self.handle, field.as_ptr(), values.as_ptr())
+        })
     }
 
     /// Tells amounts (`q`) from categories (`c`).
-    fn set_types(&self, width: usize, categorical: &[usize]) -> Result<(), Error> {
-        let kind = |column| if categorical.contains(&column) { c"c" } else { c"q" };
-        let mut types: Vec<*const c_char> = (0..width).map(|column| kind(column).as_ptr()).collect();
-        // SAFETY: `width` static strings, copied by the call.
+    fn set_types(&self, types: &[&'static CStr]) -> Result<(), Error> {
+        let mut types: Vec<*const c_char> = types.iter().map(|kind| kind.as_ptr()).collect();
+        // SAFETY: as many static strings as said, copied by the call.
         check("set column types", unsafe {
-            sys::XGDMatrixSetStrFeatureInfo(self.0, c"feature_type".as_ptr(), types.as_mut_ptr(), width as u64)
+            let field = c"feature_type".as_ptr();
+            sys::XGDMatrixSetStrFeatureInfo(self.handle, field, types.as_mut_ptr(), types.len() as u64)
         })
     }
 }
@@ -130,7 +157,7 @@ impl Matrix {
 impl Drop for Matrix {
     fn drop(&mut self) {
         // SAFETY: the handle came from a create call and is freed once. A failure leaves nothing to do.
-        unsafe { sys::XGDMatrixFree(self.0) };
+        unsafe { sys::XGDMatrixFree(self.handle) };
     }
 }
 
@@ -143,7 +170,7 @@ unsafe impl Send for Model {}
 
 impl Model {
     fn create(matrices: &[&Matrix]) -> Result<Self, Error> {
-        let handles: Vec<sys::DMatrixHandle> = matrices.iter().map(|matrix| matrix.0).collect();
+        let handles: Vec<sys::DMatrixHandle> = matrices.iter().map(|matrix| matrix.handle).collect();
         let mut handle = ptr::null_mut();
         // SAFETY: live handles and their number; the library keeps its own references to the matrices.
         check("create a model", unsafe { sys::XGBoosterCreate(handles.as_ptr(), handles.len() as u64, &mut handle) })?;
@@ -156,28 +183,29 @@ impl Model {
         check("set an option", unsafe { sys::XGBoosterSetParam(self.0, name.as_ptr(), value.as_ptr()) })
     }
 
-    /// Scores of a matrix that the model was created with: the library keeps them up to date from round to round.
-    fn scores(&self, matrix: &Matrix) -> Result<Vec<f64>, Error> {
+    /// NDCG on a matrix that the model was created with: the library keeps its scores up to date from round to round.
+    fn ndcg(&self, matrix: &Matrix, ndcg: &NdcgOfRounds) -> Result<f64, Error> {
         let config =
             c"{\"type\":1,\"training\":false,\"iteration_begin\":0,\"iteration_end\":0,\"strict_shape\":false}";
         let (mut shape, mut dimensions, mut scores) = (ptr::null(), 0, ptr::null());
         // SAFETY: both handles are live; the out pointers are ours.
         check("score", unsafe {
             let result = (&mut shape, &mut dimensions, &mut scores);
-            sys::XGBoosterPredictFromDMatrix(self.0, matrix.0, config.as_ptr(), result.0, result.1, result.2)
+            sys::XGBoosterPredictFromDMatrix(self.0, matrix.handle, config.as_ptr(), result.0, result.1, result.2)
         })?;
         let mut height = 0;
         // SAFETY: the handle is live.
-        check("score", unsafe { sys::XGDMatrixNumRow(matrix.0, &mut height) })?;
-        // SAFETY: one score a row, in a buffer of the booster that its next prediction replaces; copied here.
-        Ok(unsafe { copied(scores, height as usize) }.into_iter().map(f64::from).collect())
+        check("score", unsafe { sys::XGDMatrixNumRow(matrix.handle, &mut height) })?;
+        // SAFETY: one score a row, and there are rows, in a buffer that stays until the next prediction.
+        Ok(ndcg.mean(unsafe { slice::from_raw_parts(scores, height as usize) }))
     }
 
-    /// The model as it was after so many rounds.
-    fn first_rounds(&self, rounds: usize) -> Result<Self, Error> {
+    /// A model of the trees of these rounds alone.
+    fn rounds(&self, rounds: Range<usize>) -> Result<Self, Error> {
+        let (begin, end) = (rounds.start as c_int, rounds.end as c_int);
         let mut handle = ptr::null_mut();
         // SAFETY: the handle is live; the slice is a booster of its own.
-        check("cut the model", unsafe { sys::XGBoosterSlice(self.0, 0, rounds as c_int, 1, &mut handle) })?;
+        check("cut the model", unsafe { sys::XGBoosterSlice(self.0, begin, end, 1, &mut handle) })?;
         Ok(Self(handle))
     }
 
@@ -223,32 +251,59 @@ impl Drop for Model {
 }
 
 /// A training under way.
-struct Training {
+struct Training<'a> {
     model: Model,
     train: (Matrix, NdcgOfRounds),
-    test: (Matrix, NdcgOfRounds),
-    round: c_int,
+    test: Tested<'a>,
+    rounds: usize,
 }
 
-impl Training {
-    /// `model` knows both matrices, which hold the task's lists.
-    fn new(model: Model, train: Matrix, test: Matrix, task: &Task<'_>) -> Self {
-        let prepared = |lists| NdcgOfRounds::new(lists, task.backend.ndcg_cutoff);
-        Self { model, train: (train, prepared(task.train)), test: (test, prepared(task.test)), round: 0 }
+impl<'a> Training<'a> {
+    /// `model` knows the matrix, which holds the task's lists to train on.
+    fn new(model: Model, train: Matrix, task: &Task<'a>) -> Self {
+        let prepared = |examples: Examples<'_>| NdcgOfRounds::new(examples.lists, task.backend.ndcg_cutoff);
+        let test = Tested { examples: task.test, ndcg: prepared(task.test), scores: vec![0.0; task.test.height()] };
+        Self { model, train: (train, prepared(task.train)), test, rounds: 0 }
     }
 }
 
-impl Rounds for Training {
+impl Rounds for Training<'_> {
     fn advance(&mut self) -> Result<bool, Error> {
+        let round = self.rounds as c_int;
         // SAFETY: both handles are live.
-        check("grow a tree", unsafe { sys::XGBoosterUpdateOneIter(self.model.0, self.round, self.train.0.0) })?;
-        self.round += 1;
+        check("grow a tree", unsafe { sys::XGBoosterUpdateOneIter(self.model.0, round, self.train.0.handle) })?;
+        self.rounds += 1;
         Ok(true)
     }
 
     fn evaluate(&mut self) -> Result<(f64, f64), Error> {
-        let metric = |(matrix, ndcg): &(Matrix, NdcgOfRounds)| Ok(ndcg.mean(&self.model.scores(matrix)?));
-        Ok((metric(&self.test)?, metric(&self.train)?))
+        self.test.add(&self.model, self.rounds - 1)?;
+        Ok((self.test.ndcg.mean(&self.test.scores), self.model.ndcg(&self.train.0, &self.train.1)?))
+    }
+}
+
+/// The test split, with the scores of all rounds so far.
+struct Tested<'a> {
+    examples: Examples<'a>,
+    ndcg: NdcgOfRounds,
+    scores: Vec<f64>,
+}
+
+impl Tested<'_> {
+    /// Adds the tree of a round, which follows those that were added.
+    fn add(&mut self, model: &Model, round: usize) -> Result<(), Error> {
+        let tree = Ensemble::xgboost(&model.rounds(round..round + 1)?.save("ubj")?);
+        let tree = tree.map_err(|error| failure("read a tree", error.to_string()))?;
+        let width = self.examples.width();
+        let mut blocks = self.examples.blocks();
+        while let Some(block) = blocks.advance()? {
+            let scores = &mut self.scores[block.row..][..block.values.len() / width];
+            match round {
+                0 => tree.score(block.values, width, scores), // from the base score on
+                _ => tree.add(block.values, width, scores),
+            }
+        }
+        Ok(())
     }
 }
 
@@ -298,12 +353,14 @@ fn failure(action: &'static str, message: String) -> Error {
 mod tests {
     use super::*;
     use crate::dataset::Dataset;
+    use crate::lists::Lists;
+    use crate::rows::{Room, Rows};
     use crate::testing::{CATEGORICAL, backend, random_lists};
     use rankwright_config::model::Metric;
 
     /// The library's own metric.
     fn reported(model: &Model, matrix: &Matrix) -> f64 {
-        let (mut matrices, mut names, mut report) = ([matrix.0], [c"data".as_ptr()], ptr::null());
+        let (mut matrices, mut names, mut report) = ([matrix.handle], [c"data".as_ptr()], ptr::null());
         // SAFETY: a live matrix with a name; the report is the library's until its next call on this thread.
         check("evaluate", unsafe {
             let (matrices, names) = (matrices.as_mut_ptr(), names.as_mut_ptr());
@@ -319,7 +376,8 @@ mod tests {
     fn our_metrics_are_what_the_library_reports() {
         let data = random_lists(16, 250);
         let relevant: Vec<f32> = data.lists().labels.iter().map(|&label| f32::from(label > 0.0)).collect();
-        let binary = Dataset::from_lists(Lists { labels: &relevant, ..data.lists() }, data.keys().to_vec());
+        let rows = Rows::in_memory(6, data.examples().values().expect("rows"));
+        let binary = Dataset::from_lists(rows, Lists { labels: &relevant, ..data.lists() }, data.keys().to_vec());
         let maps =
             [("map@3", Metric::Map(Some(3))), ("map", Metric::Map(None))].map(|(name, map)| (&binary, name, map));
         let gains = [("ndcg@1", 1), ("ndcg@3", 3), ("ndcg@10", 10)];
@@ -327,22 +385,28 @@ mod tests {
         for (data, name, metric) in maps.into_iter().chain(gains) {
             let (train, test) = data.split_at(200);
             let backend = backend(Booster::XgBoost);
-            let task = Task { backend: &backend, seed: 1, threads: 2, categorical: &CATEGORICAL, train, test };
-            let matrix = |lists| Matrix::of_lists(&task, lists).expect("a matrix");
-            let (train_data, test_data) = (matrix(train), matrix(test));
-            let model = Model::create(&[&train_data, &test_data]).expect("a model");
+            let task = Task {
+                backend: &backend,
+                seed: 1,
+                threads: 2,
+                categorical: &CATEGORICAL,
+                room: &Room::default(),
+                train,
+                test,
+            };
+            let matrix = Matrix::of_examples(&task, train).expect("a matrix");
+            let model = Model::create(&[&matrix]).expect("a model");
             for (option, value) in parameters(&task).into_iter().chain([("eval_metric", name.to_owned())]) {
                 model.set(option, &value).expect("a known option");
             }
-            let mut training = Training::new(model, train_data, test_data, &task);
+            let mut training = Training::new(model, matrix, &task);
             assert!((0..5).all(|_| training.advance().expect("a round")));
             let model = Reference::load(&training.model.save("ubj").expect("bytes")).expect("a model");
-            for (lists, (matrix, _)) in [(train, &training.train), (test, &training.test)] {
-                let scores = model.predict(lists.rows, 6).expect("scores").into_iter().map(f64::from);
-                let computed = metric::evaluate(&[metric], lists, &scores.collect::<Vec<_>>())[0];
-                let reported = reported(&training.model, matrix);
-                assert!((computed - reported).abs() < 1e-6, "{name}: {computed} and {reported}");
-            }
+            let rows = train.values().expect("rows");
+            let scores = model.predict(&rows, 6).expect("scores").into_iter().map(f64::from);
+            let computed = metric::evaluate(&[metric], train.lists, &scores.collect::<Vec<_>>())[0];
+            let reported = reported(&training.model, &training.train.0);
+            assert!((computed - reported).abs() < 1e-6, "{name}: {computed} and {reported}");
         }
     }
 }

@@ -14,8 +14,12 @@ fn read_with(
     limit: usize,
 ) -> Result<(Dataset, Reading), ReadError> {
     let weights = BTreeMap::from([("click".to_owned(), 1.0), ("hide".to_owned(), -1.0)]);
-    let query = Query { columns, selector, weights: &weights, limit };
+    let query = Query { columns, selector, weights: &weights, limit, room: Room::default() };
     query.read(store(&["price", "ctr"], records).read().unwrap(), |_, _| ())
+}
+
+fn values(examples: Examples<'_>) -> Vec<f32> {
+    examples.values().unwrap()
 }
 
 /// A ranking of two items whose columns are `price` (1, 2) and `ctr` (0.5, missing).
@@ -28,7 +32,7 @@ fn priced(id: &str) -> Clickthrough {
 #[test]
 fn columns_are_chosen_by_name_in_the_order_of_the_model() {
     let (dataset, reading) = read(vec![priced("r")], &[column("ctr"), column("price")]);
-    let rows = dataset.lists().rows;
+    let rows = values(dataset.examples());
     assert_eq!((rows[0], rows[1], rows[3]), (0.5, 1.0, 2.0));
     assert!(rows[2].is_nan());
     assert_eq!(dataset.lists().labels, [0.0, 1.0]);
@@ -39,7 +43,7 @@ fn columns_are_chosen_by_name_in_the_order_of_the_model() {
 fn a_column_that_was_not_stored_or_was_defined_otherwise_is_missing_and_counted() {
     let changed = Column { fingerprint: 99, ..column("price") };
     let (dataset, reading) = read(vec![priced("r"), priced("s")], &[changed, column("new"), column("ctr")]);
-    let rows = dataset.lists().rows;
+    let rows = values(dataset.examples());
     assert!(rows[0].is_nan() && rows[1].is_nan() && rows[2] == 0.5);
     assert_eq!(reading.missing_columns, BTreeMap::from([("new".into(), 2), ("price".into(), 2)]));
 }
@@ -97,10 +101,38 @@ fn lists_can_be_put_in_another_order_and_parted() {
     let dataset = dataset.arranged(&[1, 2, 0]);
     assert_eq!(dataset.keys(), [keys[1], keys[2], keys[0]]);
     let (first, rest) = dataset.split_at(1);
-    assert_eq!((first.labels, first.rows, first.lengths), (&[1.0, 0.0][..], &[1.0, 2.0][..], &[2][..]));
-    assert_eq!((rest.labels.len(), rest.rows.len(), rest.lengths), (4, 4, &[2, 2][..]));
+    assert_eq!((first.lists.labels, first.lists.lengths), (&[1.0, 0.0][..], &[2][..]));
+    assert_eq!((rest.lists.labels.len(), rest.lists.lengths), (4, &[2, 2][..]));
+    assert_eq!((values(first), values(rest).len()), (vec![1.0, 2.0], 4));
 }
 
 fn clicked_first(id: &str) -> Clickthrough {
     clicked(priced(id), &[0])
+}
+
+#[test]
+fn values_beyond_what_fits_in_memory_go_to_a_file_and_change_nothing() {
+    let (columns, weights) = ([column("ctr"), column("price")], BTreeMap::from([("click".to_owned(), 1.0)]));
+    let folder = tempfile::tempdir().unwrap();
+    let read = |in_memory| {
+        let room = Room { in_memory, folder: folder.path().to_owned(), ..Room::default() };
+        let query =
+            Query { columns: &columns, selector: &Selector::Accept(true), weights: &weights, limit: MAX_VALUES, room };
+        let records = ["a", "b", "c"].map(priced).to_vec();
+        query.read(store(&["price", "ctr"], records).read().unwrap(), |_, _| ()).unwrap().0.arranged(&[2, 0, 1])
+    };
+    let bits = |dataset: &Dataset| values(dataset.examples()).into_iter().map(f32::to_bits).collect::<Vec<_>>();
+    let (memory, file) = (read(12), read(11));
+    assert!(!memory.rows.is_spilled() && file.rows.is_spilled());
+    assert_eq!(bits(&memory), bits(&file));
+}
+
+#[test]
+fn values_without_room_end_the_reading() {
+    let room = Room { in_memory: 3, folder: "/nowhere".into(), ..Room::default() };
+    let (selector, weights) = (Selector::Accept(true), BTreeMap::from([("click".to_owned(), 1.0)]));
+    let columns = [column("price")];
+    let query = Query { columns: &columns, selector: &selector, weights: &weights, limit: MAX_VALUES, room };
+    let records = store(&["price", "ctr"], vec![priced("r"), priced("s")]).read().unwrap();
+    assert!(matches!(query.read(records, |_, _| ()), Err(ReadError::Spill(_))));
 }

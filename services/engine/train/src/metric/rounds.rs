@@ -55,7 +55,7 @@ impl NdcgOfRounds {
     }
 
     /// The mean over the lists that have a relevant item, `NaN` where none has; one score a row, none of them `NaN`.
-    pub fn mean(&self, scores: &[f64]) -> f64 {
+    pub fn mean<T: Copy + PartialOrd + Into<f64>>(&self, scores: &[T]) -> f64 {
         let (mut sum, mut first) = (0.0, 0);
         for list in &self.lists {
             sum += self.of_list(&self.relevant[first..list.relevant_end], &scores[list.start..list.end]) / list.ideal;
@@ -64,13 +64,14 @@ impl NdcgOfRounds {
         sum / self.lists.len() as f64
     }
 
-    fn of_list(&self, relevant: &[(u32, f64)], scores: &[f64]) -> f64 {
+    fn of_list<T: Copy + PartialOrd + Into<f64>>(&self, relevant: &[(u32, f64)], scores: &[T]) -> f64 {
         let discount = |place: usize| self.discounts.get(place).copied().unwrap_or(0.0);
         if relevant.len() <= FEW {
             return relevant.iter().map(|&(item, gain)| gain * discount(place(scores, item as usize))).sum();
         }
         let mut places = vec![0; scores.len()];
-        for (place, item) in rankwright_model::rank_order(scores).into_iter().enumerate() {
+        let scores: Vec<f64> = scores.iter().map(|&score| score.into()).collect();
+        for (place, item) in rankwright_model::rank_order(&scores).into_iter().enumerate() {
             places[item] = place;
         }
         relevant.iter().map(|&(item, gain)| gain * discount(places[item as usize])).sum()
@@ -78,7 +79,7 @@ impl NdcgOfRounds {
 }
 
 /// Place of an item, from 0: how many are better, or as good and before it.
-fn place(scores: &[f64], item: usize) -> usize {
+fn place<T: Copy + PartialOrd>(scores: &[T], item: usize) -> usize {
     let score = scores[item];
     let before = scores[..item].iter().map(|&other| usize::from(other >= score)).sum::<usize>();
     before + scores[item + 1..].iter().map(|&other| usize::from(other > score)).sum::<usize>()
@@ -108,7 +109,7 @@ mod tests {
     #[test]
     fn a_list_of_many_relevant_items_gives_the_same() {
         let labels: Vec<f32> = (0..200).map(|item| (item % 3) as f32).collect();
-        let lists = Lists { width: 0, rows: &[], labels: &labels, lengths: &[200] };
+        let lists = Lists { labels: &labels, lengths: &[200] };
         let scores: Vec<f64> = (0..200).map(|row| (uniform(row, 4) * 50.0).floor()).collect();
         let sorted = evaluate(&[Metric::Ndcg(Some(10))], lists, &scores)[0];
         assert!((sorted - NdcgOfRounds::new(lists, 10).mean(&scores)).abs() < 1e-12);
@@ -116,7 +117,7 @@ mod tests {
 
     #[test]
     fn lists_without_a_relevant_item_do_not_count() {
-        let lists = Lists { width: 0, rows: &[], labels: &[0.0, 0.0, 0.0, 1.0], lengths: &[2, 2] };
+        let lists = Lists { labels: &[0.0, 0.0, 0.0, 1.0], lengths: &[2, 2] };
         assert_eq!(NdcgOfRounds::new(lists, 1).mean(&[2.0, 1.0, 1.0, 2.0]), 1.0);
         let irrelevant = Lists { labels: &[0.0; 4], ..lists };
         assert!(NdcgOfRounds::new(irrelevant, 1).mean(&[0.0; 4]).is_nan());
