@@ -92,6 +92,14 @@ fn a_running_program_tells_what_its_state_takes_and_does_not_invent_a_forecast()
                 assert!(metrics.contains(name), "{name} in {metrics}");
             }
             assert!(!metrics.contains("\nservice_state_full_in_days "), "{metrics}");
+            if program == "ingest-worker" {
+                let found = || json(&config, &service, folder.path())["state"]["found"].clone();
+                running.until("it closes rankings", || found()["closedBy"].is_string());
+                running.feedback(&[item("i1", 100_000, &[])]);
+                let writers = found()["writers"].clone();
+                let one = writers.as_object().and_then(|writers| writers.values().next()).cloned().unwrap_or_default();
+                assert!(one["seen"].is_string() && one["watermark"].is_string(), "{writers:#}");
+            }
         }
     }
 }

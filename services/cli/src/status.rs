@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use rankwright_assembly::{Found, ModelFound, Size, StateFound, Survey, WriterFound, configuration, runtime};
 use rankwright_clickthrough::Status;
 use rankwright_state::{Memory, Room};
-use std::fmt::Write;
+use std::fmt::Write as _;
 
 /// Prints what there is; an error where something cannot be told.
 pub(crate) fn run(options: &StatusOptions) -> Result<()> {

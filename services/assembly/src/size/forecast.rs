@@ -1,7 +1,7 @@
 //! How fast the state grows, and when its servers are full at that rate.
 //!
-//! A line is laid through what was seen within a day. It is believed when it was looked at for long enough, and when the
-//! line rises more than what lies beside it would make likely by chance.
+//! A line is laid through what was seen within a day. It is believed when that was for long enough, and when the line
+//! rises more than what lies beside it would make likely by chance.
 
 use rankwright_state::Usage;
 use serde_json::{Value, json};
@@ -54,7 +54,8 @@ impl History {
             self.last.push((STATE.to_owned(), usage.bytes(), None));
         }
         let last = &self.last;
-        self.series.retain(|name, _| last.iter().any(|(known, ..)| known == name)); // a server that was started again begins anew
+        // a server that was started again begins anew
+        self.series.retain(|name, _| last.iter().any(|(known, ..)| known == name));
         for (name, used, _) in &self.last {
             let points = self.series.entry(name.clone()).or_default();
             points.push_back((at.as_secs_f64(), *used as f64));

@@ -1,7 +1,7 @@
 //! How much room a state takes, and what for: an estimate from some of its keys.
 //!
-//! A key's bytes are shared out among the slots under it in proportion to their encoded values; what a key costs besides
-//! (its name, tables of the store) is spread with them. So the parts add up to the whole.
+//! A key's bytes are shared out among the slots under it in proportion to their encoded values; what a key costs
+//! besides (its name, tables of the store) is spread with them. So the parts add up to the whole.
 
 use crate::{Entity, Error, Format, Key, Slot, Space, codec};
 use std::collections::BTreeMap;

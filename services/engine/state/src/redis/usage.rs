@@ -1,9 +1,10 @@
 //! What a state takes in Redis, by a sample of its keys.
 //!
-//! Each server is asked for random keys (`RANDOMKEY`, which takes no longer in a large database than in a small one), those
-//! of other services among them: their share says how many keys of the database are ours. A database that is hardly larger
-//! than the sample is looked at as a whole. What has an index is counted by it, and the first and last of each index stand for
-//! the others. A key's size is the server's own word (`MEMORY USAGE`), or, where it refuses, an estimate by lengths.
+//! Each server is asked for random keys (`RANDOMKEY`, which takes no longer in a large database than in a small one),
+//! those of other services among them: their share says how many keys of the database are ours. A database that is
+//! hardly larger than the sample is looked at as a whole. What has an index is counted by it, and the first and last of
+//! each index stand for the others. A key's size is the server's own word (`MEMORY USAGE`), or, where it refuses, an
+//! estimate by lengths.
 //!
 //! Nothing here takes the server long: each command touches one key, and a few hundred of them go at once.
 
@@ -14,10 +15,10 @@ use crate::{Error, Format, Space, Usage};
 use futures_util::future::try_join_all;
 use rankwright_redis::redis::aio::MultiplexedConnection;
 use rankwright_redis::redis::{Pipeline, RedisResult, Value, cmd, from_redis_value, pipe};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-/// What a key costs that `MEMORY USAGE` leaves out: its places in the tables of keys and of times to live. Measured with
-/// Redis 7.0: 57 to 61 bytes.
+/// What a key costs that `MEMORY USAGE` leaves out: its places in the tables of keys and of times to live. Measured
+/// with Redis 7.0: 57 to 61 bytes.
 const IN_TABLES: f64 = 60.0;
 /// What name and value cost besides, with what the allocator rounds up: estimated as measured with Redis 7.0.
 const HEADERS: f64 = 50.0;
@@ -36,11 +37,9 @@ const INDEXED: [Space; 5] = [Space::Joins, Space::Outbox, Space::Seen, Space::Wa
 /// What one server told.
 struct Told {
     memory: Option<Memory>,
-    /// How many keys of the database each of these stands for.
-    stands_for: f64,
+    /// About how many keys of this service it has.
+    count: f64,
     whole: bool,
-    /// Names of this service's keys.
-    names: u64,
     keys: Vec<Looked>,
 }
 
@@ -48,6 +47,8 @@ struct Told {
 struct Looked {
     belongs: Belongs,
     bytes: f64,
+    /// How many keys of the database it stands for.
+    stands_for: f64,
     /// Of values of features.
     value: Option<Vec<u8>>,
 }
@@ -67,10 +68,8 @@ impl Shared {
         let (mut sample, mut all) = (Sample::default(), 0.0);
         let whole = told.iter().all(|told| told.whole);
         for server in &told {
-            all += server.names as f64 * server.stands_for;
-            for key in &server.keys {
-                self.note(&mut sample, key, server.stands_for)?;
-            }
+            all += server.count;
+            server.keys.iter().try_for_each(|key| self.note(&mut sample, key))?;
         }
         for counted in self.counted().await? {
             if counted.count > 0 {
@@ -88,7 +87,8 @@ impl Shared {
         Ok(sample.usage(all, whole, servers))
     }
 
-    fn note(&self, sample: &mut Sample, looked: &Looked, stands_for: f64) -> Result<(), Error> {
+    fn note(&self, sample: &mut Sample, looked: &Looked) -> Result<(), Error> {
+        let stands_for = looked.stands_for;
         match (&looked.belongs, &looked.value) {
             (Belongs::Value(key), Some(value)) => match unframe(key, value) {
                 Ok((_, entity)) => {
@@ -107,16 +107,12 @@ impl Shared {
         let keys: u64 = cmd("DBSIZE").query_async(&mut connection).await?;
         let memory = memory(&mut connection).await;
         let whole = keys <= HARDLY_LARGER.saturating_mul(wanted as u64);
-        let (names, stands_for) = match whole {
-            true => (self.every(&mut connection).await?, 1.0),
-            false => {
-                let (names, drawn) = self.draw(&mut connection, wanted).await?;
-                (names, keys as f64 / drawn.max(1) as f64)
-            }
+        let names = match whole {
+            true => self.every(&mut connection).await?.into_iter().map(|name| (name, 1.0)).collect(),
+            false => self.draw(&mut connection, wanted, keys).await?,
         };
-        let count = names.len() as u64;
-        let looked = self.look(&mut connection, names).await?;
-        Ok(Told { memory, stands_for, whole, names: count, keys: looked })
+        let count = names.iter().map(|(_, stands_for)| stands_for).sum();
+        Ok(Told { memory, count, whole, keys: self.look(&mut connection, names).await? })
     }
 
     /// Names of all keys of this service.
@@ -134,10 +130,15 @@ impl Shared {
         }
     }
 
-    /// Names of random keys, those of this service alone, and how many were asked for.
-    async fn draw(&self, connection: &mut MultiplexedConnection, wanted: usize) -> RedisResult<(Vec<Vec<u8>>, usize)> {
-        let (mut names, mut drawn) = (Vec::new(), 0);
-        while names.len() < wanted && drawn < wanted.saturating_mul(ROUNDS) {
+    /// Random keys, those of this service alone, and for how many of all `keys` each of them stands.
+    async fn draw(
+        &self,
+        connection: &mut MultiplexedConnection,
+        wanted: usize,
+        keys: u64,
+    ) -> RedisResult<Vec<(Vec<u8>, f64)>> {
+        let (mut times, mut drawn) = (HashMap::<Vec<u8>, u32>::new(), 0);
+        while times.len() < wanted && drawn < wanted.saturating_mul(ROUNDS) {
             let some = AT_ONCE.min(wanted);
             let asked = (0..some).fold(pipe(), |mut asked, _| {
                 asked.cmd("RANDOMKEY");
@@ -145,24 +146,30 @@ impl Shared {
             });
             let random: Vec<Option<Vec<u8>>> = asked.query_async(connection).await?;
             drawn += some;
-            names.extend(random.into_iter().flatten().filter(|name| self.names.belongs(name).is_some()));
+            let ours = random.into_iter().flatten().filter(|name| self.names.belongs(name).is_some());
+            ours.for_each(|name| *times.entry(name).or_default() += 1);
         }
-        Ok((names, drawn))
+        let each = keys as f64 / drawn.max(1) as f64;
+        Ok(times.into_iter().map(|(name, times)| (name, f64::from(times) * each)).collect())
     }
 
     /// Sizes of keys, and what lies under those of features.
-    async fn look(&self, connection: &mut MultiplexedConnection, names: Vec<Vec<u8>>) -> RedisResult<Vec<Looked>> {
-        let belongs = |name: Vec<u8>| Some((self.names.belongs(&name)?, name));
+    async fn look(
+        &self,
+        connection: &mut MultiplexedConnection,
+        names: Vec<(Vec<u8>, f64)>,
+    ) -> RedisResult<Vec<Looked>> {
+        let belongs = |(name, stands_for): (Vec<u8>, f64)| Some((self.names.belongs(&name)?, name, stands_for));
         let (mut looked, names): (_, Vec<_>) = (Vec::new(), names.into_iter().filter_map(belongs).collect());
         for some in names.chunks(AT_ONCE) {
-            let values = some.iter().filter(|(belongs, _)| matches!(belongs, Belongs::Value(_)));
-            let values = values.map(|(_, name)| name.as_slice());
+            let values = some.iter().filter(|(belongs, ..)| matches!(belongs, Belongs::Value(_)));
+            let values = values.map(|(_, name, _)| name.as_slice());
             let mut values = answers(of_each(values, &["GET"]), connection).await?.into_iter();
-            let sizes = measured(connection.clone(), some.iter().map(|(_, name)| name.clone()).collect()).await?;
-            for ((belongs, _), bytes) in some.iter().zip(sizes) {
+            let sizes = measured(connection.clone(), some.iter().map(|(_, name, _)| name.clone()).collect()).await?;
+            for ((belongs, _, stands_for), bytes) in some.iter().zip(sizes) {
                 let value = matches!(belongs, Belongs::Value(_)).then(|| bytes_of(values.next())).flatten();
                 let Some(bytes) = bytes else { continue };
-                looked.push(Looked { belongs: belongs.clone(), bytes, value });
+                looked.push(Looked { belongs: belongs.clone(), bytes, stands_for: *stands_for, value });
             }
         }
         // what is gone by now, or in another slot
