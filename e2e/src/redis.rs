@@ -234,6 +234,29 @@ impl Redis {
         self.connections().into_iter().flat_map(names).collect()
     }
 
+    /// Names of a service's keys in all databases of ours that have no time to live, in order.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn kept_for_ever(&self, service: &str) -> Vec<String> {
+        let databases: &[u8] = if self.nodes.is_empty() { &[0, 2, 3] } else { &[0] };
+        let mut kept = Vec::new();
+        for mut connection in self.connections() {
+            for database in databases {
+                redis::cmd("SELECT").arg(database).exec(&mut connection).expect("answers");
+                let found = connection.scan_match::<_, Vec<u8>>(format!("rw:{service}:*")).expect("answers");
+                let names: Vec<Vec<u8>> = found.map(|name| name.expect("bytes")).collect();
+                for name in names {
+                    if redis::cmd("PTTL").arg(&name).query::<i64>(&mut connection).expect("answers") == -1 {
+                        kept.push(String::from_utf8_lossy(&name).into_owned());
+                    }
+                }
+            }
+        }
+        kept.sort_by(|left, right| left.rsplit(':').next().cmp(&right.rsplit(':').next()));
+        kept
+    }
+
     /// Which generation of a service's state is live.
     ///
     /// # Panics

@@ -14,6 +14,8 @@ mod purge;
 mod rebuild;
 mod remote;
 mod serving;
+mod size;
+mod survey;
 
 pub use closing::Closing;
 pub use engine::{Engine, configuration, now, open_versions, service};
@@ -27,3 +29,5 @@ pub use purge::{purge, purge_places};
 pub use rebuild::Rebuild;
 pub use remote::{Fetched, fetch, is_remote};
 pub use serving::{Service, listen};
+pub use size::Size;
+pub use survey::{Found, ModelFound, StateFound, Survey, WriterFound};

@@ -70,7 +70,11 @@ pub(crate) fn clickthroughs(config: &Config, plan: &Plan, service: &str) -> Resu
         fingerprint: column.fingerprint,
     };
     let columns = plan.columns().iter().map(column).collect();
-    let header = Header { service: service.to_owned(), columns };
+    clickthroughs_of(config, Header { service: service.to_owned(), columns })
+}
+
+/// Those of a service, for records with the columns of a header.
+pub(crate) fn clickthroughs_of(config: &Config, header: Header) -> Result<Arc<dyn ClickthroughStore>> {
     let in_folder = |path: PathBuf, format, header| -> Result<Arc<dyn ClickthroughStore>> {
         let store = clickthrough::FileStore::open(FileSettings::new(&path, format), header);
         Ok(Arc::new(store.with_context(|| format!("failed to open the click-throughs in {}", path.display()))?))
@@ -108,14 +112,14 @@ pub(crate) fn versions(config: &Config, service: &str) -> Result<Arc<dyn Version
     })
 }
 
-fn format(format: config::state::Format) -> state::Format {
+pub(crate) fn format(format: config::state::Format) -> state::Format {
     match format {
         config::state::Format::Binary => state::Format::Binary,
         config::state::Format::Json => state::Format::Json,
     }
 }
 
-fn redis_options(config: &Config, redis: &config::state::Redis) -> RedisOptions {
+pub(crate) fn redis_options(config: &Config, redis: &config::state::Redis) -> RedisOptions {
     let (cache, longest) = (&redis.cache, Duration::from_secs(90 * 86_400));
     RedisOptions {
         format: format(redis.format),

@@ -4,6 +4,7 @@ use crate::engine::Engine;
 use crate::follow::{Tally, follow};
 use crate::gauges::Gauges;
 use crate::inlet::Inlet;
+use crate::size::Watch;
 use anyhow::{Context, Result};
 use prometheus::Registry;
 use rankwright_config::SourceConfig;
@@ -55,12 +56,14 @@ pub async fn listen(engine: Arc<Engine>, service: Service) -> Result<()> {
         false => None,
     };
     let tally = Arc::new(Tally::registered(&registry, engine.settings().session_length)?);
+    let watch = Arc::new(Watch::registered(engine.clone(), &registry)?);
     let loader = Arc::new(Published::new(&engine.config.features, engine.state.clone(), engine.versions.clone()));
     let mut config = engine.config.clone();
     if !service.ranks {
         config.models.clear();
     }
     let mut app = App::builder(&config, engine.state.clone(), loader).registry(registry);
+    app = app.status("size", watch.clone());
     if let Some(inlet) = &inlet {
         app = app.status("ingest", inlet.clone());
     }
@@ -84,6 +87,7 @@ pub async fn listen(engine: Arc<Engine>, service: Service) -> Result<()> {
     let listener = listener.with_context(|| format!("failed to listen on {host}:{port}"))?;
     info!(address = %listener.local_addr()?, "serving");
     let ticking = inlet.clone().map(|inlet| tokio::spawn(tick(inlet)));
+    let watching = tokio::spawn(watch.run());
     let stop = Notify::new();
     let following = async {
         match &service.follows {
@@ -104,6 +108,7 @@ pub async fn listen(engine: Arc<Engine>, service: Service) -> Result<()> {
         lost = following.as_mut() => lost.and_then(|()| anyhow::bail!("the source has ended")),
     };
     ticking.inspect(tokio::task::JoinHandle::abort);
+    watching.abort();
     if let Some(inlet) = inlet {
         inlet.close().await;
     }

@@ -10,6 +10,7 @@ mod progress;
 mod purge;
 mod serve;
 mod standalone;
+mod status;
 mod train;
 mod trainer;
 
@@ -45,6 +46,7 @@ fn run(command: Command) -> anyhow::Result<()> {
             print!("{}", forget::run(&options)?);
             Ok(())
         }
+        Command::Status(options) => status::run(&options),
         Command::Generate(options) => {
             let summary = generate::run(&options)?;
             println!("{summary}");

@@ -27,6 +27,8 @@ pub(crate) enum Command {
     Standalone(ImportOptions),
     /// List the versions of models, or go back to an earlier one
     Models(ModelsOptions),
+    /// Tell what there is of a service: its state and what that takes, click-throughs, models
+    Status(StatusOptions),
     /// Remove all of a service (RANKWRIGHT_SERVICE) from Redis and S3
     Purge(PurgeOptions),
     /// Remove a visitor or an item from the state and from click-throughs
@@ -84,6 +86,16 @@ pub(crate) struct ServeOptions {
     /// Path of the configuration
     #[arg(short, long, env = "SERVICE_CONFIG")]
     pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StatusOptions {
+    /// Path of the configuration
+    #[arg(short, long, env = "SERVICE_CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -151,7 +163,7 @@ pub(crate) fn not_yet(words: &[String]) -> anyhow::Error {
             anyhow::anyhow!("'{name}' is not available in this version")
         }
         _ => anyhow::anyhow!(
-            "unknown subcommand '{name}': expected one of import, train, serve, standalone, models, purge, forget, generate (see --help)"
+            "unknown subcommand '{name}': expected one of import, train, serve, standalone, models, status, purge, forget, generate (see --help)"
         ),
     }
 }

@@ -17,4 +17,4 @@ mod testing;
 pub use candidates::{Candidates, Purpose};
 pub use column::Column;
 pub use effect::{Captured, Closed, ClosedInteraction, Effects};
-pub use plan::{Error, Plan};
+pub use plan::{Error, Plan, readers};

@@ -13,7 +13,8 @@ use crate::slot::Slots;
 use compile::Compiler;
 use rankwright_config::feature::Feature;
 use rankwright_event::{Event, Interaction, RankedItem, Ranking};
-use rankwright_state::{Fetched, Key, Scope, Slot, Store};
+use rankwright_state::{Fetched, Fingerprint, Key, Scope, Slot, Store};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// What can go wrong when features are compiled.
@@ -201,6 +202,17 @@ impl Plan {
     }
 }
 
+/// What features store, and the names of those that read it.
+pub fn readers(features: &[Feature]) -> BTreeMap<Fingerprint, Vec<String>> {
+    let mut readers = BTreeMap::<_, Vec<String>>::new();
+    for feature in features {
+        let mut slots = Slots::default();
+        need::need(feature, &mut slots);
+        slots.fingerprints().for_each(|stored| readers.entry(stored).or_default().push(feature.name.clone()));
+    }
+    readers
+}
+
 /// A ranking of an interaction's item alone.
 fn alone(interaction: &Interaction) -> Ranking {
     let item = RankedItem { id: interaction.item.clone(), fields: vec![], label: None, score: None };
@@ -232,6 +244,18 @@ mod tests {
     use crate::testing::ready;
     use rankwright_config::Config;
     use rankwright_state::MemoryStore;
+
+    #[test]
+    fn a_value_that_several_features_read_is_named_by_all_of_them() {
+        let features = "[{name: a, type: number, source: item.x, scope: item},
+            {name: b, type: list_size, source: item.x, scope: item}, {name: now, type: relevancy},
+            {name: c, type: interaction_count, interaction: click, scope: item}]";
+        let (config, _) = Config::parse(&format!("features: {features}\nmodels: {{none: {{type: noop}}}}"), "test")
+            .expect("a valid configuration");
+        let mut read: Vec<_> = readers(&config.features).into_values().collect();
+        read.sort();
+        assert_eq!(read, [vec!["a", "b"], vec!["c"]]);
+    }
 
     #[test]
     fn two_columns_of_one_name_are_refused() {

@@ -180,6 +180,11 @@ impl Slots {
         *retention = Retention { ttl: retention.ttl.max(ttl), keep: retention.keep.max(keep) };
     }
 
+    /// What the values mean.
+    pub(crate) fn fingerprints(&self) -> impl Iterator<Item = Fingerprint> {
+        self.needed.keys().map(Meaning::fingerprint)
+    }
+
     /// Asks the store for numbers.
     pub(crate) async fn number(self, store: &dyn Store) -> Result<Numbered, Error> {
         let wanted: Vec<Fingerprint> = self.needed.keys().map(Meaning::fingerprint).collect();

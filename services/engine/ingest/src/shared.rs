@@ -15,7 +15,7 @@ pub use closer::Closer;
 pub(crate) use closer::WRITER;
 pub use intake::{Intake, Origin};
 pub use replica::Replica;
-pub use watermark::expect;
+pub use watermark::{Reached, expect, reached};
 
 use crate::error::Error;
 use rankwright_state::{Key, Overlay, Rows, Store};

@@ -16,16 +16,20 @@ mod disk;
 mod expire;
 mod flush;
 mod meta;
+mod usage;
 
 use crate::expiry::outdated;
 use crate::{
-    BoxFuture, Commit, Error, Fingerprint, Format, Key, Lease, Listed, Outcome, Rows, Slot, Space, Stats, Store, Writer,
+    BoxFuture, Commit, Error, Fingerprint, Format, Key, Lease, Listed, Outcome, Position, Rows, Slot, Space, Stats,
+    Store, Usage, Writer,
 };
 use disk::Disk;
 use flush::Flusher;
+use parking_lot::Mutex;
 use rankwright_event::Timestamp;
 use std::path::Path;
 use std::time::Duration;
+use usage::Walk;
 
 /// How a [`FileStore`] works; what it holds does not depend on any of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +46,7 @@ pub struct FileOptions {
 pub struct FileStore {
     flusher: Flusher, // ends before the disk is closed
     disk: Disk,
+    walk: Mutex<Walk>,
 }
 
 impl Default for FileOptions {
@@ -59,7 +64,7 @@ impl FileStore {
     pub fn open(path: impl AsRef<Path>, options: FileOptions, service: &str) -> Result<Self, Error> {
         let disk = Disk::open(path.as_ref(), options, service)?;
         let flusher = Flusher::start(disk.database()).map_err(disk::cannot_open(path.as_ref()))?;
-        Ok(Self { flusher, disk })
+        Ok(Self { flusher, disk, walk: Mutex::default() })
     }
 
     /// Number of the generation that is read and written.
@@ -116,6 +121,23 @@ impl Store for FileStore {
 
     fn stats(&self) -> BoxFuture<'_, Result<Stats, Error>> {
         Box::pin(async move { Ok(self.disk.stats()) })
+    }
+
+    fn usage(&self, keys: usize) -> BoxFuture<'_, Result<Usage, Error>> {
+        Box::pin(async move { self.walk.lock().go_on(&self.disk, keys) })
+    }
+
+    fn known_slots(&self) -> BoxFuture<'_, Result<Vec<(Fingerprint, Slot)>, Error>> {
+        Box::pin(async move { self.disk.meta.known_slots() })
+    }
+
+    fn positions<'a>(&'a self, writers: &'a [Writer]) -> BoxFuture<'a, Result<Vec<Option<Position>>, Error>> {
+        let position = |writer| Ok(self.disk.meta.writer(writer)?.map(|(_, position)| position));
+        Box::pin(async move { writers.iter().map(position).collect() })
+    }
+
+    fn live_generation(&self) -> u32 {
+        self.generation()
     }
 }
 

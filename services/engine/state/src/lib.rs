@@ -23,6 +23,7 @@ mod samples;
 pub mod store;
 pub mod term;
 mod timeline;
+pub mod usage;
 
 pub use cell::{Cell, FieldValue, Part, Parts, Recent, Visit, Windows};
 pub use codec::Format;
@@ -36,3 +37,4 @@ pub use store::{
     BoxFuture, Commit, Error, Fingerprint, Lease, Listed, Outcome, Position, Rewrite, Rows, Stats, Store, Writer,
 };
 pub use term::{Term, Terms};
+pub use usage::{Memory, Purpose, Room, Usage};

@@ -1,10 +1,12 @@
 //! State in the memory of this process.
 
+mod usage;
+
 use crate::expiry::outdated;
 use crate::timeline::Timeline;
 use crate::{
     BoxFuture, Commit, Entity, Error, Fingerprint, Key, Lease, Listed, Outcome, Position, Rows, Slot, Space, Stats,
-    Store, Writer,
+    Store, Usage, Writer,
 };
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -210,6 +212,21 @@ impl Store for MemoryStore {
     fn stats(&self) -> BoxFuture<'_, Result<Stats, Error>> {
         let entities = self.values.iter().map(|shard| shard.read().len() as u64).sum();
         Box::pin(async move { Ok(Stats { entities, bytes: None }) })
+    }
+
+    fn usage(&self, keys: usize) -> BoxFuture<'_, Result<Usage, Error>> {
+        Box::pin(async move { self.sampled(keys) })
+    }
+
+    fn known_slots(&self) -> BoxFuture<'_, Result<Vec<(Fingerprint, Slot)>, Error>> {
+        Box::pin(async move { Ok(self.slots.lock().iter().map(|(fingerprint, slot)| (*fingerprint, *slot)).collect()) })
+    }
+
+    fn positions<'a>(&'a self, writers: &'a [Writer]) -> BoxFuture<'a, Result<Vec<Option<Position>>, Error>> {
+        Box::pin(async move {
+            let known = self.writers.lock();
+            Ok(writers.iter().map(|writer| known.get(writer).map(|(_, position)| position.clone())).collect())
+        })
     }
 }
 

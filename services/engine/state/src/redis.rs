@@ -25,13 +25,14 @@ mod shards;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod usage;
 
 pub use generation::Filling;
 
 use crate::expiry::outdated;
 use crate::{
-    BoxFuture, Commit, Error, Fingerprint, Format, Key, Lease, Listed, Outcome, Rewrite, Rows, Slot, Space, Stats,
-    Store, Writer,
+    BoxFuture, Commit, Error, Fingerprint, Format, Key, Lease, Listed, Outcome, Position, Rewrite, Rows, Slot, Space,
+    Stats, Store, Usage, Writer,
 };
 use cache::Cache;
 use layout::Names;
@@ -112,6 +113,31 @@ impl RedisStore {
     /// # Panics
     /// Outside a tokio runtime.
     pub async fn open(settings: Settings, options: RedisOptions, service: &str) -> Result<Self, Error> {
+        let opened = Self::begin(settings, options, service, true).await?;
+        Ok(opened.expect("it was made where it was not there"))
+    }
+
+    /// Opens the state of `service` in a server, and makes nothing: `None` where it does not exist.
+    ///
+    /// # Errors
+    /// As [`RedisStore::open`].
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub async fn open_existing(
+        settings: Settings,
+        options: RedisOptions,
+        service: &str,
+    ) -> Result<Option<Self>, Error> {
+        Self::begin(settings, options, service, false).await
+    }
+
+    async fn begin(
+        settings: Settings,
+        options: RedisOptions,
+        service: &str,
+        make: bool,
+    ) -> Result<Option<Self>, Error> {
         let place = settings.to_string();
         let cannot_open = |source| Error::Open { place: place.clone(), source };
         let cache = Arc::new(Cache::new(options.cache_entries, options.cache_ttl));
@@ -119,13 +145,14 @@ impl RedisStore {
         let watcher = (options.tracking && options.cache_entries > 0).then(|| cache.watcher());
         let link = Arc::new(Link::new(settings.clone(), None).map_err(|error| cannot_open(error.into()))?);
         let reading = Arc::new(Link::new(settings, watcher).map_err(|error| cannot_open(error.into()))?);
-        let live = meta::open(&link, &names).await?;
+        let live = if make { Some(meta::open(&link, &names).await?) } else { meta::found(&link, &names).await? };
+        let Some(live) = live else { return Ok(None) };
         meta::warn_of_eviction(&link).await;
         let (names, scripts) = (names.of_generation(live.generation, live.shards), Scripts::new(link.is_cluster()));
         let shared = Shared { link, reading, names, scripts, cache, options, numbers: Numbers::default() };
         let live = Arc::new(RwLock::new(Arc::new(shared)));
         let looking = tokio::spawn(look(live.clone())).abort_handle();
-        Ok(Self { live, runtime: Handle::current(), looking })
+        Ok(Some(Self { live, runtime: Handle::current(), looking }))
     }
 
     /// The generation that is live, as far as is known here.
@@ -235,5 +262,30 @@ impl Store for RedisStore {
 
     fn stats(&self) -> BoxFuture<'_, Result<Stats, Error>> {
         self.run(move |shared| async move { shared.stats().await })
+    }
+
+    fn usage(&self, keys: usize) -> BoxFuture<'_, Result<Usage, Error>> {
+        self.run(move |shared| async move { shared.usage(keys).await })
+    }
+
+    fn known_slots(&self) -> BoxFuture<'_, Result<Vec<(Fingerprint, Slot)>, Error>> {
+        self.run(move |shared| async move {
+            let fingerprints = shared.all_slots().await?.into_iter();
+            Ok(fingerprints.enumerate().map(|(number, fingerprint)| (fingerprint, Slot(number as u16))).collect())
+        })
+    }
+
+    fn positions<'a>(&'a self, writers: &'a [Writer]) -> BoxFuture<'a, Result<Vec<Option<Position>>, Error>> {
+        let writers = writers.to_vec();
+        self.run(move |shared| async move { shared.positions(writers).await })
+    }
+
+    fn holder<'a>(&'a self, task: &'a str) -> BoxFuture<'a, Result<Option<String>, Error>> {
+        let task = task.to_owned();
+        self.run(move |shared| async move { shared.holder(&task).await })
+    }
+
+    fn live_generation(&self) -> u32 {
+        self.current().names.generation()
     }
 }

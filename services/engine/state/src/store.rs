@@ -1,6 +1,7 @@
 //! The contract of a state store.
 
-use crate::{Entity, Key, Slot, Space};
+use crate::usage::Sample;
+use crate::{Entity, Format, Key, Slot, Space, Usage, codec};
 use rankwright_event::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::future::Future;
@@ -120,6 +121,8 @@ pub enum Error {
     Full(usize),
 }
 
+const SPACES: [Space; 6] = [Space::Values, Space::Joins, Space::Outbox, Space::Seen, Space::Waiting, Space::Watermarks];
+
 /// Where values live. A store belongs to one service and one generation of its data.
 pub trait Store: Send + Sync {
     /// Numbers for what slots mean, given out once and for all; same order as asked.
@@ -193,4 +196,40 @@ pub trait Store: Send + Sync {
 
     /// How large it is.
     fn stats(&self) -> BoxFuture<'_, Result<Stats, Error>>;
+
+    /// What it takes, and what for, by a sample of about so many keys. A store of many keys does no more for it than the
+    /// sample needs; this one looks at all.
+    fn usage(&self, _keys: usize) -> BoxFuture<'_, Result<Usage, Error>> {
+        Box::pin(async move {
+            let mut sample = Sample::default();
+            for space in SPACES {
+                for (key, entity) in self.scan(space).await? {
+                    let bytes = key.to_bytes().len() + codec::encode(&entity, Format::Binary)?.len();
+                    sample.entity(&key, &entity, (bytes as f64, Format::Binary), 1.0)?;
+                }
+            }
+            let keys = sample.sampled() as f64;
+            Ok(sample.usage(keys, true, Vec::new()))
+        })
+    }
+
+    /// Slots that were given out, without giving out any.
+    fn known_slots(&self) -> BoxFuture<'_, Result<Vec<(Fingerprint, Slot)>, Error>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    /// Where writers stand, without becoming one of them; `None` for one that never began.
+    fn positions<'a>(&'a self, writers: &'a [Writer]) -> BoxFuture<'a, Result<Vec<Option<Position>>, Error>> {
+        Box::pin(async { Ok(vec![None; writers.len()]) })
+    }
+
+    /// Who holds a task, as far as one store tells of holders; see [`Store::hold`].
+    fn holder<'a>(&'a self, _task: &'a str) -> BoxFuture<'a, Result<Option<String>, Error>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    /// Number of the generation that is live.
+    fn live_generation(&self) -> u32 {
+        1
+    }
 }

@@ -91,6 +91,36 @@ pub(super) fn noted(entity: &Entity) -> Timestamp {
     entity.newest()
 }
 
+/// How far a writer has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reached {
+    /// A partition of a source, or a replica's `/feedback`.
+    pub writer: String,
+    /// Whether it is a partition.
+    pub partition: bool,
+    /// The event time that it has come to; `None` before its first event.
+    pub watermark: Option<Timestamp>,
+    /// When it said so, by the wall clock.
+    pub seen: Timestamp,
+}
+
+/// How far all writers of a shared state have come.
+///
+/// # Errors
+/// When the store fails.
+pub async fn reached(store: &dyn Store) -> Result<Vec<Reached>, Error> {
+    let reached = |(key, entity): (Key, std::sync::Arc<Entity>)| {
+        let (_, stored) = entity.values().next()?;
+        Some(Reached {
+            writer: key.scope.writer()?,
+            partition: stored.cell == Cell::Flags(PARTITION),
+            watermark: (stored.at > Timestamp::MIN).then_some(stored.at),
+            seen: Timestamp::from_millis(i64::try_from(stored.event).unwrap_or(i64::MAX)),
+        })
+    };
+    Ok(store.scan(Space::Watermarks).await?.into_iter().filter_map(reached).collect())
+}
+
 /// What the writers have noted.
 #[derive(Default)]
 pub(super) struct Watermarks {

@@ -119,6 +119,23 @@ impl Meta {
         Ok(slots)
     }
 
+    /// All slots that were given out.
+    pub(super) fn known_slots(&self) -> Result<Vec<(Fingerprint, Slot)>, Error> {
+        let prefix = self.name("slot/");
+        let mut known = Vec::new();
+        for entry in self.entries.prefix(&prefix) {
+            let (name, slot) = entry.into_inner().map_err(failed("list slots"))?;
+            let damaged = || Error::Damaged {
+                key: name.escape_ascii().to_string(),
+                reason: "this is not the number of a slot".to_owned(),
+            };
+            let digits = std::str::from_utf8(&name[prefix.len()..]).ok();
+            let fingerprint = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok()).ok_or_else(damaged)?;
+            known.push((Fingerprint(fingerprint), serde_json::from_slice(&slot).map_err(|_| damaged())?));
+        }
+        Ok(known)
+    }
+
     #[cfg(test)]
     pub(super) fn entry_for_tests(&self, name: &str, text: &str) {
         self.entries.insert(name, text).expect("writes an entry");

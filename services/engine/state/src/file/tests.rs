@@ -171,3 +171,34 @@ async fn sync_and_dropping_leave_nothing_unwritten() {
     assert!(store.stats().await.expect("has a size").bytes.expect("has a size") > 0);
     assert!(store.durable());
 }
+
+#[tokio::test]
+async fn a_walk_tells_of_all_rows_when_it_has_come_to_its_end() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let store = FileStore::open(folder.path(), FileOptions::default(), "shop").expect("opens");
+    let text = |length: usize| crate::Cell::Field(crate::FieldValue::Text("x".repeat(length).as_str().into()));
+    let entity = |length| Some(crate::Entity::one(Slot(0), crate::contract::stored(1, text(length))));
+    let mut writes: Vec<_> = (0..1_000).map(|number| (item(&number.to_string()), entity(100))).collect();
+    let join = Key::new(&Default::default(), crate::Scope::Join("r".into()));
+    writes.push((join, entity(5_000)));
+    put(&store, writes).await;
+    let usage = async |keys| store.usage(keys).await.expect("tells");
+    let whole = usage(usize::MAX).await;
+    assert!(whole.whole);
+    assert_eq!((whole.keys, whole.sampled), (1_001, 1_001));
+    let values = whole.room[&crate::Purpose::Values(Slot(0))];
+    assert_eq!(values.values, 1_000);
+    assert!((100_000..150_000).contains(&values.bytes), "{whole:?}");
+    assert!((5_000..5_100).contains(&whole.room[&crate::Purpose::Joins].bytes), "{whole:?}");
+
+    let store = {
+        drop(store);
+        FileStore::open(folder.path(), FileOptions::default(), "shop").expect("opens")
+    };
+    let usage = async |keys| store.usage(keys).await.expect("tells");
+    let first = usage(400).await;
+    assert_eq!((first.whole, first.keys, first.sampled), (false, 1_001, 401), "as far as rows are known");
+    assert!(!usage(400).await.whole);
+    assert_eq!(usage(400).await, whole);
+    assert_eq!(usage(400).await, whole, "until the next walk has come to its end");
+}

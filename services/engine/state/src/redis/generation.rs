@@ -115,7 +115,7 @@ impl Shared {
     }
 
     /// What slots mean, in the order of their numbers.
-    async fn all_slots(&self) -> Result<Vec<Fingerprint>, Error> {
+    pub(super) async fn all_slots(&self) -> Result<Vec<Fingerprint>, Error> {
         let name = self.names.slots();
         let listed = self.link.send(&name, |mut connection| {
             let mut listing = cmd("HGETALL");
@@ -172,7 +172,8 @@ impl Filling {
             part.cmd("SET").arg(&name).arg(value).arg("PX").arg(lives.as_millis() as u64).ignore();
             if index_number(space) > 0 {
                 let index = self.names.index(space, shard);
-                part.cmd("ZADD").arg(index).arg(entity.newest().millis()).arg(&name).ignore();
+                part.cmd("ZADD").arg(&index).arg(entity.newest().millis()).arg(&name).ignore();
+                part.cmd("PEXPIRE").arg(index).arg(lives.as_millis() as u64).ignore();
             }
         }
         try_join_all(parts.into_iter().map(|(shard, part)| async move {

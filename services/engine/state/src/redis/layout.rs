@@ -3,7 +3,7 @@
 //! In a cluster the names of a shard have its hash tag, so that one script can touch them together.
 
 use super::shards::{Shard, Shards};
-use crate::{Entity, Error, Format, Key, Space, Writer, codec};
+use crate::{Entity, Error, Format, Key, Purpose, Space, Writer, codec};
 
 /// Names of everything that belongs to one generation of a service.
 #[derive(Debug, Clone)]
@@ -23,6 +23,17 @@ pub(super) struct BadName(String);
 /// Unique to the commit that wrote a value: two values under one key are the same exactly if their stamps are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp(pub(super) [u8; Stamp::LENGTH]);
+
+/// What a key of a service belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Belongs {
+    /// Values of features.
+    Value(Key),
+    /// Something that an index, or a name that everybody knows, leads to.
+    Listed,
+    /// Anything else.
+    To(Purpose),
+}
 
 impl Stamp {
     pub(super) const LENGTH: usize = 8;
@@ -67,6 +78,37 @@ impl Names {
     /// How all names of this generation begin.
     pub(super) fn prefix_of_all(&self) -> String {
         self.prefix.clone()
+    }
+
+    /// How the names of all keys of the service begin, whatever the generation.
+    pub(super) fn of_service(&self) -> String {
+        format!("rw:{}:", self.service)
+    }
+
+    /// What a key belongs to; `None` where it is another service's.
+    pub(super) fn belongs(&self, name: &[u8]) -> Option<Belongs> {
+        let own = name.strip_prefix(self.of_service().as_bytes())?;
+        let Some(mut rest) = name.strip_prefix(self.prefix.as_bytes()) else {
+            return Some(match own {
+                b"meta" => Belongs::Listed,
+                _ if own.starts_with(b"parts:") => Belongs::To(Purpose::Clickthroughs),
+                _ if own.starts_with(b"models:") => Belongs::To(Purpose::Models),
+                _ if own.first().is_some_and(u8::is_ascii_digit) => Belongs::To(Purpose::Generations),
+                _ => Belongs::To(Purpose::Rest),
+            });
+        };
+        if let Some(key) = self.key(name) {
+            return Some(if key.scope.space() == Space::Values { Belongs::Value(key) } else { Belongs::Listed });
+        }
+        if let Some(end) = rest.windows(2).position(|two| two == b"}:").filter(|_| rest.starts_with(b"{")) {
+            rest = &rest[end + 2..];
+        }
+        Some(match rest.first_chunk::<2>() {
+            Some(b"w:" | b"m:" | b"t:") => Belongs::To(Purpose::Writers),
+            Some(b"i:") => Belongs::Listed,
+            _ if rest == b"slots" => Belongs::Listed,
+            _ => Belongs::To(Purpose::Rest),
+        })
     }
 
     /// A pattern for `SCAN` that all rows of writers match.
@@ -187,6 +229,32 @@ mod tests {
         let key = item("a:{b}*\0");
         assert_eq!(one.key(&one.entity(&key)), Some(key.clone()));
         assert_eq!(one.key(&two.entity(&key)), None);
+    }
+
+    #[test]
+    fn names_tell_what_they_belong_to() {
+        let one = Names::new("shop", 1).expect("a name").of_generation(2, None);
+        let many = one.of_generation(2, Some(8));
+        let writer = Writer("a}:{b".into());
+        let join = Key::new(&Default::default(), Scope::Join("r".into()));
+        for names in [&one, &many] {
+            let shard = names.shard(&item("a"));
+            let belongs = |name: &[u8]| names.belongs(name);
+            let to = |purpose| Some(Belongs::To(purpose));
+            assert_eq!(belongs(&names.entity(&item("a}:k:"))), Some(Belongs::Value(item("a}:k:"))));
+            assert_eq!(belongs(&names.entity(&join)), Some(Belongs::Listed));
+            for listed in [names.index(Space::Joins, shard), names.meta(), names.slots()] {
+                assert_eq!(belongs(listed.as_bytes()), Some(Belongs::Listed), "{listed}");
+            }
+            for writers in [names.writer(&writer), names.marker(shard, &writer), names.task("closer")] {
+                assert_eq!(belongs(writers.as_bytes()), to(Purpose::Writers), "{writers}");
+            }
+            assert_eq!(belongs(&names.of_generation(1, None).entity(&item("a"))), to(Purpose::Generations));
+            assert_eq!(belongs(b"rw:shop:parts:x"), to(Purpose::Clickthroughs));
+            assert_eq!(belongs(b"rw:shop:models:{1}:current"), to(Purpose::Models));
+            assert_eq!(belongs(b"rw:shop:2:z"), to(Purpose::Rest));
+            assert_eq!(belongs(b"rw:shops:2:slots"), None);
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::layout::Names;
 use super::shards::SHARDS;
 use super::{Shared, failed};
 use crate::{Error, Fingerprint, Lease, Position, Slot, Stats, Writer};
+use futures_util::future::try_join_all;
 use rankwright_redis::redis::{self, Script, pipe};
 use rankwright_redis::{Link, SLOTS};
 use std::time::Duration;
@@ -31,7 +32,23 @@ pub(super) async fn open(link: &Link, names: &Names) -> Result<Live, Error> {
         true => in_shards(link, names).await,
         false => whole(link, names).await,
     };
-    let (found, generation, shards) = asked.map_err(cannot_open)?;
+    usable(link, asked.map_err(cannot_open)?)
+}
+
+/// What is there, without making anything.
+pub(super) async fn found(link: &Link, names: &Names) -> Result<Option<Live>, Error> {
+    let meta = names.meta();
+    let asked = link.send(&meta, |mut connection| {
+        let mut asked = redis::cmd("HMGET");
+        asked.arg(&meta).arg("format").arg("live").arg("shards");
+        async move { asked.query_async::<(Option<u32>, Option<u32>, Option<u16>)>(&mut connection).await }
+    });
+    let found = asked.await.map_err(|error| Error::Open { place: link.place(), source: Box::new(error) })?;
+    let (Some(format), Some(generation), shards) = found else { return Ok(None) };
+    usable(link, (format, generation, shards)).map(Some)
+}
+
+fn usable(link: &Link, (found, generation, shards): Meta) -> Result<Live, Error> {
     if found > FORMAT {
         return Err(Error::Newer { place: link.place(), found, known: FORMAT });
     }
@@ -108,6 +125,16 @@ impl Shared {
         held.await.map_err(failed("hold a task"))
     }
 
+    pub(super) async fn holder(&self, task: &str) -> Result<Option<String>, Error> {
+        let name = self.names.task(task);
+        let asked = self.link.send(&name, |mut connection| {
+            let mut asked = redis::cmd("GET");
+            asked.arg(&name);
+            async move { asked.query_async::<Option<String>>(&mut connection).await }
+        });
+        asked.await.map_err(failed("tell who holds a task"))
+    }
+
     pub(super) async fn allocate(&self, wanted: &[Fingerprint]) -> Result<Vec<Slot>, Error> {
         let mut slots = Vec::with_capacity(wanted.len());
         for some in wanted.chunks(SLOTS_AT_ONCE) {
@@ -131,6 +158,21 @@ impl Shared {
             return Err(Error::Full(usize::from(u16::MAX) + 1));
         }
         Ok(given.into_iter().map(Slot).collect())
+    }
+
+    /// Where writers stand.
+    pub(super) async fn positions(&self, writers: Vec<Writer>) -> Result<Vec<Option<Position>>, Error> {
+        let rows = writers.iter().map(|writer| async move {
+            let name = self.names.writer(writer);
+            let asked = self.link.send(&name, |mut connection| {
+                let mut asked = redis::cmd("HMGET");
+                asked.arg(&name).arg("epoch").arg("position");
+                async move { asked.query_async::<(Option<u64>, Option<String>)>(&mut connection).await }
+            });
+            let (epoch, position) = asked.await?;
+            Ok(epoch.map(|_| Position(position.unwrap_or_default())))
+        });
+        try_join_all(rows).await.map_err(failed("tell positions"))
     }
 
     /// A server counts keys of all services of the database together.

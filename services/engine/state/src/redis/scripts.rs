@@ -55,6 +55,7 @@ return 1";
 const ACQUIRE: &str = "
 redis.call('HSETNX', KEYS[1], 'epoch', ARGV[1])
 local epoch = redis.call('HINCRBY', KEYS[1], 'epoch', 1)
+redis.call('PEXPIRE', KEYS[1], 31536000000)
 return {epoch, redis.call('HGET', KEYS[1], 'position') or ''}";
 
 /// KEYS: the writer; the pointer to the live generation; indexes of joins, outbox, seen events, waiting interactions and
@@ -69,7 +70,7 @@ if (writer[2] or '') ~= ARGV[2] then return {1} end
 local first, fixed, live, remembered = 8, 7, ARGV[6], ARGV[7]";
 
 /// For each entity, from the first on, with the indexes before it: the stamp it must have ('' for none, '*' for any), its new value ('' to remove it), the number of its
-/// index (0 for none) and its place there.
+/// index (0 for none) and its place there. An index lives as long as any key in it, whose writer may have let it live longer.
 const PUT: &str = "
 local moved = {2}
 for i = first, #KEYS do
@@ -81,7 +82,7 @@ for i = first, #KEYS do
     end
 end
 if #moved > 1 then return moved end
-local seen = false
+local seen, noted = false, {}
 for i = first, #KEYS do
     local at = fixed + (i - first) * 4
     local value, index, place = ARGV[at + 2], tonumber(ARGV[at + 3]), ARGV[at + 4]
@@ -90,11 +91,18 @@ for i = first, #KEYS do
         if index > 0 then redis.call('ZREM', KEYS[first - 6 + index], KEYS[i]) end
     else
         redis.call('SET', KEYS[i], value, 'PX', index == 3 and remembered or live)
-        if index > 0 then redis.call('ZADD', KEYS[first - 6 + index], place, KEYS[i]) end
+        if index > 0 then
+            redis.call('ZADD', KEYS[first - 6 + index], place, KEYS[i])
+            noted[index] = index == 3 and remembered or live
+        end
         if index == 3 then seen = tonumber(place) end
     end
 end
-if seen then redis.call('ZREMRANGEBYSCORE', KEYS[first - 3], '-inf', seen - tonumber(remembered)) end";
+if seen then redis.call('ZREMRANGEBYSCORE', KEYS[first - 3], '-inf', seen - tonumber(remembered)) end
+for index, time in pairs(noted) do
+    local name = KEYS[first - 6 + index]
+    if redis.call('PTTL', name) < tonumber(time) then redis.call('PEXPIRE', name, time) end
+end";
 
 const COMMITTED: &str = "
 redis.call('HSET', KEYS[1], 'position', ARGV[3], 'stamp', ARGV[4])

@@ -4,6 +4,7 @@ mod cluster;
 mod failover;
 mod generation;
 mod own;
+mod usage;
 
 use super::*;
 use crate::contract::{item, put, state_store_contract, stored};

@@ -110,6 +110,9 @@ impl Place for Keys {
         let until = now + self.ttl.as_millis() as u64;
         let added = cmd("ZADD").arg(&index).arg("NX").arg(until).arg(entry(name, bytes.len() as u64)).clone();
         self.send::<()>(&index, &added).await?;
+        if self.send::<i64>(&index, cmd("PTTL").arg(&index)).await? < lives as i64 {
+            self.send::<()>(&index, cmd("PEXPIRE").arg(&index).arg(lives)).await?;
+        }
         self.trim(now).await
     }
 

@@ -11,6 +11,7 @@ pub(crate) const PASSED: i64 = 5;
 pub(super) const ACQUIRE: &str = "
 redis.call('HSETNX', KEYS[1], 'epoch', ARGV[1])
 local epoch = redis.call('HINCRBY', KEYS[1], 'epoch', 1)
+redis.call('PEXPIRE', KEYS[1], 63072000000)
 local row = redis.call('HMGET', KEYS[1], 'position', 'sequence', 'redo')
 return {epoch, row[1] or '', row[2] or '0', row[3] or ''}";
 

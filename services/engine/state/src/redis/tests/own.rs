@@ -35,6 +35,16 @@ impl Server {
         server
     }
 
+    /// One that keeps nothing on disk.
+    pub(super) fn alone() -> Self {
+        Self::start(&[])
+    }
+
+    /// How it is reached.
+    pub(super) fn settings(&self) -> Settings {
+        testing_settings(&self.address)
+    }
+
     /// Ends it as a crash would.
     pub(super) fn kill(&mut self) {
         self.child.kill().expect("it runs");

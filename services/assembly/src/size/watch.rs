@@ -1,0 +1,205 @@
+//! Looks now and then what the state takes: for `GET /status`, and as metrics.
+
+use super::Size;
+use super::forecast::{Forecast, History};
+use crate::engine::{Engine, now};
+use crate::program::chain;
+use anyhow::{Context, Result};
+use prometheus::{GaugeVec, IntGauge, IntGaugeVec, Opts, Registry};
+use rankwright_serve::Status;
+use rankwright_state::{Memory, Room};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::runtime::Handle;
+use tracing::debug;
+
+/// Between two looks.
+const EVERY: Duration = Duration::from_secs(300);
+/// So many keys of each server.
+const KEYS: usize = 1_000;
+/// So many of a state of this process, which costs less.
+const OWN_KEYS: usize = 50_000;
+
+/// Tells what the state takes.
+pub(crate) struct Watch {
+    engine: Arc<Engine>,
+    gauges: Gauges,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    history: History,
+    last: Option<(Instant, Size)>,
+    problem: Option<String>,
+}
+
+struct Gauges {
+    bytes: IntGaugeVec,
+    values: IntGaugeVec,
+    other: IntGaugeVec,
+    keys: IntGauge,
+    sampled: IntGauge,
+    at: IntGauge,
+    used: GaugeVec,
+    limit: GaugeVec,
+    growth: GaugeVec,
+    full: GaugeVec,
+}
+
+impl Watch {
+    /// Registers the metrics; nothing is known yet.
+    pub(crate) fn registered(engine: Arc<Engine>, registry: &Registry) -> Result<Self, prometheus::Error> {
+        Ok(Self { engine, gauges: Gauges::registered(registry)?, seen: Mutex::default() })
+    }
+
+    /// Looks at once, and then every five minutes.
+    pub(crate) async fn run(self: Arc<Self>) {
+        let (began, mut clock) = (Instant::now(), tokio::time::interval(EVERY));
+        clock.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            clock.tick().await;
+            let looked = self.look().await;
+            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            match looked {
+                Ok(size) => {
+                    seen.history.note(began.elapsed(), &size.usage);
+                    self.gauges.note(&size, &seen.history.forecast());
+                    (seen.last, seen.problem) = (Some((Instant::now(), size)), None);
+                }
+                Err(error) => {
+                    debug!(error = chain(&error), "what the state takes is asked later");
+                    seen.problem = Some(chain(&error));
+                }
+            }
+        }
+    }
+
+    /// A state of this process is read on a thread on which that keeps nobody waiting.
+    async fn look(&self) -> Result<Size> {
+        let engine = self.engine.clone();
+        if engine.state.shared() {
+            return Ok(Size::of(&*engine.state, &engine.config.features, KEYS).await?);
+        }
+        let runtime = Handle::current();
+        let looking = tokio::task::spawn_blocking(move || {
+            runtime.block_on(Size::of(&*engine.state, &engine.config.features, OWN_KEYS))
+        });
+        Ok(looking.await.context("the look at the state's size ended early")??)
+    }
+}
+
+impl Status for Watch {
+    fn status(&self) -> Value {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut status, age) = match &seen.last {
+            Some((at, size)) => (size.json(), Some(at.elapsed().as_secs())),
+            None => (json!({}), None),
+        };
+        status["ageSeconds"] = json!(age);
+        status["forecast"] = seen.history.forecast().json();
+        status["problem"] = json!(seen.problem);
+        status
+    }
+}
+
+impl Gauges {
+    fn registered(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let whole = |name, help| {
+            let gauge = IntGauge::new(name, help)?;
+            registry.register(Box::new(gauge.clone())).map(|()| gauge)
+        };
+        let by = |name: &str, help: &str, label| {
+            let gauge = IntGaugeVec::new(Opts::new(name, help), &[label])?;
+            registry.register(Box::new(gauge.clone())).map(|()| gauge)
+        };
+        // without a value until there is one
+        let perhaps = |name: &str, help: &str| {
+            let gauge = GaugeVec::new(Opts::new(name, help), &[])?;
+            registry.register(Box::new(gauge.clone())).map(|()| gauge)
+        };
+        Ok(Self {
+            bytes: by("service_state_bytes", "What a feature's values take in the state, by a sample.", "feature")?,
+            values: by("service_state_values", "Values of a feature in the state, by a sample.", "feature")?,
+            other: by("service_state_other_bytes", "What else takes room in the state, by a sample.", "kind")?,
+            keys: whole("service_state_keys", "Keys of the state, by a sample.")?,
+            sampled: whole("service_state_sampled_keys", "Keys that were looked at.")?,
+            at: whole("service_state_sampled_timestamp_seconds", "When they were looked at.")?,
+            used: perhaps("service_state_memory_used_bytes", "Memory in use of the server that is nearest to full.")?,
+            limit: perhaps("service_state_memory_limit_bytes", "Its maxmemory; absent where there is none.")?,
+            growth: perhaps("service_state_growth_bytes_per_day", "Growth at the present rate.")?,
+            full: perhaps("service_state_full_in_days", "Until the first server is full at the present rate.")?,
+        })
+    }
+
+    fn note(&self, size: &Size, forecast: &Forecast) {
+        let whole = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        for (feature, Room { values, bytes }) in &size.features {
+            self.bytes.with_label_values(&[feature]).set(whole(*bytes));
+            self.values.with_label_values(&[feature]).set(whole(*values));
+        }
+        self.other.reset();
+        for (kind, room) in &size.other {
+            self.other.with_label_values(&[kind]).set(whole(room.bytes));
+        }
+        self.keys.set(whole(size.usage.keys));
+        self.sampled.set(whole(size.usage.sampled));
+        self.at.set(now().millis() / 1000);
+        let fullest = size.usage.servers.iter().max_by(|one, other| fullness(one).total_cmp(&fullness(other)));
+        perhaps(&self.used, fullest.map(|server| server.used as f64));
+        perhaps(&self.limit, fullest.and_then(|server| server.limit).map(|limit| limit as f64));
+        perhaps(&self.growth, forecast.bytes_per_day);
+        perhaps(&self.full, forecast.full_in_days);
+    }
+}
+
+/// Share of its limit; without one, a server is less full than any that has one.
+fn fullness(server: &Memory) -> f64 {
+    match server.limit {
+        Some(limit) => 1.0 + server.used as f64 / limit as f64,
+        None => server.used as f64 / u64::MAX as f64,
+    }
+}
+
+fn perhaps(gauge: &GaugeVec, value: Option<f64>) {
+    gauge.reset();
+    if let Some(value) = value {
+        gauge.with_label_values::<&str>(&[]).set(value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prometheus::TextEncoder;
+    use rankwright_state::Usage;
+
+    #[test]
+    fn metrics_that_are_not_known_are_absent() {
+        let registry = Registry::new();
+        let gauges = Gauges::registered(&registry).expect("new names");
+        let text = || TextEncoder::new().encode_to_string(&registry.gather()).expect("text");
+        let server = |used, limit| Memory { server: String::new(), used, limit };
+        let mut size = Size { usage: Usage::default(), features: Default::default(), other: Default::default() };
+        size.features.insert("ctr".to_owned(), Room { values: 2, bytes: 300 });
+        size.other.insert("joins", Room { values: 1, bytes: 40 });
+        size.usage.servers = vec![server(900, None), server(10, Some(100)), server(9, Some(100))];
+        gauges.note(&size, &Forecast::default());
+        let shown = text();
+        for line in [
+            "service_state_bytes{feature=\"ctr\"} 300",
+            "service_state_values{feature=\"ctr\"} 2",
+            "service_state_other_bytes{kind=\"joins\"} 40",
+            "service_state_memory_used_bytes 10",
+            "service_state_memory_limit_bytes 100",
+        ] {
+            assert!(shown.contains(line), "{line} in {shown}");
+        }
+        assert!(!shown.contains("service_state_full_in_days "), "{shown}");
+        size.other.clear();
+        gauges.note(&size, &Forecast { full_in_days: Some(2.5), ..Forecast::default() });
+        assert!(text().contains("service_state_full_in_days 2.5"), "{}", text());
+        assert!(!text().contains("kind=\"joins\""), "{}", text());
+    }
+}

@@ -1,0 +1,172 @@
+//! `status`: what there is of a service, as a person reads it.
+
+use crate::options::StatusOptions;
+use anyhow::{Result, bail};
+use rankwright_assembly::{Found, ModelFound, Size, StateFound, Survey, WriterFound, configuration, runtime};
+use rankwright_clickthrough::Status;
+use rankwright_state::{Memory, Room};
+use std::fmt::Write as _;
+
+/// Prints what there is; an error where something cannot be told.
+pub(crate) fn run(options: &StatusOptions) -> Result<()> {
+    let config = configuration(options.config.as_deref())?;
+    let survey = Survey::of(&config, &runtime()?);
+    match options.json {
+        true => println!("{:#}", survey.json()),
+        false => print!("{}", text(&survey)),
+    }
+    match survey.problem() {
+        Some(problem) => bail!("{problem}"),
+        None => Ok(()),
+    }
+}
+
+fn text(survey: &Survey) -> String {
+    let mut told = format!("service {} at {}\n\n", survey.service, survey.at);
+    told += &heading("state", &survey.state);
+    if let Some(state) = &survey.state.found {
+        told += &of_state(state);
+    }
+    told += "\n";
+    told += &heading("click-throughs", &survey.clickthroughs);
+    if let Some(Status { records, bytes, parts }) = &survey.clickthroughs.found {
+        told += &format!("  {parts} parts, {records} records, {}\n", size(*bytes));
+    }
+    told += "\n";
+    told += &heading("models", &survey.models);
+    if let Some(models) = survey.models.found.as_ref().filter(|models| !models.is_empty()) {
+        let rows = models.iter().map(of_model);
+        told += &table(&["model", "current", "before it", "versions", "metrics of the current one"], rows.collect());
+    }
+    told
+}
+
+fn heading<T>(what: &str, found: &Found<T>) -> String {
+    let place = if found.place == "-" { String::new() } else { format!(" {}", found.place) };
+    let how = match (&found.problem, found.note, &found.found) {
+        (Some(_), ..) => ": cannot be told, see the error".to_owned(),
+        (None, Some(note), _) => format!(": {note}"),
+        (None, None, None) => ": nothing is there yet".to_owned(),
+        (None, None, Some(_)) => String::new(),
+    };
+    format!("{what}: {}{place}{how}\n", found.kind)
+}
+
+fn of_state(state: &StateFound) -> String {
+    let (usage, mut told) = (&state.size.usage, String::new());
+    let looked = if usage.whole { "all looked at".to_owned() } else { format!("{} looked at", usage.sampled) };
+    let about = if usage.whole { "" } else { "about " };
+    told += &format!(
+        "  generation {}, {about}{} in {about}{} keys ({looked})\n",
+        state.generation,
+        size(usage.bytes()),
+        usage.keys
+    );
+    usage.servers.iter().for_each(|server| told += &of_server(server));
+    let waits = |kind| state.size.other.get(kind).map_or(0, |room: &Room| room.values);
+    told += &format!(
+        "  {} rankings open, {} interactions waiting, {} click-throughs on their way\n",
+        waits("joins"),
+        waits("waiting"),
+        waits("outbox")
+    );
+    if let Some(closer) = &state.closer {
+        told += &format!("  rankings are closed by {closer}\n");
+    }
+    told += &of_size(&state.size);
+    if !state.writers.is_empty() {
+        let rows = state.writers.iter().map(of_writer).collect();
+        told += &table(&["writer", "position", "event time", "last seen"], rows);
+    }
+    told
+}
+
+fn of_server(server: &Memory) -> String {
+    match server.limit {
+        Some(limit) => {
+            let share = server.used as f64 / limit as f64 * 100.0;
+            format!("  server: {} of {} in use ({share:.0} %)\n", size(server.used), size(limit))
+        }
+        None => format!("  server: {} in use, maxmemory is not set\n", size(server.used)),
+    }
+}
+
+fn of_size(found: &Size) -> String {
+    let all = found.usage.bytes().max(1) as f64;
+    let row = |(name, room): (String, &Room)| {
+        let share = room.bytes as f64 / all * 100.0;
+        vec![name, room.values.to_string(), size(room.bytes), format!("{share:.1} %")]
+    };
+    let mut features: Vec<_> = found.features.iter().map(|(name, room)| (name.clone(), room)).collect();
+    features.sort_by(|left, right| right.1.bytes.cmp(&left.1.bytes).then_with(|| left.0.cmp(&right.0)));
+    let other = found.other.iter().map(|(name, room)| (format!("({name})"), room));
+    table(&["feature", "values", "size", "share"], features.into_iter().chain(other).map(row).collect())
+}
+
+fn of_writer(found: &WriterFound) -> Vec<String> {
+    let reached = match found.reached.watermark {
+        None => "before its first event".to_owned(),
+        Some(_) if found.has_ended() => "read to its end".to_owned(),
+        Some(at) => at.to_string(),
+    };
+    let position = found.position.as_ref().map_or("-", |position| &position.0);
+    vec![found.reached.writer.clone(), position.to_owned(), reached, found.reached.seen.to_string()]
+}
+
+fn of_model(found: &ModelFound) -> Vec<String> {
+    let or_none = |id: &Option<String>| id.clone().unwrap_or_else(|| "-".to_owned());
+    let metrics: Vec<String> = found.metrics.iter().map(|(name, value)| format!("{name} {value:.4}")).collect();
+    let current = match &found.pinned {
+        Some(pinned) => format!("{} (pinned: {pinned})", or_none(&found.current)),
+        None => or_none(&found.current),
+    };
+    vec![found.name.clone(), current, or_none(&found.previous), found.versions.to_string(), metrics.join(", ")]
+}
+
+/// `12.3 MiB`
+fn size(bytes: u64) -> String {
+    let (mut scaled, mut unit) = (bytes as f64, "bytes");
+    for larger in ["KiB", "MiB", "GiB", "TiB"] {
+        if scaled < 1024.0 {
+            break;
+        }
+        (scaled, unit) = (scaled / 1024.0, larger);
+    }
+    if unit == "bytes" { format!("{bytes} bytes") } else { format!("{scaled:.1} {unit}") }
+}
+
+/// Columns as wide as their widest entry.
+fn table(heads: &[&str], rows: Vec<Vec<String>>) -> String {
+    let rows: Vec<Vec<String>> =
+        std::iter::once(heads.iter().map(|head| (*head).to_owned()).collect()).chain(rows).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..heads.len()).map(width).collect();
+    let mut told = "\n".to_owned();
+    for row in rows {
+        let mut line = " ".to_owned();
+        for (entry, width) in row.iter().zip(&widths) {
+            let _ = write!(line, " {entry:width$} "); // a string takes everything
+        }
+        told += line.trim_end();
+        told += "\n";
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_told_in_units_that_people_read() {
+        let told = [0, 1023, 1024, 1_300_000, 5 << 30, 3 << 50].map(size);
+        assert_eq!(told, ["0 bytes", "1023 bytes", "1.0 KiB", "1.2 MiB", "5.0 GiB", "3072.0 TiB"]);
+    }
+
+    #[test]
+    fn columns_are_as_wide_as_they_have_to_be() {
+        let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
+        let told = table(&["a", "b"], vec![row(["long", "x"]), row(["é", "y"])]);
+        assert_eq!(told, "\n  a     b\n  long  x\n  é     y\n");
+    }
+}
