@@ -46,7 +46,7 @@ pub struct FileOptions {
 pub struct FileStore {
     flusher: Flusher, // ends before the disk is closed
     disk: Disk,
-    walk: Mutex<Walk>,
+    walk: Box<Mutex<Walk>>,
 }
 
 impl Default for FileOptions {
@@ -64,7 +64,7 @@ impl FileStore {
     pub fn open(path: impl AsRef<Path>, options: FileOptions, service: &str) -> Result<Self, Error> {
         let disk = Disk::open(path.as_ref(), options, service)?;
         let flusher = Flusher::start(disk.database()).map_err(disk::cannot_open(path.as_ref()))?;
-        Ok(Self { flusher, disk, walk: Mutex::default() })
+        Ok(Self { flusher, disk, walk: Box::default() })
     }
 
     /// Number of the generation that is read and written.

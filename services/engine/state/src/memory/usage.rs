@@ -57,9 +57,9 @@ mod tests {
     /// Every tenth item has a long text, every other one a counter.
     fn catalogue(items: usize) -> Vec<(Key, Option<Entity>)> {
         let entity = |number: usize| {
-            let text = "x".repeat(if number % 10 == 0 { 1_000 } else { 20 });
+            let text = "x".repeat(if number.is_multiple_of(10) { 1_000 } else { 20 });
             let mut entity = Entity::one(Slot(0), stored(1, Cell::Field(FieldValue::Text(Term::from(text.as_str())))));
-            if number % 2 == 0 {
+            if number.is_multiple_of(2) {
                 entity.absorb_value(Slot(1), &stored(1, Cell::Counter(1)));
             }
             entity
