@@ -200,8 +200,7 @@ fn visitors(load: &Load, path: &Path) -> std::io::Result<usize> {
         put(
             &json!({"event": "ranking", "id": id, "timestamp": time(0), "user": visitor, "session": visitor, "fields": [], "items": shown}),
         )?;
-        for click in 0..CLICKS {
-            let item = &shown[click]["id"];
+        for (click, item) in shown.iter().map(|item| &item["id"]).enumerate().take(CLICKS) {
             put(
                 &json!({"event": "interaction", "id": format!("click-{number}-{click}"), "type": "click", "ranking": id,
                 "timestamp": time(1 + click), "user": visitor, "session": visitor, "item": item, "fields": []}),

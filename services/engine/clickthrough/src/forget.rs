@@ -40,6 +40,7 @@ pub struct Forgotten {
 }
 
 /// What is left of a record.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 enum Left {
     All,
     Some(Clickthrough),

@@ -104,13 +104,13 @@ pub struct Reached {
     pub seen: Timestamp,
 }
 
-/// How far all writers of a shared state have come.
+/// How far all writers of a shared state have come that are alive, or were a moment ago.
 ///
 /// # Errors
 /// When the store fails.
 pub async fn reached(store: &dyn Store) -> Result<Vec<Reached>, Error> {
     let reached = |(key, entity): (Key, std::sync::Arc<Entity>)| {
-        let (_, stored) = entity.values().next()?;
+        let (_, stored) = entity.values().next().filter(|(_, stored)| stored.cell != Cell::Flags(DEPARTED))?;
         Some(Reached {
             writer: key.scope.writer()?,
             partition: stored.cell == Cell::Flags(PARTITION),
