@@ -75,14 +75,18 @@ fn ranking(load: &Load, redis: &Redis, effort: Effort, folder: &Path, table: &mu
     row("the same, warm cache", &warm, (100, 1), "p50 0.5 ms, p99 1.5 ms");
     row("rank over Redis, 50 items, 8 connections, warm cache", &warm, (50, 8), "5,000 requests/s");
     let writes = Writes::new(cold.address(), load);
-    let begun = Instant::now();
+    let used = || ["hits", "misses"].map(|name| warm.status()["store"]["cache"][name].as_f64().unwrap_or(f64::NAN));
+    let (begun, before) = (Instant::now(), used());
     std::thread::scope(|scope| {
         scope.spawn(|| writes.send());
         row("the same with 5,000 events/s written meanwhile", &warm, (50, 8), "3,000 requests/s");
         writes.over.store(true, Ordering::Relaxed);
     });
     let written = writes.sent.load(Ordering::Relaxed) as f64 / begun.elapsed().as_secs_f64();
-    table.add("written meanwhile", format!("{written:.0} events/s"), "5,000 events/s", "-".to_owned());
+    let [hits, misses] = used();
+    let (hits, misses) = (hits - before[0], misses - before[1]);
+    let measured = format!("{written:.0} events/s, {:.1} % of keys were in the cache", 100.0 * hits / (hits + misses));
+    table.add("written meanwhile", measured, "5,000 events/s", "-".to_owned());
 }
 
 /// Events that go to a rank server at an even rate.

@@ -1,5 +1,6 @@
 //! The parts of the engine, opened as a configuration says and put together, for the programs.
 
+mod cached;
 mod closing;
 mod engine;
 mod follow;

@@ -1,5 +1,6 @@
 //! The HTTP interface over an engine.
 
+use crate::cached;
 use crate::engine::Engine;
 use crate::follow::{Tally, follow};
 use crate::gauges::Gauges;
@@ -57,6 +58,7 @@ pub async fn listen(engine: Arc<Engine>, service: Service) -> Result<()> {
     };
     let tally = Arc::new(Tally::registered(&registry, engine.settings().session_length)?);
     let watch = Arc::new(Watch::registered(engine.clone(), &registry)?);
+    cached::register(&engine.state, &registry)?;
     let loader = Arc::new(Published::new(&engine.config.features, engine.state.clone(), engine.versions.clone()));
     let mut config = engine.config.clone();
     if !service.ranks {

@@ -31,8 +31,8 @@ pub use generation::Filling;
 
 use crate::expiry::outdated;
 use crate::{
-    BoxFuture, Commit, Error, Fingerprint, Format, Key, Lease, Listed, Outcome, Position, Rewrite, Rows, Slot, Space,
-    Stats, Store, Usage, Writer,
+    BoxFuture, CacheUse, Commit, Error, Fingerprint, Format, Key, Lease, Listed, Outcome, Position, Rewrite, Rows,
+    Slot, Space, Stats, Store, Usage, Writer,
 };
 use cache::Cache;
 use layout::Names;
@@ -262,6 +262,10 @@ impl Store for RedisStore {
 
     fn stats(&self) -> BoxFuture<'_, Result<Stats, Error>> {
         self.run(move |shared| async move { shared.stats().await })
+    }
+
+    fn cache_use(&self) -> Option<CacheUse> {
+        Some(self.current().cache.used())
     }
 
     fn usage(&self, keys: usize) -> BoxFuture<'_, Result<Usage, Error>> {

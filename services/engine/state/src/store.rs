@@ -79,6 +79,15 @@ pub struct Stats {
     pub bytes: Option<u64>,
 }
 
+/// What was asked of a cache.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct CacheUse {
+    /// Keys that it knew.
+    pub hits: u64,
+    /// Keys that had to be read.
+    pub misses: u64,
+}
+
 /// What can go wrong with a store.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -196,6 +205,11 @@ pub trait Store: Send + Sync {
 
     /// How large it is.
     fn stats(&self) -> BoxFuture<'_, Result<Stats, Error>>;
+
+    /// How useful its cache was so far; `None` where values are not far away.
+    fn cache_use(&self) -> Option<CacheUse> {
+        None
+    }
 
     /// What it takes, and what for, by a sample of about so many keys. A store of many keys does no more for it than the
     /// sample needs; this one looks at all.

@@ -94,5 +94,6 @@ async fn store(app: &App) -> Value {
         "answers": state.closed(),
         "entities": stats.map(|stats| stats.entities),
         "bytes": stats.and_then(|stats| stats.bytes),
+        "cache": state.store().cache_use(),
     })
 }

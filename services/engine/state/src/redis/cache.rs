@@ -5,7 +5,7 @@
 //! What is outdated stays as a guess, for those who compare before they write.
 
 use super::layout::Stamp;
-use crate::Entity;
+use crate::{CacheUse, Entity};
 use foldhash::fast::RandomState;
 use parking_lot::Mutex;
 use quick_cache::sync::Cache as Entries;
@@ -28,6 +28,8 @@ pub(super) struct Cache {
     news: Vec<AtomicU64>,
     /// Held while an answer is kept or dropped: the two must not overtake each other.
     keeping: Vec<Mutex<()>>,
+    hits: AtomicU64,
+    misses: AtomicU64,
 }
 
 #[derive(Clone)]
@@ -53,7 +55,20 @@ impl Cache {
             hasher: RandomState::default(),
             news: (0..PARTS).map(|_| AtomicU64::new(0)).collect(),
             keeping: (0..PARTS).map(|_| Mutex::default()).collect(),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
         }
+    }
+
+    /// Counts keys that were known, and others.
+    pub(super) fn count(&self, hits: usize, misses: usize) {
+        self.hits.fetch_add(hits as u64, Ordering::Relaxed);
+        self.misses.fetch_add(misses as u64, Ordering::Relaxed);
+    }
+
+    /// How many there were.
+    pub(super) fn used(&self) -> CacheUse {
+        CacheUse { hits: self.hits.load(Ordering::Relaxed), misses: self.misses.load(Ordering::Relaxed) }
     }
 
     /// What the connection tells of changes.

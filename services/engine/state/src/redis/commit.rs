@@ -57,18 +57,23 @@ impl Shared {
         let watched = self.reading.is_watching();
         let names: Vec<Vec<u8>> = keys.iter().map(|key| self.names.entity(key)).collect();
         let mut rows = Rows::with_capacity(keys.len());
-        let mut unknown = Vec::new();
+        let (mut unknown, mut hits, mut misses) = (Vec::new(), 0, 0);
         for (place, (key, name)) in keys.iter().zip(&names).enumerate() {
             // Work is shared out by what is there this moment.
             let kept = key.scope.space() == Space::Values;
             match kept.then(|| self.cache.get(name, watched)).flatten() {
-                Some(known) => rows.push(known.map(|(_, entity)| entity)),
+                Some(known) => {
+                    hits += 1;
+                    rows.push(known.map(|(_, entity)| entity));
+                }
                 None => {
+                    misses += usize::from(kept);
                     unknown.push(place);
                     rows.push(None);
                 }
             }
         }
+        self.cache.count(hits, misses);
         let asked: Vec<(&Key, &Vec<u8>)> = unknown.iter().map(|&place| (&keys[place], &names[place])).collect();
         for (place, (known, _)) in unknown.iter().zip(self.fetch(&asked).await?) {
             rows[*place] = known.map(|(_, entity)| entity);

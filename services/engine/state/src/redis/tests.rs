@@ -114,6 +114,26 @@ fn unknown(number: u64) -> Vec<Key> {
 }
 
 #[test]
+fn keys_that_the_cache_knew_are_counted() {
+    with_server(|settings| async move {
+        let store = open(&settings, &service()).await;
+        let used = || store.cache_use().expect("has a cache");
+        assert_eq!(used(), CacheUse::default());
+        store.read(&[item("a"), item("b")]).await.expect("reads");
+        assert_eq!(used(), CacheUse { hits: 0, misses: 2 });
+        let joins = Key::new(&Default::default(), crate::Scope::Join("r".into()));
+        store.read(&[joins]).await.expect("reads");
+        assert_eq!(used(), CacheUse { hits: 0, misses: 2 }, "what is not kept does not count");
+        let none = RedisOptions { cache_entries: 0, ..small() };
+        let store = RedisStore::open(settings, none, &service()).await.expect("opens");
+        for _ in 0..2 {
+            store.read(&[item("a")]).await.expect("reads");
+        }
+        assert_eq!(store.cache_use(), Some(CacheUse { hits: 0, misses: 2 }));
+    });
+}
+
+#[test]
 fn what_another_process_writes_is_seen_here_though_it_was_cached() {
     with_server(|settings| async move {
         let service = service();
