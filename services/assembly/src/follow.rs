@@ -21,6 +21,7 @@ use rankwright_ingest::Counters;
 use rankwright_source::{BatchLimits, DeadLetters, Kafka, Kinesis, Pulsar, Stream, StreamSettings};
 use reader::Reader;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Reads a source until it is lost for good, or told to `stop`.
 ///
@@ -74,6 +75,9 @@ fn open(engine: &Engine, source: &SourceConfig, name: Option<&str>) -> Result<Bo
     opened.with_context(|| format!("failed to read {what}"))
 }
 
+/// A reader that says nothing for twice as long counts as gone.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
 /// How much of a stream becomes a batch, which is one commit. What upstream does by default is left to us.
 fn batches(state: &State) -> BatchLimits {
     let (ours, default) = (BatchLimits::default(), Pipeline::default());
@@ -83,7 +87,7 @@ fn batches(state: &State) -> BatchLimits {
         return BatchLimits { events: 1, ..ours };
     }
     let events = if max_size == default.max_size { ours.events } else { max_size };
-    let wait = if flush_period == default.flush_period { ours.wait } else { flush_period };
+    let wait = if flush_period == default.flush_period { ours.wait } else { flush_period.min(LONGEST_WAIT) };
     BatchLimits { events, wait, ..ours }
 }
 
@@ -94,7 +98,6 @@ fn boxed(stream: impl Stream + 'static) -> Box<dyn Stream> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     fn of(pipeline: &str) -> BatchLimits {
         let text =
@@ -108,6 +111,7 @@ mod tests {
         assert_eq!(of("{maxSize: 128, flushPeriod: 1s}"), ours, "upstream's defaults are left to us");
         assert_eq!(of("{maxSize: 50}"), BatchLimits { events: 50, ..ours });
         assert_eq!(of("{flushPeriod: 2s}"), BatchLimits { wait: Duration::from_secs(2), ..ours });
+        assert_eq!(of("{flushPeriod: 10d}").wait, LONGEST_WAIT);
         assert_eq!(of("{enabled: false, maxSize: 50}"), BatchLimits { events: 1, ..ours });
     }
 }

@@ -142,31 +142,29 @@ async fn a_replica_that_is_gone_keeps_no_ranking_open() {
 }
 
 #[tokio::test]
-async fn what_the_last_replica_left_open_closes_when_its_time_has_come() {
+async fn what_a_reader_that_is_gone_left_open_closes_though_the_others_have_brought_nothing() {
     let service = Service::new().await;
-    let mut last = replica(&service, "1").await;
-    last.feed(&[shown("r", &["a"], 10), click("c", "r", "a", 11)], WALL).await.expect("takes it");
-    let later = |seconds| WALL.plus(std::time::Duration::from_secs(seconds));
-    closer(&service).await.tick(later(30)).await.expect("works");
-    assert!(joined(&service).is_empty(), "30 seconds after the click are within the session");
-    closer(&service).await.tick(later(62)).await.expect("works");
+    let (mut gone, mut waits) = (replica(&service, "1").await, replica(&service, "2").await);
+    gone.feed(&[shown("r", &["a"], 10), click("c", "r", "a", 11)], WALL).await.expect("takes it");
+    let later = WALL.plus(std::time::Duration::from_secs(60));
+    closer(&service).await.tick(later).await.expect("works");
+    assert!(joined(&service).is_empty(), "nobody says that there is no more");
+    waits.pass(Timestamp::from_millis(500_000), later).await.expect("passes");
+    closer(&service).await.tick(later).await.expect("works");
     assert_eq!(joined(&service), [("r".to_string(), vec!["c".to_string()])]);
     assert_eq!(left_over(&service).await, 0);
 }
 
 #[tokio::test]
-async fn a_replica_that_is_alive_counts_more_than_those_that_are_gone() {
+async fn a_replica_that_comes_back_before_its_note_is_removed_has_the_closer_begin_anew() {
     let service = Service::new().await;
-    let mut gone = replica(&service, "1").await;
-    gone.feed(&[item("b", 500)], WALL).await.expect("takes it");
-    let later = WALL.plus(std::time::Duration::from_secs(60));
-    closer(&service).await.tick(later).await.expect("works");
-    let mut new = replica(&service, "2").await;
-    new.feed(&[shown("r", &["a"], 10)], later).await.expect("takes it");
-    closer(&service).await.tick(later).await.expect("works");
-    new.feed(&[click("c", "r", "a", 11), item("b", 500)], later).await.expect("takes it");
-    closer(&service).await.tick(later).await.expect("works");
-    assert_eq!(joined(&service), [("r".to_string(), vec!["c".to_string()])]);
+    let mut paused = replica(&service, "1").await;
+    paused.feed(&[shown("r", &["a"], 10)], WALL).await.expect("takes it");
+    let mut closer = closer(&service).await;
+    let mut again = replica(&service, "1").await; // its note is there
+    again.feed(&[click("c", "r", "a", 11), item("b", 500)], WALL).await.expect("takes it");
+    let outcome = closer.tick(WALL).await;
+    assert!(matches!(outcome, Err(rankwright_ingest::Error::LostLease { .. })), "{outcome:?}");
 }
 
 #[tokio::test]

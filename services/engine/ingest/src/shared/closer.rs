@@ -74,7 +74,7 @@ impl Closer {
     /// When a store fails, or this one was replaced. It must not be used any further after an error of the state store.
     pub async fn tick(&mut self, wall: Timestamp) -> Result<(), Error> {
         let watermarks = self.watermarks(wall).await?;
-        self.work(watermarks.reached(wall).unwrap_or(Timestamp::MIN)).await?;
+        self.work(watermarks.unwrap_or(Timestamp::MIN)).await?;
         self.outbox.flush_due()?;
         self.settle().await
     }
@@ -85,31 +85,28 @@ impl Closer {
     /// As [`Closer::tick`].
     pub async fn finish(&mut self, wall: Timestamp) -> Result<(), Error> {
         let watermarks = self.watermarks(wall).await?;
-        while !self.work(watermarks.lowest.unwrap_or(Timestamp::MAX)).await? {}
+        while !self.work(watermarks.unwrap_or(Timestamp::MAX)).await? {}
         self.outbox.flush()?;
         self.settle().await
     }
 
-    /// The watermarks of those who are waited for; to be read before anything else is.
+    /// The lowest watermark of those who are waited for; to be read before anything else is.
     ///
     /// Whoever may add to a record is waited for. So the lease of a replica that does not show itself is taken away before
     /// it is left out: should it come back, it has to begin anew.
-    async fn watermarks(&mut self, wall: Timestamp) -> Result<Watermarks, Error> {
+    async fn watermarks(&mut self, wall: Timestamp) -> Result<Option<Timestamp>, Error> {
         let watermarks = Watermarks::read(&*self.store, wall).await?;
         for (key, writer) in &watermarks.silent {
             self.store.acquire(writer).await?;
             self.overlay.remove(key);
         }
-        if let Some((key, slot, note)) = watermarks.farewell() {
-            self.overlay.write(&key, slot, note);
-        }
-        if let Some(partition) = &watermarks.stalled
+        if let Some(partition) = watermarks.stalled
             && wall.millis_since(self.warned) > WARN_EVERY
         {
             self.warned = wall;
             tracing::warn!(partition, "no ranking closes: nobody has read this for minutes; start its reader again");
         }
-        Ok(watermarks)
+        Ok(watermarks.lowest)
     }
 
     /// Whether all was done that is due.

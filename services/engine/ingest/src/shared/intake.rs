@@ -59,9 +59,10 @@ impl Intake {
         let found = store.read(&[watermark::key(writer)]).await?.pop().flatten();
         let watermark = found.as_deref().map_or(Timestamp::MIN, watermark::noted);
         let (overlay, counters) = (Overlay::default(), Counters::default());
-        let mut intake =
-            Self { plan, store, lease, origin, settings, noted: found.is_some(), overlay, watermark, counters };
-        if origin == Origin::Partition && found.is_none() {
+        // what a replica left there may be removed this moment, by one who believes that it is gone
+        let noted = origin == Origin::Partition && found.is_some();
+        let mut intake = Self { plan, store, lease, origin, settings, noted, overlay, watermark, counters };
+        if origin == Origin::Partition && !noted {
             intake.announce(Timestamp::MIN, wall).await?;
         }
         Ok(intake)

@@ -54,14 +54,12 @@ impl Replica {
         Ok(applied)
     }
 
-    /// Nothing older than `until` comes any more, as far as is known where its events come from.
+    /// Nothing older than `until` comes any more, as far as is known where its events come from. So rankings close that
+    /// others have left open, though this one has brought nothing.
     ///
     /// # Errors
     /// As [`Intake::apply`].
     pub async fn pass(&mut self, until: Timestamp, wall: Timestamp) -> Result<(), Error> {
-        if self.last.is_none() {
-            return Ok(()); // nobody waits for one that has brought nothing
-        }
         self.intake.pass(until, wall).await
     }
 

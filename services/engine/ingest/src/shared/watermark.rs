@@ -14,10 +14,6 @@ const STALLED: Duration = Duration::from_secs(300);
 const ORIGIN: Slot = Slot(0);
 const PARTITION: u64 = 1;
 const REPLICA: u64 = 2;
-const DEPARTED: u64 = 3;
-
-/// Under this name lies how far those had come who are gone.
-const GONE: &str = "gone";
 
 pub(super) fn key(writer: &str) -> Key {
     Key::new(&Tenant::default(), Scope::Watermark(writer.into()))
@@ -31,24 +27,6 @@ pub(super) fn note(origin: Origin, watermark: Timestamp, wall: Timestamp) -> (Sl
     };
     let event = u64::try_from(wall.millis()).unwrap_or(0);
     (ORIGIN, Stored { at: watermark, event, cell: Cell::Flags(flags) })
-}
-
-/// How far in event time somebody had come, and when that was in real time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Sign {
-    event: Timestamp,
-    wall: Timestamp,
-}
-
-impl Sign {
-    fn of(stored: &Stored) -> Self {
-        Self { event: stored.at, wall: Timestamp::from_millis(i64::try_from(stored.event).unwrap_or(i64::MAX)) }
-    }
-
-    /// How long ago it was.
-    fn age(self, wall: Timestamp) -> Duration {
-        Duration::from_millis(u64::try_from(wall.millis_since(self.wall)).unwrap_or(0))
-    }
 }
 
 fn writer(key: Key) -> Option<(Key, Writer)> {
@@ -110,7 +88,7 @@ pub struct Reached {
 /// When the store fails.
 pub async fn reached(store: &dyn Store) -> Result<Vec<Reached>, Error> {
     let reached = |(key, entity): (Key, std::sync::Arc<Entity>)| {
-        let (_, stored) = entity.values().next().filter(|(_, stored)| stored.cell != Cell::Flags(DEPARTED))?;
+        let (_, stored) = entity.values().next()?;
         Some(Reached {
             writer: key.scope.writer()?,
             partition: stored.cell == Cell::Flags(PARTITION),
@@ -130,10 +108,6 @@ pub(super) struct Watermarks {
     pub(super) stalled: Option<String>,
     /// Replicas that do not show themselves, with the keys of their notes.
     pub(super) silent: Vec<(Key, Writer)>,
-    /// The one among them that had come least far.
-    gone: Option<Sign>,
-    /// The same of those who were silent before.
-    departed: Option<Sign>,
 }
 
 impl Watermarks {
@@ -141,34 +115,17 @@ impl Watermarks {
         let mut watermarks = Self::default();
         for (key, entity) in store.scan(Space::Watermarks).await? {
             let Some((_, stored)) = entity.values().next() else { continue };
-            let sign = Sign::of(stored);
+            let silent = wall.millis_since(Timestamp::from_millis(i64::try_from(stored.event).unwrap_or(i64::MAX)));
+            let silent = Duration::from_millis(u64::try_from(silent).unwrap_or(0));
             match stored.cell {
-                Cell::Flags(DEPARTED) => watermarks.departed = Some(sign),
-                Cell::Flags(REPLICA) if sign.age(wall) > SILENCE => {
-                    watermarks.gone = Some(watermarks.gone.map_or(sign, |gone| gone.min(sign)));
-                    watermarks.silent.extend(writer(key));
-                }
-                _ if watermarks.lowest.is_none_or(|lowest| sign.event < lowest) => {
-                    watermarks.lowest = Some(sign.event);
-                    watermarks.stalled = (sign.age(wall) > STALLED).then(|| key.scope.writer()).flatten();
+                Cell::Flags(REPLICA) if silent > SILENCE => watermarks.silent.extend(writer(key)),
+                _ if watermarks.lowest.is_none_or(|lowest| stored.at < lowest) => {
+                    watermarks.lowest = Some(stored.at);
+                    watermarks.stalled = (silent > STALLED).then(|| key.scope.writer()).flatten();
                 }
                 _ => {}
             }
         }
         Ok(watermarks)
-    }
-
-    /// What to note where nobody is alive any more: nobody would know later how far the last ones had come.
-    pub(super) fn farewell(&self) -> Option<(Key, Slot, Stored)> {
-        let Sign { event: at, wall } = self.gone.filter(|_| self.lowest.is_none())?;
-        let event = u64::try_from(wall.millis()).unwrap_or(0);
-        Some((key(GONE), ORIGIN, Stored { at, event, cell: Cell::Flags(DEPARTED) }))
-    }
-
-    /// Up to when rankings may close: where nobody is alive, time goes on as fast as the wall clock since the last ones had
-    /// shown themselves.
-    pub(super) fn reached(&self, wall: Timestamp) -> Option<Timestamp> {
-        let departed = self.gone.into_iter().chain(self.departed).max();
-        self.lowest.or_else(|| departed.map(|sign| sign.event.plus(sign.age(wall))))
     }
 }

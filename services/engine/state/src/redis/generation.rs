@@ -212,8 +212,11 @@ impl Filling {
     pub async fn switch(&self, untouched: bool) -> Result<bool, Error> {
         let (live, next) = (&self.live.names, &self.names);
         if untouched && !self.live.is_untouched().await? {
-            self.give_up().await;
-            return Ok(false);
+            let done = self.is_live().await?;
+            if !done {
+                self.give_up().await;
+            }
+            return Ok(done);
         }
         let switched = match self.live.link.is_cluster() {
             true => self.switch_in_cluster().await?,
@@ -230,12 +233,25 @@ impl Filling {
             }
         };
         if !switched {
-            self.give_up().await;
+            if !self.is_live().await? {
+                self.give_up().await;
+            }
         } else if let Err(error) = self.live.link.expire_all(&live.prefix_of_all(), LEFT_FOR).await {
             let generation = live.generation();
             tracing::warn!(%error, generation, "some keys of the former generation stay until their own time is over");
         }
         Ok(switched)
+    }
+
+    /// Whether this generation is the live one already.
+    async fn is_live(&self) -> Result<bool, Error> {
+        let meta = self.names.meta();
+        let asked = self.live.link.send(&meta, |mut connection| {
+            let mut asked = cmd("HGET");
+            asked.arg(&meta).arg("live");
+            async move { asked.query_async::<Option<u32>>(&mut connection).await }
+        });
+        Ok(asked.await.map_err(failed("tell what is live"))? == Some(self.names.generation()))
     }
 
     /// Removes what was put there.

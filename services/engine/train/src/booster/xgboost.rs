@@ -23,9 +23,10 @@ use xgboost_lib_sys as sys;
 /// Bins of a column of amounts (the library's default).
 const MAX_BIN: usize = 256;
 
-/// The most that the bins of a value take in a file: its bin twice, by rows (4 bytes) and by columns (2), and what
-/// there is for each row.
+/// The most that the bins of a value take in a file: its bin twice, by rows (4 bytes) and by columns (2), and some room.
 const BYTES: u64 = 7;
+/// What there is besides for each row.
+const ROW_BYTES: u64 = 16;
 
 /// Where bins are in a file, so many blocks are one page of it: 80 MiB of bins or less.
 const PAGE: usize = 16;
@@ -123,7 +124,7 @@ impl Matrix {
     fn of_examples(task: &Task<'_>, examples: Examples<'_>) -> Result<Self, Error> {
         let values = examples.height() * examples.width();
         let folder = (values > task.room.binned).then(|| {
-            task.room.check(BYTES * values as u64)?;
+            task.room.check(BYTES * values as u64 + ROW_BYTES * examples.height() as u64)?;
             Ok::<_, Error>(tempfile::Builder::new().prefix("rankwright-").tempdir_in(&task.room.folder)?)
         });
         let folder = folder.transpose()?;

@@ -139,8 +139,8 @@ fn a_switch_that_is_sent_again_after_a_broken_connection_removes_nothing() {
         let service = service();
         let filling = open(&settings, &service).await.fill_next().await.expect("begins");
         filling.put(&listed(item("a"), 1)).await.expect("fills");
-        for _ in 0..2 {
-            assert!(filling.switch(false).await.expect("switches"));
+        for untouched in [true, true, false] {
+            assert!(filling.switch(untouched).await.expect("switches"));
         }
         assert_eq!(count(&open(&settings, &service).await, &item("a")).await, Some(1));
     });

@@ -24,17 +24,19 @@ async fn truth(settings: &Settings, service: &str) -> (u64, u64) {
     let link = Link::new(settings.clone(), None).expect("needs no certificates");
     let pattern = &format!("rw:{service}:*");
     let asked = link.each(|mut connection| async move {
-        let (mut keys, mut bytes, mut cursor) = (0u64, 0u64, 0u64);
+        let (mut seen, mut bytes, mut cursor) = (std::collections::HashSet::new(), 0u64, 0u64);
         loop {
             let mut page = cmd("SCAN");
             page.arg(cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(1000);
             let (next, names): (u64, Vec<Vec<u8>>) = page.query_async(&mut connection).await?;
             for name in names {
-                let usage: Option<u64> = cmd("MEMORY").arg("USAGE").arg(name).query_async(&mut connection).await?;
-                (keys, bytes) = (keys + 1, bytes + usage.unwrap_or(0) + 60);
+                let usage: Option<u64> = cmd("MEMORY").arg("USAGE").arg(&name).query_async(&mut connection).await?;
+                if seen.insert(name) {
+                    bytes += usage.unwrap_or(0) + 60; // a page may repeat what another one had
+                }
             }
             if next == 0 {
-                return Ok((keys, bytes));
+                return Ok((seen.len() as u64, bytes));
             }
             cursor = next;
         }
