@@ -100,8 +100,9 @@ mod tests {
     use super::*;
 
     fn of(pipeline: &str) -> BatchLimits {
-        let text =
-            format!("state: {{type: redis, host: localhost, pipeline: {pipeline}}}\nmodels: {{m: {{type: noop}}}}\n");
+        let text = format!(
+            "state: {{type: redis, host: localhost, port: 6379, pipeline: {pipeline}}}\nmodels: {{m: {{type: noop}}}}\n"
+        );
         batches(&rankwright_config::Config::parse(&text, "test").expect("is a configuration").0.state)
     }
 

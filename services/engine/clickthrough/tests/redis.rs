@@ -210,7 +210,7 @@ fn a_part_is_put_when_it_is_large_or_old_enough() {
 fn records_become_durable_in_the_background_once_they_are_due() {
     let Some(service) = service() else { return };
     let age = Duration::from_millis(50);
-    becomes_durable_when_due(&service.with(|settings| settings.part_interval = age).open(), age);
+    becomes_durable_when_due(&service.with(|settings| settings.part_interval = age).open(), &some(0, 5), age);
 }
 
 #[test]

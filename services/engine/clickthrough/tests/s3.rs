@@ -143,7 +143,7 @@ fn a_part_is_put_when_it_is_large_or_old_enough() {
 fn records_become_durable_in_the_background_once_they_are_due() {
     let Some(settings) = settings() else { return };
     let age = Duration::from_millis(50);
-    becomes_durable_when_due(&open(&S3Settings { part_interval: age, ..settings }), age);
+    becomes_durable_when_due(&open(&S3Settings { part_interval: age, ..settings }), &some(0, 5), age);
 }
 
 #[test]
