@@ -1,7 +1,7 @@
 //! The whole program under load, beside the limits of the machine: what `./run bench` prints.
 //!
 //! `full` takes the median of three, `quick` one short pass of each, `scale` imports up to five million
-//! events, `shared` has a state in Redis.
+//! events, `shared` has a state in Redis, of which `stream` is the worker on a topic alone.
 
 mod import;
 mod kernels;
@@ -28,16 +28,21 @@ pub(crate) struct Effort {
 }
 
 fn main() {
-    let mode = std::env::args().find(|argument| ["full", "quick", "scale", "shared"].contains(&argument.as_str()));
+    let mode =
+        std::env::args().find(|argument| ["full", "quick", "scale", "shared", "stream"].contains(&argument.as_str()));
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     machine::print();
     machine::print_load("start");
     match mode.as_deref() {
-        Some("shared") => {
+        Some(mode @ ("shared" | "stream")) => {
             let load = Load::find(folder.path());
             println!("Data: {}.\n", load.name);
             let effort = Effort { runs: 3, span: Duration::from_secs(8) };
-            shared::measure(&load, effort, folder.path()).print();
+            let measured = match mode {
+                "shared" => shared::measure(&load, effort, folder.path()),
+                _ => shared::measure_stream(&load, folder.path()),
+            };
+            measured.print();
         }
         Some("scale") => scale::measure(folder.path()).print(),
         Some("quick") => measure(Effort { runs: 1, span: Duration::from_secs(2) }, folder.path()).print(),

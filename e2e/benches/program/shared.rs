@@ -38,13 +38,24 @@ pub(crate) fn measure(load: &Load, effort: Effort, folder: &Path) -> Table {
     let mut table = Table::default();
     let redis = Redis::started();
     ranking(load, &redis, effort, folder, &mut table);
-    match broker() {
-        Some(broker) => following(load, &redis, &broker, folder, &mut table),
-        None => println!("reading from Kafka is not measured: RANKWRIGHT_TEST_KAFKA names no broker"),
-    }
+    stream(load, &redis, folder, &mut table);
     drop(redis);
     memory(load, folder, &mut table);
     table
+}
+
+/// The worker on a topic alone.
+pub(crate) fn measure_stream(load: &Load, folder: &Path) -> Table {
+    let mut table = Table::default();
+    stream(load, &Redis::started(), folder, &mut table);
+    table
+}
+
+fn stream(load: &Load, redis: &Redis, folder: &Path, table: &mut Table) {
+    match broker() {
+        Some(broker) => following(load, redis, &broker, folder, table),
+        None => println!("reading from Kafka is not measured: RANKWRIGHT_TEST_KAFKA names no broker"),
+    }
 }
 
 /// Runs a subcommand on a configuration.

@@ -9,8 +9,9 @@ use crate::closing::Closing;
 use crate::engine::{Engine, now};
 use crate::program::chain;
 use anyhow::{Context, Result, bail};
+use futures_util::FutureExt;
 use rankwright_event::{Event, Timestamp};
-use rankwright_ingest::shared::expect;
+use rankwright_ingest::shared::{Intake, Share, expect};
 use rankwright_ingest::{Counters, Error};
 use rankwright_source::{Batch, DeadLetters, Merged, Partition, Step, Stream};
 use rankwright_state::Position;
@@ -19,9 +20,23 @@ use std::sync::Arc;
 use tracing::{error, info, warn};
 
 /// So many batches wait for slower partitions at most.
-const HELD: usize = 64;
+const HELD: usize = 128;
+/// So many events are read before the first of them are committed, if they have come already: a commit of many costs little
+/// more than one of few, as what they change in common is written once.
+const AHEAD: usize = 32_768;
+/// About so many events are committed at once, which the state store is busy with for some ten milliseconds.
+const TOGETHER: usize = 4096;
 /// How far a partition has come of which nothing is left: as far as times reach that are accepted.
 const NEVER: Timestamp = Timestamp::from_millis(253_402_300_799_999);
+
+/// What became of batches that were to be committed at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Together {
+    All,
+    Nothing,
+    /// The store did not say.
+    Unknown,
+}
 
 /// Reads a stream into the state.
 pub(super) struct Reader {
@@ -31,6 +46,8 @@ pub(super) struct Reader {
     stream: Box<dyn Stream>,
     letters: DeadLetters,
     merged: Merged,
+    /// Events read since the last ones were committed.
+    ahead: usize,
     writers: BTreeMap<Partition, Writer>,
     tally: Arc<Tally>,
     sweep: Sweep,
@@ -54,6 +71,7 @@ impl Reader {
             stream,
             letters,
             merged: Merged::new(HELD),
+            ahead: 0,
             writers: BTreeMap::new(),
             tally,
             sweep: Sweep::default(),
@@ -93,11 +111,9 @@ impl Reader {
     async fn run(&mut self) -> Result<()> {
         self.expect().await?;
         loop {
-            match self.stream.next().await? {
+            match self.step().await? {
                 Step::Assigned(partitions) => {
-                    for partition in partitions {
-                        self.begin(partition).await?;
-                    }
+                    self.begin_all(partitions).await?;
                 }
                 Step::Revoked(partitions) => {
                     for partition in partitions {
@@ -107,7 +123,10 @@ impl Reader {
                         self.tally.left(&partition);
                     }
                 }
-                Step::Batch { partition, batch } => self.merged.push(partition, batch),
+                Step::Batch { partition, batch } => {
+                    self.ahead += batch.events.len();
+                    self.merged.push(partition, batch);
+                }
                 Step::CaughtUp(partition) => {
                     self.merged.caught_up(&partition);
                     self.drain().await?;
@@ -119,10 +138,21 @@ impl Reader {
                 Step::Finished(partition) => self.finish(&partition).await?,
                 Step::Ended => return self.end().await,
             }
-            self.drain().await?;
             self.tally.waiting(&self.merged);
             self.tally.lag(&self.stream.lag());
         }
+    }
+
+    /// What happened next in the stream. Before it waits for that, what has come is committed.
+    async fn step(&mut self) -> Result<Step> {
+        if (self.ahead < TOGETHER || self.merged.has_room_for(AHEAD))
+            && let Some(step) = self.stream.next().now_or_never()
+        {
+            return Ok(step?);
+        }
+        self.drain().await?;
+        self.ahead = 0;
+        Ok(self.stream.next().await?)
     }
 
     /// Nothing is waited for any more.
@@ -142,10 +172,30 @@ impl Reader {
         Ok(())
     }
 
+    /// Reads partitions as [`Reader::begin`] does. All of them are begun at about the same time: what one is ahead of the
+    /// others would stay in memory.
+    async fn begin_all(&mut self, partitions: Vec<Partition>) -> Result<()> {
+        let mut opened = Vec::with_capacity(partitions.len());
+        for partition in partitions {
+            opened.push((self.open(&partition).await, partition));
+        }
+        for (writer, partition) in opened {
+            self.begin_as(partition, Some(writer)).await?;
+        }
+        Ok(())
+    }
+
     /// Becomes the writer of a partition, and reads on where the last one stopped.
     async fn begin(&mut self, partition: Partition) -> Result<()> {
+        self.begin_as(partition, None).await
+    }
+
+    async fn begin_as(&mut self, partition: Partition, mut opened: Option<Writer>) -> Result<()> {
         let (writer, position) = loop {
-            let mut writer = self.open(&partition).await;
+            let mut writer = match opened.take() {
+                Some(writer) => writer,
+                None => self.open(&partition).await,
+            };
             let known = writer.position();
             let from = match known.0.is_empty() {
                 true => None,
@@ -180,51 +230,105 @@ impl Reader {
     }
 
     async fn drain(&mut self) -> Result<()> {
-        while let Some((partition, batch)) = self.merged.pop() {
-            self.take(&partition, batch).await?;
+        loop {
+            let batches = self.merged.pop_some(TOGETHER);
+            if batches.is_empty() {
+                return Ok(());
+            }
+            self.take(batches).await?;
         }
+    }
+
+    /// Commits batches of several partitions; in one step, where the store can do that.
+    async fn take(&mut self, batches: Vec<(Partition, Batch)>) -> Result<()> {
+        let mut seen = Vec::with_capacity(batches.len());
+        for (partition, batch) in &batches {
+            self.tally.bad(partition, &batch.bad);
+            if let Err(error) = self.letters.put(&batch.bad).await {
+                self.tally.lost(&error);
+            }
+            seen.push(self.tally.batch(partition, batch));
+        }
+        let newest = batches.iter().flat_map(|(_, batch)| &batch.events).map(Event::timestamp).max();
+        let committed = match self.is_of_many(&batches) {
+            true => self.together(&batches).await?,
+            false => Together::Nothing,
+        };
+        if committed != Together::All {
+            for (partition, batch) in &batches {
+                self.alone(partition, batch, committed == Together::Unknown).await?;
+            }
+        }
+        seen.into_iter().for_each(|seen| self.tally.committed(seen, now()));
+        self.close_due().await;
+        self.sweep(newest).await;
         Ok(())
     }
 
-    /// Commits a batch; waits for a store that is away, as nothing of the stream may be left out.
-    async fn take(&mut self, partition: &Partition, batch: Batch) -> Result<()> {
-        self.tally.bad(partition, &batch.bad);
-        if let Err(error) = self.letters.put(&batch.bad).await {
-            self.tally.lost(&error);
+    fn is_of_many(&self, batches: &[(Partition, Batch)]) -> bool {
+        batches.len() > 1 && self.stream.ordered() && self.engine.state.moves_together()
+    }
+
+    /// Commits all of the batches at once, or none of them.
+    async fn together(&mut self, batches: &[(Partition, Batch)]) -> Result<Together> {
+        let mut shares = Vec::with_capacity(batches.len());
+        for (partition, writer) in &mut self.writers {
+            let batch = batches.iter().find(|(of, _)| of == partition);
+            if let (Writer::Ordered(intake), Some((_, batch))) = (writer, batch) {
+                shares.push(Share { intake, events: &batch.events, to: behind(batch)? });
+            }
         }
-        let seen = self.tally.batch(partition, &batch);
-        let to = Position(serde_json::to_string(&batch.position)?);
+        match Intake::apply_together(&mut shares, now()).await {
+            Ok(()) => {
+                batches.iter().for_each(|(partition, batch)| self.stream.note(partition, &batch.position));
+                Ok(Together::All)
+            }
+            Err(Error::LostLease { .. }) => Ok(Together::Nothing), // whose it is shows when each goes alone
+            Err(error) => {
+                error!("waiting for the state store: {}", chain(&error.into()));
+                tokio::time::sleep(PAUSE).await;
+                Ok(Together::Unknown)
+            }
+        }
+    }
+
+    /// Commits a batch, which may be there already where that is `unknown`; waits for a store that is away, as nothing of the
+    /// stream may be left out.
+    async fn alone(&mut self, partition: &Partition, batch: &Batch, mut unknown: bool) -> Result<()> {
+        let to = behind(batch)?;
         loop {
             let Some(writer) = self.writers.get_mut(partition) else { return Ok(()) }; // somebody else's by now
-            let before = writer.position();
+            if unknown {
+                let before = writer.position();
+                let again = self.open(partition).await;
+                let (is_there, is_next) = (again.position() == to, again.position() == before);
+                if !is_there && !is_next {
+                    return self.begin_again(partition).await; // somebody has read on meanwhile
+                }
+                self.writers.insert(partition.clone(), again);
+                if is_there {
+                    self.stream.note(partition, &batch.position); // only the answer was lost
+                    return Ok(());
+                }
+                unknown = false;
+                continue;
+            }
             match writer.apply(&batch.events, to.clone()).await {
                 Ok(()) => {
-                    self.tally.committed(seen, now());
                     self.stream.note(partition, &batch.position);
-                    self.close_due().await;
-                    self.sweep(&batch).await;
                     return Ok(());
                 }
                 Err(Error::LostLease { .. }) => return self.begin_again(partition).await,
                 Err(error) => error!(%partition, "waiting for the state store: {}", chain(&error.into())),
             }
             tokio::time::sleep(PAUSE).await;
-            let again = self.open(partition).await;
-            let (is_there, is_next) = (again.position() == to, again.position() == before);
-            if !is_there && !is_next {
-                return self.begin_again(partition).await; // somebody has read on meanwhile
-            }
-            self.writers.insert(partition.clone(), again);
-            if is_there {
-                self.stream.note(partition, &batch.position); // only the answer was lost
-                return Ok(());
-            }
+            unknown = true;
         }
     }
 
     /// Time has come as far as the newest event.
-    async fn sweep(&mut self, batch: &Batch) {
-        let Some(newest) = batch.events.iter().map(Event::timestamp).max() else { return };
+    async fn sweep(&mut self, newest: Option<Timestamp>) {
+        let Some(newest) = newest else { return };
         if let Err(error) = self.sweep.reach(newest, &self.engine.plan, &*self.engine.state).await {
             warn!("outdated values are removed later: {}", chain(&error.into()));
         }
@@ -288,4 +392,9 @@ impl Reader {
             }
         }
     }
+}
+
+/// The position behind a batch, as its writer keeps it.
+fn behind(batch: &Batch) -> Result<Position> {
+    Ok(Position(serde_json::to_string(&batch.position)?))
 }

@@ -1,19 +1,23 @@
 //! Taking in events where many processes share one state.
 //!
-//! An [`Intake`] is one writer: a partition of a source, or a replica's `/feedback`. It keeps nothing of its own between
-//! two batches: rankings and their interactions lie in join records of the store, which any writer may add to. What it
-//! cannot decide alone it leaves to the [`Closer`], of which there is one at a time: interactions whose ranking it does
-//! not find, the end of rankings, and bringing click-throughs to their store. `docs/protocol.md` has the reasons.
+//! An [`Intake`] is one writer: a partition of a source, or a replica's `/feedback`. Several of one process may bring their
+//! batches in one step. An intake keeps nothing of its own between two batches: rankings and their interactions lie in join
+//! records of the store, which any writer may add to. What it cannot decide alone it leaves to the [`Closer`], of which there
+//! is one at a time: interactions whose ranking it does not find, the end of rankings, and bringing click-throughs to their
+//! store. `docs/protocol.md` has the reasons.
 
 mod closer;
+mod effects;
 mod intake;
+mod lane;
 mod replica;
 pub(crate) mod stored;
 mod watermark;
 
 pub use closer::Closer;
 pub(crate) use closer::WRITER;
-pub use intake::{Intake, Origin};
+pub use intake::{Intake, Share};
+pub use lane::Origin;
 pub use replica::Replica;
 pub use watermark::{Reached, expect, reached};
 

@@ -7,7 +7,7 @@ use common::{Service, click, item, shown};
 use proptest::prelude::*;
 use rankwright_clickthrough::Clickthrough;
 use rankwright_event::{Event, Timestamp};
-use rankwright_ingest::shared::{Closer, Intake, Origin, Replica, expect};
+use rankwright_ingest::shared::{Closer, Intake, Origin, Replica, Share, expect};
 use rankwright_state::{Position, Space};
 
 const WALL: Timestamp = Timestamp::from_millis(1_000_000_000);
@@ -29,6 +29,15 @@ async fn replica(service: &Service, name: &str) -> Replica {
 async fn take(intake: &mut Intake, events: &[Event]) {
     let to = Position(format!("{}.", intake.position().0));
     intake.apply(events, &[], to, WALL).await.expect("applies");
+}
+
+/// What the writers bring whose bits are set, in one step.
+async fn take_together(writers: &mut [Intake], of: usize, events: &[Vec<Event>]) {
+    let turns = writers.iter_mut().zip(events).enumerate().filter(|(writer, _)| of >> writer & 1 == 1);
+    let mut shares: Vec<Share<'_>> = turns
+        .map(|(_, (intake, events))| Share { to: Position(format!("{}.", intake.position().0)), intake, events })
+        .collect();
+    Intake::apply_together(&mut shares, WALL).await.expect("applies");
 }
 
 /// Click-throughs without their rows, in order of their ids.
@@ -209,6 +218,35 @@ async fn what_a_replaced_closer_decides_is_not_done() {
     assert_eq!(joined(&service).len(), 1);
 }
 
+#[tokio::test]
+async fn what_several_bring_together_is_joined_in_order_of_time() {
+    let service = Service::new().await;
+    let mut writers = [intake(&service, "1").await, intake(&service, "2").await];
+    let events = [vec![click("c", "r", "a", 11), item("x", 500)], vec![shown("r", &["a", "b"], 10), item("y", 500)]];
+    take_together(&mut writers, 0b11, &events).await;
+    assert_eq!(service.state.scan(Space::Waiting).await.expect("lists").len(), 0, "the click finds its ranking");
+    assert_eq!(writers.each_ref().map(|writer| writer.position().0.as_str()), [".", "."]);
+    closer(&service).await.tick(WALL).await.expect("works");
+    assert_eq!(joined(&service), [("r".to_string(), vec!["c".to_string()])]);
+}
+
+#[tokio::test]
+async fn nothing_of_several_batches_takes_place_where_one_writer_was_replaced() {
+    let service = Service::new().await;
+    let mut writers = [intake(&service, "1").await, intake(&service, "2").await];
+    let _new = intake(&service, "2").await;
+    let mut shares: Vec<Share<'_>> = Vec::new();
+    let events = [[click("c", None, "a", 11)], [click("d", None, "a", 12)]];
+    for (intake, events) in writers.iter_mut().zip(&events) {
+        shares.push(Share { intake, events, to: Position("1".into()) });
+    }
+    let refused = Intake::apply_together(&mut shares, WALL).await;
+    assert!(matches!(refused, Err(rankwright_ingest::Error::LostLease { .. })));
+    assert!(values(&service).await.is_empty());
+    take(&mut writers[0], &events[0]).await;
+    assert_eq!(service.rows(&["a"], 20).await[0], 1.0, "the first goes on alone");
+}
+
 /// Events of some rankings, in order of time.
 fn events() -> impl Strategy<Value = Vec<Event>> {
     let ranking = (0..400i64, prop::collection::vec((0..3usize, -5..80i64, 0..4u8), 0..4));
@@ -240,7 +278,8 @@ proptest! {
     fn partitions_in_any_order_come_to_the_same_state_and_click_throughs(
         events in events(),
         homes in prop::collection::vec(0..3usize, 60),
-        steps in prop::collection::vec((0..3usize, 1..6usize, any::<bool>()), 0..40),
+        // which of the writers, in one step; how many events of each; whether rankings close then
+        steps in prop::collection::vec((1..8usize, 1..6usize, any::<bool>()), 0..40),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("starts");
         runtime.block_on(async {
@@ -255,10 +294,14 @@ proptest! {
                 writers.push(intake(&shared, writer).await);
             }
             let mut closer = closer(&shared).await;
-            let rest = (0..3).map(|part| (part, usize::MAX, true));
-            for (part, number, close) in steps.into_iter().chain(rest) {
-                let some: Vec<Event> = parts[part].drain(..number.min(parts[part].len())).collect();
-                take(&mut writers[part], &some).await;
+            let rest = (0..3).map(|part| (1 << part, usize::MAX, true));
+            for (of, number, close) in steps.into_iter().chain(rest) {
+                let drained = parts.iter_mut().enumerate().map(|(part, events)| {
+                    let number = if of >> part & 1 == 1 { number.min(events.len()) } else { 0 };
+                    events.drain(..number).collect()
+                });
+                let some: Vec<Vec<Event>> = drained.collect();
+                take_together(&mut writers, of, &some).await;
                 if close {
                     closer.tick(WALL).await.expect("works");
                 }

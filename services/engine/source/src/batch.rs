@@ -56,6 +56,16 @@ pub struct Progress {
     pub total: u64,
 }
 
+impl Batch {
+    /// Adds what follows in the same source.
+    pub(crate) fn append(&mut self, next: Self) {
+        self.events.extend(next.events);
+        self.bad.extend(next.bad);
+        self.before_offset += next.before_offset;
+        (self.position, self.progress) = (next.position, next.progress);
+    }
+}
+
 impl fmt::Display for BadLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.file, self.line, self.reason)

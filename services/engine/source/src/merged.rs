@@ -67,6 +67,28 @@ impl Merged {
         self.lanes.iter().map(move |(partition, lane)| (partition, events(lane)))
     }
 
+    /// Whether more may be read before anything is handed out, if it is there already: so many events at most.
+    pub fn has_room_for(&self, events: usize) -> bool {
+        self.held < self.most && self.waiting().map(|(_, events)| events).sum::<usize>() < events
+    }
+
+    /// The batches that come next in event time, as [`Merged::pop`] hands them out, up to about so many events. Those of one
+    /// partition are one batch.
+    pub fn pop_some(&mut self, events: usize) -> Vec<(Partition, Batch)> {
+        let mut popped: BTreeMap<Partition, Batch> = BTreeMap::new();
+        let mut count = 0;
+        while count < events
+            && let Some((partition, batch)) = self.pop()
+        {
+            count += batch.events.len();
+            match popped.get_mut(&partition) {
+                Some(earlier) => earlier.append(batch),
+                None => drop(popped.insert(partition, batch)),
+            }
+        }
+        popped.into_iter().collect()
+    }
+
     /// The batch that comes next in event time; `None` while a partition that is behind may still have an earlier one.
     pub fn pop(&mut self) -> Option<(Partition, Batch)> {
         if self.held <= self.most && self.lanes.values().any(Lane::is_awaited) {

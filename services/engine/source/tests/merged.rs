@@ -94,6 +94,33 @@ fn a_partition_that_is_behind_is_waited_for() {
 }
 
 #[test]
+fn some_batches_come_out_together_and_those_of_a_partition_as_one() {
+    let mut merged = Merged::new(MANY);
+    (0..3).for_each(|number| merged.assign(partition(number)));
+    merged.push(partition(0), batch(1, &[1, 2]));
+    merged.push(partition(0), batch(2, &[3]));
+    merged.push(partition(0), batch(3, &[8]));
+    merged.push(partition(1), batch(4, &[2, 5]));
+    merged.push(partition(2), batch(5, &[9]));
+    let popped: Vec<_> =
+        merged.pop_some(5).into_iter().map(|(from, batch)| (from, batch.events.len(), batch.position.line)).collect();
+    assert_eq!(popped, [(partition(0), 3, 2), (partition(1), 2, 4)], "so many events, the oldest first");
+    assert!(merged.pop_some(5).is_empty(), "the second partition may hold older ones");
+    (0..2).for_each(|number| merged.caught_up(&partition(number)));
+    assert_eq!(merged.pop_some(5).len(), 2);
+}
+
+#[test]
+fn there_is_room_until_enough_events_or_batches_are_held() {
+    let mut merged = Merged::new(2);
+    assert!(merged.has_room_for(3));
+    merged.push(partition(0), batch(1, &[1, 2]));
+    assert!(merged.has_room_for(3) && !merged.has_room_for(2));
+    merged.push(partition(0), batch(2, &[]));
+    assert!(!merged.has_room_for(3), "two batches are held");
+}
+
+#[test]
 fn nobody_waits_for_a_partition_that_was_revoked() {
     let mut merged = Merged::new(MANY);
     (0..2).for_each(|number| merged.assign(partition(number)));

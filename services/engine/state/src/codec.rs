@@ -19,10 +19,16 @@ pub enum Format {
     Binary,
     /// Readable.
     Json,
+    /// Binary and, where that is smaller, compressed (LZ4): for what is large and seldom read.
+    Packed,
 }
 
 /// First byte of a binary value: its version.
 const BINARY: u8 = 1;
+/// First byte of a compressed binary value, after its length (4 bytes, little endian).
+const PACKED: u8 = 2;
+/// Smaller values are not worth the time.
+const WORTH_PACKING: usize = 256;
 /// First byte of a JSON value; its version is inside.
 const JSON: u8 = b'{';
 const JSON_VERSION: u32 = 1;
@@ -40,6 +46,7 @@ struct Text<E> {
 pub fn encode(entity: &Entity, format: Format) -> Result<Vec<u8>, Error> {
     match format {
         Format::Binary => postcard::to_extend(entity, vec![BINARY]).map_err(failed),
+        Format::Packed => encode(entity, Format::Binary).map(packed),
         Format::Json => serde_json::to_vec(&Text { version: JSON_VERSION, values: entity }).map_err(failed),
     }
 }
@@ -51,6 +58,7 @@ pub fn encode(entity: &Entity, format: Format) -> Result<Vec<u8>, Error> {
 pub fn decode(key: &Key, bytes: &[u8]) -> Result<Entity, Error> {
     let entity = match bytes.first() {
         Some(&BINARY) => from_binary(&bytes[1..]),
+        Some(&PACKED) => unpacked(&bytes[1..]).and_then(|bytes| from_binary(&bytes)),
         Some(&JSON) => from_json(bytes),
         Some(other) => Err(format!("unknown version {other}")),
         None => Err("it is empty".to_owned()),
@@ -64,6 +72,25 @@ fn from_binary(bytes: &[u8]) -> Result<Entity, String> {
         0 => Ok(entity),
         left => Err(format!("{left} bytes are left over")),
     }
+}
+
+/// A binary value, compressed where that makes it smaller.
+fn packed(binary: Vec<u8>) -> Vec<u8> {
+    if binary.len() < WORTH_PACKING {
+        return binary;
+    }
+    let mut packed = vec![PACKED];
+    packed.extend(lz4_flex::compress_prepend_size(&binary[1..]));
+    if packed.len() < binary.len() { packed } else { binary }
+}
+
+fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, String> {
+    // LZ4 makes at most 255 bytes of one: a damaged length does not take all memory
+    let length = bytes.first_chunk().map_or(0, |length| u32::from_le_bytes(*length) as usize);
+    if length > bytes.len().saturating_mul(255) {
+        return Err(format!("it claims to have {length} bytes"));
+    }
+    lz4_flex::decompress_size_prepended(bytes).map_err(|error| error.to_string())
 }
 
 fn from_json(bytes: &[u8]) -> Result<Entity, String> {
@@ -84,7 +111,13 @@ mod tests {
     use crate::samples::{any_entity, any_key, whole_entity};
     use proptest::prelude::*;
 
-    const FORMATS: [Format; 2] = [Format::Binary, Format::Json];
+    const FORMATS: [Format; 3] = [Format::Binary, Format::Json, Format::Packed];
+
+    /// A value that is worth packing.
+    fn large() -> Entity {
+        let blob = crate::Cell::Blob([7; 5000].as_slice().into());
+        Entity::one(crate::Slot(2), crate::contract::stored(1, blob))
+    }
 
     #[test]
     fn values_are_read_and_written_as_the_first_version_did() {
@@ -94,6 +127,22 @@ mod tests {
             assert_eq!(decode(&crate::contract::item("a"), &kept).expect("is still read"), whole_entity(), "{name}");
             assert_eq!(bytes, kept, "{name}: what is written differently needs a new number of its version");
         }
+    }
+
+    #[test]
+    fn packed_values_are_small_and_read_as_ever() {
+        let bytes = encode(&large(), Format::Packed).expect("encodes");
+        assert!(bytes.len() < 100, "{} bytes", bytes.len());
+        let kept = crate::samples::kept("value-2.bin", &bytes); // what LZ4 makes of them may change, not what it reads
+        assert_eq!(kept[0], PACKED);
+        assert_eq!(decode(&crate::contract::item("a"), &kept).expect("is still read"), large());
+    }
+
+    #[test]
+    fn a_packed_value_cannot_claim_to_be_larger_than_it_can_be() {
+        let bytes = [&[PACKED][..], &u32::MAX.to_le_bytes(), &[0; 20]].concat();
+        let error = decode(&crate::contract::item("a"), &bytes).expect_err("24 bytes hold less").to_string();
+        assert!(error.ends_with("it claims to have 4294967295 bytes"), "{error}");
     }
 
     #[test]
@@ -131,7 +180,8 @@ mod tests {
     #[test]
     fn every_cut_of_a_value_is_damaged() {
         for format in FORMATS {
-            let bytes = encode(&whole_entity(), format).expect("encodes");
+            let entity = if format == Format::Packed { large() } else { whole_entity() };
+            let bytes = encode(&entity, format).expect("encodes");
             for length in 0..bytes.len() {
                 let cut = decode(&crate::contract::item("a"), &bytes[..length]);
                 assert!(matches!(cut, Err(Error::Damaged { .. })), "{format:?} cut to {length} of {}", bytes.len());
@@ -150,9 +200,9 @@ mod tests {
 
         #[test]
         fn mutated_values_never_panic(
-            entity in any_entity(), json in any::<bool>(), changes in prop::collection::vec(any::<(u16, u8)>(), 1..4),
+            entity in any_entity(), format in 0..FORMATS.len(), changes in prop::collection::vec(any::<(u16, u8)>(), 1..4),
         ) {
-            let mut bytes = encode(&entity, FORMATS[usize::from(json)]).expect("encodes");
+            let mut bytes = encode(&entity, FORMATS[format]).expect("encodes");
             for (place, byte) in changes {
                 let place = usize::from(place) % bytes.len();
                 bytes[place] = byte;
@@ -162,7 +212,9 @@ mod tests {
 
         #[test]
         fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
-            let _ = decode(&crate::contract::item("a"), &[&[BINARY], bytes.as_slice()].concat());
+            for version in [BINARY, PACKED] {
+                let _ = decode(&crate::contract::item("a"), &[&[version], bytes.as_slice()].concat());
+            }
             let _ = decode(&crate::contract::item("a"), &bytes);
         }
     }

@@ -34,6 +34,7 @@ pub async fn state_store_contract<S: Store>(fresh: impl Fn() -> S) {
     writers::nobody_commits_without_a_lease(&fresh()).await;
     writers::a_position_that_moved_refuses_the_batch(&fresh()).await;
     writers::writers_have_positions_of_their_own(&fresh()).await;
+    writers::several_writers_move_together_or_not_at_all(&fresh()).await;
     writers::a_key_that_should_be_new_and_is_not_refuses_the_batch(&fresh()).await;
     spaces::spaces_are_listed_in_order(&fresh()).await;
     spaces::the_oldest_of_a_space_come_first(&fresh()).await;
@@ -76,7 +77,7 @@ fn number(seconds: i64, value: f64) -> Stored {
 pub async fn put(store: &impl Store, writes: Vec<(Key, Option<Entity>)>) {
     let lease = store.acquire(&Writer("suite".into())).await.expect("acquires a lease");
     let to = Position(format!("{}+", lease.position.0));
-    let commit = Commit { from: lease.position.clone(), to, writes, absent: Vec::new() };
+    let commit = Commit { from: lease.position.clone(), to, writes, ..Commit::default() };
     assert_eq!(store.commit(&lease, commit).await.expect("commits"), Outcome::Applied);
 }
 

@@ -5,8 +5,8 @@ mod usage;
 use crate::expiry::outdated;
 use crate::timeline::Timeline;
 use crate::{
-    BoxFuture, Commit, Entity, Error, Fingerprint, Key, Lease, Listed, Outcome, Position, Rows, Slot, Space, Stats,
-    Store, Usage, Writer,
+    BoxFuture, Commit, Entity, Error, Fingerprint, Key, Lease, Listed, Move, Outcome, Position, Rows, Slot, Space,
+    Stats, Store, Usage, Writer,
 };
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -86,15 +86,17 @@ impl MemoryStore {
 
     fn apply(&self, lease: &Lease, commit: Commit) -> Outcome {
         let mut writers = self.writers.lock();
-        let holder = (lease.epoch, commit.from);
-        match writers.get_mut(&lease.writer) {
-            Some(current) if *current == holder => {
-                if commit.absent.iter().any(|key| self.get(key).is_some()) {
-                    return Outcome::Exists;
-                }
-                current.1 = commit.to;
-            }
-            _ => return Outcome::LostLease,
+        let moves = commit.moves(lease);
+        if !moves.iter().all(|Move { lease, from, .. }| {
+            writers.get(&lease.writer).is_some_and(|(epoch, at)| *epoch == lease.epoch && at == from)
+        }) {
+            return Outcome::LostLease;
+        }
+        if commit.absent.iter().any(|key| self.get(key).is_some()) {
+            return Outcome::Exists;
+        }
+        for Move { lease, to, .. } in moves {
+            writers.insert(lease.writer, (lease.epoch, to));
         }
         let mut timeline = self.timeline.lock();
         let mut writes = commit.writes.into_iter().peekable();

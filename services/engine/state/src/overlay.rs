@@ -107,7 +107,7 @@ impl Overlay {
                 }
             }
         }
-        (Commit { from, to, writes, absent: Vec::new() }, values)
+        (Commit { from, to, writes, ..Commit::default() }, values)
     }
 }
 

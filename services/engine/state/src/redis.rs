@@ -44,6 +44,7 @@ use scripts::Scripts;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
+use tokio::sync::Mutex;
 use tokio::task::AbortHandle;
 
 /// How a [`RedisStore`] works; what it holds does not depend on any of it.
@@ -100,6 +101,8 @@ struct Shared {
     scripts: Scripts,
     cache: Arc<Cache>,
     options: RedisOptions,
+    /// Commits of one process take turns: what they have in common would move under the later one otherwise.
+    turn: Mutex<()>,
     /// Of a cluster: the numbers of the last batches of writers that were acquired here.
     numbers: Numbers,
 }
@@ -149,7 +152,16 @@ impl RedisStore {
         let Some(live) = live else { return Ok(None) };
         meta::warn_of_eviction(&link).await;
         let (names, scripts) = (names.of_generation(live.generation, live.shards), Scripts::new(link.is_cluster()));
-        let shared = Shared { link, reading, names, scripts, cache, options, numbers: Numbers::default() };
+        let shared = Shared {
+            link,
+            reading,
+            names,
+            scripts,
+            cache,
+            options,
+            turn: Mutex::default(),
+            numbers: Numbers::default(),
+        };
         let live = Arc::new(RwLock::new(Arc::new(shared)));
         let looking = tokio::spawn(look(live.clone())).abort_handle();
         Ok(Some(Self { live, runtime: Handle::current(), looking }))
@@ -223,6 +235,11 @@ impl Store for RedisStore {
     fn commit<'a>(&'a self, lease: &'a Lease, commit: Commit) -> BoxFuture<'a, Result<Outcome, Error>> {
         let lease = lease.clone();
         self.run(move |shared| async move { shared.apply(&lease, commit).await })
+    }
+
+    /// In a cluster, rows of writers lie where their names put them.
+    fn moves_together(&self) -> bool {
+        !self.is_cluster()
     }
 
     fn scan(&self, space: Space) -> BoxFuture<'_, Result<Listed, Error>> {

@@ -57,6 +57,27 @@ pub struct Commit {
     pub writes: Vec<(Key, Option<Entity>)>,
     /// Keys under which nothing may lie, else the batch is not applied; those that are written are so for the first time.
     pub absent: Vec<Key>,
+    /// Further writers, whose batches are in this one; see [`Store::moves_together`].
+    pub also: Vec<Move>,
+}
+
+impl Commit {
+    /// Each writer's part, that of the holder of `lease` first.
+    pub(crate) fn moves(&self, lease: &Lease) -> Vec<Move> {
+        let first = Move { lease: lease.clone(), from: self.from.clone(), to: self.to.clone() };
+        std::iter::once(first).chain(self.also.iter().cloned()).collect()
+    }
+}
+
+/// What a writer adds to a batch that several have made together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Move {
+    /// Its right to commit; without it, nothing of the batch takes place.
+    pub lease: Lease,
+    /// Where it stood before.
+    pub from: Position,
+    /// Where it stands afterwards.
+    pub to: Position,
 }
 
 /// What became of a commit.
@@ -64,7 +85,7 @@ pub struct Commit {
 pub enum Outcome {
     /// All effects are there, and will be after a crash where the store is durable.
     Applied,
-    /// Nothing was changed: the writer's lease or position is somebody else's by now.
+    /// Nothing was changed: the lease or position of the writer, or of one of several, is somebody else's by now.
     LostLease,
     /// Nothing was changed: something lies under a key of [`Commit::absent`].
     Exists,
@@ -146,6 +167,11 @@ pub trait Store: Send + Sync {
 
     /// Applies a batch whose `from` is the writer's position, and moves the position.
     fn commit<'a>(&'a self, lease: &'a Lease, commit: Commit) -> BoxFuture<'a, Result<Outcome, Error>>;
+
+    /// Whether one batch may move the positions of several writers.
+    fn moves_together(&self) -> bool {
+        true
+    }
 
     /// Everything in a part of the keys, in order of keys.
     fn scan(&self, space: Space) -> BoxFuture<'_, Result<Listed, Error>>;

@@ -20,7 +20,7 @@ pub(crate) const WRITER: &str = "closer";
 /// In milliseconds.
 const WARN_EVERY: i64 = 60_000;
 /// So many records are dealt with in a batch.
-const BATCH: usize = 500;
+const BATCH: usize = 1000;
 /// So many waiting interactions are looked at in one go.
 const WAITING: usize = 100_000;
 

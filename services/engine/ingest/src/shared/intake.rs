@@ -1,38 +1,39 @@
-//! One writer's events, batch by batch.
+//! Taking in the events of a writer, or of several in one step.
 
-use super::{stored, watermark};
+use super::effects::Effects;
+use super::lane::Lane;
+use super::{Origin, watermark};
 use crate::counters::{Applied, Counters};
 use crate::error::Error;
 use crate::ingest::Settings;
-use rankwright_event::{Event, Interaction, Ranking, Timestamp};
-use rankwright_feature::{Plan, Purpose};
-use rankwright_state::{
-    Cell, Fetched, Key, Lease, Outcome, Overlay, Position, Rows, Slot, Store, Stored, View, Writer,
-};
+use rankwright_event::{Event, Timestamp};
+use rankwright_feature::Plan;
+use rankwright_state::{Cell, Commit, Key, Move, Outcome, Overlay, Position, Slot, Store, Stored, Writer};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashSet};
 use std::sync::Arc;
-
-/// Where a writer's events come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
-    /// A part of a source, whose events are there whether anybody reads them or not: rankings stay open until it was
-    /// read far enough.
-    Partition,
-    /// The requests to one process, which are over when it is gone.
-    Replica,
-}
 
 /// Takes in the events of one writer.
 pub struct Intake {
-    plan: Arc<Plan>,
-    store: Arc<dyn Store>,
-    lease: Lease,
-    origin: Origin,
-    settings: Settings,
-    /// Whether the one who closes rankings knows of this writer, and waits for it.
-    noted: bool,
-    overlay: Overlay,
-    watermark: Timestamp,
-    counters: Counters,
+    effects: Effects,
+    lane: Lane,
+}
+
+/// A batch of one of several writers.
+pub struct Share<'a> {
+    /// The writer.
+    pub intake: &'a mut Intake,
+    /// In their order.
+    pub events: &'a [Event],
+    /// Behind them.
+    pub to: Position,
+}
+
+/// What a writer brings to a batch.
+struct Part<'a> {
+    lane: &'a mut Lane,
+    events: &'a [Event],
+    to: Position,
 }
 
 /// What came of an attempt to commit.
@@ -55,14 +56,9 @@ impl Intake {
         settings: Settings,
         wall: Timestamp,
     ) -> Result<Self, Error> {
-        let lease = store.acquire(&Writer(writer.to_owned())).await?;
-        let found = store.read(&[watermark::key(writer)]).await?.pop().flatten();
-        let watermark = found.as_deref().map_or(Timestamp::MIN, watermark::noted);
-        let (overlay, counters) = (Overlay::default(), Counters::default());
-        // what a replica left there may be removed this moment, by one who believes that it is gone
-        let noted = origin == Origin::Partition && found.is_some();
-        let mut intake = Self { plan, store, lease, origin, settings, noted, overlay, watermark, counters };
-        if origin == Origin::Partition && !noted {
+        let lane = Lane::open(writer, origin, &*store).await?;
+        let mut intake = Self { effects: Effects::new(plan, store, settings), lane };
+        if origin == Origin::Partition && !intake.lane.noted {
             intake.announce(Timestamp::MIN, wall).await?;
         }
         Ok(intake)
@@ -70,17 +66,17 @@ impl Intake {
 
     /// Where the last batch of this writer ended, be it in an earlier process.
     pub fn position(&self) -> &Position {
-        &self.lease.position
+        &self.lane.lease.position
     }
 
     /// Newest event time; [`Timestamp::MIN`] before the first event.
     pub fn watermark(&self) -> Timestamp {
-        self.watermark
+        self.lane.watermark
     }
 
     /// What happened so far.
     pub fn counters(&self) -> Counters {
-        self.counters
+        self.effects.counters
     }
 
     /// Takes in a batch of events, in their order, and commits its effects together with the position behind it. Events
@@ -96,57 +92,38 @@ impl Intake {
         to: Position,
         wall: Timestamp,
     ) -> Result<Applied, Error> {
-        if !self.noted {
+        if !self.lane.noted {
             let first = events.iter().map(Event::timestamp).min().unwrap_or(Timestamp::MIN);
             self.announce(first, wall).await?;
         }
-        loop {
-            let (before, counters) = (self.watermark, self.counters);
-            match self.attempt(events, seen, &to, wall).await {
-                Ok(Attempt::Applied(updated)) => return Ok(Applied { accepted: events.len() as u64, updated }),
-                Ok(Attempt::Repeated) => {}
-                Err(error) => {
-                    (self.watermark, self.counters, self.overlay) = (before, counters, Overlay::default());
-                    return Err(error);
-                }
-            }
-            (self.watermark, self.counters) = (before, counters);
-        }
+        let updated = self.effects.apply(&mut [Part { lane: &mut self.lane, events, to }], seen, wall).await?;
+        Ok(Applied { accepted: events.len() as u64, updated })
+    }
+
+    /// Takes in batches of several partitions in one step, in the order of event time: as if each had brought its events in
+    /// batches of its own that nothing came between. It counts with the first of them.
+    ///
+    /// # Errors
+    /// As [`Intake::apply`]; where one writer has lost its lease, nothing took place of the others' batches either.
+    pub async fn apply_together(shares: &mut [Share<'_>], wall: Timestamp) -> Result<(), Error> {
+        let Some((Share { intake, events, to }, others)) = shares.split_first_mut() else { return Ok(()) };
+        let Self { effects, lane } = &mut **intake;
+        let mut parts = vec![Part { lane, events, to: to.clone() }];
+        parts.extend(others.iter_mut().map(|Share { intake, events, to }| Part {
+            lane: &mut intake.lane,
+            events,
+            to: to.clone(),
+        }));
+        effects.apply(&mut parts, &[], wall).await.map(drop)
     }
 
     /// Makes itself known before it joins anything. Somebody may be closing rankings without having seen it: that one has to
     /// begin anew, and sees it then.
     async fn announce(&mut self, watermark: Timestamp, wall: Timestamp) -> Result<(), Error> {
         self.pass(watermark, wall).await?;
-        self.store.acquire(&Writer(super::closer::WRITER.to_owned())).await?;
-        self.noted = true;
+        self.effects.store.acquire(&Writer(super::closer::WRITER.to_owned())).await?;
+        self.lane.noted = true;
         Ok(())
-    }
-
-    async fn attempt(
-        &mut self,
-        events: &[Event],
-        seen: &[Key],
-        to: &Position,
-        wall: Timestamp,
-    ) -> Result<Attempt, Error> {
-        let known = self.store.read(seen).await?;
-        let is_new = |place: usize| known.get(place).is_none_or(Option::is_none);
-        let mut noted = std::collections::HashSet::new();
-        let fresh: Vec<&Event> = (0..events.len())
-            .filter(|&place| is_new(place) && seen.get(place).is_none_or(|key| noted.insert(key.clone())))
-            .map(|place| &events[place])
-            .collect();
-        self.prefetch(&fresh).await?;
-        for event in fresh {
-            self.one(event).await?;
-        }
-        // repetitions tell how far this writer has come, too
-        self.watermark = events.iter().map(Event::timestamp).fold(self.watermark, Timestamp::max);
-        for key in &noted {
-            self.overlay.write(key, Slot(0), Stored { at: wall, event: 0, cell: Cell::Counter(1) });
-        }
-        self.commit(to.clone(), noted.into_iter().collect(), wall).await
     }
 
     /// Lets event time pass without events: the source has none before `now`.
@@ -154,8 +131,10 @@ impl Intake {
     /// # Errors
     /// As [`Intake::apply`].
     pub async fn pass(&mut self, now: Timestamp, wall: Timestamp) -> Result<(), Error> {
-        self.watermark = self.watermark.max(now);
-        self.commit(self.lease.position.clone(), Vec::new(), wall).await.map(|_| ())
+        self.lane.reach(now);
+        let to = self.position().clone();
+        let mut parts = [Part { lane: &mut self.lane, events: &[], to }];
+        self.effects.commit(&mut parts, Vec::new(), wall).await.map(drop)
     }
 
     /// Nothing more will come of this writer: nobody waits for it any more.
@@ -163,139 +142,104 @@ impl Intake {
     /// # Errors
     /// As [`Intake::apply`].
     pub async fn leave(&mut self) -> Result<(), Error> {
-        self.overlay.remove(&watermark::key(&self.lease.writer.0));
-        let (commit, _) = self.overlay.take(self.lease.position.clone(), self.lease.position.clone());
-        match self.store.commit(&self.lease, commit).await? {
-            Outcome::LostLease => Err(self.lost()),
+        let Self { effects, lane } = self;
+        effects.overlay.remove(&watermark::key(&lane.lease.writer.0));
+        let (commit, _) = effects.overlay.take(lane.lease.position.clone(), lane.lease.position.clone());
+        match effects.store.commit(&lane.lease, commit).await? {
+            Outcome::LostLease => Err(lane.lost()),
             Outcome::Applied | Outcome::Exists => Ok(()),
         }
     }
+}
 
-    /// Reads what a batch needs in two questions: what its events name, then what depends on that.
-    async fn prefetch(&mut self, events: &[&Event]) -> Result<(), Error> {
-        let mut named = Vec::new();
-        for event in events {
-            match event {
-                Event::Ranking(ranking) => {
-                    named.push(stored::join_key(&ranking.tenant, &ranking.id));
-                    named.extend(self.plan.reads(ranking));
-                }
-                Event::Interaction(interaction) => match &interaction.ranking {
-                    Some(ranking) => named.push(stored::join_key(&interaction.tenant, ranking)),
-                    None => named.extend(self.plan.unranked_reads(interaction)),
-                },
-                Event::Item(_) | Event::User(_) => {}
+impl Effects {
+    /// Commits what the parts bring; how many values that changes. After an error nothing is left of it here.
+    async fn apply(&mut self, parts: &mut [Part<'_>], seen: &[Key], wall: Timestamp) -> Result<u64, Error> {
+        let counters = self.counters;
+        let before: Vec<Timestamp> = parts.iter().map(|part| part.lane.watermark).collect();
+        loop {
+            let outcome = self.attempt(parts, seen, wall).await;
+            if let Ok(Attempt::Applied(updated)) = outcome {
+                return Ok(updated);
             }
-        }
-        self.load(named).await?;
-        let mut dependent = Vec::new();
-        for event in events {
-            if let Event::Ranking(ranking) = event {
-                let (rows, _) = self.overlay.look_up(&self.plan.reads(ranking));
-                dependent.extend(self.plan.follow(ranking, &Fetched::new(rows)));
-            }
-        }
-        self.load(dependent).await
-    }
-
-    async fn load(&mut self, mut keys: Vec<Key>) -> Result<(), Error> {
-        keys.sort_unstable();
-        keys.dedup();
-        self.fetch(&keys).await.map(|_| ())
-    }
-
-    /// What lies under the keys, with what this batch has written there.
-    async fn fetch(&mut self, keys: &[Key]) -> Result<Rows, Error> {
-        super::fetch(&mut self.overlay, &*self.store, keys).await
-    }
-
-    async fn one(&mut self, event: &Event) -> Result<(), Error> {
-        self.watermark = self.watermark.max(event.timestamp());
-        match event {
-            Event::Item(_) => self.counters.items += 1,
-            Event::User(_) => self.counters.users += 1,
-            Event::Ranking(_) => self.counters.rankings += 1,
-            Event::Interaction(_) => self.counters.interactions += 1,
-        }
-        match event {
-            Event::Ranking(ranking) => self.ranking(ranking).await,
-            Event::Interaction(interaction) => self.interaction(interaction).await,
-            update => {
-                self.plan.event(update, &mut self.overlay);
-                Ok(())
+            self.counters = counters;
+            parts.iter_mut().zip(&before).for_each(|(part, before)| part.lane.watermark = *before);
+            if let Err(error) = outcome {
+                self.overlay = Overlay::default();
+                return Err(error);
             }
         }
     }
 
-    async fn ranking(&mut self, ranking: &Ranking) -> Result<(), Error> {
-        let key = stored::join_key(&ranking.tenant, &ranking.id);
-        if stored::shown_at(self.overlay.entity(&key)).is_some() {
-            self.counters.repeated += 1;
-            return Ok(());
+    async fn attempt(&mut self, parts: &mut [Part<'_>], seen: &[Key], wall: Timestamp) -> Result<Attempt, Error> {
+        let known = self.store.read(seen).await?;
+        let is_new = |place: usize| known.get(place).is_none_or(Option::is_none);
+        let mut noted = HashSet::new();
+        let mut is_fresh = |place: usize| is_new(place) && seen.get(place).is_none_or(|key| noted.insert(key.clone()));
+        let fresh: Vec<(usize, &Event)> = match &*parts {
+            [Part { events, .. }] => {
+                let events: &[Event] = events;
+                (0..events.len()).filter(|&place| is_fresh(place)).map(|place| (0, &events[place])).collect()
+            }
+            several => by_time(several),
+        };
+        self.prefetch(fresh.iter().map(|(_, event)| *event)).await?;
+        for (part, event) in fresh {
+            self.add(parts[part].lane, event).await?;
         }
-        let mut fetched = Fetched::new(self.fetch(&self.plan.reads(ranking)).await?);
-        let keys = self.plan.follow(ranking, &fetched);
-        let entities = self.fetch(&keys).await?;
-        fetched.add(keys, entities);
-        let rows = self.plan.rows(ranking, &fetched, Purpose::Training);
-        self.plan.shown(ranking, &mut self.overlay);
-        let (slot, value) = stored::shown(ranking, self.plan.width(), &rows);
-        self.overlay.write(&key, slot, value);
-        Ok(())
-    }
-
-    async fn interaction(&mut self, interaction: &Interaction) -> Result<(), Error> {
-        let Some(ranking) = &interaction.ranking else { return self.unranked(interaction).await };
-        let key = stored::join_key(&interaction.tenant, ranking);
-        if self.may_join(&key, interaction) {
-            self.plan.interaction(interaction, &mut self.overlay);
-            let (slot, value) = stored::added(interaction);
-            self.overlay.write(&key, slot, value);
-        } else {
-            let (slot, value) = stored::alone(interaction);
-            self.overlay.write(&stored::waiting_key(interaction), slot, value);
+        // repetitions tell how far this writer has come, too
+        for Part { lane, events, .. } in &mut *parts {
+            events.iter().for_each(|event| lane.reach(event.timestamp()));
         }
-        Ok(())
-    }
-
-    /// Whether a record takes an interaction at once: its ranking is known, and nobody can have closed it meanwhile. It
-    /// closes when all watermarks have passed its end, and this writer's is not beyond that even behind this event.
-    fn may_join(&self, key: &Key, interaction: &Interaction) -> bool {
-        let Settings { session_length, ranking_wait, .. } = self.settings;
-        let record = self.overlay.entity(key);
-        stored::takes(record, interaction, ranking_wait)
-            && record.is_some_and(|record| self.watermark <= record.newest().plus(session_length))
-    }
-
-    /// An interaction that no ranking caused takes effect; its click-through is the closer's to write.
-    async fn unranked(&mut self, interaction: &Interaction) -> Result<(), Error> {
-        self.counters.unranked += 1;
-        let fetched = Fetched::new(self.fetch(self.plan.unranked_reads(interaction).as_slice()).await?);
-        self.plan.unranked(interaction, &fetched, &mut self.overlay);
-        self.plan.interaction(interaction, &mut self.overlay);
-        let key = stored::waiting_key(interaction);
-        for (slot, value) in [stored::alone(interaction), stored::counted(interaction)] {
-            self.overlay.write(&key, slot, value);
+        for key in &noted {
+            self.overlay.write(key, Slot(0), Stored { at: wall, event: 0, cell: Cell::Counter(1) });
         }
-        Ok(())
+        self.commit(parts, noted.into_iter().collect(), wall).await
     }
 
-    async fn commit(&mut self, to: Position, absent: Vec<Key>, wall: Timestamp) -> Result<Attempt, Error> {
-        let (slot, note) = watermark::note(self.origin, self.watermark, wall);
-        self.overlay.write(&watermark::key(&self.lease.writer.0), slot, note);
-        let (commit, values) = self.overlay.take(self.lease.position.clone(), to.clone());
-        let own = 1 + absent.len() as u64; // the watermark and the notes of what was seen
-        match self.store.commit(&self.lease, rankwright_state::Commit { absent, ..commit }).await? {
-            Outcome::LostLease => return Err(self.lost()),
+    /// Commits what was put together, and moves the writers behind it.
+    async fn commit(&mut self, parts: &mut [Part<'_>], absent: Vec<Key>, wall: Timestamp) -> Result<Attempt, Error> {
+        for Part { lane, .. } in &*parts {
+            let (slot, note) = watermark::note(lane.origin, lane.watermark, wall);
+            self.overlay.write(&watermark::key(&lane.lease.writer.0), slot, note);
+        }
+        let own = (parts.len() + absent.len()) as u64; // the watermarks and the notes of what was seen
+        let (commit, values) = self.overlay.take(Position::default(), Position::default());
+        let Some((first, others)) = parts.split_first() else { return Ok(Attempt::Applied(0)) };
+        let Move { lease, from, to } = first.step();
+        let also = others.iter().map(Part::step).collect();
+        match self.store.commit(&lease, Commit { from, to, absent, also, ..commit }).await? {
+            Outcome::LostLease => return Err(first.lane.lost()),
             Outcome::Exists => return Ok(Attempt::Repeated),
-            Outcome::Applied => self.lease.position = to,
+            Outcome::Applied => {}
+        }
+        for Part { lane, to, .. } in parts {
+            lane.lease.position.clone_from(to);
         }
         let values = values.saturating_sub(own);
         self.counters.updated += values;
         Ok(Attempt::Applied(values))
     }
+}
 
-    fn lost(&self) -> Error {
-        Error::LostLease { writer: self.lease.writer.0.clone() }
+impl Part<'_> {
+    fn step(&self) -> Move {
+        let lease = self.lane.lease.clone();
+        Move { from: lease.position.clone(), lease, to: self.to.clone() }
     }
+}
+
+/// The events of all parts, each with the place of its part: that one comes next which is the oldest of those that are next
+/// in their parts.
+fn by_time<'a>(parts: &[Part<'a>]) -> Vec<(usize, &'a Event)> {
+    let mut merged = Vec::with_capacity(parts.iter().map(|part| part.events.len()).sum());
+    let next = |part: usize, place: usize| {
+        parts[part].events.get(place).map(|event| Reverse((event.timestamp(), part, place)))
+    };
+    let mut heads: BinaryHeap<_> = (0..parts.len()).filter_map(|part| next(part, 0)).collect();
+    while let Some(Reverse((_, part, place))) = heads.pop() {
+        merged.push((part, &parts[part].events[place]));
+        heads.extend(next(part, place + 1));
+    }
+    merged
 }

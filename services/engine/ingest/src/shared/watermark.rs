@@ -1,6 +1,6 @@
 //! How far writers have come in event time, for the one who closes rankings.
 
-use super::intake::Origin;
+use super::lane::Origin;
 use rankwright_event::{Tenant, Timestamp};
 use rankwright_state::{Cell, Commit, Entity, Error, Key, Outcome, Scope, Slot, Space, Store, Stored, Writer};
 use std::time::Duration;
@@ -54,7 +54,7 @@ async fn note_all(store: &dyn Store, partitions: &[&str], wall: Timestamp, new: 
         let (key, (slot, note)) = (key(partition), note(Origin::Partition, Timestamp::MIN, wall));
         let (from, to) = (lease.position.clone(), lease.position.clone());
         let writes = vec![(key.clone(), Some(Entity::one(slot, note)))];
-        let commit = Commit { from, to, writes, absent: vec![key] };
+        let commit = Commit { from, to, writes, absent: vec![key], also: Vec::new() };
         match store.commit(&lease, commit).await? {
             Outcome::LostLease => return Err(crate::Error::LostLease { writer: lease.writer.0 }), // somebody does the same
             Outcome::Applied => *new = true,

@@ -45,11 +45,13 @@ enum Fault {
     ExpiresTooMuch,
     CountsOfExpiryWrong,
     WritesWhatExists,
+    MovesFirstAlone,
+    ComparesFirstAlone,
     OldestByName,
     OldestUnbounded,
 }
 
-const FAULTS: [Fault; 31] = [
+const FAULTS: [Fault; 33] = [
     Fault::ReadsBackwards,
     Fault::ReadsOnlyWhatIsThere,
     Fault::ReadsAsBefore,
@@ -79,6 +81,8 @@ const FAULTS: [Fault; 31] = [
     Fault::ExpiresTooMuch,
     Fault::CountsOfExpiryWrong,
     Fault::WritesWhatExists,
+    Fault::MovesFirstAlone,
+    Fault::ComparesFirstAlone,
     Fault::OldestByName,
     Fault::OldestUnbounded,
 ];
@@ -184,6 +188,14 @@ impl Broken {
                 Fault::ForgetsEpochs => used.epoch = newest.epoch,
                 Fault::ForgetsPositions => commit.from = newest.position.clone(),
                 Fault::WritesWhatExists => commit.absent.clear(),
+                Fault::MovesFirstAlone => commit.also.iter_mut().for_each(|part| part.to.clone_from(&part.from)),
+                Fault::ComparesFirstAlone => {
+                    let known = self.leases.lock();
+                    for part in &mut commit.also {
+                        let Some(newest) = known.get(&part.lease.writer) else { continue };
+                        (part.lease, part.from) = (newest.clone(), newest.position.clone());
+                    }
+                }
                 _ => {}
             }
         } else if self.fault == Fault::AcceptsAnyLease {
@@ -195,9 +207,14 @@ impl Broken {
         if self.fault == Fault::TearsEntities && current && commit.writes.len() < 10 {
             self.tear(&Lease { position: from, ..used.clone() }, std::mem::take(&mut commit.writes)).await;
         }
+        let also = commit.also.clone();
         let outcome = self.store.commit(&used, commit).await?;
         if outcome == Outcome::Applied {
-            self.leases.lock().entry(used.writer.clone()).or_insert(used).position = to;
+            let mut known = self.leases.lock();
+            known.entry(used.writer.clone()).or_insert(used).position = to;
+            for part in also {
+                known.entry(part.lease.writer.clone()).or_insert(part.lease).position = part.to;
+            }
         } else if self.fault == Fault::AppliesWhatItRefuses {
             super::put(&self.store, writes).await;
         }

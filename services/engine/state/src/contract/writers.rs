@@ -1,7 +1,9 @@
 //! Promises about who may write, and about numbers given out.
 
 use super::{HOUR, get, item, number, put, stored};
-use crate::{Cell, Commit, Entity, Error, Fingerprint, Key, Lease, Outcome, Position, Scope, Slot, Store, Writer};
+use crate::{
+    Cell, Commit, Entity, Error, Fingerprint, Key, Lease, Move, Outcome, Position, Scope, Slot, Store, Writer,
+};
 use rankwright_event::{Tenant, Timestamp};
 
 pub(super) async fn slots_are_given_out_once(store: &impl Store) {
@@ -33,7 +35,7 @@ pub(super) async fn a_position_that_moved_refuses_the_batch(store: &impl Store) 
         from: Position(from.into()),
         to: Position(to.into()),
         writes: vec![(item("a"), Some(Entity::one(Slot(0), stored(1, Cell::Counter(1)))))],
-        absent: Vec::new(),
+        ..Commit::default()
     };
     assert_eq!(store.commit(&lease, step("", "1")).await.expect("answers"), Outcome::Applied);
     assert_eq!(store.commit(&lease, step("", "1")).await.expect("answers"), Outcome::LostLease, "the same again");
@@ -58,6 +60,7 @@ pub(super) async fn a_key_that_should_be_new_and_is_not_refuses_the_batch(store:
         to: Position(to.into()),
         writes: [item("a"), seen(id)].map(|key| (key, Some(Entity::one(Slot(0), stored(1, Cell::Counter(1)))))).into(),
         absent: vec![seen(id)],
+        also: Vec::new(),
     };
     assert_eq!(store.commit(&lease, batch("", "1", "event")).await.expect("answers"), Outcome::Applied);
     assert_eq!(store.commit(&lease, batch("1", "2", "event")).await.expect("answers"), Outcome::Exists);
@@ -65,6 +68,42 @@ pub(super) async fn a_key_that_should_be_new_and_is_not_refuses_the_batch(store:
     let count =
         get(store, &item("a")).await.and_then(|entity| entity.counter(Slot(0), Timestamp::from_millis(0), HOUR));
     assert_eq!(count, Some(2), "a refused batch changes nothing");
+}
+
+pub(super) async fn several_writers_move_together_or_not_at_all(store: &impl Store) {
+    if !store.moves_together() {
+        return;
+    }
+    let acquire = async |name: &str| store.acquire(&Writer(name.into())).await.expect("acquires");
+    let (left, right, stale) = (acquire("left").await, acquire("right").await, acquire("taken").await);
+    let taken = acquire("taken").await;
+    let part = |lease: &Lease, from: &str| Move {
+        lease: lease.clone(),
+        from: Position(from.into()),
+        to: Position(format!("{from}+")),
+    };
+    let batch = |from: &str, also: Vec<Move>| Commit {
+        from: Position(from.into()),
+        to: Position(format!("{from}+")),
+        writes: vec![(item("a"), Some(Entity::one(Slot(0), stored(1, Cell::Counter(1)))))],
+        also,
+        ..Commit::default()
+    };
+    let commit = async |batch: Commit| store.commit(&left, batch).await.expect("answers");
+    let refused = batch("", vec![part(&right, ""), part(&stale, "")]);
+    assert_eq!(commit(refused).await, Outcome::LostLease, "one of the leases is somebody else's");
+    let refused = batch("", vec![part(&right, "elsewhere"), part(&taken, "")]);
+    assert_eq!(commit(refused).await, Outcome::LostLease, "one stands elsewhere");
+    assert!(get(store, &item("a")).await.is_none(), "a refused batch changes nothing");
+    assert_eq!(commit(batch("", vec![part(&right, ""), part(&taken, "")])).await, Outcome::Applied);
+    assert_eq!(commit(batch("", vec![part(&right, "+")])).await, Outcome::LostLease, "the first stands elsewhere");
+    assert_eq!(commit(batch("+", vec![part(&right, "+")])).await, Outcome::Applied);
+    let count =
+        get(store, &item("a")).await.and_then(|entity| entity.counter(Slot(0), Timestamp::from_millis(0), HOUR));
+    assert_eq!(count, Some(2), "each batch once");
+    for (name, position) in [("left", "++"), ("right", "++"), ("taken", "+")] {
+        assert_eq!(acquire(name).await.position, Position(position.into()), "{name}");
+    }
 }
 
 pub(super) async fn nobody_commits_without_a_lease(store: &impl Store) {

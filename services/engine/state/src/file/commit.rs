@@ -2,7 +2,7 @@
 
 use super::address::Address;
 use super::disk::{Disk, failed};
-use crate::{Commit, Entity, Error, Key, Lease, Outcome, Space, codec};
+use crate::{Commit, Entity, Error, Key, Lease, Move, Outcome, Space, codec};
 use fjall::OwnedWriteBatch;
 use hashbrown::HashMap;
 use parking_lot::MutexGuard;
@@ -21,8 +21,11 @@ pub(super) struct Change {
 impl Disk {
     pub(super) fn apply(&self, lease: &Lease, commit: Commit) -> Result<Outcome, Error> {
         let writing = self.writing.lock();
-        if self.meta.writer(&lease.writer)? != Some((lease.epoch, commit.from)) {
-            return Ok(Outcome::LostLease);
+        let moves = commit.moves(lease);
+        for Move { lease, from, .. } in &moves {
+            if self.meta.writer(&lease.writer)? != Some((lease.epoch, from.clone())) {
+                return Ok(Outcome::LostLease);
+            }
         }
         for key in &commit.absent {
             if self.current(key)?.is_some() {
@@ -31,7 +34,9 @@ impl Disk {
         }
         let changes = self.fold(commit.writes)?;
         let mut batch = self.db.batch();
-        self.meta.put_writer(&mut batch, &lease.writer, lease.epoch, &commit.to)?;
+        for Move { lease, to, .. } in &moves {
+            self.meta.put_writer(&mut batch, &lease.writer, lease.epoch, to)?;
+        }
         self.write(&writing, batch, changes)?;
         Ok(Outcome::Applied)
     }

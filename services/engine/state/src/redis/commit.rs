@@ -7,7 +7,7 @@ use super::meta::Answer;
 use super::scripts::{APPLIED, INDEXES, LOST, MOVED, PASSED, REFUSED, SKIPPED};
 use super::shards::Shard;
 use super::{Shared, failed};
-use crate::{Commit, Entity, Error, Key, Lease, Outcome, Rows, Space};
+use crate::{Commit, Entity, Error, Format, Key, Lease, Move, Outcome, Rows, Space};
 use futures_util::future::try_join_all;
 use hashbrown::HashMap;
 use rankwright_redis::redis::{FromRedisValue, ScriptInvocation, cmd};
@@ -140,20 +140,21 @@ impl Shared {
     }
 
     async fn apply_at_once(&self, lease: &Lease, commit: Commit) -> Result<Outcome, Error> {
+        let mut moves = commit.moves(lease);
+        let _turn = self.turn.lock().await;
         let mut changes = self.changes(commit.writes).await?;
         for change in &mut changes {
             change.first = commit.absent.contains(&change.key);
         }
         let stamp = Stamp::random();
-        let mut positions = (commit.from.0, commit.to.0);
         if Bug::PositionFirst.is_in() {
-            self.try_commit(lease, &positions, Stamp::random(), &[]).await?;
-            positions.0.clone_from(&positions.1);
+            self.try_commit(&moves, Stamp::random(), &[]).await?;
+            moves.iter_mut().for_each(|part| part.from.clone_from(&part.to));
             tokio::time::sleep(std::time::Duration::from_millis(10)).await; // for what happens between the two
         }
         loop {
             changes.iter_mut().for_each(Change::merge);
-            match self.try_commit(lease, &positions, stamp, &changes).await? {
+            match self.try_commit(&moves, stamp, &changes).await? {
                 Verdict::Moved(moved) if is_not_new(&changes, &moved) => return Ok(Outcome::Exists),
                 Verdict::Moved(moved) => self.take_up(&mut changes, moved)?,
                 Verdict::Applied => {
@@ -203,20 +204,17 @@ impl Shared {
         Change { key, name, write, base, asked, first: false, merged: None }
     }
 
-    async fn try_commit(
-        &self,
-        lease: &Lease,
-        (from, to): &(String, String),
-        stamp: Stamp,
-        changes: &[Change],
-    ) -> Result<Verdict, Error> {
+    async fn try_commit(&self, moves: &[Move], stamp: Stamp, changes: &[Change]) -> Result<Verdict, Error> {
         let mut script = self.scripts.commit.prepare_invoke();
-        let writer = self.names.writer(&lease.writer);
-        script.key(&writer).key(self.names.meta());
-        script.arg(lease.epoch).arg(from).arg(to).arg(&stamp.0[..]).arg(self.names.generation());
+        let meta = self.names.meta();
+        script.key(&meta).arg(moves.len()).arg(&stamp.0[..]).arg(self.names.generation());
+        for Move { lease, from, to } in moves {
+            script.key(self.names.writer(&lease.writer)).arg(lease.epoch).arg(&from.0).arg(&to.0);
+        }
         self.put(&mut script, Shard::WHOLE, stamp, changes)?;
         let script = &script;
-        let said = self.link.send(&writer, |mut connection| async move { script.invoke_async(&mut connection).await });
+        let said =
+            self.link.send(meta.as_bytes(), |mut connection| async move { script.invoke_async(&mut connection).await });
         verdict(said.await.map_err(failed("commit"))?)
     }
 
@@ -240,7 +238,13 @@ impl Shared {
     }
 
     fn value(&self, change: &Change, stamp: Stamp) -> Result<Vec<u8>, Error> {
-        change.merged.as_ref().map_or(Ok(Vec::new()), |entity| frame(stamp, entity, self.options.format))
+        change.merged.as_ref().map_or(Ok(Vec::new()), |entity| {
+            let format = match self.options.format {
+                Format::Binary if change.key.scope.space() != Space::Values => Format::Packed,
+                format => format,
+            };
+            frame(stamp, entity, format)
+        })
     }
 
     /// Takes what lies under keys now in place of what they were thought to hold.
@@ -350,14 +354,16 @@ impl Shared {
     pub(super) async fn sends_twice(
         &self,
         lease: &Lease,
-        positions: &(String, String),
+        (from, to): (&str, &str),
         writes: Vec<(Key, Option<Entity>)>,
     ) -> bool {
         let mut changes = self.changes(writes).await.expect("reads");
         changes.iter_mut().for_each(Change::merge);
         let stamp = Stamp::random();
+        let (from, to) = (crate::Position(from.to_owned()), crate::Position(to.to_owned()));
+        let moves = [Move { lease: lease.clone(), from, to }];
         for _ in 0..2 {
-            let verdict = self.try_commit(lease, positions, stamp, &changes).await.expect("answers");
+            let verdict = self.try_commit(&moves, stamp, &changes).await.expect("answers");
             if !matches!(verdict, Verdict::Applied) {
                 return false;
             }

@@ -308,6 +308,7 @@ impl Shared {
             scripts: self.scripts.clone(),
             cache: self.cache.clone(), // it goes by whole names
             options: self.options,
+            turn: Default::default(),
             numbers: Default::default(),
         }))
     }

@@ -64,7 +64,11 @@ impl Shared {
     }
 
     pub(super) async fn apply_in_parts(&self, lease: &Lease, commit: Commit) -> Result<Outcome, Error> {
-        let Commit { from, to, writes, absent } = commit;
+        let Commit { from, to, writes, absent, also } = commit;
+        if !also.is_empty() {
+            let source = "the rows of several writers lie in several places of a cluster".into();
+            return Err(Error::Failed { action: "commit", source });
+        }
         let batch = Batch { to: to.0, writes, absent };
         match self.begin(lease, &from, &batch).await? {
             Some(number) => self.complete(lease, number, batch).await,

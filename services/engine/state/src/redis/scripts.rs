@@ -58,16 +58,22 @@ local epoch = redis.call('HINCRBY', KEYS[1], 'epoch', 1)
 redis.call('PEXPIRE', KEYS[1], 31536000000)
 return {epoch, redis.call('HGET', KEYS[1], 'position') or ''}";
 
-/// KEYS: the writer; the pointer to the live generation; indexes of joins, outbox, seen events, waiting interactions and
-/// watermarks; then entities. ARGV: epoch, position before, position after, stamp of the batch, its generation, milliseconds
-/// that keys live, and those that seen events do; then what [`PUT`] wants.
+/// KEYS: the pointer to the live generation; the writers; indexes of joins, outbox, seen events, waiting interactions and
+/// watermarks; then entities. ARGV: how many writers, stamp of the batch, its generation; for each writer its epoch, position
+/// before and position after; milliseconds that keys live, and those that seen events do; then what [`PUT`] wants.
 const COMMIT: &str = "
-if redis.call('HGET', KEYS[2], 'live') ~= ARGV[5] then return {1} end
-local writer = redis.call('HMGET', KEYS[1], 'epoch', 'position', 'stamp')
-if writer[1] ~= ARGV[1] then return {1} end
-if writer[3] == ARGV[4] then return {0} end
-if (writer[2] or '') ~= ARGV[2] then return {1} end
-local first, fixed, live, remembered = 8, 7, ARGV[6], ARGV[7]";
+if redis.call('HGET', KEYS[1], 'live') ~= ARGV[3] then return {1} end
+local writers = tonumber(ARGV[1])
+local applied = false
+for i = 1, writers do
+    local writer = redis.call('HMGET', KEYS[1 + i], 'epoch', 'position', 'stamp')
+    if writer[1] ~= ARGV[1 + 3 * i] then return {1} end
+    applied = applied or writer[3] == ARGV[2]
+    if not applied and (writer[2] or '') ~= ARGV[2 + 3 * i] then return {1} end
+end
+if applied then return {0} end
+local first, fixed = 7 + writers, 5 + 3 * writers
+local live, remembered = ARGV[fixed - 1], ARGV[fixed]";
 
 /// For each entity, from the first on, with the indexes before it: the stamp it must have ('' for none, '*' for any), its new value ('' to remove it), the number of its
 /// index (0 for none) and its place there. An index lives as long as any key in it, whose writer may have let it live longer.
@@ -105,8 +111,10 @@ for index, time in pairs(noted) do
 end";
 
 const COMMITTED: &str = "
-redis.call('HSET', KEYS[1], 'position', ARGV[3], 'stamp', ARGV[4])
-redis.call('PEXPIRE', KEYS[1], 31536000000)
+for i = 1, writers do
+    redis.call('HSET', KEYS[1 + i], 'position', ARGV[3 + 3 * i], 'stamp', ARGV[2])
+    redis.call('PEXPIRE', KEYS[1 + i], 31536000000)
+end
 return {0}";
 
 /// Numbers for fingerprints; those that are new get the next ones, or none does where they do not fit.

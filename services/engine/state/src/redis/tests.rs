@@ -158,12 +158,8 @@ fn a_batch_that_is_sent_again_has_no_second_effect() {
         let service = service();
         let store = open(&settings, &service).await;
         let lease = store.acquire(&Writer("w".into())).await.expect("acquires");
-        let positions = (String::new(), "1".to_string());
         let writes = vec![(item("a"), counter(1))];
-        assert!(
-            store.current().sends_twice(&lease, &positions, writes).await,
-            "the second answer is that of the first"
-        );
+        assert!(store.current().sends_twice(&lease, ("", "1"), writes).await, "the second answer is that of the first");
         assert_eq!(count(&open(&settings, &service).await, &item("a")).await, Some(1));
     });
 }

@@ -50,7 +50,13 @@ fn feedback(id: &str) -> Batch {
 }
 
 fn commit_of(batch: Batch) -> Commit {
-    Commit { from: Position::default(), to: Position(batch.to), writes: batch.writes, absent: batch.absent }
+    Commit {
+        from: Position::default(),
+        to: Position(batch.to),
+        writes: batch.writes,
+        absent: batch.absent,
+        also: Vec::new(),
+    }
 }
 
 #[test]

@@ -35,7 +35,7 @@ impl Work {
             }
             let to = Position((position + 1).to_string());
             let writes = items(position).map(|key| (key, counter(1))).collect();
-            let commit = Commit { from: lease.position.clone(), to: to.clone(), writes, absent: Vec::new() };
+            let commit = Commit { from: lease.position.clone(), to: to.clone(), writes, ..Commit::default() };
             if self.store.commit(&lease, commit).await? != Outcome::Applied {
                 return Ok(()); // the writer stands elsewhere
             }

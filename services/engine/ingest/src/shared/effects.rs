@@ -1,0 +1,136 @@
+//! What events do to a shared state, put together until it is committed.
+
+use super::lane::Lane;
+use super::stored;
+use crate::counters::Counters;
+use crate::error::Error;
+use crate::ingest::Settings;
+use rankwright_event::{Event, Interaction, Ranking};
+use rankwright_feature::{Plan, Purpose};
+use rankwright_state::{Fetched, Key, Overlay, Rows, Store, View};
+use std::sync::Arc;
+
+/// Effects of a batch of events.
+pub(super) struct Effects {
+    plan: Arc<Plan>,
+    pub(super) store: Arc<dyn Store>,
+    settings: Settings,
+    pub(super) overlay: Overlay,
+    pub(super) counters: Counters,
+}
+
+impl Effects {
+    pub(super) fn new(plan: Arc<Plan>, store: Arc<dyn Store>, settings: Settings) -> Self {
+        Self { plan, store, settings, overlay: Overlay::default(), counters: Counters::default() }
+    }
+
+    /// Reads what a batch needs in two questions: what its events name, then what depends on that.
+    pub(super) async fn prefetch(&mut self, events: impl Iterator<Item = &Event> + Clone) -> Result<(), Error> {
+        let mut named = Vec::new();
+        for event in events.clone() {
+            match event {
+                Event::Ranking(ranking) => {
+                    named.push(stored::join_key(&ranking.tenant, &ranking.id));
+                    named.extend(self.plan.reads(ranking));
+                }
+                Event::Interaction(interaction) => match &interaction.ranking {
+                    Some(ranking) => named.push(stored::join_key(&interaction.tenant, ranking)),
+                    None => named.extend(self.plan.unranked_reads(interaction)),
+                },
+                Event::Item(_) | Event::User(_) => {}
+            }
+        }
+        self.load(named).await?;
+        let mut dependent = Vec::new();
+        for event in events {
+            if let Event::Ranking(ranking) = event {
+                let (rows, _) = self.overlay.look_up(&self.plan.reads(ranking));
+                dependent.extend(self.plan.follow(ranking, &Fetched::new(rows)));
+            }
+        }
+        self.load(dependent).await
+    }
+
+    async fn load(&mut self, mut keys: Vec<Key>) -> Result<(), Error> {
+        keys.sort_unstable();
+        keys.dedup();
+        self.fetch(&keys).await.map(|_| ())
+    }
+
+    /// What lies under the keys, with what this batch has written there.
+    async fn fetch(&mut self, keys: &[Key]) -> Result<Rows, Error> {
+        super::fetch(&mut self.overlay, &*self.store, keys).await
+    }
+
+    /// The effects of an event that `lane` brings.
+    pub(super) async fn add(&mut self, lane: &mut Lane, event: &Event) -> Result<(), Error> {
+        lane.reach(event.timestamp());
+        match event {
+            Event::Item(_) => self.counters.items += 1,
+            Event::User(_) => self.counters.users += 1,
+            Event::Ranking(_) => self.counters.rankings += 1,
+            Event::Interaction(_) => self.counters.interactions += 1,
+        }
+        match event {
+            Event::Ranking(ranking) => self.ranking(ranking).await,
+            Event::Interaction(interaction) => self.interaction(lane, interaction).await,
+            update => {
+                self.plan.event(update, &mut self.overlay);
+                Ok(())
+            }
+        }
+    }
+
+    async fn ranking(&mut self, ranking: &Ranking) -> Result<(), Error> {
+        let key = stored::join_key(&ranking.tenant, &ranking.id);
+        if stored::shown_at(self.overlay.entity(&key)).is_some() {
+            self.counters.repeated += 1;
+            return Ok(());
+        }
+        let mut fetched = Fetched::new(self.fetch(&self.plan.reads(ranking)).await?);
+        let keys = self.plan.follow(ranking, &fetched);
+        let entities = self.fetch(&keys).await?;
+        fetched.add(keys, entities);
+        let rows = self.plan.rows(ranking, &fetched, Purpose::Training);
+        self.plan.shown(ranking, &mut self.overlay);
+        let (slot, value) = stored::shown(ranking, self.plan.width(), &rows);
+        self.overlay.write(&key, slot, value);
+        Ok(())
+    }
+
+    async fn interaction(&mut self, lane: &Lane, interaction: &Interaction) -> Result<(), Error> {
+        let Some(ranking) = &interaction.ranking else { return self.unranked(interaction).await };
+        let key = stored::join_key(&interaction.tenant, ranking);
+        if self.may_join(lane, &key, interaction) {
+            self.plan.interaction(interaction, &mut self.overlay);
+            let (slot, value) = stored::added(interaction);
+            self.overlay.write(&key, slot, value);
+        } else {
+            let (slot, value) = stored::alone(interaction);
+            self.overlay.write(&stored::waiting_key(interaction), slot, value);
+        }
+        Ok(())
+    }
+
+    /// Whether a record takes an interaction at once: its ranking is known, and nobody can have closed it meanwhile. It
+    /// closes when all watermarks have passed its end, and this writer's is not beyond that even behind this event.
+    fn may_join(&self, lane: &Lane, key: &Key, interaction: &Interaction) -> bool {
+        let Settings { session_length, ranking_wait, .. } = self.settings;
+        let record = self.overlay.entity(key);
+        stored::takes(record, interaction, ranking_wait)
+            && record.is_some_and(|record| lane.watermark <= record.newest().plus(session_length))
+    }
+
+    /// An interaction that no ranking caused takes effect; its click-through is the closer's to write.
+    async fn unranked(&mut self, interaction: &Interaction) -> Result<(), Error> {
+        self.counters.unranked += 1;
+        let fetched = Fetched::new(self.fetch(self.plan.unranked_reads(interaction).as_slice()).await?);
+        self.plan.unranked(interaction, &fetched, &mut self.overlay);
+        self.plan.interaction(interaction, &mut self.overlay);
+        let key = stored::waiting_key(interaction);
+        for (slot, value) in [stored::alone(interaction), stored::counted(interaction)] {
+            self.overlay.write(&key, slot, value);
+        }
+        Ok(())
+    }
+}
