@@ -107,11 +107,11 @@ pub struct RankingServiceSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub import: Option<Import>,
 
-    /// Versions that are served whatever the newest ones are, by model: {"shop": "01986f2a-…"}. Removing an entry goes back
+    /// Versions that are served whatever the newest ones are, by model: {"shop": "20261114T162500000Z-1a2b3c4d"}. Removing an entry goes back
     /// to the newest version. It wins over `rankwright models rollback`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[x_kube(validation = Rule::new("self.all(model, self[model].size() > 0 && self[model].size() <= 128)")
-        .message("modelVersion holds versions as status.models lists them, such as {\"shop\": \"01986f2a-…\"}"))]
+        .message("modelVersion holds versions as status.models lists them, such as {\"shop\": \"20261114T162500000Z-1a2b3c4d\"}"))]
     #[schemars(extend("maxProperties" = 64))]
     pub model_version: BTreeMap<String, String>,
 

@@ -31,11 +31,11 @@ pub struct PodMonitor {
 #[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct NetworkPolicy {
-    /// Who may send rank requests, beside the pods of this namespace.
+    /// Who may send rank requests, beside the pods of this namespace and the operator.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64))]
     pub rank_from: Vec<NetworkPolicyPeer>,
-    /// Who may read metrics and status: the operator and Prometheus. Default: all namespaces.
+    /// Who may read metrics, such as Prometheus. They have the port of the rank requests, so these may send some, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64))]
     pub metrics_from: Vec<NetworkPolicyPeer>,
