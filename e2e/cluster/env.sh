@@ -1,9 +1,11 @@
 # shellcheck shell=bash disable=SC2034
-# Where everything lies. Sourced by the other scripts; every value can be set from outside.
+# Where everything lies. Sourced by the other scripts; every value can be set from outside. Programs and images are kept
+# under the cache folder of ./run, outside the checkout.
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 CACHE=${CLUSTER_CACHE:-${RANKWRIGHT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rankwright}/cluster} # built programs and images, kept between runs
 STATE=${CLUSTER_STATE:-${TMPDIR:-/tmp}/rankwright-cluster} # one cluster: its data, certificates and logs
+
 BIN=$CACHE/bin
 PKI=$STATE/pki
 CGROUP=$(basename "$STATE") # the parent of the pods' control groups
