@@ -92,6 +92,14 @@ impl Discovery {
 
 async fn has_kind(client: &Client, resource: &ApiResource) -> Result<bool> {
     let what = format!("the resources of {}", resource.api_version);
-    let listed = client.list_api_group_resources(&resource.api_version).await.map_err(Error::reading(what))?;
-    Ok(listed.resources.iter().any(|known| known.kind == resource.kind))
+    match client.list_api_group_resources(&resource.api_version).await {
+        Ok(listed) => Ok(listed.resources.iter().any(|known| known.kind == resource.kind)),
+        Err(error) if is_absent(&error) => Ok(false), // it went since the groups were listed
+        Err(error) => Err(Error::reading(what)(error)),
+    }
+}
+
+/// Whether there is no such thing, or no such API at all.
+pub(crate) fn is_absent(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 404)
 }

@@ -34,7 +34,13 @@ pub struct Applied {
 ///
 /// # Errors
 /// When the API server refuses something, or does not answer.
-pub async fn all(client: &Client, seen: &Seen, service: &RankingService, desired: &[Child], optional: &crate::apis::Apis) -> Result<Applied> {
+pub async fn all(
+    client: &Client,
+    seen: &Seen,
+    service: &RankingService,
+    desired: &[Child],
+    optional: &crate::apis::Apis,
+) -> Result<Applied> {
     let mut applied = Applied::default();
     for child in desired {
         match one(client, seen, service, child).await? {
@@ -93,7 +99,8 @@ async fn one(client: &Client, seen: &Seen, service: &RankingService, child: &Chi
 /// falls back to its default, which is one pod; so somebody else owns it from now on.
 async fn hand_over(api: &Api<DynamicObject>, child: &Child, live: &DynamicObject) -> kube::Result<()> {
     let wanted = child.object.data.pointer("/spec/replicas");
-    let Some(replicas) = live.data.pointer("/spec/replicas").filter(|_| wanted.is_none() && sends_replicas(live)) else {
+    let Some(replicas) = live.data.pointer("/spec/replicas").filter(|_| wanted.is_none() && sends_replicas(live))
+    else {
         return Ok(());
     };
     let mut kept = DynamicObject::new(&live.name_any(), &child.resource);

@@ -151,10 +151,15 @@ fn referring<K: ResourceExt>(services: &Store<Guarded>, kind: Kind, object: &K) 
     let (name, namespace) = (object.name_any(), object.namespace());
     let refers = |service: &RankingService| {
         service.namespace() == namespace
-            && resolve::of_service(&service.spec).iter().any(|reference| reference.kind == kind && reference.name == name)
+            && resolve::of_service(&service.spec)
+                .iter()
+                .any(|reference| reference.kind == kind && reference.name == name)
     };
     let services = services.state().into_iter();
-    services.filter(|service| service.0.as_ref().is_ok_and(refers)).map(|service| ObjectRef::from_obj(&*service)).collect()
+    services
+        .filter(|service| service.0.as_ref().is_ok_and(refers))
+        .map(|service| ObjectRef::from_obj(&*service))
+        .collect()
 }
 
 /// A resource that cannot be read is told of, and left to its author.
@@ -163,7 +168,12 @@ async fn guarded(service: Arc<Guarded>, ctx: Arc<Context>) -> Result<Action, Err
         Ok(service) => reconcile(Arc::new(service.clone()), ctx).await,
         Err(invalid) => {
             let (name, namespace) = (service.name_any(), service.namespace());
-            warn!(name, namespace, error = invalid.error, "the resource cannot be read: apply it anew as the CRD describes it");
+            warn!(
+                name,
+                namespace,
+                error = invalid.error,
+                "the resource cannot be read: apply it anew as the CRD describes it"
+            );
             ctx.metrics.unreadable();
             Ok(Action::await_change())
         }
@@ -178,7 +188,13 @@ fn log(outcome: Outcome) {
         // it went while it waited for its turn
         Err(controller::Error::ObjectNotFound(_)) => {}
         Err(controller::Error::ReconcilerFailed(error, service)) => {
-            warn!(name = service.name, namespace = service.namespace, reason = error.reason(), error = error.chain(), "not reconciled");
+            warn!(
+                name = service.name,
+                namespace = service.namespace,
+                reason = error.reason(),
+                error = error.chain(),
+                "not reconciled"
+            );
         }
         Err(error) => warn!(%error, "a watch was interrupted"),
     }

@@ -36,10 +36,13 @@ impl Cleaning {
     /// As the condition `Ready` tells it.
     pub fn told(&self) -> (Reason, String) {
         match self {
-            Self::Stopping { pods } => (Reason::Deleting, format!("waiting for {pods} pods to end before data are removed")),
+            Self::Stopping { pods } => {
+                (Reason::Deleting, format!("waiting for {pods} pods to end before data are removed"))
+            }
             Self::Purging => (Reason::Purging, "the data in Redis and S3 are being removed".to_owned()),
             Self::PurgeFailed(message) => {
-                let help = "see the Job's pods, delete the Job to try again, or set deletionPolicy to Retain to keep the data";
+                let help =
+                    "see the Job's pods, delete the Job to try again, or set deletionPolicy to Retain to keep the data";
                 (Reason::PurgeFailed, format!("the data were not removed: {message}: {help}"))
             }
             Self::Done => (Reason::Deleting, "the resource goes".to_owned()),
@@ -65,7 +68,8 @@ pub async fn settle_finalizer(ctx: &Context, service: &RankingService, wanted: b
     if has_finalizer(service) == wanted {
         return Ok(());
     }
-    let mut finalizers: Vec<&str> = service.finalizers().iter().map(String::as_str).filter(|name| *name != FINALIZER).collect();
+    let mut finalizers: Vec<&str> =
+        service.finalizers().iter().map(String::as_str).filter(|name| *name != FINALIZER).collect();
     if wanted {
         finalizers.push(FINALIZER);
     }
@@ -99,7 +103,9 @@ pub async fn clean_up(ctx: &Context, service: &RankingService, plan: &Plan) -> R
     let job = api.get_opt(&name).await.map_err(Error::reading(format!("Job {name}")))?;
     let job = job.filter(|job| labels::owns(service, job));
     let cleaning = match job {
-        None => Cleaning::PurgeFailed(applied.conflicts.first().cloned().unwrap_or_else(|| "its Job is gone".to_owned())),
+        None => {
+            Cleaning::PurgeFailed(applied.conflicts.first().cloned().unwrap_or_else(|| "its Job is gone".to_owned()))
+        }
         Some(job) if crate::status::job_condition(&job, "Complete").is_some() => Cleaning::Done,
         Some(job) => crate::status::job_condition(&job, "Failed").map_or(Cleaning::Purging, Cleaning::PurgeFailed),
     };

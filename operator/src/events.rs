@@ -1,8 +1,8 @@
 //! Events: what has changed between two statuses. What stays as it was is not told again.
 
 use crate::{Error, Result};
-use kube::runtime::events::{Event, EventType, Recorder};
 use kube::Resource;
+use kube::runtime::events::{Event, EventType, Recorder};
 use rankwright_crds::status::ImportPhase;
 use rankwright_crds::{RankingService, RankingServiceStatus};
 
@@ -64,7 +64,12 @@ fn of_import(before: &RankingServiceStatus, now: &RankingServiceStatus) -> Optio
         ImportPhase::Failed => ("ImportFailed", import.message.clone().unwrap_or_default()),
     };
     let warning = import.phase == ImportPhase::Failed;
-    Some(News { warning, reason: reason.to_owned(), action: "Import".to_owned(), note: format!("Job {}: {text}", import.job) })
+    Some(News {
+        warning,
+        reason: reason.to_owned(),
+        action: "Import".to_owned(),
+        note: format!("Job {}: {text}", import.job),
+    })
 }
 
 fn of_training(before: &RankingServiceStatus, now: &RankingServiceStatus) -> Option<News> {
@@ -93,7 +98,8 @@ pub async fn publish(recorder: &Recorder, service: &RankingService, news: &[News
         };
         match recorder.publish(&event, &service.object_ref(&())).await {
             // its namespace is being deleted
-            Err(kube::Error::Api(answer)) if matches!(answer.code, 403 | 404) && service.metadata.deletion_timestamp.is_some() => {}
+            Err(kube::Error::Api(answer))
+                if matches!(answer.code, 403 | 404) && service.metadata.deletion_timestamp.is_some() => {}
             answer => answer.map_err(|source| Error::Event(Box::new(source)))?,
         }
     }

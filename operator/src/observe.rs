@@ -47,7 +47,9 @@ pub async fn service(client: &Client, ask: &dyn Ask, service: &RankingService) -
     let api: Api<Pod> = Api::namespaced(client.clone(), &namespace);
     let pods = api.list(&selected).await.map_err(Error::reading("the pods of the service"))?.items;
     let mut observed = of_pods(&pods);
-    for address in pods.iter().filter(|pod| labels::is_of(*pod, Component::Rank) && is_ready(pod)).filter_map(address).take(2) {
+    for address in
+        pods.iter().filter(|pod| labels::is_of(*pod, Component::Rank) && is_ready(pod)).filter_map(address).take(2)
+    {
         observed.said = ask.ask(&address).await;
         if observed.said.is_some() {
             break;
@@ -98,18 +100,19 @@ fn trouble(pod: &Pod) -> Option<String> {
     let status = pod.status.as_ref()?;
     let name = pod.name_any();
     let conditions = status.conditions.iter().flatten();
-    let unplaced = conditions.into_iter().find(|condition| {
-        condition.type_ == "PodScheduled" && condition.status == "False"
-    });
+    let unplaced =
+        conditions.into_iter().find(|condition| condition.type_ == "PodScheduled" && condition.status == "False");
     if let Some(unplaced) = unplaced {
         return Some(format!("pod {name} finds no node: {}", unplaced.message.as_deref().unwrap_or("no reason given")));
     }
     let container = status.container_statuses.as_ref()?.first()?;
     let waiting = container.state.as_ref().and_then(|state| state.waiting.as_ref());
-    let reason = waiting.and_then(|waiting| waiting.reason.as_deref()).filter(|reason| *reason != "ContainerCreating")?;
+    let reason =
+        waiting.and_then(|waiting| waiting.reason.as_deref()).filter(|reason| *reason != "ContainerCreating")?;
     let ended = container.last_state.as_ref().and_then(|state| state.terminated.as_ref());
     let last = ended.map(|ended| format!(", last exit code {}", ended.exit_code)).unwrap_or_default();
-    let said = waiting.and_then(|waiting| waiting.message.as_deref()).map(|text| format!(": {text}")).unwrap_or_default();
+    let said =
+        waiting.and_then(|waiting| waiting.message.as_deref()).map(|text| format!(": {text}")).unwrap_or_default();
     // the message of a restarting container names a growing time, which is no news
     let said = if reason == "CrashLoopBackOff" { String::new() } else { said };
     Some(format!("pod {name} waits with {reason}{last}{said}"))

@@ -24,6 +24,9 @@ use std::time::{Duration, Instant};
 /// What only rank servers tell, such as a store that went away, is asked for again after this time.
 const RESYNC: Duration = Duration::from_secs(60);
 
+/// An object of somebody else may go at any time, and nobody tells.
+const CONFLICT: Duration = Duration::from_secs(10);
+
 /// What the API server refused or did not answer is tried again after this time.
 const RETRY: Duration = Duration::from_secs(5);
 
@@ -114,7 +117,8 @@ async fn attempt(service: &RankingService, ctx: &Context) -> Result<Action> {
     if outcome.cleaning == Some(Cleaning::Done) {
         deletion::settle_finalizer(ctx, service, false).await?;
     }
-    Ok(Action::requeue(RESYNC))
+    let conflicts = outcome.applied.is_some_and(|applied| !applied.conflicts.is_empty());
+    Ok(Action::requeue(if conflicts { CONFLICT } else { RESYNC }))
 }
 
 async fn converge(service: &RankingService, ctx: &Context, outcome: &mut Outcome) -> Result<()> {

@@ -214,7 +214,12 @@ fn all_there(spec: &RankingServiceSpec, resolved: &Resolved, namespace: &str) ->
 fn unreserved(spec: &RankingServiceSpec) -> Result<(), Refusal> {
     let training = spec.training.as_ref().map(|training| &training.pod);
     let import = spec.import.as_ref().map(|import| &import.pod);
-    let parts = [("rank", Some(&spec.rank.pod)), ("ingest", Some(&spec.ingest.pod)), ("training", training), ("import", import)];
+    let parts = [
+        ("rank", Some(&spec.rank.pod)),
+        ("ingest", Some(&spec.ingest.pod)),
+        ("training", training),
+        ("import", import),
+    ];
     for (part, options) in parts {
         let Some(PodOptions { env, .. }) = options else { continue };
         if let Some(variable) = env.iter().find(|variable| RESERVED.contains(&variable.name.as_str())) {
@@ -252,7 +257,12 @@ fn images(spec: &RankingServiceSpec, resolved: &Resolved, defaults: &Defaults) -
 
 fn missing_apis(spec: &RankingServiceSpec, apis: &Apis) -> Vec<String> {
     let wanted = [
-        (spec.ingest.autoscaling.is_some(), OptionalApi::ScaledObject, "spec.ingest.autoscaling", "minReplicas workers run"),
+        (
+            spec.ingest.autoscaling.is_some(),
+            OptionalApi::ScaledObject,
+            "spec.ingest.autoscaling",
+            "minReplicas workers run",
+        ),
         (spec.rank.gateway_route.is_some(), OptionalApi::HttpRoute, "spec.rank.gatewayRoute", "there is no route"),
         (spec.monitoring.is_some(), OptionalApi::PodMonitor, "spec.monitoring.podMonitor", "nothing reads the metrics"),
     ];

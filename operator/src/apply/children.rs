@@ -1,6 +1,6 @@
 //! Finding the objects of a service that are no longer wanted.
 
-use crate::apis::Apis;
+use crate::apis::{Apis, is_absent};
 use crate::build::Child;
 use crate::labels;
 use crate::{Error, Result};
@@ -53,7 +53,12 @@ fn kinds(optional: &Apis) -> Vec<ApiResource> {
 ///
 /// # Errors
 /// When they cannot be listed.
-pub async fn unwanted(client: &Client, service: &RankingService, wanted: &[Child], optional: &Apis) -> Result<Vec<Found>> {
+pub async fn unwanted(
+    client: &Client,
+    service: &RankingService,
+    wanted: &[Child],
+    optional: &Apis,
+) -> Result<Vec<Found>> {
     let namespace = service.namespace().unwrap_or_default();
     let wanted: HashSet<(&str, String)> =
         wanted.iter().map(|child| (child.resource.kind.as_str(), child.object.name_any())).collect();
@@ -62,7 +67,11 @@ pub async fn unwanted(client: &Client, service: &RankingService, wanted: &[Child
     for resource in kinds(optional) {
         let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &namespace, &resource);
         let reading = Error::reading(format!("objects of kind {}", resource.kind));
-        for object in api.list_metadata(&selected).await.map_err(reading)? {
+        let listed = match api.list_metadata(&selected).await {
+            Err(error) if is_absent(&error) => continue, // its API went meanwhile
+            answer => answer.map_err(reading)?,
+        };
+        for object in listed {
             let (name, going) = (object.name_any(), object.metadata.deletion_timestamp.is_some());
             if going || !labels::owns(service, &object) || wanted.contains(&(resource.kind.as_str(), name.clone())) {
                 continue;

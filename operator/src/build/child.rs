@@ -72,11 +72,7 @@ impl Child {
 }
 
 /// Name, labels and owner of an object of a service.
-pub(super) fn metadata(
-    plan: &crate::validate::Plan,
-    name: String,
-    labels: BTreeMap<String, String>,
-) -> ObjectMeta {
+pub(super) fn metadata(plan: &crate::validate::Plan, name: String, labels: BTreeMap<String, String>) -> ObjectMeta {
     ObjectMeta {
         name: Some(name),
         namespace: Some(plan.namespace.clone()),

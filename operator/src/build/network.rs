@@ -39,7 +39,9 @@ fn ingress(plan: &Plan, wanted: &ranking_service::Ingress) -> Child {
         resource: None,
     };
     let path = HTTPIngressPath { path: Some(wanted.path.clone()), path_type: "Prefix".to_owned(), backend };
-    let tls = |secret: &String| vec![IngressTLS { hosts: Some(vec![wanted.host.clone()]), secret_name: Some(secret.clone()) }];
+    let tls = |secret: &String| {
+        vec![IngressTLS { hosts: Some(vec![wanted.host.clone()]), secret_name: Some(secret.clone()) }]
+    };
     let metadata = of_rank(plan);
     Child::of(&Ingress {
         metadata: ObjectMeta { annotations: some(wanted.annotations.clone()), ..metadata },
@@ -77,11 +79,16 @@ fn policy<'a>(
     named: impl Iterator<Item = &'a NetworkPolicyPeer>,
     neighbours: bool,
 ) -> Child {
-    let neighbours = NetworkPolicyPeer { pod_selector: neighbours.then(LabelSelector::default), ..NetworkPolicyPeer::default() };
+    let neighbours =
+        NetworkPolicyPeer { pod_selector: neighbours.then(LabelSelector::default), ..NetworkPolicyPeer::default() };
     let mut from: Vec<NetworkPolicyPeer> = named.cloned().collect();
     from.extend(neighbours.pod_selector.is_some().then_some(neighbours));
     from.extend(plan.operator_namespace.as_deref().map(namespace));
-    let port = NetworkPolicyPort { port: Some(IntOrString::String(PORT_NAME.to_owned())), protocol: Some("TCP".to_owned()), end_port: None };
+    let port = NetworkPolicyPort {
+        port: Some(IntOrString::String(PORT_NAME.to_owned())),
+        protocol: Some("TCP".to_owned()),
+        end_port: None,
+    };
     // a rule without peers would let everybody in
     let rule = (!from.is_empty()).then(|| NetworkPolicyIngressRule { from: Some(from), ports: Some(vec![port]) });
     let selected = labels::selector(&plan.name, component);

@@ -57,11 +57,7 @@ pub(super) fn template(plan: &Plan, program: Program<'_>) -> PodTemplateSpec {
         annotations.insert(REFERENCES_DIGEST.to_owned(), references.clone());
     }
     PodTemplateSpec {
-        metadata: Some(ObjectMeta {
-            labels: Some(labels),
-            annotations: some(annotations),
-            ..ObjectMeta::default()
-        }),
+        metadata: Some(ObjectMeta { labels: Some(labels), annotations: some(annotations), ..ObjectMeta::default() }),
         spec: Some(pod(plan, program)),
     }
 }

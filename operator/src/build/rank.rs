@@ -9,7 +9,9 @@ use k8s_openapi::api::autoscaling::v2::{
     CrossVersionObjectReference, HPAScalingRules, HorizontalPodAutoscaler, HorizontalPodAutoscalerBehavior,
     HorizontalPodAutoscalerSpec, MetricIdentifier, MetricSpec, MetricTarget, PodsMetricSource, ResourceMetricSource,
 };
-use k8s_openapi::api::core::v1::{Lifecycle, LifecycleHandler, Service, ServicePort, ServiceSpec, SleepAction, TopologySpreadConstraint};
+use k8s_openapi::api::core::v1::{
+    Lifecycle, LifecycleHandler, Service, ServicePort, ServiceSpec, SleepAction, TopologySpreadConstraint,
+};
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
@@ -133,7 +135,11 @@ fn autoscaler(plan: &Plan, wanted: &Autoscaling) -> Child {
         type_: "Resource".to_owned(),
         resource: Some(ResourceMetricSource {
             name: "cpu".to_owned(),
-            target: MetricTarget { type_: "Utilization".to_owned(), average_utilization: Some(percent), ..MetricTarget::default() },
+            target: MetricTarget {
+                type_: "Utilization".to_owned(),
+                average_utilization: Some(percent),
+                ..MetricTarget::default()
+            },
         }),
         ..MetricSpec::default()
     });
@@ -141,7 +147,11 @@ fn autoscaler(plan: &Plan, wanted: &Autoscaling) -> Child {
         type_: "Pods".to_owned(),
         pods: Some(PodsMetricSource {
             metric: MetricIdentifier { name: REQUESTS.to_owned(), selector: None },
-            target: MetricTarget { type_: "AverageValue".to_owned(), average_value: Some(Quantity(rate.to_string())), ..MetricTarget::default() },
+            target: MetricTarget {
+                type_: "AverageValue".to_owned(),
+                average_value: Some(Quantity(rate.to_string())),
+                ..MetricTarget::default()
+            },
         }),
         ..MetricSpec::default()
     });

@@ -109,15 +109,22 @@ pub fn of_component(spec: &RankingServiceSpec, component: Component) -> Vec<Refe
     let Some(options) = options(spec, component) else { return Vec::new() };
     let mut found = of_redis(spec);
     if let Some(s3) = spec.click_through_store.as_ref().and_then(|store| store.s3.as_ref()) {
-        found.extend(of_credentials(s3.credentials_secret_ref.as_ref(), "spec.clickThroughStore.s3.credentialsSecretRef"));
+        found.extend(of_credentials(
+            s3.credentials_secret_ref.as_ref(),
+            "spec.clickThroughStore.s3.credentialsSecretRef",
+        ));
     }
     let kinesis = spec.ingest.source.as_ref().and_then(|source| source.kinesis.as_ref());
     if let (Component::Ingest | Component::Import, Some(kinesis)) = (component, kinesis) {
-        found.extend(of_credentials(kinesis.credentials_secret_ref.as_ref(), "spec.ingest.source.kinesis.credentialsSecretRef"));
+        found.extend(of_credentials(
+            kinesis.credentials_secret_ref.as_ref(),
+            "spec.ingest.source.kinesis.credentialsSecretRef",
+        ));
     }
     let events = spec.import.as_ref().and_then(|import| import.from.s3.as_ref());
     if let (Component::Import, Some(events)) = (component, events) {
-        found.extend(of_credentials(events.credentials_secret_ref.as_ref(), "spec.import.from.s3.credentialsSecretRef"));
+        found
+            .extend(of_credentials(events.credentials_secret_ref.as_ref(), "spec.import.from.s3.credentialsSecretRef"));
     }
     found.extend(of_pod(options, &format!("spec.{}.pod", component.name())));
     found
@@ -139,13 +146,20 @@ fn of_redis(spec: &RankingServiceSpec) -> Vec<Reference> {
     let mut found = Vec::new();
     if let Some(login) = &redis.auth {
         let field = "spec.stateStore.redis.auth";
-        found.extend(login.username_secret_ref.as_ref().map(|key| of_key(Kind::Secret, key, &format!("{field}.usernameSecretRef"))));
+        found.extend(
+            login
+                .username_secret_ref
+                .as_ref()
+                .map(|key| of_key(Kind::Secret, key, &format!("{field}.usernameSecretRef"))),
+        );
         found.push(of_key(Kind::Secret, &login.password_secret_ref, &format!("{field}.passwordSecretRef")));
     }
     if let Some(authority) = redis.tls.as_ref().and_then(|tls| tls.ca.as_ref()) {
         let field = "spec.stateStore.redis.tls.ca";
         found.extend(authority.secret_ref.as_ref().map(|key| of_key(Kind::Secret, key, &format!("{field}.secretRef"))));
-        found.extend(authority.config_map_ref.as_ref().map(|key| of_key(Kind::ConfigMap, key, &format!("{field}.configMapRef"))));
+        found.extend(
+            authority.config_map_ref.as_ref().map(|key| of_key(Kind::ConfigMap, key, &format!("{field}.configMapRef"))),
+        );
     }
     found
 }

@@ -2,8 +2,8 @@
 
 use super::parts::counts;
 use super::{Facts, Reason};
-use crate::labels::Component;
 use crate::Error;
+use crate::labels::Component;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
@@ -114,7 +114,9 @@ fn workload(facts: &Facts<'_>, component: Component, deployment: Option<&Deploym
             let message = format!("{updated} of {wanted} {what} run what they should, {ready} answer{trouble}");
             Verdict::no(Reason::RolloutStuck, message)
         }
-        _ if changing => Verdict::yes(Reason::RollingOut, format!("{updated} of {wanted} {what} run what they should{trouble}")),
+        _ if changing => {
+            Verdict::yes(Reason::RollingOut, format!("{updated} of {wanted} {what} run what they should{trouble}"))
+        }
         _ if ready < wanted => Verdict::yes(Reason::Degraded, format!("{ready} of {wanted} {what} are ready{trouble}")),
         _ => Verdict::yes(Reason::Available, format!("{ready} of {wanted} {what} are ready")),
     }
@@ -147,25 +149,34 @@ fn trained(facts: &Facts<'_>, models: &[ModelStatus]) -> Verdict {
         return Verdict::yes(Reason::NothingToTrain, "the configuration has no model that is trained");
     }
     let learning: Vec<&ModelStatus> = learning.collect();
-    let other = learning.iter().find(|model| model.pinned.is_some() && model.version.is_some() && model.pinned != model.version);
+    let other = learning
+        .iter()
+        .find(|model| model.pinned.is_some() && model.version.is_some() && model.pinned != model.version);
     if let Some(ModelStatus { name, pinned: Some(pinned), version: Some(version), .. }) = other {
-        let message = format!("{name} serves {version}, and {pinned} is pinned: rank servers take it up, or there is no such version");
+        let message = format!(
+            "{name} serves {version}, and {pinned} is pinned: rank servers take it up, or there is no such version"
+        );
         return Verdict::no(Reason::PinNotServed, message);
     }
-    let failed = facts.observed.training.as_ref().map(super::models::training).filter(|training| training.outcome == "Failed");
+    let failed =
+        facts.observed.training.as_ref().map(super::models::training).filter(|training| training.outcome == "Failed");
     if let Some(failed) = failed {
         let why = failed.message.unwrap_or_default();
         return Verdict::no(Reason::TrainingFailed, format!("training in pod {} failed: {why}", failed.pod));
     }
-    let missing: Vec<&str> = learning.iter().filter(|model| model.version.is_none()).map(|model| model.name.as_str()).collect();
+    let missing: Vec<&str> =
+        learning.iter().filter(|model| model.version.is_none()).map(|model| model.name.as_str()).collect();
     if missing.is_empty() {
         let served = super::models::summary(models).unwrap_or_default();
         return Verdict::yes(Reason::Served, format!("served: {served}"));
     }
-    let nothing = learning.iter().any(|model| model.last_training.as_ref().is_some_and(|last| last.outcome == "Nothing"));
+    let nothing =
+        learning.iter().any(|model| model.last_training.as_ref().is_some_and(|last| last.outcome == "Nothing"));
     let names = missing.join(", ");
     if nothing {
-        let message = format!("there is nothing yet that {names} could learn from: rankings with interactions have to close first");
+        let message = format!(
+            "there is nothing yet that {names} could learn from: rankings with interactions have to close first"
+        );
         return Verdict::no(Reason::NothingToLearnFrom, message);
     }
     let when = match &facts.service.spec.training {

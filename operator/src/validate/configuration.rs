@@ -43,7 +43,8 @@ pub(super) fn rendered(spec: &RankingServiceSpec, resolved: &Resolved) -> Result
     models::known(spec, &config)?;
     let learns = |model: &Model| matches!(model, Model::LambdaMart(_));
     let trained = config.models.iter().filter(|(_, model)| learns(model)).map(|(name, _)| name.clone()).collect();
-    let without_place = |warning: rankwright_config::Warning| rankwright_config::Warning { line: 0, ..warning }.to_string();
+    let without_place =
+        |warning: rankwright_config::Warning| rankwright_config::Warning { line: 0, ..warning }.to_string();
     Ok(Rendered {
         digest: digest_of(&text),
         ingest_digest: digest_of(&yaml(&without_models(&tree))?),

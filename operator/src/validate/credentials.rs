@@ -26,7 +26,10 @@ pub(super) fn check(spec: &RankingServiceSpec) -> Result<(), Refusal> {
 fn one_key(one: Option<&S3Credentials>, other: Option<&S3Credentials>, field: &str) -> Result<(), Refusal> {
     match (one, other) {
         (Some(one), Some(other)) if one != other => {
-            let problem = format!("a pod has one access key, and another field names that of Secret {}: name the same, or leave it out", one.name);
+            let problem = format!(
+                "a pod has one access key, and another field names that of Secret {}: name the same, or leave it out",
+                one.name
+            );
             Err(Refusal::unfit(field, problem))
         }
         _ => Ok(()),

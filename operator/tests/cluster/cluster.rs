@@ -75,13 +75,15 @@ pub async fn in_own_namespace() -> Option<Cluster> {
         ..ObjectMeta::default()
     };
     let namespaces: Api<Namespace> = Api::all(client.clone());
-    let made = namespaces.create(&PostParams::default(), &Namespace { metadata, ..Namespace::default() }).await.unwrap();
+    let made =
+        namespaces.create(&PostParams::default(), &Namespace { metadata, ..Namespace::default() }).await.unwrap();
     Some(Cluster { client, namespace: made.metadata.name.unwrap(), config })
 }
 
 async fn configured() -> Option<Config> {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    let required = ["RANKWRIGHT_REQUIRE_ALL", "REQUIRE_CLUSTER"].iter().any(|name| std::env::var(name).as_deref() == Ok("1"));
+    let required =
+        ["RANKWRIGHT_REQUIRE_ALL", "REQUIRE_CLUSTER"].iter().any(|name| std::env::var(name).as_deref() == Ok("1"));
     let Ok(path) = std::env::var("RANKWRIGHT_TEST_KUBECONFIG") else {
         assert!(!required, "RANKWRIGHT_TEST_KUBECONFIG is not set");
         println!("SKIPPED: RANKWRIGHT_TEST_KUBECONFIG names no cluster");

@@ -37,7 +37,9 @@ async fn a_service_that_deletes_its_data_stops_then_purges_then_goes() {
     let Some(cluster) = in_own_namespace().await else { return };
     let operator = cluster.operator(&Servers::answering());
     cluster.apply::<RankingService>("shop", deleting()).await;
-    cluster.until("shop", "is held", |service: &RankingService| service.finalizers().contains(&FINALIZER.to_owned())).await;
+    cluster
+        .until("shop", "is held", |service: &RankingService| service.finalizers().contains(&FINALIZER.to_owned()))
+        .await;
     cluster.all_ready("shop", "rank", 2).await;
     cluster.delete::<RankingService>("shop").await;
     let job: Job = cluster.until("shop-purge", "was made", |_| true).await;

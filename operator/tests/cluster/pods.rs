@@ -52,7 +52,8 @@ impl Cluster {
 
     async fn set(&self, pod: &Pod, status: Value) {
         let change = json!({ "status": status });
-        let changed = self.api::<Pod>().patch_status(&pod.name_any(), &PatchParams::default(), &Patch::Merge(&change)).await;
+        let changed =
+            self.api::<Pod>().patch_status(&pod.name_any(), &PatchParams::default(), &Patch::Merge(&change)).await;
         match changed {
             Err(kube::Error::Api(answer)) if answer.code == 404 => {} // it was replaced meanwhile
             answer => drop(answer.unwrap()),

@@ -67,7 +67,8 @@ async fn a_key_that_nobody_uses_rolls_nothing() {
     cluster.apply::<Secret>("redis", json!({"stringData": {"password": "a", "note": "b"}})).await;
     // a later change that is seen: the one before was, too
     cluster.apply::<RankingService>("shop", with(with_password(), json!({"spec": {"rank": {"replicas": 4}}}))).await;
-    let after: Deployment = cluster.until("shop-rank", "grew", |now: &Deployment| now.spec.as_ref().unwrap().replicas == Some(4)).await;
+    let after: Deployment =
+        cluster.until("shop-rank", "grew", |now: &Deployment| now.spec.as_ref().unwrap().replicas == Some(4)).await;
     assert_eq!(digest(&before), digest(&after));
     operator.end().await;
 }
@@ -113,7 +114,11 @@ async fn a_configuration_of_a_config_map_is_followed() {
     let named = json!({"spec": {"configuration": {"inline": null, "configMapRef": {"name": "mine"}}}});
     cluster.apply::<RankingService>("shop", with(minimal(), named)).await;
     cluster.told("shop", "ConfigurationValid", "False", "ConfigMapMissing").await;
-    let text = |feature: &str| format!("features:\n- {{name: {feature}, type: number, field: item.{feature}}}\nmodels:\n  shop: {{type: lambdamart, weights: {{click: 1}}, features: [{feature}]}}\n");
+    let text = |feature: &str| {
+        format!(
+            "features:\n- {{name: {feature}, type: number, field: item.{feature}}}\nmodels:\n  shop: {{type: lambdamart, weights: {{click: 1}}, features: [{feature}]}}\n"
+        )
+    };
     cluster.apply::<ConfigMap>("mine", json!({"data": {"config.yml": text("price")}})).await;
     let has = |feature: &'static str| move |map: &ConfigMap| map.data.as_ref().unwrap()["config.yml"].contains(feature);
     cluster.until("shop-config", "has the feature", has("item.price")).await;

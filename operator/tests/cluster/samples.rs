@@ -19,15 +19,18 @@ pub fn minimal() -> Value {
 
 /// One with every part.
 pub fn whole() -> Value {
-    with(minimal(), json!({
-        "spec": {
-            "clickThroughStore": {"s3": {"bucket": "events", "prefix": "shop", "region": "us-east-1", "endpoint": "http://minio:9000"}},
-            "rank": {"replicas": 3, "ingress": {"host": "rank.test"}},
-            "ingest": {"source": {"kafka": {"brokers": ["kafka:9092"], "topic": "events", "groupId": "shop"}}},
-            "training": {"schedule": "0 3 * * *"},
-            "networkPolicy": {},
-        },
-    }))
+    with(
+        minimal(),
+        json!({
+            "spec": {
+                "clickThroughStore": {"s3": {"bucket": "events", "prefix": "shop", "region": "us-east-1", "endpoint": "http://minio:9000"}},
+                "rank": {"replicas": 3, "ingress": {"host": "rank.test"}},
+                "ingest": {"source": {"kafka": {"brokers": ["kafka:9092"], "topic": "events", "groupId": "shop"}}},
+                "training": {"schedule": "0 3 * * *"},
+                "networkPolicy": {},
+            },
+        }),
+    )
 }
 
 /// A value with another laid over it.

@@ -17,7 +17,8 @@ impl Cluster {
         };
         let log = std::fs::read_to_string(path).unwrap();
         let user = self.operator_user();
-        let lines = log.lines().filter(|line| line.contains(&user)).map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let lines =
+            log.lines().filter(|line| line.contains(&user)).map(|line| serde_json::from_str::<Value>(line).unwrap());
         let writes = lines.filter(|event| event["impersonatedUser"]["username"] == user.as_str());
         let writes = writes.filter(|event| !["get", "list", "watch"].contains(&event["verb"].as_str().unwrap()));
         Some(writes.map(|event| format!("{} {}", event["verb"], event["requestURI"])).collect())

@@ -33,7 +33,9 @@ async fn a_service_becomes_servers_workers_and_a_schedule() {
     cluster.until("shop-rank", "was made", |_: &PodDisruptionBudget| true).await;
     cluster.until("shop-rank", "was made", |_: &NetworkPolicy| true).await;
     cluster.until("shop-ingest", "was made", |_: &NetworkPolicy| true).await;
-    cluster.until("shop", "was made", |account: &ServiceAccount| account.automount_service_account_token == Some(false)).await;
+    cluster
+        .until("shop", "was made", |account: &ServiceAccount| account.automount_service_account_token == Some(false))
+        .await;
     let map: ConfigMap = cluster.until("shop-config", "was made", |_| true).await;
     let text = &map.data.unwrap()["config.yml"];
     for line in ["type: redis", "host: redis", "bucket: events", "topic: events", "type: lambdamart"] {
@@ -69,9 +71,11 @@ async fn the_scale_of_a_service_is_that_of_its_rank_servers() {
     let Some(cluster) = in_own_namespace().await else { return };
     let operator = cluster.operator(&Servers::answering());
     cluster.apply::<RankingService>("shop", minimal()).await;
-    cluster.until("shop", "tells its selector", |service: &RankingService| {
-        service.status.as_ref().is_some_and(|status| status.rank.as_ref().is_some_and(|rank| rank.replicas == 2))
-    }).await;
+    cluster
+        .until("shop", "tells its selector", |service: &RankingService| {
+            service.status.as_ref().is_some_and(|status| status.rank.as_ref().is_some_and(|rank| rank.replicas == 2))
+        })
+        .await;
     let change = json!({"spec": {"replicas": 4}});
     let services = cluster.api::<RankingService>();
     services.patch_scale("shop", &PatchParams::default(), &Patch::Merge(&change)).await.unwrap();
@@ -111,12 +115,20 @@ async fn what_somebody_changes_is_put_back() {
     let by_hand = PatchParams::default();
     let emptied = Patch::Merge(json!({"data": {"config.yml": "{}"}}));
     cluster.api::<ConfigMap>().patch("shop-config", &by_hand, &emptied).await.unwrap();
-    let scaled = Patch::Merge(json!({"spec": {"replicas": 7}, "metadata": {"labels": {"app.kubernetes.io/managed-by": null}}}));
+    let scaled =
+        Patch::Merge(json!({"spec": {"replicas": 7}, "metadata": {"labels": {"app.kubernetes.io/managed-by": null}}}));
     cluster.api::<Deployment>().patch("shop-rank", &by_hand, &scaled).await.unwrap();
-    cluster.until("shop-config", "was put back", |map: &ConfigMap| map.data.as_ref().unwrap()["config.yml"].contains("redis")).await;
-    cluster.until("shop-rank", "was put back", |rank: &Deployment| {
-        rank.spec.as_ref().unwrap().replicas == Some(3) && rank.labels().contains_key("app.kubernetes.io/managed-by")
-    }).await;
+    cluster
+        .until("shop-config", "was put back", |map: &ConfigMap| {
+            map.data.as_ref().unwrap()["config.yml"].contains("redis")
+        })
+        .await;
+    cluster
+        .until("shop-rank", "was put back", |rank: &Deployment| {
+            rank.spec.as_ref().unwrap().replicas == Some(3)
+                && rank.labels().contains_key("app.kubernetes.io/managed-by")
+        })
+        .await;
     operator.end().await;
 }
 
@@ -142,7 +154,11 @@ async fn a_pin_changes_the_rank_servers_and_leaves_the_workers_alone() {
     let Some(cluster) = in_own_namespace().await else { return };
     let operator = cluster.operator(&Servers::answering());
     cluster.apply::<RankingService>("shop", minimal()).await;
-    let digest = |deployment: &Deployment| deployment.spec.as_ref().unwrap().template.metadata.as_ref().unwrap().annotations.as_ref().unwrap()[CONFIGURATION_DIGEST].clone();
+    let digest = |deployment: &Deployment| {
+        deployment.spec.as_ref().unwrap().template.metadata.as_ref().unwrap().annotations.as_ref().unwrap()
+            [CONFIGURATION_DIGEST]
+            .clone()
+    };
     let rank: Deployment = cluster.until("shop-rank", "was made", |_| true).await;
     let ingest: Deployment = cluster.until("shop-ingest", "was made", |_| true).await;
     let pinned = with(minimal(), json!({"spec": {"modelVersion": {"shop": "20261114T162500000Z-1a2b3c4d"}}}));

@@ -10,7 +10,8 @@ use rankwright_crds::ranking_service::{PodOptions, S3Credentials};
 const TERMINATION_LOG: &str = "/dev/termination-log";
 
 pub(super) fn variables(plan: &Plan, component: Component, options: &PodOptions) -> Vec<EnvVar> {
-    let mut variables = vec![value("SERVICE_CONFIG", configuration_path()), value("RANKWRIGHT_SERVICE", plan.service.clone())];
+    let mut variables =
+        vec![value("SERVICE_CONFIG", configuration_path()), value("RANKWRIGHT_SERVICE", plan.service.clone())];
     if let Some(login) = &plan.spec.state_store.redis.auth {
         if let Some(user) = &login.username_secret_ref {
             variables.push(secret("SERVICE_REDIS_USER", &user.name, &user.key));

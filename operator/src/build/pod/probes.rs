@@ -21,11 +21,7 @@ impl Probes {
 /// and a restart would not help, so starting may take a day. A program that cannot start ends by itself. Later neither
 /// probe asks for the store.
 pub(in crate::build) fn serving() -> Probes {
-    Probes {
-        startup: probe("/health", 5, 17_280),
-        liveness: probe("/health", 10, 6),
-        readiness: probe("/ready", 5, 2),
-    }
+    Probes { startup: probe("/health", 5, 17_280), liveness: probe("/health", 10, 6), readiness: probe("/ready", 5, 2) }
 }
 
 fn probe(path: &str, period: i32, failures: i32) -> Probe {

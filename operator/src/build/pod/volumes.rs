@@ -88,8 +88,12 @@ fn volume(extra: &ExtraVolume) -> Volume {
     let claim = extra.persistent_volume_claim.as_ref();
     Volume {
         name: named(extra),
-        secret: secret.map(|secret| SecretVolumeSource { secret_name: Some(secret.secret_name.clone()), ..Default::default() }),
-        config_map: extra.config_map.as_ref().map(|map| ConfigMapVolumeSource { name: map.name.clone(), ..Default::default() }),
+        secret: secret
+            .map(|secret| SecretVolumeSource { secret_name: Some(secret.secret_name.clone()), ..Default::default() }),
+        config_map: extra
+            .config_map
+            .as_ref()
+            .map(|map| ConfigMapVolumeSource { name: map.name.clone(), ..Default::default() }),
         persistent_volume_claim: claim.map(|claim| PersistentVolumeClaimVolumeSource {
             claim_name: claim.claim_name.clone(),
             read_only: Some(claim.read_only),

@@ -29,14 +29,24 @@ pub(super) fn overlay(tree: &mut Tree, spec: &RankingServiceSpec) -> Result<(), 
             section.insert("ttl".to_owned(), json!(kept.ttl));
             put(tree, "train", &OF_REDIS, "set it in spec.clickThroughStore.redis", section)?;
         }
-        (None, None) => refuse(tree, "train", "set spec.clickThroughStore, or leave it out to keep click-throughs in the state store")?,
+        (None, None) => refuse(
+            tree,
+            "train",
+            "set spec.clickThroughStore, or leave it out to keep click-throughs in the state store",
+        )?,
     }
     refuse(tree, "source", "set spec.ingest.source")?;
     if let Some(source) = &spec.ingest.source {
         tree.insert("source".to_owned(), Value::Object(of_source(source)));
     }
     // the port is what probes and Services know; a certificate belongs to Ingress or Gateway
-    put(tree, "api", &OF_API, "the operator sets it; encryption ends at spec.rank.ingress or spec.rank.gatewayRoute", of_api())
+    put(
+        tree,
+        "api",
+        &OF_API,
+        "the operator sets it; encryption ends at spec.rank.ingress or spec.rank.gatewayRoute",
+        of_api(),
+    )
 }
 
 /// Puts a section into its place, beside what its author may say there.
