@@ -41,22 +41,25 @@ pub async fn all(
     desired: &[Child],
     optional: &crate::apis::Apis,
 ) -> Result<Applied> {
-    let mut applied = Applied::default();
+    let (mut applied, mut refused) = (Applied::default(), None);
     for child in desired {
-        match one(client, seen, service, child).await? {
-            Outcome::There(object) => applied.objects.push(*object),
-            Outcome::Foreign => applied.conflicts.push(format!(
+        match one(client, seen, service, child).await {
+            Ok(Outcome::There(object)) => applied.objects.push(*object),
+            Ok(Outcome::Foreign) => applied.conflicts.push(format!(
                 "{} exists and does not belong to this RankingService: rename one of them, or delete it",
                 child.name()
             )),
-            Outcome::Absent => {}
+            Ok(Outcome::Absent) => {}
+            // what is wrong with one object is no reason to go without the others
+            Err(error) if error.is_refusal() => refused = refused.or(Some(error)),
+            Err(error) => return Err(error),
         }
     }
     for gone in unwanted(client, service, desired, optional).await? {
         delete(client, &gone).await?;
         info!(object = gone.name(), namespace = service.namespace(), "deleted what is no longer wanted");
     }
-    Ok(applied)
+    refused.map_or(Ok(applied), Err)
 }
 
 /// What became of an object.

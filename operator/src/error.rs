@@ -60,6 +60,11 @@ impl Error {
         }
     }
 
+    /// Whether the API server has answered, with a refusal.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Apply { source, .. } if matches!(**source, kube::Error::Api(_)))
+    }
+
     /// The error and its cause in one line.
     pub fn chain(&self) -> String {
         let mut line = self.to_string();

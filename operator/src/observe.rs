@@ -13,6 +13,9 @@ use kube::api::{Api, ListParams};
 use kube::{Client, ResourceExt};
 use rankwright_crds::RankingService;
 
+/// Of what a program said last, in bytes.
+const LONGEST_LINE: usize = 300;
+
 /// How the parts of a service are.
 #[derive(Debug, Clone, Default)]
 pub struct Observed {
@@ -83,10 +86,7 @@ fn address(pod: &Pod) -> Option<String> {
 fn trained(pod: &Pod) -> Option<Trained> {
     let ended = terminated(pod)?;
     let report = ended.message.as_deref().and_then(|text| serde_json::from_str(text).ok());
-    let end = match ended.reason.as_deref().unwrap_or("Error") {
-        "Completed" => "it ended well".to_owned(),
-        reason => format!("it ended with {reason}, exit code {}", ended.exit_code),
-    };
+    let end = format!("it ended with {}", end(ended));
     Some(Trained { pod: pod.name_any(), finished_at: ended.finished_at.clone(), report, end })
 }
 
@@ -95,27 +95,45 @@ fn terminated(pod: &Pod) -> Option<&ContainerStateTerminated> {
     statuses.first()?.state.as_ref()?.terminated.as_ref()
 }
 
-/// Why a pod does not run, in words.
+/// Why a pod does not run, in words. What changes from one attempt to the next is left out: it is no news.
 fn trouble(pod: &Pod) -> Option<String> {
-    let status = pod.status.as_ref()?;
-    let name = pod.name_any();
-    let conditions = status.conditions.iter().flatten();
-    let unplaced =
-        conditions.into_iter().find(|condition| condition.type_ == "PodScheduled" && condition.status == "False");
-    if let Some(unplaced) = unplaced {
-        return Some(format!("pod {name} finds no node: {}", unplaced.message.as_deref().unwrap_or("no reason given")));
+    let (status, name) = (pod.status.as_ref()?, pod.name_any());
+    let mut conditions = status.conditions.iter().flatten();
+    if let Some(unplaced) = conditions.find(|is| is.type_ == "PodScheduled" && is.status == "False") {
+        let why = unplaced.message.as_deref().unwrap_or("no reason given");
+        return Some(format!("pod {name} finds no node: {why}"));
     }
     let container = status.container_statuses.as_ref()?.first()?;
-    let waiting = container.state.as_ref().and_then(|state| state.waiting.as_ref());
-    let reason =
-        waiting.and_then(|waiting| waiting.reason.as_deref()).filter(|reason| *reason != "ContainerCreating")?;
-    let ended = container.last_state.as_ref().and_then(|state| state.terminated.as_ref());
-    let last = ended.map(|ended| format!(", last exit code {}", ended.exit_code)).unwrap_or_default();
-    let said =
-        waiting.and_then(|waiting| waiting.message.as_deref()).map(|text| format!(": {text}")).unwrap_or_default();
-    // the message of a restarting container names a growing time, which is no news
-    let said = if reason == "CrashLoopBackOff" { String::new() } else { said };
-    Some(format!("pod {name} waits with {reason}{last}{said}"))
+    let state = container.state.as_ref()?;
+    if let Some(ended) = state.terminated.as_ref().filter(|ended| ended.exit_code != 0) {
+        return Some(format!("pod {name} ended with {}", end(ended)));
+    }
+    let waiting = state.waiting.as_ref()?;
+    match waiting.reason.as_deref()? {
+        "ContainerCreating" | "PodInitializing" => None,
+        "ErrImagePull" | "ImagePullBackOff" | "InvalidImageName" | "ErrImageNeverPull" => {
+            Some(format!("pod {name} has no image: {} cannot be pulled", container.image))
+        }
+        "CrashLoopBackOff" => {
+            let last = container.last_state.as_ref().and_then(|state| state.terminated.as_ref());
+            Some(format!(
+                "pod {name} ends again and again{}",
+                last.map(|last| format!(", with {}", end(last))).unwrap_or_default()
+            ))
+        }
+        reason => {
+            let said = waiting.message.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
+            Some(format!("pod {name} waits with {reason}{said}"))
+        }
+    }
+}
+
+/// How a container has ended, and the last line that it has said.
+fn end(ended: &ContainerStateTerminated) -> String {
+    let last = ended.message.as_deref().and_then(|text| text.lines().rfind(|line| !line.trim().is_empty()));
+    let last = last.map(|line| format!(": {}", &line[..line.floor_char_boundary(LONGEST_LINE)])).unwrap_or_default();
+    let reason = ended.reason.as_deref().filter(|reason| *reason != "Error").map(|reason| format!("{reason}, "));
+    format!("{}exit code {}{last}", reason.unwrap_or_default(), ended.exit_code)
 }
 
 #[cfg(test)]

@@ -108,6 +108,8 @@ fn container(plan: &Plan, program: Program<'_>) -> Container {
         liveness_probe: liveness,
         readiness_probe: readiness,
         lifecycle: program.lifecycle,
+        // a program that ends with an error says why in its last line
+        termination_message_policy: Some("FallbackToLogsOnError".to_owned()),
         security_context: Some(SecurityContext {
             allow_privilege_escalation: Some(false),
             read_only_root_filesystem: Some(true),

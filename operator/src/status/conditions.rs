@@ -101,8 +101,7 @@ fn workload(facts: &Facts<'_>, component: Component, deployment: Option<&Deploym
     let (wanted, there, ready) = counts(deployment);
     let status = deployment.status.clone().unwrap_or_default();
     let updated = status.updated_replicas.unwrap_or(0);
-    let trouble = facts.observed.troubles.iter().find(|(part, _)| *part == component);
-    let trouble = trouble.map(|(_, trouble)| format!(": {trouble}")).unwrap_or_default();
+    let trouble = trouble(facts, component);
     let stuck = status.conditions.iter().flatten().any(|condition| {
         condition.type_ == "Progressing" && condition.reason.as_deref() == Some("ProgressDeadlineExceeded")
     });
@@ -120,6 +119,12 @@ fn workload(facts: &Facts<'_>, component: Component, deployment: Option<&Deploym
         _ if ready < wanted => Verdict::yes(Reason::Degraded, format!("{ready} of {wanted} {what} are ready{trouble}")),
         _ => Verdict::yes(Reason::Available, format!("{ready} of {wanted} {what} are ready")),
     }
+}
+
+/// Why a pod of a part does not run, to be put behind what follows from it.
+fn trouble(facts: &Facts<'_>, component: Component) -> String {
+    let trouble = facts.observed.troubles.iter().find(|(part, _)| *part == component);
+    trouble.map(|(_, trouble)| format!(": {trouble}")).unwrap_or_default()
 }
 
 fn absent(facts: &Facts<'_>, component: Component, what: &str) -> Verdict {
@@ -191,7 +196,7 @@ fn trained(facts: &Facts<'_>, models: &[ModelStatus]) -> Verdict {
 fn ready(facts: &Facts<'_>, parts: [&Verdict; 3], store: &Verdict) -> Verdict {
     if let Some(cleaning) = facts.cleaning {
         let (reason, message) = cleaning.told();
-        return Verdict::no(reason, message);
+        return Verdict::no(reason, message + &trouble(facts, Component::Purge));
     }
     if let Some(failure) = facts.failure {
         return Verdict::no(Reason::from(failure), failure.chain());

@@ -1,7 +1,7 @@
 //! The operator is cut off, or killed, at any of its requests.
 
 use crate::cluster::{Cluster, Servers, in_own_namespace};
-use crate::samples::whole;
+use crate::samples::{whole, with};
 use futures_util::future::BoxFuture;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::CronJob;
@@ -70,19 +70,19 @@ where
 }
 
 /// What an operator that starts now makes of a service before its nth request is cut; how many requests it has made.
-async fn cut_at(cluster: &Cluster, at: usize, after: bool) -> (usize, bool) {
+async fn cut_at(cluster: &Cluster, name: &str, at: usize, after: bool) -> (usize, bool) {
     let cut = Cut { count: Arc::default(), at, after };
     let client = ClientBuilder::try_from(cluster.operator_config()).unwrap().with_layer(&cut).build();
     let ctx = cluster.context(client, &Servers::answering());
-    let service = Arc::new(cluster.get::<RankingService>("shop").await);
+    let service = Arc::new(cluster.get::<RankingService>(name).await);
     let succeeded = reconcile(service, ctx).await.is_ok();
     (cut.count.load(Ordering::SeqCst), succeeded)
 }
 
 /// Whether the next operator completes it; like any, it tries again where the API server was busy.
-async fn completed(cluster: &Cluster) -> bool {
+async fn completed(cluster: &Cluster, name: &str) -> bool {
     for _ in 0..5 {
-        if cut_at(cluster, usize::MAX, false).await.1 {
+        if cut_at(cluster, name, usize::MAX, false).await.1 {
             return true;
         }
     }
@@ -90,11 +90,11 @@ async fn completed(cluster: &Cluster) -> bool {
 }
 
 /// Everything there is of a service, without what differs between two equal ones.
-async fn objects(cluster: &Cluster) -> Vec<Value> {
-    let mut all = Vec::new();
+async fn objects(cluster: &Cluster, name: &str) -> Vec<Value> {
+    let (mut all, label) = (Vec::new(), format!("app.kubernetes.io/instance={name}"));
     macro_rules! collect {
         ($($kind:ty),*) => {$(
-            for object in cluster.list::<$kind>("app.kubernetes.io/instance=shop").await {
+            for object in cluster.list::<$kind>(&label).await {
                 let mut object = serde_json::to_value(&object).unwrap();
                 object["metadata"] = json!({
                     "name": object["metadata"]["name"],
@@ -105,7 +105,7 @@ async fn objects(cluster: &Cluster) -> Vec<Value> {
                 for address in ["clusterIP", "clusterIPs"] {
                     object["spec"].as_object_mut().map(|spec| spec.remove(address));
                 }
-                all.push(object);
+                all.push(serde_json::from_str(&object.to_string().replace(name, "NAME")).unwrap());
             }
         )*};
     }
@@ -113,47 +113,38 @@ async fn objects(cluster: &Cluster) -> Vec<Value> {
     all
 }
 
-#[tokio::test]
-async fn an_operator_that_is_killed_at_any_request_leaves_what_the_next_one_completes() {
-    let Some(undisturbed) = in_own_namespace().await else { return };
-    undisturbed.apply::<RankingService>("shop", named()).await;
-    let (requests, succeeded) = cut_at(&undisturbed, usize::MAX, false).await;
+/// Every service's data have the same name, and its configuration so the same digest. Pods would only make work.
+fn sample() -> Value {
+    let over = json!({"stateStore": {"service": "data"}, "rank": {"replicas": 0}, "ingest": {"replicas": 0}});
+    with(whole(), json!({ "spec": over }))
+}
+
+/// Cuts the nth request of a service of its own, for all n.
+async fn cut_at_any(after: bool) {
+    let Some(cluster) = in_own_namespace().await else { return };
+    cluster.apply::<RankingService>("undisturbed", sample()).await;
+    let (requests, succeeded) = cut_at(&cluster, "undisturbed", usize::MAX, after).await;
     assert!(succeeded && requests > 20, "{requests} requests");
-    let wanted = objects(&undisturbed).await;
-
-    for after in [false, true] {
-        let Some(cluster) = in_own_namespace().await else { return };
-        let mut at = 0;
-        loop {
-            at += 1;
-            cluster.apply::<RankingService>("shop", named()).await;
-            let (_, succeeded) = cut_at(&cluster, at, after).await;
-            assert!(completed(&cluster).await, "not completed after request {at}");
-            let found = objects(&cluster).await;
-            assert_eq!(found, wanted, "after a cut at request {at}");
-            if succeeded {
-                break;
-            }
-            cluster.delete::<RankingService>("shop").await;
-            cluster.until_gone::<RankingService>("shop").await;
-            cluster.all_gone().await;
-        }
-        assert!(at > 20, "only {at} requests were cut");
-    }
-}
-
-impl Cluster {
-    /// Waits until the last object of a deleted service has followed it.
-    async fn all_gone(&self) {
-        let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
-        while !objects(self).await.is_empty() {
-            assert!(std::time::Instant::now() < end, "objects stay");
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    let wanted = objects(&cluster, "undisturbed").await;
+    for at in 1.. {
+        let name = format!("cut-{at}-x");
+        cluster.apply::<RankingService>(&name, sample()).await;
+        let (_, succeeded) = cut_at(&cluster, &name, at, after).await;
+        assert!(completed(&cluster, &name).await, "not completed after request {at}");
+        assert_eq!(objects(&cluster, &name).await, wanted, "after a cut at request {at}");
+        if succeeded {
+            assert!(at > 20, "only {at} requests were cut");
+            return;
         }
     }
 }
 
-/// A service whose data have the same name in every namespace.
-fn named() -> Value {
-    crate::samples::with(whole(), json!({"spec": {"stateStore": {"service": "shop"}}}))
+#[tokio::test]
+async fn an_operator_that_is_killed_before_any_request_leaves_what_the_next_one_completes() {
+    cut_at_any(false).await;
+}
+
+#[tokio::test]
+async fn an_operator_that_is_killed_before_any_answer_leaves_what_the_next_one_completes() {
+    cut_at_any(true).await;
 }
