@@ -111,7 +111,7 @@ async fn watch(ctx: &Arc<Context>, namespace: Option<&str>, apis: &Apis, stop: A
         })
         .graceful_shutdown_on(async move { stop.notified().await })
         .run(guarded, |_, error, _| error_policy(error), ctx.clone())
-        .for_each(|outcome| std::future::ready(log(outcome)))
+        .for_each(async |outcome| log(outcome))
         .await;
 }
 

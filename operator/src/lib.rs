@@ -22,4 +22,7 @@ pub mod server;
 pub mod status;
 pub mod validate;
 
+#[cfg(test)]
+mod testing;
+
 pub use error::{Error, Result};

@@ -93,7 +93,7 @@ struct Outcome {
 /// What could not be done; it is told in the status as well, where that can be written.
 pub async fn reconcile(service: Arc<RankingService>, ctx: Arc<Context>) -> Result<Action> {
     let began = Instant::now();
-    let result = attempt(&service, &ctx).await;
+    let result = Box::pin(attempt(&service, &ctx)).await;
     ctx.metrics.reconciled(began.elapsed(), result.as_ref().err());
     result
 }
@@ -110,8 +110,8 @@ async fn attempt(service: &RankingService, ctx: &Context) -> Result<Action> {
         }
     }
     let mut outcome = Outcome::default();
-    let converged = converge(service, ctx, &mut outcome).await;
-    let told = tell(service, ctx, &outcome, converged.as_ref().err()).await;
+    let converged = Box::pin(converge(service, ctx, &mut outcome)).await;
+    let told = Box::pin(tell(service, ctx, &outcome, converged.as_ref().err())).await;
     converged?;
     told?;
     if outcome.cleaning == Some(Cleaning::Done) {

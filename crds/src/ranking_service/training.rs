@@ -58,7 +58,7 @@ pub struct Training {
 /// What a new version has to reach.
 #[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
 pub struct QualityGate {
-    /// What is compared, such as NDCG@10. Default: the model's first metric.
+    /// What is compared, such as NDCG@10: one of the metrics that the model's `eval` lists. Default: the first of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 32), regex(pattern = "^(NDCG|MAP)(@[1-9][0-9]{0,3})?$|^MRR$"))]
     pub metric: Option<String>,
