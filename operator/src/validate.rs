@@ -169,6 +169,7 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
     all_there(spec, resolved, &namespace)?;
     unreserved(spec)?;
     credentials::check(spec)?;
+    has_request(spec)?;
     let configuration = configuration::rendered(spec, resolved)?;
     let (images, held) = images(spec, resolved, defaults);
     let mut warnings = configuration.warnings.clone();
@@ -228,6 +229,21 @@ fn unreserved(spec: &RankingServiceSpec) -> Result<(), Refusal> {
         }
     }
     Ok(())
+}
+
+/// An autoscaler goes by the share of what was requested.
+fn has_request(spec: &RankingServiceSpec) -> Result<(), Refusal> {
+    let by_processor = spec.rank.autoscaling.as_ref().is_some_and(|autoscaling| autoscaling.cpu_utilization.is_some());
+    let Some(resources) = spec.rank.pod.resources.as_ref().filter(|_| by_processor) else { return Ok(()) };
+    // a limit without a request is one
+    let mut given = [&resources.requests, &resources.limits].into_iter().flatten();
+    match given.any(|quantities| quantities.contains_key("cpu")) {
+        true => Ok(()),
+        false => Err(Refusal::unfit(
+            "spec.rank.pod.resources",
+            "spec.rank.autoscaling.cpuUtilization is a share of the requested processor time: give requests.cpu",
+        )),
+    }
 }
 
 /// Rank servers get a new image first, as only a newer program reads what a newer one writes. Whoever writes the state,

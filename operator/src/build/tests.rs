@@ -26,7 +26,7 @@ fn whole() -> Plan {
                     "labels": {"team": "search"},
                     "env": [{"name": "RUST_LOG", "value": "debug"}],
                     "volumes": [{"name": "cache", "mountPath": "/cache", "emptyDir": {"sizeLimit": "1Gi"}}],
-                    "resources": {"limits": {"memory": "1Gi"}},
+                    "resources": {"requests": {"cpu": "1"}, "limits": {"memory": "1Gi"}},
                 },
             },
             "ingest": {"source": {"kafka": kafka}, "autoscaling": {"maxReplicas": 4}},

@@ -108,7 +108,9 @@ pub fn of_service(spec: &RankingServiceSpec) -> Vec<Reference> {
 pub fn of_component(spec: &RankingServiceSpec, component: Component) -> Vec<Reference> {
     let Some(options) = options(spec, component) else { return Vec::new() };
     let mut found = of_redis(spec);
-    if let Some(s3) = spec.click_through_store.as_ref().and_then(|store| store.s3.as_ref()) {
+    let kept = spec.click_through_store.as_ref().and_then(|store| store.s3.as_ref());
+    // rank servers have nothing to do with click-throughs
+    if let Some(s3) = kept.filter(|_| component != Component::Rank) {
         found.extend(of_credentials(
             s3.credentials_secret_ref.as_ref(),
             "spec.clickThroughStore.s3.credentialsSecretRef",

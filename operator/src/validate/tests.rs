@@ -115,6 +115,16 @@ fn a_pod_has_one_access_key_and_one_address_of_s3() {
 }
 
 #[test]
+fn an_autoscaler_by_processor_time_needs_a_request_of_it() {
+    let scaled = |resources: Value| {
+        let autoscaling = json!({"maxReplicas": 4, "cpuUtilization": 70});
+        json!({"rank": {"autoscaling": autoscaling, "pod": {"resources": resources}}})
+    };
+    assert!(refusal(scaled(json!({"limits": {"memory": "1Gi"}}))).contains("give requests.cpu"));
+    assert!(planned(scaled(json!({"requests": {"cpu": "1"}}))).is_ok());
+}
+
+#[test]
 fn variables_of_the_operator_are_refused() {
     let told = refusal(json!({"rank": {"pod": {"env": [{"name": "SERVICE_CONFIG", "value": "/x"}]}}}));
     assert!(told.contains("spec.rank.pod.env[SERVICE_CONFIG]"), "{told}");

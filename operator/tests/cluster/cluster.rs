@@ -30,25 +30,25 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The image of a service that names none.
-pub const IMAGE: &str = "cluster.test/rankwright:1";
+pub(crate) const IMAGE: &str = "cluster.test/rankwright:1";
 
 /// A namespace of a test's own.
-pub struct Cluster {
-    pub client: Client,
-    pub namespace: String,
+pub(crate) struct Cluster {
+    pub(crate) client: Client,
+    pub(crate) namespace: String,
     config: Config,
 }
 
 /// Rank servers that say what a test wants them to.
 #[derive(Clone, Default)]
-pub struct Servers(Arc<Mutex<Option<Said>>>);
+pub(crate) struct Servers(Arc<Mutex<Option<Said>>>);
 
 impl Servers {
-    pub fn say(&self, said: Said) {
+    pub(crate) fn say(&self, said: Said) {
         *self.0.lock().unwrap() = Some(said);
     }
 
-    pub fn answering() -> Self {
+    pub(crate) fn answering() -> Self {
         let servers = Self::default();
         servers.say(Said { store: Store { answers: true }, ..Said::default() });
         servers
@@ -62,7 +62,7 @@ impl Ask for Servers {
 }
 
 /// The configured cluster with a new namespace in it; nothing, and a line that says so, where there is none.
-pub async fn in_own_namespace() -> Option<Cluster> {
+pub(crate) async fn in_own_namespace() -> Option<Cluster> {
     let config = configured().await?;
     let client = Client::try_from(config.clone()).unwrap();
     static CRD: OnceCell<()> = OnceCell::const_new();
@@ -102,14 +102,14 @@ async fn install(client: Client) {
 }
 
 /// An operator that runs until it is dropped.
-pub struct Operator {
-    pub ctx: Arc<Context>,
+pub(crate) struct Operator {
+    pub(crate) ctx: Arc<Context>,
     stop: Arc<Notify>,
     task: JoinHandle<()>,
 }
 
 impl Operator {
-    pub async fn end(self) {
+    pub(crate) async fn end(self) {
         self.stop.notify_one();
         self.task.await.unwrap();
     }
@@ -117,12 +117,12 @@ impl Operator {
 
 impl Cluster {
     /// Whom the API server's log knows this test's operator as.
-    pub fn operator_user(&self) -> String {
+    pub(crate) fn operator_user(&self) -> String {
         format!("operator-of-{}", self.namespace)
     }
 
     /// How the operator reaches the cluster.
-    pub fn operator_config(&self) -> Config {
+    pub(crate) fn operator_config(&self) -> Config {
         let mut config = self.config.clone();
         config.auth_info.impersonate = Some(self.operator_user());
         config.auth_info.impersonate_groups = Some(vec!["system:masters".to_owned()]);
@@ -130,20 +130,20 @@ impl Cluster {
         config
     }
 
-    pub fn context(&self, client: Client, servers: &Servers) -> Arc<Context> {
+    pub(crate) fn context(&self, client: Client, servers: &Servers) -> Arc<Context> {
         let defaults = Defaults { image: IMAGE.to_owned(), namespace: Some("rankwright-system".to_owned()) };
         Arc::new(Context::new(client, Arc::new(servers.clone()), Arc::new(Metrics::new().unwrap()), defaults))
     }
 
     /// Starts an operator for this namespace.
-    pub fn operator(&self, servers: &Servers) -> Operator {
+    pub(crate) fn operator(&self, servers: &Servers) -> Operator {
         let ctx = self.context(Client::try_from(self.operator_config()).unwrap(), servers);
         let stop = Arc::new(Notify::new());
         let task = tokio::spawn(controller::run(ctx.clone(), Some(self.namespace.clone()), stop.clone()));
         Operator { ctx, stop, task }
     }
 
-    pub fn api<K>(&self) -> Api<K>
+    pub(crate) fn api<K>(&self) -> Api<K>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
     {
@@ -151,7 +151,7 @@ impl Cluster {
     }
 
     /// Applies an object as a person would.
-    pub async fn try_apply<K>(&self, name: &str, object: &Value) -> kube::Result<K>
+    pub(crate) async fn try_apply<K>(&self, name: &str, object: &Value) -> kube::Result<K>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + DeserializeOwned + Debug,
     {
@@ -162,28 +162,28 @@ impl Cluster {
         self.api::<K>().patch(name, &PatchParams::apply("person").force(), &Patch::Apply(&object)).await
     }
 
-    pub async fn apply<K>(&self, name: &str, object: Value) -> K
+    pub(crate) async fn apply<K>(&self, name: &str, object: Value) -> K
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + DeserializeOwned + Debug,
     {
         self.try_apply(name, &object).await.unwrap()
     }
 
-    pub async fn get<K>(&self, name: &str) -> K
+    pub(crate) async fn get<K>(&self, name: &str) -> K
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + DeserializeOwned + Debug,
     {
         self.api::<K>().get(name).await.unwrap()
     }
 
-    pub async fn delete<K>(&self, name: &str)
+    pub(crate) async fn delete<K>(&self, name: &str)
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + DeserializeOwned + Debug,
     {
         self.api::<K>().delete(name, &DeleteParams::background()).await.unwrap();
     }
 
-    pub async fn list<K>(&self, labels: &str) -> Vec<K>
+    pub(crate) async fn list<K>(&self, labels: &str) -> Vec<K>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + DeserializeOwned + Debug,
     {
@@ -191,7 +191,7 @@ impl Cluster {
     }
 
     /// Waits until an object is as it should be.
-    pub async fn until<K>(&self, name: &str, what: &str, is: impl Fn(&K) -> bool) -> K
+    pub(crate) async fn until<K>(&self, name: &str, what: &str, is: impl Fn(&K) -> bool) -> K
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + DeserializeOwned + Debug,
     {
@@ -207,7 +207,7 @@ impl Cluster {
     }
 
     /// Waits until there is no such object.
-    pub async fn until_gone<K>(&self, name: &str)
+    pub(crate) async fn until_gone<K>(&self, name: &str)
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + DeserializeOwned + Debug,
     {
@@ -219,7 +219,7 @@ impl Cluster {
     }
 
     /// Waits until a condition of a service has this status and reason; its message.
-    pub async fn told(&self, name: &str, kind: &str, status: &str, reason: &str) -> String {
+    pub(crate) async fn told(&self, name: &str, kind: &str, status: &str, reason: &str) -> String {
         let found: RankingService = self
             .until(name, &format!("told {kind} {status} {reason}"), |service| {
                 condition(service, kind).is_some_and(|(is, why, _)| is == status && why == reason)
@@ -229,7 +229,7 @@ impl Cluster {
     }
 
     /// Waits until an event with this reason was published; its note.
-    pub async fn event(&self, reason: &str) -> String {
+    pub(crate) async fn event(&self, reason: &str) -> String {
         let end = Instant::now() + PATIENCE;
         loop {
             let events = self.api::<Event>().list(&ListParams::default()).await.unwrap();
@@ -247,7 +247,7 @@ impl Cluster {
 }
 
 /// Status, reason and message of a condition.
-pub fn condition(service: &RankingService, kind: &str) -> Option<(String, String, String)> {
+pub(crate) fn condition(service: &RankingService, kind: &str) -> Option<(String, String, String)> {
     let condition = service.status.as_ref()?.conditions.iter().find(|condition| condition.type_ == kind)?;
     // what is told of an earlier generation does not count
     let current = condition.observed_generation == service.metadata.generation;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 impl Cluster {
     /// Waits for so many pods.
-    pub async fn pods(&self, labels: &str, count: usize) -> Vec<Pod> {
+    pub(crate) async fn pods(&self, labels: &str, count: usize) -> Vec<Pod> {
         let end = Instant::now() + Duration::from_secs(60);
         loop {
             let pods: Vec<Pod> = self.list(labels).await;
@@ -23,7 +23,7 @@ impl Cluster {
     }
 
     /// Has a pod run and answer.
-    pub async fn make_ready(&self, pod: &Pod) {
+    pub(crate) async fn make_ready(&self, pod: &Pod) {
         let now = k8s_openapi::jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let condition = |kind: &str| json!({"type": kind, "status": "True", "lastTransitionTime": now});
         let status = json!({
@@ -36,7 +36,7 @@ impl Cluster {
     }
 
     /// Has a pod end.
-    pub async fn end(&self, pod: &Pod, code: i32, message: &str) {
+    pub(crate) async fn end(&self, pod: &Pod, code: i32, message: &str) {
         let now = k8s_openapi::jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let container = &pod.spec.as_ref().unwrap().containers[0];
         let reason = if code == 0 { "Completed" } else { "Error" };
@@ -61,7 +61,7 @@ impl Cluster {
     }
 
     /// Makes all pods of a part of a service ready, once there are so many.
-    pub async fn all_ready(&self, service: &str, part: &str, count: usize) {
+    pub(crate) async fn all_ready(&self, service: &str, part: &str, count: usize) {
         for pod in self.pods(&labels(service, part), count).await {
             self.make_ready(&pod).await;
         }
@@ -69,6 +69,6 @@ impl Cluster {
 }
 
 /// Labels of the pods of a part of a service.
-pub fn labels(service: &str, part: &str) -> String {
+pub(crate) fn labels(service: &str, part: &str) -> String {
     format!("app.kubernetes.io/instance={service},app.kubernetes.io/component={part}")
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 /// The least that a service can say.
-pub fn minimal() -> Value {
+pub(crate) fn minimal() -> Value {
     json!({
         "spec": {
             "configuration": {
@@ -18,7 +18,7 @@ pub fn minimal() -> Value {
 }
 
 /// One with every part.
-pub fn whole() -> Value {
+pub(crate) fn whole() -> Value {
     with(
         minimal(),
         json!({
@@ -34,7 +34,7 @@ pub fn whole() -> Value {
 }
 
 /// A value with another laid over it.
-pub fn with(mut value: Value, over: Value) -> Value {
+pub(crate) fn with(mut value: Value, over: Value) -> Value {
     merge(&mut value, over);
     value
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 impl Cluster {
     /// What this test's operator has asked the API server to write so far; nothing where there is no log of that.
-    pub fn writes(&self) -> Option<Vec<String>> {
+    pub(crate) fn writes(&self) -> Option<Vec<String>> {
         let Ok(path) = std::env::var("RANKWRIGHT_TEST_AUDIT_LOG") else {
             assert!(std::env::var("REQUIRE_CLUSTER").as_deref() != Ok("1"), "RANKWRIGHT_TEST_AUDIT_LOG is not set");
             println!("SKIPPED: RANKWRIGHT_TEST_AUDIT_LOG names no log of the API server");

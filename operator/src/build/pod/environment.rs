@@ -45,7 +45,8 @@ fn credentials(plan: &Plan, component: Component) -> Option<&S3Credentials> {
     match component {
         Component::Ingest => kept.or(streamed),
         Component::Import => kept.or(streamed).or(imported),
-        Component::Rank | Component::Training | Component::Purge => kept,
+        Component::Training | Component::Purge => kept,
+        Component::Rank => None, // it has nothing to do with click-throughs
     }
 }
 
