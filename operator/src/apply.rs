@@ -55,9 +55,13 @@ pub async fn all(
             Err(error) => return Err(error),
         }
     }
-    for gone in unwanted(client, service, desired, optional).await? {
-        delete(client, &gone).await?;
-        info!(object = gone.name(), namespace = service.namespace(), "deleted what is no longer wanted");
+    // nothing is left over while the same objects are wanted as before
+    if !seen.is_cleared(service, desired, optional) {
+        for gone in unwanted(client, service, desired, optional).await? {
+            delete(client, &gone).await?;
+            info!(object = gone.name(), namespace = service.namespace(), "deleted what is no longer wanted");
+        }
+        seen.clear(service, desired, optional);
     }
     refused.map_or(Ok(applied), Err)
 }

@@ -46,7 +46,8 @@ pub struct Trained {
 /// When the pods cannot be listed.
 pub async fn service(client: &Client, ask: &dyn Ask, service: &RankingService) -> Result<Observed> {
     let namespace = service.namespace().unwrap_or_default();
-    let selected = ListParams::default().labels(&labels::text(&labels::common(&service.name_any())));
+    // any sight of them will do: the news of a later one brings us back
+    let selected = ListParams::default().match_any().labels(&labels::text(&labels::common(&service.name_any())));
     let api: Api<Pod> = Api::namespaced(client.clone(), &namespace);
     let pods = api.list(&selected).await.map_err(Error::reading("the pods of the service"))?.items;
     let mut observed = of_pods(&pods);

@@ -76,6 +76,7 @@ impl Context {
     /// Forgets a resource that is gone.
     pub fn forget(&self, uid: &str) {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).remove(uid);
+        self.seen.forget(uid);
     }
 }
 

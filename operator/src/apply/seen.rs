@@ -1,17 +1,24 @@
 //! What was applied last, and how the object looked then.
 
+use crate::apis::Apis;
 use crate::build::Child;
 use kube::ResourceExt;
 use kube::api::DynamicObject;
+use rankwright_crds::RankingService;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// By object: what was wanted, and what was there afterwards. Lost with the process, which then applies everything once.
+/// What this process has done. Lost with it; the next one then applies everything once.
 #[derive(Default)]
-pub struct Seen(Mutex<HashMap<String, Print>>);
+pub struct Seen {
+    /// By object: what was wanted, and what was there afterwards.
+    objects: Mutex<HashMap<String, Print>>,
+    /// By service: the objects that were wanted when what was left over was deleted.
+    cleared: Mutex<HashMap<String, u64>>,
+}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Print {
@@ -22,23 +29,31 @@ struct Print {
 impl Seen {
     /// Whether neither what is wanted nor what is there has changed since it was applied.
     pub fn is_settled(&self, child: &Child, live: &DynamicObject) -> bool {
-        live.uid().is_some_and(|uid| self.lock().get(&uid) == Some(&Print::of(child, live)))
+        live.uid().is_some_and(|uid| lock(&self.objects).get(&uid) == Some(&Print::of(child, live)))
     }
 
     /// Notes an object as the API server has it after it was applied.
     pub fn settle(&self, child: &Child, applied: &DynamicObject) {
         if let Some(uid) = applied.uid() {
-            self.lock().insert(uid, Print::of(child, applied));
+            lock(&self.objects).insert(uid, Print::of(child, applied));
         }
     }
 
-    /// Forgets an object that is gone.
-    pub fn forget(&self, uid: &str) {
-        self.lock().remove(uid);
+    /// Whether everything was deleted that is not among these objects.
+    pub fn is_cleared(&self, service: &RankingService, wanted: &[Child], optional: &Apis) -> bool {
+        service.uid().is_some_and(|uid| lock(&self.cleared).get(&uid) == Some(&names(wanted, optional)))
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Print>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Notes that everything was.
+    pub fn clear(&self, service: &RankingService, wanted: &[Child], optional: &Apis) {
+        if let Some(uid) = service.uid() {
+            lock(&self.cleared).insert(uid, names(wanted, optional));
+        }
+    }
+
+    /// Forgets a service that is gone.
+    pub fn forget(&self, uid: &str) {
+        lock(&self.cleared).remove(uid);
     }
 }
 
@@ -46,6 +61,16 @@ impl Print {
     fn of(child: &Child, live: &DynamicObject) -> Self {
         Self { wanted: digest(&child.object), there: digest(&without_bookkeeping(live)) }
     }
+}
+
+/// Which objects these are.
+fn names(wanted: &[Child], optional: &Apis) -> u64 {
+    let names: Vec<String> = wanted.iter().map(Child::name).collect();
+    digest(&(names, format!("{optional:?}")))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// An object without its status, and without what the API server counts.
