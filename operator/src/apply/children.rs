@@ -62,7 +62,8 @@ pub async fn unwanted(
     let namespace = service.namespace().unwrap_or_default();
     let wanted: HashSet<(&str, String)> =
         wanted.iter().map(|child| (child.resource.kind.as_str(), child.object.name_any())).collect();
-    let selected = ListParams::default().labels(&labels::text(&labels::common(&service.name_any())));
+    // any sight of them will do: one that has gone on is deleted by nobody, as its identity is named
+    let selected = ListParams::default().match_any().labels(&labels::text(&labels::common(&service.name_any())));
     let mut found = Vec::new();
     for resource in kinds(optional) {
         let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &namespace, &resource);
