@@ -264,7 +264,10 @@ fn images(spec: &RankingServiceSpec, resolved: &Resolved, defaults: &Defaults) -
     match &resolved.ingest {
         Some(Rollout { image, .. }) if !rolled && *image != images.ingest => {
             let held = format!("goes on with {image} until all rank servers run {}", images.rank);
-            images.ingest.clone_from(image);
+            let wanted = std::mem::replace(&mut images.ingest, image.clone());
+            for other in [&mut images.training, &mut images.import].into_iter().filter(|other| **other == wanted) {
+                other.clone_from(image);
+            }
             (images, Some(held))
         }
         _ => (images, None),

@@ -146,6 +146,7 @@ fn workers_keep_their_image_until_servers_are_rolled_out() {
     let at = |image: &str, complete| Some(Rollout { image: image.to_owned(), complete });
     let images = |rank: Option<Rollout>, ingest: Option<Rollout>| {
         let plan = plan(&asked, &Resolved { rank, ingest, ..resolved() }, &defaults()).unwrap();
+        assert_eq!(plan.images.training, plan.images.ingest, "models are written by the same image as the state");
         (plan.images.rank, plan.images.ingest, plan.held.is_some())
     };
     let (old, new) = ("rankwright:1", "rankwright:2");

@@ -1,6 +1,6 @@
 //! The definition: what the API server accepts, what it refuses, and with which words.
 
-use crate::cluster::{Cluster, in_own_namespace};
+use crate::cluster::{Cluster, Servers, in_own_namespace};
 use crate::samples::{minimal, whole, with};
 use rankwright_crds::RankingService;
 use serde_json::{Value, json};
@@ -129,5 +129,35 @@ async fn what_would_leave_data_behind_cannot_be_changed() {
         assert!(answer.contains(words), "{words}: {answer}");
         let moved = with(base.clone(), json!({"spec": {"stateStore": {"redis": {"host": "redis-2"}}}}));
         cluster.apply::<RankingService>(&name, moved).await; // the server may move with its data
+    }
+}
+
+#[tokio::test]
+async fn resources_of_earlier_releases_are_taken_as_they_were() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept");
+    for (number, file) in std::fs::read_dir(folder).unwrap().enumerate() {
+        let path = file.unwrap().path();
+        let object: Value = serde_saphyr::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        let name = format!("kept-{number}");
+        let service: RankingService = cluster.apply(&name, object.clone()).await;
+        let taken = serde_json::to_value(&service).unwrap();
+        assert!(holds(&taken["spec"], &object["spec"]), "{} is not taken as it was: {taken:#}", path.display());
+        cluster.told(&name, "ConfigurationValid", "True", "Valid").await;
+    }
+    operator.end().await;
+}
+
+/// Whether a value holds all of another one.
+fn holds(value: &Value, part: &Value) -> bool {
+    match (value, part) {
+        (Value::Object(value), Value::Object(part)) => {
+            part.iter().all(|(key, part)| value.get(key).is_some_and(|value| holds(value, part)))
+        }
+        (Value::Array(value), Value::Array(part)) => {
+            value.len() == part.len() && value.iter().zip(part).all(|(value, part)| holds(value, part))
+        }
+        (value, part) => value == part,
     }
 }
