@@ -2,10 +2,15 @@
 
 pub mod configuration;
 mod credentials;
+mod images;
+mod refusal;
+
+pub use images::Images;
+pub use refusal::Refusal;
 
 use crate::apis::{Apis, OptionalApi};
 use crate::labels::{self, Component};
-use crate::resolve::{self, Kind, Reference, Resolved, Rollout};
+use crate::resolve::{self, Reference, Resolved};
 use configuration::Rendered;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::{Resource, ResourceExt};
@@ -26,73 +31,6 @@ pub const RESERVED: [&str; 9] = [
     "AWS_ENDPOINT_URL_S3",
     "TERMINATION_LOG",
 ];
-
-/// Why a resource is not carried out.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// Something that it names does not exist.
-    #[error("{object} does not exist in namespace {namespace}: {field} names it")]
-    Missing {
-        /// Of what kind it is.
-        kind: Kind,
-        /// What it is.
-        object: String,
-        /// Where it should be.
-        namespace: String,
-        /// The field that names it.
-        field: String,
-    },
-    /// Something that it names has not the key that it names.
-    #[error("{object} has no key {key}: {field} names it")]
-    MissingKey {
-        /// Of what kind it is.
-        kind: Kind,
-        /// What it is.
-        object: String,
-        /// The key.
-        key: String,
-        /// The field that names it.
-        field: String,
-    },
-    /// The engine's configuration has mistakes.
-    #[error("{0}")]
-    Configuration(String),
-    /// The configuration says what the resource has fields for.
-    #[error("configuration.{path}: {instead}")]
-    Contradiction {
-        /// Where.
-        path: String,
-        /// What to do.
-        instead: String,
-    },
-    /// Two fields of the resource do not fit together.
-    #[error("{field}: {problem}")]
-    Unfit {
-        /// The field.
-        field: String,
-        /// What is wrong, and what to do.
-        problem: String,
-    },
-}
-
-impl Refusal {
-    /// Reason of the condition.
-    pub fn reason(&self) -> &'static str {
-        match self {
-            Self::Missing { kind: Kind::Secret, .. } => "SecretMissing",
-            Self::Missing { kind: Kind::ConfigMap, .. } => "ConfigMapMissing",
-            Self::MissingKey { kind: Kind::Secret, .. } => "SecretKeyMissing",
-            Self::MissingKey { kind: Kind::ConfigMap, .. } => "ConfigMapKeyMissing",
-            Self::Configuration(_) => "ConfigurationInvalid",
-            Self::Contradiction { .. } => "ConfigurationContradicts",
-            Self::Unfit { .. } => "SpecInvalid",
-        }
-    }
-
-    pub(crate) fn unfit(field: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self::Unfit { field: field.into(), problem: problem.into() }
-    }
-}
 
 /// What the operator is told about all services.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -143,21 +81,6 @@ pub struct Digests {
     pub ingest: String,
 }
 
-/// The image of each part.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Images {
-    /// Of the rank servers.
-    pub rank: String,
-    /// Of the ingest workers.
-    pub ingest: String,
-    /// Of trainings.
-    pub training: String,
-    /// Of imports.
-    pub import: String,
-    /// Of the removal of data.
-    pub purge: String,
-}
-
 /// Checks a resource.
 ///
 /// # Errors
@@ -171,7 +94,7 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
     credentials::check(spec)?;
     has_request(spec)?;
     let configuration = configuration::rendered(spec, resolved)?;
-    let (images, held) = images(spec, resolved, defaults);
+    let (images, held) = images::images(spec, resolved, defaults);
     let mut warnings = configuration.warnings.clone();
     warnings.extend(missing_apis(spec, &resolved.apis));
     Ok(Plan {
@@ -243,34 +166,6 @@ fn has_request(spec: &RankingServiceSpec) -> Result<(), Refusal> {
             "spec.rank.pod.resources",
             "spec.rank.autoscaling.cpuUtilization is a share of the requested processor time: give requests.cpu",
         )),
-    }
-}
-
-/// Rank servers get a new image first, as only a newer program reads what a newer one writes. Whoever writes the state,
-/// or models, goes on with the former image until no server runs it any more.
-fn images(spec: &RankingServiceSpec, resolved: &Resolved, defaults: &Defaults) -> (Images, Option<String>) {
-    let whole = spec.image.as_ref().unwrap_or(&defaults.image);
-    let of = |options: Option<&PodOptions>| options.and_then(|options| options.image.as_ref()).unwrap_or(whole).clone();
-    let training = spec.training.as_ref().map(|training| &training.pod);
-    let import = spec.import.as_ref().map(|import| &import.pod);
-    let mut images = Images {
-        rank: of(Some(&spec.rank.pod)),
-        ingest: of(Some(&spec.ingest.pod)),
-        training: of(training),
-        import: of(import),
-        purge: whole.clone(),
-    };
-    let rolled = resolved.rank.as_ref().is_none_or(|rank| rank.complete && rank.image == images.rank);
-    match &resolved.ingest {
-        Some(Rollout { image, .. }) if !rolled && *image != images.ingest => {
-            let held = format!("goes on with {image} until all rank servers run {}", images.rank);
-            let wanted = std::mem::replace(&mut images.ingest, image.clone());
-            for other in [&mut images.training, &mut images.import].into_iter().filter(|other| **other == wanted) {
-                other.clone_from(image);
-            }
-            (images, Some(held))
-        }
-        _ => (images, None),
     }
 }
 

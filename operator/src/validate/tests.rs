@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::apis::OptionalApi;
+use crate::resolve::{Kind, Rollout};
 use crate::testing::{defaults, planned, planned_with, resolved, service};
 use rankwright_config::{Config, Model, State};
 use serde_json::{Value, json};
