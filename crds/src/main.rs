@@ -1,0 +1,5 @@
+//! Prints the definitions of Rankwright's resources as YAML.
+
+fn main() {
+    print!("{}", rankwright_crds::yaml());
+}

@@ -1,0 +1,160 @@
+//! `ingest`: the workers that take in events and close rankings.
+
+use super::clickthrough::S3Credentials;
+use super::pod::PodOptions;
+use kube::KubeSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The workers that take in events. Without a source they close the rankings that `POST /feedback` has opened.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[x_kube(
+    validation = Rule::new("!has(self.autoscaling) || (has(self.source) && has(self.source.kafka))")
+        .message("ingest.autoscaling goes by the lag of a Kafka consumer group: give source.kafka, or set replicas")
+)]
+#[serde(rename_all = "camelCase")]
+pub struct Ingest {
+    /// The stream that is followed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
+    /// How many workers there are; more than the stream has partitions have nothing to do. Not used while autoscaling is given.
+    #[serde(default = "one")]
+    #[schemars(range(min = 0, max = 1000))]
+    pub replicas: i32,
+    /// Lets the lag decide how many there are. Needs KEDA: without its API there are minReplicas of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub autoscaling: Option<IngestAutoscaling>,
+    /// The pods.
+    #[serde(default)]
+    pub pod: PodOptions,
+}
+
+impl Default for Ingest {
+    fn default() -> Self {
+        Self { source: None, replicas: one(), autoscaling: None, pod: PodOptions::default() }
+    }
+}
+
+/// A ScaledObject of KEDA.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[x_kube(
+    validation = Rule::new("self.minReplicas <= self.maxReplicas")
+        .message("minReplicas must not be above maxReplicas")
+)]
+#[serde(rename_all = "camelCase")]
+pub struct IngestAutoscaling {
+    /// Never fewer workers; one at least closes rankings.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub min_replicas: i32,
+    /// Never more workers.
+    #[schemars(range(min = 1, max = 1000))]
+    pub max_replicas: i32,
+    /// Events that may wait for each worker.
+    #[serde(default = "thousand")]
+    #[schemars(range(min = 1, max = 100000000))]
+    pub lag_threshold: i32,
+}
+
+/// A stream.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[x_kube(
+    validation = Rule::new("[has(self.kafka), has(self.pulsar), has(self.kinesis)].filter(given, given).size() == 1")
+        .message("give exactly one of kafka, pulsar and kinesis")
+)]
+#[serde(rename_all = "camelCase")]
+pub struct Source {
+    /// First event that is read where there is no position yet: earliest, latest, ts=<unix time> or last=<duration>.
+    #[serde(default = "earliest")]
+    #[schemars(length(min = 6, max = 64), regex(pattern = "^(earliest|latest|ts=.+|last=.+)$"))]
+    pub offset: String,
+    /// A topic of Apache Kafka.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kafka: Option<Kafka>,
+    /// A topic of Apache Pulsar.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pulsar: Option<Pulsar>,
+    /// A stream of Amazon Kinesis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kinesis: Option<Kinesis>,
+}
+
+/// A topic of Apache Kafka.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Kafka {
+    /// Servers, as host:port.
+    #[x_kube(merge_strategy = ListMerge::Set)]
+    #[schemars(length(min = 1, max = 64), inner(length(min = 3, max = 261), regex(pattern = ":[0-9]{1,5}$")))]
+    pub brokers: Vec<String>,
+    /// The topic.
+    #[schemars(length(min = 1, max = 249))]
+    pub topic: String,
+    /// The consumer group.
+    #[schemars(length(min = 1, max = 255))]
+    pub group_id: String,
+    /// Further options of the consumer, as librdkafka names them. Credentials are refused, as this is no place for them:
+    /// log in by a client certificate, whose files a volume of ingest.pod brings.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[x_kube(validation = Rule::new("self.all(key, !key.contains('password') && !key.contains('.pem') && !key.contains('oauthbearer'))")
+        .message("options hold no credentials: mount a client certificate by ingest.pod.volumes, and name its files in ssl.certificate.location and ssl.key.location"))]
+    #[schemars(extend("maxProperties" = 64))]
+    pub options: BTreeMap<String, String>,
+}
+
+/// A topic of Apache Pulsar.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Pulsar {
+    /// Address of the brokers, such as pulsar://pulsar:6650.
+    #[schemars(length(max = 512), regex(pattern = "^pulsar(\\+ssl)?://"))]
+    pub service_url: String,
+    /// Address of the admin interface, such as http://pulsar:8080.
+    #[schemars(length(max = 512), regex(pattern = "^https?://"))]
+    pub admin_url: String,
+    /// The topic.
+    #[schemars(length(min = 1, max = 512))]
+    pub topic: String,
+    /// The subscription.
+    #[schemars(length(min = 1, max = 255))]
+    pub subscription_name: String,
+    /// Further options of the consumer, as the Java client names them. A token comes from a file: authParams is
+    /// file:///path, which a volume of ingest.pod brings.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[x_kube(validation = Rule::new("!('authParams' in self) || self['authParams'].startsWith('file://')")
+        .message("options hold no credentials: mount the token by ingest.pod.volumes, and set authParams to file:///path"))]
+    #[schemars(extend("maxProperties" = 64))]
+    pub options: BTreeMap<String, String>,
+}
+
+/// A stream of Amazon Kinesis.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Kinesis {
+    /// The stream's region.
+    #[schemars(length(min = 1, max = 64))]
+    pub region: String,
+    /// Name of the stream.
+    #[schemars(length(min = 1, max = 128))]
+    pub stream: String,
+    /// Address of another service than Amazon's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 512), regex(pattern = "^https?://"))]
+    pub endpoint: Option<String>,
+    /// A Secret with an access key. Default: the one of clickThroughStore.s3, else the identity of spec.serviceAccount or of
+    /// the node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credentials_secret_ref: Option<S3Credentials>,
+}
+
+fn one() -> i32 {
+    1
+}
+
+fn thousand() -> i32 {
+    1000
+}
+
+fn earliest() -> String {
+    "earliest".to_owned()
+}

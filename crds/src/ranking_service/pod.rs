@@ -1,0 +1,138 @@
+//! What can be said of the pods of any part.
+
+use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, Toleration};
+use kube::KubeSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What can be said of the pods of any part.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq, Default)]
+#[serde(rename_all = "camelCase")]
+pub struct PodOptions {
+    /// Image of this part, in place of spec.image.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 512))]
+    pub image: Option<String>,
+
+    /// What the container asks for and may use at most. Default: requests that suit a small shop, no limits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resources: Option<ResourceRequirements>,
+
+    /// Further environment variables, such as RUST_LOG. Names that the operator sets are refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
+    #[schemars(length(max = 64))]
+    pub env: Vec<EnvVar>,
+
+    /// Further volumes, each with the place where it is mounted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
+    #[schemars(length(max = 16))]
+    pub volumes: Vec<ExtraVolume>,
+
+    /// Further labels of the pods.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[x_kube(validation = Rule::new("self.all(key, !key.startsWith('app.kubernetes.io/') && !key.startsWith('rankwright.dev/'))")
+        .message("labels that begin with app.kubernetes.io/ or rankwright.dev/ are set by the operator"))]
+    #[schemars(extend("maxProperties" = 32))]
+    pub labels: BTreeMap<String, String>,
+
+    /// Further annotations of the pods.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 32))]
+    pub annotations: BTreeMap<String, String>,
+
+    /// Labels of the nodes on which the pods may run.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 32))]
+    pub node_selector: BTreeMap<String, String>,
+
+    /// Taints of nodes that the pods put up with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32))]
+    pub tolerations: Vec<Toleration>,
+
+    /// Name of the pods' PriorityClass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253))]
+    pub priority_class_name: Option<String>,
+}
+
+/// A volume and where it is mounted.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[x_kube(
+    validation = Rule::new("[has(self.secret), has(self.configMap), has(self.persistentVolumeClaim), has(self.emptyDir)].filter(given, given).size() == 1")
+        .message("a volume has exactly one of secret, configMap, persistentVolumeClaim and emptyDir")
+)]
+#[serde(rename_all = "camelCase")]
+pub struct ExtraVolume {
+    /// Name of the volume.
+    #[schemars(length(min = 1, max = 50), regex(pattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
+    pub name: String,
+    /// Where it is mounted.
+    #[x_kube(validation = Rule::new("self.startsWith('/') && !self.startsWith('/etc/rankwright')")
+        .message("mountPath is absolute, and not below /etc/rankwright, where the operator mounts its own"))]
+    #[schemars(length(min = 2, max = 1024))]
+    pub mount_path: String,
+    /// A Secret; a change of its content is rolled out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<SecretVolume>,
+    /// A ConfigMap; a change of its content is rolled out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config_map: Option<ConfigMapVolume>,
+    /// A claim of a persistent volume.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub persistent_volume_claim: Option<VolumeClaim>,
+    /// An empty folder that ends with the pod.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub empty_dir: Option<EmptyDirVolume>,
+}
+
+/// A Secret as files.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct SecretVolume {
+    /// Name of the Secret.
+    #[schemars(length(min = 1, max = 253))]
+    pub secret_name: String,
+}
+
+/// A ConfigMap as files.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+pub struct ConfigMapVolume {
+    /// Name of the ConfigMap.
+    #[schemars(length(min = 1, max = 253))]
+    pub name: String,
+}
+
+/// A claim of a persistent volume.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct VolumeClaim {
+    /// Name of the claim.
+    #[schemars(length(min = 1, max = 253))]
+    pub claim_name: String,
+    /// Whether it is mounted for reading alone.
+    #[serde(default)]
+    pub read_only: bool,
+}
+
+/// An empty folder.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct EmptyDirVolume {
+    /// How large it may grow, such as 1Gi.
+    #[schemars(length(min = 1, max = 32))]
+    pub size_limit: String,
+}
+
+/// A key of a Secret or ConfigMap.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+pub struct KeyReference {
+    /// Name of the object, in the same namespace.
+    #[schemars(length(min = 1, max = 253))]
+    pub name: String,
+    /// The key in it.
+    #[schemars(length(min = 1, max = 253))]
+    pub key: String,
+}

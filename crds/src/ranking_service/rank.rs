@@ -1,0 +1,299 @@
+//! `rank`: the servers that answer rank requests.
+
+use super::pod::PodOptions;
+use kube::KubeSchema;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The servers that answer rank requests.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[x_kube(
+    validation = Rule::new("!(has(self.ingress) && has(self.gatewayRoute))")
+        .message("give either ingress or gatewayRoute: two ways in would answer for the same host")
+)]
+#[serde(rename_all = "camelCase")]
+pub struct Rank {
+    /// How many servers there are; `kubectl scale` changes it. Not used while autoscaling is given.
+    #[serde(default = "two")]
+    #[schemars(range(min = 0, max = 1000))]
+    pub replicas: i32,
+    /// Lets the load decide how many there are, by a HorizontalPodAutoscaler.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub autoscaling: Option<Autoscaling>,
+    /// How many servers a drained node or an upgrade of the cluster may take away at once.
+    #[serde(default)]
+    pub disruption_budget: DisruptionBudget,
+    /// How the servers spread over nodes and zones.
+    #[serde(default)]
+    pub topology_spread: TopologySpread,
+    /// The Service in front of them.
+    #[serde(default)]
+    pub service: Service,
+    /// An Ingress before the Service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ingress: Option<Ingress>,
+    /// An HTTPRoute of a Gateway before the Service. Needs the Gateway API.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway_route: Option<GatewayRoute>,
+    /// What is replayed before a server calls itself ready, and before it takes up a new version, for models whose
+    /// configuration does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<Warmup>,
+    /// What a server may take to finish running requests when it is stopped, in seconds.
+    #[serde(default = "forty_five")]
+    #[schemars(range(min = 10, max = 600))]
+    pub termination_grace_period_seconds: i64,
+    /// The pods.
+    #[serde(default)]
+    pub pod: PodOptions,
+}
+
+impl Default for Rank {
+    fn default() -> Self {
+        Self {
+            replicas: two(),
+            autoscaling: None,
+            disruption_budget: DisruptionBudget::default(),
+            topology_spread: TopologySpread::default(),
+            service: Service::default(),
+            ingress: None,
+            gateway_route: None,
+            warmup: None,
+            termination_grace_period_seconds: forty_five(),
+            pod: PodOptions::default(),
+        }
+    }
+}
+
+/// A HorizontalPodAutoscaler.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[x_kube(
+    validation = Rule::new("self.minReplicas <= self.maxReplicas")
+        .message("minReplicas must not be above maxReplicas")
+)]
+#[x_kube(
+    validation = Rule::new("has(self.cpuUtilization) || has(self.requestsPerSecond)")
+        .message("give cpuUtilization, requestsPerSecond or both: without a target nothing scales")
+)]
+#[serde(rename_all = "camelCase")]
+pub struct Autoscaling {
+    /// Never fewer servers.
+    #[serde(default = "two")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub min_replicas: i32,
+    /// Never more servers.
+    #[schemars(range(min = 1, max = 1000))]
+    pub max_replicas: i32,
+    /// Percent of the requested processor time that a server should use. Needs a request in pod.resources, which there is
+    /// by default, and the metrics server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub cpu_utilization: Option<i32>,
+    /// Rank requests a second that a server should answer. Needs an adapter that offers the rate of
+    /// service_rank_requests_total as the metric of pods `rankwright_rank_requests_per_second`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000000))]
+    pub requests_per_second: Option<i32>,
+    /// So long the load has to be low before servers are taken away, in seconds.
+    #[serde(default = "five_minutes")]
+    #[schemars(range(min = 0, max = 3600))]
+    pub scale_down_stabilization_seconds: i32,
+}
+
+/// A PodDisruptionBudget.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct DisruptionBudget {
+    /// So many servers may be taken away at once; 0 blocks the draining of nodes.
+    #[serde(default = "one")]
+    #[schemars(range(min = 0, max = 1000))]
+    pub max_unavailable: i32,
+}
+
+impl Default for DisruptionBudget {
+    fn default() -> Self {
+        Self { max_unavailable: one() }
+    }
+}
+
+/// How the servers spread.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct TopologySpread {
+    /// Labels of nodes over whose values the servers spread evenly; an empty list lets them lie anywhere.
+    #[serde(default = "hosts_and_zones")]
+    #[x_kube(merge_strategy = ListMerge::Set)]
+    #[schemars(length(max = 8), inner(length(min = 1, max = 253)))]
+    pub topology_keys: Vec<String>,
+    /// What happens to a server that cannot be placed evenly: ScheduleAnyway or DoNotSchedule.
+    #[serde(default)]
+    pub when_unsatisfiable: Unsatisfiable,
+}
+
+impl Default for TopologySpread {
+    fn default() -> Self {
+        Self { topology_keys: hosts_and_zones(), when_unsatisfiable: Unsatisfiable::default() }
+    }
+}
+
+/// What happens to a pod that cannot be placed evenly.
+#[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Unsatisfiable {
+    /// It runs all the same.
+    #[default]
+    ScheduleAnyway,
+    /// It waits.
+    DoNotSchedule,
+}
+
+/// The Service of the servers.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+pub struct Service {
+    /// ClusterIP, NodePort or LoadBalancer.
+    #[serde(rename = "type", default)]
+    pub type_: ServiceType,
+    /// Its port.
+    #[serde(default = "http_port")]
+    #[schemars(range(min = 1, max = 65535))]
+    pub port: i32,
+    /// Its annotations, such as those that a load balancer reads.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 32))]
+    pub annotations: BTreeMap<String, String>,
+}
+
+impl Default for Service {
+    fn default() -> Self {
+        Self { type_: ServiceType::default(), port: http_port(), annotations: BTreeMap::new() }
+    }
+}
+
+/// From where a Service is reached.
+#[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ServiceType {
+    /// Inside the cluster.
+    #[default]
+    ClusterIP,
+    /// On a port of every node.
+    NodePort,
+    /// By a load balancer of the cloud.
+    LoadBalancer,
+}
+
+impl ServiceType {
+    /// As Kubernetes writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ClusterIP => "ClusterIP",
+            Self::NodePort => "NodePort",
+            Self::LoadBalancer => "LoadBalancer",
+        }
+    }
+}
+
+/// An Ingress.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Ingress {
+    /// The host name that it answers for.
+    #[schemars(length(min = 1, max = 253))]
+    pub host: String,
+    /// The path that it answers for, with all below.
+    #[serde(default = "slash")]
+    #[schemars(length(min = 1, max = 1024), regex(pattern = "^/"))]
+    pub path: String,
+    /// Its class. Default: the cluster's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253))]
+    pub ingress_class_name: Option<String>,
+    /// A Secret with its certificate. Without one it is not encrypted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253))]
+    pub tls_secret_name: Option<String>,
+    /// Its annotations.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 32))]
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// An HTTPRoute.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct GatewayRoute {
+    /// The Gateways that it belongs to.
+    #[schemars(length(min = 1, max = 8))]
+    pub parent_refs: Vec<ParentReference>,
+    /// The host names that it answers for. Default: those of the Gateway.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Set)]
+    #[schemars(length(max = 16), inner(length(min = 1, max = 253)))]
+    pub hostnames: Vec<String>,
+}
+
+/// A Gateway.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct ParentReference {
+    /// Its name.
+    #[schemars(length(min = 1, max = 253))]
+    pub name: String,
+    /// Its namespace. Default: that of this resource.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63))]
+    pub namespace: Option<String>,
+    /// Name of its listener. Default: all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253))]
+    pub section_name: Option<String>,
+}
+
+/// What is replayed before serving.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Warmup {
+    /// So many rankings, sampled in training and stored with the model.
+    #[serde(default = "hundred")]
+    #[schemars(range(min = 1, max = 100000))]
+    pub sampled_requests: i32,
+    /// So long at most, in seconds.
+    #[serde(default = "ten")]
+    #[schemars(range(min = 1, max = 600))]
+    pub duration_seconds: i32,
+}
+
+fn one() -> i32 {
+    1
+}
+
+fn two() -> i32 {
+    2
+}
+
+fn ten() -> i32 {
+    10
+}
+
+fn hundred() -> i32 {
+    100
+}
+
+fn forty_five() -> i64 {
+    45
+}
+
+fn five_minutes() -> i32 {
+    300
+}
+
+fn http_port() -> i32 {
+    8080
+}
+
+fn slash() -> String {
+    "/".to_owned()
+}
+
+fn hosts_and_zones() -> Vec<String> {
+    vec!["kubernetes.io/hostname".to_owned(), "topology.kubernetes.io/zone".to_owned()]
+}

@@ -1,0 +1,93 @@
+//! `training`: models, on a schedule.
+
+use super::pod::PodOptions;
+use kube::KubeSchema;
+use serde::{Deserialize, Serialize};
+
+/// Models, on a schedule.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Training {
+    /// When models are trained, as a line of cron: minute, hour, day, month, weekday; or @hourly, @daily, @weekly, @monthly.
+    #[x_kube(validation = Rule::new("!self.contains('TZ')")
+        .message("schedule has no time zone: give it in timeZone"))]
+    #[x_kube(validation = Rule::new("self.matches('^(@(hourly|daily|midnight|weekly|monthly|yearly|annually)|[^ ]+( +[^ ]+){4})$')")
+        .message("schedule has five parts, such as '0 3 * * *' for three in the morning, or is @hourly, @daily, @weekly or @monthly"))]
+    #[schemars(length(min = 6, max = 128))]
+    pub schedule: String,
+    /// The schedule's time zone, such as Europe/Berlin.
+    #[serde(default = "utc")]
+    #[schemars(length(min = 1, max = 64))]
+    pub time_zone: String,
+    /// Whether training waits until this is false again.
+    #[serde(default)]
+    pub suspend: bool,
+    /// Which models are trained. Default: all that learn.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Set)]
+    #[schemars(length(max = 64), inner(length(min = 1, max = 128)))]
+    pub models: Vec<String>,
+    /// What a new version has to reach to be served, for models whose configuration does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quality_gate: Option<QualityGate>,
+    /// How many versions of a model are kept for going back, for models whose configuration does not say.
+    #[serde(default = "ten")]
+    #[schemars(range(min = 1, max = 10000))]
+    pub keep_versions: i32,
+    /// How many Jobs that ended well are kept.
+    #[serde(default = "three")]
+    #[schemars(range(min = 1, max = 100))]
+    pub successful_jobs_history_limit: i32,
+    /// How many Jobs that failed are kept.
+    #[serde(default = "three")]
+    #[schemars(range(min = 1, max = 100))]
+    pub failed_jobs_history_limit: i32,
+    /// What a training may take, in seconds; then it is ended.
+    #[serde(default = "six_hours")]
+    #[schemars(range(min = 60, max = 604800))]
+    pub active_deadline_seconds: i64,
+    /// How often a failed training is tried again.
+    #[serde(default = "two")]
+    #[schemars(range(min = 0, max = 20))]
+    pub backoff_limit: i32,
+    /// The pods.
+    #[serde(default)]
+    pub pod: PodOptions,
+}
+
+/// What a new version has to reach.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+pub struct QualityGate {
+    /// What is compared, such as NDCG@10: one of the metrics that the model's `eval` lists. Default: the first of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 32), regex(pattern = "^(NDCG|MAP)(@[1-9][0-9]{0,3})?$|^MRR$"))]
+    pub metric: Option<String>,
+    /// So much worse than the running version it may be, such as "0.01".
+    #[serde(default = "hundredth")]
+    #[schemars(length(min = 1, max = 16), regex(pattern = "^[0-9]+(\\.[0-9]+)?$"))]
+    pub margin: String,
+}
+
+fn utc() -> String {
+    "Etc/UTC".to_owned()
+}
+
+fn hundredth() -> String {
+    "0.01".to_owned()
+}
+
+fn two() -> i32 {
+    2
+}
+
+fn three() -> i32 {
+    3
+}
+
+fn ten() -> i32 {
+    10
+}
+
+fn six_hours() -> i64 {
+    21_600
+}

@@ -1,0 +1,133 @@
+//! What was applied last, and how the object looked then.
+
+use crate::apis::Apis;
+use crate::build::Child;
+use kube::ResourceExt;
+use kube::api::DynamicObject;
+use rankwright_crds::RankingService;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What this process has done. Lost with it; the next one then applies everything once.
+#[derive(Default)]
+pub struct Seen {
+    /// By object: what was wanted, and what was there afterwards.
+    objects: Mutex<HashMap<String, Print>>,
+    /// By service: the objects that were wanted when what was left over was deleted.
+    cleared: Mutex<HashMap<String, u64>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Print {
+    wanted: u64,
+    there: u64,
+}
+
+impl Seen {
+    /// Whether neither what is wanted nor what is there has changed since it was applied.
+    pub fn is_settled(&self, child: &Child, live: &DynamicObject) -> bool {
+        live.uid().is_some_and(|uid| lock(&self.objects).get(&uid) == Some(&Print::of(child, live)))
+    }
+
+    /// Notes an object as the API server has it after it was applied.
+    pub fn settle(&self, child: &Child, applied: &DynamicObject) {
+        if let Some(uid) = applied.uid() {
+            lock(&self.objects).insert(uid, Print::of(child, applied));
+        }
+    }
+
+    /// Whether everything was deleted that is not among these objects.
+    pub fn is_cleared(&self, service: &RankingService, wanted: &[Child], optional: &Apis) -> bool {
+        service.uid().is_some_and(|uid| lock(&self.cleared).get(&uid) == Some(&names(wanted, optional)))
+    }
+
+    /// Notes that everything was.
+    pub fn clear(&self, service: &RankingService, wanted: &[Child], optional: &Apis) {
+        if let Some(uid) = service.uid() {
+            lock(&self.cleared).insert(uid, names(wanted, optional));
+        }
+    }
+
+    /// Forgets a service that is gone.
+    pub fn forget(&self, uid: &str) {
+        lock(&self.cleared).remove(uid);
+    }
+}
+
+impl Print {
+    fn of(child: &Child, live: &DynamicObject) -> Self {
+        Self { wanted: digest(&child.object), there: digest(&without_bookkeeping(live)) }
+    }
+}
+
+/// Which objects these are.
+fn names(wanted: &[Child], optional: &Apis) -> u64 {
+    let names: Vec<String> = wanted.iter().map(Child::name).collect();
+    digest(&(names, format!("{optional:?}")))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An object without its status, and without what the API server counts.
+fn without_bookkeeping(live: &DynamicObject) -> Value {
+    let mut value = serde_json::to_value(live).unwrap_or_default();
+    if let Some(object) = value.as_object_mut() {
+        object.remove("status");
+    }
+    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+        for counted in ["managedFields", "resourceVersion", "generation"] {
+            metadata.remove(counted);
+        }
+    }
+    value
+}
+
+fn digest(object: &impl Serialize) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    serde_json::to_string(object).unwrap_or_default().hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::build::Mode;
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube::api::ApiResource;
+    use serde_json::json;
+
+    fn live(text: &str) -> DynamicObject {
+        let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "uid": "1"}, "data": {"a": text}});
+        serde_json::from_value(map).unwrap()
+    }
+
+    fn child(text: &str) -> Child {
+        Child { resource: ApiResource::erase::<ConfigMap>(&()), object: live(text), mode: Mode::Apply }
+    }
+
+    #[test]
+    fn an_object_is_settled_until_it_or_what_is_wanted_changes() {
+        let seen = Seen::default();
+        assert!(!seen.is_settled(&child("a"), &live("a")), "nothing is known of it");
+        seen.settle(&child("a"), &live("a"));
+        assert!(seen.is_settled(&child("a"), &live("a")));
+        assert!(!seen.is_settled(&child("a"), &live("b")), "somebody has changed it");
+        assert!(!seen.is_settled(&child("b"), &live("a")), "something else is wanted");
+    }
+
+    #[test]
+    fn what_the_api_server_counts_is_no_change() {
+        let seen = Seen::default();
+        seen.settle(&child("a"), &live("a"));
+        let mut counted = live("a");
+        counted.metadata.resource_version = Some("17".to_owned());
+        counted.data["status"] = json!({"ready": true});
+        assert!(seen.is_settled(&child("a"), &counted));
+    }
+}

@@ -1,0 +1,39 @@
+//! Pure: a checked plan in, Kubernetes objects out.
+
+mod account;
+mod child;
+mod config_map;
+mod import;
+mod ingest;
+mod monitoring;
+mod network;
+pub mod pod;
+mod purge;
+mod rank;
+mod training;
+
+pub use child::{Child, Mode};
+pub use purge::purge;
+
+use crate::validate::Plan;
+
+/// Every object of a service. What other objects name comes first.
+pub fn desired(plan: &Plan) -> Vec<Child> {
+    let mut children = vec![config_map::config_map(plan)];
+    children.extend(account::account(plan));
+    children.extend(rank::children(plan));
+    children.extend(ingest::children(plan));
+    children.extend(training::cron_job(plan));
+    children.extend(import::job(plan));
+    children.extend(network::children(plan));
+    children.extend(monitoring::pod_monitor(plan));
+    children
+}
+
+/// What the removal of data needs of them.
+pub fn kept_for_purge(plan: &Plan) -> Vec<Child> {
+    std::iter::once(config_map::config_map(plan)).chain(account::account(plan)).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! The ingest workers: Deployment, and KEDA's autoscaler where its API is there.
+
+use super::child::{Child, metadata};
+use super::pod::{Program, serving, template};
+use crate::apis::OptionalApi;
+use crate::labels::{self, Component};
+use crate::validate::Plan;
+use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use serde_json::json;
+
+/// For finishing a batch and giving up partitions.
+const GRACE_SECONDS: i64 = 45;
+
+pub(super) fn children(plan: &Plan) -> Vec<Child> {
+    let mut children = vec![deployment(plan)];
+    children.extend(scaled_object(plan));
+    children
+}
+
+fn own_metadata(plan: &Plan) -> ObjectMeta {
+    metadata(plan, plan.named(Component::Ingest), labels::of(&plan.name, Component::Ingest))
+}
+
+/// How many workers there are; none is said where KEDA decides.
+fn replicas(plan: &Plan) -> Option<i32> {
+    let ingest = &plan.spec.ingest;
+    match &ingest.autoscaling {
+        Some(_) if plan.scales_ingest() => None,
+        Some(autoscaling) => Some(autoscaling.min_replicas),
+        None => Some(ingest.replicas),
+    }
+}
+
+fn deployment(plan: &Plan) -> Child {
+    let program = Program {
+        component: Component::Ingest,
+        image: &plan.images.ingest,
+        command: vec!["ingest-worker".to_owned()],
+        options: &plan.spec.ingest.pod,
+        requests: ["250m", "256Mi"],
+        scratch: None,
+        probes: Some(serving()),
+        lifecycle: None,
+        restart: "Always",
+        grace: GRACE_SECONDS,
+        spread: Vec::new(),
+        digests: Some([plan.configuration.ingest_digest.clone(), plan.references.ingest.clone()]),
+    };
+    let selector = labels::selector(&plan.name, Component::Ingest);
+    Child::of(&Deployment {
+        metadata: own_metadata(plan),
+        spec: Some(DeploymentSpec {
+            replicas: replicas(plan),
+            selector: LabelSelector { match_labels: Some(selector), ..LabelSelector::default() },
+            // old and new programs never write beside each other: what they write may differ; the stream waits meanwhile
+            strategy: Some(DeploymentStrategy { type_: Some("Recreate".to_owned()), rolling_update: None }),
+            template: template(plan, program),
+            ..DeploymentSpec::default()
+        }),
+        ..Deployment::default()
+    })
+}
+
+fn scaled_object(plan: &Plan) -> Option<Child> {
+    let wanted = plan.spec.ingest.autoscaling.as_ref().filter(|_| plan.scales_ingest())?;
+    let kafka = plan.spec.ingest.source.as_ref()?.kafka.as_ref()?;
+    let spec = json!({
+        "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": plan.named(Component::Ingest) },
+        "minReplicaCount": wanted.min_replicas,
+        "maxReplicaCount": wanted.max_replicas,
+        "triggers": [{
+            "type": "kafka",
+            "metadata": {
+                "bootstrapServers": kafka.brokers.join(","),
+                "consumerGroup": kafka.group_id,
+                "topic": kafka.topic,
+                "lagThreshold": wanted.lag_threshold.to_string(),
+            },
+        }],
+    });
+    Some(Child::of_optional(OptionalApi::ScaledObject.resource(), &own_metadata(plan), spec))
+}

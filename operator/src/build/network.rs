@@ -1,0 +1,112 @@
+//! Ways in: Ingress or HTTPRoute, and the NetworkPolicies that say who may take them.
+
+use super::child::{Child, metadata};
+use super::pod::{PORT_NAME, some};
+use crate::apis::OptionalApi;
+use crate::labels::{self, Component};
+use crate::validate::Plan;
+use k8s_openapi::api::networking::v1::{
+    HTTPIngressPath, HTTPIngressRuleValue, Ingress, IngressBackend, IngressRule, IngressServiceBackend, IngressSpec,
+    IngressTLS, NetworkPolicy, NetworkPolicyIngressRule, NetworkPolicyPeer, NetworkPolicyPort, NetworkPolicySpec,
+    ServiceBackendPort,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use rankwright_crds::ranking_service;
+use serde_json::json;
+
+pub(super) fn children(plan: &Plan) -> Vec<Child> {
+    let mut children = Vec::new();
+    children.extend(plan.spec.rank.ingress.as_ref().map(|wanted| ingress(plan, wanted)));
+    children.extend(route(plan));
+    if let Some(wanted) = &plan.spec.network_policy {
+        children.push(policy(plan, Component::Rank, wanted.rank_from.iter().chain(&wanted.metrics_from), true));
+        children.push(policy(plan, Component::Ingest, wanted.metrics_from.iter(), false));
+    }
+    children
+}
+
+fn of_rank(plan: &Plan) -> ObjectMeta {
+    metadata(plan, plan.named(Component::Rank), labels::of(&plan.name, Component::Rank))
+}
+
+fn ingress(plan: &Plan, wanted: &ranking_service::Ingress) -> Child {
+    let backend = IngressBackend {
+        service: Some(IngressServiceBackend {
+            name: plan.named(Component::Rank),
+            port: Some(ServiceBackendPort { name: Some(PORT_NAME.to_owned()), number: None }),
+        }),
+        resource: None,
+    };
+    let path = HTTPIngressPath { path: Some(wanted.path.clone()), path_type: "Prefix".to_owned(), backend };
+    let tls = |secret: &String| {
+        vec![IngressTLS { hosts: Some(vec![wanted.host.clone()]), secret_name: Some(secret.clone()) }]
+    };
+    let metadata = of_rank(plan);
+    Child::of(&Ingress {
+        metadata: ObjectMeta { annotations: some(wanted.annotations.clone()), ..metadata },
+        spec: Some(IngressSpec {
+            ingress_class_name: wanted.ingress_class_name.clone(),
+            rules: Some(vec![IngressRule {
+                host: Some(wanted.host.clone()),
+                http: Some(HTTPIngressRuleValue { paths: vec![path] }),
+            }]),
+            tls: wanted.tls_secret_name.as_ref().map(tls),
+            ..IngressSpec::default()
+        }),
+        ..Ingress::default()
+    })
+}
+
+fn route(plan: &Plan) -> Option<Child> {
+    let wanted = plan.spec.rank.gateway_route.as_ref().filter(|_| plan.apis.has(OptionalApi::HttpRoute))?;
+    let mut spec = json!({
+        "parentRefs": wanted.parent_refs,
+        "rules": [{
+            "backendRefs": [{ "name": plan.named(Component::Rank), "port": plan.spec.rank.service.port }],
+        }],
+    });
+    if !wanted.hostnames.is_empty() {
+        spec["hostnames"] = json!(wanted.hostnames);
+    }
+    Some(Child::of_optional(OptionalApi::HttpRoute.resource(), &of_rank(plan), spec))
+}
+
+/// Lets those in that are named, the operator, and for rank requests the namespace's own pods.
+fn policy<'a>(
+    plan: &Plan,
+    component: Component,
+    named: impl Iterator<Item = &'a NetworkPolicyPeer>,
+    neighbours: bool,
+) -> Child {
+    let neighbours =
+        NetworkPolicyPeer { pod_selector: neighbours.then(LabelSelector::default), ..NetworkPolicyPeer::default() };
+    let mut from: Vec<NetworkPolicyPeer> = named.cloned().collect();
+    from.extend(neighbours.pod_selector.is_some().then_some(neighbours));
+    from.extend(plan.operator_namespace.as_deref().map(namespace));
+    let port = NetworkPolicyPort {
+        port: Some(IntOrString::String(PORT_NAME.to_owned())),
+        protocol: Some("TCP".to_owned()),
+        end_port: None,
+    };
+    // a rule without peers would let everybody in
+    let rule = (!from.is_empty()).then(|| NetworkPolicyIngressRule { from: Some(from), ports: Some(vec![port]) });
+    let selected = labels::selector(&plan.name, component);
+    Child::of(&NetworkPolicy {
+        metadata: metadata(plan, plan.named(component), labels::of(&plan.name, component)),
+        spec: Some(NetworkPolicySpec {
+            pod_selector: Some(LabelSelector { match_labels: Some(selected), ..LabelSelector::default() }),
+            policy_types: Some(vec!["Ingress".to_owned()]),
+            ingress: rule.map(|rule| vec![rule]),
+            egress: None,
+        }),
+    })
+}
+
+fn namespace(name: &str) -> NetworkPolicyPeer {
+    let labels = [("kubernetes.io/metadata.name".to_owned(), name.to_owned())].into();
+    NetworkPolicyPeer {
+        namespace_selector: Some(LabelSelector { match_labels: Some(labels), ..LabelSelector::default() }),
+        ..NetworkPolicyPeer::default()
+    }
+}

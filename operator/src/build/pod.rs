@@ -1,0 +1,142 @@
+//! What the pods of all parts have in common: environment, volumes, identity, and the restricted Pod Security Standard.
+
+mod environment;
+mod probes;
+mod volumes;
+
+pub use volumes::{CONFIGURATION, REDIS_AUTHORITY};
+
+pub(super) use probes::{Probes, serving};
+
+use crate::labels::{self, CONFIGURATION_DIGEST, Component, REFERENCES_DIGEST};
+use crate::validate::Plan;
+use k8s_openapi::api::core::v1::{
+    Capabilities, Container, ContainerPort, Lifecycle, PodSecurityContext, PodSpec, PodTemplateSpec,
+    ResourceRequirements, SeccompProfile, SecurityContext, TopologySpreadConstraint,
+};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use rankwright_crds::ranking_service::{PodOptions, PullPolicy};
+use std::collections::BTreeMap;
+
+/// The port of every program.
+pub const PORT: i32 = 8080;
+/// Its name.
+pub const PORT_NAME: &str = "http";
+
+/// Whom programs run as; the images know this user.
+const USER: i64 = 65_532;
+
+/// What tells the pods of one part from those of another.
+pub(super) struct Program<'a> {
+    pub component: Component,
+    pub image: &'a str,
+    pub command: Vec<String>,
+    pub options: &'a PodOptions,
+    /// Requests of processor and memory where nothing is said.
+    pub requests: [&'static str; 2],
+    /// Room in /tmp where it is bounded.
+    pub scratch: Option<String>,
+    pub probes: Option<Probes>,
+    pub lifecycle: Option<Lifecycle>,
+    pub restart: &'static str,
+    pub grace: i64,
+    pub spread: Vec<TopologySpreadConstraint>,
+    /// Digests of configuration and references, where a change of them makes new pods.
+    pub digests: Option<[String; 2]>,
+}
+
+/// The template of a part's pods.
+pub(super) fn template(plan: &Plan, program: Program<'_>) -> PodTemplateSpec {
+    let options = program.options;
+    let mut labels = options.labels.clone();
+    labels.extend(labels::of(&plan.name, program.component));
+    let mut annotations = options.annotations.clone();
+    if let Some([configuration, references]) = &program.digests {
+        annotations.insert(CONFIGURATION_DIGEST.to_owned(), configuration.clone());
+        annotations.insert(REFERENCES_DIGEST.to_owned(), references.clone());
+    }
+    PodTemplateSpec {
+        metadata: Some(ObjectMeta { labels: Some(labels), annotations: some(annotations), ..ObjectMeta::default() }),
+        spec: Some(pod(plan, program)),
+    }
+}
+
+fn pod(plan: &Plan, program: Program<'_>) -> PodSpec {
+    let (options, secrets) = (program.options, plan.spec.image_pull_secrets.clone());
+    PodSpec {
+        service_account_name: Some(plan.service_account().to_owned()),
+        automount_service_account_token: Some(false),
+        enable_service_links: Some(false),
+        image_pull_secrets: (!secrets.is_empty()).then_some(secrets),
+        security_context: Some(PodSecurityContext {
+            run_as_non_root: Some(true),
+            run_as_user: Some(USER),
+            run_as_group: Some(USER),
+            fs_group: Some(USER),
+            seccomp_profile: Some(SeccompProfile { type_: "RuntimeDefault".to_owned(), ..SeccompProfile::default() }),
+            ..PodSecurityContext::default()
+        }),
+        node_selector: some(options.node_selector.clone()),
+        tolerations: (!options.tolerations.is_empty()).then(|| options.tolerations.clone()),
+        priority_class_name: options.priority_class_name.clone(),
+        topology_spread_constraints: (!program.spread.is_empty()).then(|| program.spread.clone()),
+        restart_policy: Some(program.restart.to_owned()),
+        termination_grace_period_seconds: Some(program.grace),
+        volumes: Some(volumes::volumes(plan, options, program.scratch.as_deref())),
+        containers: vec![container(plan, program)],
+        ..PodSpec::default()
+    }
+}
+
+fn container(plan: &Plan, program: Program<'_>) -> Container {
+    let (startup, liveness, readiness) = program.probes.map(Probes::into_parts).unwrap_or_default();
+    Container {
+        name: program.component.name().to_owned(),
+        image: Some(program.image.to_owned()),
+        image_pull_policy: plan.spec.image_pull_policy.map(pull_policy),
+        command: Some(program.command),
+        env: Some(environment::variables(plan, program.component, program.options)),
+        ports: Some(vec![ContainerPort {
+            name: Some(PORT_NAME.to_owned()),
+            container_port: PORT,
+            protocol: Some("TCP".to_owned()),
+            ..ContainerPort::default()
+        }]),
+        resources: Some(program.options.resources.clone().unwrap_or_else(|| requests(program.requests))),
+        startup_probe: startup,
+        liveness_probe: liveness,
+        readiness_probe: readiness,
+        lifecycle: program.lifecycle,
+        // a program that ends with an error says why in its last line
+        termination_message_policy: Some("FallbackToLogsOnError".to_owned()),
+        security_context: Some(SecurityContext {
+            allow_privilege_escalation: Some(false),
+            read_only_root_filesystem: Some(true),
+            capabilities: Some(Capabilities { drop: Some(vec!["ALL".to_owned()]), ..Capabilities::default() }),
+            ..SecurityContext::default()
+        }),
+        volume_mounts: Some(volumes::mounts(plan, program.options)),
+        ..Container::default()
+    }
+}
+
+fn pull_policy(policy: PullPolicy) -> String {
+    match policy {
+        PullPolicy::Always => "Always",
+        PullPolicy::IfNotPresent => "IfNotPresent",
+        PullPolicy::Never => "Never",
+    }
+    .to_owned()
+}
+
+fn requests([processor, memory]: [&str; 2]) -> ResourceRequirements {
+    let quantities = [("cpu", processor), ("memory", memory)];
+    let requests = quantities.map(|(name, quantity)| (name.to_owned(), Quantity(quantity.to_owned())));
+    ResourceRequirements { requests: Some(requests.into()), ..ResourceRequirements::default() }
+}
+
+/// An empty map is left out: the API server does not tell it from none.
+pub(super) fn some(map: BTreeMap<String, String>) -> Option<BTreeMap<String, String>> {
+    (!map.is_empty()).then_some(map)
+}

@@ -1,0 +1,41 @@
+//! What tells a program that lives from one that takes requests.
+
+use super::PORT_NAME;
+use k8s_openapi::api::core::v1::{HTTPGetAction, Probe};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+/// The probes of a container.
+pub(in crate::build) struct Probes {
+    startup: Probe,
+    liveness: Probe,
+    readiness: Probe,
+}
+
+impl Probes {
+    pub(super) fn into_parts(self) -> (Option<Probe>, Option<Probe>, Option<Probe>) {
+        (Some(self.startup), Some(self.liveness), Some(self.readiness))
+    }
+}
+
+/// Those of a program with a port. It opens its port when the state store has answered once: until then nothing is amiss,
+/// and a restart would not help, so starting may take a day. A program that cannot start ends by itself. Later neither
+/// probe asks for the store.
+pub(in crate::build) fn serving() -> Probes {
+    Probes { startup: probe("/health", 5, 17_280), liveness: probe("/health", 10, 6), readiness: probe("/ready", 5, 2) }
+}
+
+fn probe(path: &str, period: i32, failures: i32) -> Probe {
+    Probe {
+        http_get: Some(HTTPGetAction {
+            path: Some(path.to_owned()),
+            port: IntOrString::String(PORT_NAME.to_owned()),
+            scheme: Some("HTTP".to_owned()),
+            ..HTTPGetAction::default()
+        }),
+        period_seconds: Some(period),
+        timeout_seconds: Some(3),
+        failure_threshold: Some(failures),
+        success_threshold: Some(1),
+        ..Probe::default()
+    }
+}

@@ -1,0 +1,42 @@
+//! The removal of a service's data: a Job that runs when the resource is deleted.
+
+use super::child::{Child, Mode, metadata};
+use super::pod::{Program, template};
+use super::training::failure_policy;
+use crate::labels::{self, Component};
+use crate::validate::Plan;
+use k8s_openapi::api::batch::v1::{Job, JobSpec};
+use rankwright_crds::ranking_service::PodOptions;
+
+const GRACE_SECONDS: i64 = 30;
+
+/// The Job.
+pub fn purge(plan: &Plan) -> Child {
+    let options = PodOptions::default();
+    let program = Program {
+        component: Component::Purge,
+        image: &plan.images.purge,
+        command: ["rankwright", "purge", "--yes"].map(str::to_owned).to_vec(),
+        options: &options,
+        requests: ["100m", "128Mi"],
+        scratch: None,
+        probes: None,
+        lifecycle: None,
+        restart: "Never",
+        grace: GRACE_SECONDS,
+        spread: Vec::new(),
+        digests: None,
+    };
+    let labels = labels::of(&plan.name, Component::Purge);
+    let job = Job {
+        metadata: metadata(plan, plan.named(Component::Purge), labels),
+        spec: Some(JobSpec {
+            backoff_limit: Some(6),
+            pod_failure_policy: Some(failure_policy(None)),
+            template: template(plan, program),
+            ..JobSpec::default()
+        }),
+        ..Job::default()
+    };
+    Child::of(&job).with_mode(Mode::Once)
+}

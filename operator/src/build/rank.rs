@@ -1,0 +1,177 @@
+//! The rank servers: Deployment, Service, autoscaler, disruption budget.
+
+use super::child::{Child, metadata};
+use super::pod::{PORT_NAME, Program, serving, some, template};
+use crate::labels::{self, Component};
+use crate::validate::Plan;
+use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment};
+use k8s_openapi::api::autoscaling::v2::{
+    CrossVersionObjectReference, HPAScalingRules, HorizontalPodAutoscaler, HorizontalPodAutoscalerBehavior,
+    HorizontalPodAutoscalerSpec, MetricIdentifier, MetricSpec, MetricTarget, PodsMetricSource, ResourceMetricSource,
+};
+use k8s_openapi::api::core::v1::{
+    Lifecycle, LifecycleHandler, Service, ServicePort, ServiceSpec, SleepAction, TopologySpreadConstraint,
+};
+use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use rankwright_crds::ranking_service::{Autoscaling, Unsatisfiable};
+
+/// The metric that an adapter makes of `service_rank_requests_total`.
+const REQUESTS: &str = "rankwright_rank_requests_per_second";
+
+/// So long a server goes on taking requests after it was told to end: until no node sends it any more.
+const LEAVING_SECONDS: i64 = 5;
+
+pub(super) fn children(plan: &Plan) -> Vec<Child> {
+    let mut children = vec![deployment(plan), service(plan), disruption_budget(plan)];
+    children.extend(plan.spec.rank.autoscaling.as_ref().map(|autoscaling| autoscaler(plan, autoscaling)));
+    children
+}
+
+fn own_metadata(plan: &Plan) -> ObjectMeta {
+    metadata(plan, plan.named(Component::Rank), labels::of(&plan.name, Component::Rank))
+}
+
+fn selector(plan: &Plan) -> LabelSelector {
+    LabelSelector { match_labels: Some(labels::selector(&plan.name, Component::Rank)), ..LabelSelector::default() }
+}
+
+fn deployment(plan: &Plan) -> Child {
+    let rank = &plan.spec.rank;
+    let none_less = RollingUpdateDeployment {
+        max_surge: Some(IntOrString::String("25%".to_owned())),
+        max_unavailable: Some(IntOrString::Int(0)),
+    };
+    let sleep = SleepAction { seconds: LEAVING_SECONDS };
+    let leave = LifecycleHandler { sleep: Some(sleep), ..LifecycleHandler::default() };
+    let program = Program {
+        component: Component::Rank,
+        image: &plan.images.rank,
+        command: vec!["rank-server".to_owned()],
+        options: &rank.pod,
+        requests: ["250m", "256Mi"],
+        scratch: None,
+        probes: Some(serving()),
+        lifecycle: Some(Lifecycle { pre_stop: Some(leave), ..Lifecycle::default() }),
+        restart: "Always",
+        grace: rank.termination_grace_period_seconds,
+        spread: spread(plan),
+        digests: Some([plan.configuration.digest.clone(), plan.references.rank.clone()]),
+    };
+    Child::of(&Deployment {
+        metadata: own_metadata(plan),
+        spec: Some(DeploymentSpec {
+            // the autoscaler's, where there is one
+            replicas: rank.autoscaling.is_none().then_some(rank.replicas),
+            selector: selector(plan),
+            strategy: Some(DeploymentStrategy {
+                type_: Some("RollingUpdate".to_owned()),
+                rolling_update: Some(none_less),
+            }),
+            template: template(plan, program),
+            ..DeploymentSpec::default()
+        }),
+        ..Deployment::default()
+    })
+}
+
+fn spread(plan: &Plan) -> Vec<TopologySpreadConstraint> {
+    let spread = &plan.spec.rank.topology_spread;
+    let otherwise = match spread.when_unsatisfiable {
+        Unsatisfiable::ScheduleAnyway => "ScheduleAnyway",
+        Unsatisfiable::DoNotSchedule => "DoNotSchedule",
+    };
+    let constraint = |key: &String| TopologySpreadConstraint {
+        topology_key: key.clone(),
+        max_skew: 1,
+        when_unsatisfiable: otherwise.to_owned(),
+        label_selector: Some(selector(plan)),
+        // pods of an earlier revision do not count while they are replaced
+        match_label_keys: Some(vec!["pod-template-hash".to_owned()]),
+        ..TopologySpreadConstraint::default()
+    };
+    spread.topology_keys.iter().map(constraint).collect()
+}
+
+fn service(plan: &Plan) -> Child {
+    let wanted = &plan.spec.rank.service;
+    let metadata = own_metadata(plan);
+    Child::of(&Service {
+        metadata: ObjectMeta { annotations: some(wanted.annotations.clone()), ..metadata },
+        spec: Some(ServiceSpec {
+            type_: Some(wanted.type_.name().to_owned()),
+            selector: Some(labels::selector(&plan.name, Component::Rank)),
+            ports: Some(vec![ServicePort {
+                name: Some(PORT_NAME.to_owned()),
+                port: wanted.port,
+                target_port: Some(IntOrString::String(PORT_NAME.to_owned())),
+                protocol: Some("TCP".to_owned()),
+                ..ServicePort::default()
+            }]),
+            ..ServiceSpec::default()
+        }),
+        ..Service::default()
+    })
+}
+
+fn disruption_budget(plan: &Plan) -> Child {
+    Child::of(&PodDisruptionBudget {
+        metadata: own_metadata(plan),
+        spec: Some(PodDisruptionBudgetSpec {
+            max_unavailable: Some(IntOrString::Int(plan.spec.rank.disruption_budget.max_unavailable)),
+            selector: Some(selector(plan)),
+            // a server that does not answer keeps no node from being drained
+            unhealthy_pod_eviction_policy: Some("AlwaysAllow".to_owned()),
+            ..PodDisruptionBudgetSpec::default()
+        }),
+        ..PodDisruptionBudget::default()
+    })
+}
+
+fn autoscaler(plan: &Plan, wanted: &Autoscaling) -> Child {
+    let processor = wanted.cpu_utilization.map(|percent| MetricSpec {
+        type_: "Resource".to_owned(),
+        resource: Some(ResourceMetricSource {
+            name: "cpu".to_owned(),
+            target: MetricTarget {
+                type_: "Utilization".to_owned(),
+                average_utilization: Some(percent),
+                ..MetricTarget::default()
+            },
+        }),
+        ..MetricSpec::default()
+    });
+    let requests = wanted.requests_per_second.map(|rate| MetricSpec {
+        type_: "Pods".to_owned(),
+        pods: Some(PodsMetricSource {
+            metric: MetricIdentifier { name: REQUESTS.to_owned(), selector: None },
+            target: MetricTarget {
+                type_: "AverageValue".to_owned(),
+                average_value: Some(Quantity(rate.to_string())),
+                ..MetricTarget::default()
+            },
+        }),
+        ..MetricSpec::default()
+    });
+    let patience = HPAScalingRules {
+        stabilization_window_seconds: Some(wanted.scale_down_stabilization_seconds),
+        ..HPAScalingRules::default()
+    };
+    Child::of(&HorizontalPodAutoscaler {
+        metadata: own_metadata(plan),
+        spec: HorizontalPodAutoscalerSpec {
+            scale_target_ref: CrossVersionObjectReference {
+                api_version: Some("apps/v1".to_owned()),
+                kind: "Deployment".to_owned(),
+                name: plan.named(Component::Rank),
+            },
+            min_replicas: Some(wanted.min_replicas),
+            max_replicas: wanted.max_replicas,
+            metrics: Some(processor.into_iter().chain(requests).collect()),
+            behavior: Some(HorizontalPodAutoscalerBehavior { scale_down: Some(patience), scale_up: None }),
+        },
+        ..HorizontalPodAutoscaler::default()
+    })
+}

@@ -1,0 +1,128 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::apis::{Apis, OptionalApi};
+use crate::testing::{planned, planned_with};
+use kube::ResourceExt;
+use serde_json::{Value, json};
+
+/// A service that uses every field that leads to objects.
+fn whole() -> Plan {
+    let kafka = json!({"brokers": ["kafka:9092"], "topic": "events", "groupId": "shop"});
+    let key = |key: &str| json!({"name": "redis", "key": key});
+    planned_with(
+        Apis::of(OptionalApi::ALL),
+        json!({
+            "stateStore": {"redis": {
+                "auth": {"usernameSecretRef": key("user"), "passwordSecretRef": key("password")},
+                "tls": {"ca": {"secretRef": key("user")}},
+            }},
+            "clickThroughStore": {"s3": {"bucket": "events", "prefix": "shop", "region": "eu-central-1", "credentialsSecretRef": {"name": "s3"}}},
+            "rank": {
+                "autoscaling": {"maxReplicas": 8, "cpuUtilization": 70, "requestsPerSecond": 200},
+                "ingress": {"host": "rank.example.org", "tlsSecretName": "rank-tls", "ingressClassName": "nginx"},
+                "service": {"type": "LoadBalancer", "port": 80},
+                "pod": {
+                    "labels": {"team": "search"},
+                    "env": [{"name": "RUST_LOG", "value": "debug"}],
+                    "volumes": [{"name": "cache", "mountPath": "/cache", "emptyDir": {"sizeLimit": "1Gi"}}],
+                    "resources": {"requests": {"cpu": "1"}, "limits": {"memory": "1Gi"}},
+                },
+            },
+            "ingest": {"source": {"kafka": kafka}, "autoscaling": {"maxReplicas": 4}},
+            "training": {"schedule": "0 3 * * *", "timeZone": "Europe/Berlin", "models": ["shop"]},
+            "import": {"from": {"s3": {"bucket": "events", "prefix": "2026"}}},
+            "serviceAccount": {"annotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/shop"}},
+            "monitoring": {"podMonitor": {"labels": {"release": "prometheus"}}},
+            "networkPolicy": {"rankFrom": [{"namespaceSelector": {"matchLabels": {"team": "web"}}}]},
+        }),
+    )
+}
+
+fn rendered(children: &[Child]) -> String {
+    let object = |child: &Child| serde_saphyr::to_string(&child.object).unwrap();
+    children.iter().map(object).collect::<Vec<_>>().join("---\n")
+}
+
+#[test]
+fn a_whole_service_is_rendered_as_the_file_beside_this_one_has_it() {
+    let found = rendered(&desired(&whole()));
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/build/tests/whole.yaml");
+    if std::env::var_os("UPDATE_RENDERED").is_some() {
+        std::fs::write(file, &found).unwrap();
+    }
+    let kept = std::fs::read_to_string(file).unwrap();
+    assert!(found == kept, "look at the difference that UPDATE_RENDERED=1 makes in {file}");
+}
+
+#[test]
+fn every_pod_fulfils_the_restricted_standard_and_has_no_token() {
+    let mut children = desired(&whole());
+    children.push(purge(&whole()));
+    let mut pods = 0;
+    for child in &children {
+        let spec = &child.object.data["spec"];
+        let paths = ["/template/spec", "/jobTemplate/spec/template/spec"];
+        let Some(pod) = paths.iter().find_map(|path| spec.pointer(path)) else { continue };
+        pods += 1;
+        let name = child.name();
+        assert_eq!(pod["automountServiceAccountToken"], false, "{name}");
+        assert_eq!(pod["securityContext"]["runAsNonRoot"], true, "{name}");
+        assert_eq!(pod["securityContext"]["seccompProfile"]["type"], "RuntimeDefault", "{name}");
+        for container in pod["containers"].as_array().unwrap() {
+            let context = &container["securityContext"];
+            assert_eq!(context["allowPrivilegeEscalation"], false, "{name}");
+            assert_eq!(context["readOnlyRootFilesystem"], true, "{name}");
+            assert_eq!(context["capabilities"], json!({"drop": ["ALL"]}), "{name}");
+        }
+    }
+    assert_eq!(pods, 5, "rank, ingest, training, import, purge");
+}
+
+#[test]
+fn everything_belongs_to_its_service() {
+    for child in desired(&whole()) {
+        let (name, object) = (child.name(), child.object);
+        assert_eq!(object.owner_references()[0].uid, "0-0", "{name}");
+        assert_eq!(object.labels()["app.kubernetes.io/instance"], "shop", "{name}");
+        assert_eq!(object.namespace().as_deref(), Some("search"), "{name}");
+    }
+}
+
+#[test]
+fn no_selector_finds_pods_of_another_part() {
+    let children = desired(&whole());
+    let pods = |child: &Child| child.object.data.pointer("/spec/template/metadata/labels").cloned();
+    for child in &children {
+        let Some(selector) = child.object.data.pointer("/spec/selector/matchLabels").and_then(Value::as_object) else {
+            continue;
+        };
+        if child.resource.kind == "PodMonitor" {
+            continue; // it is for two parts
+        }
+        let matches = |labels: &Value| selector.iter().all(|(key, value)| labels[key] == *value);
+        let found = children.iter().filter_map(pods).filter(matches).count();
+        assert_eq!(found, 1, "{}", child.name());
+    }
+}
+
+#[test]
+fn the_number_of_replicas_is_left_to_an_autoscaler() {
+    let replicas = |plan: &Plan, name: &str| {
+        let children = desired(plan);
+        let found = children.iter().find(|child| child.name() == format!("Deployment {name}")).unwrap();
+        found.object.data["spec"].get("replicas").cloned()
+    };
+    assert_eq!((replicas(&whole(), "shop-rank"), replicas(&whole(), "shop-ingest")), (None, None));
+    let fixed = planned(json!({"rank": {"replicas": 5}})).unwrap();
+    assert_eq!((replicas(&fixed, "shop-rank"), replicas(&fixed, "shop-ingest")), (Some(json!(5)), Some(json!(1))));
+}
+
+#[test]
+fn an_import_that_is_done_is_kept_and_not_made_again() {
+    let mode = |plan: &Plan| desired(plan).into_iter().find(|child| child.resource.kind == "Job").unwrap().mode;
+    let mut plan = whole();
+    assert_eq!(mode(&plan), Mode::Once);
+    plan.imported = plan.import_digest();
+    assert_eq!(mode(&plan), Mode::Keep);
+}

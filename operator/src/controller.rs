@@ -1,0 +1,201 @@
+//! Watches resources, what belongs to them and what they refer to, and has each that is concerned reconciled.
+
+use crate::apis::{Apis, Discovery};
+use crate::reconcile::{Context, error_policy, reconcile};
+use crate::resolve::{self, Kind};
+use crate::{Error, labels};
+use futures_util::StreamExt;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+use k8s_openapi::api::batch::v1::{CronJob, Job};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret, Service, ServiceAccount};
+use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use kube::api::{Api, DynamicObject};
+use kube::core::{DeserializeGuard, NamespaceResourceScope, PartialObjectMeta};
+use kube::runtime::controller::{self, Action, Controller};
+use kube::runtime::reflector::{ObjectRef, Store};
+use kube::runtime::watcher;
+use kube::{Client, Resource, ResourceExt};
+use rankwright_crds::RankingService;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+use tracing::{debug, info, warn};
+
+/// Resources that are reconciled at the same time.
+const CONCURRENCY: u16 = 16;
+
+/// How often it is asked whether an API came or went.
+const LOOK_FOR_APIS: Duration = Duration::from_secs(60);
+
+/// A resource as the API server has it; one that cannot be read does not keep the others from being seen.
+pub type Guarded = DeserializeGuard<RankingService>;
+
+/// Runs until told to stop. `namespace` is the one that is looked at; all of them where none is given.
+pub async fn run(ctx: Arc<Context>, namespace: Option<String>, stop: Arc<Notify>) {
+    let stopped = stop.notified();
+    let mut stopped = std::pin::pin!(stopped);
+    loop {
+        let apis = known_apis(&ctx.client).await;
+        let again = Arc::new(Notify::new());
+        let running = watch(&ctx, namespace.as_deref(), &apis, again.clone());
+        let mut running = std::pin::pin!(running);
+        tokio::select! {
+            () = &mut running => return,
+            () = &mut stopped => {
+                again.notify_one();
+                return running.await;
+            }
+            () = changed_apis(&ctx.client, &apis) => {
+                info!("APIs of the cluster came or went: their objects are watched anew");
+                again.notify_one();
+                running.await;
+            }
+        }
+    }
+}
+
+async fn known_apis(client: &Client) -> Apis {
+    loop {
+        match Discovery::default().apis(client).await {
+            Ok(apis) => return apis,
+            Err(error) => warn!(error = error.chain(), "the API server does not answer"),
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+}
+
+async fn changed_apis(client: &Client, known: &Apis) {
+    loop {
+        tokio::time::sleep(LOOK_FOR_APIS).await;
+        if Discovery::default().apis(client).await.is_ok_and(|apis| apis != *known) {
+            return;
+        }
+    }
+}
+
+async fn watch(ctx: &Arc<Context>, namespace: Option<&str>, apis: &Apis, stop: Arc<Notify>) {
+    let (client, ours) = (&ctx.client, watcher::Config::default().labels(&labels::managed()));
+    let services: Api<Guarded> = scoped(client, namespace);
+    let mut controller = Controller::new(services, watcher::Config::default())
+        .with_config(controller::Config::default().concurrency(CONCURRENCY))
+        .owns(metadata::<Deployment>(client, namespace), ours.clone())
+        .owns(metadata::<CronJob>(client, namespace), ours.clone())
+        .owns(metadata::<Job>(client, namespace), ours.clone())
+        .owns(metadata::<HorizontalPodAutoscaler>(client, namespace), ours.clone())
+        .owns(metadata::<PodDisruptionBudget>(client, namespace), ours.clone())
+        .owns(metadata::<Service>(client, namespace), ours.clone())
+        .owns(metadata::<ServiceAccount>(client, namespace), ours.clone())
+        .owns(metadata::<Ingress>(client, namespace), ours.clone())
+        .owns(metadata::<NetworkPolicy>(client, namespace), ours.clone());
+    for api in apis.iter() {
+        let resource = api.resource();
+        let objects: Api<DynamicObject> = match namespace {
+            Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+            None => Api::all_with(client.clone(), &resource),
+        };
+        controller = controller.owns_with(objects, resource, ours.clone());
+    }
+    let store = controller.store();
+    ctx.metrics.describe(store.clone());
+    let (secrets, maps) = (store.clone(), store);
+    controller
+        .watches(metadata::<Pod>(client, namespace), ours, |pod| of_pod(&pod))
+        .watches(metadata::<Secret>(client, namespace), watcher::Config::default(), move |secret| {
+            referring(&secrets, Kind::Secret, &secret)
+        })
+        // those that are referred to, and those that are made
+        .watches(metadata::<ConfigMap>(client, namespace), watcher::Config::default(), move |map| {
+            referring(&maps, Kind::ConfigMap, &map).into_iter().chain(of_owner(&map)).collect::<Vec<_>>()
+        })
+        .graceful_shutdown_on(async move { stop.notified().await })
+        .run(guarded, |_, error, _| error_policy(error), ctx.clone())
+        .for_each(async |outcome| log(outcome))
+        .await;
+}
+
+fn scoped<K>(client: &Client, namespace: Option<&str>) -> Api<K>
+where
+    K: Resource<Scope = NamespaceResourceScope>,
+    K::DynamicType: Default,
+{
+    match namespace {
+        Some(namespace) => Api::namespaced(client.clone(), namespace),
+        None => Api::all(client.clone()),
+    }
+}
+
+/// Objects without their content: that something has changed is all that a watch has to tell.
+fn metadata<K>(client: &Client, namespace: Option<&str>) -> Api<PartialObjectMeta<K>>
+where
+    K: Resource<Scope = NamespaceResourceScope>,
+    K::DynamicType: Default,
+{
+    scoped(client, namespace)
+}
+
+fn of_pod(pod: &PartialObjectMeta<Pod>) -> Option<ObjectRef<Guarded>> {
+    let service = labels::service_of(pod)?;
+    Some(ObjectRef::new(&service).within(&pod.namespace()?))
+}
+
+fn of_owner<K: Resource>(object: &K) -> Option<ObjectRef<Guarded>> {
+    let kind = RankingService::kind(&());
+    let owner = object.meta().owner_references.iter().flatten().find(|owner| owner.kind == kind)?;
+    Some(ObjectRef::new(&owner.name).within(object.meta().namespace.as_deref()?))
+}
+
+/// The resources that refer to an object.
+fn referring<K: ResourceExt>(services: &Store<Guarded>, kind: Kind, object: &K) -> Vec<ObjectRef<Guarded>> {
+    let (name, namespace) = (object.name_any(), object.namespace());
+    let refers = |service: &RankingService| {
+        service.namespace() == namespace
+            && resolve::of_service(&service.spec)
+                .iter()
+                .any(|reference| reference.kind == kind && reference.name == name)
+    };
+    let services = services.state().into_iter();
+    services
+        .filter(|service| service.0.as_ref().is_ok_and(refers))
+        .map(|service| ObjectRef::from_obj(&*service))
+        .collect()
+}
+
+/// A resource that cannot be read is told of, and left to its author.
+async fn guarded(service: Arc<Guarded>, ctx: Arc<Context>) -> Result<Action, Error> {
+    match &service.0 {
+        Ok(service) => reconcile(Arc::new(service.clone()), ctx).await,
+        Err(invalid) => {
+            let (name, namespace) = (service.name_any(), service.namespace());
+            warn!(
+                name,
+                namespace,
+                error = invalid.error,
+                "the resource cannot be read: apply it anew as the CRD describes it"
+            );
+            ctx.metrics.unreadable();
+            Ok(Action::await_change())
+        }
+    }
+}
+
+type Outcome = Result<(ObjectRef<Guarded>, Action), controller::Error<Error, watcher::Error>>;
+
+fn log(outcome: Outcome) {
+    match outcome {
+        Ok((service, _)) => debug!(name = service.name, namespace = service.namespace, "reconciled"),
+        // it went while it waited for its turn
+        Err(controller::Error::ObjectNotFound(_)) => {}
+        Err(controller::Error::ReconcilerFailed(error, service)) => {
+            warn!(
+                name = service.name,
+                namespace = service.namespace,
+                reason = error.reason(),
+                error = error.chain(),
+                "not reconciled"
+            );
+        }
+        Err(error) => warn!(%error, "a watch was interrupted"),
+    }
+}

@@ -1,0 +1,125 @@
+//! The end of a service: with `deletionPolicy: Delete` its programs stop, its data are removed by a Job, and only then the
+//! resource goes. Its objects follow it by themselves.
+
+use crate::apply::{self, Applied};
+use crate::build;
+use crate::labels::{self, Component, FINALIZER};
+use crate::reconcile::Context;
+use crate::status::Reason;
+use crate::validate::Plan;
+use crate::{Error, Result};
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt;
+use kube::api::{Api, ListParams, Patch, PatchParams};
+use rankwright_crds::RankingService;
+use rankwright_crds::ranking_service::DeletionPolicy;
+use serde_json::json;
+
+/// How far the end of a service is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cleaning {
+    /// Pods of its programs run yet.
+    Stopping {
+        /// How many.
+        pods: usize,
+    },
+    /// The Job that removes its data runs.
+    Purging,
+    /// That Job has failed.
+    PurgeFailed(String),
+    /// Nothing is left to do.
+    Done,
+}
+
+impl Cleaning {
+    /// As the condition `Ready` tells it.
+    pub fn told(&self) -> (Reason, String) {
+        match self {
+            Self::Stopping { pods } => {
+                (Reason::Deleting, format!("waiting for {pods} pods to end before data are removed"))
+            }
+            Self::Purging => (Reason::Purging, "the data in Redis and S3 are being removed".to_owned()),
+            Self::PurgeFailed(message) => {
+                let help =
+                    "see the Job's pods, delete the Job to try again, or set deletionPolicy to Retain to keep the data";
+                (Reason::PurgeFailed, format!("the data were not removed: {message}: {help}"))
+            }
+            Self::Done => (Reason::Deleting, "the resource goes".to_owned()),
+        }
+    }
+}
+
+/// Whether the resource has to wait for its data when it is deleted.
+pub fn wants_finalizer(service: &RankingService) -> bool {
+    service.spec.deletion_policy == DeletionPolicy::Delete
+}
+
+/// Whether it does.
+pub fn has_finalizer(service: &RankingService) -> bool {
+    service.finalizers().iter().any(|name| name == FINALIZER)
+}
+
+/// Adds or removes the finalizer as the resource's policy says; what others have put there stays.
+///
+/// # Errors
+/// When the API server refuses it, as when somebody else has changed the resource at the same time.
+pub async fn settle_finalizer(ctx: &Context, service: &RankingService, wanted: bool) -> Result<()> {
+    if has_finalizer(service) == wanted {
+        return Ok(());
+    }
+    let mut finalizers: Vec<&str> =
+        service.finalizers().iter().map(String::as_str).filter(|name| *name != FINALIZER).collect();
+    if wanted {
+        finalizers.push(FINALIZER);
+    }
+    let version = service.metadata.resource_version.clone();
+    let change = json!({ "metadata": { "finalizers": finalizers, "resourceVersion": version } });
+    let api: Api<RankingService> = Api::namespaced(ctx.client.clone(), &service.namespace().unwrap_or_default());
+    match api.patch(&service.name_any(), &PatchParams::default(), &Patch::Merge(&change)).await {
+        Err(kube::Error::Api(answer)) if answer.code == 404 => Ok(()),
+        answer => answer.map(drop).map_err(|source| Error::Finalizer(Box::new(source))),
+    }
+}
+
+/// The next step of removing a service with its data.
+///
+/// # Errors
+/// When the API server refuses something, or does not answer.
+pub async fn clean_up(ctx: &Context, service: &RankingService, plan: &Plan) -> Result<(Cleaning, Applied)> {
+    let mut kept = build::kept_for_purge(plan);
+    let running = running(ctx, service).await?;
+    if running == 0 {
+        kept.push(build::purge(plan));
+    } else {
+        kept.push(build::purge(plan).kept());
+    }
+    let applied = apply::all(&ctx.client, &ctx.seen, service, &kept, &plan.apis).await?;
+    if running > 0 {
+        return Ok((Cleaning::Stopping { pods: running }, applied));
+    }
+    let name = Component::Purge.of(&service.name_any());
+    let api: Api<Job> = Api::namespaced(ctx.client.clone(), &plan.namespace);
+    let job = api.get_opt(&name).await.map_err(Error::reading(format!("Job {name}")))?;
+    let job = job.filter(|job| labels::owns(service, job));
+    let cleaning = match job {
+        None => {
+            Cleaning::PurgeFailed(applied.conflicts.first().cloned().unwrap_or_else(|| "its Job is gone".to_owned()))
+        }
+        Some(job) if crate::status::job_condition(&job, "Complete").is_some() => Cleaning::Done,
+        Some(job) => crate::status::job_condition(&job, "Failed").map_or(Cleaning::Purging, Cleaning::PurgeFailed),
+    };
+    Ok((cleaning, applied))
+}
+
+/// Pods of the service's programs that have not ended.
+async fn running(ctx: &Context, service: &RankingService) -> Result<usize> {
+    let api: Api<Pod> = Api::namespaced(ctx.client.clone(), &service.namespace().unwrap_or_default());
+    let selected = ListParams::default().labels(&labels::text(&labels::common(&service.name_any())));
+    let pods = api.list(&selected).await.map_err(Error::reading("the pods of the service"))?;
+    let ended = |pod: &Pod| {
+        let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+        matches!(phase, Some("Succeeded" | "Failed"))
+    };
+    Ok(pods.iter().filter(|pod| !labels::is_of(*pod, Component::Purge) && !ended(pod)).count())
+}

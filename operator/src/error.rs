@@ -1,0 +1,86 @@
+//! What can go wrong while a resource is reconciled.
+
+use crate::validate::Refusal;
+
+/// What can go wrong while a resource is reconciled.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The resource, or what it refers to, is not what it should be; trying again helps when that changes.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// Something could not be read.
+    #[error("failed to read {what}")]
+    Read {
+        /// What.
+        what: String,
+        /// Why.
+        source: Box<kube::Error>,
+    },
+    /// An object could not be applied.
+    #[error("failed to apply {child}")]
+    Apply {
+        /// Which one.
+        child: String,
+        /// Why.
+        source: Box<kube::Error>,
+    },
+    /// An object that is no longer wanted could not be deleted.
+    #[error("failed to delete {child}")]
+    Delete {
+        /// Which one.
+        child: String,
+        /// Why.
+        source: Box<kube::Error>,
+    },
+    /// The status could not be written.
+    #[error("failed to write the status")]
+    Status(#[source] Box<kube::Error>),
+    /// The finalizer could not be added or removed.
+    #[error("failed to change the finalizer")]
+    Finalizer(#[source] Box<kube::Error>),
+    /// An event could not be published.
+    #[error("failed to publish an event")]
+    Event(#[source] Box<kube::Error>),
+}
+
+/// What most of the operator returns.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// The variant's name: reason of a condition and of an event, and label of a metric.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Refused(refusal) => refusal.reason(),
+            Self::Read { .. } => "ReadFailed",
+            Self::Apply { .. } => "ApplyFailed",
+            Self::Delete { .. } => "DeleteFailed",
+            Self::Status(_) => "StatusFailed",
+            Self::Finalizer(_) => "FinalizerFailed",
+            Self::Event(_) => "EventFailed",
+        }
+    }
+
+    /// Whether the API server has answered, with a refusal.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Apply { source, .. } if matches!(**source, kube::Error::Api(_)))
+    }
+
+    /// The error and its cause in one line.
+    pub fn chain(&self) -> String {
+        let mut line = self.to_string();
+        let mut source = std::error::Error::source(self);
+        while let Some(cause) = source {
+            let cause_text = cause.to_string();
+            if !line.contains(&cause_text) {
+                line = format!("{line}: {cause_text}");
+            }
+            source = cause.source();
+        }
+        line
+    }
+
+    pub(crate) fn reading(what: impl Into<String>) -> impl FnOnce(kube::Error) -> Self {
+        let what = what.into();
+        move |source| Self::Read { what, source: Box::new(source) }
+    }
+}

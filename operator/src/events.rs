@@ -1,0 +1,149 @@
+//! Events: what has changed between two statuses. What stays as it was is not told again.
+
+use crate::{Error, Result};
+use kube::Resource;
+use kube::runtime::events::{Event, EventType, Recorder};
+use rankwright_crds::status::ImportPhase;
+use rankwright_crds::{RankingService, RankingServiceStatus};
+
+/// What the API server takes of a note.
+const LONGEST: usize = 1000;
+
+/// A change that people are told of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct News {
+    /// Whether somebody should look at it.
+    pub warning: bool,
+    /// The reason of the condition.
+    pub reason: String,
+    /// The condition.
+    pub action: String,
+    /// What has happened.
+    pub note: String,
+}
+
+/// What has changed.
+pub fn between(before: &RankingServiceStatus, now: &RankingServiceStatus) -> Vec<News> {
+    let mut news: Vec<News> = Vec::new();
+    for condition in &now.conditions {
+        let former = before.conditions.iter().find(|former| former.type_ == condition.type_);
+        let same = former.is_some_and(|former| former.status == condition.status && former.reason == condition.reason);
+        // at first everything is not there yet, which is no news
+        if same || (former.is_none() && condition.status != "False") || condition.reason == "NotCreated" {
+            continue;
+        }
+        news.push(News {
+            warning: condition.status == "False",
+            reason: condition.reason.clone(),
+            action: condition.type_.clone(),
+            note: condition.message.clone(),
+        });
+    }
+    news.extend(of_import(before, now));
+    news.extend(of_training(before, now));
+    // several conditions may have the same cause
+    let mut told: Vec<(String, String)> = Vec::new();
+    news.retain(|one| {
+        let key = (one.reason.clone(), one.note.clone());
+        let first = !told.contains(&key);
+        told.push(key);
+        first
+    });
+    news
+}
+
+fn of_import(before: &RankingServiceStatus, now: &RankingServiceStatus) -> Option<News> {
+    let import = now.import.as_ref()?;
+    let former = before.import.as_ref().filter(|former| former.digest == import.digest);
+    if former.is_some_and(|former| former.phase == import.phase && former.job == import.job) || import.job.is_empty() {
+        return None;
+    }
+    let (reason, text) = match import.phase {
+        ImportPhase::Running => ("ImportStarted", "the import has begun".to_owned()),
+        ImportPhase::Complete => ("ImportComplete", "the imported state is live".to_owned()),
+        ImportPhase::Failed => ("ImportFailed", import.message.clone().unwrap_or_default()),
+    };
+    let warning = import.phase == ImportPhase::Failed;
+    Some(News {
+        warning,
+        reason: reason.to_owned(),
+        action: "Import".to_owned(),
+        note: format!("Job {}: {text}", import.job),
+    })
+}
+
+fn of_training(before: &RankingServiceStatus, now: &RankingServiceStatus) -> Option<News> {
+    let training = now.training.as_ref()?;
+    if before.training.as_ref().is_some_and(|former| former.pod == training.pod) {
+        return None;
+    }
+    let warning = training.outcome == "Failed";
+    let told = training.message.as_deref().map(|message| format!(": {message}")).unwrap_or_default();
+    let note = format!("training in pod {} ended as {}{told}", training.pod, training.outcome);
+    Some(News { warning, reason: format!("Training{}", training.outcome), action: "Training".to_owned(), note })
+}
+
+/// Tells people.
+///
+/// # Errors
+/// When the API server refuses it.
+pub async fn publish(recorder: &Recorder, service: &RankingService, news: &[News]) -> Result<()> {
+    for one in news {
+        let event = Event {
+            type_: if one.warning { EventType::Warning } else { EventType::Normal },
+            reason: one.reason.clone(),
+            note: Some(shortened(&one.note)),
+            action: one.action.clone(),
+            secondary: None,
+        };
+        match recorder.publish(&event, &service.object_ref(&())).await {
+            // its namespace is being deleted
+            Err(kube::Error::Api(answer))
+                if matches!(answer.code, 403 | 404) && service.metadata.deletion_timestamp.is_some() => {}
+            answer => answer.map_err(|source| Error::Event(Box::new(source)))?,
+        }
+    }
+    Ok(())
+}
+
+fn shortened(note: &str) -> String {
+    if note.len() <= LONGEST {
+        return note.to_owned();
+    }
+    format!("{}…", &note[..note.floor_char_boundary(LONGEST)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+    use k8s_openapi::jiff::Timestamp;
+
+    fn status(status: &str, reason: &str) -> RankingServiceStatus {
+        let condition = Condition {
+            type_: "Ready".to_owned(),
+            status: status.to_owned(),
+            reason: reason.to_owned(),
+            message: "because".to_owned(),
+            observed_generation: None,
+            last_transition_time: Time(Timestamp::UNIX_EPOCH),
+        };
+        RankingServiceStatus { conditions: vec![condition], ..RankingServiceStatus::default() }
+    }
+
+    #[test]
+    fn a_change_of_status_or_reason_is_told_once() {
+        let (good, bad) = (status("True", "AllPartsWork"), status("False", "NoneReady"));
+        let told = between(&good, &bad);
+        assert_eq!(told.len(), 1);
+        assert!(told[0].warning && told[0].reason == "NoneReady" && told[0].note == "because");
+        assert!(between(&bad, &bad).is_empty());
+        assert!(!between(&bad, &good)[0].warning);
+    }
+
+    #[test]
+    fn what_is_not_there_yet_is_no_news() {
+        assert!(between(&RankingServiceStatus::default(), &status("False", "NotCreated")).is_empty());
+        assert!(between(&RankingServiceStatus::default(), &status("True", "AllPartsWork")).is_empty());
+    }
+}

@@ -1,0 +1,164 @@
+//! One operator at a time: the one that holds a Lease. Time is that of the observer alone: a lease has ended when it was
+//! not renewed for its duration since it was seen to change.
+
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{Api, ObjectMeta, PostParams};
+use kube::{Client, ResourceExt};
+use std::time::{Duration, Instant};
+use tracing::{info, warn};
+
+/// Name of the Lease.
+pub const LEASE: &str = "rankwright-operator";
+
+/// How long a holder counts that does not renew, and how often it does.
+#[derive(Debug, Clone, Copy)]
+pub struct Timing {
+    /// How long a holder counts that does not renew.
+    pub duration: Duration,
+    /// How often a holder renews, and others look.
+    pub period: Duration,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self { duration: Duration::from_secs(15), period: Duration::from_secs(2) }
+    }
+}
+
+/// Takes part in the election.
+pub struct Candidate {
+    api: Api<Lease>,
+    identity: String,
+    timing: Timing,
+}
+
+/// The lease as it was when it was seen to change.
+struct Sighting {
+    version: Option<String>,
+    at: Instant,
+}
+
+impl Candidate {
+    /// Under a name that no other candidate has.
+    pub fn new(client: Client, namespace: &str, identity: String, timing: Timing) -> Self {
+        Self { api: Api::namespaced(client, namespace), identity, timing }
+    }
+
+    /// Waits until the lease is held.
+    pub async fn acquire(&self) {
+        let mut sighting = None;
+        loop {
+            match self.try_acquire(&mut sighting).await {
+                Ok(true) => {
+                    info!(identity = self.identity, "leading");
+                    return;
+                }
+                Ok(false) => {}
+                Err(error) => warn!(%error, "the lease was not acquired"),
+            }
+            tokio::time::sleep(self.timing.period).await;
+        }
+    }
+
+    /// Renews the lease for as long as it is held; ends when it is lost.
+    pub async fn keep(&self) {
+        let mut renewed = Instant::now();
+        loop {
+            tokio::time::sleep(self.timing.period).await;
+            let attempt = tokio::time::timeout(self.timing.period, self.renew()).await;
+            match attempt {
+                Ok(Ok(true)) => renewed = Instant::now(),
+                Ok(Ok(false)) => {
+                    warn!("another operator leads");
+                    return;
+                }
+                Ok(Err(error)) => warn!(%error, "the lease was not renewed"),
+                Err(_) => warn!("the lease was not renewed in time"),
+            }
+            // others take it over when its duration has passed: be gone before
+            if renewed.elapsed() + 2 * self.timing.period > self.timing.duration {
+                warn!("the lease is lost");
+                return;
+            }
+        }
+    }
+
+    /// Gives the lease up, so that another candidate has it at once.
+    pub async fn release(&self) {
+        let Ok(Some(mut lease)) = self.api.get_opt(LEASE).await else { return };
+        if self.holds(&lease) {
+            if let Some(spec) = &mut lease.spec {
+                spec.holder_identity = None;
+            }
+            if let Err(error) = self.api.replace(LEASE, &PostParams::default(), &lease).await {
+                warn!(%error, "the lease was not given up");
+            }
+        }
+    }
+
+    async fn try_acquire(&self, sighting: &mut Option<Sighting>) -> kube::Result<bool> {
+        let Some(lease) = self.api.get_opt(LEASE).await? else {
+            let metadata = ObjectMeta { name: Some(LEASE.to_owned()), ..ObjectMeta::default() };
+            let lease = Lease { metadata, spec: Some(self.spec(0)) };
+            return taken(self.api.create(&PostParams::default(), &lease).await);
+        };
+        let holder = lease.spec.as_ref().and_then(|spec| spec.holder_identity.as_deref()).unwrap_or_default();
+        let free = holder.is_empty() || holder == self.identity;
+        if free || self.has_ended(&lease, sighting) {
+            return taken(self.api.replace(LEASE, &PostParams::default(), &self.taken_over(lease)).await);
+        }
+        Ok(false)
+    }
+
+    /// Whether the holder has not renewed for as long as it had promised.
+    fn has_ended(&self, lease: &Lease, sighting: &mut Option<Sighting>) -> bool {
+        let version = lease.resource_version();
+        let seen = sighting.take().filter(|seen| seen.version == version);
+        let seen = sighting.insert(seen.unwrap_or_else(|| Sighting { version, at: Instant::now() }));
+        let promised = lease.spec.as_ref().and_then(|spec| spec.lease_duration_seconds).unwrap_or(0);
+        seen.at.elapsed() > Duration::from_secs(u64::try_from(promised).unwrap_or(0))
+    }
+
+    async fn renew(&self) -> kube::Result<bool> {
+        let Some(mut lease) = self.api.get_opt(LEASE).await? else { return Ok(false) };
+        if !self.holds(&lease) {
+            return Ok(false);
+        }
+        if let Some(spec) = &mut lease.spec {
+            spec.renew_time = Some(MicroTime(Timestamp::now()));
+        }
+        taken(self.api.replace(LEASE, &PostParams::default(), &lease).await)
+    }
+
+    fn holds(&self, lease: &Lease) -> bool {
+        lease.spec.as_ref().and_then(|spec| spec.holder_identity.as_ref()) == Some(&self.identity)
+    }
+
+    fn taken_over(&self, lease: Lease) -> Lease {
+        let changes = lease.spec.as_ref().and_then(|spec| spec.lease_transitions).unwrap_or(0);
+        Lease { spec: Some(self.spec(changes + 1)), ..lease }
+    }
+
+    fn spec(&self, transitions: i32) -> LeaseSpec {
+        let now = MicroTime(Timestamp::now());
+        LeaseSpec {
+            holder_identity: Some(self.identity.clone()),
+            lease_duration_seconds: i32::try_from(self.timing.duration.as_secs()).ok(),
+            acquire_time: Some(now.clone()),
+            renew_time: Some(now),
+            lease_transitions: Some(transitions),
+            ..LeaseSpec::default()
+        }
+    }
+}
+
+/// Somebody who was faster has changed the lease, or made it: then it is not ours.
+fn taken(answer: kube::Result<Lease>) -> kube::Result<bool> {
+    match answer {
+        Ok(_) => Ok(true),
+        Err(kube::Error::Api(status)) if status.code == 409 => Ok(false),
+        Err(error) => Err(error),
+    }
+}

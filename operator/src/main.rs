@@ -1,0 +1,159 @@
+//! `rankwright-operator`: runs the operator, prints or installs what it manages.
+
+use anyhow::{Context as _, Result};
+use clap::{Parser, Subcommand};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Api, Patch, PatchParams};
+use kube::{Client, CustomResourceExt, ResourceExt};
+use rankwright_crds::RankingService;
+use rankwright_operator::ask::OverHttp;
+use rankwright_operator::controller;
+use rankwright_operator::labels::FIELD_MANAGER;
+use rankwright_operator::lease::{Candidate, Timing};
+use rankwright_operator::logging::{self, Format};
+use rankwright_operator::metrics::Metrics;
+use rankwright_operator::reconcile::Context;
+use rankwright_operator::server::{self, Shown};
+use rankwright_operator::validate::Defaults;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::sync::Notify;
+use tracing::{error, info};
+
+/// Turns RankingServices into running programs
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Options {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print the definitions of the resources as YAML
+    Crds,
+    /// Bring the definitions of the resources to the cluster
+    Install,
+    /// Print the version
+    Version,
+    /// Run the operator
+    Run(RunOptions),
+}
+
+#[derive(Debug, Clone, clap::Args)]
+struct RunOptions {
+    /// The namespace to look at; default: all of them
+    #[arg(long, env = "WATCH_NAMESPACE")]
+    namespace: Option<String>,
+    /// Image of services that name none
+    #[arg(long, env = "RANKWRIGHT_IMAGE")]
+    image: String,
+    /// The operator's own namespace, which holds its Lease
+    #[arg(long, env = "POD_NAMESPACE")]
+    own_namespace: String,
+    /// The name under which this operator leads; no two may have the same
+    #[arg(long, env = "POD_NAME")]
+    identity: String,
+    /// Port of /health, /ready and /metrics
+    #[arg(long, env = "PORT", default_value_t = 8080)]
+    port: u16,
+    /// Port on loopback of PUT /log-level
+    #[arg(long, env = "LEVEL_PORT", default_value_t = 8081)]
+    level_port: u16,
+    /// What is logged, such as info, or rankwright_operator=debug,info
+    #[arg(long, env = "RUST_LOG", default_value = "info")]
+    log_level: String,
+    /// How the log is written
+    #[arg(long, env = "LOG_FORMAT", value_enum, default_value_t = Format::Text)]
+    log_format: Format,
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    // more than one provider of cryptography is linked in: each program names the one that it uses
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    match start(options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn start(options: Options) -> Result<()> {
+    let runtime = tokio::runtime::Runtime::new()?;
+    match options.command {
+        Command::Crds => print!("{}", rankwright_crds::yaml()),
+        Command::Version => println!("{}", env!("CARGO_PKG_VERSION")),
+        Command::Install => runtime.block_on(install())?,
+        Command::Run(options) => runtime.block_on(run(options))?,
+    }
+    Ok(())
+}
+
+async fn install() -> Result<()> {
+    let client = Client::try_default().await.context("no cluster is configured")?;
+    let api: Api<CustomResourceDefinition> = Api::all(client);
+    let definition = RankingService::crd();
+    let name = definition.name_any();
+    let ours = PatchParams::apply(FIELD_MANAGER).force();
+    api.patch(&name, &ours, &Patch::Apply(&definition)).await.with_context(|| format!("failed to apply {name}"))?;
+    println!("{name} is installed");
+    Ok(())
+}
+
+async fn run(options: RunOptions) -> Result<()> {
+    let level = logging::start(&options.log_level, options.log_format)?;
+    let client = Client::try_default().await.context("no cluster is configured")?;
+    let version = client.apiserver_version().await.context("the API server does not answer")?;
+    info!(version = env!("CARGO_PKG_VERSION"), kubernetes = version.git_version, "started");
+    let metrics = Arc::new(Metrics::new()?);
+    let shown = Shown { metrics: metrics.clone(), ready: Arc::new(AtomicBool::new(true)) };
+    let ports = tokio::spawn(server::serve(options.port, shown.clone()));
+    let level = tokio::spawn(server::serve_level(options.level_port, level));
+    let candidate = Candidate::new(client.clone(), &options.own_namespace, options.identity.clone(), Timing::default());
+    let stop = Arc::new(Notify::new());
+    let signal = stopped();
+    let mut signal = std::pin::pin!(signal);
+    tokio::select! {
+        () = candidate.acquire() => {}
+        () = &mut signal => return Ok(()),
+        ended = ports => anyhow::bail!("the port of /health has ended: {ended:?}"),
+        ended = level => anyhow::bail!("the port of /log-level has ended: {ended:?}"),
+    }
+    let defaults = Defaults { image: options.image, namespace: Some(options.own_namespace) };
+    let ctx = Arc::new(Context::new(client, Arc::new(OverHttp), metrics, defaults));
+    let working = controller::run(ctx, options.namespace, stop.clone());
+    let mut working = std::pin::pin!(working);
+    tokio::select! {
+        () = &mut working => anyhow::bail!("the controller has ended"),
+        // whoever leads now must not be disturbed: end at once
+        () = candidate.keep() => {
+            error!("no longer leading");
+            anyhow::bail!("the lease was lost");
+        }
+        () = &mut signal => {}
+    }
+    info!("stopping");
+    shown.ready.store(false, Ordering::Relaxed);
+    stop.notify_one();
+    working.await;
+    candidate.release().await;
+    Ok(())
+}
+
+/// Ready when the process is told to end.
+async fn stopped() {
+    let terminated = async {
+        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+            Ok(mut signal) => drop(signal.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        () = terminated => {}
+    }
+}

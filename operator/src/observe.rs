@@ -1,0 +1,141 @@
+//! Reads how the parts of a service are: pods, what rank servers say, what trainings have reported.
+
+mod report;
+
+pub use report::{ModelReport, Report};
+
+use crate::ask::{Ask, Said};
+use crate::labels::{self, Component};
+use crate::{Error, Result};
+use k8s_openapi::api::core::v1::{ContainerStateTerminated, Pod};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::api::{Api, ListParams};
+use kube::{Client, ResourceExt};
+use rankwright_crds::RankingService;
+
+/// Of what a program said last, in bytes.
+const LONGEST_LINE: usize = 300;
+
+/// How the parts of a service are.
+#[derive(Debug, Clone, Default)]
+pub struct Observed {
+    /// What a rank server says; nothing where none answers.
+    pub said: Option<Said>,
+    /// The last training that has ended.
+    pub training: Option<Trained>,
+    /// Why pods of the parts do not run, in words.
+    pub troubles: Vec<(Component, String)>,
+}
+
+/// A training that has ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trained {
+    /// Its pod.
+    pub pod: String,
+    /// When it ended.
+    pub finished_at: Option<Time>,
+    /// What it reported; nothing where it could not even do that.
+    pub report: Option<Report>,
+    /// Why it ended, in words.
+    pub end: String,
+}
+
+/// Looks at the pods of a service, and asks one rank server.
+///
+/// # Errors
+/// When the pods cannot be listed.
+pub async fn service(client: &Client, ask: &dyn Ask, service: &RankingService) -> Result<Observed> {
+    let namespace = service.namespace().unwrap_or_default();
+    // any sight of them will do: the news of a later one brings us back
+    let selected = ListParams::default().match_any().labels(&labels::text(&labels::common(&service.name_any())));
+    let api: Api<Pod> = Api::namespaced(client.clone(), &namespace);
+    let pods = api.list(&selected).await.map_err(Error::reading("the pods of the service"))?.items;
+    let mut observed = of_pods(&pods);
+    for address in
+        pods.iter().filter(|pod| labels::is_of(*pod, Component::Rank) && is_ready(pod)).filter_map(address).take(2)
+    {
+        observed.said = ask.ask(&address).await;
+        if observed.said.is_some() {
+            break;
+        }
+    }
+    Ok(observed)
+}
+
+/// What pods tell by themselves.
+pub fn of_pods(pods: &[Pod]) -> Observed {
+    let trainings = pods.iter().filter(|pod| labels::is_of(*pod, Component::Training));
+    let mut trained: Vec<Trained> = trainings.filter_map(trained).collect();
+    trained.sort_by_key(|training| training.finished_at.as_ref().map(|time| time.0));
+    let parts = [Component::Rank, Component::Ingest, Component::Training, Component::Import, Component::Purge];
+    let troubled = |component: Component| {
+        let trouble = pods.iter().filter(|pod| labels::is_of(*pod, component)).find_map(trouble);
+        trouble.map(|trouble| (component, trouble))
+    };
+    Observed { said: None, training: trained.pop(), troubles: parts.into_iter().filter_map(troubled).collect() }
+}
+
+fn is_ready(pod: &Pod) -> bool {
+    let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    conditions.into_iter().any(|condition| condition.type_ == "Ready" && condition.status == "True")
+}
+
+fn address(pod: &Pod) -> Option<String> {
+    pod.status.as_ref()?.pod_ip.clone()
+}
+
+fn trained(pod: &Pod) -> Option<Trained> {
+    let ended = terminated(pod)?;
+    let report = ended.message.as_deref().and_then(|text| serde_json::from_str(text).ok());
+    let end = format!("it ended with {}", end(ended));
+    Some(Trained { pod: pod.name_any(), finished_at: ended.finished_at.clone(), report, end })
+}
+
+fn terminated(pod: &Pod) -> Option<&ContainerStateTerminated> {
+    let statuses = pod.status.as_ref()?.container_statuses.as_ref()?;
+    statuses.first()?.state.as_ref()?.terminated.as_ref()
+}
+
+/// Why a pod does not run, in words. What changes from one attempt to the next is left out: it is no news.
+fn trouble(pod: &Pod) -> Option<String> {
+    let (status, name) = (pod.status.as_ref()?, pod.name_any());
+    let mut conditions = status.conditions.iter().flatten();
+    if let Some(unplaced) = conditions.find(|is| is.type_ == "PodScheduled" && is.status == "False") {
+        let why = unplaced.message.as_deref().unwrap_or("no reason given");
+        return Some(format!("pod {name} finds no node: {why}"));
+    }
+    let container = status.container_statuses.as_ref()?.first()?;
+    let state = container.state.as_ref()?;
+    if let Some(ended) = state.terminated.as_ref().filter(|ended| ended.exit_code != 0) {
+        return Some(format!("pod {name} ended with {}", end(ended)));
+    }
+    let waiting = state.waiting.as_ref()?;
+    match waiting.reason.as_deref()? {
+        "ContainerCreating" | "PodInitializing" => None,
+        "ErrImagePull" | "ImagePullBackOff" | "InvalidImageName" | "ErrImageNeverPull" => {
+            Some(format!("pod {name} has no image: {} cannot be pulled", container.image))
+        }
+        "CrashLoopBackOff" => {
+            let last = container.last_state.as_ref().and_then(|state| state.terminated.as_ref());
+            Some(format!(
+                "pod {name} ends again and again{}",
+                last.map(|last| format!(", with {}", end(last))).unwrap_or_default()
+            ))
+        }
+        reason => {
+            let said = waiting.message.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
+            Some(format!("pod {name} waits with {reason}{said}"))
+        }
+    }
+}
+
+/// How a container has ended, and the last line that it has said.
+fn end(ended: &ContainerStateTerminated) -> String {
+    let last = ended.message.as_deref().and_then(|text| text.lines().rfind(|line| !line.trim().is_empty()));
+    let last = last.map(|line| format!(": {}", &line[..line.floor_char_boundary(LONGEST_LINE)])).unwrap_or_default();
+    let reason = ended.reason.as_deref().filter(|reason| *reason != "Error").map(|reason| format!("{reason}, "));
+    format!("{}exit code {}{last}", reason.unwrap_or_default(), ended.exit_code)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,61 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use serde_json::{Value, json};
+
+fn pod(part: &str, state: Value, last: Value) -> Pod {
+    let labels = json!({"app.kubernetes.io/component": part});
+    let container = json!({"name": part, "image": "rankwright:1", "imageID": "", "ready": false, "restartCount": 1, "state": state, "lastState": last});
+    serde_json::from_value(
+        json!({"metadata": {"name": "pod-1", "labels": labels}, "status": {"containerStatuses": [container]}}),
+    )
+    .unwrap()
+}
+
+fn trouble_of(state: Value, last: Value) -> Option<String> {
+    of_pods(&[pod("rank", state, last)]).troubles.pop().map(|(_, trouble)| trouble)
+}
+
+#[test]
+fn a_pod_that_ends_again_and_again_is_told_with_its_last_line() {
+    let waiting = json!({"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 5m0s restarting"}});
+    let ended = json!({"terminated": {"exitCode": 1, "reason": "Error", "message": "INFO started\nerror: state: no such host\n"}});
+    assert_eq!(
+        trouble_of(waiting, ended).unwrap(),
+        "pod pod-1 ends again and again, with exit code 1: error: state: no such host"
+    );
+}
+
+#[test]
+fn the_ways_in_which_an_image_is_missing_are_one() {
+    for reason in ["ErrImagePull", "ImagePullBackOff"] {
+        let waiting = json!({"waiting": {"reason": reason, "message": "changes all the time"}});
+        assert_eq!(trouble_of(waiting, json!({})).unwrap(), "pod pod-1 has no image: rankwright:1 cannot be pulled");
+    }
+}
+
+#[test]
+fn a_pod_that_starts_is_no_trouble() {
+    assert_eq!(trouble_of(json!({"waiting": {"reason": "ContainerCreating"}}), json!({})), None);
+    assert_eq!(trouble_of(json!({"running": {}}), json!({})), None);
+}
+
+#[test]
+fn a_pod_without_a_node_says_why() {
+    let condition = json!({"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available: 3 Insufficient memory."});
+    let pod = json!({"metadata": {"name": "pod-1", "labels": {"app.kubernetes.io/component": "ingest"}}, "status": {"conditions": [condition]}});
+    let found = of_pods(&[serde_json::from_value(pod).unwrap()]).troubles;
+    assert_eq!(found[0].0, Component::Ingest);
+    assert!(found[0].1.contains("Insufficient memory"));
+}
+
+#[test]
+fn a_report_that_was_cut_is_understood_and_one_that_is_none_is_told_by_its_end() {
+    let ended = |message: &str, code: i32| json!({"terminated": {"exitCode": code, "message": message, "finishedAt": "2026-11-22T03:00:00Z"}});
+    let report = json!({"outcome": "kept", "models": [{"model": "a", "outcome": "kept", "message": "worse…"}], "omittedModels": 3}).to_string();
+    let training = of_pods(&[pod("training", ended(&report, 0), json!({}))]).training.unwrap();
+    assert_eq!(training.report.unwrap().models[0].message, "worse…");
+    let training = of_pods(&[pod("training", ended("error: out of luck", 1), json!({}))]).training.unwrap();
+    assert!(training.report.is_none());
+    assert_eq!(training.end, "it ended with exit code 1: error: out of luck");
+}

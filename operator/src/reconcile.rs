@@ -1,0 +1,195 @@
+//! Brings the cluster to what one RankingService asks for, and tells on it how that went.
+
+use crate::apis::Discovery;
+use crate::apply::{self, Applied, Seen};
+use crate::ask::Ask;
+use crate::deletion::{self, Cleaning};
+use crate::labels::{self, Component};
+use crate::metrics::Metrics;
+use crate::observe::{self, Observed};
+use crate::status::{self, Facts, Workloads};
+use crate::validate::{self, Defaults, Plan};
+use crate::{Error, Result, build, events, resolve};
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{Api, DynamicObject};
+use kube::runtime::controller::Action;
+use kube::runtime::events::Recorder;
+use kube::{Client, ResourceExt};
+use rankwright_crds::{RankingService, RankingServiceStatus};
+use serde::de::DeserializeOwned;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What only rank servers tell, such as a store that went away, is asked for again after this time.
+const RESYNC: Duration = Duration::from_secs(60);
+
+/// An object of somebody else may go at any time, and nobody tells.
+const CONFLICT: Duration = Duration::from_secs(10);
+
+/// What the API server refused or did not answer is tried again after this time.
+const RETRY: Duration = Duration::from_secs(5);
+
+/// A resource that is refused waits for a change; should the news of it be lost, it is looked at after this time.
+const REFUSED: Duration = Duration::from_secs(300);
+
+/// What reconciling needs, for all resources.
+pub struct Context {
+    /// The API server.
+    pub client: Client,
+    /// What was applied.
+    pub seen: Seen,
+    /// APIs that not every cluster has.
+    pub discovery: Discovery,
+    /// Asks rank servers.
+    pub ask: Arc<dyn Ask>,
+    /// Publishes events.
+    pub recorder: Recorder,
+    /// What is measured.
+    pub metrics: Arc<Metrics>,
+    /// What the operator is told about all services.
+    pub defaults: Defaults,
+    /// The last status that was told of each resource: the watch may be behind it.
+    told: Mutex<HashMap<String, RankingServiceStatus>>,
+}
+
+impl Context {
+    /// For a client, with nothing done yet.
+    pub fn new(client: Client, ask: Arc<dyn Ask>, metrics: Arc<Metrics>, defaults: Defaults) -> Self {
+        let recorder = Recorder::new(client.clone(), labels::FIELD_MANAGER.into());
+        let (seen, discovery) = (Seen::default(), Discovery::default());
+        Self { client, seen, discovery, ask, recorder, metrics, defaults, told: Mutex::default() }
+    }
+
+    fn told(&self, service: &RankingService) -> RankingServiceStatus {
+        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = service.uid().and_then(|uid| told.get(&uid).cloned());
+        known.or_else(|| service.status.clone()).unwrap_or_default()
+    }
+
+    fn tell(&self, service: &RankingService, status: RankingServiceStatus) {
+        if let Some(uid) = service.uid() {
+            self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(uid, status);
+        }
+    }
+
+    /// Forgets a resource that is gone.
+    pub fn forget(&self, uid: &str) {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).remove(uid);
+        self.seen.forget(uid);
+    }
+}
+
+/// What became of a resource.
+#[derive(Default)]
+struct Outcome {
+    plan: Option<Plan>,
+    applied: Option<Applied>,
+    cleaning: Option<Cleaning>,
+}
+
+/// Brings the cluster to what one RankingService asks for, and reports success or failure on it.
+///
+/// # Errors
+/// What could not be done; it is told in the status as well, where that can be written.
+pub async fn reconcile(service: Arc<RankingService>, ctx: Arc<Context>) -> Result<Action> {
+    let began = Instant::now();
+    let result = Box::pin(attempt(&service, &ctx)).await;
+    ctx.metrics.reconciled(began.elapsed(), result.as_ref().err());
+    result
+}
+
+async fn attempt(service: &RankingService, ctx: &Context) -> Result<Action> {
+    if service.metadata.deletion_timestamp.is_some() {
+        if !deletion::has_finalizer(service) {
+            service.uid().iter().for_each(|uid| ctx.forget(uid));
+            return Ok(Action::await_change()); // its objects go with it
+        }
+        if !deletion::wants_finalizer(service) {
+            deletion::settle_finalizer(ctx, service, false).await?;
+            return Ok(Action::await_change());
+        }
+    }
+    let mut outcome = Outcome::default();
+    let converged = Box::pin(converge(service, ctx, &mut outcome)).await;
+    let told = Box::pin(tell(service, ctx, &outcome, converged.as_ref().err())).await;
+    converged?;
+    told?;
+    if outcome.cleaning == Some(Cleaning::Done) {
+        deletion::settle_finalizer(ctx, service, false).await?;
+    }
+    let conflicts = outcome.applied.is_some_and(|applied| !applied.conflicts.is_empty());
+    Ok(Action::requeue(if conflicts { CONFLICT } else { RESYNC }))
+}
+
+async fn converge(service: &RankingService, ctx: &Context, outcome: &mut Outcome) -> Result<()> {
+    let apis = ctx.discovery.apis(&ctx.client).await?;
+    let resolved = resolve::references(&ctx.client, service, apis).await?; // reads the cluster
+    let plan = validate::plan(service, &resolved, &ctx.defaults)?; // pure: resource in, checked plan out
+    let plan = outcome.plan.insert(plan);
+    if service.metadata.deletion_timestamp.is_some() {
+        let (cleaning, applied) = deletion::clean_up(ctx, service, plan).await?;
+        outcome.cleaning = Some(cleaning);
+        outcome.applied = Some(applied);
+        return Ok(());
+    }
+    // before anything is written that would have to be removed
+    deletion::settle_finalizer(ctx, service, deletion::wants_finalizer(service)).await?;
+    let desired = build::desired(plan); // pure: plan in, Kubernetes objects out
+    let applied = apply::all(&ctx.client, &ctx.seen, service, &desired, &plan.apis).await?; // writes the cluster
+    outcome.applied = Some(applied);
+    Ok(())
+}
+
+/// Writes status and events.
+async fn tell(service: &RankingService, ctx: &Context, outcome: &Outcome, failure: Option<&Error>) -> Result<()> {
+    let observed = observe::service(&ctx.client, &*ctx.ask, service).await?;
+    let workloads = workloads(ctx, service, outcome).await?;
+    let facts = Facts {
+        service,
+        plan: outcome.plan.as_ref(),
+        applied: outcome.applied.as_ref(),
+        cleaning: outcome.cleaning.as_ref(),
+        failure,
+        observed: &Observed { ..observed },
+        workloads: &workloads,
+    };
+    let before = ctx.told(service);
+    let status = status::of(&facts, Timestamp::now());
+    let news = events::between(&before, &status);
+    status::publish(&ctx.client, service, &status).await?;
+    ctx.tell(service, status);
+    events::publish(&ctx.recorder, service, &news).await
+}
+
+async fn workloads(ctx: &Context, service: &RankingService, outcome: &Outcome) -> Result<Workloads> {
+    let name = service.name_any();
+    let applied = outcome.applied.as_ref();
+    let import = applied.and_then(|applied| found(applied, "Job", |object| labels::is_of(object, Component::Import)));
+    if let Some(applied) = applied {
+        let deployment = |component: Component| found(applied, "Deployment", |object| labels::is_of(object, component));
+        return Ok(Workloads { rank: deployment(Component::Rank), ingest: deployment(Component::Ingest), import });
+    }
+    // nothing was applied: the parts may run all the same
+    let api = Api::namespaced(ctx.client.clone(), &service.namespace().unwrap_or_default());
+    let read = async |component: Component| {
+        let name = component.of(&name);
+        let found = api.get_opt(&name).await.map_err(Error::reading(format!("Deployment {name}")))?;
+        Ok::<_, Error>(found.filter(|deployment| labels::owns(service, deployment)))
+    };
+    Ok(Workloads { rank: read(Component::Rank).await?, ingest: read(Component::Ingest).await?, import })
+}
+
+fn found<K: DeserializeOwned>(applied: &Applied, kind: &str, chosen: impl Fn(&DynamicObject) -> bool) -> Option<K> {
+    let is_kind = |object: &DynamicObject| object.types.as_ref().is_some_and(|types| types.kind == kind);
+    let object = applied.objects.iter().find(|object| is_kind(object) && chosen(object))?;
+    serde_json::from_value(serde_json::to_value(object).ok()?).ok()
+}
+
+/// Leaves a resource that is refused to its author, and tries anything else again.
+pub fn error_policy(error: &Error) -> Action {
+    match error {
+        Error::Refused(_) => Action::requeue(REFUSED),
+        _ => Action::requeue(RETRY),
+    }
+}

@@ -1,0 +1,94 @@
+//! What is told about a service. [`of`] is pure: it computes the status from what was done and seen; [`publish`] writes it
+//! where it differs from what is there.
+
+mod conditions;
+mod models;
+mod parts;
+mod reason;
+
+pub(crate) use parts::condition as job_condition;
+pub use reason::Reason;
+
+use crate::apply::Applied;
+use crate::deletion::Cleaning;
+use crate::labels::FIELD_MANAGER;
+use crate::observe::Observed;
+use crate::validate::Plan;
+use crate::{Error, Result};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{Api, Patch, PatchParams};
+use kube::{Client, ResourceExt};
+use rankwright_crds::{RankingService, RankingServiceStatus};
+use serde_json::json;
+
+/// Everything that a status is computed from.
+pub struct Facts<'a> {
+    /// The resource.
+    pub service: &'a RankingService,
+    /// What was planned; nothing where that was refused.
+    pub plan: Option<&'a Plan>,
+    /// What was applied; nothing where that did not succeed.
+    pub applied: Option<&'a Applied>,
+    /// Why not.
+    pub failure: Option<&'a Error>,
+    /// How far the removal of a deleted service is.
+    pub cleaning: Option<&'a Cleaning>,
+    /// How the parts are.
+    pub observed: &'a Observed,
+    /// The main objects.
+    pub workloads: &'a Workloads,
+}
+
+/// The main objects of a service, as far as they are there and belong to it.
+#[derive(Debug, Clone, Default)]
+pub struct Workloads {
+    /// The rank servers.
+    pub rank: Option<Deployment>,
+    /// The ingest workers.
+    pub ingest: Option<Deployment>,
+    /// The import that the resource asks for.
+    pub import: Option<Job>,
+}
+
+/// The status that follows from the facts and from what was told before.
+pub fn of(facts: &Facts<'_>, now: Timestamp) -> RankingServiceStatus {
+    let before = facts.service.status.clone().unwrap_or_default();
+    let models = models::models(facts, &before.models);
+    let mut warnings = facts.plan.map(|plan| plan.warnings.clone()).unwrap_or_default();
+    warnings.extend(facts.plan.and_then(|plan| plan.held.as_ref()).map(|held| format!("ingest {held}")));
+    let import = parts::import(facts, before.import.as_ref());
+    RankingServiceStatus {
+        observed_generation: facts.service.metadata.generation,
+        conditions: conditions::conditions(facts, &models, &before.conditions, now),
+        rank: parts::rank(facts).or(before.rank),
+        ingest: parts::ingest(facts).or(before.ingest),
+        model: models::summary(&models),
+        training: facts.observed.training.as_ref().map(models::training).or(before.training),
+        models,
+        import,
+        warnings,
+    }
+}
+
+/// Writes a status that differs from the one that is there.
+///
+/// # Errors
+/// When the API server refuses it.
+pub async fn publish(client: &Client, service: &RankingService, status: &RankingServiceStatus) -> Result<()> {
+    if service.status.as_ref() == Some(status) {
+        return Ok(());
+    }
+    let api: Api<RankingService> = Api::namespaced(client.clone(), &service.namespace().unwrap_or_default());
+    let object = json!({ "apiVersion": "rankwright.dev/v1alpha1", "kind": "RankingService", "status": status });
+    let ours = PatchParams::apply(FIELD_MANAGER).force();
+    match api.patch_status(&service.name_any(), &ours, &Patch::Apply(&object)).await {
+        // it is gone, and its status with it
+        Err(kube::Error::Api(answer)) if answer.code == 404 => Ok(()),
+        answer => answer.map(drop).map_err(|source| Error::Status(Box::new(source))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

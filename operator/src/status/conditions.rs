@@ -1,0 +1,213 @@
+//! The conditions: each with a reason, a message that says what to do, and the generation that it is about.
+
+use super::parts::counts;
+use super::{Facts, Reason};
+use crate::Error;
+use crate::labels::Component;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::jiff::Timestamp;
+use rankwright_crds::status::ModelStatus;
+
+/// Whether something is so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    True,
+    False,
+    Unknown,
+}
+
+/// What is told of a condition.
+struct Verdict {
+    holds: Holds,
+    reason: Reason,
+    message: String,
+}
+
+impl Verdict {
+    fn new(holds: Holds, reason: Reason, message: impl Into<String>) -> Self {
+        Self { holds, reason, message: message.into() }
+    }
+
+    fn yes(reason: Reason, message: impl Into<String>) -> Self {
+        Self::new(Holds::True, reason, message)
+    }
+
+    fn no(reason: Reason, message: impl Into<String>) -> Self {
+        Self::new(Holds::False, reason, message)
+    }
+}
+
+pub(super) fn conditions(
+    facts: &Facts<'_>,
+    models: &[ModelStatus],
+    before: &[Condition],
+    now: Timestamp,
+) -> Vec<Condition> {
+    let configuration = configuration(facts, before);
+    let rank = workload(facts, Component::Rank, facts.workloads.rank.as_ref());
+    let ingest = workload(facts, Component::Ingest, facts.workloads.ingest.as_ref());
+    let store = store(facts);
+    let trained = trained(facts, models);
+    let ready = ready(facts, [&configuration, &rank, &ingest], &store);
+    let all = [
+        ("Ready", ready),
+        ("RankServerReady", rank),
+        ("IngestReady", ingest),
+        ("ModelTrained", trained),
+        ("StateStoreReachable", store),
+        ("ConfigurationValid", configuration),
+    ];
+    all.into_iter().map(|(kind, verdict)| condition(facts, kind, verdict, before, now)).collect()
+}
+
+/// A condition; the time of its last change stays while it holds as before.
+fn condition(facts: &Facts<'_>, kind: &str, verdict: Verdict, before: &[Condition], now: Timestamp) -> Condition {
+    let status = match verdict.holds {
+        Holds::True => "True",
+        Holds::False => "False",
+        Holds::Unknown => "Unknown",
+    };
+    let same = before.iter().find(|condition| condition.type_ == kind && condition.status == status);
+    let now = Timestamp::from_second(now.as_second()).unwrap_or(now); // the API server keeps seconds
+    Condition {
+        type_: kind.to_owned(),
+        status: status.to_owned(),
+        reason: verdict.reason.to_string(),
+        message: verdict.message,
+        observed_generation: facts.service.metadata.generation,
+        last_transition_time: same.map_or(Time(now), |condition| condition.last_transition_time.clone()),
+    }
+}
+
+fn configuration(facts: &Facts<'_>, before: &[Condition]) -> Verdict {
+    if let Some(Error::Refused(refusal)) = facts.failure {
+        return Verdict::no(Reason::Failed(refusal.reason()), refusal.to_string());
+    }
+    if facts.plan.is_some() {
+        return Verdict::yes(Reason::Valid, "the configuration is right, and all that it names is there");
+    }
+    // it could not be looked at: what is known of it stays
+    let known = before.iter().find(|condition| condition.type_ == "ConfigurationValid" && condition.status == "True");
+    match known {
+        Some(known) => Verdict::yes(Reason::Valid, known.message.clone()),
+        None => Verdict::new(Holds::Unknown, Reason::NotCreated, "the configuration was not looked at yet"),
+    }
+}
+
+fn workload(facts: &Facts<'_>, component: Component, deployment: Option<&Deployment>) -> Verdict {
+    let what = if component == Component::Rank { "rank servers" } else { "ingest workers" };
+    let Some(deployment) = deployment else { return absent(facts, component, what) };
+    let (wanted, there, ready) = counts(deployment);
+    let status = deployment.status.clone().unwrap_or_default();
+    let updated = status.updated_replicas.unwrap_or(0);
+    let trouble = trouble(facts, component);
+    let stuck = status.conditions.iter().flatten().any(|condition| {
+        condition.type_ == "Progressing" && condition.reason.as_deref() == Some("ProgressDeadlineExceeded")
+    });
+    let changing = status.observed_generation < deployment.metadata.generation || updated < wanted || there > updated;
+    match (wanted, ready) {
+        (0, _) => Verdict::no(Reason::ScaledToZero, format!("no {what} are wanted")),
+        (_, 0) => Verdict::no(Reason::NoneReady, format!("none of {wanted} {what} is ready{trouble}")),
+        _ if stuck => {
+            let message = format!("{updated} of {wanted} {what} run what they should, {ready} answer{trouble}");
+            Verdict::no(Reason::RolloutStuck, message)
+        }
+        _ if changing => {
+            Verdict::yes(Reason::RollingOut, format!("{updated} of {wanted} {what} run what they should{trouble}"))
+        }
+        _ if ready < wanted => Verdict::yes(Reason::Degraded, format!("{ready} of {wanted} {what} are ready{trouble}")),
+        _ => Verdict::yes(Reason::Available, format!("{ready} of {wanted} {what} are ready")),
+    }
+}
+
+/// Why a pod of a part does not run, to be put behind what follows from it.
+fn trouble(facts: &Facts<'_>, component: Component) -> String {
+    let trouble = facts.observed.troubles.iter().find(|(part, _)| *part == component);
+    trouble.map(|(_, trouble)| format!(": {trouble}")).unwrap_or_default()
+}
+
+fn absent(facts: &Facts<'_>, component: Component, what: &str) -> Verdict {
+    let name = format!("Deployment {}", component.of(&kube::ResourceExt::name_any(facts.service)));
+    let mut conflicts = facts.applied.iter().flat_map(|applied| &applied.conflicts);
+    match conflicts.find(|conflict| conflict.starts_with(&format!("{name} "))) {
+        Some(conflict) => Verdict::no(Reason::NameTaken, conflict.clone()),
+        None => Verdict::no(Reason::NotCreated, format!("there are no {what} yet")),
+    }
+}
+
+fn store(facts: &Facts<'_>) -> Verdict {
+    match &facts.observed.said {
+        Some(said) if said.store.answers => Verdict::yes(Reason::Answers, "Redis answers the rank servers"),
+        Some(_) => {
+            let message = "Redis does not answer the rank servers: requests get the incoming order; see that the server of spec.stateStore.redis runs, and is reached from the pods";
+            Verdict::no(Reason::DoesNotAnswer, message)
+        }
+        None => Verdict::new(Holds::Unknown, Reason::NobodyToAsk, "no rank server answers that could tell"),
+    }
+}
+
+fn trained(facts: &Facts<'_>, models: &[ModelStatus]) -> Verdict {
+    let learns = |model: &&ModelStatus| facts.plan.is_none_or(|plan| plan.configuration.trained.contains(&model.name));
+    let mut learning = models.iter().filter(learns).peekable();
+    if learning.peek().is_none() {
+        return Verdict::yes(Reason::NothingToTrain, "the configuration has no model that is trained");
+    }
+    let learning: Vec<&ModelStatus> = learning.collect();
+    let other = learning
+        .iter()
+        .find(|model| model.pinned.is_some() && model.version.is_some() && model.pinned != model.version);
+    if let Some(ModelStatus { name, pinned: Some(pinned), version: Some(version), .. }) = other {
+        let message = format!(
+            "{name} serves {version}, and {pinned} is pinned: rank servers take it up, or there is no such version"
+        );
+        return Verdict::no(Reason::PinNotServed, message);
+    }
+    let failed =
+        facts.observed.training.as_ref().map(super::models::training).filter(|training| training.outcome == "Failed");
+    if let Some(failed) = failed {
+        let why = failed.message.unwrap_or_default();
+        return Verdict::no(Reason::TrainingFailed, format!("training in pod {} failed: {why}", failed.pod));
+    }
+    let missing: Vec<&str> =
+        learning.iter().filter(|model| model.version.is_none()).map(|model| model.name.as_str()).collect();
+    if missing.is_empty() {
+        let served = super::models::summary(models).unwrap_or_default();
+        return Verdict::yes(Reason::Served, format!("served: {served}"));
+    }
+    let nothing =
+        learning.iter().any(|model| model.last_training.as_ref().is_some_and(|last| last.outcome == "Nothing"));
+    let names = missing.join(", ");
+    if nothing {
+        let message = format!(
+            "there is nothing yet that {names} could learn from: rankings with interactions have to close first"
+        );
+        return Verdict::no(Reason::NothingToLearnFrom, message);
+    }
+    let when = match &facts.service.spec.training {
+        Some(training) if training.suspend => "training is suspended".to_owned(),
+        Some(training) => format!("the schedule is {} in {}", training.schedule, training.time_zone),
+        None => "spec.training is not given".to_owned(),
+    };
+    Verdict::no(Reason::NotTrainedYet, format!("{names} has no version yet, requests get the incoming order; {when}"))
+}
+
+/// Whether all works; the first thing that does not tells why.
+fn ready(facts: &Facts<'_>, parts: [&Verdict; 3], store: &Verdict) -> Verdict {
+    if let Some(cleaning) = facts.cleaning {
+        let (reason, message) = cleaning.told();
+        return Verdict::no(reason, message + &trouble(facts, Component::Purge));
+    }
+    if let Some(failure) = facts.failure {
+        return Verdict::no(Reason::from(failure), failure.chain());
+    }
+    if let Some(conflict) = facts.applied.and_then(|applied| applied.conflicts.first()) {
+        return Verdict::no(Reason::NameTaken, conflict.clone());
+    }
+    let broken = parts.into_iter().find(|part| part.holds != Holds::True);
+    let broken = broken.or(Some(store).filter(|store| store.holds == Holds::False));
+    match broken {
+        Some(part) => Verdict::no(part.reason, part.message.clone()),
+        None => Verdict::yes(Reason::AllPartsWork, "rank servers and ingest workers are ready"),
+    }
+}

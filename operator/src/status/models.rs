@@ -1,0 +1,72 @@
+//! Models: what a rank server says that it serves, and what trainings have reported.
+
+use super::Facts;
+use crate::observe::{ModelReport, Report, Trained};
+use rankwright_crds::status::{ModelStatus, ModelTraining, TrainingStatus};
+
+/// All models of the configuration. What nobody tells now stays as it was told before.
+pub(super) fn models(facts: &Facts<'_>, before: &[ModelStatus]) -> Vec<ModelStatus> {
+    let Some(plan) = facts.plan else { return before.to_vec() };
+    let report = facts.observed.training.as_ref().and_then(|training| training.report.as_ref());
+    let model = |name: &String| {
+        let known = before.iter().find(|model| model.name == *name).cloned().unwrap_or_default();
+        let mut model = ModelStatus { name: name.clone(), pinned: plan.spec.model_version.get(name).cloned(), ..known };
+        if let Some(said) = facts.observed.said.as_ref().and_then(|said| said.models.get(name)) {
+            model.version.clone_from(&said.version);
+            model.trained_at.clone_from(&said.trained_at);
+            model.problem.clone_from(&said.reason);
+        }
+        if let Some((report, trained)) = report.and_then(|report| Some((report, of(report, name)?))) {
+            model.last_training = Some(self::trained(report, trained));
+        }
+        model
+    };
+    plan.configuration.models.iter().map(model).collect()
+}
+
+fn of<'a>(report: &'a Report, name: &str) -> Option<&'a ModelReport> {
+    report.models.iter().find(|model| model.model == name)
+}
+
+fn trained(report: &Report, model: &ModelReport) -> ModelTraining {
+    let decision = model.decision.as_ref();
+    let number = |number: f64| format!("{number:.4}");
+    ModelTraining {
+        outcome: outcome(&model.outcome),
+        message: model.message.clone(),
+        version: model.version.clone(),
+        time: (!report.started_at.is_empty()).then(|| report.started_at.clone()),
+        metric: decision.map(|decision| decision.metric.clone()).filter(|metric| !metric.is_empty()),
+        candidate: decision.and_then(|decision| decision.candidate).map(number),
+        running: decision.and_then(|decision| decision.running).map(number),
+        reason: decision.map(|decision| decision.reason.clone()).filter(|reason| !reason.is_empty()),
+    }
+}
+
+/// A whole training. One that could not report is told by how it ended.
+pub(super) fn training(training: &Trained) -> TrainingStatus {
+    let report = training.report.as_ref();
+    let said = report.map(|report| report.message.clone()).filter(|message| !message.is_empty());
+    let worst = report.and_then(|report| report.models.iter().find(|model| model.outcome == report.outcome));
+    let failed = report.is_none_or(|report| !matches!(report.outcome.as_str(), "published" | "kept"));
+    let message = said.or_else(|| worst.map(|model| format!("{}: {}", model.model, model.message)));
+    TrainingStatus {
+        pod: training.pod.clone(),
+        outcome: report.map_or_else(|| "Failed".to_owned(), |report| outcome(&report.outcome)),
+        finished_at: training.finished_at.clone(),
+        message: failed.then(|| message.unwrap_or_else(|| format!("it did not report: {}", training.end))),
+    }
+}
+
+/// As Kubernetes writes such words: with a capital.
+fn outcome(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// Models that are served, in one line.
+pub(super) fn summary(models: &[ModelStatus]) -> Option<String> {
+    let served = models.iter().filter_map(|model| Some(format!("{}@{}", model.name, model.version.as_ref()?)));
+    let served: Vec<String> = served.collect();
+    (!served.is_empty()).then(|| served.join(","))
+}

@@ -1,0 +1,82 @@
+//! Rank servers, ingest workers and the import.
+
+use super::Facts;
+use crate::labels::Component;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::batch::v1::Job;
+use kube::ResourceExt;
+use rankwright_crds::status::{ImportPhase, ImportStatus, RankStatus, WorkloadStatus};
+
+/// Wanted, there and ready, of a Deployment.
+pub(super) fn counts(deployment: &Deployment) -> (i32, i32, i32) {
+    let wanted = deployment.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
+    let status = deployment.status.as_ref();
+    let there = status.and_then(|status| status.replicas).unwrap_or(0);
+    let ready = status.and_then(|status| status.ready_replicas).unwrap_or(0);
+    (wanted, there, ready)
+}
+
+pub(super) fn rank(facts: &Facts<'_>) -> Option<RankStatus> {
+    let (plan, deployment) = (facts.plan?, facts.workloads.rank.as_ref()?);
+    let (wanted, there, ready) = counts(deployment);
+    let rolled = crate::resolve::rolled_out(deployment).filter(|rollout| rollout.complete);
+    Some(RankStatus {
+        replicas: there,
+        ready_replicas: ready,
+        ready: format!("{ready}/{wanted}"),
+        selector: plan.rank_selector(),
+        endpoint: plan.endpoint(),
+        image: rolled.map(|rollout| rollout.image),
+    })
+}
+
+pub(super) fn ingest(facts: &Facts<'_>) -> Option<WorkloadStatus> {
+    let (wanted, there, ready) = counts(facts.workloads.ingest.as_ref()?);
+    Some(WorkloadStatus { replicas: there, ready_replicas: ready, ready: format!("{ready}/{wanted}") })
+}
+
+/// The import that the resource asks for. One that has ended stays so when its Job is cleared away.
+pub(super) fn import(facts: &Facts<'_>, before: Option<&ImportStatus>) -> Option<ImportStatus> {
+    facts.service.spec.import.as_ref()?;
+    let Some(digest) = facts.plan.and_then(|plan| plan.import_digest()) else { return before.cloned() };
+    let before = before.filter(|before| before.digest == digest);
+    let Some(job) = &facts.workloads.import else {
+        let done = before.filter(|before| before.phase == ImportPhase::Complete).cloned();
+        return done.or_else(|| Some(ImportStatus { digest, ..ImportStatus::default() }));
+    };
+    let status = job.status.clone().unwrap_or_default();
+    let (phase, message) = phase(job);
+    let trouble = facts.observed.troubles.iter().find(|(part, _)| *part == Component::Import);
+    Some(ImportStatus {
+        digest,
+        phase,
+        job: job.name_any(),
+        started_at: status.start_time,
+        finished_at: ended_at(job),
+        message: message.or_else(|| trouble.map(|(_, trouble)| trouble.clone())),
+    })
+}
+
+fn phase(job: &Job) -> (ImportPhase, Option<String>) {
+    match (condition(job, "Complete"), condition(job, "Failed")) {
+        (Some(_), _) => (ImportPhase::Complete, None),
+        (None, Some(message)) => {
+            let again = "the former state stays live; delete the Job, or raise import.attempt, to try again";
+            (ImportPhase::Failed, Some(format!("{message}: {again}")))
+        }
+        (None, None) => (ImportPhase::Running, None),
+    }
+}
+
+/// The message of a condition of a Job that holds.
+pub(crate) fn condition(job: &Job, kind: &str) -> Option<String> {
+    let conditions = job.status.as_ref()?.conditions.as_ref()?;
+    let holds = conditions.iter().find(|condition| condition.type_ == kind && condition.status == "True")?;
+    Some(holds.message.clone().unwrap_or_else(|| kind.to_owned()))
+}
+
+fn ended_at(job: &Job) -> Option<k8s_openapi::apimachinery::pkg::apis::meta::v1::Time> {
+    let conditions = job.status.as_ref()?.conditions.as_ref()?;
+    let ended = |kind: &str| conditions.iter().find(|condition| condition.type_ == kind && condition.status == "True");
+    ended("Complete").or_else(|| ended("Failed"))?.last_transition_time.clone()
+}

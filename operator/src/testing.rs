@@ -1,0 +1,66 @@
+//! Services to test with, and plans for them.
+
+#![allow(clippy::unwrap_used)]
+
+use crate::apis::Apis;
+use crate::resolve::{Content, Kind, Resolved};
+use crate::validate::{Defaults, Plan, Refusal, plan};
+use rankwright_crds::RankingService;
+use serde_json::{Value, json};
+
+/// A service that says the least, with this laid over its spec.
+pub(crate) fn service(over: Value) -> RankingService {
+    let mut spec = json!({
+        "configuration": {"inline": {
+            "features": [{"name": "price", "type": "number", "field": "item.price"}],
+            "models": {
+                "shop": {"type": "lambdamart", "weights": {"click": 1}, "features": ["price"]},
+                "as-is": {"type": "noop"},
+            },
+        }},
+        "stateStore": {"redis": {"host": "redis"}},
+    });
+    merge(&mut spec, over);
+    let metadata = json!({"name": "shop", "namespace": "search", "uid": "0-0", "generation": 3});
+    let object =
+        json!({"apiVersion": "rankwright.dev/v1alpha1", "kind": "RankingService", "metadata": metadata, "spec": spec});
+    serde_json::from_value(object).unwrap()
+}
+
+/// Every Secret and ConfigMap that a test may name.
+pub(crate) fn resolved() -> Resolved {
+    let secret = |name: &str, content| ((Kind::Secret, name.to_owned()), content);
+    let objects = [
+        secret("redis", Content::of_texts([("user", "u"), ("password", "p")])),
+        secret("s3", Content::of_texts([("AWS_ACCESS_KEY_ID", "i"), ("AWS_SECRET_ACCESS_KEY", "s")])),
+    ];
+    Resolved { objects: objects.into(), ..Resolved::default() }
+}
+
+pub(crate) fn defaults() -> Defaults {
+    Defaults { image: "rankwright:1".to_owned(), namespace: Some("rankwright-system".to_owned()) }
+}
+
+/// What becomes of a service with this in its spec.
+pub(crate) fn planned(over: Value) -> Result<Plan, Refusal> {
+    plan(&service(over), &resolved(), &defaults())
+}
+
+/// The same on a cluster with these APIs.
+pub(crate) fn planned_with(apis: Apis, over: Value) -> Plan {
+    plan(&service(over), &Resolved { apis, ..resolved() }, &defaults()).unwrap()
+}
+
+fn merge(value: &mut Value, over: Value) {
+    match (value, over) {
+        (Value::Object(value), Value::Object(over)) => {
+            for (key, part) in over {
+                match part {
+                    Value::Null => drop(value.remove(&key)),
+                    part => merge(value.entry(key).or_insert(Value::Null), part),
+                }
+            }
+        }
+        (value, over) => *value = over,
+    }
+}

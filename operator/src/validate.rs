@@ -1,0 +1,258 @@
+//! Pure: what a resource asks for, and what was read for it, in; a checked plan, or the refusal that its author needs, out.
+
+pub mod configuration;
+mod credentials;
+mod images;
+mod refusal;
+
+pub use images::Images;
+pub use refusal::Refusal;
+
+use crate::apis::{Apis, OptionalApi};
+use crate::labels::{self, Component};
+use crate::resolve::{self, Reference, Resolved};
+use configuration::Rendered;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::{Resource, ResourceExt};
+use rankwright_crds::ranking_service::PodOptions;
+use rankwright_crds::{RankingService, RankingServiceSpec};
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+
+/// Environment variables that the operator sets.
+pub const RESERVED: [&str; 9] = [
+    "SERVICE_CONFIG",
+    "RANKWRIGHT_SERVICE",
+    "SERVICE_REDIS_USER",
+    "SERVICE_REDIS_PASSWORD",
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_REGION",
+    "AWS_ENDPOINT_URL_S3",
+    "TERMINATION_LOG",
+];
+
+/// What the operator is told about all services.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Defaults {
+    /// Image of services that name none.
+    pub image: String,
+    /// The operator's own namespace, where it is known: network policies let it in.
+    pub namespace: Option<String>,
+}
+
+/// A resource that was checked, with everything that its objects are built from.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Its name.
+    pub name: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Makes an object go with it.
+    pub owner: OwnerReference,
+    /// What it asks for.
+    pub spec: RankingServiceSpec,
+    /// Name under which its data lie in Redis and S3.
+    pub service: String,
+    /// The engine's configuration.
+    pub configuration: Rendered,
+    /// Digests of what pods refer to.
+    pub references: Digests,
+    /// The image of each part.
+    pub images: Images,
+    /// APIs that the cluster has.
+    pub apis: Apis,
+    /// The operator's own namespace.
+    pub operator_namespace: Option<String>,
+    /// The digest of the import that is done already.
+    pub imported: Option<String>,
+    /// Why ingest does not run the image that it should.
+    pub held: Option<String>,
+    /// What works, and probably not as meant.
+    pub warnings: Vec<String>,
+}
+
+/// Digests of the Secrets and ConfigMaps that parts refer to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Digests {
+    /// Of the rank servers.
+    pub rank: String,
+    /// Of the ingest workers.
+    pub ingest: String,
+}
+
+/// Checks a resource.
+///
+/// # Errors
+/// What its author has to change, or bring.
+pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) -> Result<Plan, Refusal> {
+    let (name, spec) = (service.name_any(), &service.spec);
+    let namespace = service.namespace().unwrap_or_default();
+    let owner = service.controller_owner_ref(&()).ok_or_else(|| Refusal::unfit("metadata.uid", "is missing"))?;
+    all_there(spec, resolved, &namespace)?;
+    unreserved(spec)?;
+    credentials::check(spec)?;
+    has_request(spec)?;
+    let configuration = configuration::rendered(spec, resolved)?;
+    let (images, held) = images::images(spec, resolved, defaults);
+    let mut warnings = configuration.warnings.clone();
+    warnings.extend(missing_apis(spec, &resolved.apis));
+    Ok(Plan {
+        service: spec.state_store.service.clone().unwrap_or_else(|| format!("{namespace}.{name}")),
+        references: Digests {
+            rank: digest(spec, resolved, Component::Rank),
+            ingest: digest(spec, resolved, Component::Ingest),
+        },
+        imported: imported(service),
+        apis: resolved.apis.clone(),
+        operator_namespace: defaults.namespace.clone(),
+        spec: spec.clone(),
+        owner,
+        name,
+        namespace,
+        configuration,
+        images,
+        held,
+        warnings,
+    })
+}
+
+/// Everything that is named has to be there: pods would wait for it without a word.
+fn all_there(spec: &RankingServiceSpec, resolved: &Resolved, namespace: &str) -> Result<(), Refusal> {
+    for Reference { kind, name, key, optional, field } in resolve::of_service(spec) {
+        if optional {
+            continue;
+        }
+        let object = format!("{} {name}", kind.name());
+        match (resolved.objects.get(&(kind, name)), key) {
+            (None, _) => return Err(Refusal::Missing { kind, object, namespace: namespace.to_owned(), field }),
+            (Some(content), Some(key)) if !content.has(&key) => {
+                return Err(Refusal::MissingKey { kind, object, key, field });
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn unreserved(spec: &RankingServiceSpec) -> Result<(), Refusal> {
+    let training = spec.training.as_ref().map(|training| &training.pod);
+    let import = spec.import.as_ref().map(|import| &import.pod);
+    let parts = [
+        ("rank", Some(&spec.rank.pod)),
+        ("ingest", Some(&spec.ingest.pod)),
+        ("training", training),
+        ("import", import),
+    ];
+    for (part, options) in parts {
+        let Some(PodOptions { env, .. }) = options else { continue };
+        if let Some(variable) = env.iter().find(|variable| RESERVED.contains(&variable.name.as_str())) {
+            let field = format!("spec.{part}.pod.env[{}]", variable.name);
+            return Err(Refusal::unfit(field, "the operator sets this variable from other fields: leave it out"));
+        }
+    }
+    Ok(())
+}
+
+/// An autoscaler goes by the share of what was requested.
+fn has_request(spec: &RankingServiceSpec) -> Result<(), Refusal> {
+    let by_processor = spec.rank.autoscaling.as_ref().is_some_and(|autoscaling| autoscaling.cpu_utilization.is_some());
+    let Some(resources) = spec.rank.pod.resources.as_ref().filter(|_| by_processor) else { return Ok(()) };
+    // a limit without a request is one
+    let mut given = [&resources.requests, &resources.limits].into_iter().flatten();
+    match given.any(|quantities| quantities.contains_key("cpu")) {
+        true => Ok(()),
+        false => Err(Refusal::unfit(
+            "spec.rank.pod.resources",
+            "spec.rank.autoscaling.cpuUtilization is a share of the requested processor time: give requests.cpu",
+        )),
+    }
+}
+
+fn missing_apis(spec: &RankingServiceSpec, apis: &Apis) -> Vec<String> {
+    let wanted = [
+        (
+            spec.ingest.autoscaling.is_some(),
+            OptionalApi::ScaledObject,
+            "spec.ingest.autoscaling",
+            "minReplicas workers run",
+        ),
+        (spec.rank.gateway_route.is_some(), OptionalApi::HttpRoute, "spec.rank.gatewayRoute", "there is no route"),
+        (spec.monitoring.is_some(), OptionalApi::PodMonitor, "spec.monitoring.podMonitor", "nothing reads the metrics"),
+    ];
+    let missing = wanted.into_iter().filter(|(wanted, api, ..)| *wanted && !apis.has(*api));
+    let text = |(_, api, field, effect): (bool, OptionalApi, &str, &str)| {
+        let resource = api.resource();
+        format!("{field}: the cluster has no {} of {}, so {effect}", resource.kind, resource.api_version)
+    };
+    missing.map(text).collect()
+}
+
+/// The digest of the import that the status tells to be complete.
+fn imported(service: &RankingService) -> Option<String> {
+    use rankwright_crds::status::ImportPhase;
+    let import = service.status.as_ref()?.import.as_ref()?;
+    (import.phase == ImportPhase::Complete).then(|| import.digest.clone())
+}
+
+fn digest(spec: &RankingServiceSpec, resolved: &Resolved, component: Component) -> String {
+    let mut digest = Sha256::new();
+    for reference in resolve::of_component(spec, component) {
+        digest.update(reference.object());
+        if let Some(content) = resolved.objects.get(&(reference.kind, reference.name.clone())) {
+            content.digest_into(&reference, &mut digest);
+        }
+    }
+    hex(&digest.finalize())
+}
+
+/// The first 16 signs of a digest: enough to tell contents apart.
+pub(crate) fn hex(digest: &[u8]) -> String {
+    digest.iter().take(8).fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// The digest of a text.
+pub(crate) fn digest_of(text: &str) -> String {
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
+impl Plan {
+    /// What an import asks for, as a digest; its pod's options do not count.
+    pub fn import_digest(&self) -> Option<String> {
+        let import = self.spec.import.as_ref()?;
+        let events = serde_json::json!([import.from, import.offset, import.attempt]);
+        let stream = import.from.stream.as_ref().and(self.spec.ingest.source.as_ref());
+        Some(digest_of(&format!("{events} {}", serde_json::json!(stream))))
+    }
+
+    /// Name of a part's main object.
+    pub fn named(&self, component: Component) -> String {
+        component.of(&self.name)
+    }
+
+    /// Name of the service account of the pods.
+    pub fn service_account(&self) -> &str {
+        self.spec.service_account.as_ref().and_then(|account| account.name.as_deref()).unwrap_or(&self.name)
+    }
+
+    /// Where rank servers are reached in the cluster.
+    pub fn endpoint(&self) -> String {
+        format!("http://{}.{}.svc:{}", self.named(Component::Rank), self.namespace, self.spec.rank.service.port)
+    }
+
+    /// The labels of the rank servers' pods, as text.
+    pub fn rank_selector(&self) -> String {
+        labels::text(&labels::selector(&self.name, Component::Rank))
+    }
+
+    /// Whether the number of ingest workers is left to KEDA.
+    pub fn scales_ingest(&self) -> bool {
+        self.spec.ingest.autoscaling.is_some() && self.apis.has(OptionalApi::ScaledObject)
+    }
+}
+
+#[cfg(test)]
+mod tests;

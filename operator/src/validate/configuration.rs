@@ -1,0 +1,100 @@
+//! The engine's configuration: what its author wrote, with the sections that follow from the resource laid over it.
+
+mod models;
+mod sections;
+
+use super::{Refusal, digest_of};
+use crate::resolve::{Kind, Resolved};
+use rankwright_config::{Config, Errors, Model};
+use rankwright_crds::RankingServiceSpec;
+use serde_json::{Map, Value};
+
+/// A configuration as programs read it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Rendered {
+    /// As YAML.
+    pub text: String,
+    /// What a pod that reads all of it started with.
+    pub digest: String,
+    /// What an ingest worker started with: it has nothing to do with models.
+    pub ingest_digest: String,
+    /// Models that learn.
+    pub trained: Vec<String>,
+    /// All models.
+    pub models: Vec<String>,
+    /// What works, and probably not as meant.
+    pub warnings: Vec<String>,
+}
+
+/// Mistakes that a condition shows; the rest is counted.
+const SHOWN: usize = 10;
+
+/// Puts together the configuration, and has the engine's own checks look at it.
+pub(super) fn rendered(spec: &RankingServiceSpec, resolved: &Resolved) -> Result<Rendered, Refusal> {
+    let mut tree = written(spec, resolved)?;
+    sections::overlay(&mut tree, spec)?;
+    models::overlay(&mut tree, spec)?;
+    let text = yaml(&tree)?;
+    let (config, warnings) = Config::parse(&text, "configuration").map_err(|errors| invalid(&errors))?;
+    let missing = config.not_yet();
+    if !missing.is_empty() {
+        return Err(Refusal::Configuration(missing.join("; ")));
+    }
+    models::known(spec, &config)?;
+    let learns = |model: &Model| matches!(model, Model::LambdaMart(_));
+    let trained = config.models.iter().filter(|(_, model)| learns(model)).map(|(name, _)| name.clone()).collect();
+    let without_place =
+        |warning: rankwright_config::Warning| rankwright_config::Warning { line: 0, ..warning }.to_string();
+    Ok(Rendered {
+        digest: digest_of(&text),
+        ingest_digest: digest_of(&yaml(&without_models(&tree))?),
+        models: config.models.keys().cloned().collect(),
+        warnings: warnings.into_iter().map(without_place).collect(),
+        trained,
+        text,
+    })
+}
+
+/// What the author wrote.
+fn written(spec: &RankingServiceSpec, resolved: &Resolved) -> Result<Map<String, Value>, Refusal> {
+    if let Some(inline) = &spec.configuration.inline {
+        return Ok(inline.clone());
+    }
+    let Some(map) = &spec.configuration.config_map_ref else {
+        return Err(Refusal::unfit("spec.configuration", "give it inline or by configMapRef"));
+    };
+    let content = resolved.objects.get(&(Kind::ConfigMap, map.name.clone()));
+    let place = format!("ConfigMap {}, key {}", map.name, map.key);
+    let Some(text) = content.and_then(|content| content.text(&map.key)) else {
+        return Err(Refusal::Configuration(format!("{place}: this is no UTF-8 text")));
+    };
+    match serde_saphyr::from_str(text) {
+        Ok(Value::Object(tree)) => Ok(tree),
+        Ok(_) => Err(Refusal::Configuration(format!("{place}: expected a mapping with features and models"))),
+        Err(error) => Err(Refusal::Configuration(format!("{place}: {error}"))),
+    }
+}
+
+fn without_models(tree: &Map<String, Value>) -> Map<String, Value> {
+    let mut tree = tree.clone();
+    tree.remove("models");
+    tree
+}
+
+fn yaml(tree: &Map<String, Value>) -> Result<String, Refusal> {
+    serde_saphyr::to_string(tree).map_err(|error| Refusal::Configuration(error.to_string()))
+}
+
+/// Every mistake with its path, as the author sees no lines of what was put together.
+fn invalid(errors: &Errors) -> Refusal {
+    let mistakes = errors.mistakes();
+    let line = |mistake: &rankwright_config::Mistake| {
+        let text = mistake.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+        if mistake.path.is_empty() { text } else { format!("{}: {text}", mistake.path) }
+    };
+    let mut lines: Vec<String> = mistakes.iter().take(SHOWN).map(line).collect();
+    if mistakes.len() > SHOWN {
+        lines.push(format!("and {} more", mistakes.len() - SHOWN));
+    }
+    Refusal::Configuration(lines.join("; "))
+}

@@ -1,0 +1,62 @@
+//! What the resource says of models: pins, gates, warm-up.
+
+use crate::validate::Refusal;
+use rankwright_config::{Config, Model};
+use rankwright_crds::RankingServiceSpec;
+use serde_json::{Map, Value, json};
+
+/// Lays pins over models that learn, and gives them what their configuration does not say.
+pub(super) fn overlay(tree: &mut Map<String, Value>, spec: &RankingServiceSpec) -> Result<(), Refusal> {
+    let Some(Value::Object(models)) = tree.get_mut("models") else { return Ok(()) };
+    for (name, model) in models {
+        let Value::Object(model) = model else { continue }; // the engine's checks say what is wrong with it
+        if model.get("type").and_then(Value::as_str) != Some("lambdamart") {
+            continue;
+        }
+        for (key, value) in defaults(spec) {
+            model.entry(key).or_insert(value);
+        }
+        let Some(pinned) = spec.model_version.get(name) else { continue };
+        if model.get("version").is_some_and(|version| version != pinned) {
+            let instead = "spec.modelVersion pins another version: leave one of them out".to_owned();
+            return Err(Refusal::Contradiction { path: format!("models.{name}.version"), instead });
+        }
+        model.insert("version".to_owned(), json!(pinned));
+    }
+    Ok(())
+}
+
+fn defaults(spec: &RankingServiceSpec) -> Vec<(&'static str, Value)> {
+    let mut defaults = Vec::new();
+    if let Some(warmup) = &spec.rank.warmup {
+        let duration = format!("{}s", warmup.duration_seconds);
+        defaults.push(("warmup", json!({ "sampledRequests": warmup.sampled_requests, "duration": duration })));
+    }
+    if let Some(training) = &spec.training {
+        defaults.push(("keepVersions", json!(training.keep_versions)));
+        if let Some(gate) = &training.quality_gate {
+            let margin: f64 = gate.margin.parse().unwrap_or(0.0); // the schema lets numbers through alone
+            let mut settings = json!({ "margin": margin });
+            if let Some(metric) = &gate.metric {
+                settings["metric"] = json!(metric);
+            }
+            defaults.push(("qualityGate", settings));
+        }
+    }
+    defaults
+}
+
+/// Models that the resource names have to be there, and to learn.
+pub(super) fn known(spec: &RankingServiceSpec, config: &Config) -> Result<(), Refusal> {
+    let learns = |name: &String| matches!(config.models.get(name), Some(Model::LambdaMart(_)));
+    let have = || config.models.keys().filter(|name| learns(name)).cloned().collect::<Vec<_>>().join(", ");
+    let problem = |name: &str| format!("the configuration has no model {name} that is trained; it has: {}", have());
+    if let Some(name) = spec.model_version.keys().find(|name| !learns(name)) {
+        return Err(Refusal::unfit(format!("spec.modelVersion.{name}"), problem(name)));
+    }
+    let asked = spec.training.iter().flat_map(|training| &training.models).find(|name| !learns(name));
+    match asked {
+        Some(name) => Err(Refusal::unfit("spec.training.models", problem(name))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,37 @@
+//! A pod has one access key and one address of S3 in its environment: fields that ask for two are refused.
+
+use super::Refusal;
+use rankwright_crds::RankingServiceSpec;
+use rankwright_crds::ranking_service::S3Credentials;
+
+pub(super) fn check(spec: &RankingServiceSpec) -> Result<(), Refusal> {
+    let s3 = spec.click_through_store.as_ref().and_then(|store| store.s3.as_ref());
+    let kinesis = spec.ingest.source.as_ref().and_then(|source| source.kinesis.as_ref());
+    let events = spec.import.as_ref().and_then(|import| import.from.s3.as_ref());
+    let kept = s3.and_then(|s3| s3.credentials_secret_ref.as_ref());
+    let streamed = kinesis.and_then(|kinesis| kinesis.credentials_secret_ref.as_ref());
+    let imported = events.and_then(|events| events.credentials_secret_ref.as_ref());
+    one_key(kept, streamed, "spec.ingest.source.kinesis.credentialsSecretRef")?;
+    one_key(kept.or(streamed), imported, "spec.import.from.s3.credentialsSecretRef")?;
+    if let (Some(s3), Some(events)) = (s3, events)
+        && s3.endpoint.is_none()
+        && events.endpoint.is_some()
+    {
+        let problem = "click-throughs go to Amazon, and a pod has one address of S3: leave it out, or give clickThroughStore.s3 an endpoint";
+        return Err(Refusal::unfit("spec.import.from.s3.endpoint", problem));
+    }
+    Ok(())
+}
+
+fn one_key(one: Option<&S3Credentials>, other: Option<&S3Credentials>, field: &str) -> Result<(), Refusal> {
+    match (one, other) {
+        (Some(one), Some(other)) if one != other => {
+            let problem = format!(
+                "a pod has one access key, and another field names that of Secret {}: name the same, or leave it out",
+                one.name
+            );
+            Err(Refusal::unfit(field, problem))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,213 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::apis::OptionalApi;
+use crate::resolve::{Kind, Rollout};
+use crate::testing::{defaults, planned, planned_with, resolved, service};
+use rankwright_config::{Config, Model, State};
+use serde_json::{Value, json};
+
+fn refusal(over: Value) -> String {
+    let refusal = planned(over).unwrap_err();
+    format!("{}: {refusal}", refusal.reason())
+}
+
+fn configuration(over: Value) -> Config {
+    Config::parse(&planned(over).unwrap().configuration.text, "test").unwrap().0
+}
+
+#[test]
+fn the_state_is_that_of_the_resource_with_what_its_author_may_add() {
+    let cache = json!({"configuration": {"inline": {"state": {"type": "redis", "cache": {"maxSize": 4096}}}}});
+    let State::Redis(redis) = configuration(cache).state else { panic!("no Redis") };
+    assert_eq!((redis.host.as_str(), redis.port, redis.cache.max_size), ("redis", 6379, 4096));
+    assert_eq!((redis.db.state, redis.db.rankings, redis.db.models), (0, 2, 3));
+}
+
+#[test]
+fn sentinels_clusters_and_encryption_are_said_as_the_engine_reads_them() {
+    let tls = json!({"verify": "CertificateOnly", "ca": {"secretRef": {"name": "redis", "key": "user"}}});
+    let sentinels = json!({"stateStore": {"redis": {"host": null, "mode": "Sentinel", "nodes": ["a:26379"], "masterName": "m", "tls": tls}}});
+    let State::Redis(redis) = configuration(sentinels).state else { panic!("no Redis") };
+    let rankwright_config::state::Topology::Sentinel(found) = redis.topology else { panic!("no sentinels") };
+    assert_eq!((found.master.as_str(), found.nodes[0].port), ("m", 26379));
+    assert!(redis.tls.enabled && redis.tls.ca.unwrap().ends_with("redis/ca.pem"));
+    let cluster = json!({"stateStore": {"redis": {"host": null, "mode": "Cluster", "nodes": ["a:6379", "b:6379"]}}});
+    let State::Redis(redis) = configuration(cluster).state else { panic!("no Redis") };
+    assert!(matches!(redis.topology, rankwright_config::state::Topology::Cluster(nodes) if nodes.len() == 2));
+}
+
+#[test]
+fn each_kind_of_stream_and_store_passes_the_engines_checks() {
+    let kafka =
+        json!({"kafka": {"brokers": ["k:9092"], "topic": "t", "groupId": "g", "options": {"fetch.min.bytes": "1"}}});
+    let pulsar = json!({"pulsar": {"serviceUrl": "pulsar://p:6650", "adminUrl": "http://p:8080", "topic": "t", "subscriptionName": "s"}});
+    let kinesis = json!({"offset": "last=1h", "kinesis": {"region": "r", "stream": "s", "endpoint": "http://k:4567"}});
+    for source in [kafka, pulsar, kinesis] {
+        assert!(configuration(json!({"ingest": {"source": source}})).source.is_some());
+    }
+    let s3 = json!({"s3": {"bucket": "events", "prefix": "p", "region": "r", "endpoint": "http://m:9000"}});
+    for store in [s3, json!({"redis": {"ttl": "90d"}})] {
+        assert!(configuration(json!({ "clickThroughStore": store })).train.is_some());
+    }
+}
+
+#[test]
+fn what_the_resource_has_fields_for_is_refused_in_the_configuration() {
+    let inline = |inline: Value| refusal(json!({"configuration": {"inline": inline}}));
+    assert_eq!(
+        inline(json!({"state": {"type": "file", "path": "/x"}})),
+        "ConfigurationContradicts: configuration.state.path: set it in spec.stateStore.redis"
+    );
+    assert!(inline(json!({"state": {"auth": {"password": "x"}}})).contains("configuration.state.auth"));
+    assert!(inline(json!({"source": {"type": "kafka"}})).contains("configuration.source: set spec.ingest.source"));
+    assert!(inline(json!({"train": {"type": "discard"}})).contains("configuration.train: set spec.clickThroughStore"));
+    assert!(inline(json!({"api": {"port": 9090}})).contains("configuration.api.port"));
+    assert!(planned(json!({"configuration": {"inline": {"api": {"limits": {"maxItemsPerRequest": 10}}}}})).is_ok());
+}
+
+#[test]
+fn mistakes_of_a_configuration_are_told_with_their_paths() {
+    let wrong = json!({"configuration": {"inline": {"features": [{"name": "price", "type": "number"}], "modles": {}}}});
+    let told = refusal(wrong);
+    assert!(
+        told.starts_with("ConfigurationInvalid: ") && told.contains("features[0]") && told.contains("modles"),
+        "{told}"
+    );
+    let later = json!({"configuration": {"inline": {"models": {"next": {"type": "trending", "weights": [{"interaction": "click"}]}}}}});
+    assert!(refusal(later).contains("not available in this version"));
+}
+
+#[test]
+fn pins_and_defaults_reach_the_models_that_learn_alone() {
+    let asked = json!({
+        "modelVersion": {"shop": "v1"},
+        "training": {"schedule": "@daily", "qualityGate": {"metric": "NDCG@10", "margin": "0.5"}, "keepVersions": 4},
+        "rank": {"warmup": {}},
+    });
+    let config = configuration(asked);
+    let Model::LambdaMart(shop) = &config.models["shop"] else { panic!("it learns") };
+    assert_eq!((shop.version.as_deref(), shop.keep_versions, shop.gate.margin), (Some("v1"), 4, 0.5));
+    assert_eq!(shop.warmup.unwrap().sampled_requests, 100);
+    let own = json!({"keepVersions": 2});
+    let spared = json!({"training": {"schedule": "@daily"}, "configuration": {"inline": {"models": {"shop": own}}}});
+    let Model::LambdaMart(shop) = &configuration(spared).models["shop"] else { panic!("it learns") };
+    assert_eq!(shop.keep_versions, 2, "what the configuration says counts");
+    assert!(refusal(json!({"modelVersion": {"as-is": "v1"}})).contains("no model as-is that is trained; it has: shop"));
+    assert!(
+        refusal(json!({"training": {"schedule": "@daily", "models": ["nobody"]}})).contains("spec.training.models")
+    );
+    let twice =
+        json!({"modelVersion": {"shop": "v1"}, "configuration": {"inline": {"models": {"shop": {"version": "v2"}}}}});
+    assert!(refusal(twice).contains("configuration.models.shop.version: spec.modelVersion pins another version"));
+}
+
+#[test]
+fn a_pod_has_one_access_key_and_one_address_of_s3() {
+    let store =
+        json!({"s3": {"bucket": "events", "prefix": "p", "region": "r", "credentialsSecretRef": {"name": "s3"}}});
+    let other = json!({"name": "redis", "accessKeyIdKey": "user", "secretAccessKeyKey": "password"});
+    let import = |s3: Value| json!({"clickThroughStore": store, "import": {"from": {"s3": s3}}});
+    assert!(planned(import(json!({"bucket": "b", "prefix": "p"}))).is_ok());
+    let told = refusal(import(json!({"bucket": "b", "prefix": "p", "credentialsSecretRef": other})));
+    assert!(told.contains("a pod has one access key") && told.contains("Secret s3"), "{told}");
+    let told = refusal(import(json!({"bucket": "b", "prefix": "p", "endpoint": "http://m:9000"})));
+    assert!(told.contains("a pod has one address of S3"), "{told}");
+}
+
+#[test]
+fn an_autoscaler_by_processor_time_needs_a_request_of_it() {
+    let scaled = |resources: Value| {
+        let autoscaling = json!({"maxReplicas": 4, "cpuUtilization": 70});
+        json!({"rank": {"autoscaling": autoscaling, "pod": {"resources": resources}}})
+    };
+    assert!(refusal(scaled(json!({"limits": {"memory": "1Gi"}}))).contains("give requests.cpu"));
+    assert!(planned(scaled(json!({"requests": {"cpu": "1"}}))).is_ok());
+}
+
+#[test]
+fn variables_of_the_operator_are_refused() {
+    let told = refusal(json!({"rank": {"pod": {"env": [{"name": "SERVICE_CONFIG", "value": "/x"}]}}}));
+    assert!(told.contains("spec.rank.pod.env[SERVICE_CONFIG]"), "{told}");
+}
+
+#[test]
+fn a_variable_from_a_secret_that_may_be_missing_waits_for_nobody() {
+    let variable = |optional: bool| {
+        let key = json!({"name": "nobody", "key": "a", "optional": optional});
+        json!({"rank": {"pod": {"env": [{"name": "A", "valueFrom": {"secretKeyRef": key}}]}}})
+    };
+    assert!(planned(variable(true)).is_ok());
+    assert!(refusal(variable(false)).starts_with("SecretMissing: Secret nobody does not exist in namespace search"));
+}
+
+#[test]
+fn workers_keep_their_image_until_servers_are_rolled_out() {
+    let asked = service(json!({"image": "rankwright:2"}));
+    let at = |image: &str, complete| Some(Rollout { image: image.to_owned(), complete });
+    let images = |rank: Option<Rollout>, ingest: Option<Rollout>| {
+        let plan = plan(&asked, &Resolved { rank, ingest, ..resolved() }, &defaults()).unwrap();
+        assert_eq!(plan.images.training, plan.images.ingest, "models are written by the same image as the state");
+        (plan.images.rank, plan.images.ingest, plan.held.is_some())
+    };
+    let (old, new) = ("rankwright:1", "rankwright:2");
+    assert_eq!(images(None, None), (new.into(), new.into(), false), "a new service waits for nothing");
+    assert_eq!(images(at(old, true), at(old, true)), (new.into(), old.into(), true));
+    assert_eq!(images(at(new, false), at(old, true)), (new.into(), old.into(), true));
+    assert_eq!(images(at(new, true), at(old, true)), (new.into(), new.into(), false));
+}
+
+#[test]
+fn a_digest_changes_with_what_is_used_and_with_nothing_else() {
+    let asked = service(
+        json!({"stateStore": {"redis": {"auth": {"passwordSecretRef": {"name": "redis", "key": "password"}}}}}),
+    );
+    let with = |texts: [(&str, &str); 2]| {
+        let mut resolved = resolved();
+        resolved.objects.insert((Kind::Secret, "redis".to_owned()), crate::resolve::Content::of_texts(texts));
+        plan(&asked, &resolved, &defaults()).unwrap().references
+    };
+    let before = with([("user", "u"), ("password", "p")]);
+    assert_eq!(before, with([("user", "another"), ("password", "p")]));
+    assert_ne!(before, with([("user", "u"), ("password", "another")]));
+    assert!(!format!("{before:?}").contains("\"p\""));
+}
+
+#[test]
+fn an_import_is_another_one_when_its_events_are() {
+    let digest = |import: Value| planned(json!({ "import": import })).unwrap().import_digest().unwrap();
+    let events = json!({"bucket": "b", "prefix": "p"});
+    let first = digest(json!({"from": {"s3": events}}));
+    assert_eq!(first, digest(json!({"from": {"s3": events}, "pod": {"labels": {"a": "b"}}, "backoffLimit": 7})));
+    assert_ne!(first, digest(json!({"from": {"s3": events}, "attempt": 1})));
+    assert_ne!(first, digest(json!({"from": {"s3": events}, "offset": "last=7d"})));
+}
+
+#[test]
+fn an_api_that_the_cluster_has_not_is_warned_of() {
+    let monitored = json!({"monitoring": {"podMonitor": {}}});
+    let warnings = planned(monitored.clone()).unwrap().warnings;
+    assert_eq!(
+        warnings,
+        [
+            "spec.monitoring.podMonitor: the cluster has no PodMonitor of monitoring.coreos.com/v1, so nothing reads the metrics"
+        ]
+    );
+    assert!(planned_with(Apis::of(OptionalApi::ALL), monitored).warnings.is_empty());
+}
+
+#[test]
+fn yaml_of_a_config_map_may_use_anchors() {
+    let text = "x-common: &common {type: number}\nfeatures:\n- {<<: *common, name: price, field: item.price}\nmodels:\n  as-is: {type: noop}\n";
+    let mut resolved = resolved();
+    let key = (Kind::ConfigMap, "mine".to_owned());
+    resolved.objects.insert(key, crate::resolve::Content::of_texts([("config.yml", text)]));
+    let asked = service(json!({"configuration": {"inline": null, "configMapRef": {"name": "mine"}}}));
+    let plan = plan(&asked, &resolved, &defaults()).unwrap();
+    assert_eq!(
+        Config::parse(&plan.configuration.text, "test").unwrap().0.features.len(),
+        1,
+        "{}",
+        plan.configuration.text
+    );
+}

@@ -1,0 +1,270 @@
+//! A namespace of a test's own, with an operator that looks at nothing else.
+
+use futures_util::future::BoxFuture;
+use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::api::events::v1::Event;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::core::NamespaceResourceScope;
+use kube::runtime::{conditions, wait::await_condition};
+use kube::{Client, Config, CustomResourceExt, Resource};
+use rankwright_crds::RankingService;
+use rankwright_operator::ask::{Ask, Said, Store};
+use rankwright_operator::controller;
+use rankwright_operator::metrics::Metrics;
+use rankwright_operator::reconcile::Context;
+use rankwright_operator::validate::Defaults;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tokio::sync::{Notify, OnceCell};
+use tokio::task::JoinHandle;
+
+/// Longer than anything takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// The image of a service that names none.
+pub(crate) const IMAGE: &str = "cluster.test/rankwright:1";
+
+/// A namespace of a test's own.
+pub(crate) struct Cluster {
+    pub(crate) client: Client,
+    pub(crate) namespace: String,
+    config: Config,
+}
+
+/// Rank servers that say what a test wants them to.
+#[derive(Clone, Default)]
+pub(crate) struct Servers(Arc<Mutex<Option<Said>>>);
+
+impl Servers {
+    pub(crate) fn say(&self, said: Said) {
+        *self.0.lock().unwrap() = Some(said);
+    }
+
+    pub(crate) fn answering() -> Self {
+        let servers = Self::default();
+        servers.say(Said { store: Store { answers: true }, ..Said::default() });
+        servers
+    }
+}
+
+impl Ask for Servers {
+    fn ask<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Option<Said>> {
+        Box::pin(async { self.0.lock().unwrap().clone() })
+    }
+}
+
+/// The configured cluster with a new namespace in it; nothing, and a line that says so, where there is none.
+pub(crate) async fn in_own_namespace() -> Option<Cluster> {
+    let config = configured().await?;
+    let client = Client::try_from(config.clone()).unwrap();
+    static CRD: OnceCell<()> = OnceCell::const_new();
+    CRD.get_or_init(|| install(client.clone())).await;
+    // whatever the operator makes has to get past the strictest standard
+    let labels = json!({"pod-security.kubernetes.io/enforce": "restricted", "rankwright.dev/test": "operator"});
+    let metadata = ObjectMeta {
+        generate_name: Some("test-".to_owned()),
+        labels: serde_json::from_value(labels).unwrap(),
+        ..ObjectMeta::default()
+    };
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    let made =
+        namespaces.create(&PostParams::default(), &Namespace { metadata, ..Namespace::default() }).await.unwrap();
+    Some(Cluster { client, namespace: made.metadata.name.unwrap(), config })
+}
+
+async fn configured() -> Option<Config> {
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    let required =
+        ["RANKWRIGHT_REQUIRE_ALL", "REQUIRE_CLUSTER"].iter().any(|name| std::env::var(name).as_deref() == Ok("1"));
+    let Ok(path) = std::env::var("RANKWRIGHT_TEST_KUBECONFIG") else {
+        assert!(!required, "RANKWRIGHT_TEST_KUBECONFIG is not set");
+        println!("SKIPPED: RANKWRIGHT_TEST_KUBECONFIG names no cluster");
+        return None;
+    };
+    let kubeconfig = Kubeconfig::read_from(&path).unwrap();
+    Some(Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap())
+}
+
+async fn install(client: Client) {
+    let api: Api<CustomResourceDefinition> = Api::all(client);
+    let ours = PatchParams::apply("test").force();
+    api.patch("rankingservices.rankwright.dev", &ours, &Patch::Apply(RankingService::crd())).await.unwrap();
+    let established = await_condition(api, "rankingservices.rankwright.dev", conditions::is_crd_established());
+    tokio::time::timeout(PATIENCE, established).await.unwrap().unwrap();
+}
+
+/// An operator that runs until it is dropped.
+pub(crate) struct Operator {
+    pub(crate) ctx: Arc<Context>,
+    stop: Arc<Notify>,
+    task: JoinHandle<()>,
+}
+
+impl Operator {
+    pub(crate) async fn end(self) {
+        self.stop.notify_one();
+        self.task.await.unwrap();
+    }
+}
+
+impl Cluster {
+    /// Whom the API server's log knows this test's operator as.
+    pub(crate) fn operator_user(&self) -> String {
+        format!("operator-of-{}", self.namespace)
+    }
+
+    /// How the operator reaches the cluster.
+    pub(crate) fn operator_config(&self) -> Config {
+        let mut config = self.config.clone();
+        config.auth_info.impersonate = Some(self.operator_user());
+        config.auth_info.impersonate_groups = Some(vec!["system:masters".to_owned()]);
+        config.default_namespace.clone_from(&self.namespace);
+        config
+    }
+
+    pub(crate) fn context(&self, client: Client, servers: &Servers) -> Arc<Context> {
+        let defaults = Defaults { image: IMAGE.to_owned(), namespace: Some("rankwright-system".to_owned()) };
+        Arc::new(Context::new(client, Arc::new(servers.clone()), Arc::new(Metrics::new().unwrap()), defaults))
+    }
+
+    /// Starts an operator for this namespace.
+    pub(crate) fn operator(&self, servers: &Servers) -> Operator {
+        let ctx = self.context(Client::try_from(self.operator_config()).unwrap(), servers);
+        let stop = Arc::new(Notify::new());
+        let task = tokio::spawn(controller::run(ctx.clone(), Some(self.namespace.clone()), stop.clone()));
+        Operator { ctx, stop, task }
+    }
+
+    pub(crate) fn api<K>(&self) -> Api<K>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
+    {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// Applies an object as a person would.
+    pub(crate) async fn try_apply<K>(&self, name: &str, object: &Value) -> kube::Result<K>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + DeserializeOwned + Debug,
+    {
+        let mut object = object.clone();
+        object["apiVersion"] = json!(K::api_version(&()));
+        object["kind"] = json!(K::kind(&()));
+        object["metadata"]["name"] = json!(name);
+        self.api::<K>().patch(name, &PatchParams::apply("person").force(), &Patch::Apply(&object)).await
+    }
+
+    pub(crate) async fn apply<K>(&self, name: &str, object: Value) -> K
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + DeserializeOwned + Debug,
+    {
+        self.try_apply(name, &object).await.unwrap()
+    }
+
+    pub(crate) async fn get<K>(&self, name: &str) -> K
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + DeserializeOwned + Debug,
+    {
+        self.api::<K>().get(name).await.unwrap()
+    }
+
+    pub(crate) async fn delete<K>(&self, name: &str)
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + DeserializeOwned + Debug,
+    {
+        self.api::<K>().delete(name, &DeleteParams::background()).await.unwrap();
+    }
+
+    pub(crate) async fn list<K>(&self, labels: &str) -> Vec<K>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + DeserializeOwned + Debug,
+    {
+        self.api::<K>().list(&ListParams::default().labels(labels)).await.unwrap().items
+    }
+
+    /// Waits until an object is as it should be.
+    pub(crate) async fn until<K>(&self, name: &str, what: &str, is: impl Fn(&K) -> bool) -> K
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + DeserializeOwned + Debug,
+    {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let found = self.api::<K>().get_opt(name).await.unwrap();
+            if let Some(found) = found.clone().filter(&is) {
+                return found;
+            }
+            assert!(Instant::now() < end, "{} {name} never {what}: {found:#?}", K::kind(&()));
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Waits until there is no such object.
+    pub(crate) async fn until_gone<K>(&self, name: &str)
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + DeserializeOwned + Debug,
+    {
+        let end = Instant::now() + PATIENCE;
+        while let Some(found) = self.api::<K>().get_opt(name).await.unwrap() {
+            assert!(Instant::now() < end, "{} {name} never went: {found:#?}", K::kind(&()));
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Waits until a condition of a service has this status and reason; its message.
+    pub(crate) async fn told(&self, name: &str, kind: &str, status: &str, reason: &str) -> String {
+        let found: RankingService = self
+            .until(name, &format!("told {kind} {status} {reason}"), |service| {
+                condition(service, kind).is_some_and(|(is, why, _)| is == status && why == reason)
+            })
+            .await;
+        condition(&found, kind).unwrap().2
+    }
+
+    /// Waits until an event with this reason was published; its note.
+    pub(crate) async fn event(&self, reason: &str) -> String {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let events = self.api::<Event>().list(&ListParams::default()).await.unwrap();
+            let of_service = |event: &&Event| {
+                event.reason.as_deref() == Some(reason)
+                    && event.regarding.as_ref().is_some_and(|object| object.kind.as_deref() == Some("RankingService"))
+            };
+            if let Some(event) = events.iter().find(of_service) {
+                return event.note.clone().unwrap_or_default();
+            }
+            assert!(Instant::now() < end, "there is no event {reason}");
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+}
+
+/// Status, reason and message of a condition.
+pub(crate) fn condition(service: &RankingService, kind: &str) -> Option<(String, String, String)> {
+    let condition = service.status.as_ref()?.conditions.iter().find(|condition| condition.type_ == kind)?;
+    // what is told of an earlier generation does not count
+    let current = condition.observed_generation == service.metadata.generation;
+    current.then(|| (condition.status.clone(), condition.reason.clone(), condition.message.clone()))
+}
+
+impl Drop for Cluster {
+    /// Takes the namespace away, on a thread of its own: the test's runtime is about to end.
+    fn drop(&mut self) {
+        let (config, namespace) = (self.config.clone(), self.namespace.clone());
+        let deletion = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let namespaces: Api<Namespace> = Api::all(Client::try_from(config).unwrap());
+                let _ = namespaces.delete(&namespace, &DeleteParams::background()).await;
+            });
+        });
+        let _ = deletion.join();
+    }
+}

@@ -1,0 +1,47 @@
+//! Objects of somebody else.
+
+use crate::cluster::{Servers, in_own_namespace};
+use crate::samples::minimal;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Service;
+use kube::ResourceExt;
+use rankwright_crds::RankingService;
+use serde_json::json;
+
+#[tokio::test]
+async fn an_object_of_somebody_else_is_told_of_and_left_alone() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let ports = json!([{"port": 80}]);
+    let theirs: Service =
+        cluster.apply("shop-rank", json!({"spec": {"selector": {"app": "theirs"}, "ports": ports}})).await;
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", minimal()).await;
+    let message = cluster.told("shop", "Ready", "False", "NameTaken").await;
+    assert!(message.contains("Service shop-rank exists and does not belong to this RankingService"), "{message}");
+    cluster.event("NameTaken").await;
+    cluster.until("shop-rank", "was made all the same", |_: &Deployment| true).await;
+    let now: Service = cluster.get("shop-rank").await;
+    assert_eq!(now.resource_version(), theirs.resource_version());
+
+    cluster.delete::<Service>("shop-rank").await;
+    cluster.told("shop", "Ready", "False", "NoneReady").await;
+    let made: Service = cluster.get("shop-rank").await;
+    assert_eq!(made.owner_references()[0].name, "shop");
+    operator.end().await;
+}
+
+#[tokio::test]
+async fn a_deployment_of_somebody_else_is_not_taken_for_the_rank_servers() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let labels = json!({"app": "theirs"});
+    let context = json!({"runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}});
+    let pod = json!({"metadata": {"labels": labels}, "spec": {"securityContext": context, "containers": [{"name": "a", "image": "a"}]}});
+    let theirs = json!({"spec": {"replicas": 0, "selector": {"matchLabels": labels}, "template": pod}});
+    cluster.apply::<Deployment>("shop-rank", theirs).await;
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", minimal()).await;
+    cluster.told("shop", "RankServerReady", "False", "NameTaken").await;
+    let kept: Deployment = cluster.get("shop-rank").await;
+    assert_eq!(kept.spec.unwrap().replicas, Some(0));
+    operator.end().await;
+}

@@ -1,0 +1,163 @@
+//! The definition: what the API server accepts, what it refuses, and with which words.
+
+use crate::cluster::{Cluster, Servers, in_own_namespace};
+use crate::samples::{minimal, whole, with};
+use rankwright_crds::RankingService;
+use serde_json::{Value, json};
+
+/// What is laid over a sample, and a part of the words by which it is refused; none where it is accepted.
+type Case = (&'static str, Value, Option<&'static str>);
+
+async fn check(cluster: &Cluster, base: &Value, cases: Vec<Case>) {
+    for (number, (what, over, refusal)) in cases.into_iter().enumerate() {
+        let name = format!("case-{number}");
+        let answer = cluster.try_apply::<RankingService>(&name, &with(base.clone(), over)).await;
+        match (answer, refusal) {
+            (Ok(_), None) => {}
+            (Err(kube::Error::Api(status)), Some(words)) => {
+                assert!(status.message.contains(words), "{what}: refused with other words: {}", status.message);
+            }
+            (answer, _) => panic!("{what}: {answer:#?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn samples_are_accepted_and_show_their_defaults() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    cluster.apply::<RankingService>("whole", whole()).await;
+    let service: RankingService = cluster.apply("minimal", minimal()).await;
+    let rank = &service.spec.rank;
+    assert_eq!((rank.replicas, rank.service.port, rank.disruption_budget.max_unavailable), (2, 8080, 1));
+    let raw = serde_json::to_value(&service).unwrap();
+    assert_eq!(raw["spec"]["deletionPolicy"], "Retain");
+    assert_eq!(raw["spec"]["stateStore"]["redis"]["databases"], json!({"state": 0, "clickThroughs": 2, "models": 3}));
+}
+
+#[tokio::test]
+async fn each_rule_accepts_what_is_right_and_refuses_the_rest_with_its_message() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let redis = |redis: Value| json!({"spec": {"stateStore": {"redis": redis}}});
+    let store = |store: Value| json!({"spec": {"clickThroughStore": store}});
+    let rank = |rank: Value| json!({"spec": {"rank": rank}});
+    let ingest = |ingest: Value| json!({"spec": {"ingest": ingest}});
+    let training = |training: Value| json!({"spec": {"training": training}});
+    let key = json!({"name": "redis", "key": "password"});
+    let s3 = json!({"bucket": "events", "prefix": "a", "region": "us-east-1"});
+    let kafka = json!({"brokers": ["kafka:9092"], "topic": "t", "groupId": "g"});
+    let kinesis = json!({"region": "us-east-1", "stream": "s"});
+    let secret = json!({"secretName": "certificates"});
+    check(&cluster, &minimal(), vec![
+        ("configuration by reference", json!({"spec": {"configuration": {"inline": null, "configMapRef": {"name": "a"}}}}), None),
+        ("configuration twice", json!({"spec": {"configuration": {"configMapRef": {"name": "a"}}}}), Some("either inline or by configMapRef")),
+        ("no configuration", json!({"spec": {"configuration": {"inline": null}}}), Some("either inline or by configMapRef")),
+        ("sentinels", redis(json!({"host": null, "mode": "Sentinel", "nodes": ["a:26379"], "masterName": "m"})), None),
+        ("sentinels without a master", redis(json!({"host": null, "mode": "Sentinel", "nodes": ["a:26379"]})), Some("masterName, what the sentinels call the server")),
+        ("a master without sentinels", redis(json!({"masterName": "m"})), Some("masterName, what the sentinels call the server")),
+        ("a cluster", redis(json!({"host": null, "mode": "Cluster", "nodes": ["a:6379"]})), None),
+        ("a cluster with a host", redis(json!({"mode": "Cluster", "nodes": ["a:6379"]})), Some("a Standalone Redis has a host")),
+        ("no host", redis(json!({"host": null})), Some("a Standalone Redis has a host")),
+        ("a node without a port", redis(json!({"host": null, "mode": "Cluster", "nodes": ["redis-1"]})), Some("should match")),
+        ("a login", redis(json!({"auth": {"usernameSecretRef": key, "passwordSecretRef": key}})), None),
+        ("two names", redis(json!({"auth": {"username": "a", "usernameSecretRef": key, "passwordSecretRef": key}})), Some("either as username or by usernameSecretRef")),
+        ("an authority", redis(json!({"tls": {"ca": {"secretRef": key}}})), None),
+        ("two authorities", redis(json!({"tls": {"ca": {"secretRef": key, "configMapRef": key}}})), Some("exactly one of secretRef and configMapRef")),
+        ("a bucket", store(json!({"s3": s3})), None),
+        ("click-throughs in Redis", store(json!({"redis": {"ttl": "90d"}})), None),
+        ("two click-through stores", store(json!({"s3": s3, "redis": {}})), Some("exactly one of s3 and redis")),
+        ("no click-through store", store(json!({})), Some("exactly one of s3 and redis")),
+        ("an autoscaler", rank(json!({"autoscaling": {"minReplicas": 2, "maxReplicas": 4, "cpuUtilization": 70}})), None),
+        ("an autoscaler upside down", rank(json!({"autoscaling": {"minReplicas": 5, "maxReplicas": 4, "cpuUtilization": 70}})), Some("minReplicas must not be above maxReplicas")),
+        ("an autoscaler without a target", rank(json!({"autoscaling": {"maxReplicas": 4}})), Some("without a target nothing scales")),
+        ("a route", rank(json!({"gatewayRoute": {"parentRefs": [{"name": "gateway"}]}})), None),
+        ("two ways in", rank(json!({"ingress": {"host": "a"}, "gatewayRoute": {"parentRefs": [{"name": "gateway"}]}})), Some("either ingress or gatewayRoute")),
+        ("a volume", rank(json!({"pod": {"volumes": [{"name": "a", "mountPath": "/certificates", "secret": secret}]}})), None),
+        ("a volume of nothing", rank(json!({"pod": {"volumes": [{"name": "a", "mountPath": "/certificates"}]}})), Some("exactly one of secret, configMap")),
+        ("a volume over the configuration", rank(json!({"pod": {"volumes": [{"name": "a", "mountPath": "/etc/rankwright/config", "secret": secret}]}})), Some("not below /etc/rankwright")),
+        ("a label", rank(json!({"pod": {"labels": {"team": "search"}}})), None),
+        ("a label of the operator's", rank(json!({"pod": {"labels": {"app.kubernetes.io/name": "mine"}}})), Some("are set by the operator")),
+        ("a stream", ingest(json!({"source": {"kinesis": kinesis}})), None),
+        ("two streams", ingest(json!({"source": {"kafka": kafka, "kinesis": kinesis}})), Some("exactly one of kafka, pulsar and kinesis")),
+        ("workers by lag", ingest(json!({"source": {"kafka": kafka}, "autoscaling": {"maxReplicas": 4}})), None),
+        ("workers by the lag of nothing", ingest(json!({"autoscaling": {"maxReplicas": 4}})), Some("lag of a Kafka consumer group")),
+        ("workers upside down", ingest(json!({"source": {"kafka": kafka}, "autoscaling": {"minReplicas": 9, "maxReplicas": 4}})), Some("minReplicas must not be above maxReplicas")),
+        ("options of Kafka", ingest(json!({"source": {"kafka": with(kafka.clone(), json!({"options": {"security.protocol": "ssl"}}))}})), None),
+        ("a password in the open", ingest(json!({"source": {"kafka": with(kafka.clone(), json!({"options": {"sasl.password": "x"}}))}})), Some("options hold no credentials")),
+        ("a schedule", training(json!({"schedule": "@daily", "timeZone": "Europe/Berlin"})), None),
+        ("a schedule with a zone", training(json!({"schedule": "TZ=UTC 0 3 * * *"})), Some("give it in timeZone")),
+        ("no schedule", training(json!({"schedule": "every night"})), Some("schedule has five parts")),
+        ("a gate", training(json!({"schedule": "@daily", "qualityGate": {"metric": "NDCG@10", "margin": "0.02"}})), None),
+        ("an import", json!({"spec": {"import": {"from": {"s3": {"bucket": "events", "prefix": "2026"}}}}}), None),
+        ("an import from nowhere", json!({"spec": {"import": {"from": {}}}}), Some("exactly one of s3 and stream")),
+        ("an import of no stream", json!({"spec": {"import": {"from": {"stream": {}}}}}), Some("import.from.stream reads the stream of ingest.source")),
+        ("an import of the stream", json!({"spec": {"import": {"from": {"stream": {}}}, "ingest": {"source": {"kafka": kafka}}}}), None),
+        ("a pin", json!({"spec": {"modelVersion": {"shop": "20261114T162500000Z-1a2b3c4d"}}}), None),
+        ("a pin on nothing", json!({"spec": {"modelVersion": {"shop": ""}}}), Some("modelVersion holds versions")),
+        ("an account of one's own", json!({"spec": {"serviceAccount": {"name": "search"}}}), None),
+        ("annotations of somebody else's account", json!({"spec": {"serviceAccount": {"name": "search", "annotations": {"a": "b"}}}}), Some("annotations are for the service account")),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn names_are_refused_that_services_and_jobs_cannot_have() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    for name in ["a.b", "1st", "a-name-of-more-than-forty-letters-is-too-long"] {
+        let answer = cluster.try_apply::<RankingService>(name, &minimal()).await;
+        assert!(answer.unwrap_err().to_string().contains("at most 40 lower case letters"), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_would_leave_data_behind_cannot_be_changed() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let base = with(whole(), json!({"spec": {"stateStore": {"service": "shop"}}}));
+    let cases = [
+        (json!({"stateStore": {"service": "other"}}), "stateStore.service is immutable"),
+        (json!({"stateStore": {"service": null}}), "stateStore.service is immutable"),
+        (json!({"stateStore": {"redis": {"databases": {"state": 5}}}}), "databases are immutable"),
+        (json!({"clickThroughStore": {"s3": {"bucket": "others"}}}), "bucket is immutable"),
+        (json!({"clickThroughStore": {"s3": {"prefix": "others"}}}), "prefix is immutable"),
+        (json!({"clickThroughStore": {"s3": null, "redis": {}}}), "cannot move between s3 and redis"),
+        (json!({"clickThroughStore": null}), "cannot be added or removed"),
+    ];
+    for (number, (change, words)) in cases.into_iter().enumerate() {
+        let name = format!("case-{number}");
+        cluster.apply::<RankingService>(&name, base.clone()).await;
+        let changed = with(base.clone(), json!({ "spec": change }));
+        let answer = cluster.try_apply::<RankingService>(&name, &changed).await.unwrap_err().to_string();
+        assert!(answer.contains(words), "{words}: {answer}");
+        let moved = with(base.clone(), json!({"spec": {"stateStore": {"redis": {"host": "redis-2"}}}}));
+        cluster.apply::<RankingService>(&name, moved).await; // the server may move with its data
+    }
+}
+
+#[tokio::test]
+async fn resources_of_earlier_releases_are_taken_as_they_were() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept");
+    for (number, file) in std::fs::read_dir(folder).unwrap().enumerate() {
+        let path = file.unwrap().path();
+        let object: Value = serde_saphyr::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        let name = format!("kept-{number}");
+        let service: RankingService = cluster.apply(&name, object.clone()).await;
+        let taken = serde_json::to_value(&service).unwrap();
+        assert!(holds(&taken["spec"], &object["spec"]), "{} is not taken as it was: {taken:#}", path.display());
+        cluster.told(&name, "ConfigurationValid", "True", "Valid").await;
+    }
+    operator.end().await;
+}
+
+/// Whether a value holds all of another one.
+fn holds(value: &Value, part: &Value) -> bool {
+    match (value, part) {
+        (Value::Object(value), Value::Object(part)) => {
+            part.iter().all(|(key, part)| value.get(key).is_some_and(|value| holds(value, part)))
+        }
+        (Value::Array(value), Value::Array(part)) => {
+            value.len() == part.len() && value.iter().zip(part).all(|(value, part)| holds(value, part))
+        }
+        (value, part) => value == part,
+    }
+}

@@ -1,0 +1,150 @@
+//! The operator is cut off, or killed, at any of its requests.
+
+use crate::cluster::{Cluster, Servers, in_own_namespace};
+use crate::samples::{whole, with};
+use futures_util::future::BoxFuture;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::batch::v1::CronJob;
+use k8s_openapi::api::core::v1::{ConfigMap, Service, ServiceAccount};
+use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use kube::client::{Body, ClientBuilder};
+use rankwright_crds::RankingService;
+use rankwright_operator::reconcile::reconcile;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use tower::{BoxError, Layer, Service as Requests};
+
+/// Cuts the connection at the nth request: before it reaches the API server, or before its answer comes back.
+#[derive(Clone)]
+struct Cut {
+    count: Arc<AtomicUsize>,
+    at: usize,
+    after: bool,
+}
+
+#[derive(Clone)]
+struct CutRequests<S> {
+    inner: S,
+    cut: Cut,
+}
+
+impl<S> Layer<S> for Cut {
+    type Service = CutRequests<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        CutRequests { inner, cut: self.clone() }
+    }
+}
+
+impl<S, B> Requests<http::Request<Body>> for CutRequests<S>
+where
+    S: Requests<http::Request<Body>, Response = http::Response<B>>,
+    S::Error: Into<BoxError>,
+    S::Future: Send + 'static,
+    B: Send,
+{
+    type Response = S::Response;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.inner.poll_ready(context).map_err(Into::into)
+    }
+
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        let number = self.cut.count.fetch_add(1, Ordering::SeqCst) + 1;
+        // what is cut once stays cut: the operator is dead from here on
+        if number > self.cut.at || (number == self.cut.at && !self.cut.after) {
+            return Box::pin(async { Err("the connection was cut".into()) });
+        }
+        let lost = number == self.cut.at;
+        let answer = self.inner.call(request);
+        Box::pin(async move {
+            let answer = answer.await.map_err(Into::into)?;
+            if lost { Err("the answer was lost".into()) } else { Ok(answer) }
+        })
+    }
+}
+
+/// What an operator that starts now makes of a service before its nth request is cut; how many requests it has made.
+async fn cut_at(cluster: &Cluster, name: &str, at: usize, after: bool) -> (usize, bool) {
+    let cut = Cut { count: Arc::default(), at, after };
+    let client = ClientBuilder::try_from(cluster.operator_config()).unwrap().with_layer(&cut).build();
+    let ctx = cluster.context(client, &Servers::answering());
+    let service = Arc::new(cluster.get::<RankingService>(name).await);
+    let succeeded = reconcile(service, ctx).await.is_ok();
+    (cut.count.load(Ordering::SeqCst), succeeded)
+}
+
+/// Whether the next operator completes it; like any, it tries again where the API server was busy.
+async fn completed(cluster: &Cluster, name: &str) -> bool {
+    for _ in 0..5 {
+        if cut_at(cluster, name, usize::MAX, false).await.1 {
+            return true;
+        }
+    }
+    false
+}
+
+/// Everything there is of a service, without what differs between two equal ones.
+async fn objects(cluster: &Cluster, name: &str) -> Vec<Value> {
+    let (mut all, label) = (Vec::new(), format!("app.kubernetes.io/instance={name}"));
+    macro_rules! collect {
+        ($($kind:ty),*) => {$(
+            for object in cluster.list::<$kind>(&label).await {
+                let mut object = serde_json::to_value(&object).unwrap();
+                object["metadata"] = json!({
+                    "name": object["metadata"]["name"],
+                    "labels": object["metadata"]["labels"],
+                    "owner": object["metadata"]["ownerReferences"][0]["name"],
+                });
+                object.as_object_mut().unwrap().remove("status");
+                for address in ["clusterIP", "clusterIPs"] {
+                    object["spec"].as_object_mut().map(|spec| spec.remove(address));
+                }
+                all.push(serde_json::from_str(&object.to_string().replace(name, "NAME")).unwrap());
+            }
+        )*};
+    }
+    collect!(ConfigMap, ServiceAccount, Deployment, CronJob, PodDisruptionBudget, Service, Ingress, NetworkPolicy);
+    all
+}
+
+/// Every service's data have the same name, and its configuration so the same digest. Pods would only make work.
+fn sample() -> Value {
+    let over = json!({"stateStore": {"service": "data"}, "rank": {"replicas": 0}, "ingest": {"replicas": 0}});
+    with(whole(), json!({ "spec": over }))
+}
+
+/// Cuts the nth request of a service of its own, for all n.
+async fn cut_at_any(after: bool) {
+    let Some(cluster) = in_own_namespace().await else { return };
+    cluster.apply::<RankingService>("undisturbed", sample()).await;
+    let (requests, succeeded) = cut_at(&cluster, "undisturbed", usize::MAX, after).await;
+    assert!(succeeded && requests > 20, "{requests} requests");
+    let wanted = objects(&cluster, "undisturbed").await;
+    for at in 1.. {
+        let name = format!("cut-{at}-x");
+        cluster.apply::<RankingService>(&name, sample()).await;
+        let (_, succeeded) = cut_at(&cluster, &name, at, after).await;
+        assert!(completed(&cluster, &name).await, "not completed after request {at}");
+        assert_eq!(objects(&cluster, &name).await, wanted, "after a cut at request {at}");
+        if succeeded {
+            assert!(at > 20, "only {at} requests were cut");
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_operator_that_is_killed_before_any_request_leaves_what_the_next_one_completes() {
+    cut_at_any(false).await;
+}
+
+#[tokio::test]
+async fn an_operator_that_is_killed_before_any_answer_leaves_what_the_next_one_completes() {
+    cut_at_any(true).await;
+}

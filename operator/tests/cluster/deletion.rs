@@ -1,0 +1,79 @@
+//! The end of a service.
+
+use crate::cluster::{Servers, in_own_namespace};
+use crate::pods::labels;
+use crate::samples::{minimal, with};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use kube::ResourceExt;
+use rankwright_crds::RankingService;
+use rankwright_operator::labels::FINALIZER;
+use serde_json::json;
+
+fn deleting() -> serde_json::Value {
+    with(minimal(), json!({"spec": {"deletionPolicy": "Delete"}}))
+}
+
+#[tokio::test]
+async fn a_service_that_retains_its_data_goes_at_once_with_its_objects() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    let service: RankingService = cluster.apply("shop", minimal()).await;
+    assert!(service.finalizers().is_empty());
+    cluster.until("shop-config", "was made", |_: &ConfigMap| true).await;
+    cluster.until("shop-ingest", "was made", |_: &Deployment| true).await;
+    cluster.delete::<RankingService>("shop").await;
+    cluster.until_gone::<RankingService>("shop").await;
+    cluster.until_gone::<Deployment>("shop-rank").await;
+    cluster.until_gone::<Deployment>("shop-ingest").await;
+    cluster.until_gone::<ConfigMap>("shop-config").await;
+    assert!(cluster.list::<Job>("").await.is_empty(), "nothing was purged");
+    operator.end().await;
+}
+
+#[tokio::test]
+async fn a_service_that_deletes_its_data_stops_then_purges_then_goes() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", deleting()).await;
+    cluster
+        .until("shop", "is held", |service: &RankingService| service.finalizers().contains(&FINALIZER.to_owned()))
+        .await;
+    cluster.all_ready("shop", "rank", 2).await;
+    cluster.delete::<RankingService>("shop").await;
+    let job: Job = cluster.until("shop-purge", "was made", |_| true).await;
+    let command = job.spec.unwrap().template.spec.unwrap().containers[0].command.clone().unwrap();
+    assert_eq!(command, ["rankwright", "purge", "--yes"]);
+    for part in ["rank", "ingest"] {
+        assert!(cluster.list::<Pod>(&labels("shop", part)).await.is_empty(), "{part} runs while data are removed");
+    }
+    cluster.told("shop", "Ready", "False", "Purging").await;
+    let pods = cluster.pods(&labels("shop", "purge"), 1).await;
+    cluster.end(&pods[0], 0, "").await;
+    cluster.until_gone::<RankingService>("shop").await;
+    cluster.until_gone::<Job>("shop-purge").await;
+    operator.end().await;
+}
+
+#[tokio::test]
+async fn data_that_cannot_be_removed_hold_the_service_until_somebody_decides() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", deleting()).await;
+    cluster.until("shop", "is held", |service: &RankingService| !service.finalizers().is_empty()).await;
+    cluster.delete::<RankingService>("shop").await;
+    cluster.until("shop-purge", "was made", |_: &Job| true).await;
+    // the Job gives up after its first failed pod, in place of many
+    let hasty = json!({"spec": {"backoffLimit": 0}});
+    let by_hand = kube::api::PatchParams::default();
+    cluster.api::<Job>().patch("shop-purge", &by_hand, &kube::api::Patch::Merge(&hasty)).await.unwrap();
+    let pods = cluster.pods(&labels("shop", "purge"), 1).await;
+    cluster.end(&pods[0], 1, "").await;
+    let message = cluster.told("shop", "Ready", "False", "PurgeFailed").await;
+    assert!(message.contains("set deletionPolicy to Retain"), "{message}");
+    cluster.event("PurgeFailed").await;
+    cluster.apply::<RankingService>("shop", with(minimal(), json!({"spec": {"deletionPolicy": "Retain"}}))).await;
+    cluster.until_gone::<RankingService>("shop").await;
+    operator.end().await;
+}

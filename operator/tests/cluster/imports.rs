@@ -1,0 +1,90 @@
+//! Backfills.
+
+use crate::cluster::{Servers, in_own_namespace};
+use crate::pods::labels;
+use crate::samples::{minimal, with};
+use k8s_openapi::api::batch::v1::Job;
+use kube::ResourceExt;
+use rankwright_crds::RankingService;
+use rankwright_crds::status::{ImportPhase, ImportStatus};
+use serde_json::{Value, json};
+
+fn importing(prefix: &str) -> Value {
+    let import = json!({"from": {"s3": {"bucket": "events", "prefix": prefix}}, "backoffLimit": 0});
+    with(minimal(), json!({"spec": { "import": import }}))
+}
+
+fn import(service: &RankingService) -> ImportStatus {
+    service.status.as_ref().and_then(|status| status.import.clone()).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn an_import_is_done_once_and_again_when_it_changes() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", importing("2025")).await;
+    let service = cluster.until("shop", "imports", |service: &RankingService| !import(service).job.is_empty()).await;
+    let first: Job = cluster.get(&import(&service).job).await;
+    let container = &first.spec.as_ref().unwrap().template.spec.as_ref().unwrap().containers[0];
+    let command = container.command.as_ref().unwrap().join(" ");
+    assert_eq!(command, "rankwright import --rebuild --offset earliest --data s3://events/2025");
+    let pods = cluster.pods(&labels("shop", "import"), 1).await;
+    cluster.end(&pods[0], 0, "").await;
+    let phase = |wanted| move |service: &RankingService| import(service).phase == wanted;
+    cluster.until("shop", "has imported", phase(ImportPhase::Complete)).await;
+    assert!(cluster.event("ImportComplete").await.contains("is live"));
+
+    // its Job may be cleared away
+    cluster.delete::<Job>(&first.name_any()).await;
+    cluster.until_gone::<Job>(&first.name_any()).await;
+    let more = with(importing("2025"), json!({"spec": {"rank": {"replicas": 3}}}));
+    cluster.apply::<RankingService>("shop", more).await;
+    let service = cluster
+        .until("shop", "saw that", |service: &RankingService| {
+            service.status.as_ref().unwrap().observed_generation == service.metadata.generation
+        })
+        .await;
+    assert_eq!(import(&service).phase, ImportPhase::Complete);
+    assert!(cluster.list::<Job>("").await.is_empty(), "it is not done again");
+
+    cluster.apply::<RankingService>("shop", importing("2026")).await;
+    let service = cluster.until("shop", "imports again", phase(ImportPhase::Running)).await;
+    assert_ne!(import(&service).digest, "");
+    let jobs = cluster.pods(&labels("shop", "import"), 1).await;
+    assert!(!jobs[0].name_any().starts_with(&first.name_any()));
+    operator.end().await;
+}
+
+#[tokio::test]
+async fn an_import_that_is_replaced_while_it_runs_ends() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", importing("2025")).await;
+    let service = cluster.until("shop", "imports", |service: &RankingService| !import(service).job.is_empty()).await;
+    let first = import(&service).job;
+    cluster.apply::<RankingService>("shop", importing("2026")).await;
+    cluster.until_gone::<Job>(&first).await;
+    cluster.pods(&labels("shop", "import"), 1).await;
+    operator.end().await;
+}
+
+#[tokio::test]
+async fn a_failed_import_is_told_and_tried_again_when_its_job_is_deleted() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", importing("2025")).await;
+    let pods = cluster.pods(&labels("shop", "import"), 1).await;
+    cluster.end(&pods[0], 1, "").await;
+    let service = cluster
+        .until("shop", "has failed", |service: &RankingService| import(service).phase == ImportPhase::Failed)
+        .await;
+    assert!(import(&service).message.unwrap().contains("the former state stays live"));
+    cluster.event("ImportFailed").await;
+    cluster.delete::<Job>(&import(&service).job).await;
+    cluster
+        .until("shop", "tries again", |service: &RankingService| {
+            import(service).phase == ImportPhase::Running && !import(service).job.is_empty()
+        })
+        .await;
+    operator.end().await;
+}

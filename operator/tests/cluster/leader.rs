@@ -1,0 +1,69 @@
+//! Two operators.
+
+use crate::cluster::in_own_namespace;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::Client;
+use rankwright_operator::lease::{Candidate, LEASE, Timing};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+const QUICK: Timing = Timing { duration: Duration::from_secs(2), period: Duration::from_millis(200) };
+
+fn holder(lease: &Lease) -> &str {
+    lease.spec.as_ref().and_then(|spec| spec.holder_identity.as_deref()).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn of_two_operators_one_leads_and_the_other_follows_when_it_dies() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let client = || Client::try_from(cluster.operator_config()).unwrap();
+    let leading = Arc::new(AtomicUsize::new(0));
+    let candidate = |name: &str| {
+        let candidate = Candidate::new(client(), &cluster.namespace, name.to_owned(), QUICK);
+        let leading = leading.clone();
+        tokio::spawn(async move {
+            candidate.acquire().await;
+            assert_eq!(leading.fetch_add(1, Ordering::SeqCst), 0, "two lead at a time");
+            candidate.keep().await;
+        })
+    };
+    let first = candidate("first");
+    cluster.until(LEASE, "is the first one's", |lease: &Lease| holder(lease) == "first").await;
+    let second = candidate("second");
+    // it has renewed twice while the other one waits
+    let seen: Lease = cluster.get(LEASE).await;
+    let renewed = |lease: &Lease| lease.spec.as_ref().unwrap().renew_time.clone();
+    let again = cluster.until(LEASE, "is renewed", |lease| renewed(lease) > renewed(&seen)).await;
+    let again = cluster.until(LEASE, "is renewed", |lease| renewed(lease) > renewed(&again)).await;
+    assert_eq!(holder(&again), "first");
+
+    first.abort(); // without a word
+    leading.store(0, Ordering::SeqCst);
+    cluster.until(LEASE, "is the second one's", |lease: &Lease| holder(lease) == "second").await;
+    second.abort();
+}
+
+#[tokio::test]
+async fn an_operator_that_ends_gives_its_lease_up_at_once() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let client = || Client::try_from(cluster.operator_config()).unwrap();
+    let slow = Timing { duration: Duration::from_secs(3600), period: Duration::from_millis(100) };
+    let candidate = |name: &str| Candidate::new(client(), &cluster.namespace, name.to_owned(), slow);
+    let first = candidate("first");
+    first.acquire().await;
+    first.release().await;
+    tokio::time::timeout(Duration::from_secs(30), candidate("second").acquire()).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_operator_whose_lease_was_taken_stops() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let client = Client::try_from(cluster.operator_config()).unwrap();
+    let first = Candidate::new(client, &cluster.namespace, "first".to_owned(), QUICK);
+    first.acquire().await;
+    let keeping = first.keep();
+    let taken = serde_json::json!({"spec": {"holderIdentity": "somebody"}});
+    cluster.apply::<Lease>(LEASE, taken).await;
+    tokio::time::timeout(Duration::from_secs(30), keeping).await.unwrap();
+}

@@ -1,0 +1,26 @@
+//! The operator against a real API server with its controllers (`e2e/cluster/up.sh control`): pods stay pending there, and
+//! tests say in their status what a node would.
+//!
+//! `RANKWRIGHT_TEST_KUBECONFIG` names the cluster, and `RANKWRIGHT_TEST_AUDIT_LOG` the API server's log of requests.
+
+#![allow(clippy::unwrap_used)]
+
+mod autoscaling;
+mod cluster;
+mod conflicts;
+mod crd;
+mod cut;
+mod deletion;
+mod imports;
+mod leader;
+mod many;
+mod optional;
+mod pods;
+mod program;
+mod references;
+mod rollout;
+mod samples;
+mod stale;
+mod steady;
+mod training;
+mod workloads;

@@ -1,0 +1,55 @@
+//! Many services at once. Without pods: it is the operator that is looked at, not the scheduler.
+
+use crate::cluster::{Servers, in_own_namespace};
+use crate::samples::{minimal, with};
+use futures_util::{StreamExt, stream};
+use k8s_openapi::api::apps::v1::Deployment;
+use rankwright_crds::RankingService;
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+const SERVICES: usize = 100;
+
+/// Nothing happens for so long: then it is quiet.
+const QUIET: Duration = Duration::from_secs(5);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_services_converge_and_then_nothing_is_written() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let empty = with(minimal(), json!({"spec": {"rank": {"replicas": 0}, "ingest": {"replicas": 0}}}));
+    let (ours, sample) = (&cluster, &empty);
+    let applied = |number: usize| async move {
+        ours.apply::<RankingService>(&format!("shop-{number}"), sample.clone()).await;
+    };
+    stream::iter(0..SERVICES).for_each_concurrent(16, applied).await;
+    let began = Instant::now();
+    let operator = cluster.operator(&Servers::answering());
+    let end = began + Duration::from_secs(240);
+    // the operator counts them itself: a test that lists them all takes more time than that takes
+    let all = format!("rankwright_operator_resources{{condition=\"RankServerReady\",status=\"False\"}} {SERVICES}\n");
+    loop {
+        let told = operator.ctx.metrics.render().unwrap();
+        if told.contains(&all) {
+            break;
+        }
+        let line = told.lines().find(|line| line.starts_with(all.split('}').next().unwrap()));
+        assert!(Instant::now() < end, "{line:?} of {SERVICES}");
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    println!("{SERVICES} services took {:.1} s", began.elapsed().as_secs_f64());
+    assert_eq!(cluster.list::<Deployment>("").await.len(), 2 * SERVICES);
+
+    // what the cluster's controllers have said of their objects is taken in, and then it is quiet
+    let Some(mut before) = cluster.writes() else { return };
+    let end = Instant::now() + Duration::from_secs(120);
+    loop {
+        tokio::time::sleep(QUIET).await;
+        let now = cluster.writes().unwrap();
+        if now.len() == before.len() {
+            break;
+        }
+        assert!(Instant::now() < end, "written all the time: {:?}", now.last());
+        before = now;
+    }
+    operator.end().await;
+}

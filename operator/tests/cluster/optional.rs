@@ -1,0 +1,85 @@
+//! APIs that not every cluster has. One test, as they are there for a whole cluster or not at all.
+
+use crate::cluster::{Cluster, Servers, in_own_namespace};
+use crate::samples::{minimal, with};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
+use kube::runtime::{conditions, wait::await_condition};
+use rankwright_crds::RankingService;
+use rankwright_operator::apis::OptionalApi;
+use serde_json::json;
+
+/// Tells the API server of a kind without caring what it holds.
+async fn define(cluster: &Cluster, api: OptionalApi) -> String {
+    let resource = api.resource();
+    let name = format!("{}.{}", resource.plural, resource.group);
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": name, "annotations": {"api-approved.kubernetes.io": "unapproved, a stand-in for tests"}},
+        "spec": {
+            "group": resource.group,
+            "names": {"kind": resource.kind, "plural": resource.plural},
+            "scope": "Namespaced",
+            "versions": [{"name": resource.version, "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}],
+        },
+    });
+    let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client.clone());
+    definitions.patch(&name, &PatchParams::apply("test").force(), &Patch::Apply(&definition)).await.unwrap();
+    await_condition(definitions, &name, conditions::is_crd_established()).await.unwrap();
+    name
+}
+
+#[tokio::test]
+async fn objects_of_an_api_are_made_where_it_is_there_and_told_of_where_it_is_not() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let kafka = json!({"brokers": ["kafka:9092"], "topic": "t", "groupId": "g"});
+    let asking = with(
+        minimal(),
+        json!({"spec": {
+            "ingest": {"source": {"kafka": kafka}, "autoscaling": {"minReplicas": 2, "maxReplicas": 4}},
+            "rank": {"gatewayRoute": {"parentRefs": [{"name": "gateway"}], "hostnames": ["rank.test"]}},
+            "monitoring": {"podMonitor": {"labels": {"release": "prometheus"}}},
+        }}),
+    );
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", asking).await;
+    cluster.told("shop", "ConfigurationValid", "True", "Valid").await;
+    let service: RankingService = cluster.get("shop").await;
+    let warnings = service.status.unwrap().warnings.join("\n");
+    for words in ["no ScaledObject of keda.sh/v1alpha1, so minReplicas workers run", "no HTTPRoute", "no PodMonitor"] {
+        assert!(warnings.contains(words), "{words} in {warnings}");
+    }
+    let ingest: Deployment = cluster.until("shop-ingest", "was made", |_| true).await;
+    assert_eq!(ingest.spec.unwrap().replicas, Some(2));
+    operator.end().await;
+
+    let mut names = Vec::new();
+    for api in OptionalApi::ALL {
+        names.push(define(&cluster, api).await);
+    }
+    let operator = cluster.operator(&Servers::answering());
+    let object = async |api: OptionalApi, name: &str| {
+        let objects: Api<DynamicObject> =
+            Api::namespaced_with(cluster.client.clone(), &cluster.namespace, &api.resource());
+        let made = await_condition(objects.clone(), name, |object: Option<&DynamicObject>| object.is_some());
+        tokio::time::timeout(std::time::Duration::from_secs(60), made).await.unwrap().unwrap();
+        objects.get(name).await.unwrap().data
+    };
+    let scaled = object(OptionalApi::ScaledObject, "shop-ingest").await;
+    assert_eq!(scaled["spec"]["triggers"][0]["metadata"]["bootstrapServers"], "kafka:9092");
+    let route = object(OptionalApi::HttpRoute, "shop-rank").await;
+    assert_eq!(route["spec"]["rules"][0]["backendRefs"][0]["name"], "shop-rank");
+    let monitor = object(OptionalApi::PodMonitor, "shop").await;
+    assert_eq!(monitor["spec"]["podMetricsEndpoints"][0]["path"], "/metrics");
+    cluster
+        .until("shop", "warns no more", |service: &RankingService| service.status.as_ref().unwrap().warnings.is_empty())
+        .await;
+    operator.end().await;
+    let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client.clone());
+    for name in names {
+        definitions.delete(&name, &DeleteParams::default()).await.unwrap();
+    }
+}

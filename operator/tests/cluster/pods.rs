@@ -1,0 +1,74 @@
+//! What a node would do with pods, where there is none.
+
+use crate::cluster::Cluster;
+use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt;
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+impl Cluster {
+    /// Waits for so many pods.
+    pub(crate) async fn pods(&self, labels: &str, count: usize) -> Vec<Pod> {
+        let end = Instant::now() + Duration::from_secs(60);
+        loop {
+            let pods: Vec<Pod> = self.list(labels).await;
+            let pods: Vec<Pod> = pods.into_iter().filter(|pod| pod.metadata.deletion_timestamp.is_none()).collect();
+            if pods.len() == count {
+                return pods;
+            }
+            assert!(Instant::now() < end, "{} pods of {labels}, not {count}", pods.len());
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Has a pod run and answer.
+    pub(crate) async fn make_ready(&self, pod: &Pod) {
+        let now = k8s_openapi::jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let condition = |kind: &str| json!({"type": kind, "status": "True", "lastTransitionTime": now});
+        let status = json!({
+            "phase": "Running",
+            "podIP": "10.1.2.3",
+            "podIPs": [{"ip": "10.1.2.3"}],
+            "conditions": [condition("Ready"), condition("ContainersReady"), condition("PodScheduled")],
+        });
+        self.set(pod, status).await;
+    }
+
+    /// Has a pod end.
+    pub(crate) async fn end(&self, pod: &Pod, code: i32, message: &str) {
+        let now = k8s_openapi::jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let container = &pod.spec.as_ref().unwrap().containers[0];
+        let reason = if code == 0 { "Completed" } else { "Error" };
+        let status = json!({
+            "phase": if code == 0 { "Succeeded" } else { "Failed" },
+            "containerStatuses": [{
+                "name": container.name, "image": container.image, "imageID": "", "ready": false, "restartCount": 0,
+                "state": {"terminated": {"exitCode": code, "reason": reason, "message": message, "startedAt": now, "finishedAt": now}},
+            }],
+        });
+        self.set(pod, status).await;
+    }
+
+    async fn set(&self, pod: &Pod, status: Value) {
+        let change = json!({ "status": status });
+        let changed =
+            self.api::<Pod>().patch_status(&pod.name_any(), &PatchParams::default(), &Patch::Merge(&change)).await;
+        match changed {
+            Err(kube::Error::Api(answer)) if answer.code == 404 => {} // it was replaced meanwhile
+            answer => drop(answer.unwrap()),
+        }
+    }
+
+    /// Makes all pods of a part of a service ready, once there are so many.
+    pub(crate) async fn all_ready(&self, service: &str, part: &str, count: usize) {
+        for pod in self.pods(&labels(service, part), count).await {
+            self.make_ready(&pod).await;
+        }
+    }
+}
+
+/// Labels of the pods of a part of a service.
+pub(crate) fn labels(service: &str, part: &str) -> String {
+    format!("app.kubernetes.io/instance={service},app.kubernetes.io/component={part}")
+}

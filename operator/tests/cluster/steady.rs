@@ -1,0 +1,68 @@
+//! An operator at rest.
+
+use crate::cluster::{Cluster, Servers, in_own_namespace};
+use crate::samples::whole;
+use rankwright_crds::RankingService;
+use rankwright_operator::reconcile::reconcile;
+use serde_json::Value;
+use std::sync::Arc;
+
+impl Cluster {
+    /// What this test's operator has asked the API server to write so far; nothing where there is no log of that.
+    pub(crate) fn writes(&self) -> Option<Vec<String>> {
+        let Ok(path) = std::env::var("RANKWRIGHT_TEST_AUDIT_LOG") else {
+            assert!(std::env::var("REQUIRE_CLUSTER").as_deref() != Ok("1"), "RANKWRIGHT_TEST_AUDIT_LOG is not set");
+            println!("SKIPPED: RANKWRIGHT_TEST_AUDIT_LOG names no log of the API server");
+            return None;
+        };
+        let log = std::fs::read_to_string(path).unwrap();
+        let user = self.operator_user();
+        let lines =
+            log.lines().filter(|line| line.contains(&user)).map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let writes = lines.filter(|event| event["impersonatedUser"]["username"] == user.as_str());
+        let writes = writes.filter(|event| !["get", "list", "watch"].contains(&event["verb"].as_str().unwrap()));
+        Some(writes.map(|event| format!("{} {}", event["verb"], event["requestURI"])).collect())
+    }
+}
+
+#[tokio::test]
+async fn an_operator_at_rest_writes_nothing() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", whole()).await;
+    cluster.all_ready("shop", "rank", 3).await;
+    cluster.all_ready("shop", "ingest", 1).await;
+    cluster.told("shop", "Ready", "True", "AllPartsWork").await;
+    let ctx = operator.ctx.clone();
+    operator.end().await; // nothing else goes on in the namespace
+    let service = || async { Arc::new(cluster.get::<RankingService>("shop").await) };
+    reconcile(service().await, ctx.clone()).await.unwrap(); // what came last
+    let Some(before) = cluster.writes() else { return };
+    assert!(!before.is_empty(), "the log knows the operator");
+    for _ in 0..5 {
+        reconcile(service().await, ctx.clone()).await.unwrap();
+    }
+    let after = cluster.writes().unwrap();
+    assert_eq!(after[before.len()..], [""; 0], "written at rest");
+}
+
+#[tokio::test]
+async fn a_change_writes_what_it_concerns_alone() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", whole()).await;
+    cluster.told("shop", "Ready", "False", "NoneReady").await;
+    let ctx = operator.ctx.clone();
+    operator.end().await;
+    let reconciled = || async {
+        reconcile(Arc::new(cluster.get::<RankingService>("shop").await), ctx.clone()).await.unwrap();
+    };
+    reconciled().await;
+    let Some(before) = cluster.writes() else { return };
+    let later = serde_json::json!({"spec": {"training": {"schedule": "0 4 * * *"}}});
+    cluster.apply::<RankingService>("shop", crate::samples::with(whole(), later)).await;
+    reconciled().await;
+    let written = cluster.writes().unwrap()[before.len()..].to_vec();
+    let of_objects: Vec<&String> = written.iter().filter(|line| !line.contains("/rankingservices/")).collect();
+    assert!(of_objects.len() == 1 && of_objects[0].contains("/cronjobs/shop-training"), "{written:#?}");
+}

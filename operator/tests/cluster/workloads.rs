@@ -1,0 +1,171 @@
+//! What a service becomes, and that it stays so.
+
+use crate::cluster::{IMAGE, Servers, in_own_namespace};
+use crate::samples::{minimal, whole, with};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::batch::v1::CronJob;
+use k8s_openapi::api::core::v1::{ConfigMap, Service, ServiceAccount};
+use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use kube::ResourceExt;
+use kube::api::{Patch, PatchParams};
+use rankwright_crds::RankingService;
+use rankwright_operator::labels::CONFIGURATION_DIGEST;
+use serde_json::json;
+
+#[tokio::test]
+async fn a_service_becomes_servers_workers_and_a_schedule() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", whole()).await;
+
+    let rank: Deployment = cluster.until("shop-rank", "was made", |_| true).await;
+    let pod = rank.spec.as_ref().unwrap().template.spec.clone().unwrap();
+    assert_eq!(rank.spec.as_ref().unwrap().replicas, Some(3));
+    assert_eq!(pod.containers[0].image.as_deref(), Some(IMAGE));
+    assert_eq!(pod.automount_service_account_token, Some(false));
+    assert_eq!(rank.owner_references()[0].kind, "RankingService");
+    cluster.until("shop-training", "was made", |job: &CronJob| job.spec.schedule == "0 3 * * *").await;
+    let ingest: Deployment = cluster.until("shop-ingest", "was made", |_| true).await;
+    assert_eq!(ingest.spec.unwrap().strategy.unwrap().type_.as_deref(), Some("Recreate"));
+    cluster.until("shop-rank", "was made", |_: &Service| true).await;
+    cluster.until("shop-rank", "was made", |_: &Ingress| true).await;
+    cluster.until("shop-rank", "was made", |_: &PodDisruptionBudget| true).await;
+    cluster.until("shop-rank", "was made", |_: &NetworkPolicy| true).await;
+    cluster.until("shop-ingest", "was made", |_: &NetworkPolicy| true).await;
+    cluster
+        .until("shop", "was made", |account: &ServiceAccount| account.automount_service_account_token == Some(false))
+        .await;
+    let map: ConfigMap = cluster.until("shop-config", "was made", |_| true).await;
+    let text = &map.data.unwrap()["config.yml"];
+    for line in ["type: redis", "host: redis", "bucket: events", "topic: events", "type: lambdamart"] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+    operator.end().await;
+}
+
+#[tokio::test]
+async fn a_service_is_ready_when_its_pods_are() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", minimal()).await;
+    let message = cluster.told("shop", "Ready", "False", "NoneReady").await;
+    assert!(message.contains("none of 2 rank servers is ready"), "{message}");
+    cluster.all_ready("shop", "rank", 2).await;
+    cluster.told("shop", "RankServerReady", "True", "Available").await;
+    cluster.told("shop", "Ready", "False", "NoneReady").await;
+    cluster.all_ready("shop", "ingest", 1).await;
+    cluster.told("shop", "Ready", "True", "AllPartsWork").await;
+    cluster.told("shop", "StateStoreReachable", "True", "Answers").await;
+    cluster.told("shop", "ModelTrained", "False", "NotTrainedYet").await;
+    assert!(cluster.event("AllPartsWork").await.contains("ready"));
+    let service: RankingService = cluster.get("shop").await;
+    let rank = service.status.unwrap().rank.unwrap();
+    assert_eq!((rank.ready.as_str(), rank.ready_replicas), ("2/2", 2));
+    assert_eq!(rank.endpoint, format!("http://shop-rank.{}.svc:8080", cluster.namespace));
+    operator.end().await;
+}
+
+#[tokio::test]
+async fn the_scale_of_a_service_is_that_of_its_rank_servers() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", minimal()).await;
+    cluster
+        .until("shop", "tells its selector", |service: &RankingService| {
+            service.status.as_ref().is_some_and(|status| status.rank.as_ref().is_some_and(|rank| rank.replicas == 2))
+        })
+        .await;
+    let change = json!({"spec": {"replicas": 4}});
+    let services = cluster.api::<RankingService>();
+    services.patch_scale("shop", &PatchParams::default(), &Patch::Merge(&change)).await.unwrap();
+    cluster.until("shop-rank", "grew", |rank: &Deployment| rank.spec.as_ref().unwrap().replicas == Some(4)).await;
+    let scale = services.get_scale("shop").await.unwrap();
+    assert!(scale.status.unwrap().selector.unwrap().contains("app.kubernetes.io/component=rank"));
+    operator.end().await;
+}
+
+#[tokio::test]
+async fn what_is_deleted_comes_back() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", whole()).await;
+    macro_rules! comes_back {
+        ($($kind:ty: $name:expr),* $(,)?) => {$(
+            let before: $kind = cluster.until($name, "was made", |_| true).await;
+            cluster.delete::<$kind>($name).await;
+            cluster.until($name, "came back", |now: &$kind| now.uid() != before.uid()).await;
+        )*};
+    }
+    comes_back!(
+        Deployment: "shop-rank", Deployment: "shop-ingest", CronJob: "shop-training", ConfigMap: "shop-config",
+        Service: "shop-rank", ServiceAccount: "shop", PodDisruptionBudget: "shop-rank", Ingress: "shop-rank",
+        NetworkPolicy: "shop-rank",
+    );
+    operator.end().await;
+}
+
+#[tokio::test]
+async fn what_somebody_changes_is_put_back() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", whole()).await;
+    cluster.until("shop-config", "was made", |_: &ConfigMap| true).await;
+    cluster.until("shop-rank", "was made", |_: &Deployment| true).await;
+    let by_hand = PatchParams::default();
+    let emptied = Patch::Merge(json!({"data": {"config.yml": "{}"}}));
+    cluster.api::<ConfigMap>().patch("shop-config", &by_hand, &emptied).await.unwrap();
+    let scaled =
+        Patch::Merge(json!({"spec": {"replicas": 7}, "metadata": {"labels": {"app.kubernetes.io/managed-by": null}}}));
+    cluster.api::<Deployment>().patch("shop-rank", &by_hand, &scaled).await.unwrap();
+    cluster
+        .until("shop-config", "was put back", |map: &ConfigMap| {
+            map.data.as_ref().unwrap()["config.yml"].contains("redis")
+        })
+        .await;
+    cluster
+        .until("shop-rank", "was put back", |rank: &Deployment| {
+            rank.spec.as_ref().unwrap().replicas == Some(3)
+                && rank.labels().contains_key("app.kubernetes.io/managed-by")
+        })
+        .await;
+    operator.end().await;
+}
+
+#[tokio::test]
+async fn what_is_no_longer_wanted_goes() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", whole()).await;
+    cluster.until("shop-training", "was made", |_: &CronJob| true).await;
+    cluster.until("shop-ingest", "was made", |_: &NetworkPolicy| true).await;
+    let less = with(whole(), json!({"spec": {"training": null, "networkPolicy": null, "rank": {"ingress": null}}}));
+    cluster.apply::<RankingService>("shop", less).await;
+    cluster.until_gone::<CronJob>("shop-training").await;
+    cluster.until_gone::<NetworkPolicy>("shop-rank").await;
+    cluster.until_gone::<NetworkPolicy>("shop-ingest").await;
+    cluster.until_gone::<Ingress>("shop-rank").await;
+    cluster.get::<Deployment>("shop-rank").await;
+    operator.end().await;
+}
+
+#[tokio::test]
+async fn a_pin_changes_the_rank_servers_and_leaves_the_workers_alone() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", minimal()).await;
+    let digest = |deployment: &Deployment| {
+        deployment.spec.as_ref().unwrap().template.metadata.as_ref().unwrap().annotations.as_ref().unwrap()
+            [CONFIGURATION_DIGEST]
+            .clone()
+    };
+    let rank: Deployment = cluster.until("shop-rank", "was made", |_| true).await;
+    let ingest: Deployment = cluster.until("shop-ingest", "was made", |_| true).await;
+    let pinned = with(minimal(), json!({"spec": {"modelVersion": {"shop": "20261114T162500000Z-1a2b3c4d"}}}));
+    cluster.apply::<RankingService>("shop", pinned).await;
+    cluster.until("shop-rank", "rolls", |now: &Deployment| digest(now) != digest(&rank)).await;
+    let map: ConfigMap = cluster.get("shop-config").await;
+    assert!(map.data.unwrap()["config.yml"].contains("20261114T162500000Z-1a2b3c4d"));
+    assert_eq!(digest(&cluster.get("shop-ingest").await), digest(&ingest));
+    operator.end().await;
+}
