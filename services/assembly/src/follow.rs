@@ -91,6 +91,13 @@ fn batches(state: &State) -> BatchLimits {
     BatchLimits { events, wait, ..ours }
 }
 
+/// About how many events are committed at once, where several partitions have brought some: the state store is busy with
+/// them for some ten milliseconds. As many as of one partition, where the configuration says how many these are.
+fn together(limits: BatchLimits) -> usize {
+    const TOGETHER: usize = 4096;
+    if limits.events == BatchLimits::default().events { TOGETHER } else { limits.events }
+}
+
 fn boxed(stream: impl Stream + 'static) -> Box<dyn Stream> {
     Box::new(stream)
 }
@@ -114,5 +121,12 @@ mod tests {
         assert_eq!(of("{flushPeriod: 2s}"), BatchLimits { wait: Duration::from_secs(2), ..ours });
         assert_eq!(of("{flushPeriod: 10d}").wait, LONGEST_WAIT);
         assert_eq!(of("{enabled: false, maxSize: 50}"), BatchLimits { events: 1, ..ours });
+    }
+
+    #[test]
+    fn a_commit_is_as_large_as_a_batch_where_that_is_configured() {
+        assert_eq!(together(of("{maxSize: 50}")), 50);
+        assert_eq!(together(of("{enabled: false}")), 1);
+        assert_eq!(together(of("{maxSize: 128}")), 4096);
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Whoever becomes a partition's writer raises its epoch: what an earlier one still has under way is refused.
 
+mod commits;
+
 use super::sweep::Sweep;
 use super::tally::Tally;
 use super::writer::{PAUSE, Writer};
@@ -10,33 +12,22 @@ use crate::engine::{Engine, now};
 use crate::program::chain;
 use anyhow::{Context, Result, bail};
 use futures_util::FutureExt;
-use rankwright_event::{Event, Timestamp};
-use rankwright_ingest::shared::{Intake, Share, expect};
+use rankwright_event::Timestamp;
+use rankwright_ingest::shared::expect;
 use rankwright_ingest::{Counters, Error};
-use rankwright_source::{Batch, DeadLetters, Merged, Partition, Step, Stream};
+use rankwright_source::{DeadLetters, Merged, Partition, Step, Stream};
 use rankwright_state::Position;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tracing::{error, info, warn};
+use tracing::{info, warn};
 
 /// So many batches wait for slower partitions at most.
 const HELD: usize = 128;
 /// So many events are read before the first of them are committed, if they have come already: a commit of many costs little
 /// more than one of few, as what they change in common is written once.
 const AHEAD: usize = 32_768;
-/// About so many events are committed at once, which the state store is busy with for some ten milliseconds.
-const TOGETHER: usize = 4096;
 /// How far a partition has come of which nothing is left: as far as times reach that are accepted.
 const NEVER: Timestamp = Timestamp::from_millis(253_402_300_799_999);
-
-/// What became of batches that were to be committed at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Together {
-    All,
-    Nothing,
-    /// The store did not say.
-    Unknown,
-}
 
 /// Reads a stream into the state.
 pub(super) struct Reader {
@@ -48,6 +39,8 @@ pub(super) struct Reader {
     merged: Merged,
     /// Events read since the last ones were committed.
     ahead: usize,
+    /// About so many are committed at once.
+    together: usize,
     writers: BTreeMap<Partition, Writer>,
     tally: Arc<Tally>,
     sweep: Sweep,
@@ -64,6 +57,7 @@ impl Reader {
         tally: Arc<Tally>,
         alone: bool,
     ) -> Self {
+        let together = super::together(super::batches(&engine.config.state));
         let alone = alone.then(|| Closing::new(engine.clone(), name.clone()));
         Self {
             engine,
@@ -72,6 +66,7 @@ impl Reader {
             letters,
             merged: Merged::new(HELD),
             ahead: 0,
+            together,
             writers: BTreeMap::new(),
             tally,
             sweep: Sweep::default(),
@@ -145,7 +140,7 @@ impl Reader {
 
     /// What happened next in the stream. Before it waits for that, what has come is committed.
     async fn step(&mut self) -> Result<Step> {
-        if (self.ahead < TOGETHER || self.merged.has_room_for(AHEAD))
+        if (self.ahead < self.together || self.merged.has_room_for(AHEAD))
             && let Some(step) = self.stream.next().now_or_never()
         {
             return Ok(step?);
@@ -229,120 +224,6 @@ impl Reader {
         }
     }
 
-    async fn drain(&mut self) -> Result<()> {
-        loop {
-            let batches = self.merged.pop_some(TOGETHER);
-            if batches.is_empty() {
-                return Ok(());
-            }
-            self.take(batches).await?;
-        }
-    }
-
-    /// Commits batches of several partitions; in one step, where the store can do that.
-    async fn take(&mut self, batches: Vec<(Partition, Batch)>) -> Result<()> {
-        let mut seen = Vec::with_capacity(batches.len());
-        for (partition, batch) in &batches {
-            self.tally.bad(partition, &batch.bad);
-            if let Err(error) = self.letters.put(&batch.bad).await {
-                self.tally.lost(&error);
-            }
-            seen.push(self.tally.batch(partition, batch));
-        }
-        let newest = batches.iter().flat_map(|(_, batch)| &batch.events).map(Event::timestamp).max();
-        let committed = match self.is_of_many(&batches) {
-            true => self.together(&batches).await?,
-            false => Together::Nothing,
-        };
-        if committed != Together::All {
-            for (partition, batch) in &batches {
-                self.alone(partition, batch, committed == Together::Unknown).await?;
-            }
-        }
-        seen.into_iter().for_each(|seen| self.tally.committed(seen, now()));
-        self.close_due().await;
-        self.sweep(newest).await;
-        Ok(())
-    }
-
-    fn is_of_many(&self, batches: &[(Partition, Batch)]) -> bool {
-        batches.len() > 1 && self.stream.ordered() && self.engine.state.moves_together()
-    }
-
-    /// Commits all of the batches at once, or none of them.
-    async fn together(&mut self, batches: &[(Partition, Batch)]) -> Result<Together> {
-        let mut shares = Vec::with_capacity(batches.len());
-        for (partition, writer) in &mut self.writers {
-            let batch = batches.iter().find(|(of, _)| of == partition);
-            if let (Writer::Ordered(intake), Some((_, batch))) = (writer, batch) {
-                shares.push(Share { intake, events: &batch.events, to: behind(batch)? });
-            }
-        }
-        match Intake::apply_together(&mut shares, now()).await {
-            Ok(()) => {
-                batches.iter().for_each(|(partition, batch)| self.stream.note(partition, &batch.position));
-                Ok(Together::All)
-            }
-            Err(Error::LostLease { .. }) => Ok(Together::Nothing), // whose it is shows when each goes alone
-            Err(error) => {
-                error!("waiting for the state store: {}", chain(&error.into()));
-                tokio::time::sleep(PAUSE).await;
-                Ok(Together::Unknown)
-            }
-        }
-    }
-
-    /// Commits a batch, which may be there already where that is `unknown`; waits for a store that is away, as nothing of the
-    /// stream may be left out.
-    async fn alone(&mut self, partition: &Partition, batch: &Batch, mut unknown: bool) -> Result<()> {
-        let to = behind(batch)?;
-        loop {
-            let Some(writer) = self.writers.get_mut(partition) else { return Ok(()) }; // somebody else's by now
-            if unknown {
-                let before = writer.position();
-                let again = self.open(partition).await;
-                let (is_there, is_next) = (again.position() == to, again.position() == before);
-                if !is_there && !is_next {
-                    return self.begin_again(partition).await; // somebody has read on meanwhile
-                }
-                self.writers.insert(partition.clone(), again);
-                if is_there {
-                    self.stream.note(partition, &batch.position); // only the answer was lost
-                    return Ok(());
-                }
-                unknown = false;
-                continue;
-            }
-            match writer.apply(&batch.events, to.clone()).await {
-                Ok(()) => {
-                    self.stream.note(partition, &batch.position);
-                    return Ok(());
-                }
-                Err(Error::LostLease { .. }) => return self.begin_again(partition).await,
-                Err(error) => error!(%partition, "waiting for the state store: {}", chain(&error.into())),
-            }
-            tokio::time::sleep(PAUSE).await;
-            unknown = true;
-        }
-    }
-
-    /// Time has come as far as the newest event.
-    async fn sweep(&mut self, newest: Option<Timestamp>) {
-        let Some(newest) = newest else { return };
-        if let Err(error) = self.sweep.reach(newest, &self.engine.plan, &*self.engine.state).await {
-            warn!("outdated values are removed later: {}", chain(&error.into()));
-        }
-    }
-
-    /// Rankings of what is read once close while it is read, as rates change when they do.
-    async fn close_due(&mut self) {
-        if let Some(closing) = &mut self.alone
-            && let Err(error) = closing.tick().await
-        {
-            tracing::debug!(%error, "rankings are closed later");
-        }
-    }
-
     /// Somebody else was its writer meanwhile: what is held of it may be there already. Where it is no longer ours, the stream
     /// says so with its next step.
     async fn begin_again(&mut self, partition: &Partition) -> Result<()> {
@@ -392,9 +273,4 @@ impl Reader {
             }
         }
     }
-}
-
-/// The position behind a batch, as its writer keeps it.
-fn behind(batch: &Batch) -> Result<Position> {
-    Ok(Position(serde_json::to_string(&batch.position)?))
 }
