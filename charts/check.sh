@@ -5,7 +5,8 @@
 #   2. what the charts give for golden/*.values.yaml, against golden/*.yaml; manifests/operator.yaml against its script; the
 #      definition in the chart against crds/. --update writes them anew.
 #   3. with KUBECONFIG: the charts are installed, upgraded and removed, every render and sample is put to the API server, which
-#      applies schema, CEL rules and admission, and the operator's account may do what its rules say
+#      applies schema, CEL rules and admission
+#   4. with RANKWRIGHT_OPERATOR_BIN and RANKWRIGHT_TEST_AUDIT_LOG too: rights.sh
 #
 # KUBECONFIG names a cluster for tests: RankingServices and their definition are made in it, and removed. With the cluster of
 # e2e/cluster: e2e/cluster/in.sh charts/check.sh. REQUIRE_CLUSTER=1 makes the lack of one a failure. Helm and kubectl are
@@ -112,7 +113,7 @@ for values in charts/golden/*.values.yaml; do
   name=$(basename "$values" .values.yaml)
   render=$work/$name.yaml
   if ! kubectl api-resources --api-group monitoring.coreos.com --no-headers 2>/dev/null | grep -q ServiceMonitor && grep -q '^kind: ServiceMonitor' "$render"; then
-    skip "the ServiceMonitor of golden/$name.yaml: the cluster has no such API"
+    echo "note: the cluster has no API for the ServiceMonitor of golden/$name.yaml, which is compared alone"
     operator --values "$values" --set metrics.serviceMonitor.enabled=false >"$render"
   fi
   ok "the API server takes golden/$name.yaml" put "$render"
@@ -182,4 +183,13 @@ for sample in manifests/samples/*.yaml manifests/development/*.yaml; do
 done
 kubectl delete namespace shop rankwright-system --wait=false >/dev/null
 [ -n "$existed" ] || kubectl delete crd rankingservices.rankwright.dev --wait=false >/dev/null
+
+if [ -z "${RANKWRIGHT_OPERATOR_BIN:-}" ] || [ -z "${RANKWRIGHT_TEST_AUDIT_LOG:-}" ]; then
+  [ "${REQUIRE_CLUSTER:-}" != 1 ] || { echo "FAILED: RANKWRIGHT_OPERATOR_BIN and RANKWRIGHT_TEST_AUDIT_LOG are not set"; failed=$((failed + 1)); }
+  skip "whether the operator uses all its rights: RANKWRIGHT_OPERATOR_BIN and RANKWRIGHT_TEST_AUDIT_LOG name no program and log"
+  end
+fi
+kubectl wait --for=delete namespace/rankwright-system namespace/shop --timeout=120s >/dev/null 2>&1 || true
+[ -n "$existed" ] || kubectl wait --for=delete crd/rankingservices.rankwright.dev --timeout=120s >/dev/null 2>&1 || true
+ok "the operator's account needs each of its rights, and no other" charts/rights.sh "$RANKWRIGHT_OPERATOR_BIN" "$RANKWRIGHT_TEST_AUDIT_LOG"
 end

@@ -35,11 +35,15 @@ both when a server-side apply makes an object. Reading is "get" for an object by
 - apiGroups: [networking.k8s.io]
   resources: [ingresses, networkpolicies]
   verbs: [get, list, watch, create, patch, delete]
-# The Service of the rank servers, the pods' ServiceAccount, which is granted nothing, the ConfigMap with the engine's
-# configuration; a ConfigMap that a resource names is read, and watched for changes that have to be rolled out.
+# The Service of the rank servers, and the pods' ServiceAccount, which is granted nothing.
 - apiGroups: [""]
-  resources: [services, serviceaccounts, configmaps]
+  resources: [services, serviceaccounts]
   verbs: [get, list, watch, create, patch, delete]
+# The ConfigMap with the engine's configuration, which goes with its resource alone. One that a resource names is read, and
+# watched for changes that have to be rolled out.
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [get, list, watch, create, patch]
 # Secrets that a resource names: "get" sees that they are there with their keys, and computes the digest by which a change
 # rolls the pods; "list" and "watch" ask for metadata alone, which a rule cannot say. None is ever written.
 - apiGroups: [""]
