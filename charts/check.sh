@@ -134,7 +134,7 @@ ok "an upgrade of the chart" crds charts/rankwright-crds
 ok "upgrades the definition" short
 established() { kubectl wait --for=condition=Established crd/rankingservices.rankwright.dev --timeout=30s; }
 ok "the definition is established" established
-ok "manifests/operator.yaml applies beside it" put manifests/operator.yaml
+ok "manifests/operator.yaml applies beside it" kubectl apply --filename manifests/operator.yaml
 
 # A sample applies twice, whole, and without a warning.
 twice() {
@@ -153,8 +153,8 @@ refused() {
 ok "a sample with a wrong schedule is refused with what to write" refused
 
 # The operator's chart: in, changed, out.
-chart() { helm upgrade --install rankwright-operator charts/rankwright-operator --namespace rankwright-system "$@"; }
-ok "the operator's chart is installed" chart
+chart() { helm upgrade --install rankwright-operator charts/rankwright-operator --namespace rankwright-system --take-ownership "$@"; }
+ok "the operator's chart takes over what was installed without Helm" chart
 may() { # what the operator may do: VERB RESOURCE [OPTION…]
   kubectl auth can-i "$@" --as=system:serviceaccount:rankwright-system:rankwright-operator --quiet
 }
