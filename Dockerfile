@@ -16,16 +16,16 @@ ARG RUST_IMAGE=docker.io/library/rust:1.95-bookworm
 FROM ${RUST_IMAGE} AS build
 ARG PROGRAMS
 ARG TARGETARCH
-SHELL ["/bin/bash", "-eo", "pipefail", "-c"]
 WORKDIR /source
 COPY . .
 # ./run knows what a build needs: packages, a newer cmake, and XGBoost, which it builds once. All of that, crates and what
 # cargo has made are kept between builds, apart for each architecture.
 RUN --mount=type=cache,id=cargo-${TARGETARCH},target=/usr/local/cargo/registry,sharing=locked \
     --mount=type=cache,id=rankwright-${TARGETARCH},target=/cache,sharing=locked \
-    export RANKWRIGHT_CACHE=/cache && settings=$(./run env) && eval "$settings" && \
-    cargo build --release --locked $(printf -- '--bin %s ' ${PROGRAMS}) && \
-    mkdir -p /programs && for program in ${PROGRAMS}; do cp "$CARGO_TARGET_DIR/release/$program" /programs/; done
+    RANKWRIGHT_CACHE=/cache bash -euc 'settings=$(./run env); eval "$settings"; \
+      mkdir /programs; \
+      cargo build --release --locked $(printf -- "--bin %s " $PROGRAMS); \
+      for program in $PROGRAMS; do cp "$CARGO_TARGET_DIR/release/$program" /programs/; done'
 
 # The root of the image: without debug information (names of functions stay, for stack traces), with one date for all files.
 RUN mkdir -p /root-of-image/usr/local/bin /root-of-image/etc/ssl/certs /root-of-image/tmp && cd /root-of-image && \
