@@ -11,6 +11,7 @@
 # KUBECONFIG names a cluster for tests: RankingServices and their definition are made in it, and removed. With the cluster of
 # e2e/cluster: e2e/cluster/in.sh charts/check.sh. REQUIRE_CLUSTER=1 makes the lack of one a failure. Helm and kubectl are
 # those in PATH, else those that `e2e/cluster/build.sh kube helm` has built.
+# shellcheck disable=SC2329 # what ok is given is called by it
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 cache=${CLUSTER_CACHE:-${RANKWRIGHT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rankwright}/cluster}
@@ -77,7 +78,6 @@ ok "a digest that is none is refused" refuses digest --set image.digest=latest
 [ -z "$update" ] || cp crds/rankingservices.yaml charts/rankwright-crds/files/rankingservices.yaml
 again="run charts/check.sh --update"
 ok "the chart's definition is that of crds/" same crds/rankingservices.yaml charts/rankwright-crds/files/rankingservices.yaml "$again"
-# shellcheck disable=SC2329
 whole() {
   helm template crds charts/rankwright-crds --set "keep=$1" | grep -v '^---$\|^# Source: ' >"$work/crds.yaml"
   [ "$1" = false ] || { grep -c 'helm.sh/resource-policy: keep' "$work/crds.yaml" | grep -qx 1 && sed -i '/^  annotations:$/{N;/resource-policy/d}' "$work/crds.yaml"; }
@@ -153,8 +153,15 @@ refused() {
 ok "a sample with a wrong schedule is refused with what to write" refused
 
 # The operator's chart: in, changed, out.
-chart() { helm upgrade --install rankwright-operator charts/rankwright-operator --namespace rankwright-system --take-ownership "$@"; }
-ok "the operator's chart takes over what was installed without Helm" chart
+chart() { helm upgrade --install rankwright-operator charts/rankwright-operator --namespace rankwright-system "$@"; }
+uninstalled() { helm uninstall rankwright-operator --namespace rankwright-system --wait; }
+left() { kubectl get deployments,services,roles,rolebindings,clusterroles,clusterrolebindings,networkpolicies,serviceaccounts,poddisruptionbudgets --all-namespaces --selector app.kubernetes.io/instance=rankwright-operator --output name; }
+nothing() { [ -z "$(left | tee "$work/left")" ] || { cat "$work/left"; return 1; }; }
+ok "the operator's chart takes over what was installed without Helm" chart --take-ownership --force-conflicts
+ok "and changes it" chart --force-conflicts --set replicas=3
+ok "it is uninstalled" uninstalled
+ok "and leaves nothing behind" nothing
+ok "the operator's chart is installed" chart
 may() { # what the operator may do: VERB RESOURCE [OPTION…]
   kubectl auth can-i "$@" --as=system:serviceaccount:rankwright-system:rankwright-operator --quiet
 }
@@ -171,9 +178,8 @@ ok "which there are, with a PodDisruptionBudget" two
 ok "it is upgraded to one namespace" chart --set watchNamespace=shop
 ok "where its account may work" may patch deployments --namespace shop
 ok "and nowhere else" not may patch deployments --namespace default
-ok "it is uninstalled" helm uninstall rankwright-operator --namespace rankwright-system --wait
-left() { kubectl get all,roles,rolebindings,clusterroles,clusterrolebindings,networkpolicies,serviceaccounts,poddisruptionbudgets --all-namespaces --selector app.kubernetes.io/instance=rankwright-operator --output name; }
-ok "and leaves nothing behind" test -z "$(left)"
+ok "it is uninstalled" uninstalled
+ok "and leaves nothing behind" nothing
 
 ok "the chart of the definition is uninstalled" helm uninstall rankwright-crds --namespace rankwright-system
 ok "and leaves the RankingServices alone" kubectl get rankingservice shop --namespace sample-minimal
