@@ -92,6 +92,16 @@ for values in charts/golden/*.values.yaml; do
 done
 manifests/render.sh >"$work/operator.yaml"
 ok "manifests/operator.yaml is what its script gives" same "$work/operator.yaml" manifests/operator.yaml "$again"
+version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
+versions() {
+  local chart
+  for chart in charts/*/Chart.yaml; do
+    [ "$(grep -cx "version: $version\|appVersion: $version" "$chart")" = 2 ] || { echo "$chart has another"; return 1; }
+  done
+  grep -qx "ARG VERSION=$version" Dockerfile || { echo "Dockerfile has another"; return 1; }
+  grep -q "image: rankwright:$version$" manifests/development/s3.yaml || { echo "manifests/development/s3.yaml has another"; return 1; }
+}
+ok "charts, image and manifests have the version of Cargo.toml, $version" versions
 wildcards() { ! grep -n '"\*"\|'"'\*'"'\|\[\*\]' charts/golden/*.yaml manifests/operator.yaml; }
 ok "no rule has a wildcard" wildcards
 
