@@ -1,0 +1,211 @@
+#!/usr/bin/env bash
+# Checks the charts and manifests: check.sh [--update]
+#
+#   1. Helm's linter; values that the schema has to refuse
+#   2. what the charts give for golden/*.values.yaml, against golden/*.yaml; manifests/operator.yaml against its script; the
+#      definition in the chart against crds/. --update writes them anew.
+#   3. with KUBECONFIG: the charts are installed, upgraded and removed, every render and sample is put to the API server, which
+#      applies schema, CEL rules and admission
+#   4. with RANKWRIGHT_OPERATOR_BIN and RANKWRIGHT_TEST_AUDIT_LOG too: rights.sh
+#
+# KUBECONFIG names a cluster for tests: RankingServices and their definition are made in it, and removed. With the cluster of
+# e2e/cluster: e2e/cluster/in.sh charts/check.sh. REQUIRE_CLUSTER=1 makes the lack of one a failure. Helm and kubectl are
+# those in PATH, else those that `e2e/cluster/build.sh kube helm` has built.
+# shellcheck disable=SC2329 # what ok is given is called by it
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cache=${CLUSTER_CACHE:-${RANKWRIGHT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rankwright}/cluster}
+PATH=$PATH:$cache/bin
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0 skipped=0
+update=
+case ${1:-} in
+  '') ;;
+  --update) update=yes ;;
+  *) echo "usage: charts/check.sh [--update]" >&2; exit 2 ;;
+esac
+
+# ok TEXT COMMAND…: one line that says how it went; what the command has said, where it failed.
+ok() {
+  if "${@:2}" >"$work/said" 2>&1; then
+    passed=$((passed + 1))
+    echo "ok: $1"
+  else
+    failed=$((failed + 1))
+    echo "FAILED: $1: $(grep -v '^ *$' "$work/said" | head -n 3 | tr '\n' ' ')"
+  fi
+}
+skip() {
+  skipped=$((skipped + 1))
+  echo "SKIPPED: $1"
+}
+end() {
+  echo "$passed passed, $failed failed, $skipped skipped"
+  [ "$failed" -eq 0 ]
+  exit
+}
+
+if ! command -v helm >/dev/null; then
+  [ "${REQUIRE_CLUSTER:-}" != 1 ] || { echo "FAILED: helm is missing: e2e/cluster/build.sh helm builds it"; exit 1; }
+  skip "the charts: helm is missing (e2e/cluster/build.sh helm builds it)"
+  end
+fi
+
+operator() { helm template rankwright-operator charts/rankwright-operator --namespace rankwright-system "$@"; }
+
+# same MADE KEPT HOW: both files are equal; --update makes them so.
+same() {
+  [ -z "$update" ] || cp "$1" "$2"
+  diff -u "$2" "$1" >"$work/diff" || { echo "$2 differs from what is made now, $3: $(sed -n '4,200{/^[-+]/p}' "$work/diff" | head -n 2 | tr '\n' ' ')"; return 1; }
+}
+
+# refuses PATTERN OPTION…: the schema refuses these values, and says why.
+refuses() {
+  if operator "${@:2}" >"$work/render" 2>"$work/why"; then echo "it was accepted"; return 1; fi
+  grep -q "$1" "$work/why" || { cat "$work/why"; return 1; }
+}
+
+for chart in rankwright-crds rankwright-operator; do
+  ok "$chart passes Helm's linter" helm lint --strict --quiet "charts/$chart"
+done
+ok "an unknown value is refused" refuses replicaCount --set replicaCount=2
+ok "a number of replicas that is none is refused" refuses replicas --set replicas=two
+ok "a format of the log that is not known is refused" refuses format --set log.format=xml
+ok "an account that is not made needs a name" refuses serviceAccount --set serviceAccount.create=false
+ok "a digest that is none is refused" refuses digest --set image.digest=latest
+
+[ -z "$update" ] || cp crds/rankingservices.yaml charts/rankwright-crds/files/rankingservices.yaml
+again="run charts/check.sh --update"
+ok "the chart's definition is that of crds/" same crds/rankingservices.yaml charts/rankwright-crds/files/rankingservices.yaml "$again"
+whole() {
+  helm template crds charts/rankwright-crds --set "keep=$1" | grep -v '^---$\|^# Source: ' >"$work/crds.yaml"
+  [ "$1" = false ] || { grep -c 'helm.sh/resource-policy: keep' "$work/crds.yaml" | grep -qx 1 && sed -i '/^  annotations:$/{N;/resource-policy/d}' "$work/crds.yaml"; }
+  diff crds/rankingservices.yaml "$work/crds.yaml"
+}
+ok "the chart gives it unchanged" whole false
+ok "and with nothing but the annotation that keeps it" whole true
+for values in charts/golden/*.values.yaml; do
+  name=$(basename "$values" .values.yaml)
+  operator --values "$values" >"$work/$name.yaml" || true
+  ok "the chart gives golden/$name.yaml" same "$work/$name.yaml" "charts/golden/$name.yaml" "$again if it should"
+done
+manifests/render.sh >"$work/operator.yaml"
+ok "manifests/operator.yaml is what its script gives" same "$work/operator.yaml" manifests/operator.yaml "$again"
+version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
+versions() {
+  local chart
+  for chart in charts/*/Chart.yaml; do
+    [ "$(grep -cx "version: $version\|appVersion: $version" "$chart")" = 2 ] || { echo "$chart has another"; return 1; }
+  done
+  grep -qx "ARG VERSION=$version" Dockerfile || { echo "Dockerfile has another"; return 1; }
+  grep -q "image: rankwright:$version$" manifests/development/s3.yaml || { echo "manifests/development/s3.yaml has another"; return 1; }
+}
+ok "charts, image and manifests have the version of Cargo.toml, $version" versions
+wildcards() { ! grep -n '"\*"\|'"'\*'"'\|\[\*\]' charts/golden/*.yaml manifests/operator.yaml; }
+ok "no rule has a wildcard" wildcards
+
+if [ -z "${KUBECONFIG:-}" ] || ! kubectl get --raw /readyz >/dev/null 2>&1; then
+  [ "${REQUIRE_CLUSTER:-}" != 1 ] || { echo "FAILED: KUBECONFIG names no cluster that answers"; failed=$((failed + 1)); }
+  skip "what the API server says of charts and manifests: KUBECONFIG names no cluster that answers"
+  end
+fi
+
+# put FILE: the API server would take all of it.
+put() { kubectl apply --dry-run=server --filename "$1"; }
+namespace() { kubectl create namespace "$1" --dry-run=client --output yaml | kubectl apply --filename - >/dev/null; }
+
+existed=$(kubectl get crd rankingservices.rankwright.dev --ignore-not-found --output name)
+namespace rankwright-system
+namespace shop
+kubectl label namespace rankwright-system --overwrite pod-security.kubernetes.io/enforce=restricted >/dev/null
+for values in charts/golden/*.values.yaml; do
+  name=$(basename "$values" .values.yaml)
+  render=$work/$name.yaml
+  if ! kubectl api-resources --api-group monitoring.coreos.com --no-headers 2>/dev/null | grep -q ServiceMonitor && grep -q '^kind: ServiceMonitor' "$render"; then
+    echo "note: the cluster has no API for the ServiceMonitor of golden/$name.yaml, which is compared alone"
+    operator --values "$values" --set metrics.serviceMonitor.enabled=false >"$render"
+  fi
+  ok "the API server takes golden/$name.yaml" put "$render"
+done
+operator --show-only templates/tests/image.yaml >"$work/test.yaml"
+ok "it takes the pod of helm test where the restricted standard is enforced" put "$work/test.yaml"
+
+# The definition comes by its chart, in a former form, and is upgraded.
+mkdir "$work/former"
+cp -r charts/rankwright-crds "$work/former"
+sed -i '/^    shortNames:$/,+1d' "$work/former/rankwright-crds/files/rankingservices.yaml"
+short() { kubectl get crd rankingservices.rankwright.dev --output jsonpath='{.spec.names.shortNames}' | grep -q rksvc; }
+not() { ! "$@"; }
+crds() { helm upgrade --install rankwright-crds "$1" --namespace rankwright-system --take-ownership "${@:2}"; }
+ok "the chart of the definition is installed" crds "$work/former/rankwright-crds"
+ok "in its former form" not short
+ok "an upgrade of the chart" crds charts/rankwright-crds
+ok "upgrades the definition" short
+established() { kubectl wait --for=condition=Established crd/rankingservices.rankwright.dev --timeout=30s; }
+ok "the definition is established" established
+ok "manifests/operator.yaml applies beside it" kubectl apply --filename manifests/operator.yaml
+
+# A sample applies twice, whole, and without a warning.
+twice() {
+  kubectl apply --warnings-as-errors --filename "$1" && kubectl apply --warnings-as-errors --filename "$1" >"$work/again"
+  not grep -v ' unchanged$\|^secret/' "$work/again" # what a Secret was given as text is always written
+}
+for sample in manifests/development/*.yaml manifests/samples/*.yaml; do
+  ok "$sample applies as it stands" twice "$sample"
+done
+ok "manifests/development/redis-tls.sh makes what sample 05 names" manifests/development/redis-tls.sh
+refused() {
+  sed 's/schedule: .*/schedule: whenever/' manifests/samples/01-minimal.yaml >"$work/wrong.yaml"
+  put "$work/wrong.yaml" 2>"$work/why" && return 1
+  grep -q 'schedule has five parts' "$work/why" || { cat "$work/why"; return 1; }
+}
+ok "a sample with a wrong schedule is refused with what to write" refused
+
+# The operator's chart: in, changed, out.
+chart() { helm upgrade --install rankwright-operator charts/rankwright-operator --namespace rankwright-system "$@"; }
+uninstalled() { helm uninstall rankwright-operator --namespace rankwright-system --wait; }
+left() { kubectl get deployments,services,roles,rolebindings,clusterroles,clusterrolebindings,networkpolicies,serviceaccounts,poddisruptionbudgets --all-namespaces --selector app.kubernetes.io/instance=rankwright-operator --output name; }
+nothing() { [ -z "$(left | tee "$work/left")" ] || { cat "$work/left"; return 1; }; }
+ok "the operator's chart takes over what was installed without Helm" chart --take-ownership --force-conflicts
+ok "and changes it" chart --force-conflicts --set replicas=3
+ok "it is uninstalled" uninstalled
+ok "and leaves nothing behind" nothing
+ok "the operator's chart is installed" chart
+may() { # what the operator may do: VERB RESOURCE [OPTION…]
+  kubectl auth can-i "$@" --as=system:serviceaccount:rankwright-system:rankwright-operator --quiet
+}
+ok "its account may apply Deployments anywhere" may patch deployments --namespace shop
+ok "it may write the status of RankingServices" may patch rankingservices --subresource=status --namespace shop
+ok "it may renew its Lease" may update leases/rankwright-operator --namespace rankwright-system
+ok "it may not renew another" not may update leases/another --namespace rankwright-system
+ok "it may not write Secrets" not may patch secrets --namespace shop
+ok "it may not make roles" not may create roles --namespace shop
+ok "it may not run commands in pods" not may create pods --subresource=exec --namespace shop
+ok "the chart is upgraded to two replicas" chart --set replicas=2
+two() { [ "$(kubectl get deployment,poddisruptionbudget --namespace rankwright-system --output jsonpath='{.items[*].spec.replicas} {.items[*].kind}' rankwright-operator)" = '2 Deployment PodDisruptionBudget' ]; }
+ok "which there are, with a PodDisruptionBudget" two
+ok "it is upgraded to one namespace" chart --set watchNamespace=shop
+ok "where its account may work" may patch deployments --namespace shop
+ok "and nowhere else" not may patch deployments --namespace default
+ok "it is uninstalled" uninstalled
+ok "and leaves nothing behind" nothing
+
+ok "the chart of the definition is uninstalled" helm uninstall rankwright-crds --namespace rankwright-system
+ok "and leaves the RankingServices alone" kubectl get rankingservice shop --namespace sample-minimal
+
+for sample in manifests/samples/*.yaml manifests/development/*.yaml; do
+  kubectl delete --filename "$sample" --ignore-not-found --wait=false >/dev/null 2>&1 || true
+done
+kubectl delete namespace shop rankwright-system --wait=false >/dev/null
+[ -n "$existed" ] || kubectl delete crd rankingservices.rankwright.dev --wait=false >/dev/null
+
+if [ -z "${RANKWRIGHT_OPERATOR_BIN:-}" ] || [ -z "${RANKWRIGHT_TEST_AUDIT_LOG:-}" ]; then
+  [ "${REQUIRE_CLUSTER:-}" != 1 ] || { echo "FAILED: RANKWRIGHT_OPERATOR_BIN and RANKWRIGHT_TEST_AUDIT_LOG are not set"; failed=$((failed + 1)); }
+  skip "whether the operator uses all its rights: RANKWRIGHT_OPERATOR_BIN and RANKWRIGHT_TEST_AUDIT_LOG name no program and log"
+  end
+fi
+kubectl wait --for=delete namespace/rankwright-system namespace/shop --timeout=120s >/dev/null 2>&1 || true
+[ -n "$existed" ] || kubectl wait --for=delete crd/rankingservices.rankwright.dev --timeout=120s >/dev/null 2>&1 || true
+ok "the operator's account needs each of its rights, and no other" charts/rights.sh "$RANKWRIGHT_OPERATOR_BIN" "$RANKWRIGHT_TEST_AUDIT_LOG"
+end

@@ -1,0 +1,72 @@
+{{- /*
+What the operator may do where it looks at RankingServices. "create" stands beside "patch" because the API server asks for
+both when a server-side apply makes an object. Reading is "get" for an object by its name, "list" and "watch" for news.
+*/}}
+{{- define "rankwright-operator.rules" -}}
+# The resources to work on: each is seen with all its changes.
+- apiGroups: [rankwright.dev]
+  resources: [rankingservices]
+  verbs: [list, watch]
+# Puts the finalizer on resources whose deletionPolicy is Delete, and takes it off when their data are removed.
+- apiGroups: [rankwright.dev]
+  resources: [rankingservices]
+  verbs: [patch]
+# Tells in the status how they are.
+- apiGroups: [rankwright.dev]
+  resources: [rankingservices/status]
+  verbs: [patch]
+# Rank servers and ingest workers; deleted by the operator when deletionPolicy Delete stops them before the data go.
+- apiGroups: [apps]
+  resources: [deployments]
+  verbs: [get, list, watch, create, patch, delete]
+# Scheduled training (CronJob); imports, and the removal of data (Job). What a changed spec no longer asks for is deleted.
+- apiGroups: [batch]
+  resources: [cronjobs, jobs]
+  verbs: [get, list, watch, create, patch, delete]
+# The autoscaler of spec.rank.autoscaling.
+- apiGroups: [autoscaling]
+  resources: [horizontalpodautoscalers]
+  verbs: [get, list, watch, create, patch, delete]
+# spec.rank.disruptionBudget.
+- apiGroups: [policy]
+  resources: [poddisruptionbudgets]
+  verbs: [get, list, watch, create, patch, delete]
+# spec.rank.ingress and spec.networkPolicy.
+- apiGroups: [networking.k8s.io]
+  resources: [ingresses, networkpolicies]
+  verbs: [get, list, watch, create, patch, delete]
+# The Service of the rank servers, and the pods' ServiceAccount, which is granted nothing.
+- apiGroups: [""]
+  resources: [services, serviceaccounts]
+  verbs: [get, list, watch, create, patch, delete]
+# The ConfigMap with the engine's configuration, which goes with its resource alone. One that a resource names is read, and
+# watched for changes that have to be rolled out.
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [get, list, watch, create, patch]
+# Secrets that a resource names: "get" sees that they are there with their keys, and computes the digest by which a change
+# rolls the pods; "list" and "watch" ask for metadata alone, which a rule cannot say. None is ever written.
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [get, list, watch]
+# How pods are, what trainings report when they end, and the addresses of rank servers.
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [list, watch]
+# Tells people of changes; the same event again is counted in the one that is there.
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create, patch]
+# Objects of APIs that not every cluster has; nothing is asked of them where they are missing. spec.monitoring:
+- apiGroups: [monitoring.coreos.com]
+  resources: [podmonitors]
+  verbs: [get, list, watch, create, patch, delete]
+# spec.rank.gatewayRoute:
+- apiGroups: [gateway.networking.k8s.io]
+  resources: [httproutes]
+  verbs: [get, list, watch, create, patch, delete]
+# spec.ingest.autoscaling, by KEDA:
+- apiGroups: [keda.sh]
+  resources: [scaledobjects]
+  verbs: [get, list, watch, create, patch, delete]
+{{- end }}
