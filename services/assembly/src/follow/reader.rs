@@ -106,10 +106,12 @@ impl Reader {
     async fn run(&mut self) -> Result<()> {
         self.expect().await?;
         loop {
-            match self.step().await? {
-                Step::Assigned(partitions) => {
-                    self.begin_all(partitions).await?;
-                }
+            let step = self.step().await?;
+            if !matches!(step, Step::Batch { .. }) {
+                self.ahead = 0;
+            }
+            match step {
+                Step::Assigned(partitions) => self.begin_all(partitions).await?,
                 Step::Revoked(partitions) => {
                     for partition in partitions {
                         info!(%partition, "given up");
@@ -140,9 +142,9 @@ impl Reader {
 
     /// What happened next in the stream. Before it waits for that, what has come is committed.
     async fn step(&mut self) -> Result<Step> {
-        if (self.ahead < self.together || self.merged.has_room_for(AHEAD))
-            && let Some(step) = self.stream.next().now_or_never()
-        {
+        // only batches are read ahead, after others: what the stream owes after another step is not to be broken off
+        let reads_on = self.ahead > 0 && (self.ahead < self.together || self.merged.has_room_for(AHEAD));
+        if reads_on && let Some(step) = self.stream.next().now_or_never() {
             return Ok(step?);
         }
         self.drain().await?;
