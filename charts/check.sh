@@ -3,7 +3,7 @@
 #
 #   1. Helm's linter; values that the schema has to refuse
 #   2. what the charts give for golden/*.values.yaml, against golden/*.yaml; manifests/operator.yaml against its script; the
-#      definition in the chart against crds/. --update writes them anew.
+#      definition in the chart, and its reference in docs/, against crds/. --update writes them anew.
 #   3. with KUBECONFIG: the charts are installed, upgraded and removed, every render and sample is put to the API server, which
 #      applies schema, CEL rules and admission
 #   4. with RANKWRIGHT_OPERATOR_BIN and RANKWRIGHT_TEST_AUDIT_LOG too: rights.sh
@@ -78,6 +78,8 @@ ok "a digest that is none is refused" refuses digest --set image.digest=latest
 [ -z "$update" ] || cp crds/rankingservices.yaml charts/rankwright-crds/files/rankingservices.yaml
 again="run charts/check.sh --update"
 ok "the chart's definition is that of crds/" same crds/rankingservices.yaml charts/rankwright-crds/files/rankingservices.yaml "$again"
+crds/reference.sh >"$work/reference.md"
+ok "docs/kubernetes-reference.md is what its script gives" same "$work/reference.md" docs/kubernetes-reference.md "$again"
 whole() {
   helm template crds charts/rankwright-crds --set "keep=$1" | grep -v '^---$\|^# Source: ' >"$work/crds.yaml"
   [ "$1" = false ] || { grep -c 'helm.sh/resource-policy: keep' "$work/crds.yaml" | grep -qx 1 && sed -i '/^  annotations:$/{N;/resource-policy/d}' "$work/crds.yaml"; }
