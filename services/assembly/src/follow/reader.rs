@@ -143,8 +143,12 @@ impl Reader {
     /// What happened next in the stream. Before it waits for that, what has come is committed.
     async fn step(&mut self) -> Result<Step> {
         // only batches are read ahead, after others: what the stream owes after another step is not to be broken off
-        let reads_on = self.ahead > 0 && (self.ahead < self.together || self.merged.has_room_for(AHEAD));
-        if reads_on && let Some(step) = self.stream.next().now_or_never() {
+        let events = if self.ahead < self.together { usize::MAX } else { AHEAD };
+        if self.ahead > 0
+            && self.merged.has_room_for(events)
+            && let Some(step) = self.stream.next().now_or_never()
+        {
+            tokio::task::yield_now().await; // decoding has taken its time
             return Ok(step?);
         }
         self.drain().await?;

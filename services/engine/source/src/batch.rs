@@ -19,6 +19,8 @@ pub struct Batch {
     pub position: Position,
     /// How much is read, this batch included.
     pub progress: Progress,
+    /// How large the messages of a stream were; 0 for files, whose blocks are bounded themselves.
+    pub bytes: usize,
 }
 
 /// Something in a file or stream that is no event. It was skipped.
@@ -62,6 +64,7 @@ impl Batch {
         self.events.extend(next.events);
         self.bad.extend(next.bad);
         self.before_offset += next.before_offset;
+        self.bytes += next.bytes;
         (self.position, self.progress) = (next.position, next.progress);
     }
 }

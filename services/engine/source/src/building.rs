@@ -85,7 +85,7 @@ impl<K: Copy + Ord> Building<K> {
         if self.batches.is_empty() {
             self.since = None;
         }
-        Some(unfinished.batch)
+        Some(Batch { bytes: unfinished.bytes, ..unfinished.batch })
     }
 
     /// When the oldest event has waited long enough.
@@ -103,7 +103,7 @@ impl Unfinished {
     fn new(partition: &Partition) -> Self {
         let position = Position::new(partition.as_str(), 0);
         let progress = Progress::default();
-        let batch = Batch { events: Vec::new(), bad: Vec::new(), before_offset: 0, position, progress };
+        let batch = Batch { events: Vec::new(), bad: Vec::new(), before_offset: 0, position, progress, bytes: 0 };
         Self { batch, bytes: 0 }
     }
 }

@@ -9,6 +9,11 @@ use crate::{Batch, Partition};
 use rankwright_event::Timestamp;
 use std::collections::{BTreeMap, VecDeque};
 
+/// So many bytes of messages make a commit at most, but for the last batch in it.
+const COMMIT: usize = 4 << 20;
+/// While messages of so many bytes are held, nothing is read ahead.
+const ROOM: usize = 64 << 20;
+
 /// Puts the batches of several partitions in order.
 #[derive(Debug)]
 pub struct Merged {
@@ -67,20 +72,26 @@ impl Merged {
         self.lanes.iter().map(move |(partition, lane)| (partition, events(lane)))
     }
 
-    /// Whether more may be read before anything is handed out, if it is there already: so many events at most.
+    /// Whether more may be read before anything is handed out, if it is there already: so many events at most, and no more
+    /// batches and bytes than are held anyway.
     pub fn has_room_for(&self, events: usize) -> bool {
-        self.held < self.most && self.waiting().map(|(_, events)| events).sum::<usize>() < events
+        let batches = || self.lanes.values().flat_map(|lane| &lane.batches);
+        self.held < self.most
+            && batches().map(|batch| batch.events.len()).sum::<usize>() < events
+            && batches().map(|batch| batch.bytes).sum::<usize>() < ROOM
     }
 
-    /// The batches that come next in event time, as [`Merged::pop`] hands them out, up to about so many events. Those of one
-    /// partition are one batch.
+    /// The batches that come next in event time, as [`Merged::pop`] hands them out, up to about so many events and some
+    /// megabytes of messages. Those of one partition are one batch.
     pub fn pop_some(&mut self, events: usize) -> Vec<(Partition, Batch)> {
         let mut popped: BTreeMap<Partition, Batch> = BTreeMap::new();
-        let mut count = 0;
+        let (mut count, mut bytes) = (0, 0);
         while count < events
+            && bytes < COMMIT
             && let Some((partition, batch)) = self.pop()
         {
             count += batch.events.len();
+            bytes += batch.bytes;
             match popped.get_mut(&partition) {
                 Some(earlier) => earlier.append(batch),
                 None => drop(popped.insert(partition, batch)),

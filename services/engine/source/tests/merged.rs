@@ -24,6 +24,7 @@ fn batch(line: usize, times: &[i64]) -> Batch {
         before_offset: 0,
         position: Position::new("", line as u64),
         progress: Progress::default(),
+        bytes: 0,
     }
 }
 
@@ -108,6 +109,18 @@ fn some_batches_come_out_together_and_those_of_a_partition_as_one() {
     assert!(merged.pop_some(5).is_empty(), "the second partition may hold older ones");
     (0..2).for_each(|number| merged.caught_up(&partition(number)));
     assert_eq!(merged.pop_some(5).len(), 2);
+}
+
+#[test]
+fn large_messages_are_few_in_a_commit_and_none_are_read_ahead_of_many() {
+    let large = |line| Batch { bytes: 3 << 20, ..batch(line, &[line as i64]) };
+    let mut merged = Merged::new(MANY);
+    (1..=20).for_each(|line| merged.push(partition(0), large(line)));
+    assert!(merged.has_room_for(100));
+    (21..=22).for_each(|line| merged.push(partition(0), large(line)));
+    assert!(!merged.has_room_for(100), "66 MiB are held");
+    let popped = merged.pop_some(100);
+    assert_eq!((popped.len(), popped[0].1.position.line), (1, 2), "4 MiB, but for the last batch");
 }
 
 #[test]

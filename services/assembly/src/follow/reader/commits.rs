@@ -25,7 +25,7 @@ impl Reader {
     /// Commits what has come, in the order of event time, as far as no earlier event may still come.
     pub(super) async fn drain(&mut self) -> Result<()> {
         loop {
-            let batches = self.merged.pop_some(self.together);
+            let batches = self.merged.pop_some(if self.commits_together() { self.together } else { 1 });
             if batches.is_empty() {
                 return Ok(());
             }
@@ -44,23 +44,25 @@ impl Reader {
             seen.push(self.tally.batch(partition, batch));
         }
         let newest = batches.iter().flat_map(|(_, batch)| &batch.events).map(Event::timestamp).max();
-        let committed = match self.is_of_many(&batches) {
-            true => self.commit_together(&batches).await?,
-            false => Together::Nothing,
+        let committed = if batches.len() > 1 && self.commits_together() {
+            self.commit_together(&batches).await?
+        } else {
+            Together::Nothing
         };
-        if committed != Together::All {
-            for (partition, batch) in &batches {
-                self.commit_alone(partition, batch, committed == Together::Unknown).await?;
+        for ((partition, batch), seen) in batches.iter().zip(seen) {
+            let unknown = committed == Together::Unknown;
+            if committed == Together::All || self.commit_alone(partition, batch, unknown).await? {
+                self.tally.committed(seen, now());
             }
         }
-        seen.into_iter().for_each(|seen| self.tally.committed(seen, now()));
         self.close_due().await;
         self.sweep(newest).await;
         Ok(())
     }
 
-    fn is_of_many(&self, batches: &[(Partition, Batch)]) -> bool {
-        batches.len() > 1 && self.stream.ordered() && self.engine.state.moves_together()
+    /// Whether batches of several partitions can be one commit. Where not, they are committed one by one, in order of time.
+    fn commits_together(&self) -> bool {
+        self.stream.ordered() && self.engine.state.moves_together()
     }
 
     /// Commits all of the batches at once, or none of them.
@@ -87,22 +89,22 @@ impl Reader {
     }
 
     /// Commits a batch, which may be there already where that is `unknown`; waits for a store that is away, as nothing of the
-    /// stream may be left out.
-    async fn commit_alone(&mut self, partition: &Partition, batch: &Batch, mut unknown: bool) -> Result<()> {
+    /// stream may be left out. Whether it is there; somebody else has the partition otherwise.
+    async fn commit_alone(&mut self, partition: &Partition, batch: &Batch, mut unknown: bool) -> Result<bool> {
         let to = behind(batch)?;
         loop {
-            let Some(writer) = self.writers.get_mut(partition) else { return Ok(()) }; // somebody else's by now
+            let Some(writer) = self.writers.get_mut(partition) else { return Ok(false) }; // somebody else's by now
             if unknown {
                 let before = writer.position();
                 let again = self.open(partition).await;
                 let (is_there, is_next) = (again.position() == to, again.position() == before);
                 if !is_there && !is_next {
-                    return self.begin_again(partition).await; // somebody has read on meanwhile
+                    return self.begin_again(partition).await.map(|()| false); // somebody has read on meanwhile
                 }
                 self.writers.insert(partition.clone(), again);
                 if is_there {
                     self.stream.note(partition, &batch.position); // only the answer was lost
-                    return Ok(());
+                    return Ok(true);
                 }
                 unknown = false;
                 continue;
@@ -110,9 +112,9 @@ impl Reader {
             match writer.apply(&batch.events, to.clone()).await {
                 Ok(()) => {
                     self.stream.note(partition, &batch.position);
-                    return Ok(());
+                    return Ok(true);
                 }
-                Err(Error::LostLease { .. }) => return self.begin_again(partition).await,
+                Err(Error::LostLease { .. }) => return self.begin_again(partition).await.map(|()| false),
                 Err(error) => error!(%partition, "waiting for the state store: {}", chain(&error.into())),
             }
             tokio::time::sleep(PAUSE).await;

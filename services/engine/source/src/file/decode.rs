@@ -98,6 +98,7 @@ impl Decoded<'_> {
             before_offset: self.too_old,
             position: Position::new(&*self.block.file, self.block.cut.after),
             progress: self.block.progress,
+            bytes: 0,
         }
     }
 }

@@ -206,11 +206,12 @@ impl Kinesis {
     /// Lets others have what we have left.
     pub(super) async fn give_back(&mut self) {
         let Some(leases) = self.leases.clone() else { return };
-        while let Some(shard) = self.left.pop() {
-            if !self.ours.contains_key(&shard) {
+        while let Some(shard) = self.left.last() {
+            if !self.ours.contains_key(shard) {
                 // it becomes free by itself, a little later
-                leases.hold(&self.place.partition(&shard), Duration::ZERO).await.unwrap_or_default();
+                leases.hold(&self.place.partition(shard), Duration::ZERO).await.unwrap_or_default();
             }
+            self.left.pop(); // not before: this call may be dropped
         }
     }
 }
