@@ -103,12 +103,16 @@ fn some_batches_come_out_together_and_those_of_a_partition_as_one() {
     merged.push(partition(0), batch(3, &[8]));
     merged.push(partition(1), batch(4, &[2, 5]));
     merged.push(partition(2), batch(5, &[9]));
-    let popped: Vec<_> =
-        merged.pop_some(5).into_iter().map(|(from, batch)| (from, batch.events.len(), batch.position.line)).collect();
-    assert_eq!(popped, [(partition(0), 3, 2), (partition(1), 2, 4)], "so many events, the oldest first");
-    assert!(merged.pop_some(5).is_empty(), "the second partition may hold older ones");
-    (0..2).for_each(|number| merged.caught_up(&partition(number)));
-    assert_eq!(merged.pop_some(5).len(), 2);
+    let popped = |merged: &mut Merged, events| -> Vec<(Partition, usize, u64)> {
+        let some = merged.pop_some(events).into_iter();
+        some.map(|(from, batch)| (from, batch.events.len(), batch.position.line)).collect()
+    };
+    assert_eq!(popped(&mut merged, 5), [(partition(0), 2, 1), (partition(1), 2, 4)], "the oldest first");
+    assert_eq!(popped(&mut merged, 5), [], "the second partition may hold older ones");
+    merged.caught_up(&partition(1));
+    assert_eq!(popped(&mut merged, 1), [(partition(0), 1, 2)], "about so many events");
+    merged.push(partition(0), batch(6, &[8]));
+    assert_eq!(popped(&mut merged, 5), [(partition(0), 2, 6)], "those of a partition as one");
 }
 
 #[test]
