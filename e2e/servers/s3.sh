@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A real S3 server on loopback: versitygw, built from its Go module, with objects in files.
-#   s3.sh install | start | stop | kill | wipe
-# Prints the endpoint; region us-east-1, path-style addresses. Access key and secret: test, testsecret.
+#   s3.sh install | binary | start | stop | kill | wipe
+# start prints the endpoint, binary where the server's program lies. Region us-east-1, path-style addresses. Access key and secret: test, testsecret.
 # S3_BUCKETS names buckets that are there from the first start on; S3_TLS=1 serves https with the test CA of the run folder.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../go.sh"
@@ -50,9 +50,10 @@ start() {
 
 case ${1:-start} in
     install) install ;;
+    binary) install && echo "$bin" ;;
     start) start ;;
     stop) halt versitygw ;;
     kill) halt versitygw KILL ;;
     wipe) halt versitygw KILL; rm -rf "$data" ;;
-    *) die 'usage: install | start | stop | kill | wipe' ;;
+    *) die 'usage: install | binary | start | stop | kill | wipe' ;;
 esac

@@ -79,7 +79,7 @@ pub fn command<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Command {
 }
 
 /// A command without the caller's settings and input.
-pub(crate) fn clean(mut command: Command) -> Command {
+pub fn clean(mut command: Command) -> Command {
     command.stdin(Stdio::null());
     for name in ["SERVICE_CONFIG", "SERVICE_TRACKING", "RANKWRIGHT_API_TOKEN", "RANKWRIGHT_SERVICE", "RUST_LOG"] {
         command.env_remove(name);

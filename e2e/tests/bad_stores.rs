@@ -1,12 +1,14 @@
 //! Stores and streams that refuse, are not there, or are of another version: each program says in one line what to change,
-//! ends with 1, and leaves everything as it was.
+//! ends with 1, and leaves everything as it was. Those that are away are waited for, or tried again.
 
 use rankwright_e2e::events::item;
 use rankwright_e2e::kafka::{broker, make_topic};
 use rankwright_e2e::many::{FEATURES, import};
 use rankwright_e2e::redis::Redis;
-use rankwright_e2e::s3;
 use rankwright_e2e::said::{PROGRAMS, Said};
+use rankwright_e2e::{Launch, http, ports, program, s3, wait};
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
 
 /// Starts of lines by which a program shows that it goes on, which none of these may.
 const GOES_ON: [&str; 2] = ["serving address=", "waiting for"];
@@ -54,9 +56,69 @@ fn plain_text_at_a_port_for_tls_is_told_and_nothing_is_served() {
     let config = over(&format!("type: redis, host: {}, port: {}", redis.host(), redis.port()));
     for program in PROGRAMS {
         let said = Said::by(program, &config, &[], &GOES_ON);
-        assert!(said.code.is_none_or(|code| code == 1), "{program}: {}", said.text);
-        assert!(said.text.contains("no connection: Connection reset by peer"), "{program}: {}", said.text);
+        assert!(said.code.is_none_or(|code| code == 75), "{program}: {}", said.text);
+        assert!(said.text.contains("its port is one for TLS (set tls)"), "{program}: {}", said.text);
         assert!(!said.text.contains("serving address="), "{program}: {}", said.text);
+    }
+}
+
+/// The configuration with a port that is known before it is open.
+fn at_a_port(config: &str) -> (SocketAddr, String) {
+    let port = ports::free(1);
+    let config = format!("{config}\napi: {{host: 127.0.0.1, port: {port}}}\n");
+    (SocketAddr::from(([127, 0, 0, 1], port)), config)
+}
+
+/// Waits until a program answers that waits for its store.
+fn until_it_waits(address: SocketAddr) {
+    let last = || "nobody answers".to_owned();
+    wait::until("an answer of a program that waits", last, || {
+        http::get(address, "/health").is_ok_and(|answer| answer.status == 200)
+    });
+}
+
+#[test]
+fn a_program_that_waits_for_its_store_says_so_at_its_port_and_goes_on_when_it_is_there() {
+    let Some(redis) = Redis::of_its_own() else { return };
+    let config = plain(&redis);
+    let killed = redis.killed();
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let (address, config) = at_a_port(&config);
+    let launch = Launch { subcommand: "rank-server", config: &config, data: None, folder: folder.path(), environment: &[] };
+    let (service, _redis) = std::thread::scope(|scope| {
+        let starting = scope.spawn(|| launch.start_unasked());
+        until_it_waits(address);
+        let get = |path: &str| http::get(address, path).expect("it answers");
+        assert_eq!(get("/ready").status, 503);
+        let status = get("/status").json();
+        assert_eq!((&status["phase"], &status["store"]["answers"]), (&"waiting".into(), &false.into()), "{status}");
+        let problem = status["store"]["problem"].as_str().unwrap_or_default();
+        assert!(problem.contains("no connection"), "{status}");
+        let ranked = http::post(address, "/rank/m", b"{}").expect("it answers");
+        assert!(ranked.status == 503 && ranked.refusal().1.contains("the state store"), "{}", ranked.text);
+        let redis = killed.started();
+        (starting.join().expect("it starts"), redis)
+    });
+    service.until("ready", || service.get("/ready").status == 200);
+}
+
+#[test]
+fn a_program_that_waits_for_its_store_ends_when_it_is_told_to() {
+    let Some(redis) = Redis::of_its_own() else { return };
+    let config = plain(&redis);
+    let _killed = redis.killed();
+    for name in ["rank-server", "ingest-worker"] {
+        let folder = tempfile::tempdir().expect("there is room for temporary files");
+        let (address, config) = at_a_port(&config);
+        let path = folder.path().join("config.yml");
+        std::fs::write(&path, config).expect("can be written");
+        let mut command = program::clean(Command::new(program::named(name)));
+        command.arg("--config").arg(path).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("the program can be started");
+        until_it_waits(address);
+        let told = Command::new("kill").arg(child.id().to_string()).status();
+        assert!(told.is_ok_and(|status| status.success()));
+        assert_eq!(child.wait().expect("it ends").code(), Some(0), "{name}");
     }
 }
 

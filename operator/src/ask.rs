@@ -31,6 +31,9 @@ pub struct Said {
 pub struct Store {
     /// Whether it answers.
     pub answers: bool,
+    /// Why it does not, where a server that has just begun knows that.
+    #[serde(default)]
+    pub problem: Option<String>,
 }
 
 /// What a server says of a model.

@@ -21,10 +21,19 @@ const LONGEST_LINE: usize = 300;
 pub struct Observed {
     /// What a rank server says; nothing where none answers.
     pub said: Option<Said>,
+    /// Whether there is one to ask.
+    pub serves: bool,
     /// The last training that has ended.
     pub training: Option<Trained>,
     /// Why pods of the parts do not run, in words.
     pub troubles: Vec<(Component, String)>,
+}
+
+impl Observed {
+    /// Whether rank servers run, and the state store is not known to answer them.
+    pub fn lacks_store(&self) -> bool {
+        self.serves && self.said.as_ref().is_none_or(|said| !said.store.answers)
+    }
 }
 
 /// A training that has ended.
@@ -51,9 +60,9 @@ pub async fn service(client: &Client, ask: &dyn Ask, service: &RankingService) -
     let api: Api<Pod> = Api::namespaced(client.clone(), &namespace);
     let pods = api.list(&selected).await.map_err(Error::reading("the pods of the service"))?.items;
     let mut observed = of_pods(&pods);
-    for address in
-        pods.iter().filter(|pod| labels::is_of(*pod, Component::Rank) && is_ready(pod)).filter_map(address).take(2)
-    {
+    let servers = to_ask(&pods);
+    observed.serves = !servers.is_empty();
+    for address in servers {
         observed.said = ask.ask(&address).await;
         if observed.said.is_some() {
             break;
@@ -72,7 +81,24 @@ pub fn of_pods(pods: &[Pod]) -> Observed {
         let trouble = pods.iter().filter(|pod| labels::is_of(*pod, component)).find_map(trouble);
         trouble.map(|trouble| (component, trouble))
     };
-    Observed { said: None, training: trained.pop(), troubles: parts.into_iter().filter_map(troubled).collect() }
+    Observed {
+        said: None,
+        serves: false,
+        training: trained.pop(),
+        troubles: parts.into_iter().filter_map(troubled).collect(),
+    }
+}
+
+/// Addresses of two rank servers, ready ones first: one that waits for the store can tell why.
+fn to_ask(pods: &[Pod]) -> Vec<String> {
+    let mut servers: Vec<&Pod> =
+        pods.iter().filter(|pod| labels::is_of(*pod, Component::Rank) && is_running(pod)).collect();
+    servers.sort_by_key(|pod| !is_ready(pod));
+    servers.into_iter().filter_map(address).take(2).collect()
+}
+
+fn is_running(pod: &Pod) -> bool {
+    pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Running")
 }
 
 fn is_ready(pod: &Pod) -> bool {

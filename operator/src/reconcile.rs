@@ -24,8 +24,8 @@ use std::time::{Duration, Instant};
 /// What only rank servers tell, such as a store that went away, is asked for again after this time.
 const RESYNC: Duration = Duration::from_secs(60);
 
-/// An object of somebody else may go at any time, and nobody tells.
-const CONFLICT: Duration = Duration::from_secs(10);
+/// An object of somebody else may go at any time, a store come back, and nobody tells.
+const TROUBLE: Duration = Duration::from_secs(10);
 
 /// What the API server refused or did not answer is tried again after this time.
 const RETRY: Duration = Duration::from_secs(5);
@@ -114,12 +114,12 @@ async fn attempt(service: &RankingService, ctx: &Context) -> Result<Action> {
     let converged = Box::pin(converge(service, ctx, &mut outcome)).await;
     let told = Box::pin(tell(service, ctx, &outcome, converged.as_ref().err())).await;
     converged?;
-    told?;
+    let observed = told?;
     if outcome.cleaning == Some(Cleaning::Done) {
         deletion::settle_finalizer(ctx, service, false).await?;
     }
     let conflicts = outcome.applied.is_some_and(|applied| !applied.conflicts.is_empty());
-    Ok(Action::requeue(if conflicts { CONFLICT } else { RESYNC }))
+    Ok(Action::requeue(if conflicts || observed.lacks_store() { TROUBLE } else { RESYNC }))
 }
 
 async fn converge(service: &RankingService, ctx: &Context, outcome: &mut Outcome) -> Result<()> {
@@ -141,8 +141,8 @@ async fn converge(service: &RankingService, ctx: &Context, outcome: &mut Outcome
     Ok(())
 }
 
-/// Writes status and events.
-async fn tell(service: &RankingService, ctx: &Context, outcome: &Outcome, failure: Option<&Error>) -> Result<()> {
+/// Writes status and events, and hands out what they tell of.
+async fn tell(service: &RankingService, ctx: &Context, outcome: &Outcome, failure: Option<&Error>) -> Result<Observed> {
     let observed = observe::service(&ctx.client, &*ctx.ask, service).await?;
     let workloads = workloads(ctx, service, outcome).await?;
     let facts = Facts {
@@ -151,7 +151,7 @@ async fn tell(service: &RankingService, ctx: &Context, outcome: &Outcome, failur
         applied: outcome.applied.as_ref(),
         cleaning: outcome.cleaning.as_ref(),
         failure,
-        observed: &Observed { ..observed },
+        observed: &observed,
         workloads: &workloads,
     };
     let before = ctx.told(service);
@@ -159,7 +159,8 @@ async fn tell(service: &RankingService, ctx: &Context, outcome: &Outcome, failur
     let news = events::between(&before, &status);
     status::publish(&ctx.client, service, &status).await?;
     ctx.tell(service, status);
-    events::publish(&ctx.recorder, service, &news).await
+    events::publish(&ctx.recorder, service, &news).await?;
+    Ok(observed)
 }
 
 async fn workloads(ctx: &Context, service: &RankingService, outcome: &Outcome) -> Result<Workloads> {

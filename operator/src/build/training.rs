@@ -13,6 +13,9 @@ use kube::api::ObjectMeta;
 /// Exit codes of a training that another attempt would not change: wrong arguments, and nothing to learn from yet.
 const FINAL: [i32; 2] = [2, 3];
 
+/// Exit code of a program that found a server away when it began.
+const SERVER_AWAY: i32 = 75;
+
 const GRACE_SECONDS: i64 = 30;
 
 pub(super) fn cron_job(plan: &Plan) -> Option<Child> {
@@ -59,7 +62,8 @@ pub(super) fn cron_job(plan: &Plan) -> Option<Child> {
     }))
 }
 
-/// A pod that its node has lost is no failed attempt; some exit codes end the Job at once.
+/// A pod that its node has lost is no failed attempt, nor is one that found a server away: it is made again, later and later,
+/// until the deadline of the Job. Some exit codes end the Job at once.
 pub(super) fn failure_policy(last: Option<Vec<i32>>) -> PodFailurePolicy {
     let taken_away = PodFailurePolicyRule {
         action: "Ignore".to_owned(),
@@ -69,14 +73,15 @@ pub(super) fn failure_policy(last: Option<Vec<i32>>) -> PodFailurePolicy {
         }]),
         on_exit_codes: None,
     };
-    let last = last.map(|values| PodFailurePolicyRule {
-        action: "FailJob".to_owned(),
+    let on_codes = |action: &str, values| PodFailurePolicyRule {
+        action: action.to_owned(),
         on_exit_codes: Some(PodFailurePolicyOnExitCodesRequirement {
             operator: "In".to_owned(),
             values,
             container_name: None,
         }),
         on_pod_conditions: None,
-    });
-    PodFailurePolicy { rules: std::iter::once(taken_away).chain(last).collect() }
+    };
+    let last = last.map(|values| on_codes("FailJob", values));
+    PodFailurePolicy { rules: [taken_away, on_codes("Ignore", vec![SERVER_AWAY])].into_iter().chain(last).collect() }
 }

@@ -59,3 +59,14 @@ fn a_report_that_was_cut_is_understood_and_one_that_is_none_is_told_by_its_end()
     assert!(training.report.is_none());
     assert_eq!(training.end, "it ended with exit code 1: error: out of luck");
 }
+
+#[test]
+fn servers_that_are_ready_are_asked_first_and_then_those_that_run() {
+    let server = |ip: &str, phase: &str, ready: &str| -> Pod {
+        let labels = json!({"app.kubernetes.io/component": "rank"});
+        let status = json!({"phase": phase, "podIP": ip, "conditions": [{"type": "Ready", "status": ready}]});
+        serde_json::from_value(json!({"metadata": {"name": ip, "labels": labels}, "status": status})).unwrap()
+    };
+    let pods = [server("10.0.0.1", "Running", "False"), server("10.0.0.2", "Pending", "False"), server("10.0.0.3", "Running", "True")];
+    assert_eq!(to_ask(&pods), ["10.0.0.3", "10.0.0.1"]);
+}

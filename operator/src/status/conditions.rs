@@ -139,8 +139,11 @@ fn absent(facts: &Facts<'_>, component: Component, what: &str) -> Verdict {
 fn store(facts: &Facts<'_>) -> Verdict {
     match &facts.observed.said {
         Some(said) if said.store.answers => Verdict::yes(Reason::Answers, "Redis answers the rank servers"),
-        Some(_) => {
-            let message = "Redis does not answer the rank servers: requests get the incoming order; see that the server of spec.stateStore.redis runs, and is reached from the pods";
+        Some(said) => {
+            let message = match &said.store.problem {
+                Some(problem) => format!("the rank servers wait for Redis: {problem}"),
+                None => "Redis does not answer the rank servers: requests get the incoming order; see that the server of spec.stateStore.redis runs, and is reached from the pods".to_owned(),
+            };
             Verdict::no(Reason::DoesNotAnswer, message)
         }
         None => Verdict::new(Holds::Unknown, Reason::NobodyToAsk, "no rank server answers that could tell"),
@@ -204,8 +207,9 @@ fn ready(facts: &Facts<'_>, parts: [&Verdict; 3], store: &Verdict) -> Verdict {
     if let Some(conflict) = facts.applied.and_then(|applied| applied.conflicts.first()) {
         return Verdict::no(Reason::NameTaken, conflict.clone());
     }
-    let broken = parts.into_iter().find(|part| part.holds != Holds::True);
-    let broken = broken.or(Some(store).filter(|store| store.holds == Holds::False));
+    // without the store no part gets ready
+    let broken = Some(store).filter(|store| store.holds == Holds::False);
+    let broken = broken.or_else(|| parts.into_iter().find(|part| part.holds != Holds::True));
     match broken {
         Some(part) => Verdict::no(part.reason, part.message.clone()),
         None => Verdict::yes(Reason::AllPartsWork, "rank servers and ingest workers are ready"),

@@ -24,7 +24,7 @@ fn working() -> Workloads {
 
 fn saying(version: &str) -> Observed {
     let model = Model { state: "loaded".to_owned(), version: Some(version.to_owned()), ..Model::default() };
-    let said = Said { store: Store { answers: true }, models: [("shop".to_owned(), model)].into() };
+    let said = Said { store: Store { answers: true, problem: None }, models: [("shop".to_owned(), model)].into() };
     Observed { said: Some(said), ..Observed::default() }
 }
 
@@ -98,10 +98,24 @@ fn a_store_that_does_not_answer_is_no_fault_of_the_servers() {
 }
 
 #[test]
+fn servers_that_wait_for_the_store_say_why_and_that_is_told_before_all_else() {
+    let problem = "failed to open the state store at redis:6379/0: no connection: refused".to_owned();
+    let said = Said { store: Store { answers: false, problem: Some(problem.clone()) }, ..Said::default() };
+    let workloads = Workloads { rank: Some(deployment(2, 2, 2, 0)), ..working() };
+    let status = told(json!({}), &workloads, &Observed { said: Some(said), serves: true, ..Observed::default() });
+    assert_eq!(verdict(&status, "StateStoreReachable"), "False DoesNotAnswer");
+    assert_eq!(verdict(&status, "RankServerReady"), "False NoneReady");
+    assert_eq!(verdict(&status, "Ready"), "False DoesNotAnswer");
+    assert!(condition(&status, "Ready").message.ends_with(&problem));
+}
+
+#[test]
 fn a_service_without_versions_is_ready_and_says_when_it_will_be_trained() {
     let schedule = json!({"training": {"schedule": "0 3 * * *"}});
-    let said =
-        Observed { said: Some(Said { store: Store { answers: true }, ..Said::default() }), ..Observed::default() };
+    let said = Observed {
+        said: Some(Said { store: Store { answers: true, problem: None }, ..Said::default() }),
+        ..Observed::default()
+    };
     let status = told(schedule, &working(), &said);
     assert_eq!(verdict(&status, "Ready"), "True AllPartsWork");
     assert_eq!(verdict(&status, "ModelTrained"), "False NotTrainedYet");

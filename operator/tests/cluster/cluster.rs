@@ -36,6 +36,8 @@ pub(crate) const IMAGE: &str = "cluster.test/rankwright:1";
 pub(crate) struct Cluster {
     pub(crate) client: Client,
     pub(crate) namespace: String,
+    /// How long anything is waited for.
+    pub(crate) patience: Duration,
     config: Config,
 }
 
@@ -50,7 +52,7 @@ impl Servers {
 
     pub(crate) fn answering() -> Self {
         let servers = Self::default();
-        servers.say(Said { store: Store { answers: true }, ..Said::default() });
+        servers.say(Said { store: Store { answers: true, problem: None }, ..Said::default() });
         servers
     }
 }
@@ -77,7 +79,7 @@ pub(crate) async fn in_own_namespace() -> Option<Cluster> {
     let namespaces: Api<Namespace> = Api::all(client.clone());
     let made =
         namespaces.create(&PostParams::default(), &Namespace { metadata, ..Namespace::default() }).await.unwrap();
-    Some(Cluster { client, namespace: made.metadata.name.unwrap(), config })
+    Some(Cluster { client, namespace: made.metadata.name.unwrap(), patience: PATIENCE, config })
 }
 
 async fn configured() -> Option<Config> {
@@ -128,6 +130,12 @@ impl Cluster {
         config.auth_info.impersonate_groups = Some(vec!["system:masters".to_owned()]);
         config.default_namespace.clone_from(&self.namespace);
         config
+    }
+
+    /// The same cluster, seen from another namespace, which goes when this does.
+    pub(crate) fn at(&self, namespace: &str) -> Self {
+        let (client, config) = (self.client.clone(), self.config.clone());
+        Self { client, namespace: namespace.to_owned(), patience: self.patience, config }
     }
 
     pub(crate) fn context(&self, client: Client, servers: &Servers) -> Arc<Context> {
@@ -195,7 +203,7 @@ impl Cluster {
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + DeserializeOwned + Debug,
     {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + self.patience;
         loop {
             let found = self.api::<K>().get_opt(name).await.unwrap();
             if let Some(found) = found.clone().filter(&is) {
@@ -211,7 +219,7 @@ impl Cluster {
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + DeserializeOwned + Debug,
     {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + self.patience;
         while let Some(found) = self.api::<K>().get_opt(name).await.unwrap() {
             assert!(Instant::now() < end, "{} {name} never went: {found:#?}", K::kind(&()));
             tokio::time::sleep(PAUSE).await;
@@ -230,7 +238,7 @@ impl Cluster {
 
     /// Waits until an event with this reason was published; its note.
     pub(crate) async fn event(&self, reason: &str) -> String {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + self.patience;
         loop {
             let events = self.api::<Event>().list(&ListParams::default()).await.unwrap();
             let of_service = |event: &&Event| {

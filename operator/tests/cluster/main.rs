@@ -1,5 +1,5 @@
 //! The operator against a real API server with its controllers (`e2e/cluster/up.sh control`): pods stay pending there, and
-//! tests say in their status what a node would.
+//! tests say in their status what a node would. Those of [`node`] want pods that run.
 //!
 //! `RANKWRIGHT_TEST_KUBECONFIG` names the cluster, and `RANKWRIGHT_TEST_AUDIT_LOG` the API server's log of requests.
 
@@ -14,6 +14,7 @@ mod deletion;
 mod imports;
 mod leader;
 mod many;
+mod node;
 mod optional;
 mod pods;
 mod program;

@@ -48,7 +48,7 @@ fn serving(version: &str) -> Said {
         trained_at: Some("2026-11-14T16:25:00Z".to_owned()),
         ..Model::default()
     };
-    Said { store: Store { answers: true }, models: [("shop".to_owned(), model)].into() }
+    Said { store: Store { answers: true, problem: None }, models: [("shop".to_owned(), model)].into() }
 }
 
 #[tokio::test]

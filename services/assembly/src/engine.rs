@@ -14,11 +14,8 @@ use rankwright_state::Store;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 use tracing::warn;
-
-/// Between two attempts to reach a server.
-const PAUSE: Duration = Duration::from_secs(1);
 
 /// Everything that import, training and serving share.
 pub struct Engine {
@@ -99,25 +96,6 @@ impl Engine {
     /// Whether several writers add to the state: other processes, or the partitions of a stream.
     pub fn has_many_writers(&self) -> bool {
         self.state.shared() || self.config.source.as_ref().is_some_and(is_stream)
-    }
-
-    /// As [`Engine::open`]; waits for a server of the state that is not there yet.
-    ///
-    /// # Errors
-    /// When a store cannot be opened for another reason than that its server is away.
-    pub async fn await_open(config: Config) -> Result<Self> {
-        loop {
-            let error = match Self::open(config.clone()).await {
-                Ok(engine) => return Ok(engine),
-                Err(error) => error,
-            };
-            let problem = error.chain().find_map(|cause| cause.downcast_ref::<rankwright_redis::Error>());
-            if !problem.is_some_and(|error| error.problem.passes()) {
-                return Err(error);
-            }
-            warn!("waiting for the state store: {}", crate::program::chain(&error));
-            tokio::time::sleep(PAUSE).await;
-        }
     }
 
     /// Begins to take in the events of the only process that writes to this state.

@@ -5,6 +5,9 @@ use std::process::ExitCode;
 use tokio::runtime::Runtime;
 use tracing_subscriber::EnvFilter;
 
+/// Exit code of a process that SIGTERM ended.
+pub const TERMINATED: i32 = 128 + 15;
+
 /// Sends the log to standard error: level `info`, or what `RUST_LOG` says.
 pub fn log_to_stderr() {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
@@ -30,9 +33,44 @@ pub fn exit(outcome: anyhow::Result<()>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {}", chain(&error));
-            ExitCode::FAILURE
+            ExitCode::from(exit_code(&error))
         }
     }
+}
+
+/// Exit code of a program that failed: 75 where a server was away, and trying again later may help without anybody
+/// changing a setting (`EX_TEMPFAIL` of `sysexits.h`), else 1.
+pub fn exit_code(error: &anyhow::Error) -> u8 {
+    if passes(error) { 75 } else { 1 }
+}
+
+fn passes(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let redis = cause.downcast_ref::<rankwright_redis::Error>();
+        let object = cause.downcast_ref::<rankwright_object::Error>();
+        let (redis, object) = match cause.downcast_ref::<rankwright_clickthrough::Error>() {
+            Some(rankwright_clickthrough::Error::Redis(error)) => (Some(error), object),
+            Some(rankwright_clickthrough::Error::Object(error)) => (redis, Some(error)),
+            _ => (redis, object),
+        };
+        redis.is_some_and(|error| error.problem.passes()) || object.is_some_and(|error| error.problem.passes())
+    })
+}
+
+/// As [`runtime`], of a program that does one thing. It ends when it is told to: the system sees to that for any process but
+/// the first one of a container.
+///
+/// # Errors
+/// When the system has no room for its threads.
+pub fn job_runtime() -> std::io::Result<Runtime> {
+    let runtime = runtime()?;
+    if std::process::id() == 1 {
+        runtime.spawn(async {
+            rankwright_serve::server::stop_signal().await;
+            std::process::exit(TERMINATED);
+        });
+    }
+    Ok(runtime)
 }
 
 /// An error and its causes in one line, each cause once.

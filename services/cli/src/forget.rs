@@ -2,7 +2,7 @@
 
 use crate::options::ForgetOptions;
 use anyhow::Result;
-use rankwright_assembly::{Engine, configuration, forget, runtime};
+use rankwright_assembly::{Engine, configuration, forget, job_runtime};
 use rankwright_clickthrough::{Subject, Who};
 
 /// Removes what the options name, and says what that was.
@@ -14,7 +14,7 @@ pub(crate) fn run(options: &ForgetOptions) -> Result<String> {
         (None, None) => unreachable!("one of them is required"),
     };
     let subject = Subject { tenant: options.tenant.as_str().into(), who };
-    let runtime = runtime()?;
+    let runtime = job_runtime()?;
     let removed = runtime.block_on(async { forget(&Engine::open(config).await?, &subject).await })?;
     Ok(removed.iter().map(|line| format!("removed {line}\n")).collect())
 }

@@ -5,7 +5,7 @@ use crate::options::ImportOptions;
 use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
 use rankwright_assembly::{
-    Engine, Fetched, Importer, Rebuild, Tally, configuration, fetch, is_remote, is_stream, now, read_all, runtime,
+    Engine, Fetched, Importer, Rebuild, Tally, configuration, fetch, is_remote, is_stream, job_runtime, now, read_all,
 };
 use rankwright_config::{Config, Offset, SourceConfig, State};
 use rankwright_event::Event;
@@ -36,7 +36,7 @@ pub(crate) fn run(options: &ImportOptions) -> Result<()> {
             "state is memory: what is imported ends with this process; use 'standalone', or 'state: {{type: file, path: ...}}'"
         );
     }
-    let runtime = runtime()?;
+    let runtime = job_runtime()?;
     if let Some(rebuild) = runtime.block_on(rebuild(&config, options))? {
         read(rebuild.engine(), options, &runtime)?;
         if runtime.block_on(rebuild.complete())? {

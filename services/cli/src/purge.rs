@@ -2,7 +2,7 @@
 
 use crate::options::PurgeOptions;
 use anyhow::{Result, bail};
-use rankwright_assembly::{configuration, purge, purge_places, runtime, service};
+use rankwright_assembly::{configuration, job_runtime, purge, purge_places, service};
 use std::io::{BufRead, IsTerminal, Write};
 
 /// Removes everything of a service, and says what it was.
@@ -16,7 +16,7 @@ pub(crate) fn run(options: &PurgeOptions) -> Result<String> {
         }
         confirmed(&service(), &places, &mut stdin.lock())?;
     }
-    let told = runtime()?.block_on(purge(&config))?;
+    let told = job_runtime()?.block_on(purge(&config))?;
     Ok(told.iter().map(|line| format!("removed {line}\n")).collect())
 }
 

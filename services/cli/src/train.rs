@@ -3,7 +3,7 @@
 use crate::options::TrainOptions;
 use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
-use rankwright_assembly::{Engine, configuration, now, runtime};
+use rankwright_assembly::{Engine, configuration, job_runtime, now};
 use rankwright_config::model::{LambdaMart, Model};
 use rankwright_config::{ClickthroughStore, State};
 use rankwright_train::{self as train, Trained, Training};
@@ -32,7 +32,7 @@ pub(crate) fn run(options: &TrainOptions) -> Result<()> {
             }
         }
     }
-    let runtime = runtime()?; // stores that wait for a network do so on its threads
+    let runtime = job_runtime()?; // stores that wait for a network do so on its threads
     let engine = runtime.block_on(Engine::open(config))?;
     match &options.model {
         Some(name) => one(&engine, name).map(|_| ()),

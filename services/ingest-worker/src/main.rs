@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 use clap::Parser;
-use rankwright_assembly::{Engine, Service, configuration, exit, is_stream, listen, log_to_stderr, runtime};
+use rankwright_assembly::{Service, await_open, configuration, exit, is_stream, listen, log_to_stderr, runtime};
 use rankwright_config::State;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -37,7 +37,10 @@ fn run(options: &Options) -> Result<()> {
         anyhow::bail!("source: files are read by 'rankwright import'; ingest-worker reads streams");
     }
     let runtime = runtime()?;
-    let engine = Arc::new(runtime.block_on(Engine::await_open(config))?);
+    let Some(engine) = runtime.block_on(await_open(config))? else {
+        return Ok(()); // told to stop while it waited
+    };
+    let engine = Arc::new(engine);
     // without a source it closes the rankings that `/feedback` opened
     runtime.block_on(listen(engine, Service { feedback: true, closes: true, follows, ..Service::default() }))
 }

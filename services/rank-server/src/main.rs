@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::Parser;
-use rankwright_assembly::{Engine, Service, configuration, exit, listen, log_to_stderr, runtime};
+use rankwright_assembly::{Service, await_open, configuration, exit, listen, log_to_stderr, runtime};
 use rankwright_config::{ClickthroughStore, State};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -33,6 +33,9 @@ fn run(options: &Options) -> Result<()> {
     }
     config.train = Some(ClickthroughStore::Discard); // the one who closes rankings keeps them
     let runtime = runtime()?;
-    let engine = Arc::new(runtime.block_on(Engine::await_open(config))?);
+    let Some(engine) = runtime.block_on(await_open(config))? else {
+        return Ok(()); // told to stop while it waited
+    };
+    let engine = Arc::new(engine);
     runtime.block_on(listen(engine, Service { ranks: true, feedback: true, ..Service::default() }))
 }

@@ -6,7 +6,9 @@ mod termination;
 
 use anyhow::Result;
 use clap::Parser;
-use rankwright_assembly::{Engine, Service, chain, configuration, listen, log_to_stderr, runtime};
+use rankwright_assembly::{
+    Engine, Service, TERMINATED, chain, configuration, exit_code, job_runtime, listen, log_to_stderr,
+};
 use report::{Outcome, Report, Shared};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -16,13 +18,10 @@ use tracing::{info, warn};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Exit code of a process that SIGTERM ended.
-const TERMINATED: i32 = 128 + 15;
-
 /// Trains models on the click-throughs there are, and publishes those that are good enough
 ///
 /// Prints a report as JSON. Exit codes: 0, each model was published or its running version kept; 1, something failed;
-/// 2, wrong arguments; 3, there is nothing to learn from yet.
+/// 2, wrong arguments; 3, there is nothing to learn from yet; 75, a server was away when it began.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Options {
@@ -40,7 +39,7 @@ fn main() -> ExitCode {
     log_to_stderr();
     let report = run(&options).unwrap_or_else(|error| {
         eprintln!("error: {}", chain(&error));
-        Report::failed(chain(&error))
+        Report::failed(chain(&error), exit_code(&error))
     });
     println!("{}", report.to_json());
     if let Some(path) = std::env::var_os("TERMINATION_LOG").filter(|path| !path.is_empty())
@@ -54,7 +53,7 @@ fn main() -> ExitCode {
 fn run(options: &Options) -> Result<Report> {
     let config = job::checked(configuration(options.config.as_deref())?)?;
     let names = job::names(&config, &options.model)?;
-    let runtime = runtime()?;
+    let runtime = job_runtime()?;
     let engine = Arc::new(runtime.block_on(Engine::open(config))?);
     let report = Arc::new(Shared::new(Report::new(rankwright_assembly::service())));
     let port = Service { status: vec![("training", report.clone())], ..Service::default() };

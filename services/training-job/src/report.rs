@@ -33,6 +33,9 @@ pub(crate) struct Report {
     /// As RFC 3339.
     pub started_at: String,
     pub models: Vec<ModelReport>,
+    /// With which a job ends that failed.
+    #[serde(skip)]
+    code: u8,
 }
 
 /// One model.
@@ -79,12 +82,12 @@ impl Report {
     /// Of a job that begins.
     pub(crate) fn new(service: String) -> Self {
         let (message, models) = (String::new(), Vec::new());
-        Self { service, outcome: Outcome::Published, message, started_at: now().to_string(), models }
+        Self { service, outcome: Outcome::Published, message, started_at: now().to_string(), models, code: 1 }
     }
 
     /// Of a job that could not begin.
-    pub(crate) fn failed(message: String) -> Self {
-        Self { outcome: Outcome::Failed, message, ..Self::new(rankwright_assembly::service()) }
+    pub(crate) fn failed(message: String, code: u8) -> Self {
+        Self { outcome: Outcome::Failed, message, code, ..Self::new(rankwright_assembly::service()) }
     }
 
     fn add(&mut self, model: ModelReport) {
@@ -98,12 +101,13 @@ impl Report {
             .unwrap_or_else(|error| format!("{{\"outcome\":\"failed\",\"message\":\"{error}\"}}"))
     }
 
-    /// 0 where each model was published or kept, 3 where the worst is that there is nothing to learn from.
+    /// 0 where each model was published or kept, 3 where the worst is that there is nothing to learn from, else what the
+    /// failure makes of it.
     pub(crate) fn exit_code(&self) -> u8 {
         match self.outcome {
             Outcome::Published | Outcome::Kept => 0,
             Outcome::Nothing => 3,
-            Outcome::Failed => 1,
+            Outcome::Failed => self.code,
         }
     }
 }

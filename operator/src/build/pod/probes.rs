@@ -17,11 +17,10 @@ impl Probes {
     }
 }
 
-/// Those of a program with a port. It opens its port when the state store has answered once: until then nothing is amiss,
-/// and a restart would not help, so starting may take a day. A program that cannot start ends by itself. Later neither
-/// probe asks for the store.
+/// Those of a program with a port. It answers before its state store does: a restart would not bring that back, so neither the
+/// first probe nor the second asks for it. Between, models are loaded and warmed up, which may take ten minutes.
 pub(in crate::build) fn serving() -> Probes {
-    Probes { startup: probe("/health", 5, 17_280), liveness: probe("/health", 10, 6), readiness: probe("/ready", 5, 2) }
+    Probes { startup: probe("/health", 2, 300), liveness: probe("/health", 10, 6), readiness: probe("/ready", 5, 2) }
 }
 
 fn probe(path: &str, period: i32, failures: i32) -> Probe {

@@ -29,10 +29,10 @@ pub(crate) async fn client(settings: &Settings) -> (Client, String) {
         .credentials_provider(credentials(settings).await)
         .retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS))
         .timeout_config(patience(0));
-    if let Some(endpoint) = &settings.endpoint {
+    if let Some(endpoint) = endpoint(settings, |name| std::env::var(name).ok()) {
         loader = loader.endpoint_url(endpoint);
     }
-    let shared = loader.load().await; // AWS_ENDPOINT_URL counts where the settings name none
+    let shared = loader.load().await; // AWS_ENDPOINT_URL, or a profile, counts where nothing else names one
     let elsewhere = shared.endpoint_url().map(str::to_owned);
     // Other services know neither buckets in host names nor checksums in trailers, or not all of them do.
     let sums = if elsewhere.is_some() {
@@ -48,6 +48,13 @@ pub(crate) async fn client(settings: &Settings) -> (Client, String) {
         .build();
     let endpoint = elsewhere.unwrap_or_else(|| format!("Amazon S3 in {}", settings.region));
     (Client::from_conf(config), endpoint)
+}
+
+/// The settings' endpoint, else the environment's for S3: the SDK would follow that one too, and not tell.
+fn endpoint(settings: &Settings, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let ignored = || variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS").is_some_and(|is| is.eq_ignore_ascii_case("true"));
+    let named = || variable("AWS_ENDPOINT_URL_S3").filter(|endpoint| !endpoint.is_empty() && !ignored());
+    settings.endpoint.clone().or_else(named)
 }
 
 /// Time limits of a request that carries so many bytes.
@@ -74,6 +81,17 @@ async fn credentials(settings: &Settings) -> CredentialsProviderChain {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_endpoint_of_the_environment_is_followed_where_the_settings_name_none() {
+        let [mut named, unnamed] = [(); 2].map(|()| Settings::new("events", "us-east-1"));
+        named.endpoint = Some("http://kept.test:9000".into());
+        let variables = |name: &str| (name == "AWS_ENDPOINT_URL_S3").then(|| "http://s3.test:9000".to_owned());
+        assert_eq!(endpoint(&named, variables).as_deref(), Some("http://kept.test:9000"));
+        assert_eq!(endpoint(&unnamed, variables).as_deref(), Some("http://s3.test:9000"));
+        assert_eq!(endpoint(&unnamed, |_| Some("true".to_owned())), None);
+        assert_eq!(endpoint(&unnamed, |_| None), None);
+    }
 
     #[test]
     fn a_large_upload_is_given_more_time() {

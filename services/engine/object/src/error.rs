@@ -100,6 +100,13 @@ pub enum Problem {
     },
 }
 
+impl Problem {
+    /// Whether trying again later may help without anybody changing a setting.
+    pub fn passes(&self) -> bool {
+        matches!(self, Self::Unreachable { .. } | Self::TimedOut { .. })
+    }
+}
+
 impl Action {
     /// The right that it needs.
     pub fn permission(self) -> &'static str {

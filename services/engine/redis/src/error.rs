@@ -50,6 +50,17 @@ impl Problem {
         matches!(self, Self::Unreachable(_) | Self::Slow | Self::Refuses(_))
     }
 
+    /// What is wrong with a server that ended the first exchange on a connection.
+    pub(crate) fn of_connecting(error: &RedisError, tls: bool) -> Self {
+        match Self::of(error, tls) {
+            Self::Unreachable(text) if !tls && has_hung_up(&text) => Self::Unreachable(format!(
+                "{text}; the server hangs up at once: its port is one for TLS (set tls), or it takes nobody from other \
+                 hosts (set protected-mode or a password there)"
+            )),
+            problem => problem,
+        }
+    }
+
     pub(crate) fn of(error: &RedisError, tls: bool) -> Self {
         let text = text(error);
         let is = |code: &str| error.code() == Some(code);
@@ -73,6 +84,12 @@ impl Problem {
             _ => Self::Other(text),
         }
     }
+}
+
+fn has_hung_up(text: &str) -> bool {
+    ["reset by peer", "broken pipe", "Broken pipe", "end of file", "unexpected EOF"]
+        .iter()
+        .any(|word| text.contains(word))
 }
 
 fn is_about_tls(text: &str) -> bool {

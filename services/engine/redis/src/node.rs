@@ -174,7 +174,10 @@ impl Node {
         }
         let client = self.settings.client(address).map_err(|error| self.failure(&error))?;
         let connected = client.get_multiplexed_async_connection_with_config(&config).await;
-        connected.map_err(|error| self.failure(&error))
+        connected.map_err(|error| Error {
+            place: self.place.clone(),
+            problem: Problem::of_connecting(&error, self.settings.tls.is_some()),
+        })
     }
 
     /// Sentinels go on naming a server for a while that has lost its role.

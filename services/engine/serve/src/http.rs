@@ -13,6 +13,7 @@ mod probes;
 mod rank;
 mod recommend;
 mod train;
+mod waiting;
 
 use crate::app::App;
 use axum::Router;
@@ -22,6 +23,7 @@ use axum::http::{HeaderValue, Method, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use failure::Failure;
+pub use waiting::Waiting;
 
 type Name = Result<axum::extract::Path<String>, PathRejection>;
 

@@ -94,6 +94,11 @@ impl Failure {
         Self::new(StatusCode::NOT_IMPLEMENTED, "not_available", message)
     }
 
+    /// 503: it is not there yet.
+    pub(crate) fn unavailable(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message).with("retry-after", "1")
+    }
+
     /// 503: try again in a second.
     pub(crate) fn overloaded(message: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", message).with("retry-after", "1")

@@ -1,0 +1,93 @@
+//! Requests to rank servers, each on a connection of its own.
+
+use serde_json::Value;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+
+/// For an answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Status and body of the answer.
+pub(super) async fn post(address: &str, path: &str, body: &Value) -> io::Result<(u16, Value)> {
+    let answered = async {
+        let mut stream = TcpStream::connect(address).await?;
+        let body = body.to_string();
+        let head = format!("POST {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-type: application/json\r\n");
+        stream.write_all(format!("{head}content-length: {}\r\n\r\n{body}", body.len()).as_bytes()).await?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await?;
+        let invalid = || io::Error::new(io::ErrorKind::InvalidData, answer.clone());
+        let (head, body) = answer.split_once("\r\n\r\n").ok_or_else(invalid)?;
+        let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).ok_or_else(invalid)?;
+        Ok((status, serde_json::from_str(body).map_err(|_| invalid())?))
+    };
+    tokio::time::timeout(PATIENCE, answered).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}
+
+/// The same, once the address answers: a Service takes a second to be known on all nodes.
+pub(super) async fn post_once_there(address: &str, path: &str, body: &Value) -> (u16, Value) {
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        match post(address, path, body).await {
+            Ok(answer) => return answer,
+            Err(error) => assert!(Instant::now() < end, "{address}: {error}"),
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// Visitors that send one request after another.
+pub(super) struct Visitors {
+    stop: Arc<AtomicBool>,
+    answered: Arc<AtomicUsize>,
+    tasks: Vec<JoinHandle<Vec<String>>>,
+}
+
+impl Visitors {
+    /// So many of them, with so much time between two requests of one.
+    pub(super) fn start(count: usize, pause: Duration, address: &str, path: &str, body: &Value) -> Self {
+        let (stop, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let visit = |_| {
+            let (stop, answered) = (stop.clone(), answered.clone());
+            let (address, path, body) = (address.to_owned(), path.to_owned(), body.clone());
+            tokio::spawn(async move {
+                let mut failures = Vec::new();
+                while !stop.load(Ordering::Relaxed) {
+                    match post(&address, &path, &body).await {
+                        Ok((200, _)) => drop(answered.fetch_add(1, Ordering::Relaxed)),
+                        Ok((status, body)) => failures.push(format!("{status} {body}")),
+                        Err(error) => failures.push(error.to_string()),
+                    }
+                    tokio::time::sleep(pause).await;
+                }
+                failures
+            })
+        };
+        let tasks = (0..count).map(visit).collect();
+        Self { stop, answered, tasks }
+    }
+
+    /// Waits until so many requests more were answered.
+    pub(super) async fn answered(&self, more: usize) {
+        let (begin, end) = (self.answered.load(Ordering::Relaxed), Instant::now() + Duration::from_secs(60));
+        while self.answered.load(Ordering::Relaxed) < begin + more {
+            assert!(Instant::now() < end, "requests are not answered");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// How many were answered, and what was said to those that were not.
+    pub(super) async fn end(self) -> (usize, Vec<String>) {
+        self.stop.store(true, Ordering::Relaxed);
+        let mut failures = Vec::new();
+        for task in self.tasks {
+            failures.extend(task.await.unwrap());
+        }
+        (self.answered.load(Ordering::Relaxed), failures)
+    }
+}

@@ -1,0 +1,68 @@
+//! The samples as they stand.
+
+use super::{file, in_own_namespace_with_pods, kubectl};
+use crate::cluster::Cluster;
+use std::process::Stdio;
+use tokio::process::Command;
+
+/// The namespace of a sample; it goes with the test.
+pub(super) struct Sample {
+    pub(super) cluster: Cluster,
+    path: String,
+}
+
+impl Sample {
+    /// Applies a sample in its own namespace.
+    pub(super) async fn applied(cluster: &Cluster, name: &str, namespace: &str) -> Self {
+        let path = file(&format!("manifests/samples/{name}.yaml")).to_str().unwrap().to_owned();
+        kubectl(&["apply", "-f", &path]).await;
+        Self { cluster: cluster.at(namespace), path }
+    }
+
+    /// Removes it, and waits until its namespace is gone: the next one needs the room.
+    pub(super) async fn removed(self) {
+        kubectl(&["delete", "-f", &self.path, "--timeout=120s", "--ignore-not-found"]).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_sample_becomes_ready() {
+    let Some(cluster) = in_own_namespace_with_pods().await else { return };
+    // one after another: a small machine has no room for all of them. 08-import is the story's
+    for (name, namespace, service) in [
+        ("01-minimal", "sample-minimal", "shop"),
+        ("02-ranklens", "sample-ranklens", "films"),
+        ("03-autoscaled", "sample-autoscaled", "shop"),
+        ("06-rollback", "sample-rollback", "shop"),
+        ("07-a-b-test", "sample-a-b", "shop"),
+    ] {
+        let sample = Sample::applied(&cluster, name, namespace).await;
+        sample.cluster.told(service, "Ready", "True", "AllPartsWork").await;
+        sample.cluster.told(service, "StateStoreReachable", "True", "Answers").await;
+        sample.removed().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_sample_with_tls_becomes_ready_when_its_authority_is_there() {
+    let Some(cluster) = in_own_namespace_with_pods().await else { return };
+    let sample = Sample::applied(&cluster, "05-tls-and-secrets", "sample-tls").await;
+    sample.cluster.told("shop", "ConfigurationValid", "False", "ConfigMapMissing").await;
+    let kubeconfig = std::env::var_os("RANKWRIGHT_TEST_KUBECONFIG").unwrap();
+    let mut script = Command::new(file("manifests/development/redis-tls.sh"));
+    let made = script.env("KUBECONFIG", kubeconfig).stdout(Stdio::null()).status().await.unwrap();
+    assert!(made.success());
+    sample.cluster.told("shop", "Ready", "True", "AllPartsWork").await;
+    sample.cluster.told("shop", "StateStoreReachable", "True", "Answers").await;
+    kubectl(&["-n", "rankwright-development", "delete", "deployment,service,secret", "redis-tls", "--ignore-not-found"]).await;
+    sample.removed().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_sample_of_a_stream_serves_and_says_that_its_broker_is_away() {
+    let Some(cluster) = in_own_namespace_with_pods().await else { return };
+    let sample = Sample::applied(&cluster, "04-kafka", "sample-kafka").await;
+    sample.cluster.told("shop", "RankServerReady", "True", "Available").await;
+    sample.cluster.told("shop", "StateStoreReachable", "True", "Answers").await;
+    sample.removed().await;
+}

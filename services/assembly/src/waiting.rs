@@ -1,0 +1,104 @@
+//! A program whose state store is not there yet waits for it, and says so at its port.
+
+use crate::engine::Engine;
+use crate::program::chain;
+use anyhow::{Context, Result};
+use rankwright_config::Config;
+use rankwright_serve::server::{self, Timing};
+use rankwright_serve::{Waiting, tls};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use tracing::warn;
+
+/// Between two attempts to reach a server.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// What is known already is said again after this time.
+const REMIND: Duration = Duration::from_secs(60);
+
+/// For requests that run when the store is there at last.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// As [`Engine::open`]; waits for a server of the state that is not there yet, and answers `/health`, `/ready` and
+/// `/status` meanwhile. Nothing, when told to stop before.
+///
+/// # Errors
+/// When a store cannot be opened for another reason than that its server is away, or the port cannot be opened.
+pub async fn await_open(config: Config) -> Result<Option<Engine>> {
+    tokio::select! {
+        opened = open(config) => opened.map(Some),
+        () = server::stop_signal() => Ok(None),
+    }
+}
+
+async fn open(config: Config) -> Result<Engine> {
+    let mut port: Option<Port> = None;
+    loop {
+        let error = match Engine::open(config.clone()).await {
+            Ok(engine) => {
+                if let Some(port) = port {
+                    port.close().await;
+                }
+                return Ok(engine);
+            }
+            Err(error) => error,
+        };
+        let problem = error.chain().find_map(|cause| cause.downcast_ref::<rankwright_redis::Error>());
+        if !problem.is_some_and(|error| error.problem.passes()) {
+            return Err(error);
+        }
+        match &mut port {
+            Some(port) => port.tell(chain(&error)),
+            None => port = Some(Port::open(&config, chain(&error)).await?),
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// The port of a program that waits.
+struct Port {
+    waiting: Waiting,
+    told: Instant,
+    stop: Arc<Notify>,
+    serving: JoinHandle<std::io::Result<()>>,
+}
+
+impl Port {
+    async fn open(config: &Config, problem: String) -> Result<Self> {
+        warn!("waiting for the state store: {problem}");
+        let (host, port) = (config.api.host.as_str(), config.api.port);
+        let tls = config.api.tls.as_ref().map(|tls| tls::acceptor(&tls.cert, &tls.key)).transpose()?;
+        let listener = TcpListener::bind((host, port)).await;
+        let listener = listener.with_context(|| format!("failed to listen on {host}:{port}"))?;
+        let (waiting, stop) = (Waiting::new("redis", problem), Arc::new(Notify::new()));
+        let (router, told) = (waiting.router(), stop.clone());
+        let timing = Timing { drain: DRAIN, ..Timing::default() };
+        let serving = tokio::spawn(async move { server::serve(router, listener, tls, told.notified(), timing).await });
+        Ok(Self { waiting, told: Instant::now(), stop, serving })
+    }
+
+    fn tell(&mut self, problem: String) {
+        let text = format!("waiting for the state store: {problem}");
+        if self.waiting.tell(problem) || self.told.elapsed() >= REMIND {
+            warn!("{text}");
+            self.told = Instant::now();
+        }
+    }
+
+    /// Gives the port back.
+    async fn close(mut self) {
+        self.stop.notify_one();
+        if let Ok(Err(error)) = (&mut self.serving).await {
+            warn!(%error, "the port was not left in peace");
+        }
+    }
+}
+
+impl Drop for Port {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
