@@ -107,13 +107,16 @@ async fn one(ctx: &Context, service: &RankingService, child: &Child) -> Result<O
 
 /// Looks at an object, and does what is to be done about it.
 async fn looked(ctx: &Context, service: &RankingService, child: &Child) -> Result<Outcome> {
-    let api = api(ctx, service, child);
+    let (api, before) = (api(ctx, service, child), ctx.cache.moment(&child.resource.kind));
     let live = api.get_opt(&child.object.name_any()).await.map_err(Error::reading(child.name()))?;
     let foreign = live.as_ref().is_some_and(|live| !labels::owns(service, live));
     ctx.seen.note_taken(service, child, foreign);
     if foreign {
         warn!(object = child.name(), namespace = service.namespace(), "an object of somebody else is in the way");
         return Ok(Outcome::Foreign);
+    }
+    if let Some(live) = &live {
+        ctx.cache.answered(&child.resource.kind, before, live);
     }
     match (live, child.mode) {
         (None, Mode::Keep) => Ok(Outcome::Absent),
@@ -145,7 +148,7 @@ async fn write(
     }
     let (ours, before) = (PatchParams::apply(FIELD_MANAGER).force(), ctx.cache.moment(kind));
     let applied = api.patch(&object.name_any(), &ours, &Patch::Apply(&object)).await.map_err(refused)?;
-    ctx.cache.wrote(kind, before, &applied);
+    ctx.cache.answered(kind, before, &applied);
     ctx.seen.settle(child, &applied);
     info!(object = child.name(), namespace = service.namespace(), "applied");
     Ok(Outcome::There(Some(Arc::new(applied))))

@@ -9,7 +9,7 @@
 mod shelf;
 mod sight;
 
-pub(crate) use sight::REVISION;
+pub(crate) use sight::{REVISION, version};
 pub use sight::Sight;
 
 use crate::labels;
@@ -54,7 +54,7 @@ struct Shelves {
     since: Option<Instant>,
 }
 
-/// The moment before an object is written.
+/// The moment before an object is asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment(usize);
 
@@ -137,18 +137,18 @@ impl Cache {
         self.news.send_modify(|news| *news += 1);
     }
 
-    /// The moment before something of a kind is written.
+    /// The moment before something of a kind is read or written.
     pub fn moment(&self, kind: &str) -> Moment {
         Moment(self.lock().objects.get(kind).map_or(0, Shelf::fillings))
     }
 
-    /// Takes in an object as the API server has answered it to a write of ours, which the watch shows later.
-    pub fn wrote(&self, kind: &str, before: Moment, object: &DynamicObject) {
+    /// Takes in an object as the API server has answered it to us, which the watch shows later.
+    pub fn answered(&self, kind: &str, before: Moment, object: &DynamicObject) {
         let mut shelves = self.lock();
         // what was listed since then may know of its end
         let Some(shelf) = shelves.objects.get_mut(kind).filter(|shelf| shelf.fillings() == before.0) else { return };
         let place = place(&object.namespace().unwrap_or_default(), &object.name_any());
-        shelf.put_own(place, Sight::of(kind, object));
+        shelf.answered(place, Sight::of(kind, object));
     }
 
     /// What is known of an object.

@@ -3,7 +3,7 @@
 use crate::apis::Discovery;
 use crate::apply::{self, Applied, Seen};
 use crate::ask::Ask;
-use crate::cache::Cache;
+use crate::cache::{self, Cache};
 use crate::deletion::{self, Cleaning};
 use crate::labels::{self, Component};
 use crate::metrics::Metrics;
@@ -52,8 +52,8 @@ pub struct Context {
     pub metrics: Arc<Metrics>,
     /// What the operator is told about all services.
     pub defaults: Defaults,
-    /// The last status that was told of each resource: the watch may be behind it.
-    told: Mutex<HashMap<String, RankingServiceStatus>>,
+    /// The last status that was told of a resource, and its version then, until the watch has shown that.
+    told: Mutex<HashMap<String, (RankingServiceStatus, u64)>>,
 }
 
 impl Context {
@@ -64,15 +64,25 @@ impl Context {
         Self { client, seen, cache, discovery, ask, recorder, metrics, defaults, told: Mutex::default() }
     }
 
-    fn told(&self, service: &RankingService) -> RankingServiceStatus {
-        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = service.uid().and_then(|uid| told.get(&uid).cloned());
-        known.or_else(|| service.status.clone()).unwrap_or_default()
+    /// A resource with what was told of it last, should the watch be behind that.
+    fn caught_up(&self, service: Arc<RankingService>) -> Arc<RankingService> {
+        let (uid, version) = (service.uid().unwrap_or_default(), cache::version(&service.metadata));
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        match told.get(&uid) {
+            Some((status, told_at)) if version.is_some_and(|version| version < *told_at) => {
+                Arc::new(RankingService { status: Some(status.clone()), ..(*service).clone() })
+            }
+            Some(_) => {
+                told.remove(&uid);
+                service
+            }
+            None => service,
+        }
     }
 
-    fn tell(&self, service: &RankingService, status: RankingServiceStatus) {
-        if let Some(uid) = service.uid() {
-            self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(uid, status);
+    fn tell(&self, service: &RankingService, status: RankingServiceStatus, version: Option<u64>) {
+        if let (Some(uid), Some(version)) = (service.uid(), version) {
+            self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(uid, (status, version));
         }
     }
 
@@ -98,7 +108,7 @@ struct Outcome {
 pub async fn reconcile(service: Arc<RankingService>, ctx: Arc<Context>) -> Result<Action> {
     ctx.cache.filled().await;
     let began = Instant::now();
-    let result = Box::pin(attempt(&service, &ctx)).await;
+    let result = Box::pin(attempt(&ctx.caught_up(service), &ctx)).await;
     ctx.metrics.reconciled(began.elapsed(), result.as_ref().err());
     result
 }
@@ -158,11 +168,11 @@ async fn tell(service: &RankingService, ctx: &Context, outcome: &Outcome, failur
         observed: &Observed { ..observed },
         workloads: &workloads,
     };
-    let before = ctx.told(service);
     let status = status::of(&facts, Timestamp::now());
-    let news = events::between(&before, &status);
-    status::publish(&ctx.client, service, &status).await?;
-    ctx.tell(service, status);
+    let news = events::between(&service.status.clone().unwrap_or_default(), &status);
+    if let Some(written) = status::publish(&ctx.client, service, &status).await? {
+        ctx.tell(service, status, cache::version(&written.metadata));
+    }
     events::publish(&ctx.recorder, service, &news).await
 }
 

@@ -85,8 +85,8 @@ impl<T: Thing> Shelf<T> {
         }
     }
 
-    /// This was written by ourselves. Where the watch has shown later things already, it has shown what became of this.
-    pub(super) fn put_own(&mut self, place: String, thing: T) {
+    /// This was answered to ourselves. Where the watch has shown later things already, it has shown what became of this.
+    pub(super) fn answered(&mut self, place: String, thing: T) {
         if self.is_filled() && thing.version().is_some_and(|version| version > self.newest) {
             self.insert(place.into(), thing);
         }

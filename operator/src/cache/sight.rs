@@ -48,7 +48,7 @@ impl Sight {
 }
 
 /// A version, where it is a number.
-pub(super) fn version(metadata: &ObjectMeta) -> Option<u64> {
+pub(crate) fn version(metadata: &ObjectMeta) -> Option<u64> {
     metadata.resource_version.as_ref()?.parse().ok()
 }
 

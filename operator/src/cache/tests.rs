@@ -71,7 +71,7 @@ fn what_is_listed_anew_takes_the_place_of_all_that_was_known() {
 fn a_watch_that_is_behind_does_not_hide_what_was_written_since() {
     let cache = filled(&["a"]);
     let before = cache.moment(KIND);
-    cache.wrote(KIND, before, &map("a", 20));
+    cache.answered(KIND, before, &map("a", 20));
     cache.saw(KIND, Event::Apply(seen("a", 15)));
     assert_eq!(known(&cache, "a"), Some(20));
     cache.saw(KIND, Event::Delete(seen("a", 16)));
@@ -86,11 +86,11 @@ fn an_answer_that_comes_late_does_not_bring_back_what_is_gone() {
     let before = cache.moment(KIND);
     cache.saw(KIND, Event::Apply(seen("a", 20)));
     cache.saw(KIND, Event::Delete(seen("a", 21)));
-    cache.wrote(KIND, before, &map("a", 20));
+    cache.answered(KIND, before, &map("a", 20));
     assert_eq!(known(&cache, "a"), None);
     let before = cache.moment(KIND);
     list(&cache, &[]);
-    cache.wrote(KIND, before, &map("a", 30));
+    cache.answered(KIND, before, &map("a", 30));
     assert_eq!(known(&cache, "a"), None, "it may have gone before the listing");
 }
 
