@@ -122,7 +122,9 @@ async fn looked(ctx: &Context, service: &RankingService, child: &Child) -> Resul
         (None, Mode::Keep) => Ok(Outcome::Absent),
         // it cannot be changed, or is about to go: the news of its end brings us back
         (Some(live), Mode::Once | Mode::Keep) => Ok(Outcome::There(Some(Arc::new(live)))),
-        (Some(live), Mode::Apply) if live.metadata.deletion_timestamp.is_some() || ctx.seen.is_settled(child, &live) => {
+        (Some(live), Mode::Apply)
+            if live.metadata.deletion_timestamp.is_some() || ctx.seen.is_settled(child, &live) =>
+        {
             Ok(Outcome::There(Some(Arc::new(live))))
         }
         (live, _) => write(ctx, service, child, live.as_ref()).await,

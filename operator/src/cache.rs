@@ -9,8 +9,8 @@
 mod shelf;
 mod sight;
 
-pub(crate) use sight::{REVISION, version};
 pub use sight::Sight;
+pub(crate) use sight::{REVISION, version};
 
 use crate::labels;
 use k8s_openapi::api::core::v1::Pod;

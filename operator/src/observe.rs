@@ -49,8 +49,11 @@ pub struct Trained {
 pub async fn service(ctx: &Context, service: &RankingService) -> Result<Observed> {
     let pods = pods(ctx, service).await?;
     let mut observed = of_pods(&pods);
-    for address in
-        pods.iter().filter(|pod| labels::is_of(&***pod, Component::Rank) && is_ready(pod)).filter_map(|pod| address(pod)).take(2)
+    for address in pods
+        .iter()
+        .filter(|pod| labels::is_of(&***pod, Component::Rank) && is_ready(pod))
+        .filter_map(|pod| address(pod))
+        .take(2)
     {
         observed.said = ctx.ask.ask(&address).await;
         if observed.said.is_some() {

@@ -42,7 +42,8 @@ async fn main() {
     let quiet = audit.until_quiet(QUIET, Duration::from_secs(300)).await;
     println!("the last write: {:.1} s after the start", (began.elapsed() - quiet).as_secs_f64());
     audit.table("requests until then");
-    println!("processor time of the operator: {:.1} s", operator.cpu());
+    let (count, seconds) = operator.reconciled().await;
+    println!("{count} reconciliations, {:.1} ms each; processor time {:.1} s", seconds * 1e3 / count, operator.cpu());
     let before = audit.count();
     tokio::time::sleep(AT_REST).await;
     audit.read();
@@ -57,8 +58,7 @@ async fn main() {
     operator.end().await;
 
     let again = Process::start(&cluster);
-    let settled = Audit::of(&cluster).until_quiet(QUIET, Duration::from_secs(300)).await;
-    drop(settled);
+    Audit::of(&cluster).until_quiet(QUIET, Duration::from_secs(300)).await;
     println!("an operator that starts beside {services} services: at most {:.0} MiB", again.memory().1);
     again.end().await;
 

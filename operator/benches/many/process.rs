@@ -44,15 +44,25 @@ impl Process {
         while told < services {
             assert!(self.began.elapsed() < patience, "{told} of {services} after {} s", patience.as_secs());
             tokio::time::sleep(Duration::from_millis(200)).await;
-            let metrics = self.metrics().await.unwrap_or_default();
-            let count = metrics.lines().find_map(|found| found.strip_prefix(line));
-            told = count.and_then(|count| count.trim().parse().ok()).unwrap_or(0);
+            told = self.measured(line).await.map_or(0, |count| count as usize);
             if shown.elapsed() > Duration::from_secs(15) {
                 eprintln!("{told} of {services} after {:.0} s", self.began.elapsed().as_secs_f64());
                 shown = Instant::now();
             }
         }
         self.began.elapsed()
+    }
+
+    /// How often something was reconciled, and the seconds that took.
+    pub(crate) async fn reconciled(&self) -> (f64, f64) {
+        let of = async |what: &str| {
+            self.measured(&format!("rankwright_operator_reconcile_duration_seconds_{what} ")).await.unwrap_or(f64::NAN)
+        };
+        (of("count").await, of("sum").await)
+    }
+
+    async fn measured(&self, name: &str) -> Option<f64> {
+        self.metrics().await.ok()?.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
     }
 
     async fn metrics(&self) -> std::io::Result<String> {
@@ -68,7 +78,8 @@ impl Process {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap_or_default();
         let of = |key: &str| {
             let line = status.lines().find_map(|line| line.strip_prefix(key));
-            line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok()).map_or(f64::NAN, |kib| kib / 1024.0)
+            line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok())
+                .map_or(f64::NAN, |kib| kib / 1024.0)
         };
         (of("VmRSS:"), of("VmHWM:"))
     }

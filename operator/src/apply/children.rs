@@ -69,7 +69,9 @@ pub async fn unwanted(
     for resource in kinds(optional) {
         // any sight of them will do: one that has gone on is deleted by nobody, as its identity is named
         let owned = match ctx.cache.owned(&resource.kind, &namespace, &service.uid().unwrap_or_default()) {
-            Some(seen) => seen.into_iter().filter(|(_, sight)| !sight.going).map(|(name, sight)| (name, sight.uid)).collect(),
+            Some(seen) => {
+                seen.into_iter().filter(|(_, sight)| !sight.going).map(|(name, sight)| (name, sight.uid)).collect()
+            }
             None if cleared => continue,
             None => listed(&ctx.client, service, &resource).await?,
         };
@@ -91,7 +93,8 @@ async fn listed(client: &Client, service: &RankingService, resource: &ApiResourc
         Err(error) if is_absent(&error) => return Ok(Vec::new()), // its API went meanwhile
         answer => answer.map_err(Error::reading(format!("objects of kind {}", resource.kind)))?,
     };
-    let ours = listed.iter().filter(|object| object.metadata.deletion_timestamp.is_none() && labels::owns(service, *object));
+    let ours =
+        listed.iter().filter(|object| object.metadata.deletion_timestamp.is_none() && labels::owns(service, *object));
     Ok(ours.map(|object| (object.name_any(), object.uid().unwrap_or_default())).collect())
 }
 

@@ -56,8 +56,7 @@ impl<T: Thing> Shelf<T> {
     /// The listing is complete: what it has not shown is gone.
     pub(super) fn filled(&mut self) {
         let found = std::mem::take(&mut self.found);
-        let gone: Vec<Arc<str>> =
-            self.things.keys().filter(|&place| !found.contains_key(place)).cloned().collect();
+        let gone: Vec<Arc<str>> = self.things.keys().filter(|&place| !found.contains_key(place)).cloned().collect();
         gone.iter().for_each(|place| self.remove(place));
         for (place, thing) in found {
             self.put_at(place, thing);

@@ -43,7 +43,9 @@ fn known(cache: &Cache, name: &str) -> Option<u64> {
 
 #[test]
 fn nothing_is_known_without_watches_or_before_they_have_shown_everything() {
-    let unsure = |cache: &Cache| matches!(cache.object(KIND, "search", "a"), Known::Unsure) && cache.owned(KIND, "search", "owner").is_none();
+    let unsure = |cache: &Cache| {
+        matches!(cache.object(KIND, "search", "a"), Known::Unsure) && cache.owned(KIND, "search", "owner").is_none()
+    };
     let cache = Cache::default();
     assert!(unsure(&cache));
     cache.begin([KIND.to_owned()]);

@@ -165,7 +165,8 @@ async fn watching_cut_at_any(after: bool) {
         let ctx = cluster.context(client, &Servers::answering());
         let task = tokio::spawn(controller::run(ctx, Some(cluster.namespace.clone()), Arc::default()));
         // events come last, when the status was told
-        let done = async || cut.count.load(Ordering::SeqCst) >= at || cluster.find_event("ScaledToZero").await.is_some();
+        let done =
+            async || cut.count.load(Ordering::SeqCst) >= at || cluster.find_event("ScaledToZero").await.is_some();
         let end = Instant::now() + Duration::from_secs(60);
         while !done().await {
             assert!(Instant::now() < end, "neither cut at {at} nor done");
