@@ -171,4 +171,26 @@ mod tests {
         counted.data["status"] = json!({"ready": true});
         assert!(seen.is_settled(&child("a"), &counted));
     }
+
+    #[test]
+    fn what_a_watch_shows_is_settled_until_its_mark_changes() {
+        let (seen, mut shown) = (Seen::default(), live("a"));
+        shown.metadata.resource_version = Some("17".to_owned());
+        seen.settle(&child("a"), &shown);
+        assert!(seen.is_settled_at(&child("a"), &Sight::of_metadata(&shown.metadata)));
+        assert!(!seen.is_settled_at(&child("b"), &Sight::of_metadata(&shown.metadata)), "something else is wanted");
+        shown.metadata.resource_version = Some("18".to_owned());
+        assert!(!seen.is_settled_at(&child("a"), &Sight::of_metadata(&shown.metadata)), "it has to be looked at");
+        assert!(seen.is_settled(&child("a"), &shown), "nothing has changed");
+        assert!(seen.is_settled_at(&child("a"), &Sight::of_metadata(&shown.metadata)), "and that is known from then on");
+    }
+
+    #[test]
+    fn the_number_of_a_revision_is_no_change() {
+        let seen = Seen::default();
+        seen.settle(&child("a"), &live("a"));
+        let mut counted = live("a");
+        counted.metadata.annotations = Some([(REVISION.to_owned(), "1".to_owned())].into());
+        assert!(seen.is_settled(&child("a"), &counted));
+    }
 }
