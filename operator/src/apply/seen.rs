@@ -182,7 +182,10 @@ mod tests {
         shown.metadata.resource_version = Some("18".to_owned());
         assert!(!seen.is_settled_at(&child("a"), &Sight::of_metadata(&shown.metadata)), "it has to be looked at");
         assert!(seen.is_settled(&child("a"), &shown), "nothing has changed");
-        assert!(seen.is_settled_at(&child("a"), &Sight::of_metadata(&shown.metadata)), "and that is known from then on");
+        assert!(
+            seen.is_settled_at(&child("a"), &Sight::of_metadata(&shown.metadata)),
+            "and that is known from then on"
+        );
     }
 
     #[test]
