@@ -32,7 +32,7 @@ async fn main() {
     println!("{services} RankingServices applied in {:.1} s", took.as_secs_f64());
 
     let began = Instant::now();
-    let operator = Process::start(&cluster);
+    let mut operator = Process::start(&cluster);
     let converged = operator.until_told(services, Duration::from_secs(900)).await;
     println!("converged: {:.1} s", converged.as_secs_f64());
     println!("most memory by then: {:.0} MiB", operator.memory().1);

@@ -2,6 +2,7 @@
 
 use crate::cluster::Cluster;
 use std::net::TcpListener;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -16,13 +17,15 @@ pub(crate) struct Process {
     child: Child,
     port: u16,
     began: Instant,
+    log: PathBuf,
 }
 
 impl Process {
     /// Starts one for the cluster's namespace.
     pub(crate) fn start(cluster: &Cluster) -> Self {
         let (port, level_port) = (free_port(), free_port());
-        let log = std::fs::File::create(std::env::temp_dir().join(format!("{}.log", cluster.user))).unwrap();
+        let place = std::env::temp_dir().join(format!("{}.log", cluster.user));
+        let log = std::fs::File::create(&place).unwrap();
         let program = std::env::var("RANKWRIGHT_OPERATOR_BIN");
         let child = Command::new(program.as_deref().unwrap_or(env!("CARGO_BIN_EXE_rankwright-operator")))
             .args(["run", "--namespace", &cluster.namespace, "--own-namespace", &cluster.namespace])
@@ -34,15 +37,17 @@ impl Process {
             .kill_on_drop(true)
             .spawn()
             .unwrap();
-        Self { child, port, began: Instant::now() }
+        Self { child, port, began: Instant::now(), log: place }
     }
 
     /// Waits until the operator counts so many services as told of, and says how long that took since its start.
-    pub(crate) async fn until_told(&self, services: usize, patience: Duration) -> Duration {
+    pub(crate) async fn until_told(&mut self, services: usize, patience: Duration) -> Duration {
         let line = "rankwright_operator_resources{condition=\"RankServerReady\",status=\"False\"} ";
         let (mut told, mut shown) = (0, Instant::now());
         while told < services {
             assert!(self.began.elapsed() < patience, "{told} of {services} after {} s", patience.as_secs());
+            let ended = self.child.try_wait().unwrap();
+            assert!(ended.is_none(), "the operator has ended: see {}", self.log.display());
             tokio::time::sleep(Duration::from_millis(200)).await;
             told = self.measured(line).await.map_or(0, |count| count as usize);
             if shown.elapsed() > Duration::from_secs(15) {
