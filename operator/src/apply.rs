@@ -8,24 +8,35 @@ mod seen;
 
 pub use seen::Seen;
 
+use crate::apis::Apis;
 use crate::build::{Child, Mode};
+use crate::cache::Known;
 use crate::labels::{self, FIELD_MANAGER};
+use crate::reconcile::Context;
 use crate::{Error, Result};
+use kube::ResourceExt;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
-use kube::{Client, ResourceExt};
 use rankwright_crds::RankingService;
+use std::sync::Arc;
 use tracing::{info, warn};
 
-pub use children::{delete, unwanted};
+pub use children::{delete, kinds, unwanted};
 
 /// Hands the number of replicas over to an autoscaler, see [`hand_over`].
 const HANDOVER: &str = "rankwright-operator-handover";
 
+/// A version that no object has: with it, an apply makes an object, and is refused where there is one already. So the
+/// object has one field manager from the start, which it would not have after a `POST`.
+const NO_VERSION: &str = "1";
+
+/// How often an object is looked at that others make, change or take away between our look and our write.
+const LOOKS: usize = 3;
+
 /// What became of all objects.
 #[derive(Debug, Default)]
 pub struct Applied {
-    /// As the API server has them now.
-    pub objects: Vec<DynamicObject>,
+    /// Deployments and Jobs at least, as the API server has them now.
+    pub objects: Vec<Arc<DynamicObject>>,
     /// Objects of somebody else in the place of ours, in words.
     pub conflicts: Vec<String>,
 }
@@ -34,17 +45,11 @@ pub struct Applied {
 ///
 /// # Errors
 /// When the API server refuses something, or does not answer.
-pub async fn all(
-    client: &Client,
-    seen: &Seen,
-    service: &RankingService,
-    desired: &[Child],
-    optional: &crate::apis::Apis,
-) -> Result<Applied> {
+pub async fn all(ctx: &Context, service: &RankingService, desired: &[Child], optional: &Apis) -> Result<Applied> {
     let (mut applied, mut refused) = (Applied::default(), None);
     for child in desired {
-        match one(client, seen, service, child).await {
-            Ok(Outcome::There(object)) => applied.objects.push(*object),
+        match one(ctx, service, child).await {
+            Ok(Outcome::There(object)) => applied.objects.extend(object),
             Ok(Outcome::Foreign) => applied.conflicts.push(format!(
                 "{} exists and does not belong to this RankingService: rename one of them, or delete it",
                 child.name()
@@ -55,51 +60,104 @@ pub async fn all(
             Err(error) => return Err(error),
         }
     }
-    // nothing is left over while the same objects are wanted as before
-    if !seen.is_cleared(service, desired, optional) {
-        for gone in unwanted(client, service, desired, optional).await? {
-            delete(client, &gone).await?;
-            info!(object = gone.name(), namespace = service.namespace(), "deleted what is no longer wanted");
-        }
-        seen.clear(service, desired, optional);
+    for gone in unwanted(ctx, service, desired, optional).await? {
+        delete(&ctx.client, &gone).await?;
+        info!(object = gone.name(), namespace = service.namespace(), "deleted what is no longer wanted");
     }
+    ctx.seen.clear(service, desired, optional);
     refused.map_or(Ok(applied), Err)
 }
 
 /// What became of an object.
 enum Outcome {
-    There(Box<DynamicObject>),
+    /// It is there; with its content where that is known.
+    There(Option<Arc<DynamicObject>>),
     Foreign,
     Absent,
 }
 
-async fn one(client: &Client, seen: &Seen, service: &RankingService, child: &Child) -> Result<Outcome> {
+/// Brings one object to the cluster; by what the watches have shown of it, where that is enough.
+async fn one(ctx: &Context, service: &RankingService, child: &Child) -> Result<Outcome> {
     let namespace = service.namespace().unwrap_or_default();
-    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &namespace, &child.resource);
-    let name = child.object.name_any();
-    let live = api.get_opt(&name).await.map_err(Error::reading(child.name()))?;
-    if live.as_ref().is_some_and(|live| !labels::owns(service, live)) {
-        warn!(object = child.name(), namespace, "an object of somebody else is in the way");
+    match (ctx.cache.object(&child.resource.kind, &namespace, &child.object.name_any()), child.mode) {
+        (Known::There(sight), mode)
+            if sight.owner == service.uid()
+                && (mode != Mode::Apply || sight.going || ctx.seen.is_settled_at(child, &sight)) =>
+        {
+            return Ok(Outcome::There(sight.content));
+        }
+        (Known::Absent, Mode::Keep) => return Ok(Outcome::Absent),
+        // whoever was in its place would refuse it each time
+        (Known::Absent, _) if !ctx.seen.is_taken(service, child) => {
+            match write(ctx, service, child, None).await {
+                Err(error) if error.is_conflict() => {} // the watches are behind, or somebody else has one
+                made => return made,
+            }
+        }
+        _ => {}
+    }
+    for _ in 1..LOOKS {
+        match looked(ctx, service, child).await {
+            Err(error) if error.is_conflict() => {}
+            outcome => return outcome,
+        }
+    }
+    looked(ctx, service, child).await
+}
+
+/// Looks at an object, and does what is to be done about it.
+async fn looked(ctx: &Context, service: &RankingService, child: &Child) -> Result<Outcome> {
+    let (api, before) = (api(ctx, service, child), ctx.cache.moment(&child.resource.kind));
+    let live = api.get_opt(&child.object.name_any()).await.map_err(Error::reading(child.name()))?;
+    let foreign = live.as_ref().is_some_and(|live| !labels::owns(service, live));
+    ctx.seen.note_taken(service, child, foreign);
+    if foreign {
+        warn!(object = child.name(), namespace = service.namespace(), "an object of somebody else is in the way");
         return Ok(Outcome::Foreign);
     }
-    let refused = |source| Error::Apply { child: child.name(), source: Box::new(source) };
+    if let Some(live) = &live {
+        ctx.cache.answered(&child.resource.kind, before, live);
+    }
     match (live, child.mode) {
         (None, Mode::Keep) => Ok(Outcome::Absent),
         // it cannot be changed, or is about to go: the news of its end brings us back
-        (Some(live), Mode::Once | Mode::Keep) => Ok(Outcome::There(Box::new(live))),
-        (Some(live), Mode::Apply) if live.metadata.deletion_timestamp.is_some() => Ok(Outcome::There(Box::new(live))),
-        (Some(live), Mode::Apply) if seen.is_settled(child, &live) => Ok(Outcome::There(Box::new(live))),
-        (live, _) => {
-            if let Some(live) = &live {
-                hand_over(&api, child, live).await.map_err(refused)?;
-            }
-            let ours = PatchParams::apply(FIELD_MANAGER).force();
-            let applied = api.patch(&name, &ours, &Patch::Apply(&child.object)).await.map_err(refused)?;
-            seen.settle(child, &applied);
-            info!(object = child.name(), namespace, "applied");
-            Ok(Outcome::There(Box::new(applied)))
+        (Some(live), Mode::Once | Mode::Keep) => Ok(Outcome::There(Some(Arc::new(live)))),
+        (Some(live), Mode::Apply)
+            if live.metadata.deletion_timestamp.is_some() || ctx.seen.is_settled(child, &live) =>
+        {
+            Ok(Outcome::There(Some(Arc::new(live))))
         }
+        (live, _) => write(ctx, service, child, live.as_ref()).await,
     }
+}
+
+/// Applies an object in the place of the one that was seen, or where none was; refused where that is no longer so.
+async fn write(
+    ctx: &Context,
+    service: &RankingService,
+    child: &Child,
+    live: Option<&DynamicObject>,
+) -> Result<Outcome> {
+    let (api, kind) = (api(ctx, service, child), &child.resource.kind);
+    let refused = |source| Error::Apply { child: child.name(), source: Box::new(source) };
+    let mut object = child.object.clone();
+    match live {
+        Some(live) => {
+            hand_over(&api, child, live).await.map_err(refused)?;
+            object.metadata.uid.clone_from(&live.metadata.uid);
+        }
+        None => object.metadata.resource_version = Some(NO_VERSION.to_owned()),
+    }
+    let (ours, before) = (PatchParams::apply(FIELD_MANAGER).force(), ctx.cache.moment(kind));
+    let applied = api.patch(&object.name_any(), &ours, &Patch::Apply(&object)).await.map_err(refused)?;
+    ctx.cache.answered(kind, before, &applied);
+    ctx.seen.settle(child, &applied);
+    info!(object = child.name(), namespace = service.namespace(), "applied");
+    Ok(Outcome::There(Some(Arc::new(applied))))
+}
+
+fn api(ctx: &Context, service: &RankingService, child: &Child) -> Api<DynamicObject> {
+    Api::namespaced_with(ctx.client.clone(), &service.namespace().unwrap_or_default(), &child.resource)
 }
 
 /// Keeps the number of replicas when an autoscaler gets to decide about it. A field that its only owner no longer sends

@@ -1,18 +1,20 @@
 //! Watches resources, what belongs to them and what they refer to, and has each that is concerned reconciled.
 
+mod watches;
+
 use crate::apis::{Apis, Discovery};
 use crate::reconcile::{Context, error_policy, reconcile};
 use crate::resolve::{self, Kind};
-use crate::{Error, labels};
+use crate::{Error, apply, labels};
 use futures_util::StreamExt;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::batch::v1::{CronJob, Job};
-use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret, Service, ServiceAccount};
+use k8s_openapi::api::core::v1::{Pod, Secret, Service, ServiceAccount};
 use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use kube::api::{Api, DynamicObject};
-use kube::core::{DeserializeGuard, NamespaceResourceScope, PartialObjectMeta};
+use kube::api::ApiResource;
+use kube::core::DeserializeGuard;
 use kube::runtime::controller::{self, Action, Controller};
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher;
@@ -22,6 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 use tracing::{debug, info, warn};
+use watches::Watches;
 
 /// Resources that are reconciled at the same time.
 const CONCURRENCY: u16 = 16;
@@ -76,66 +79,40 @@ async fn changed_apis(client: &Client, known: &Apis) {
 }
 
 async fn watch(ctx: &Arc<Context>, namespace: Option<&str>, apis: &Apis, stop: Arc<Notify>) {
-    let (client, ours) = (&ctx.client, watcher::Config::default().labels(&labels::managed()));
-    let services: Api<Guarded> = scoped(client, namespace);
-    let mut controller = Controller::new(services, watcher::Config::default())
-        .with_config(controller::Config::default().concurrency(CONCURRENCY))
-        .owns(metadata::<Deployment>(client, namespace), ours.clone())
-        .owns(metadata::<CronJob>(client, namespace), ours.clone())
-        .owns(metadata::<Job>(client, namespace), ours.clone())
-        .owns(metadata::<HorizontalPodAutoscaler>(client, namespace), ours.clone())
-        .owns(metadata::<PodDisruptionBudget>(client, namespace), ours.clone())
-        .owns(metadata::<Service>(client, namespace), ours.clone())
-        .owns(metadata::<ServiceAccount>(client, namespace), ours.clone())
-        .owns(metadata::<Ingress>(client, namespace), ours.clone())
-        .owns(metadata::<NetworkPolicy>(client, namespace), ours.clone());
-    for api in apis.iter() {
-        let resource = api.resource();
-        let objects: Api<DynamicObject> = match namespace {
-            Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
-            None => Api::all_with(client.clone(), &resource),
-        };
-        controller = controller.owns_with(objects, resource, ours.clone());
-    }
-    let store = controller.store();
+    ctx.cache.begin(apply::kinds(apis).into_iter().map(|resource| resource.kind));
+    let watches = Watches { client: &ctx.client, cache: &ctx.cache, namespace };
+    let (store, services) = watches.services();
     ctx.metrics.describe(store.clone());
-    let (secrets, maps) = (store.clone(), store);
+    let (secrets, maps) = (store.clone(), store.clone());
+    let mut controller = Controller::for_stream(services, store)
+        .with_config(controller::Config::default().concurrency(CONCURRENCY))
+        .owns_stream_with(watches.content::<Deployment>(), ApiResource::erase::<Deployment>(&()))
+        .owns_stream_with(watches.content::<Job>(), ApiResource::erase::<Job>(&()))
+        .owns_stream(watches.metadata::<CronJob>())
+        .owns_stream(watches.metadata::<HorizontalPodAutoscaler>())
+        .owns_stream(watches.metadata::<PodDisruptionBudget>())
+        .owns_stream(watches.metadata::<Service>())
+        .owns_stream(watches.metadata::<ServiceAccount>())
+        .owns_stream(watches.metadata::<Ingress>())
+        .owns_stream(watches.metadata::<NetworkPolicy>());
+    for api in apis.iter() {
+        controller = controller.owns_stream_with(watches.optional(api), api.resource());
+    }
     controller
-        .watches(metadata::<Pod>(client, namespace), ours, |pod| of_pod(&pod))
-        .watches(metadata::<Secret>(client, namespace), watcher::Config::default(), move |secret| {
-            referring(&secrets, Kind::Secret, &secret)
-        })
+        .watches_stream(watches.pods(), |pod| of_pod(&pod))
+        .watches_stream(watches.every::<Secret>(), move |secret| referring(&secrets, Kind::Secret, &secret))
         // those that are referred to, and those that are made
-        .watches(metadata::<ConfigMap>(client, namespace), watcher::Config::default(), move |map| {
+        .watches_stream(watches.config_maps(), move |map| {
             referring(&maps, Kind::ConfigMap, &map).into_iter().chain(of_owner(&map)).collect::<Vec<_>>()
         })
         .graceful_shutdown_on(async move { stop.notified().await })
         .run(guarded, |_, error, _| error_policy(error), ctx.clone())
         .for_each(async |outcome| log(outcome))
         .await;
+    ctx.cache.end();
 }
 
-fn scoped<K>(client: &Client, namespace: Option<&str>) -> Api<K>
-where
-    K: Resource<Scope = NamespaceResourceScope>,
-    K::DynamicType: Default,
-{
-    match namespace {
-        Some(namespace) => Api::namespaced(client.clone(), namespace),
-        None => Api::all(client.clone()),
-    }
-}
-
-/// Objects without their content: that something has changed is all that a watch has to tell.
-fn metadata<K>(client: &Client, namespace: Option<&str>) -> Api<PartialObjectMeta<K>>
-where
-    K: Resource<Scope = NamespaceResourceScope>,
-    K::DynamicType: Default,
-{
-    scoped(client, namespace)
-}
-
-fn of_pod(pod: &PartialObjectMeta<Pod>) -> Option<ObjectRef<Guarded>> {
+fn of_pod(pod: &Pod) -> Option<ObjectRef<Guarded>> {
     let service = labels::service_of(pod)?;
     Some(ObjectRef::new(&service).within(&pod.namespace()?))
 }

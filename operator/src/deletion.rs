@@ -94,7 +94,7 @@ pub async fn clean_up(ctx: &Context, service: &RankingService, plan: &Plan) -> R
     } else {
         kept.push(build::purge(plan).kept());
     }
-    let applied = apply::all(&ctx.client, &ctx.seen, service, &kept, &plan.apis).await?;
+    let applied = apply::all(ctx, service, &kept, &plan.apis).await?;
     if running > 0 {
         return Ok((Cleaning::Stopping { pods: running }, applied));
     }

@@ -65,6 +65,13 @@ impl Error {
         matches!(self, Self::Apply { source, .. } if matches!(**source, kube::Error::Api(_)))
     }
 
+    /// Whether an object is not the one that was to be written, or is there already.
+    pub fn is_conflict(&self) -> bool {
+        let Self::Apply { source, .. } = self else { return false };
+        let kube::Error::Api(answer) = &**source else { return false };
+        answer.code == 409 || (answer.code == 422 && answer.message.contains("metadata.uid"))
+    }
+
     /// The error and its cause in one line.
     pub fn chain(&self) -> String {
         let mut line = self.to_string();

@@ -92,6 +92,11 @@ pub fn managed() -> String {
     format!("{MANAGED_BY}={FIELD_MANAGER}")
 }
 
+/// Whether an object says that the operator made it.
+pub fn is_managed<K: ResourceExt>(object: &K) -> bool {
+    object.labels().get(MANAGED_BY).is_some_and(|name| name == FIELD_MANAGER)
+}
+
 /// The service that an object says it belongs to.
 pub fn service_of<K: ResourceExt>(object: &K) -> Option<String> {
     object.labels().get(INSTANCE).cloned()

@@ -7,6 +7,7 @@ pub mod apis;
 pub mod apply;
 pub mod ask;
 pub mod build;
+pub mod cache;
 pub mod controller;
 pub mod deletion;
 pub mod error;

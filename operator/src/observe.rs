@@ -4,14 +4,16 @@ mod report;
 
 pub use report::{ModelReport, Report};
 
-use crate::ask::{Ask, Said};
+use crate::ask::Said;
 use crate::labels::{self, Component};
+use crate::reconcile::Context;
 use crate::{Error, Result};
 use k8s_openapi::api::core::v1::{ContainerStateTerminated, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::ResourceExt;
 use kube::api::{Api, ListParams};
-use kube::{Client, ResourceExt};
 use rankwright_crds::RankingService;
+use std::sync::Arc;
 
 /// Of what a program said last, in bytes.
 const LONGEST_LINE: usize = 300;
@@ -53,17 +55,13 @@ pub struct Trained {
 ///
 /// # Errors
 /// When the pods cannot be listed.
-pub async fn service(client: &Client, ask: &dyn Ask, service: &RankingService) -> Result<Observed> {
-    let namespace = service.namespace().unwrap_or_default();
-    // any sight of them will do: the news of a later one brings us back
-    let selected = ListParams::default().match_any().labels(&labels::text(&labels::common(&service.name_any())));
-    let api: Api<Pod> = Api::namespaced(client.clone(), &namespace);
-    let pods = api.list(&selected).await.map_err(Error::reading("the pods of the service"))?.items;
+pub async fn service(ctx: &Context, service: &RankingService) -> Result<Observed> {
+    let pods = pods(ctx, service).await?;
     let mut observed = of_pods(&pods);
     let servers = to_ask(&pods);
     observed.serves = !servers.is_empty();
     for address in servers {
-        observed.said = ask.ask(&address).await;
+        observed.said = ctx.ask.ask(&address).await;
         if observed.said.is_some() {
             break;
         }
@@ -71,16 +69,25 @@ pub async fn service(client: &Client, ask: &dyn Ask, service: &RankingService) -
     Ok(observed)
 }
 
+/// Any sight of them will do: the news of a later one brings us back.
+async fn pods(ctx: &Context, service: &RankingService) -> Result<Vec<Arc<Pod>>> {
+    let (namespace, name) = (service.namespace().unwrap_or_default(), service.name_any());
+    if let Some(pods) = ctx.cache.pods(&namespace, &name) {
+        return Ok(pods);
+    }
+    let selected = ListParams::default().match_any().labels(&labels::text(&labels::common(&name)));
+    let api: Api<Pod> = Api::namespaced(ctx.client.clone(), &namespace);
+    let pods = api.list(&selected).await.map_err(Error::reading("the pods of the service"))?;
+    Ok(pods.items.into_iter().map(Arc::new).collect())
+}
+
 /// What pods tell by themselves.
-pub fn of_pods(pods: &[Pod]) -> Observed {
-    let trainings = pods.iter().filter(|pod| labels::is_of(*pod, Component::Training));
-    let mut trained: Vec<Trained> = trainings.filter_map(trained).collect();
+pub fn of_pods(pods: &[Arc<Pod>]) -> Observed {
+    let part = |component: Component| pods.iter().map(|pod| &**pod).filter(move |pod| labels::is_of(*pod, component));
+    let mut trained: Vec<Trained> = part(Component::Training).filter_map(trained).collect();
     trained.sort_by_key(|training| training.finished_at.as_ref().map(|time| time.0));
     let parts = [Component::Rank, Component::Ingest, Component::Training, Component::Import, Component::Purge];
-    let troubled = |component: Component| {
-        let trouble = pods.iter().filter(|pod| labels::is_of(*pod, component)).find_map(trouble);
-        trouble.map(|trouble| (component, trouble))
-    };
+    let troubled = |component: Component| part(component).find_map(trouble).map(|trouble| (component, trouble));
     Observed {
         said: None,
         serves: false,
@@ -90,15 +97,30 @@ pub fn of_pods(pods: &[Pod]) -> Observed {
 }
 
 /// Addresses of two rank servers, ready ones first: one that waits for the store can tell why.
-fn to_ask(pods: &[Pod]) -> Vec<String> {
-    let mut servers: Vec<&Pod> =
-        pods.iter().filter(|pod| labels::is_of(*pod, Component::Rank) && is_running(pod)).collect();
+fn to_ask(pods: &[Arc<Pod>]) -> Vec<String> {
+    let mut servers: Vec<&Arc<Pod>> =
+        pods.iter().filter(|pod| labels::is_of(&***pod, Component::Rank) && is_running(pod)).collect();
     servers.sort_by_key(|pod| !is_ready(pod));
-    servers.into_iter().filter_map(address).take(2).collect()
+    servers.into_iter().filter_map(|pod| address(pod)).take(2).collect()
 }
 
 fn is_running(pod: &Pod) -> bool {
     pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Running")
+}
+
+/// Takes away what nobody looks at here: the most of a pod.
+pub fn prune(pod: &mut Pod) {
+    pod.spec = None;
+    pod.metadata.managed_fields = None;
+    pod.metadata.annotations = None;
+    pod.metadata.owner_references = None;
+    let Some(status) = &mut pod.status else { return };
+    status.conditions.iter_mut().for_each(|conditions| {
+        conditions.retain(|condition| matches!(condition.type_.as_str(), "Ready" | "PodScheduled"));
+    });
+    status.container_statuses.iter_mut().for_each(|containers| containers.truncate(1));
+    (status.init_container_statuses, status.ephemeral_container_statuses) = (None, None);
+    (status.pod_ips, status.host_ips) = (None, None);
 }
 
 fn is_ready(pod: &Pod) -> bool {

@@ -3,6 +3,7 @@
 use crate::apis::Discovery;
 use crate::apply::{self, Applied, Seen};
 use crate::ask::Ask;
+use crate::cache::{self, Cache};
 use crate::deletion::{self, Cleaning};
 use crate::labels::{self, Component};
 use crate::metrics::Metrics;
@@ -11,7 +12,7 @@ use crate::status::{self, Facts, Workloads};
 use crate::validate::{self, Defaults, Plan};
 use crate::{Error, Result, build, events, resolve};
 use k8s_openapi::jiff::Timestamp;
-use kube::api::{Api, DynamicObject};
+use kube::api::DynamicObject;
 use kube::runtime::controller::Action;
 use kube::runtime::events::Recorder;
 use kube::{Client, ResourceExt};
@@ -39,6 +40,8 @@ pub struct Context {
     pub client: Client,
     /// What was applied.
     pub seen: Seen,
+    /// What is there, as far as it is watched.
+    pub cache: Arc<Cache>,
     /// APIs that not every cluster has.
     pub discovery: Discovery,
     /// Asks rank servers.
@@ -49,27 +52,37 @@ pub struct Context {
     pub metrics: Arc<Metrics>,
     /// What the operator is told about all services.
     pub defaults: Defaults,
-    /// The last status that was told of each resource: the watch may be behind it.
-    told: Mutex<HashMap<String, RankingServiceStatus>>,
+    /// The last status that was told of a resource, and its version then, until the watch has shown that.
+    told: Mutex<HashMap<String, (RankingServiceStatus, u64)>>,
 }
 
 impl Context {
     /// For a client, with nothing done yet.
     pub fn new(client: Client, ask: Arc<dyn Ask>, metrics: Arc<Metrics>, defaults: Defaults) -> Self {
         let recorder = Recorder::new(client.clone(), labels::FIELD_MANAGER.into());
-        let (seen, discovery) = (Seen::default(), Discovery::default());
-        Self { client, seen, discovery, ask, recorder, metrics, defaults, told: Mutex::default() }
+        let (seen, cache, discovery) = (Seen::default(), Arc::default(), Discovery::default());
+        Self { client, seen, cache, discovery, ask, recorder, metrics, defaults, told: Mutex::default() }
     }
 
-    fn told(&self, service: &RankingService) -> RankingServiceStatus {
-        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = service.uid().and_then(|uid| told.get(&uid).cloned());
-        known.or_else(|| service.status.clone()).unwrap_or_default()
+    /// A resource with what was told of it last, should the watch be behind that.
+    fn caught_up(&self, service: Arc<RankingService>) -> Arc<RankingService> {
+        let (uid, version) = (service.uid().unwrap_or_default(), cache::version(&service.metadata));
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        match told.get(&uid) {
+            Some((status, told_at)) if version.is_some_and(|version| version < *told_at) => {
+                Arc::new(RankingService { status: Some(status.clone()), ..(*service).clone() })
+            }
+            Some(_) => {
+                told.remove(&uid);
+                service
+            }
+            None => service,
+        }
     }
 
-    fn tell(&self, service: &RankingService, status: RankingServiceStatus) {
-        if let Some(uid) = service.uid() {
-            self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(uid, status);
+    fn tell(&self, service: &RankingService, status: RankingServiceStatus, version: Option<u64>) {
+        if let (Some(uid), Some(version)) = (service.uid(), version) {
+            self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(uid, (status, version));
         }
     }
 
@@ -93,8 +106,9 @@ struct Outcome {
 /// # Errors
 /// What could not be done; it is told in the status as well, where that can be written.
 pub async fn reconcile(service: Arc<RankingService>, ctx: Arc<Context>) -> Result<Action> {
+    ctx.cache.filled().await;
     let began = Instant::now();
-    let result = Box::pin(attempt(&service, &ctx)).await;
+    let result = Box::pin(attempt(&ctx.caught_up(service), &ctx)).await;
     ctx.metrics.reconciled(began.elapsed(), result.as_ref().err());
     result
 }
@@ -124,7 +138,7 @@ async fn attempt(service: &RankingService, ctx: &Context) -> Result<Action> {
 
 async fn converge(service: &RankingService, ctx: &Context, outcome: &mut Outcome) -> Result<()> {
     let apis = ctx.discovery.apis(&ctx.client).await?;
-    let resolved = resolve::references(&ctx.client, service, apis).await?; // reads the cluster
+    let resolved = resolve::references(ctx, service, apis).await?; // reads the cluster
     let plan = validate::plan(service, &resolved, &ctx.defaults)?; // pure: resource in, checked plan out
     let plan = outcome.plan.insert(plan);
     if service.metadata.deletion_timestamp.is_some() {
@@ -136,14 +150,14 @@ async fn converge(service: &RankingService, ctx: &Context, outcome: &mut Outcome
     // before anything is written that would have to be removed
     deletion::settle_finalizer(ctx, service, deletion::wants_finalizer(service)).await?;
     let desired = build::desired(plan); // pure: plan in, Kubernetes objects out
-    let applied = apply::all(&ctx.client, &ctx.seen, service, &desired, &plan.apis).await?; // writes the cluster
+    let applied = apply::all(ctx, service, &desired, &plan.apis).await?; // writes the cluster
     outcome.applied = Some(applied);
     Ok(())
 }
 
 /// Writes status and events, and hands out what they tell of.
 async fn tell(service: &RankingService, ctx: &Context, outcome: &Outcome, failure: Option<&Error>) -> Result<Observed> {
-    let observed = observe::service(&ctx.client, &*ctx.ask, service).await?;
+    let observed = observe::service(ctx, service).await?;
     let workloads = workloads(ctx, service, outcome).await?;
     let facts = Facts {
         service,
@@ -154,17 +168,16 @@ async fn tell(service: &RankingService, ctx: &Context, outcome: &Outcome, failur
         observed: &observed,
         workloads: &workloads,
     };
-    let before = ctx.told(service);
     let status = status::of(&facts, Timestamp::now());
-    let news = events::between(&before, &status);
-    status::publish(&ctx.client, service, &status).await?;
-    ctx.tell(service, status);
+    let news = events::between(&service.status.clone().unwrap_or_default(), &status);
+    if let Some(written) = status::publish(&ctx.client, service, &status).await? {
+        ctx.tell(service, status, cache::version(&written.metadata));
+    }
     events::publish(&ctx.recorder, service, &news).await?;
     Ok(observed)
 }
 
 async fn workloads(ctx: &Context, service: &RankingService, outcome: &Outcome) -> Result<Workloads> {
-    let name = service.name_any();
     let applied = outcome.applied.as_ref();
     let import = applied.and_then(|applied| found(applied, "Job", |object| labels::is_of(object, Component::Import)));
     if let Some(applied) = applied {
@@ -172,10 +185,8 @@ async fn workloads(ctx: &Context, service: &RankingService, outcome: &Outcome) -
         return Ok(Workloads { rank: deployment(Component::Rank), ingest: deployment(Component::Ingest), import });
     }
     // nothing was applied: the parts may run all the same
-    let api = Api::namespaced(ctx.client.clone(), &service.namespace().unwrap_or_default());
     let read = async |component: Component| {
-        let name = component.of(&name);
-        let found = api.get_opt(&name).await.map_err(Error::reading(format!("Deployment {name}")))?;
+        let found = resolve::deployment(ctx, service, component).await?;
         Ok::<_, Error>(found.filter(|deployment| labels::owns(service, deployment)))
     };
     Ok(Workloads { rank: read(Component::Rank).await?, ingest: read(Component::Ingest).await?, import })
@@ -184,7 +195,7 @@ async fn workloads(ctx: &Context, service: &RankingService, outcome: &Outcome) -
 fn found<K: DeserializeOwned>(applied: &Applied, kind: &str, chosen: impl Fn(&DynamicObject) -> bool) -> Option<K> {
     let is_kind = |object: &DynamicObject| object.types.as_ref().is_some_and(|types| types.kind == kind);
     let object = applied.objects.iter().find(|object| is_kind(object) && chosen(object))?;
-    serde_json::from_value(serde_json::to_value(object).ok()?).ok()
+    serde_json::from_value(serde_json::to_value(&**object).ok()?).ok()
 }
 
 /// Leaves a resource that is refused to its author, and tries anything else again.

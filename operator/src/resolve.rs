@@ -5,7 +5,9 @@ mod references;
 pub use references::{Content, Kind, Reference, of_component, of_service};
 
 use crate::apis::Apis;
+use crate::cache::Known;
 use crate::labels::Component;
+use crate::reconcile::Context;
 use crate::{Error, Result};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -39,22 +41,39 @@ pub struct Rollout {
 ///
 /// # Errors
 /// When the API server does not answer. What does not exist is no error here.
-pub async fn references(client: &Client, service: &RankingService, apis: Apis) -> Result<Resolved> {
+pub async fn references(ctx: &Context, service: &RankingService, apis: Apis) -> Result<Resolved> {
     let namespace = service.namespace().unwrap_or_default();
     let mut objects = BTreeMap::new();
     for reference in of_service(&service.spec) {
         let key = (reference.kind, reference.name.clone());
         if !objects.contains_key(&key)
-            && let Some(content) = content(client, &namespace, &reference).await?
+            && let Some(content) = content(&ctx.client, &namespace, &reference).await?
         {
             objects.insert(key, content);
         }
     }
-    let deployments: Api<Deployment> = Api::namespaced(client.clone(), &namespace);
-    let name = service.name_any();
-    let rank = rollout(&deployments, &Component::Rank.of(&name)).await?;
-    let ingest = rollout(&deployments, &Component::Ingest.of(&name)).await?;
+    let rank = deployment(ctx, service, Component::Rank).await?.as_ref().and_then(rolled_out);
+    let ingest = deployment(ctx, service, Component::Ingest).await?.as_ref().and_then(rolled_out);
     Ok(Resolved { objects, apis, rank, ingest })
+}
+
+/// The Deployment in the place of a part, as the watches have shown it, or as it is.
+///
+/// # Errors
+/// When the API server does not answer.
+pub async fn deployment(ctx: &Context, service: &RankingService, component: Component) -> Result<Option<Deployment>> {
+    let (namespace, name) = (service.namespace().unwrap_or_default(), component.of(&service.name_any()));
+    match ctx.cache.object("Deployment", &namespace, &name) {
+        Known::There(sight) => {
+            let content = sight.content.and_then(|content| serde_json::to_value(&*content).ok());
+            return Ok(content.and_then(|content| serde_json::from_value(content).ok()));
+        }
+        // nothing was made of a service that nothing was told of
+        Known::Absent if service.status.is_none() => return Ok(None),
+        Known::Absent | Known::Unsure => {}
+    }
+    let api: Api<Deployment> = Api::namespaced(ctx.client.clone(), &namespace);
+    api.get_opt(&name).await.map_err(Error::reading(format!("Deployment {name}")))
 }
 
 async fn content(client: &Client, namespace: &str, reference: &Reference) -> Result<Option<Content>> {
@@ -69,11 +88,6 @@ async fn content(client: &Client, namespace: &str, reference: &Reference) -> Res
             api.get_opt(name).await.map_err(reading)?.map(Content::of_config_map)
         }
     })
-}
-
-async fn rollout(api: &Api<Deployment>, name: &str) -> Result<Option<Rollout>> {
-    let found = api.get_opt(name).await.map_err(Error::reading(format!("Deployment {name}")))?;
-    Ok(found.and_then(|deployment| rolled_out(&deployment)))
 }
 
 /// How far a Deployment is, by what it says of itself.

@@ -72,21 +72,25 @@ pub fn of(facts: &Facts<'_>, now: Timestamp) -> RankingServiceStatus {
     }
 }
 
-/// Writes a status that differs from the one that is there.
+/// Writes a status that differs from the one that is there; the resource as it is then.
 ///
 /// # Errors
 /// When the API server refuses it.
-pub async fn publish(client: &Client, service: &RankingService, status: &RankingServiceStatus) -> Result<()> {
+pub async fn publish(
+    client: &Client,
+    service: &RankingService,
+    status: &RankingServiceStatus,
+) -> Result<Option<RankingService>> {
     if service.status.as_ref() == Some(status) {
-        return Ok(());
+        return Ok(None);
     }
     let api: Api<RankingService> = Api::namespaced(client.clone(), &service.namespace().unwrap_or_default());
     let object = json!({ "apiVersion": "rankwright.dev/v1alpha1", "kind": "RankingService", "status": status });
     let ours = PatchParams::apply(FIELD_MANAGER).force();
     match api.patch_status(&service.name_any(), &ours, &Patch::Apply(&object)).await {
         // it is gone, and its status with it
-        Err(kube::Error::Api(answer)) if answer.code == 404 => Ok(()),
-        answer => answer.map(drop).map_err(|source| Error::Status(Box::new(source))),
+        Err(kube::Error::Api(answer)) if answer.code == 404 => Ok(None),
+        answer => answer.map(Some).map_err(|source| Error::Status(Box::new(source))),
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::apis::{Apis, is_absent};
 use crate::build::Child;
 use crate::labels;
+use crate::reconcile::Context;
 use crate::{Error, Result};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
@@ -32,7 +33,7 @@ impl Found {
 }
 
 /// Every kind that the operator makes objects of.
-fn kinds(optional: &Apis) -> Vec<ApiResource> {
+pub fn kinds(optional: &Apis) -> Vec<ApiResource> {
     let mut kinds = vec![
         ApiResource::erase::<Deployment>(&()),
         ApiResource::erase::<CronJob>(&()),
@@ -54,34 +55,47 @@ fn kinds(optional: &Apis) -> Vec<ApiResource> {
 /// # Errors
 /// When they cannot be listed.
 pub async fn unwanted(
-    client: &Client,
+    ctx: &Context,
     service: &RankingService,
     wanted: &[Child],
     optional: &Apis,
 ) -> Result<Vec<Found>> {
     let namespace = service.namespace().unwrap_or_default();
+    // nothing is left over while the same objects are wanted as before
+    let cleared = ctx.seen.is_cleared(service, wanted, optional);
     let wanted: HashSet<(&str, String)> =
         wanted.iter().map(|child| (child.resource.kind.as_str(), child.object.name_any())).collect();
-    // any sight of them will do: one that has gone on is deleted by nobody, as its identity is named
-    let selected = ListParams::default().match_any().labels(&labels::text(&labels::common(&service.name_any())));
     let mut found = Vec::new();
     for resource in kinds(optional) {
-        let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &namespace, &resource);
-        let reading = Error::reading(format!("objects of kind {}", resource.kind));
-        let listed = match api.list_metadata(&selected).await {
-            Err(error) if is_absent(&error) => continue, // its API went meanwhile
-            answer => answer.map_err(reading)?,
-        };
-        for object in listed {
-            let (name, going) = (object.name_any(), object.metadata.deletion_timestamp.is_some());
-            if going || !labels::owns(service, &object) || wanted.contains(&(resource.kind.as_str(), name.clone())) {
-                continue;
+        // any sight of them will do: one that has gone on is deleted by nobody, as its identity is named
+        let owned = match ctx.cache.owned(&resource.kind, &namespace, &service.uid().unwrap_or_default()) {
+            Some(seen) => {
+                seen.into_iter().filter(|(_, sight)| !sight.going).map(|(name, sight)| (name, sight.uid)).collect()
             }
-            let uid = object.uid().unwrap_or_default();
-            found.push(Found { resource: resource.clone(), namespace: namespace.clone(), object: name, uid });
+            None if cleared => continue,
+            None => listed(&ctx.client, service, &resource).await?,
+        };
+        for (object, uid) in owned {
+            if !wanted.contains(&(resource.kind.as_str(), object.clone())) {
+                found.push(Found { resource: resource.clone(), namespace: namespace.clone(), object, uid });
+            }
         }
     }
     Ok(found)
+}
+
+/// Name and identity of all objects of a kind that belong to a service.
+async fn listed(client: &Client, service: &RankingService, resource: &ApiResource) -> Result<Vec<(String, String)>> {
+    let selected = ListParams::default().match_any().labels(&labels::text(&labels::common(&service.name_any())));
+    let api: Api<DynamicObject> =
+        Api::namespaced_with(client.clone(), &service.namespace().unwrap_or_default(), resource);
+    let listed = match api.list_metadata(&selected).await {
+        Err(error) if is_absent(&error) => return Ok(Vec::new()), // its API went meanwhile
+        answer => answer.map_err(Error::reading(format!("objects of kind {}", resource.kind)))?,
+    };
+    let ours =
+        listed.iter().filter(|object| object.metadata.deletion_timestamp.is_none() && labels::owns(service, *object));
+    Ok(ours.map(|object| (object.name_any(), object.uid().unwrap_or_default())).collect())
 }
 
 /// Deletes an object with what belongs to it, unless another one has its name meanwhile.

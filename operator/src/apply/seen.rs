@@ -2,12 +2,13 @@
 
 use crate::apis::Apis;
 use crate::build::Child;
+use crate::cache::{REVISION, Sight};
 use kube::ResourceExt;
 use kube::api::DynamicObject;
 use rankwright_crds::RankingService;
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -18,24 +19,56 @@ pub struct Seen {
     objects: Mutex<HashMap<String, Print>>,
     /// By service: the objects that were wanted when what was left over was deleted.
     cleared: Mutex<HashMap<String, u64>>,
+    /// By service and name: objects of somebody else in the place of ours.
+    taken: Mutex<HashSet<(String, String)>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Print {
     wanted: u64,
     there: u64,
+    /// As a watch would show it.
+    mark: u64,
 }
 
 impl Seen {
     /// Whether neither what is wanted nor what is there has changed since it was applied.
     pub fn is_settled(&self, child: &Child, live: &DynamicObject) -> bool {
-        live.uid().is_some_and(|uid| lock(&self.objects).get(&uid) == Some(&Print::of(child, live)))
+        let (Some(uid), now) = (live.uid(), Print::of(child, live)) else { return false };
+        let mut objects = lock(&self.objects);
+        let Some(known) = objects.get_mut(&uid) else { return false };
+        let settled = known.wanted == now.wanted && known.there == now.there;
+        if settled {
+            known.mark = now.mark; // something has changed that does not matter
+        }
+        settled
+    }
+
+    /// The same, by what a watch has shown of it.
+    pub fn is_settled_at(&self, child: &Child, sight: &Sight) -> bool {
+        let known = lock(&self.objects).get(&sight.uid).copied();
+        known.is_some_and(|known| known.mark == sight.mark && known.wanted == digest(&child.object))
     }
 
     /// Notes an object as the API server has it after it was applied.
     pub fn settle(&self, child: &Child, applied: &DynamicObject) {
         if let Some(uid) = applied.uid() {
             lock(&self.objects).insert(uid, Print::of(child, applied));
+        }
+    }
+
+    /// Whether somebody else's object was in this one's place when it was looked at last.
+    pub fn is_taken(&self, service: &RankingService, child: &Child) -> bool {
+        lock(&self.taken).contains(&(service.uid().unwrap_or_default(), child.name()))
+    }
+
+    /// Notes whether it is.
+    pub fn note_taken(&self, service: &RankingService, child: &Child, taken: bool) {
+        let (mut known, place) = (lock(&self.taken), (service.uid().unwrap_or_default(), child.name()));
+        if taken {
+            known.insert(place);
+        } else {
+            known.remove(&place);
         }
     }
 
@@ -54,12 +87,14 @@ impl Seen {
     /// Forgets a service that is gone.
     pub fn forget(&self, uid: &str) {
         lock(&self.cleared).remove(uid);
+        lock(&self.taken).retain(|(service, _)| service != uid);
     }
 }
 
 impl Print {
     fn of(child: &Child, live: &DynamicObject) -> Self {
-        Self { wanted: digest(&child.object), there: digest(&without_bookkeeping(live)) }
+        let mark = Sight::of_metadata(&live.metadata).mark;
+        Self { wanted: digest(&child.object), there: digest(&without_bookkeeping(live)), mark }
     }
 }
 
@@ -82,6 +117,12 @@ fn without_bookkeeping(live: &DynamicObject) -> Value {
     if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
         for counted in ["managedFields", "resourceVersion", "generation"] {
             metadata.remove(counted);
+        }
+        if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+            annotations.remove(REVISION);
+            if annotations.is_empty() {
+                metadata.remove("annotations");
+            }
         }
     }
     value
@@ -128,6 +169,31 @@ mod tests {
         let mut counted = live("a");
         counted.metadata.resource_version = Some("17".to_owned());
         counted.data["status"] = json!({"ready": true});
+        assert!(seen.is_settled(&child("a"), &counted));
+    }
+
+    #[test]
+    fn what_a_watch_shows_is_settled_until_its_mark_changes() {
+        let (seen, mut shown) = (Seen::default(), live("a"));
+        shown.metadata.resource_version = Some("17".to_owned());
+        seen.settle(&child("a"), &shown);
+        assert!(seen.is_settled_at(&child("a"), &Sight::of_metadata(&shown.metadata)));
+        assert!(!seen.is_settled_at(&child("b"), &Sight::of_metadata(&shown.metadata)), "something else is wanted");
+        shown.metadata.resource_version = Some("18".to_owned());
+        assert!(!seen.is_settled_at(&child("a"), &Sight::of_metadata(&shown.metadata)), "it has to be looked at");
+        assert!(seen.is_settled(&child("a"), &shown), "nothing has changed");
+        assert!(
+            seen.is_settled_at(&child("a"), &Sight::of_metadata(&shown.metadata)),
+            "and that is known from then on"
+        );
+    }
+
+    #[test]
+    fn the_number_of_a_revision_is_no_change() {
+        let seen = Seen::default();
+        seen.settle(&child("a"), &live("a"));
+        let mut counted = live("a");
+        counted.metadata.annotations = Some([(REVISION.to_owned(), "1".to_owned())].into());
         assert!(seen.is_settled(&child("a"), &counted));
     }
 }

@@ -12,8 +12,14 @@ fn pod(part: &str, state: Value, last: Value) -> Pod {
     .unwrap()
 }
 
+/// A pod as the cache has it.
+fn seen(mut pod: Pod) -> Arc<Pod> {
+    prune(&mut pod);
+    Arc::new(pod)
+}
+
 fn trouble_of(state: Value, last: Value) -> Option<String> {
-    of_pods(&[pod("rank", state, last)]).troubles.pop().map(|(_, trouble)| trouble)
+    of_pods(&[seen(pod("rank", state, last))]).troubles.pop().map(|(_, trouble)| trouble)
 }
 
 #[test]
@@ -44,7 +50,7 @@ fn a_pod_that_starts_is_no_trouble() {
 fn a_pod_without_a_node_says_why() {
     let condition = json!({"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available: 3 Insufficient memory."});
     let pod = json!({"metadata": {"name": "pod-1", "labels": {"app.kubernetes.io/component": "ingest"}}, "status": {"conditions": [condition]}});
-    let found = of_pods(&[serde_json::from_value(pod).unwrap()]).troubles;
+    let found = of_pods(&[seen(serde_json::from_value(pod).unwrap())]).troubles;
     assert_eq!(found[0].0, Component::Ingest);
     assert!(found[0].1.contains("Insufficient memory"));
 }
@@ -53,16 +59,16 @@ fn a_pod_without_a_node_says_why() {
 fn a_report_that_was_cut_is_understood_and_one_that_is_none_is_told_by_its_end() {
     let ended = |message: &str, code: i32| json!({"terminated": {"exitCode": code, "message": message, "finishedAt": "2026-11-22T03:00:00Z"}});
     let report = json!({"outcome": "kept", "models": [{"model": "a", "outcome": "kept", "message": "worse…"}], "omittedModels": 3}).to_string();
-    let training = of_pods(&[pod("training", ended(&report, 0), json!({}))]).training.unwrap();
+    let training = of_pods(&[seen(pod("training", ended(&report, 0), json!({})))]).training.unwrap();
     assert_eq!(training.report.unwrap().models[0].message, "worse…");
-    let training = of_pods(&[pod("training", ended("error: out of luck", 1), json!({}))]).training.unwrap();
+    let training = of_pods(&[seen(pod("training", ended("error: out of luck", 1), json!({})))]).training.unwrap();
     assert!(training.report.is_none());
     assert_eq!(training.end, "it ended with exit code 1: error: out of luck");
 }
 
 #[test]
 fn servers_that_are_ready_are_asked_first_and_then_those_that_run() {
-    let server = |ip: &str, phase: &str, ready: &str| -> Pod {
+    let server = |ip: &str, phase: &str, ready: &str| -> Arc<Pod> {
         let labels = json!({"app.kubernetes.io/component": "rank"});
         let status = json!({"phase": phase, "podIP": ip, "conditions": [{"type": "Ready", "status": ready}]});
         serde_json::from_value(json!({"metadata": {"name": ip, "labels": labels}, "status": status})).unwrap()

@@ -240,17 +240,22 @@ impl Cluster {
     pub(crate) async fn event(&self, reason: &str) -> String {
         let end = Instant::now() + self.patience;
         loop {
-            let events = self.api::<Event>().list(&ListParams::default()).await.unwrap();
-            let of_service = |event: &&Event| {
-                event.reason.as_deref() == Some(reason)
-                    && event.regarding.as_ref().is_some_and(|object| object.kind.as_deref() == Some("RankingService"))
-            };
-            if let Some(event) = events.iter().find(of_service) {
-                return event.note.clone().unwrap_or_default();
+            if let Some(note) = self.find_event(reason).await {
+                return note;
             }
             assert!(Instant::now() < end, "there is no event {reason}");
             tokio::time::sleep(PAUSE).await;
         }
+    }
+
+    /// The note of an event with this reason.
+    pub(crate) async fn find_event(&self, reason: &str) -> Option<String> {
+        let events = self.api::<Event>().list(&ListParams::default()).await.unwrap();
+        let of_service = |event: &&Event| {
+            event.reason.as_deref() == Some(reason)
+                && event.regarding.as_ref().is_some_and(|object| object.kind.as_deref() == Some("RankingService"))
+        };
+        events.iter().find(of_service).map(|event| event.note.clone().unwrap_or_default())
     }
 }
 

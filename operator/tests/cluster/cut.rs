@@ -10,11 +10,13 @@ use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::client::{Body, ClientBuilder};
 use rankwright_crds::RankingService;
+use rankwright_operator::controller;
 use rankwright_operator::reconcile::reconcile;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 use tower::{BoxError, Layer, Service as Requests};
 
 /// Cuts the connection at the nth request: before it reaches the API server, or before its answer comes back.
@@ -23,6 +25,8 @@ struct Cut {
     count: Arc<AtomicUsize>,
     at: usize,
     after: bool,
+    /// Whether watches go on, and do not count.
+    watches: bool,
 }
 
 #[derive(Clone)]
@@ -55,6 +59,10 @@ where
     }
 
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        if self.cut.watches && is_of_watch(request.uri()) {
+            let answer = self.inner.call(request);
+            return Box::pin(async move { answer.await.map_err(Into::into) });
+        }
         let number = self.cut.count.fetch_add(1, Ordering::SeqCst) + 1;
         // what is cut once stays cut: the operator is dead from here on
         if number > self.cut.at || (number == self.cut.at && !self.cut.after) {
@@ -69,9 +77,15 @@ where
     }
 }
 
+/// Whether a watch makes the request, or what comes before it: the list, and which APIs there are.
+fn is_of_watch(uri: &http::Uri) -> bool {
+    let query = uri.query().unwrap_or_default();
+    query.contains("watch=") || query.contains("limit=") || uri.path() == "/apis"
+}
+
 /// What an operator that starts now makes of a service before its nth request is cut; how many requests it has made.
 async fn cut_at(cluster: &Cluster, name: &str, at: usize, after: bool) -> (usize, bool) {
-    let cut = Cut { count: Arc::default(), at, after };
+    let cut = Cut { count: Arc::default(), at, after, watches: false };
     let client = ClientBuilder::try_from(cluster.operator_config()).unwrap().with_layer(&cut).build();
     let ctx = cluster.context(client, &Servers::answering());
     let service = Arc::new(cluster.get::<RankingService>(name).await);
@@ -137,6 +151,53 @@ async fn cut_at_any(after: bool) {
             return;
         }
     }
+}
+
+/// Cuts the nth request of an operator that watches, in a namespace of its own, for all n.
+async fn watching_cut_at_any(after: bool) {
+    let mut wanted = Vec::new();
+    // the first one is not cut
+    for at in std::iter::once(usize::MAX).chain(1..) {
+        let Some(cluster) = in_own_namespace().await else { return };
+        cluster.apply::<RankingService>("shop", sample()).await;
+        let cut = Cut { count: Arc::default(), at, after, watches: true };
+        let client = ClientBuilder::try_from(cluster.operator_config()).unwrap().with_layer(&cut).build();
+        let ctx = cluster.context(client, &Servers::answering());
+        let task = tokio::spawn(controller::run(ctx, Some(cluster.namespace.clone()), Arc::default()));
+        // events come last, when the status was told
+        let done =
+            async || cut.count.load(Ordering::SeqCst) >= at || cluster.find_event("ScaledToZero").await.is_some();
+        let end = Instant::now() + Duration::from_secs(60);
+        while !done().await {
+            assert!(Instant::now() < end, "neither cut at {at} nor done");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await; // what it does when it is cut
+        task.abort();
+        let requests = cut.count.load(Ordering::SeqCst);
+        assert!(completed(&cluster, "shop").await, "not completed after request {at}");
+        let made = objects(&cluster, "shop").await;
+        if at == usize::MAX {
+            assert!(requests > 10, "{requests} requests");
+            wanted = made;
+            continue;
+        }
+        assert_eq!(made, wanted, "after a cut at request {at}");
+        if requests < at {
+            assert!(at > 10, "only {at} requests were cut");
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_operator_that_watches_and_is_killed_before_any_request_leaves_what_the_next_one_completes() {
+    watching_cut_at_any(false).await;
+}
+
+#[tokio::test]
+async fn an_operator_that_watches_and_is_killed_before_any_answer_leaves_what_the_next_one_completes() {
+    watching_cut_at_any(true).await;
 }
 
 #[tokio::test]

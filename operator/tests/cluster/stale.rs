@@ -1,17 +1,79 @@
 //! Operators that see what was, and operators that disturb each other.
 
-use crate::cluster::{Servers, in_own_namespace};
+use crate::cluster::{Cluster, Servers, in_own_namespace};
 use crate::samples::{minimal, whole, with};
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::ConfigMap;
-use kube::Client;
+use k8s_openapi::api::core::v1::{ConfigMap, Service};
+use kube::runtime::watcher::Event;
+use kube::{Client, ResourceExt};
 use rankwright_crds::RankingService;
-use rankwright_operator::reconcile::reconcile;
+use rankwright_operator::apis::Apis;
+use rankwright_operator::apply;
+use rankwright_operator::cache::Sight;
+use rankwright_operator::reconcile::{Context, reconcile};
 use serde_json::json;
 use std::sync::Arc;
 
 fn replicas(rank: &Deployment) -> Option<i32> {
     rank.spec.as_ref().unwrap().replicas
+}
+
+impl Cluster {
+    /// An operator whose watches have come to their end before anything was made: they show nothing.
+    fn blind(&self) -> Arc<Context> {
+        let ctx = self.context(Client::try_from(self.operator_config()).unwrap(), &Servers::answering());
+        let kinds: Vec<String> = apply::kinds(&Apis::default()).into_iter().map(|resource| resource.kind).collect();
+        ctx.cache.begin(kinds.clone());
+        for kind in kinds {
+            ctx.cache.saw(&kind, Event::Init);
+            ctx.cache.saw(&kind, Event::InitDone);
+        }
+        ctx.cache.saw_pod(Event::Init);
+        ctx.cache.saw_pod(Event::InitDone);
+        ctx
+    }
+}
+
+#[tokio::test]
+async fn an_operator_whose_watches_show_nothing_makes_nothing_twice_and_takes_nothing() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let ports = json!([{"port": 80}]);
+    let theirs: Service =
+        cluster.apply("shop-rank", json!({"spec": {"selector": {"app": "theirs"}, "ports": ports}})).await;
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", minimal()).await;
+    cluster.told("shop", "Ready", "False", "NameTaken").await;
+    operator.end().await;
+    let before: Deployment = cluster.get("shop-rank").await;
+    let ctx = cluster.blind();
+    let more = with(minimal(), json!({"spec": {"rank": {"replicas": 5}}}));
+    let service: Arc<RankingService> = Arc::new(cluster.apply("shop", more).await);
+    reconcile(service.clone(), ctx.clone()).await.unwrap();
+    let now: Deployment = cluster.get("shop-rank").await;
+    assert_eq!((now.uid(), replicas(&now)), (before.uid(), Some(5)));
+    let kept: Service = cluster.get("shop-rank").await;
+    assert_eq!(kept.resource_version(), theirs.resource_version(), "it is somebody else's");
+
+    // what it has found out is not forgotten, although its watches show nothing still
+    let Some(before) = cluster.writes() else { return };
+    reconcile(Arc::new(cluster.get("shop").await), ctx).await.unwrap();
+    assert_eq!(cluster.writes().unwrap()[before.len()..], [""; 0], "written at rest");
+}
+
+#[tokio::test]
+async fn an_object_that_took_the_place_of_an_unwanted_one_is_not_deleted() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let ctx = cluster.blind();
+    let service: RankingService = cluster.apply("shop", minimal()).await;
+    let old = json!({"metadata": {"labels": {"app.kubernetes.io/managed-by": "rankwright-operator"}}, "data": {}});
+    let mut old: ConfigMap = cluster.apply("shop-old", old).await;
+    old.metadata.owner_references = Some(vec![kube::Resource::controller_owner_ref(&service, &()).unwrap()]);
+    let seen = |map: &ConfigMap| (cluster.namespace.clone(), map.name_any(), Sight::of_metadata(&map.metadata));
+    ctx.cache.saw("ConfigMap", Event::Apply(seen(&old)));
+    cluster.delete::<ConfigMap>("shop-old").await;
+    let theirs: ConfigMap = cluster.apply("shop-old", json!({"data": {"a": "b"}})).await;
+    reconcile(Arc::new(service), ctx).await.unwrap();
+    assert_eq!(cluster.get::<ConfigMap>("shop-old").await.uid(), theirs.uid());
 }
 
 #[tokio::test]

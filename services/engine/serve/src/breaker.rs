@@ -58,6 +58,12 @@ impl Guarded {
         !self.state.open.load(Ordering::Relaxed)
     }
 
+    /// Whether the store answers within so long. It is asked what no cache knows: with no requests nobody may have noticed yet
+    /// that it is away.
+    pub(crate) async fn answers(&self, within: Duration) -> bool {
+        self.closed() && in_time(self.store.holder("status"), within).await.is_ok()
+    }
+
     /// What lies under the keys, in their order.
     pub(crate) async fn read(&self, keys: &[Key]) -> Result<Vec<Option<Arc<Entity>>>, Unavailable> {
         if !self.closed() {

@@ -45,6 +45,13 @@ impl Store for Slow {
         self.store.expire(now, ttl, other)
     }
 
+    fn holder<'a>(&'a self, task: &'a str) -> BoxFuture<'a, Result<Option<String>, Error>> {
+        if self.slow.load(Ordering::Relaxed) {
+            return Box::pin(std::future::pending());
+        }
+        self.store.holder(task)
+    }
+
     fn durable(&self) -> bool {
         false
     }
@@ -86,4 +93,13 @@ async fn a_failure_between_successes_opens_nothing() {
         assert_eq!(guarded.read(&[]).await.is_ok(), round % PATIENCE == 0);
     }
     assert!(guarded.closed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn whether_a_store_answers_is_known_without_requests() {
+    let store = Arc::new(Slow::default());
+    let guarded = Guarded::new(store.clone(), Duration::from_secs(1));
+    assert!(guarded.answers(Duration::from_millis(500)).await);
+    store.slow.store(true, Ordering::Relaxed);
+    assert!(!guarded.answers(Duration::from_millis(500)).await && guarded.closed());
 }

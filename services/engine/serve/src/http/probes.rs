@@ -82,16 +82,18 @@ fn model(slot: &Slot) -> Value {
     }
 }
 
-/// A store that takes longer to tell its size is shown without it.
+/// A store that takes longer does not answer, and one that takes longer to tell its size is shown without it.
 const STATS_TIME: Duration = Duration::from_millis(500);
 
 async fn store(app: &App) -> Value {
     let state = app.state();
-    let stats = tokio::time::timeout(STATS_TIME, state.store().stats()).await.ok().and_then(Result::ok);
+    let stats = tokio::time::timeout(STATS_TIME, state.store().stats());
+    let (answers, stats) = tokio::join!(state.answers(STATS_TIME), stats);
+    let stats = stats.ok().and_then(Result::ok);
     value!({
         "type": app.store_kind(),
         "durable": state.store().durable(),
-        "answers": state.closed(),
+        "answers": answers,
         "entities": stats.map(|stats| stats.entities),
         "bytes": stats.and_then(|stats| stats.bytes),
         "cache": state.store().cache_use(),

@@ -1,0 +1,101 @@
+//! An object as a watch has shown it: what decides whether there is anything to do about it, and nothing else.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{DynamicObject, TypeMeta};
+use kube::{Resource, ResourceExt};
+use serde_json::{Value, json};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+/// Annotation by which the cluster counts revisions of a Deployment; it says nothing about what was asked for.
+pub(crate) const REVISION: &str = "deployment.kubernetes.io/revision";
+
+/// An object as a watch has shown it.
+#[derive(Debug, Clone)]
+pub struct Sight {
+    /// Its identity.
+    pub uid: String,
+    /// The identity of what controls it.
+    pub owner: Option<String>,
+    /// Whether it is being deleted.
+    pub going: bool,
+    /// Differs where anything but its status does.
+    pub mark: u64,
+    /// What is told of Deployments and Jobs in the status.
+    pub content: Option<Arc<DynamicObject>>,
+    pub(super) version: Option<u64>,
+}
+
+impl Sight {
+    /// Of an object.
+    pub fn of(kind: &str, object: &DynamicObject) -> Self {
+        let content = matches!(kind, "Deployment" | "Job").then(|| Arc::new(told_of(kind, object)));
+        Self { content, ..Self::of_metadata(&object.metadata) }
+    }
+
+    /// Of an object whose content does not matter.
+    pub fn of_metadata(metadata: &ObjectMeta) -> Self {
+        let mut owners = metadata.owner_references.iter().flatten();
+        Self {
+            uid: metadata.uid.clone().unwrap_or_default(),
+            owner: owners.find(|owner| owner.controller == Some(true)).map(|owner| owner.uid.clone()),
+            going: metadata.deletion_timestamp.is_some(),
+            mark: mark(metadata),
+            content: None,
+            version: version(metadata),
+        }
+    }
+}
+
+/// A version, where it is a number.
+pub(crate) fn version(metadata: &ObjectMeta) -> Option<u64> {
+    metadata.resource_version.as_ref()?.parse().ok()
+}
+
+/// The generation counts changes of the content. Kinds without one change seldom, and have a new version each time.
+fn mark(metadata: &ObjectMeta) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    match metadata.generation {
+        Some(generation) => generation.hash(&mut hasher),
+        None => metadata.resource_version.hash(&mut hasher),
+    }
+    metadata.labels.hash(&mut hasher);
+    let annotations = metadata.annotations.iter().flatten().filter(|(key, _)| *key != REVISION);
+    annotations.for_each(|annotation| annotation.hash(&mut hasher));
+    metadata.finalizers.hash(&mut hasher);
+    metadata.deletion_timestamp.is_some().hash(&mut hasher);
+    for owner in metadata.owner_references.iter().flatten() {
+        (&owner.uid, &owner.name, owner.controller, owner.block_owner_deletion).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// The parts of a Deployment or a Job that a status or a plan is computed from: they are a tenth of it.
+fn told_of(kind: &str, object: &DynamicObject) -> DynamicObject {
+    let (meta, data) = (object.meta(), &object.data);
+    let metadata = ObjectMeta {
+        name: meta.name.clone(),
+        namespace: meta.namespace.clone(),
+        uid: meta.uid.clone(),
+        generation: meta.generation,
+        labels: Some(object.labels().clone()),
+        owner_references: meta.owner_references.clone(),
+        ..ObjectMeta::default()
+    };
+    let mut told = json!({ "status": data.get("status").cloned().unwrap_or_else(|| json!({})) });
+    if kind == "Deployment" {
+        let of = |path: &str| data.pointer(path).cloned().unwrap_or(Value::Null);
+        let container = json!({
+            "name": of("/spec/template/spec/containers/0/name"),
+            "image": of("/spec/template/spec/containers/0/image"),
+        });
+        told["spec"] = json!({
+            "replicas": of("/spec/replicas"),
+            "selector": {},
+            "template": { "spec": { "containers": [container] } },
+        });
+    }
+    let version = if kind == "Deployment" { "apps/v1" } else { "batch/v1" };
+    let types = Some(TypeMeta { api_version: version.to_owned(), kind: kind.to_owned() });
+    DynamicObject { types, metadata, data: told }
+}
