@@ -23,7 +23,7 @@ pub(super) fn series(expression: &str) -> Vec<Series> {
         if BEFORE_LABELS.contains(&token.as_str()) || token == "[" {
             let end = rest.iter().position(|token| [")", "]"].contains(&token.as_str())).unwrap_or(rest.len());
             rest = &rest[end..];
-        } else if is_name(token) && !OPERATORS.contains(&token.as_str()) && after.first().is_none_or(|next| next != "(") {
+        } else if is_name(token) && !OPERATORS.contains(&token.as_str()) && !is_call(after) {
             let mut labels = Vec::new();
             if after.first().is_some_and(|next| next == "{") {
                 let end = after.iter().position(|token| token == "}").unwrap_or(after.len());
@@ -34,6 +34,11 @@ pub(super) fn series(expression: &str) -> Vec<Series> {
         }
     }
     found
+}
+
+/// Whether this is what comes after the name of a function.
+fn is_call(after: &[String]) -> bool {
+    after.first().is_some_and(|next| ["(", "by", "without"].contains(&next.as_str()))
 }
 
 /// Labels by which an expression groups.
