@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 /// The metrics of a registry, each of which has a value, are those of this section of the list.
 pub(crate) fn assert_listed(section: &str, registry: &Registry) {
     let list = include_str!("metrics.txt");
-    let part = list.split("\n[").find_map(|part| part.strip_prefix(&format!("{section}]\n"))).expect("a section of the list");
+    let part =
+        list.split("\n[").find_map(|part| part.strip_prefix(&format!("{section}]\n"))).expect("a section of the list");
     let listed: BTreeSet<String> = part.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
     let families = registry.gather();
     let ours = families.iter().filter(|family| !family.name().starts_with("process_"));

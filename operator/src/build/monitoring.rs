@@ -33,7 +33,8 @@ fn pod_monitor(plan: &Plan, monitoring: &Monitoring) -> Option<Child> {
     let metadata = labelled(plan, plan.name.clone(), &wanted.labels);
     // alerts and dashboard find the series by these
     let named = |target: &str, label: &str| {
-        json!({ "sourceLabels": [format!("__meta_kubernetes_pod_label_app_kubernetes_io_{label}")], "targetLabel": target })
+        let source = format!("__meta_kubernetes_pod_label_app_kubernetes_io_{label}");
+        json!({ "sourceLabels": [source], "targetLabel": target })
     };
     let spec = json!({
         "selector": {

@@ -77,8 +77,8 @@ fn tokens(expression: &str) -> Vec<String> {
 
 #[test]
 fn series_and_groups_are_found_and_nothing_else() {
-    let expression =
-        r#"sum by (pod, le) (rate(a_total{x="b_c",y=~"d{2}"}[5m] offset 10m)) / on (pod) max(e) > 0.5 unless time() - f"#;
+    let expression = r#"sum by (pod, le) (rate(a_total{x="b_c",y=~"d{2}"}[5m] offset 10m)) / on (pod) max(e) > 0.5
+        unless time() - f"#;
     let metric = |name: &str, labels: &[&str]| Series {
         metric: name.to_owned(),
         labels: labels.iter().map(|&label| label.to_owned()).collect(),
