@@ -125,8 +125,8 @@ for values in charts/golden/*.values.yaml; do
   name=$(basename "$values" .values.yaml)
   render=$work/$name.yaml
   if ! kubectl api-resources --api-group monitoring.coreos.com --no-headers 2>/dev/null | grep -q ServiceMonitor && grep -q '^kind: ServiceMonitor' "$render"; then
-    echo "note: the cluster has no API for the ServiceMonitor of golden/$name.yaml, which is compared alone"
-    operator --values "$values" --set metrics.serviceMonitor.enabled=false >"$render"
+    echo "note: the cluster has no API for the ServiceMonitor and PrometheusRule of golden/$name.yaml, which are compared alone"
+    operator --values "$values" --set metrics.serviceMonitor.enabled=false,metrics.alertRules.enabled=false >"$render"
   fi
   ok "the API server takes golden/$name.yaml" put "$render"
 done

@@ -11,7 +11,7 @@ program=$(realpath "$1") log=$(realpath "$2")
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 work=$(mktemp -d)
 operator=
-crds='podmonitors.monitoring.coreos.com httproutes.gateway.networking.k8s.io scaledobjects.keda.sh'
+crds='podmonitors.monitoring.coreos.com prometheusrules.monitoring.coreos.com httproutes.gateway.networking.k8s.io scaledobjects.keda.sh'
 clean() {
   [ -z "$operator" ] || kill "$operator" 2>/dev/null || true
   # shellcheck disable=SC2086
@@ -41,6 +41,7 @@ for crd in $crds; do
   kubectl get crd "$crd" >/dev/null 2>&1 && continue
   case $crd in
     podmonitors*) kind=PodMonitor version=v1 ;;
+    prometheusrules*) kind=PrometheusRule version=v1 ;;
     httproutes*) kind=HTTPRoute version=v1 ;;
     scaledobjects*) kind=ScaledObject version=v1alpha1 ;;
   esac
@@ -97,15 +98,17 @@ spec:
     autoscaling: {maxReplicas: 3}
   training: {schedule: "@daily"}
   import: {from: {stream: {}}}
-  monitoring: {podMonitor: {}}
+  monitoring: {podMonitor: {}, alertRules: {}, dashboard: {}}
   networkPolicy: {}
 Y
 until_true "makes every part" there deployment/shop-rank deployment/shop-ingest cronjob/shop-training hpa/shop-rank pdb/shop-rank \
-  service/shop-rank ingress/shop-rank networkpolicy/shop-rank configmap/shop-config serviceaccount/shop scaledobject/shop-ingest
+  service/shop-rank ingress/shop-rank networkpolicy/shop-rank configmap/shop-config configmap/shop-dashboard serviceaccount/shop \
+  scaledobject/shop-ingest
 imports() { k get job --selector app.kubernetes.io/component=import --output name | grep -q .; }
 until_true "imports" imports
 monitors() { k get podmonitor --output name | grep -q .; }
 until_true "monitors" monitors
+until_true "alerts" there prometheusrule/shop
 
 # what watches show is not asked for; what somebody has changed is looked at before it is put back
 change() { k label --overwrite "$1" --selector app.kubernetes.io/instance=shop app.kubernetes.io/name=other >/dev/null; }
@@ -119,7 +122,7 @@ k patch rankingservice shop --type merge --patch '{"spec": {"serviceAccount": {"
   "monitoring": null, "networkPolicy": null, "ingest": {"autoscaling": null},
   "rank": {"autoscaling": null, "ingress": null, "gatewayRoute": {"parentRefs": [{"name": "gateway"}]}}}}' >/dev/null
 until_true "takes away what is no longer wanted" gone cronjob/shop-training hpa/shop-rank ingress/shop-rank networkpolicy/shop-rank \
-  serviceaccount/shop scaledobject/shop-ingest
+  serviceaccount/shop scaledobject/shop-ingest prometheusrule/shop configmap/shop-dashboard
 routes() { k get httproute --output name | grep -q .; }
 until_true "makes a route" routes
 change httproutes

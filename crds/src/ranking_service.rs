@@ -12,7 +12,7 @@ mod training;
 pub use clickthrough::{ClickThroughStore, RedisClickThroughs, S3Credentials, S3Store};
 pub use import::{Import, ImportFrom, S3Events, StreamEvents};
 pub use ingest::{Ingest, IngestAutoscaling, Kafka, Kinesis, Pulsar, Source};
-pub use monitoring::{Monitoring, NetworkPolicy, PodMonitor};
+pub use monitoring::{AlertRules, Dashboard, Monitoring, NetworkPolicy, PodMonitor};
 pub use pod::{ConfigMapVolume, EmptyDirVolume, ExtraVolume, KeyReference, PodOptions, SecretVolume, VolumeClaim};
 pub use rank::{
     Autoscaling, DisruptionBudget, GatewayRoute, Ingress, ParentReference, Rank, Service, ServiceType, TopologySpread,
@@ -124,7 +124,7 @@ pub struct RankingServiceSpec {
     #[serde(default)]
     pub deletion_policy: DeletionPolicy,
 
-    /// Metrics for the Prometheus operator.
+    /// Metrics for the Prometheus operator, and a dashboard for Grafana.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub monitoring: Option<Monitoring>,
 

@@ -84,7 +84,8 @@ fn a_program_that_waits_for_its_store_says_so_at_its_port_and_goes_on_when_it_is
     let killed = redis.killed();
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let (address, config) = at_a_port(&config);
-    let launch = Launch { subcommand: "rank-server", config: &config, data: None, folder: folder.path(), environment: &[] };
+    let launch =
+        Launch { subcommand: "rank-server", config: &config, data: None, folder: folder.path(), environment: &[] };
     let (service, _redis) = std::thread::scope(|scope| {
         let starting = scope.spawn(|| launch.start_unasked());
         until_it_waits(address);

@@ -14,6 +14,8 @@ const FRESH: Duration = Duration::from_secs(60);
 pub enum OptionalApi {
     /// A target of the Prometheus operator.
     PodMonitor,
+    /// Alert rules of the Prometheus operator.
+    PrometheusRule,
     /// A route of a Gateway.
     HttpRoute,
     /// An autoscaler of KEDA.
@@ -22,12 +24,13 @@ pub enum OptionalApi {
 
 impl OptionalApi {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::PodMonitor, Self::HttpRoute, Self::ScaledObject];
+    pub const ALL: [Self; 4] = [Self::PodMonitor, Self::PrometheusRule, Self::HttpRoute, Self::ScaledObject];
 
     /// How it is spoken to.
     pub fn resource(self) -> ApiResource {
         let (group, version, kind, plural) = match self {
             Self::PodMonitor => ("monitoring.coreos.com", "v1", "PodMonitor", "podmonitors"),
+            Self::PrometheusRule => ("monitoring.coreos.com", "v1", "PrometheusRule", "prometheusrules"),
             Self::HttpRoute => ("gateway.networking.k8s.io", "v1", "HTTPRoute", "httproutes"),
             Self::ScaledObject => ("keda.sh", "v1alpha1", "ScaledObject", "scaledobjects"),
         };

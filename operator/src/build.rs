@@ -5,7 +5,7 @@ mod child;
 mod config_map;
 mod import;
 mod ingest;
-mod monitoring;
+pub mod monitoring;
 mod network;
 pub mod pod;
 mod purge;
@@ -26,7 +26,7 @@ pub fn desired(plan: &Plan) -> Vec<Child> {
     children.extend(training::cron_job(plan));
     children.extend(import::job(plan));
     children.extend(network::children(plan));
-    children.extend(monitoring::pod_monitor(plan));
+    children.extend(monitoring::children(plan));
     children
 }
 

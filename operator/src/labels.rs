@@ -62,6 +62,11 @@ pub fn config_map(service: &str) -> String {
     format!("{service}-config")
 }
 
+/// Name of the ConfigMap with the dashboard.
+pub fn dashboard(service: &str) -> String {
+    format!("{service}-dashboard")
+}
+
 /// Labels of an object that belongs to all of a service.
 pub fn common(service: &str) -> BTreeMap<String, String> {
     let labels = [(NAME, "rankwright"), (INSTANCE, service), (MANAGED_BY, FIELD_MANAGER)];

@@ -1,9 +1,12 @@
 //! What the operator measures of itself.
 
+mod services;
+
 use crate::Error;
 use crate::controller::Guarded;
 use kube::runtime::reflector::Store;
-use prometheus::{Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder};
+use prometheus::{Histogram, HistogramOpts, IntCounter, IntCounterVec, Opts, Registry, TextEncoder};
+use services::Services;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,7 +16,7 @@ pub struct Metrics {
     durations: Histogram,
     errors: IntCounterVec,
     unreadable: IntCounter,
-    resources: IntGaugeVec,
+    services: Services,
     store: Mutex<Option<Store<Guarded>>>,
 }
 
@@ -36,17 +39,13 @@ impl Metrics {
             "rankwright_operator_unreadable_resources_total",
             "How often a RankingService was seen that does not fit the operator's version",
         )?;
-        let resources = IntGaugeVec::new(
-            Opts::new("rankwright_operator_resources", "RankingServices by condition and its status"),
-            &["condition", "status"],
-        )?;
         registry.register(Box::new(durations.clone()))?;
         registry.register(Box::new(errors.clone()))?;
         registry.register(Box::new(unreadable.clone()))?;
-        registry.register(Box::new(resources.clone()))?;
+        let services = Services::registered(&registry)?;
         #[cfg(target_os = "linux")]
         registry.register(Box::new(prometheus::process_collector::ProcessCollector::for_self()))?;
-        Ok(Self { registry, durations, errors, unreadable, resources, store: Mutex::default() })
+        Ok(Self { registry, durations, errors, unreadable, services, store: Mutex::default() })
     }
 
     /// A reconciliation has ended.
@@ -77,13 +76,14 @@ impl Metrics {
     }
 
     fn count(&self) {
-        self.resources.reset();
+        self.services.reset();
         let store = self.store.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for service in store.iter().flat_map(Store::state) {
             let Ok(service) = &service.0 else { continue };
-            for condition in service.status.iter().flat_map(|status| &status.conditions) {
-                self.resources.with_label_values(&[&condition.type_, &condition.status]).inc();
-            }
+            self.services.note(service);
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

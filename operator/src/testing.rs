@@ -3,10 +3,14 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::apis::Apis;
+use crate::metrics::Metrics;
 use crate::resolve::{Content, Kind, Resolved};
 use crate::validate::{Defaults, Plan, Refusal, plan};
+use kube::core::DeserializeGuard;
+use kube::runtime::{reflector, watcher};
 use rankwright_crds::RankingService;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// A service that says the least, with this laid over its spec.
 pub(crate) fn service(over: Value) -> RankingService {
@@ -63,4 +67,24 @@ fn merge(value: &mut Value, over: Value) {
         }
         (value, over) => *value = over,
     }
+}
+
+/// What an operator shows of itself that looks after one service, which is not well.
+pub(crate) fn measured() -> String {
+    let mut service = service(json!({"training": {"schedule": "@daily"}}));
+    let status = json!({
+        "conditions": [{"type": "Ready", "status": "False", "reason": "NoneReady", "message": "", "lastTransitionTime": "2026-11-16T00:00:00Z"}],
+        "models": [
+            {"name": "shop", "trainedAt": "2026-11-16T00:00:00Z"},
+            {"name": "pinned", "trainedAt": "2026-11-14T00:00:00Z", "pinned": "20261114T000000000Z-1a2b3c4d"},
+        ],
+        "training": {"pod": "shop-training-1", "outcome": "Failed", "finishedAt": "2026-11-16T03:00:00Z"},
+    });
+    service.status = serde_json::from_value(status).unwrap();
+    let (store, mut writer) = reflector::store();
+    writer.apply_watcher_event(&watcher::Event::Apply(DeserializeGuard(Ok(service))));
+    let metrics = Metrics::new().unwrap();
+    metrics.describe(store);
+    metrics.reconciled(Duration::ZERO, Some(&Refusal::unfit("spec", "is wrong").into()));
+    metrics.render().unwrap()
 }

@@ -170,6 +170,7 @@ fn has_request(spec: &RankingServiceSpec) -> Result<(), Refusal> {
 }
 
 fn missing_apis(spec: &RankingServiceSpec, apis: &Apis) -> Vec<String> {
+    let monitoring = spec.monitoring.as_ref();
     let wanted = [
         (
             spec.ingest.autoscaling.is_some(),
@@ -178,7 +179,18 @@ fn missing_apis(spec: &RankingServiceSpec, apis: &Apis) -> Vec<String> {
             "minReplicas workers run",
         ),
         (spec.rank.gateway_route.is_some(), OptionalApi::HttpRoute, "spec.rank.gatewayRoute", "there is no route"),
-        (spec.monitoring.is_some(), OptionalApi::PodMonitor, "spec.monitoring.podMonitor", "nothing reads the metrics"),
+        (
+            monitoring.is_some_and(|monitoring| monitoring.pod_monitor.is_some()),
+            OptionalApi::PodMonitor,
+            "spec.monitoring.podMonitor",
+            "nothing reads the metrics",
+        ),
+        (
+            monitoring.is_some_and(|monitoring| monitoring.alert_rules.is_some()),
+            OptionalApi::PrometheusRule,
+            "spec.monitoring.alertRules",
+            "nobody is alerted",
+        ),
     ];
     let missing = wanted.into_iter().filter(|(wanted, api, ..)| *wanted && !apis.has(*api));
     let text = |(_, api, field, effect): (bool, OptionalApi, &str, &str)| {

@@ -40,11 +40,11 @@ to look at an object that somebody has changed before it is put back.
 - apiGroups: [""]
   resources: [services, serviceaccounts]
   verbs: [get, list, watch, create, patch, delete]
-# The ConfigMap with the engine's configuration, which goes with its resource alone. One that a resource names is read, and
-# watched for changes that have to be rolled out.
+# The ConfigMap with the engine's configuration, and that of spec.monitoring.dashboard, which is deleted when it is no longer
+# asked for. One that a resource names is read, and watched for changes that have to be rolled out.
 - apiGroups: [""]
   resources: [configmaps]
-  verbs: [get, list, watch, create, patch]
+  verbs: [get, list, watch, create, patch, delete]
 # Secrets that a resource names: "get" sees that they are there with their keys, and computes the digest by which a change
 # rolls the pods; "list" and "watch" ask for metadata alone, which a rule cannot say. None is ever written.
 - apiGroups: [""]
@@ -60,7 +60,7 @@ to look at an object that somebody has changed before it is put back.
   verbs: [create, patch]
 # Objects of APIs that not every cluster has; nothing is asked of them where they are missing. spec.monitoring:
 - apiGroups: [monitoring.coreos.com]
-  resources: [podmonitors]
+  resources: [podmonitors, prometheusrules]
   verbs: [get, list, watch, create, patch, delete]
 # spec.rank.gatewayRoute:
 - apiGroups: [gateway.networking.k8s.io]

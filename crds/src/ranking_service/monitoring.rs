@@ -5,13 +5,27 @@ use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Metrics for the Prometheus operator.
+/// Metrics for the Prometheus operator, and a dashboard for Grafana.
 #[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[x_kube(
+    validation = Rule::new("has(self.podMonitor) || has(self.alertRules) || has(self.dashboard)")
+        .message("monitoring makes nothing by itself: give podMonitor, alertRules or dashboard; {} is enough for each")
+)]
 #[serde(rename_all = "camelCase")]
 pub struct Monitoring {
     /// A PodMonitor, which has the metrics of rank servers and ingest workers read. Made where the Prometheus operator's API
-    /// is there.
-    pub pod_monitor: PodMonitor,
+    /// is there. Series get the labels `rankingservice`, its name, and `component`, rank or ingest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pod_monitor: Option<PodMonitor>,
+
+    /// A PrometheusRule with the alerts of docs/kubernetes-runbooks.md for this service. Made where the Prometheus operator's
+    /// API is there. The alerts find series by the labels that podMonitor gives them; without it, give these yourself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alert_rules: Option<AlertRules>,
+
+    /// A ConfigMap with a dashboard of this service, for Grafana's sidecar. It shows series by the same labels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dashboard: Option<Dashboard>,
 }
 
 /// A PodMonitor.
@@ -23,6 +37,24 @@ pub struct PodMonitor {
     pub interval: String,
     /// Labels by which a Prometheus finds it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 32))]
+    pub labels: BTreeMap<String, String>,
+}
+
+/// A PrometheusRule.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+pub struct AlertRules {
+    /// Labels by which a Prometheus finds it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 32))]
+    pub labels: BTreeMap<String, String>,
+}
+
+/// A ConfigMap with a dashboard.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+pub struct Dashboard {
+    /// Labels by which Grafana's sidecar finds it. Default: grafana_dashboard, which is "1".
+    #[serde(default = "of_the_sidecar")]
     #[schemars(extend("maxProperties" = 32))]
     pub labels: BTreeMap<String, String>,
 }
@@ -43,4 +75,8 @@ pub struct NetworkPolicy {
 
 fn half_a_minute() -> String {
     "30s".to_owned()
+}
+
+fn of_the_sidecar() -> BTreeMap<String, String> {
+    [("grafana_dashboard".to_owned(), "1".to_owned())].into()
 }

@@ -33,7 +33,11 @@ fn whole() -> Plan {
             "training": {"schedule": "0 3 * * *", "timeZone": "Europe/Berlin", "models": ["shop"]},
             "import": {"from": {"s3": {"bucket": "events", "prefix": "2026"}}},
             "serviceAccount": {"annotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/shop"}},
-            "monitoring": {"podMonitor": {"labels": {"release": "prometheus"}}},
+            "monitoring": {
+                "podMonitor": {"labels": {"release": "prometheus"}},
+                "alertRules": {"labels": {"release": "prometheus"}},
+                "dashboard": {},
+            },
             "networkPolicy": {"rankFrom": [{"namespaceSelector": {"matchLabels": {"team": "web"}}}]},
         }),
     )

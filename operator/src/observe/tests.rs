@@ -73,6 +73,10 @@ fn servers_that_are_ready_are_asked_first_and_then_those_that_run() {
         let status = json!({"phase": phase, "podIP": ip, "conditions": [{"type": "Ready", "status": ready}]});
         serde_json::from_value(json!({"metadata": {"name": ip, "labels": labels}, "status": status})).unwrap()
     };
-    let pods = [server("10.0.0.1", "Running", "False"), server("10.0.0.2", "Pending", "False"), server("10.0.0.3", "Running", "True")];
+    let pods = [
+        server("10.0.0.1", "Running", "False"),
+        server("10.0.0.2", "Pending", "False"),
+        server("10.0.0.3", "Running", "True"),
+    ];
     assert_eq!(to_ask(&pods), ["10.0.0.3", "10.0.0.1"]);
 }

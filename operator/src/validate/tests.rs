@@ -185,12 +185,13 @@ fn an_import_is_another_one_when_its_events_are() {
 
 #[test]
 fn an_api_that_the_cluster_has_not_is_warned_of() {
-    let monitored = json!({"monitoring": {"podMonitor": {}}});
+    let monitored = json!({"monitoring": {"podMonitor": {}, "alertRules": {}, "dashboard": {}}});
     let warnings = planned(monitored.clone()).unwrap().warnings;
     assert_eq!(
         warnings,
         [
-            "spec.monitoring.podMonitor: the cluster has no PodMonitor of monitoring.coreos.com/v1, so nothing reads the metrics"
+            "spec.monitoring.podMonitor: the cluster has no PodMonitor of monitoring.coreos.com/v1, so nothing reads the metrics",
+            "spec.monitoring.alertRules: the cluster has no PrometheusRule of monitoring.coreos.com/v1, so nobody is alerted"
         ]
     );
     assert!(planned_with(Apis::of(OptionalApi::ALL), monitored).warnings.is_empty());

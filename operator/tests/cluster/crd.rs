@@ -93,6 +93,9 @@ async fn each_rule_accepts_what_is_right_and_refuses_the_rest_with_its_message()
         ("an import of the stream", json!({"spec": {"import": {"from": {"stream": {}}}, "ingest": {"source": {"kafka": kafka}}}}), None),
         ("a pin", json!({"spec": {"modelVersion": {"shop": "20261114T162500000Z-1a2b3c4d"}}}), None),
         ("a pin on nothing", json!({"spec": {"modelVersion": {"shop": ""}}}), Some("modelVersion holds versions")),
+        ("metrics", json!({"spec": {"monitoring": {"podMonitor": {}}}}), None),
+        ("a dashboard alone", json!({"spec": {"monitoring": {"dashboard": {}}}}), None),
+        ("monitoring by nothing", json!({"spec": {"monitoring": {}}}), Some("monitoring makes nothing by itself")),
         ("an account of one's own", json!({"spec": {"serviceAccount": {"name": "search"}}}), None),
         ("annotations of somebody else's account", json!({"spec": {"serviceAccount": {"name": "search", "annotations": {"a": "b"}}}}), Some("annotations are for the service account")),
     ])

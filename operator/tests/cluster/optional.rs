@@ -3,7 +3,9 @@
 use crate::cluster::{Cluster, Servers, in_own_namespace};
 use crate::samples::{minimal, with};
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
 use kube::runtime::{conditions, wait::await_condition};
 use rankwright_crds::RankingService;
@@ -41,17 +43,26 @@ async fn objects_of_an_api_are_made_where_it_is_there_and_told_of_where_it_is_no
         json!({"spec": {
             "ingest": {"source": {"kafka": kafka}, "autoscaling": {"minReplicas": 2, "maxReplicas": 4}},
             "rank": {"gatewayRoute": {"parentRefs": [{"name": "gateway"}], "hostnames": ["rank.test"]}},
-            "monitoring": {"podMonitor": {"labels": {"release": "prometheus"}}},
+            "monitoring": {
+                "podMonitor": {"labels": {"release": "prometheus"}},
+                "alertRules": {"labels": {"release": "prometheus"}},
+                "dashboard": {},
+            },
         }}),
     );
     let operator = cluster.operator(&Servers::answering());
-    cluster.apply::<RankingService>("shop", asking).await;
+    cluster.apply::<RankingService>("shop", asking.clone()).await;
     cluster.told("shop", "ConfigurationValid", "True", "Valid").await;
     let service: RankingService = cluster.get("shop").await;
     let warnings = service.status.unwrap().warnings.join("\n");
-    for words in ["no ScaledObject of keda.sh/v1alpha1, so minReplicas workers run", "no HTTPRoute", "no PodMonitor"] {
+    let scaling = "no ScaledObject of keda.sh/v1alpha1, so minReplicas workers run";
+    for words in [scaling, "no HTTPRoute", "no PodMonitor", "no PrometheusRule"] {
         assert!(warnings.contains(words), "{words} in {warnings}");
     }
+    let dashboard: ConfigMap = cluster.until("shop-dashboard", "was made", |_| true).await;
+    assert_eq!(dashboard.labels()["grafana_dashboard"], "1");
+    let file = format!("rankwright-{}.shop.json", cluster.namespace);
+    assert!(dashboard.data.unwrap()[&file].contains("service_rank_requests_total"));
     let ingest: Deployment = cluster.until("shop-ingest", "was made", |_| true).await;
     assert_eq!(ingest.spec.unwrap().replicas, Some(2));
     operator.end().await;
@@ -74,9 +85,20 @@ async fn objects_of_an_api_are_made_where_it_is_there_and_told_of_where_it_is_no
     assert_eq!(route["spec"]["rules"][0]["backendRefs"][0]["name"], "shop-rank");
     let monitor = object(OptionalApi::PodMonitor, "shop").await;
     assert_eq!(monitor["spec"]["podMetricsEndpoints"][0]["path"], "/metrics");
+    let alerts = object(OptionalApi::PrometheusRule, "shop").await;
+    let expression = alerts["spec"]["groups"][0]["rules"][0]["expr"].as_str().unwrap();
+    let ours = format!("namespace=\"{}\",rankingservice=\"shop\"", cluster.namespace);
+    assert!(expression.contains(&ours), "{expression}");
     cluster
         .until("shop", "warns no more", |service: &RankingService| service.status.as_ref().unwrap().warnings.is_empty())
         .await;
+    let unwatched = with(asking, json!({"spec": {"monitoring": {"alertRules": null, "dashboard": null}}}));
+    cluster.apply::<RankingService>("shop", unwatched).await;
+    cluster.until_gone::<ConfigMap>("shop-dashboard").await;
+    let rules = OptionalApi::PrometheusRule.resource();
+    let rules: Api<DynamicObject> = Api::namespaced_with(cluster.client.clone(), &cluster.namespace, &rules);
+    let gone = await_condition(rules, "shop", |rule: Option<&DynamicObject>| rule.is_none());
+    tokio::time::timeout(std::time::Duration::from_secs(60), gone).await.unwrap().unwrap();
     operator.end().await;
     let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client.clone());
     for name in names {

@@ -19,9 +19,15 @@ pub(crate) fn register(store: &Arc<dyn Store>, registry: &Registry) -> Result<()
     if store.cache_use().is_none() {
         return Ok(());
     }
-    let hits = IntCounter::new("service_state_cache_hits_total", "Keys of the state that were in the cache.")?;
-    let misses = IntCounter::new("service_state_cache_misses_total", "Keys of the state that had to be read.")?;
-    registry.register(Box::new(Counters { store: store.clone(), hits, misses, last: Mutex::default() }))
+    registry.register(Box::new(Counters::of(store.clone())?))
+}
+
+impl Counters {
+    fn of(store: Arc<dyn Store>) -> Result<Self, prometheus::Error> {
+        let hits = IntCounter::new("service_state_cache_hits_total", "Keys of the state that were in the cache.")?;
+        let misses = IntCounter::new("service_state_cache_misses_total", "Keys of the state that had to be read.")?;
+        Ok(Self { store, hits, misses, last: Mutex::default() })
+    }
 }
 
 impl Collector for Counters {
@@ -36,5 +42,19 @@ impl Collector for Counters {
         self.misses.inc_by(now.misses.saturating_sub(last.misses));
         *last = now;
         [self.hits.collect(), self.misses.collect()].concat()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rankwright_state::MemoryStore;
+
+    #[test]
+    fn metrics_are_listed_for_alerts_and_dashboards() {
+        let registry = Registry::new();
+        let counters = Counters::of(Arc::new(MemoryStore::default())).expect("names");
+        registry.register(Box::new(counters)).expect("new names");
+        crate::listed::assert_listed("assembly/cached", &registry);
     }
 }

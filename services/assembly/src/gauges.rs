@@ -66,6 +66,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn metrics_are_listed_for_alerts_and_dashboards() {
+        let registry = Registry::new();
+        Gauges::registered(&registry).expect("new names");
+        crate::listed::assert_listed("assembly/gauges", &registry);
+    }
+
+    #[test]
     fn a_count_that_begins_again_goes_on_growing() {
         let gauges = Gauges::registered(&Registry::new()).expect("new names");
         for evicted in [2, 5, 1, 1, 4] {

@@ -9,6 +9,9 @@ mod gauges;
 mod importer;
 mod inlet;
 mod joins;
+#[cfg(test)]
+#[path = "../../listed.rs"]
+mod listed;
 mod open;
 mod program;
 mod purge;

@@ -17,7 +17,9 @@ pub(super) async fn post(address: &str, path: &str, body: &Value) -> io::Result<
     let answered = async {
         let mut stream = TcpStream::connect(address).await?;
         let body = body.to_string();
-        let head = format!("POST {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-type: application/json\r\n");
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-type: application/json\r\n"
+        );
         stream.write_all(format!("{head}content-length: {}\r\n\r\n{body}", body.len()).as_bytes()).await?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await?;

@@ -54,7 +54,15 @@ async fn the_sample_with_tls_becomes_ready_when_its_authority_is_there() {
     assert!(made.success());
     sample.cluster.told("shop", "Ready", "True", "AllPartsWork").await;
     sample.cluster.told("shop", "StateStoreReachable", "True", "Answers").await;
-    kubectl(&["-n", "rankwright-development", "delete", "deployment,service,secret", "redis-tls", "--ignore-not-found"]).await;
+    kubectl(&[
+        "-n",
+        "rankwright-development",
+        "delete",
+        "deployment,service,secret",
+        "redis-tls",
+        "--ignore-not-found",
+    ])
+    .await;
     sample.removed().await;
 }
 

@@ -220,3 +220,21 @@ impl Status for Tally {
         json!({ "partitions": shown.collect::<serde_json::Map<_, _>>() })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_are_listed_for_alerts_and_dashboards() {
+        let registry = Registry::new();
+        let tally = Tally::registered(&registry, Duration::ZERO).expect("new names");
+        for gauge in [&tally.lag_events, &tally.lag_seconds, &tally.waiting] {
+            gauge.with_label_values(&["events/0"]);
+        }
+        for counter in [&tally.events, &tally.late, &tally.unreadable] {
+            counter.with_label_values(&["events/0"]);
+        }
+        crate::listed::assert_listed("assembly/tally", &registry);
+    }
+}

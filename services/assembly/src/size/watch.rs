@@ -176,6 +176,19 @@ mod tests {
     use rankwright_state::Usage;
 
     #[test]
+    fn metrics_are_listed_for_alerts_and_dashboards() {
+        let registry = Registry::new();
+        let gauges = Gauges::registered(&registry).expect("new names");
+        let mut size = Size { usage: Usage::default(), features: Default::default(), other: Default::default() };
+        size.features.insert("ctr".to_owned(), Room { values: 2, bytes: 300 });
+        size.other.insert("joins", Room { values: 1, bytes: 40 });
+        size.usage.servers = vec![Memory { server: String::new(), used: 10, limit: Some(100) }];
+        let forecast = Forecast { bytes_per_day: Some(1.0), full_in_days: Some(90.0), ..Forecast::default() };
+        gauges.note(&size, &forecast);
+        crate::listed::assert_listed("assembly/watch", &registry);
+    }
+
+    #[test]
     fn metrics_that_are_not_known_are_absent() {
         let registry = Registry::new();
         let gauges = Gauges::registered(&registry).expect("new names");

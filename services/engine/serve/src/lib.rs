@@ -14,6 +14,9 @@ mod gate;
 pub mod http;
 mod inference;
 mod limits;
+#[cfg(test)]
+#[path = "../../../listed.rs"]
+mod listed;
 pub mod load;
 pub mod metrics;
 pub mod models;

@@ -32,6 +32,8 @@ pub(crate) enum Refusal {
     Size,
     /// Too slow.
     Time,
+    /// Given up because of a fault of ours.
+    Fault,
 }
 
 /// All metrics of this process.
@@ -99,6 +101,7 @@ impl Refusal {
             Self::Overload => "overload",
             Self::Size => "size",
             Self::Time => "time",
+            Self::Fault => "fault",
         }
     }
 }
@@ -119,7 +122,7 @@ impl Counters {
         let feedback_events = IntCounter::new("service_feedback_events_total", "Events accepted by POST /feedback.")?;
         registry.register(Box::new(feedback_events.clone()))?;
         let refusals = vector("service_refused_requests_total", "Requests turned away, by reason.", &["reason"])?;
-        for refusal in [Refusal::Overload, Refusal::Size, Refusal::Time] {
+        for refusal in [Refusal::Overload, Refusal::Size, Refusal::Time, Refusal::Fault] {
             refusals.with_label_values(&[refusal.label()]);
         }
         Ok(Self {
@@ -162,6 +165,13 @@ mod tests {
         assert!(text.contains("service_rank_latency_seconds_count{model=\"shop\"} 1"), "{text}");
         assert!(text.contains("service_rank_latency_seconds_sum{model=\"shop\"} 0.002"), "{text}");
         assert!(text.contains("service_rank_requests_total{model=\"shop\"} 1"), "{text}");
+    }
+
+    #[test]
+    fn metrics_are_listed_for_alerts_and_dashboards() {
+        let registry = Registry::new();
+        Metrics::new(["shop"], registry.clone()).expect("metrics");
+        crate::listed::assert_listed("serve/metrics", &registry);
     }
 
     #[test]

@@ -31,7 +31,8 @@ pub(super) async fn post(
             rank::rank(&app, slot, &body, explain, began).await.map_err(Failure::from)
         }
     };
-    app.pool().run_sized(size, work).await?.map(json)
+    let ranked = app.pool().run_sized(size, work).await;
+    ranked.inspect_err(|_| app.metrics().refused(Refusal::Fault))?.map(json)
 }
 
 /// A request beyond the number that is worked on at once.

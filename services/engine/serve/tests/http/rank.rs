@@ -144,6 +144,8 @@ async fn a_fault_of_the_model_is_one_internal_error_and_the_service_goes_on() {
     let body = ranking(&["a"]).replace("r1", "panic");
     service.post("/rank/shop", body).await.error(500, "internal", None);
     assert_eq!(service.post("/rank/shop", ranking(&["a"])).await.status, 200);
+    let metrics = service.get("/metrics").await;
+    assert!(metrics.text().contains("service_refused_requests_total{reason=\"fault\"} 1"), "{}", metrics.text());
 }
 
 #[tokio::test]

@@ -1,0 +1,90 @@
+//! How the RankingServices are that the operator looks after.
+
+use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
+use prometheus::{IntGaugeVec, Opts, Registry};
+use rankwright_crds::RankingService;
+use rankwright_crds::status::RankingServiceStatus;
+
+/// Gauges that are set anew each time that somebody looks.
+pub(super) struct Services {
+    resources: IntGaugeVec,
+    ready: IntGaugeVec,
+    trainings: IntGaugeVec,
+    trained: IntGaugeVec,
+}
+
+impl Services {
+    pub(super) fn registered(registry: &Registry) -> prometheus::Result<Self> {
+        let gauge = |name: &str, help: &str, labels: &[&str]| {
+            let gauge = IntGaugeVec::new(Opts::new(name, help), labels)?;
+            registry.register(Box::new(gauge.clone())).map(|()| gauge)
+        };
+        // "namespace" would be taken for the operator's own, which Prometheus adds
+        let (namespace, name) = ("rankingservice_namespace", "rankingservice");
+        Ok(Self {
+            resources: gauge(
+                "rankwright_operator_resources",
+                "RankingServices by condition and its status",
+                &["condition", "status"],
+            )?,
+            ready: gauge(
+                "rankwright_operator_service_ready",
+                "1 where the condition Ready is True, 0 else",
+                &[namespace, name],
+            )?,
+            trainings: gauge(
+                "rankwright_operator_service_training_timestamp_seconds",
+                "When the last training ended, by its outcome",
+                &[namespace, name, "outcome"],
+            )?,
+            trained: gauge(
+                "rankwright_operator_model_trained_timestamp_seconds",
+                "When the version that is served was trained, of models that are trained by schedule and not pinned",
+                &[namespace, name, "model"],
+            )?,
+        })
+    }
+
+    pub(super) fn reset(&self) {
+        for gauge in [&self.resources, &self.ready, &self.trainings, &self.trained] {
+            gauge.reset();
+        }
+    }
+
+    pub(super) fn note(&self, service: &RankingService) {
+        let Some(status) = &service.status else { return };
+        for condition in &status.conditions {
+            self.resources.with_label_values(&[&condition.type_, &condition.status]).inc();
+        }
+        let (namespace, name) = (service.namespace().unwrap_or_default(), service.name_any());
+        let ready = status.conditions.iter().any(|condition| condition.type_ == "Ready" && condition.status == "True");
+        self.ready.with_label_values(&[&namespace, &name]).set(ready.into());
+        if let Some((outcome, at)) = last_training(status) {
+            self.trainings.with_label_values(&[namespace.as_str(), &name, outcome]).set(at.as_second());
+        }
+        for (model, at) in trained_by_schedule(service, status) {
+            self.trained.with_label_values(&[namespace.as_str(), &name, model]).set(at.as_second());
+        }
+    }
+}
+
+fn last_training(status: &RankingServiceStatus) -> Option<(&str, Timestamp)> {
+    let training = status.training.as_ref()?;
+    Some((&training.outcome, training.finished_at.as_ref()?.0))
+}
+
+/// Models that a schedule is to keep young, with the time at which what they serve was trained.
+fn trained_by_schedule<'a>(
+    service: &RankingService,
+    status: &'a RankingServiceStatus,
+) -> impl Iterator<Item = (&'a str, Timestamp)> {
+    let training = service.spec.training.as_ref().filter(|training| !training.suspend);
+    let meant = move |name: &String| {
+        training.is_some_and(|training| training.models.is_empty() || training.models.contains(name))
+    };
+    status.models.iter().filter(move |model| model.pinned.is_none() && meant(&model.name)).filter_map(|model| {
+        let at = model.trained_at.as_ref()?.parse().ok()?;
+        Some((model.name.as_str(), at))
+    })
+}

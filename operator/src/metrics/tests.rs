@@ -1,0 +1,18 @@
+#![allow(clippy::unwrap_used)]
+
+use crate::testing::measured;
+
+#[test]
+fn services_are_told_by_name_with_what_alerts_go_by() {
+    let text = measured();
+    for line in [
+        r#"rankwright_operator_resources{condition="Ready",status="False"} 1"#,
+        r#"rankwright_operator_service_ready{rankingservice="shop",rankingservice_namespace="search"} 0"#,
+        r#"rankwright_operator_service_training_timestamp_seconds{outcome="Failed",rankingservice="shop",rankingservice_namespace="search"} 1794798000"#,
+        r#"rankwright_operator_model_trained_timestamp_seconds{model="shop",rankingservice="shop",rankingservice_namespace="search"} 1794787200"#,
+        r#"rankwright_operator_reconcile_errors_total{reason="SpecInvalid"} 1"#,
+    ] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+    assert!(!text.contains(r#"model="pinned""#), "nobody wants a pinned one to be young: {text}");
+}
