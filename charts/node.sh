@@ -25,7 +25,11 @@ ok() {
 
 namespace=rankwright-system
 restricted() { in_cluster kubectl label namespace $namespace pod-security.kubernetes.io/enforce=restricted; }
-restarts() { ! in_cluster kubectl -n $namespace get pods -o jsonpath='{.items[*].status.containerStatuses[*].restartCount}' | grep '[1-9]'; }
+restarts() {
+  local counts
+  counts=$(in_cluster kubectl -n $namespace get pods -o jsonpath='{.items[*].status.containerStatuses[*].restartCount}') || return
+  [ -n "$counts" ] && ! grep '[1-9]' <<<"$counts"
+}
 ok "the images are loaded" e2e/cluster/load.sh "$@"
 ok "Helm installs the definition" in_cluster helm install rankwright-crds charts/rankwright-crds --namespace $namespace --create-namespace
 ok "the restricted Pod Security Standard is enforced" restricted

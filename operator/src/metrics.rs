@@ -71,14 +71,15 @@ impl Metrics {
     /// # Errors
     /// When it cannot be written.
     pub fn render(&self) -> prometheus::Result<String> {
-        self.count();
+        // held until all is told: somebody else who asks meanwhile would count everything twice
+        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        self.count(store.as_ref());
         TextEncoder::new().encode_to_string(&self.registry.gather())
     }
 
-    fn count(&self) {
+    fn count(&self, store: Option<&Store<Guarded>>) {
         self.services.reset();
-        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        for service in store.iter().flat_map(Store::state) {
+        for service in store.into_iter().flat_map(Store::state) {
             let Ok(service) = &service.0 else { continue };
             self.services.note(service);
         }

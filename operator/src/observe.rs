@@ -23,8 +23,6 @@ const LONGEST_LINE: usize = 300;
 pub struct Observed {
     /// What a rank server says; nothing where none answers.
     pub said: Option<Said>,
-    /// Whether there is one to ask.
-    pub serves: bool,
     /// The last training that has ended.
     pub training: Option<Trained>,
     /// Why pods of the parts do not run, in words.
@@ -32,9 +30,9 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// Whether rank servers run, and the state store is not known to answer them.
+    /// Whether rank servers say that the state store does not answer them.
     pub fn lacks_store(&self) -> bool {
-        self.serves && self.said.as_ref().is_none_or(|said| !said.store.answers)
+        self.said.as_ref().is_some_and(|said| !said.store.answers)
     }
 }
 
@@ -58,9 +56,7 @@ pub struct Trained {
 pub async fn service(ctx: &Context, service: &RankingService) -> Result<Observed> {
     let pods = pods(ctx, service).await?;
     let mut observed = of_pods(&pods);
-    let servers = to_ask(&pods);
-    observed.serves = !servers.is_empty();
-    for address in servers {
+    for address in to_ask(&pods) {
         observed.said = ctx.ask.ask(&address).await;
         if observed.said.is_some() {
             break;
@@ -88,12 +84,7 @@ pub fn of_pods(pods: &[Arc<Pod>]) -> Observed {
     trained.sort_by_key(|training| training.finished_at.as_ref().map(|time| time.0));
     let parts = [Component::Rank, Component::Ingest, Component::Training, Component::Import, Component::Purge];
     let troubled = |component: Component| part(component).find_map(trouble).map(|trouble| (component, trouble));
-    Observed {
-        said: None,
-        serves: false,
-        training: trained.pop(),
-        troubles: parts.into_iter().filter_map(troubled).collect(),
-    }
+    Observed { said: None, training: trained.pop(), troubles: parts.into_iter().filter_map(troubled).collect() }
 }
 
 /// Addresses of two rank servers, ready ones first: one that waits for the store can tell why.

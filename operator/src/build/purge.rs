@@ -32,7 +32,7 @@ pub fn purge(plan: &Plan) -> Child {
         metadata: metadata(plan, plan.named(Component::Purge), labels),
         spec: Some(JobSpec {
             backoff_limit: Some(6),
-            pod_failure_policy: Some(failure_policy(None)),
+            pod_failure_policy: Some(failure_policy(false, None)),
             template: template(plan, program),
             ..JobSpec::default()
         }),

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// What lies on a shelf.
-pub(super) trait Thing {
+pub(super) trait Thing: Clone {
     /// What it belongs to.
     fn group(&self) -> Option<String>;
     /// Its version.
@@ -48,9 +48,13 @@ impl<T: Thing> Shelf<T> {
         self.found.clear();
     }
 
-    /// The listing shows this.
+    /// The listing shows this. Whoever is told of it looks here, so a later listing than the first counts at once.
     pub(super) fn found(&mut self, place: String, thing: T) {
-        self.found.insert(place.into(), thing);
+        let place: Arc<str> = place.into();
+        if self.is_filled() {
+            self.put_at(place.clone(), thing.clone());
+        }
+        self.found.insert(place, thing);
     }
 
     /// The listing is complete: what it has not shown is gone.

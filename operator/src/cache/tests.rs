@@ -70,6 +70,14 @@ fn what_is_listed_anew_takes_the_place_of_all_that_was_known() {
 }
 
 #[test]
+fn what_a_later_listing_shows_counts_before_it_is_complete() {
+    let cache = filled(&["a"]);
+    cache.saw(KIND, Event::Init);
+    cache.saw(KIND, Event::InitApply(seen("a", 12)));
+    assert_eq!(known(&cache, "a"), Some(12));
+}
+
+#[test]
 fn a_watch_that_is_behind_does_not_hide_what_was_written_since() {
     let cache = filled(&["a"]);
     let before = cache.moment(KIND);

@@ -71,7 +71,7 @@ fn servers_that_are_ready_are_asked_first_and_then_those_that_run() {
     let server = |ip: &str, phase: &str, ready: &str| -> Arc<Pod> {
         let labels = json!({"app.kubernetes.io/component": "rank"});
         let status = json!({"phase": phase, "podIP": ip, "conditions": [{"type": "Ready", "status": ready}]});
-        serde_json::from_value(json!({"metadata": {"name": ip, "labels": labels}, "status": status})).unwrap()
+        Arc::new(serde_json::from_value(json!({"metadata": {"name": ip, "labels": labels}, "status": status})).unwrap())
     };
     let pods = [
         server("10.0.0.1", "Running", "False"),

@@ -102,7 +102,7 @@ fn servers_that_wait_for_the_store_say_why_and_that_is_told_before_all_else() {
     let problem = "failed to open the state store at redis:6379/0: no connection: refused".to_owned();
     let said = Said { store: Store { answers: false, problem: Some(problem.clone()) }, ..Said::default() };
     let workloads = Workloads { rank: Some(deployment(2, 2, 2, 0)), ..working() };
-    let status = told(json!({}), &workloads, &Observed { said: Some(said), serves: true, ..Observed::default() });
+    let status = told(json!({}), &workloads, &Observed { said: Some(said), ..Observed::default() });
     assert_eq!(verdict(&status, "StateStoreReachable"), "False DoesNotAnswer");
     assert_eq!(verdict(&status, "RankServerReady"), "False NoneReady");
     assert_eq!(verdict(&status, "Ready"), "False DoesNotAnswer");

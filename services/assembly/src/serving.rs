@@ -6,10 +6,11 @@ use crate::follow::{Tally, follow};
 use crate::gauges::Gauges;
 use crate::inlet::Inlet;
 use crate::size::Watch;
+use crate::waiting::Begun;
 use anyhow::{Context, Result};
 use prometheus::Registry;
 use rankwright_config::SourceConfig;
-use rankwright_serve::{App, Published, Status, Training, server, tls};
+use rankwright_serve::{App, Published, Status, Training, tls};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -37,6 +38,8 @@ pub struct Service {
     pub follows: Option<SourceConfig>,
     /// Further entries of `GET /status`.
     pub status: Vec<(&'static str, Arc<dyn Status>)>,
+    /// What began while the state store was waited for.
+    pub begun: Option<Begun>,
 }
 
 /// Who this process is among those that share a state: the machine's name, and something that no other process has.
@@ -50,6 +53,7 @@ pub(crate) fn identity() -> String {
 /// # Errors
 /// When the port cannot be opened, or a state of this process cannot be read.
 pub async fn listen(engine: Arc<Engine>, service: Service) -> Result<()> {
+    let Begun { stop: told, port: waiting } = service.begun.unwrap_or_else(Begun::now);
     let registry = Registry::new();
     let takes_part = service.feedback || service.closes;
     let inlet = match takes_part {
@@ -84,7 +88,18 @@ pub async fn listen(engine: Arc<Engine>, service: Service) -> Result<()> {
     let app = app.build()?;
     let tls = engine.config.api.tls.as_ref().map(|tls| tls::acceptor(&tls.cert, &tls.key)).transpose()?;
     let (host, port) = (engine.config.api.host.as_str(), engine.config.api.port);
-    app.prepare().await;
+    tokio::select! {
+        () = app.prepare() => {}
+        () = told.clone().told() => {
+            if let Some(inlet) = inlet {
+                inlet.close().await;
+            }
+            return Ok(());
+        }
+    }
+    if let Some(waiting) = waiting {
+        waiting.close().await;
+    }
     let listener = TcpListener::bind((host, port)).await;
     let listener = listener.with_context(|| format!("failed to listen on {host}:{port}"))?;
     info!(address = %listener.local_addr()?, "serving");
@@ -99,7 +114,7 @@ pub async fn listen(engine: Arc<Engine>, service: Service) -> Result<()> {
     };
     let mut following = std::pin::pin!(following);
     let served = tokio::select! {
-        served = rankwright_serve::run(app, listener, tls, server::stop_signal()) => {
+        served = rankwright_serve::run(app, listener, tls, told.told()) => {
             stop.notify_one();
             // partitions are given up, so that others can have them at once
             if service.follows.is_some() && tokio::time::timeout(LEAVING, following.as_mut()).await.is_err() {

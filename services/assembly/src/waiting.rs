@@ -9,7 +9,7 @@ use rankwright_serve::{Waiting, tls};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tracing::warn;
 
@@ -22,28 +22,62 @@ const REMIND: Duration = Duration::from_secs(60);
 /// For requests that run when the store is there at last.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// As [`Engine::open`]; waits for a server of the state that is not there yet, and answers `/health`, `/ready` and
-/// `/status` meanwhile. Nothing, when told to stop before.
-///
-/// # Errors
-/// When a store cannot be opened for another reason than that its server is away, or the port cannot be opened.
-pub async fn await_open(config: Config) -> Result<Option<Engine>> {
-    tokio::select! {
-        opened = open(config) => opened.map(Some),
-        () = server::stop_signal() => Ok(None),
+/// Tells that the process was told to end, from its making on.
+#[derive(Clone)]
+pub(crate) struct Stop(watch::Receiver<bool>);
+
+impl Stop {
+    /// Listens to the signals of the system.
+    pub(crate) fn on_signal() -> Self {
+        let (told, heard) = watch::channel(false);
+        tokio::spawn(async move {
+            server::stop_signal().await;
+            let _ = told.send(true); // nobody may listen any more
+            std::future::pending::<()>().await; // the channel stays
+        });
+        Self(heard)
+    }
+
+    /// Ends when the process was told to.
+    pub(crate) async fn told(mut self) {
+        let _ = self.0.wait_for(|told| *told).await; // the sender stays
     }
 }
 
-async fn open(config: Config) -> Result<Engine> {
+/// What began while a program waited for its state store, for [`crate::listen`] to go on with.
+pub struct Begun {
+    pub(crate) stop: Stop,
+    pub(crate) port: Option<Port>,
+}
+
+impl Begun {
+    /// Nothing has begun yet.
+    pub(crate) fn now() -> Self {
+        Self { stop: Stop::on_signal(), port: None }
+    }
+}
+
+/// As [`Engine::open`]; waits for a server of the state that is not there yet, and answers `/health`, `/ready` and
+/// `/status` meanwhile, until the port is opened for requests. Nothing, when told to stop before.
+///
+/// # Errors
+/// When a store cannot be opened for another reason than that its server is away, or the port cannot be opened.
+pub async fn await_open(config: Config) -> Result<Option<(Engine, Begun)>> {
+    let stop = Stop::on_signal();
+    tokio::select! {
+        opened = open(config) => {
+            let (engine, port) = opened?;
+            Ok(Some((engine, Begun { stop, port })))
+        }
+        () = stop.clone().told() => Ok(None),
+    }
+}
+
+async fn open(config: Config) -> Result<(Engine, Option<Port>)> {
     let mut port: Option<Port> = None;
     loop {
         let error = match Engine::open(config.clone()).await {
-            Ok(engine) => {
-                if let Some(port) = port {
-                    port.close().await;
-                }
-                return Ok(engine);
-            }
+            Ok(engine) => return Ok((engine, port)),
             Err(error) => error,
         };
         let problem = error.chain().find_map(|cause| cause.downcast_ref::<rankwright_redis::Error>());
@@ -59,7 +93,7 @@ async fn open(config: Config) -> Result<Engine> {
 }
 
 /// The port of a program that waits.
-struct Port {
+pub(crate) struct Port {
     waiting: Waiting,
     told: Instant,
     stop: Arc<Notify>,
@@ -89,7 +123,7 @@ impl Port {
     }
 
     /// Gives the port back.
-    async fn close(mut self) {
+    pub(crate) async fn close(mut self) {
         self.stop.notify_one();
         if let Ok(Err(error)) = (&mut self.serving).await {
             warn!(%error, "the port was not left in peace");

@@ -37,10 +37,10 @@ fn run(options: &Options) -> Result<()> {
         anyhow::bail!("source: files are read by 'rankwright import'; ingest-worker reads streams");
     }
     let runtime = runtime()?;
-    let Some(engine) = runtime.block_on(await_open(config))? else {
+    let Some((engine, begun)) = runtime.block_on(await_open(config))? else {
         return Ok(()); // told to stop while it waited
     };
-    let engine = Arc::new(engine);
+    let (engine, begun) = (Arc::new(engine), Some(begun));
     // without a source it closes the rankings that `/feedback` opened
-    runtime.block_on(listen(engine, Service { feedback: true, closes: true, follows, ..Service::default() }))
+    runtime.block_on(listen(engine, Service { feedback: true, closes: true, follows, begun, ..Service::default() }))
 }

@@ -33,9 +33,9 @@ fn run(options: &Options) -> Result<()> {
     }
     config.train = Some(ClickthroughStore::Discard); // the one who closes rankings keeps them
     let runtime = runtime()?;
-    let Some(engine) = runtime.block_on(await_open(config))? else {
+    let Some((engine, begun)) = runtime.block_on(await_open(config))? else {
         return Ok(()); // told to stop while it waited
     };
-    let engine = Arc::new(engine);
-    runtime.block_on(listen(engine, Service { ranks: true, feedback: true, ..Service::default() }))
+    let (engine, begun) = (Arc::new(engine), Some(begun));
+    runtime.block_on(listen(engine, Service { ranks: true, feedback: true, begun, ..Service::default() }))
 }

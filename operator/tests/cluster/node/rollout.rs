@@ -1,6 +1,6 @@
 //! Changes under load.
 
-use super::http::Visitors;
+use super::http::{Visitors, post_once_there};
 use super::{in_own_namespace_with_pods, request, service};
 use k8s_openapi::api::apps::v1::Deployment;
 use rankwright_crds::RankingService;
@@ -28,6 +28,7 @@ async fn a_changed_configuration_reaches_all_servers_without_a_failed_request() 
     cluster.told("shop", "RankServerReady", "True", "Available").await;
     let first: Deployment = cluster.until("shop-rank", "was rolled out", is_rolled_out).await;
     let address = cluster.address("shop").await;
+    post_once_there(&address, "/rank/shop", &request(&["p1", "p2"])).await;
     let visitors = Visitors::start(4, Duration::from_millis(10), &address, "/rank/shop", &request(&["p1", "p2"]));
     visitors.answered(100).await;
     cluster.apply::<RankingService>("shop", with_price_of("item.cost")).await;

@@ -5,16 +5,16 @@ use super::{in_own_namespace_with_pods, service};
 use rankwright_crds::RankingService;
 use serde_json::{Value, json};
 
-/// Ten visitors who click the cheapest item.
+/// Ten visitors who click the cheapest item, ten seconds apart: each has the sessions before end.
 fn events() -> Value {
-    let now = k8s_openapi::jiff::Timestamp::now().as_millisecond() - 60_000;
+    let begin = k8s_openapi::jiff::Timestamp::now().as_millisecond() - 600_000;
     let item = |number: i64| {
         let fields = json!([{"name": "price", "value": number}]);
-        json!({"event": "item", "id": format!("e{number}"), "timestamp": now.to_string(), "item": format!("p{number}"), "fields": fields})
+        json!({"event": "item", "id": format!("e{number}"), "timestamp": begin.to_string(), "item": format!("p{number}"), "fields": fields})
     };
     let mut events: Vec<Value> = (1..=3).map(item).collect();
     for visitor in 0..10 {
-        let (user, list, at) = (format!("u{visitor}"), format!("list-{visitor}"), now + visitor);
+        let (user, list, at) = (format!("u{visitor}"), format!("list-{visitor}"), begin + 10_000 * visitor);
         events.push(json!({
             "event": "ranking", "id": list, "timestamp": at.to_string(), "user": user, "session": user,
             "items": [{"id": "p3"}, {"id": "p2"}, {"id": "p1"}],
@@ -39,7 +39,7 @@ async fn a_training_without_events_is_told_and_one_with_them_is_served() {
     let address = cluster.address("shop").await;
     let (status, answer) = post_once_there(&address, "/feedback", &events()).await;
     assert_eq!(status, 200, "{answer}");
-    // sessions end a second after they began: the closer needs no more than its next look
+    // the closer needs no more than its next look
     let mut attempt = 0;
     loop {
         attempt += 1;

@@ -116,6 +116,8 @@ impl Tally {
         known.position = position.line;
         self.late.with_label_values(&[partition.as_str()]).inc_by(late);
         self.events.with_label_values(&[partition.as_str()]).inc_by(times.len() as u64);
+        // it is there before the first one, whose increase nobody would see otherwise
+        self.unreadable.with_label_values(&[partition.as_str()]).inc_by(0);
         Seen(times)
     }
 

@@ -82,13 +82,16 @@ fn model(slot: &Slot) -> Value {
     }
 }
 
-/// A store that takes longer does not answer, and one that takes longer to tell its size is shown without it.
+/// A store that takes longer does not answer.
+const ANSWER_TIME: Duration = Duration::from_millis(1500);
+
+/// One that takes longer to tell its size is shown without it.
 const STATS_TIME: Duration = Duration::from_millis(500);
 
 async fn store(app: &App) -> Value {
     let state = app.state();
     let stats = tokio::time::timeout(STATS_TIME, state.store().stats());
-    let (answers, stats) = tokio::join!(state.answers(STATS_TIME), stats);
+    let (answers, stats) = tokio::join!(state.answers(ANSWER_TIME), stats);
     let stats = stats.ok().and_then(Result::ok);
     value!({
         "type": app.store_kind(),
