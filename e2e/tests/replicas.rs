@@ -182,14 +182,15 @@ fn a_secured_redis_is_reached_with_its_ca_and_password_and_refused_clearly_other
     let server = launch("rank-server", &good("localhost", &tls, auth), &service, folder.path());
     server.feedback(&[item("i1", 0, &[])]);
     assert!(!server.log().contains("secret"), "the password is in the log");
-    let refused = |config: String, words: &str| {
+    let refused = |config: String, code: i32, words: &str| {
         let path = folder.path().join("refused.yml");
         std::fs::write(&path, config).expect("can be written");
-        let ended = rankwright_e2e::run(&["serve", "--config", &path.to_string_lossy()]).refused();
+        let ended = rankwright_e2e::run(&["serve", "--config", &path.to_string_lossy()]);
+        assert_eq!(ended.code, Some(code), "{}", ended.stderr);
         assert!(ended.stderr.contains(words), "{words} is not in {}", ended.stderr);
         assert!(!ended.stderr.contains("wrong-secret"), "the password is in {}", ended.stderr);
     };
-    refused(good("localhost", &tls, "{user: app, password: wrong-secret}"), "user or password refused");
-    refused(good("localhost", "{enabled: true}", auth), "check tls.ca");
-    refused(good("localhost", "{enabled: false}", auth), "redis at localhost");
+    refused(good("localhost", &tls, "{user: app, password: wrong-secret}"), 1, "user or password refused");
+    refused(good("localhost", "{enabled: true}", auth), 1, "check tls.ca");
+    refused(good("localhost", "{enabled: false}", auth), 75, "its port is one for TLS");
 }

@@ -33,14 +33,15 @@ impl Stop {
         tokio::spawn(async move {
             server::stop_signal().await;
             let _ = told.send(true); // nobody may listen any more
-            std::future::pending::<()>().await; // the channel stays
         });
         Self(heard)
     }
 
     /// Ends when the process was told to.
     pub(crate) async fn told(mut self) {
-        let _ = self.0.wait_for(|told| *told).await; // the sender stays
+        if self.0.wait_for(|told| *told).await.is_err() {
+            std::future::pending().await // the runtime ends, and nobody was told anything
+        }
     }
 }
 

@@ -132,7 +132,7 @@ fn a_part_is_put_when_it_is_large_or_old_enough() {
     let by_records = S3Settings { part_records: 10, prefix: "records".into(), ..settings.clone() };
     let by_bytes = S3Settings { part_bytes: 4000, prefix: "bytes".into(), ..settings.clone() };
     let by_age = S3Settings { part_interval: Duration::ZERO, prefix: "age".into(), ..settings.clone() };
-    for (settings, at_least) in [(by_records, 10), (by_bytes, 6), (by_age, 100)] {
+    for (settings, at_least) in [(by_records, 9), (by_bytes, 3), (by_age, 90)] {
         let store = open(&settings);
         for number in 0..100 {
             store.append(&some(number, 1)).unwrap();
