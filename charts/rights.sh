@@ -113,7 +113,7 @@ until_true "alerts" there prometheusrule/shop
 # what watches show is not asked for; what somebody has changed is looked at before it is put back
 change() { k label --overwrite "$1" --selector app.kubernetes.io/instance=shop app.kubernetes.io/name=other >/dev/null; }
 changed() { k get "$1" --selector app.kubernetes.io/name=other --output name | grep -q .; }
-made_kinds=deployments,cronjobs,hpa,pdb,services,ingresses,networkpolicies,configmaps,serviceaccounts,scaledobjects,podmonitors
+made_kinds=deployments,cronjobs,hpa,pdb,services,ingresses,networkpolicies,configmaps,serviceaccounts,scaledobjects,podmonitors,prometheusrules
 change "$made_kinds"
 none() { ! "$@"; }
 until_true "puts back what was changed" none changed "$made_kinds"
