@@ -112,11 +112,14 @@ until_true "alerts" there prometheusrule/shop
 
 # what watches show is not asked for; what somebody has changed is looked at before it is put back
 change() { k label --overwrite "$1" --selector app.kubernetes.io/instance=shop app.kubernetes.io/name=other >/dev/null; }
-changed() { k get "$1" --selector app.kubernetes.io/name=other --output name | grep -q .; }
+unchanged() {
+  local left
+  left=$(k get "$1" --selector app.kubernetes.io/name=other --output name) && [ -z "$left" ]
+}
 made_kinds=deployments,cronjobs,hpa,pdb,services,ingresses,networkpolicies,configmaps,serviceaccounts,scaledobjects,podmonitors,prometheusrules
 change "$made_kinds"
 none() { ! "$@"; }
-until_true "puts back what was changed" none changed "$made_kinds"
+until_true "puts back what was changed" unchanged "$made_kinds"
 
 k patch rankingservice shop --type merge --patch '{"spec": {"serviceAccount": {"name": "default"}, "training": null, "import": null,
   "monitoring": null, "networkPolicy": null, "ingest": {"autoscaling": null},
@@ -126,7 +129,7 @@ until_true "takes away what is no longer wanted" gone cronjob/shop-training hpa/
 routes() { k get httproute --output name | grep -q .; }
 until_true "makes a route" routes
 change httproutes
-until_true "puts the route back" none changed httproutes
+until_true "puts the route back" unchanged httproutes
 until_true "ends an import that is no longer wanted" none imports
 until_true "stops monitoring" none monitors
 k patch rankingservice shop --type merge --patch '{"spec": {"rank": {"gatewayRoute": null}}}' >/dev/null
