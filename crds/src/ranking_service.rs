@@ -11,7 +11,7 @@ mod training;
 
 pub use clickthrough::{ClickThroughStore, RedisClickThroughs, S3Credentials, S3Store};
 pub use import::{Import, ImportFrom, S3Events, StreamEvents};
-pub use ingest::{Ingest, IngestAutoscaling, Kafka, Kinesis, Pulsar, Source};
+pub use ingest::{Ingest, IngestAutoscaling, Kafka, KafkaLogin, Kinesis, Mechanism, Pulsar, Source};
 pub use monitoring::{AlertRules, Dashboard, Monitoring, NetworkPolicy, PodMonitor};
 pub use pod::{ConfigMapVolume, EmptyDirVolume, ExtraVolume, KeyReference, PodOptions, SecretVolume, VolumeClaim};
 pub use rank::{
@@ -107,8 +107,8 @@ pub struct RankingServiceSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub import: Option<Import>,
 
-    /// Versions that are served whatever the newest ones are, by model: {"shop": "20261114T162500000Z-1a2b3c4d"}. Removing an entry goes back
-    /// to the newest version. It wins over `rankwright models rollback`.
+    /// Versions that are served in place of the current ones, by model: {"shop": "20261114T162500000Z-1a2b3c4d"}. Removing an entry goes back
+    /// to the current version, which the last training that passed its gate has set. It wins over `rankwright models rollback`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[x_kube(validation = Rule::new("self.all(model, self[model].size() > 0 && self[model].size() <= 128)")
         .message("modelVersion holds versions as status.models lists them, such as {\"shop\": \"20261114T162500000Z-1a2b3c4d\"}"))]

@@ -10,6 +10,7 @@ BIN=$CACHE/bin
 PKI=$STATE/pki
 CGROUP=$(basename "$STATE") # the parent of the pods' control groups
 LOG=$STATE/log
+BESIDE=$STATE/beside # servers that pods reach, and that do not run in pods
 export KUBECONFIG=$STATE/admin.conf
 export PATH=$BIN:$PATH
 

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# A real Apache Kafka broker (KRaft, one node, loopback only).
+# A real Apache Kafka broker (KRaft, one node; loopback only, unless $KAFKA_ALSO names an address).
 #   kafka.sh install | start | stop | wipe | kill | tool CLASS ARGS...
 # Prints the address that tests read as RANKWRIGHT_TEST_KAFKA. Data and logs of a run lie in the folder $SERVERS_RUN.
 # Listeners: $KAFKA_PORT plain, +1 SASL_SSL with SCRAM, +2 SASL_PLAINTEXT with SCRAM, +3 the controller's own.
+# KAFKA_ALSO="HOST:PORT NAME:PORT" adds a plain one at an address of this machine, whose clients are told the name.
 . "$(dirname "$0")/lib.sh"
 KAFKA_VERSION=${KAFKA_VERSION:-4.3.1}
 KAFKA_PORT=${KAFKA_PORT:-19092}
 KAFKA_HEAP=${KAFKA_HEAP:-384m}
+KAFKA_ALSO=${KAFKA_ALSO:-}
 KAFKA_USER=${KAFKA_USER:-test} KAFKA_PASSWORD=${KAFKA_PASSWORD:-secret}
 data=$SERVERS_RUN/kafka
 
@@ -24,12 +26,14 @@ configure() {
     certificates
     mkdir -p "$data"
     cat "$TLS_KEY" "$TLS_CERT" > "$data/server.pem"
+    local here=PLAIN://127.0.0.1:$KAFKA_PORT,TLS://127.0.0.1:$((KAFKA_PORT + 1)),SCRAM://127.0.0.1:$((KAFKA_PORT + 2))
     cat > "$data/server.properties" <<C
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:$((KAFKA_PORT + 3))
-listeners=PLAIN://127.0.0.1:$KAFKA_PORT,TLS://127.0.0.1:$((KAFKA_PORT + 1)),SCRAM://127.0.0.1:$((KAFKA_PORT + 2)),CONTROLLER://127.0.0.1:$((KAFKA_PORT + 3))
-listener.security.protocol.map=PLAIN:PLAINTEXT,TLS:SASL_SSL,SCRAM:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
+listeners=$here,CONTROLLER://127.0.0.1:$((KAFKA_PORT + 3))${KAFKA_ALSO:+,ALSO://${KAFKA_ALSO% *}}
+advertised.listeners=$here${KAFKA_ALSO:+,ALSO://${KAFKA_ALSO#* }}
+listener.security.protocol.map=ALSO:PLAINTEXT,PLAIN:PLAINTEXT,TLS:SASL_SSL,SCRAM:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
 controller.listener.names=CONTROLLER
 inter.broker.listener.name=PLAIN
 sasl.enabled.mechanisms=SCRAM-SHA-256,SCRAM-SHA-512

@@ -103,15 +103,17 @@ fn secrets_of_the_environment_are_kept_as_well() {
     let config = right.config().replace(&format!("auth: {{password: {REDIS}}}"), "auth: {user: default}");
     let config = config
         .replace(&format!(", cloudKey: {S3_KEY}, cloudKeySecret: {S3}"), "")
+        .replace(&format!(", sasl.password: {KAFKA}"), "")
         .replace(&format!(", token: {TOKEN}"), "");
     for (redis, s3) in [(REDIS, S3), ("xyzzy-redis-password-too", S3), (REDIS, "xyzzy-s3-secret-too")] {
         let environment = [
             ("SERVICE_REDIS_PASSWORD", redis),
+            ("SERVICE_KAFKA_PASSWORD", KAFKA),
             ("AWS_ACCESS_KEY_ID", S3_KEY),
             ("AWS_SECRET_ACCESS_KEY", s3),
             ("RANKWRIGHT_API_TOKEN", TOKEN),
         ];
-        for program in ["rank-server", "train"] {
+        for program in ["rank-server", "ingest-worker", "train"] {
             let said = said(program, &config, &environment, &["serving address="]);
             assert_kept(&format!("{program} with {redis} and {s3}"), &said);
             assert!(!said.contains(S3_KEY), "{said}");

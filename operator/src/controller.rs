@@ -81,7 +81,9 @@ async fn changed_apis(client: &Client, known: &Apis) {
 async fn watch(ctx: &Arc<Context>, namespace: Option<&str>, apis: &Apis, stop: Arc<Notify>) {
     ctx.cache.begin(apply::kinds(apis).into_iter().map(|resource| resource.kind));
     let watches = Watches { client: &ctx.client, cache: &ctx.cache, namespace };
-    let (store, services) = watches.services();
+    let forgetting = ctx.clone();
+    let (store, services) =
+        watches.services(move |service| service.uid().iter().for_each(|uid| forgetting.forget(uid)));
     ctx.metrics.describe(store.clone());
     let (secrets, maps) = (store.clone(), store.clone());
     let mut controller = Controller::for_stream(services, store)

@@ -51,6 +51,11 @@ impl Component {
         }
     }
 
+    /// Whether it may read events from the stream.
+    pub fn reads_the_stream(self) -> bool {
+        matches!(self, Self::Ingest | Self::Import)
+    }
+
     /// Name of this part's main object.
     pub fn of(self, service: &str) -> String {
         format!("{service}-{}", self.name())

@@ -20,11 +20,13 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
 /// Environment variables that the operator sets.
-pub const RESERVED: [&str; 9] = [
+pub const RESERVED: [&str; 11] = [
     "SERVICE_CONFIG",
     "RANKWRIGHT_SERVICE",
     "SERVICE_REDIS_USER",
     "SERVICE_REDIS_PASSWORD",
+    "SERVICE_KAFKA_USER",
+    "SERVICE_KAFKA_PASSWORD",
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
     "AWS_REGION",
@@ -97,6 +99,7 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
     let (images, held) = images::images(spec, resolved, defaults);
     let mut warnings = configuration.warnings.clone();
     warnings.extend(missing_apis(spec, &resolved.apis));
+    warnings.extend(blind_autoscaler(spec, &resolved.apis));
     Ok(Plan {
         service: spec.state_store.service.clone().unwrap_or_else(|| format!("{namespace}.{name}")),
         references: Digests {
@@ -198,6 +201,16 @@ fn missing_apis(spec: &RankingServiceSpec, apis: &Apis) -> Vec<String> {
         format!("{field}: the cluster has no {} of {}, so {effect}", resource.kind, resource.api_version)
     };
     missing.map(text).collect()
+}
+
+/// KEDA reads the lag by itself, and knows nothing of how workers log in.
+fn blind_autoscaler(spec: &RankingServiceSpec, apis: &Apis) -> Option<String> {
+    let autoscaling = spec.ingest.autoscaling.as_ref().filter(|_| apis.has(OptionalApi::ScaledObject))?;
+    let kafka = spec.ingest.source.as_ref()?.kafka.as_ref()?;
+    let blind = kafka.auth.is_some() && autoscaling.authentication_ref.is_none();
+    blind.then(|| {
+        "spec.ingest.autoscaling: Kafka wants a login, and KEDA has none to read the lag with: name a TriggerAuthentication in authenticationRef".to_owned()
+    })
 }
 
 /// The digest of the import that the status tells to be complete.

@@ -1,8 +1,9 @@
 //! `ingest`: the workers that take in events and close rankings.
 
 use super::clickthrough::S3Credentials;
-use super::pod::PodOptions;
+use super::pod::{KeyReference, PodOptions};
 use kube::KubeSchema;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -54,6 +55,10 @@ pub struct IngestAutoscaling {
     #[serde(default = "thousand")]
     #[schemars(range(min = 1, max = 100000000))]
     pub lag_threshold: i32,
+    /// Name of a TriggerAuthentication of KEDA in this namespace, by which it logs in to read the lag.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253))]
+    pub authentication_ref: Option<String>,
 }
 
 /// A stream.
@@ -81,6 +86,14 @@ pub struct Source {
 
 /// A topic of Apache Kafka.
 #[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[x_kube(
+    validation = Rule::new("!has(self.auth) || !has(self.options) || self.options.all(key, !key.startsWith('sasl.'))")
+        .message("auth sets what begins with sasl.: leave it out of options")
+)]
+#[x_kube(
+    validation = Rule::new("!has(self.auth) || !has(self.options) || !('security.protocol' in self.options) || self.options['security.protocol'] in ['sasl_ssl', 'SASL_SSL', 'sasl_plaintext', 'SASL_PLAINTEXT']")
+        .message("with auth the option security.protocol is sasl_ssl, which it is by itself, or sasl_plaintext")
+)]
 #[serde(rename_all = "camelCase")]
 pub struct Kafka {
     /// Servers, as host:port.
@@ -93,13 +106,50 @@ pub struct Kafka {
     /// The consumer group.
     #[schemars(length(min = 1, max = 255))]
     pub group_id: String,
+    /// Who logs in by a password (SASL); over TLS, unless options have another security.protocol.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auth: Option<KafkaLogin>,
     /// Further options of the consumer, as librdkafka names them. Credentials are refused, as this is no place for them:
-    /// log in by a client certificate, whose files a volume of ingest.pod brings.
+    /// give auth, or log in by a client certificate, whose files a volume of ingest.pod brings.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[x_kube(validation = Rule::new("self.all(key, !key.contains('password') && !key.contains('.pem') && !key.contains('oauthbearer'))")
-        .message("options hold no credentials: mount a client certificate by ingest.pod.volumes, and name its files in ssl.certificate.location and ssl.key.location"))]
+        .message("options hold no credentials: give auth, or mount a client certificate by ingest.pod.volumes, and name its files in ssl.certificate.location and ssl.key.location"))]
     #[schemars(extend("maxProperties" = 64))]
     pub options: BTreeMap<String, String>,
+}
+
+/// Who logs in to Kafka by a password (SASL).
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[x_kube(
+    validation = Rule::new("has(self.username) != has(self.usernameSecretRef)")
+        .message("give the user's name for Kafka by exactly one of username and usernameSecretRef")
+)]
+#[serde(rename_all = "camelCase")]
+pub struct KafkaLogin {
+    /// How the password is shown: ScramSha512, ScramSha256 or Plain.
+    #[serde(default)]
+    pub mechanism: Mechanism,
+    /// The user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253))]
+    pub username: Option<String>,
+    /// A key of a Secret that holds the user's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub username_secret_ref: Option<KeyReference>,
+    /// A key of a Secret that holds the password.
+    pub password_secret_ref: KeyReference,
+}
+
+/// How a password is shown to Kafka.
+#[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mechanism {
+    /// SCRAM-SHA-512.
+    #[default]
+    ScramSha512,
+    /// SCRAM-SHA-256.
+    ScramSha256,
+    /// PLAIN: the password itself, as managed services want it; over TLS alone.
+    Plain,
 }
 
 /// A topic of Apache Pulsar.

@@ -15,8 +15,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// What this process has done. Lost with it; the next one then applies everything once.
 #[derive(Default)]
 pub struct Seen {
-    /// By object: what was wanted, and what was there afterwards.
-    objects: Mutex<HashMap<String, Print>>,
+    /// By object: what was wanted, and what was there afterwards; and whose it is.
+    objects: Mutex<HashMap<String, (Print, Option<String>)>>,
     /// By service: the objects that were wanted when what was left over was deleted.
     cleared: Mutex<HashMap<String, u64>>,
     /// By service and name: objects of somebody else in the place of ours.
@@ -36,7 +36,7 @@ impl Seen {
     pub fn is_settled(&self, child: &Child, live: &DynamicObject) -> bool {
         let (Some(uid), now) = (live.uid(), Print::of(child, live)) else { return false };
         let mut objects = lock(&self.objects);
-        let Some(known) = objects.get_mut(&uid) else { return false };
+        let Some((known, _)) = objects.get_mut(&uid) else { return false };
         let settled = known.wanted == now.wanted && known.there == now.there;
         if settled {
             known.mark = now.mark; // something has changed that does not matter
@@ -46,14 +46,15 @@ impl Seen {
 
     /// The same, by what a watch has shown of it.
     pub fn is_settled_at(&self, child: &Child, sight: &Sight) -> bool {
-        let known = lock(&self.objects).get(&sight.uid).copied();
+        let known = lock(&self.objects).get(&sight.uid).map(|(known, _)| *known);
         known.is_some_and(|known| known.mark == sight.mark && known.wanted == digest(&child.object))
     }
 
     /// Notes an object as the API server has it after it was applied.
     pub fn settle(&self, child: &Child, applied: &DynamicObject) {
         if let Some(uid) = applied.uid() {
-            lock(&self.objects).insert(uid, Print::of(child, applied));
+            let owner = child.object.owner_references().first().map(|owner| owner.uid.clone());
+            lock(&self.objects).insert(uid, (Print::of(child, applied), owner));
         }
     }
 
@@ -86,6 +87,7 @@ impl Seen {
 
     /// Forgets a service that is gone.
     pub fn forget(&self, uid: &str) {
+        lock(&self.objects).retain(|_, (_, owner)| owner.as_deref() != Some(uid));
         lock(&self.cleared).remove(uid);
         lock(&self.taken).retain(|(service, _)| service != uid);
     }
@@ -186,6 +188,22 @@ mod tests {
             seen.is_settled_at(&child("a"), &Sight::of_metadata(&shown.metadata)),
             "and that is known from then on"
         );
+    }
+
+    #[test]
+    fn objects_of_a_service_that_is_gone_are_forgotten() {
+        let of = |service: &str, uid: &str| {
+            let mut child = child("a");
+            let owner = json!([{"apiVersion": "rankwright.dev/v1alpha1", "kind": "RankingService", "name": "shop", "uid": service}]);
+            child.object.metadata.owner_references = serde_json::from_value(owner).unwrap();
+            child.object.metadata.uid = Some(uid.to_owned());
+            child
+        };
+        let (seen, one, other) = (Seen::default(), of("s1", "1"), of("s2", "2"));
+        seen.settle(&one, &one.object);
+        seen.settle(&other, &other.object);
+        seen.forget("s1");
+        assert!(!seen.is_settled(&one, &one.object) && seen.is_settled(&other, &other.object));
     }
 
     #[test]

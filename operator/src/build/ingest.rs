@@ -65,7 +65,7 @@ fn deployment(plan: &Plan) -> Child {
 fn scaled_object(plan: &Plan) -> Option<Child> {
     let wanted = plan.spec.ingest.autoscaling.as_ref().filter(|_| plan.scales_ingest())?;
     let kafka = plan.spec.ingest.source.as_ref()?.kafka.as_ref()?;
-    let spec = json!({
+    let mut spec = json!({
         "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": plan.named(Component::Ingest) },
         "minReplicaCount": wanted.min_replicas,
         "maxReplicaCount": wanted.max_replicas,
@@ -79,5 +79,8 @@ fn scaled_object(plan: &Plan) -> Option<Child> {
             },
         }],
     });
+    if let Some(name) = &wanted.authentication_ref {
+        spec["triggers"][0]["authenticationRef"] = json!({ "name": name });
+    }
     Some(Child::of_optional(OptionalApi::ScaledObject.resource(), &own_metadata(plan), spec))
 }

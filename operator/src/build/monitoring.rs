@@ -6,7 +6,7 @@
 use super::child::{Child, metadata};
 use super::pod::PORT_NAME;
 use crate::apis::OptionalApi;
-use crate::labels;
+use crate::labels::{self, Component};
 use crate::validate::{Plan, digest_of};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::ObjectMeta;
@@ -22,6 +22,10 @@ pub const DASHBOARD: &str = include_str!("../../monitoring/dashboard.json");
 
 /// How expressions of [`ALERTS`] choose the series of any service.
 pub const ANY_SERVICE: &str = r#"rankingservice=~".+""#;
+
+/// Alerts about a part that is away.
+const OF_PARTS: [(&str, Component); 2] =
+    [("RankwrightNoRankServer", Component::Rank), ("RankwrightIngestStopped", Component::Ingest)];
 
 pub(super) fn children(plan: &Plan) -> Vec<Child> {
     let Some(wanted) = &plan.spec.monitoring else { return Vec::new() };
@@ -54,19 +58,30 @@ fn pod_monitor(plan: &Plan, monitoring: &Monitoring) -> Option<Child> {
 fn alert_rules(plan: &Plan, monitoring: &Monitoring) -> Option<Child> {
     let wanted = monitoring.alert_rules.as_ref().filter(|_| plan.apis.has(OptionalApi::PrometheusRule))?;
     let metadata = labelled(plan, plan.name.clone(), &wanted.labels);
-    let spec = alerts_of(&plan.namespace, &plan.name);
+    let (rank, ingest) = (&plan.spec.rank, &plan.spec.ingest);
+    let unwanted = |part: Component| match part {
+        Component::Rank => rank.autoscaling.is_none() && rank.replicas == 0,
+        Component::Ingest => ingest.autoscaling.is_none() && ingest.replicas == 0,
+        _ => false,
+    };
+    let spec = alerts_of(&plan.namespace, &plan.name, unwanted);
     Some(Child::of_optional(OptionalApi::PrometheusRule.resource(), &metadata, spec))
 }
 
-/// The alerts of one service.
+/// The alerts of one service; nobody is called for a part of which none is wanted.
 ///
 /// # Panics
 /// Never: a test reads the file.
-pub fn alerts_of(namespace: &str, service: &str) -> Value {
+pub fn alerts_of(namespace: &str, service: &str, unwanted: impl Fn(Component) -> bool) -> Value {
+    let about_unwanted =
+        |rule: &Value| OF_PARTS.iter().any(|(alert, part)| rule["alert"] == *alert && unwanted(*part));
     // names of both are made of letters, digits and dashes, which need no escape
     let this = format!(r#"namespace="{namespace}",rankingservice="{service}""#);
     let mut alerts: Value = serde_saphyr::from_str(ALERTS).expect("the file is YAML, a test reads it");
     for group in alerts["groups"].as_array_mut().into_iter().flatten() {
+        if let Some(rules) = group["rules"].as_array_mut() {
+            rules.retain(|rule| !about_unwanted(rule));
+        }
         for rule in group["rules"].as_array_mut().into_iter().flatten() {
             let expression = rule["expr"].as_str().unwrap_or_default().trim().replace(ANY_SERVICE, &this);
             rule["expr"] = json!(expression);

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 
 /// A service that uses every field that leads to objects.
 fn whole() -> Plan {
-    let kafka = json!({"brokers": ["kafka:9092"], "topic": "events", "groupId": "shop"});
     let key = |key: &str| json!({"name": "redis", "key": key});
+    let login = json!({"mechanism": "ScramSha256", "usernameSecretRef": key("user"), "passwordSecretRef": key("password")});
+    let kafka = json!({"brokers": ["kafka:9092"], "topic": "events", "groupId": "shop", "auth": login});
     planned_with(
         Apis::of(OptionalApi::ALL),
         json!({
@@ -29,7 +30,7 @@ fn whole() -> Plan {
                     "resources": {"requests": {"cpu": "1"}, "limits": {"memory": "1Gi"}},
                 },
             },
-            "ingest": {"source": {"kafka": kafka}, "autoscaling": {"maxReplicas": 4}},
+            "ingest": {"source": {"kafka": kafka}, "autoscaling": {"maxReplicas": 4, "authenticationRef": "kafka"}},
             "training": {"schedule": "0 3 * * *", "timeZone": "Europe/Berlin", "models": ["shop"]},
             "import": {"from": {"s3": {"bucket": "events", "prefix": "2026"}}},
             "serviceAccount": {"annotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/shop"}},

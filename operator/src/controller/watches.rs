@@ -28,12 +28,20 @@ pub(super) struct Watches<'a> {
 type News<K> = Result<K, watcher::Error>;
 
 impl Watches<'_> {
-    /// The resources to work on, and where they are kept.
-    pub(super) fn services(&self) -> (Store<Guarded>, impl Stream<Item = News<Guarded>> + Send + use<>) {
+    /// The resources to work on, and where they are kept; `gone` is called for each that goes.
+    pub(super) fn services<F>(&self, gone: F) -> (Store<Guarded>, impl Stream<Item = News<Guarded>> + Send + use<F>)
+    where
+        F: Fn(&Guarded) + Send + 'static,
+    {
         let (store, writer) = reflector::store();
         let watched = watcher(self.api::<Guarded>(), Config::default().page_size(PAGE)).default_backoff();
         let pruned = watched.modify(|service| service.meta_mut().managed_fields = None);
-        (store, pruned.reflect(writer).applied_objects())
+        let told = pruned.inspect_ok(move |event| {
+            if let Event::Delete(service) = event {
+                gone(service);
+            }
+        });
+        (store, told.reflect(writer).applied_objects())
     }
 
     /// Objects of ours, of which it is enough to know that something has changed.

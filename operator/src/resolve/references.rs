@@ -3,7 +3,7 @@
 use crate::labels::Component;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use rankwright_crds::RankingServiceSpec;
-use rankwright_crds::ranking_service::{KeyReference, PodOptions, S3Credentials};
+use rankwright_crds::ranking_service::{KeyReference, PodOptions, S3Credentials, Source};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
@@ -116,12 +116,8 @@ pub fn of_component(spec: &RankingServiceSpec, component: Component) -> Vec<Refe
             "spec.clickThroughStore.s3.credentialsSecretRef",
         ));
     }
-    let kinesis = spec.ingest.source.as_ref().and_then(|source| source.kinesis.as_ref());
-    if let (Component::Ingest | Component::Import, Some(kinesis)) = (component, kinesis) {
-        found.extend(of_credentials(
-            kinesis.credentials_secret_ref.as_ref(),
-            "spec.ingest.source.kinesis.credentialsSecretRef",
-        ));
+    if let Some(source) = spec.ingest.source.as_ref().filter(|_| component.reads_the_stream()) {
+        found.extend(of_source(source));
     }
     let events = spec.import.as_ref().and_then(|import| import.from.s3.as_ref());
     if let (Component::Import, Some(events)) = (component, events) {
@@ -162,6 +158,18 @@ fn of_redis(spec: &RankingServiceSpec) -> Vec<Reference> {
         found.extend(
             authority.config_map_ref.as_ref().map(|key| of_key(Kind::ConfigMap, key, &format!("{field}.configMapRef"))),
         );
+    }
+    found
+}
+
+fn of_source(source: &Source) -> Vec<Reference> {
+    let kinesis = source.kinesis.as_ref().and_then(|kinesis| kinesis.credentials_secret_ref.as_ref());
+    let mut found = of_credentials(kinesis, "spec.ingest.source.kinesis.credentialsSecretRef");
+    if let Some(login) = source.kafka.as_ref().and_then(|kafka| kafka.auth.as_ref()) {
+        let field = "spec.ingest.source.kafka.auth";
+        let user = login.username_secret_ref.as_ref();
+        found.extend(user.map(|key| of_key(Kind::Secret, key, &format!("{field}.usernameSecretRef"))));
+        found.push(of_key(Kind::Secret, &login.password_secret_ref, &format!("{field}.passwordSecretRef")));
     }
     found
 }

@@ -202,7 +202,10 @@ fn ready(facts: &Facts<'_>, parts: [&Verdict; 3], store: &Verdict) -> Verdict {
         return Verdict::no(reason, message + &trouble(facts, Component::Purge));
     }
     if let Some(failure) = facts.failure {
-        return Verdict::no(Reason::from(failure), failure.chain());
+        // only with deletionPolicy Delete is there anything left to fail
+        let goes = facts.service.metadata.deletion_timestamp.is_some();
+        let help = if goes { ": set deletionPolicy to Retain to let the resource go, with its data left" } else { "" };
+        return Verdict::no(Reason::from(failure), failure.chain() + help);
     }
     if let Some(conflict) = facts.applied.and_then(|applied| applied.conflicts.first()) {
         return Verdict::no(Reason::NameTaken, conflict.clone());

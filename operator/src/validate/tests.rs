@@ -53,6 +53,42 @@ fn each_kind_of_stream_and_store_passes_the_engines_checks() {
 }
 
 #[test]
+fn a_login_to_kafka_is_said_as_the_engine_reads_it_and_its_password_is_not_there() {
+    let password = json!({"name": "redis", "key": "password"});
+    let source = |auth: Value, options: Value| {
+        let kafka = json!({"brokers": ["k:9092"], "topic": "t", "groupId": "g", "auth": auth, "options": options});
+        json!({"ingest": {"source": {"kafka": kafka}}})
+    };
+    let options = |over: Value| match configuration(over).source.unwrap().kind {
+        rankwright_config::SourceKind::Kafka { options, .. } => options,
+        other => panic!("{other:?}"),
+    };
+    let named = options(source(json!({"username": "ann", "passwordSecretRef": password}), json!({})));
+    let expected =
+        [("sasl.mechanism", "SCRAM-SHA-512"), ("sasl.username", "ann"), ("security.protocol", "sasl_ssl")];
+    assert_eq!(named, expected.map(|(key, value)| (key.to_owned(), value.to_owned())).into());
+    let plain = json!({"mechanism": "Plain", "usernameSecretRef": password, "passwordSecretRef": password});
+    let plain = options(source(plain, json!({"security.protocol": "sasl_plaintext"})));
+    assert_eq!((plain["sasl.mechanism"].as_str(), plain["security.protocol"].as_str()), ("PLAIN", "sasl_plaintext"));
+    assert!(!plain.contains_key("sasl.username"), "the environment has it");
+    let missing = json!({"username": "ann", "passwordSecretRef": {"name": "redis", "key": "kafka"}});
+    assert!(refusal(source(missing, json!({}))).contains("spec.ingest.source.kafka.auth.passwordSecretRef"));
+}
+
+#[test]
+fn an_autoscaler_that_cannot_log_in_to_kafka_is_warned_of() {
+    let warnings = |autoscaling: Value| {
+        let login = json!({"username": "ann", "passwordSecretRef": {"name": "redis", "key": "password"}});
+        let kafka = json!({"brokers": ["k:9092"], "topic": "t", "groupId": "g", "auth": login});
+        let over = json!({"ingest": {"source": {"kafka": kafka}, "autoscaling": autoscaling}});
+        planned_with(Apis::of(OptionalApi::ALL), over).warnings
+    };
+    let warned = warnings(json!({"maxReplicas": 4}));
+    assert!(warned.len() == 1 && warned[0].contains("name a TriggerAuthentication in authenticationRef"), "{warned:?}");
+    assert!(warnings(json!({"maxReplicas": 4, "authenticationRef": "kafka"})).is_empty());
+}
+
+#[test]
 fn what_the_resource_has_fields_for_is_refused_in_the_configuration() {
     let inline = |inline: Value| refusal(json!({"configuration": {"inline": inline}}));
     assert_eq!(

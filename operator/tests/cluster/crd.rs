@@ -2,6 +2,7 @@
 
 use crate::cluster::{Cluster, Servers, in_own_namespace};
 use crate::samples::{minimal, whole, with};
+use kube::CustomResourceExt;
 use rankwright_crds::RankingService;
 use serde_json::{Value, json};
 
@@ -34,9 +35,8 @@ async fn samples_are_accepted_and_show_their_defaults() {
     assert_eq!(raw["spec"]["stateStore"]["redis"]["databases"], json!({"state": 0, "clickThroughs": 2, "models": 3}));
 }
 
-#[tokio::test]
-async fn each_rule_accepts_what_is_right_and_refuses_the_rest_with_its_message() {
-    let Some(cluster) = in_own_namespace().await else { return };
+/// What the API server takes, and what it refuses, of resources that are new.
+fn cases() -> Vec<Case> {
     let redis = |redis: Value| json!({"spec": {"stateStore": {"redis": redis}}});
     let store = |store: Value| json!({"spec": {"clickThroughStore": store}});
     let rank = |rank: Value| json!({"spec": {"rank": rank}});
@@ -45,9 +45,11 @@ async fn each_rule_accepts_what_is_right_and_refuses_the_rest_with_its_message()
     let key = json!({"name": "redis", "key": "password"});
     let s3 = json!({"bucket": "events", "prefix": "a", "region": "us-east-1"});
     let kafka = json!({"brokers": ["kafka:9092"], "topic": "t", "groupId": "g"});
+    let pulsar = json!({"serviceUrl": "pulsar://pulsar:6650", "adminUrl": "http://pulsar:8080", "topic": "t", "subscriptionName": "s"});
     let kinesis = json!({"region": "us-east-1", "stream": "s"});
+    let logs_in = |over: Value| ingest(json!({"source": {"kafka": with(kafka.clone(), over)}}));
     let secret = json!({"secretName": "certificates"});
-    check(&cluster, &minimal(), vec![
+    vec![
         ("configuration by reference", json!({"spec": {"configuration": {"inline": null, "configMapRef": {"name": "a"}}}}), None),
         ("configuration twice", json!({"spec": {"configuration": {"configMapRef": {"name": "a"}}}}), Some("either inline or by configMapRef")),
         ("no configuration", json!({"spec": {"configuration": {"inline": null}}}), Some("either inline or by configMapRef")),
@@ -83,7 +85,18 @@ async fn each_rule_accepts_what_is_right_and_refuses_the_rest_with_its_message()
         ("workers upside down", ingest(json!({"source": {"kafka": kafka}, "autoscaling": {"minReplicas": 9, "maxReplicas": 4}})), Some("minReplicas must not be above maxReplicas")),
         ("options of Kafka", ingest(json!({"source": {"kafka": with(kafka.clone(), json!({"options": {"security.protocol": "ssl"}}))}})), None),
         ("a password in the open", ingest(json!({"source": {"kafka": with(kafka.clone(), json!({"options": {"sasl.password": "x"}}))}})), Some("options hold no credentials")),
+        ("a login to Kafka", logs_in(json!({"auth": {"username": "ann", "passwordSecretRef": key}})), None),
+        ("a login to Kafka without encryption", logs_in(json!({"auth": {"mechanism": "ScramSha256", "usernameSecretRef": key, "passwordSecretRef": key}, "options": {"security.protocol": "sasl_plaintext"}})), None),
+        ("a login to Kafka without a name", logs_in(json!({"auth": {"passwordSecretRef": key}})), Some("exactly one of username and usernameSecretRef")),
+        ("a login to Kafka that says how twice", logs_in(json!({"auth": {"username": "ann", "passwordSecretRef": key}, "options": {"sasl.mechanism": "PLAIN"}})), Some("leave it out of options")),
+        ("a login to Kafka that is not sent", logs_in(json!({"auth": {"username": "ann", "passwordSecretRef": key}, "options": {"security.protocol": "ssl"}})), Some("security.protocol is sasl_ssl")),
+        ("a login of Pulsar in a file", ingest(json!({"source": {"pulsar": with(pulsar.clone(), json!({"options": {"authParams": "file:///token"}}))}})), None),
+        ("a login of Pulsar in the open", ingest(json!({"source": {"pulsar": with(pulsar.clone(), json!({"options": {"authParams": "token:x"}}))}})), Some("set authParams to file:///path")),
         ("a schedule", training(json!({"schedule": "@daily", "timeZone": "Europe/Berlin"})), None),
+        ("a schedule of five parts", training(json!({"schedule": "*/10 3-5 * * 1,2"})), None),
+        ("a schedule by the hour", training(json!({"schedule": "@hourly"})), None),
+        ("a schedule by an interval", training(json!({"schedule": "@every 1h"})), Some("schedule has five parts")),
+        ("a schedule at a start", training(json!({"schedule": "@reboot"})), Some("schedule has five parts")),
         ("a schedule with a zone", training(json!({"schedule": "TZ=UTC 0 3 * * *"})), Some("give it in timeZone")),
         ("no schedule", training(json!({"schedule": "every night"})), Some("schedule has five parts")),
         ("a gate", training(json!({"schedule": "@daily", "qualityGate": {"metric": "NDCG@10", "margin": "0.02"}})), None),
@@ -98,24 +111,30 @@ async fn each_rule_accepts_what_is_right_and_refuses_the_rest_with_its_message()
         ("monitoring by nothing", json!({"spec": {"monitoring": {}}}), Some("monitoring makes nothing by itself")),
         ("an account of one's own", json!({"spec": {"serviceAccount": {"name": "search"}}}), None),
         ("annotations of somebody else's account", json!({"spec": {"serviceAccount": {"name": "search", "annotations": {"a": "b"}}}}), Some("annotations are for the service account")),
-    ])
-    .await;
+    ]
 }
+
+#[tokio::test]
+async fn each_rule_accepts_what_is_right_and_refuses_the_rest_with_its_message() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    check(&cluster, &minimal(), cases()).await;
+}
+
+/// What a name that is too long, or has other signs, is refused with.
+const NAMES: &str = "at most 40 lower case letters";
 
 #[tokio::test]
 async fn names_are_refused_that_services_and_jobs_cannot_have() {
     let Some(cluster) = in_own_namespace().await else { return };
     for name in ["a.b", "1st", "a-name-of-more-than-forty-letters-is-too-long"] {
         let answer = cluster.try_apply::<RankingService>(name, &minimal()).await;
-        assert!(answer.unwrap_err().to_string().contains("at most 40 lower case letters"), "{name}");
+        assert!(answer.unwrap_err().to_string().contains(NAMES), "{name}");
     }
 }
 
-#[tokio::test]
-async fn what_would_leave_data_behind_cannot_be_changed() {
-    let Some(cluster) = in_own_namespace().await else { return };
-    let base = with(whole(), json!({"spec": {"stateStore": {"service": "shop"}}}));
-    let cases = [
+/// Changes of a resource that collects click-throughs in S3, and what they are refused with.
+fn changes() -> [(Value, &'static str); 7] {
+    [
         (json!({"stateStore": {"service": "other"}}), "stateStore.service is immutable"),
         (json!({"stateStore": {"service": null}}), "stateStore.service is immutable"),
         (json!({"stateStore": {"redis": {"databases": {"state": 5}}}}), "databases are immutable"),
@@ -123,8 +142,14 @@ async fn what_would_leave_data_behind_cannot_be_changed() {
         (json!({"clickThroughStore": {"s3": {"prefix": "others"}}}), "prefix is immutable"),
         (json!({"clickThroughStore": {"s3": null, "redis": {}}}), "cannot move between s3 and redis"),
         (json!({"clickThroughStore": null}), "cannot be added or removed"),
-    ];
-    for (number, (change, words)) in cases.into_iter().enumerate() {
+    ]
+}
+
+#[tokio::test]
+async fn what_would_leave_data_behind_cannot_be_changed() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let base = with(whole(), json!({"spec": {"stateStore": {"service": "shop"}}}));
+    for (number, (change, words)) in changes().into_iter().enumerate() {
         let name = format!("case-{number}");
         cluster.apply::<RankingService>(&name, base.clone()).await;
         let changed = with(base.clone(), json!({ "spec": change }));
@@ -132,6 +157,36 @@ async fn what_would_leave_data_behind_cannot_be_changed() {
         assert!(answer.contains(words), "{words}: {answer}");
         let moved = with(base.clone(), json!({"spec": {"stateStore": {"redis": {"host": "redis-2"}}}}));
         cluster.apply::<RankingService>(&name, moved).await; // the server may move with its data
+    }
+    // nor added: what was collected in the state's Redis would be left behind
+    cluster.apply::<RankingService>("without", minimal()).await;
+    let added = with(minimal(), json!({"spec": {"clickThroughStore": {"redis": {}}}}));
+    let answer = cluster.try_apply::<RankingService>("without", &added).await.unwrap_err().to_string();
+    assert!(answer.contains("cannot be added or removed"), "{answer}");
+}
+
+#[test]
+fn every_rule_of_the_definition_has_a_case_that_it_refuses() {
+    let definition = serde_json::to_value(RankingService::crd()).unwrap();
+    let mut messages = Vec::new();
+    messages_of(&definition, &mut messages);
+    assert!(messages.len() > 30, "{messages:#?}");
+    let refusals = cases().into_iter().filter_map(|(_, _, words)| words);
+    let words: Vec<&str> = refusals.chain(changes().map(|(_, words)| words)).chain([NAMES]).collect();
+    let untried: Vec<&String> = messages.iter().filter(|message| !words.iter().any(|words| message.contains(words))).collect();
+    assert!(untried.is_empty(), "no case is refused by: {untried:#?}");
+}
+
+/// The messages of all rules, wherever they stand.
+fn messages_of(value: &Value, messages: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            let rules = fields.get("x-kubernetes-validations").and_then(Value::as_array);
+            messages.extend(rules.into_iter().flatten().map(|rule| rule["message"].as_str().unwrap().to_owned()));
+            fields.values().for_each(|value| messages_of(value, messages));
+        }
+        Value::Array(values) => values.iter().for_each(|value| messages_of(value, messages)),
+        _ => {}
     }
 }
 

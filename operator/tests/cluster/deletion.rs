@@ -5,8 +5,9 @@ use crate::pods::labels;
 use crate::samples::{minimal, with};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
 use kube::ResourceExt;
+use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use rankwright_crds::RankingService;
 use rankwright_operator::labels::FINALIZER;
 use serde_json::json;
@@ -66,14 +67,30 @@ async fn data_that_cannot_be_removed_hold_the_service_until_somebody_decides() {
     cluster.until("shop-purge", "was made", |_: &Job| true).await;
     // the Job gives up after its first failed pod, in place of many
     let hasty = json!({"spec": {"backoffLimit": 0}});
-    let by_hand = kube::api::PatchParams::default();
-    cluster.api::<Job>().patch("shop-purge", &by_hand, &kube::api::Patch::Merge(&hasty)).await.unwrap();
+    cluster.api::<Job>().patch("shop-purge", &PatchParams::default(), &Patch::Merge(&hasty)).await.unwrap();
     let pods = cluster.pods(&labels("shop", "purge"), 1).await;
     cluster.end(&pods[0], 1, "").await;
     let message = cluster.told("shop", "Ready", "False", "PurgeFailed").await;
     assert!(message.contains("set deletionPolicy to Retain"), "{message}");
     cluster.event("PurgeFailed").await;
     cluster.apply::<RankingService>("shop", with(minimal(), json!({"spec": {"deletionPolicy": "Retain"}}))).await;
+    cluster.until_gone::<RankingService>("shop").await;
+    operator.end().await;
+}
+
+#[tokio::test]
+async fn a_namespace_that_goes_is_held_by_data_that_nothing_can_remove_any_more_until_somebody_decides() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", deleting()).await;
+    cluster.until("shop", "is held", |service: &RankingService| !service.finalizers().is_empty()).await;
+    let namespaces: Api<Namespace> = Api::all(cluster.client.clone());
+    namespaces.delete(&cluster.namespace, &DeleteParams::background()).await.unwrap();
+    let message = cluster.told("shop", "Ready", "False", "ApplyFailed").await;
+    assert!(message.contains("because it is being terminated"), "{message}");
+    assert!(message.contains("set deletionPolicy to Retain"), "{message}");
+    let retain = json!({"spec": {"deletionPolicy": "Retain"}});
+    cluster.api::<RankingService>().patch("shop", &PatchParams::default(), &Patch::Merge(&retain)).await.unwrap();
     cluster.until_gone::<RankingService>("shop").await;
     operator.end().await;
 }

@@ -8,6 +8,7 @@ mod outages;
 mod rollout;
 mod samples;
 mod story;
+mod stream;
 mod training;
 
 use crate::cluster::{Cluster, in_own_namespace};

@@ -3,7 +3,8 @@
 mod promql;
 
 use super::*;
-use crate::testing::measured;
+use crate::apis::Apis;
+use crate::testing::{measured, planned_with};
 use promql::{grouping, series};
 use std::collections::BTreeSet;
 
@@ -89,7 +90,7 @@ fn a_service_has_alerts_and_a_dashboard_of_its_own() {
         let chosen = r#"{namespace="$namespace",rankingservice="$service""#;
         assert_eq!(expression.matches(chosen).count(), series(&expression).len(), "{expression}");
     }
-    let alerts = serde_saphyr::to_string(&alerts_of("search", "shop")).unwrap();
+    let alerts = serde_saphyr::to_string(&alerts_of("search", "shop", |_| false)).unwrap();
     let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/monitoring/tests/shop.rules.yaml");
     if std::env::var_os("UPDATE_RENDERED").is_some() {
         std::fs::write(kept, &alerts).unwrap();
@@ -105,6 +106,23 @@ fn a_service_has_alerts_and_a_dashboard_of_its_own() {
         variables.iter().find(|variable| variable["name"] == name).unwrap()["query"].clone()
     };
     assert_eq!((only("namespace"), only("service")), (json!("search"), json!("shop")));
+}
+
+#[test]
+fn nobody_is_called_for_a_part_of_which_none_is_wanted() {
+    let names = |over: Value| -> BTreeSet<String> {
+        let mut spec = json!({"monitoring": {"alertRules": {}}});
+        spec.as_object_mut().unwrap().extend(over.as_object().unwrap().clone());
+        let children = children(&planned_with(Apis::of(OptionalApi::ALL), spec));
+        let rules = children[0].object.data["spec"]["groups"][0]["rules"].as_array().unwrap().clone();
+        rules.iter().map(|rule| text(rule, "/alert").to_owned()).collect()
+    };
+    let (all, ingest) = (names(json!({})), names(json!({"rank": {"replicas": 0}})));
+    assert_eq!(all.difference(&ingest).collect::<Vec<_>>(), ["RankwrightNoRankServer"]);
+    let rank = names(json!({"ingest": {"replicas": 0}}));
+    assert_eq!(all.difference(&rank).collect::<Vec<_>>(), ["RankwrightIngestStopped"]);
+    let scaled = json!({"rank": {"replicas": 0, "autoscaling": {"maxReplicas": 4, "cpuUtilization": 70}}});
+    assert_eq!(names(scaled), all, "an autoscaler's number counts");
 }
 
 #[test]

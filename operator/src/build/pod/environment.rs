@@ -19,6 +19,15 @@ pub(super) fn variables(plan: &Plan, component: Component, options: &PodOptions)
         let password = &login.password_secret_ref;
         variables.push(secret("SERVICE_REDIS_PASSWORD", &password.name, &password.key));
     }
+    let kafka = plan.spec.ingest.source.as_ref().and_then(|source| source.kafka.as_ref());
+    let login = kafka.and_then(|kafka| kafka.auth.as_ref()).filter(|_| component.reads_the_stream());
+    if let Some(login) = login {
+        if let Some(user) = &login.username_secret_ref {
+            variables.push(secret("SERVICE_KAFKA_USER", &user.name, &user.key));
+        }
+        let password = &login.password_secret_ref;
+        variables.push(secret("SERVICE_KAFKA_PASSWORD", &password.name, &password.key));
+    }
     if let Some(credentials) = credentials(plan, component) {
         variables.push(secret("AWS_ACCESS_KEY_ID", &credentials.name, &credentials.access_key_id_key));
         variables.push(secret("AWS_SECRET_ACCESS_KEY", &credentials.name, &credentials.secret_access_key_key));

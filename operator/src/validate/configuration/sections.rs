@@ -3,7 +3,7 @@
 use crate::build::pod::REDIS_AUTHORITY;
 use crate::validate::Refusal;
 use rankwright_crds::RankingServiceSpec;
-use rankwright_crds::ranking_service::{Kafka, Kinesis, Pulsar, Redis, RedisMode, S3Store, Source, Verify};
+use rankwright_crds::ranking_service::{Kafka, Kinesis, Mechanism, Pulsar, Redis, RedisMode, S3Store, Source, Verify};
 use serde_json::{Map, Value, json};
 
 type Tree = Map<String, Value>;
@@ -130,7 +130,18 @@ fn of_source(source: &Source) -> Tree {
 }
 
 fn of_kafka(kafka: &Kafka) -> Tree {
-    let Kafka { brokers, topic, group_id, options } = kafka;
+    let Kafka { brokers, topic, group_id, auth, options } = kafka;
+    let mut options = options.clone();
+    if let Some(login) = auth {
+        let mechanism = match login.mechanism {
+            Mechanism::ScramSha512 => "SCRAM-SHA-512",
+            Mechanism::ScramSha256 => "SCRAM-SHA-256",
+            Mechanism::Plain => "PLAIN",
+        };
+        options.insert("sasl.mechanism".to_owned(), mechanism.to_owned());
+        options.extend(login.username.iter().map(|user| ("sasl.username".to_owned(), user.clone())));
+        options.entry("security.protocol".to_owned()).or_insert_with(|| "sasl_ssl".to_owned());
+    }
     object(json!({ "type": "kafka", "brokers": brokers, "topic": topic, "groupId": group_id, "options": options }))
 }
 

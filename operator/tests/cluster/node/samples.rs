@@ -28,7 +28,7 @@ impl Sample {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_sample_becomes_ready() {
     let Some(cluster) = in_own_namespace_with_pods().await else { return };
-    // one after another: a small machine has no room for all of them. 08-import is the story's
+    // one after another: a small machine has no room for all of them. 04-kafka is the stream's, 08-import the story's
     for (name, namespace, service) in [
         ("01-minimal", "sample-minimal", "shop"),
         ("02-ranklens", "sample-ranklens", "films"),
@@ -63,14 +63,5 @@ async fn the_sample_with_tls_becomes_ready_when_its_authority_is_there() {
         "--ignore-not-found",
     ])
     .await;
-    sample.removed().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_sample_of_a_stream_serves_and_says_that_its_broker_is_away() {
-    let Some(cluster) = in_own_namespace_with_pods().await else { return };
-    let sample = Sample::applied(&cluster, "04-kafka", "sample-kafka").await;
-    sample.cluster.told("shop", "RankServerReady", "True", "Available").await;
-    sample.cluster.told("shop", "StateStoreReachable", "True", "Answers").await;
     sample.removed().await;
 }

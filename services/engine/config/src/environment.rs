@@ -1,8 +1,10 @@
 //! What the environment of a process says about the configuration, as a value: tests need no process for it.
 
 use crate::secret::Secret;
+use crate::source::{SourceConfig, SourceKind};
 use crate::state::{Redis, State};
 use crate::{ClickthroughStore, Config, Warning};
+use std::collections::BTreeMap;
 
 /// Settings from environment variables; an empty variable counts as absent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -15,6 +17,10 @@ pub struct Environment {
     pub redis_user: Option<String>,
     /// `SERVICE_REDIS_PASSWORD`: takes the place of `auth.password`.
     pub redis_password: Option<Secret>,
+    /// `SERVICE_KAFKA_USER`: takes the place of `sasl.username` among the options of a Kafka source.
+    pub kafka_user: Option<String>,
+    /// `SERVICE_KAFKA_PASSWORD`: takes the place of `sasl.password` there.
+    pub kafka_password: Option<Secret>,
     /// `RANKWRIGHT_API_TOKEN`: takes the place of `api.token`.
     pub api_token: Option<Secret>,
 }
@@ -33,6 +39,8 @@ impl Environment {
             tracking: get("SERVICE_TRACKING"),
             redis_user: get("SERVICE_REDIS_USER"),
             redis_password: get("SERVICE_REDIS_PASSWORD").map(Secret::from),
+            kafka_user: get("SERVICE_KAFKA_USER"),
+            kafka_password: get("SERVICE_KAFKA_PASSWORD").map(Secret::from),
             api_token: get("RANKWRIGHT_API_TOKEN").map(Secret::from),
         }
     }
@@ -48,7 +56,16 @@ impl Environment {
         if let Some(ClickthroughStore::Redis { redis, .. }) = &mut config.train {
             self.apply_to_redis(redis);
         }
+        if let Some(SourceConfig { kind: SourceKind::Kafka { options, .. }, .. }) = &mut config.source {
+            self.apply_to_kafka(options);
+        }
         self.apply_tracking(config).into_iter().collect()
+    }
+
+    fn apply_to_kafka(&self, options: &mut BTreeMap<String, String>) {
+        let password = self.kafka_password.as_ref().map(|password| password.expose().to_owned());
+        let login = [("sasl.username", self.kafka_user.clone()), ("sasl.password", password)];
+        options.extend(login.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
     }
 
     fn apply_to_redis(&self, redis: &mut Redis) {
@@ -107,6 +124,21 @@ mod tests {
             assert_eq!((redis.user.as_deref(), redis.password), (Some("ann"), Some(Secret::from("secret"))));
         }
         assert_eq!((config.api.token, warnings), (Some(Secret::from("token")), vec![]));
+    }
+
+    #[test]
+    fn the_login_to_kafka_is_among_the_options() {
+        let text = "source: {type: kafka, brokers: ['b:9092'], topic: t, groupId: g, \
+                    options: {sasl.username: u, sasl.password: p, sasl.mechanism: PLAIN}}";
+        let options = |variables: &[(&str, &str)]| match applied(text, variables).0.source.unwrap().kind {
+            SourceKind::Kafka { options, .. } => options.into_values().collect::<Vec<_>>(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(options(&[]), ["PLAIN", "p", "u"]);
+        assert_eq!(
+            options(&[("SERVICE_KAFKA_USER", "ann"), ("SERVICE_KAFKA_PASSWORD", "secret")]),
+            ["PLAIN", "secret", "ann"]
+        );
     }
 
     #[test]
