@@ -15,7 +15,10 @@ install() {
     command -v node > /dev/null || packages nodejs
     command -v npm > /dev/null || packages npm
     mkdir -p "$root"
-    npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$root" "kinesis-local@$KINESIS_VERSION" > "$SERVERS_RUN/npm.log" 2>&1 || { cat "$SERVERS_RUN/npm.log" >&2; die 'npm failed'; }
+    # node trusts authorities of its own, and not those that this machine was given
+    local authorities=/etc/ssl/certs/ca-certificates.crt
+    [ ! -f "$authorities" ] || export NODE_EXTRA_CA_CERTS=${NODE_EXTRA_CA_CERTS:-$authorities}
+    npm install --no-audit --no-fund --ignore-scripts --prefix "$root" "kinesis-local@$KINESIS_VERSION" > "$SERVERS_RUN/npm.log" 2>&1 || { cat "$SERVERS_RUN/npm.log" >&2; die 'npm failed'; }
     # The server has no bind option; preloaded by node, this makes it listen on 127.0.0.1 only.
     cat > "$root/loopback.cjs" <<'J'
 const net = require('net')
