@@ -121,6 +121,23 @@ fn secrets_of_the_environment_are_kept_as_well() {
     }
 }
 
+#[test]
+fn the_login_to_kafka_may_come_by_the_environment() {
+    let (Some(broker), Some((_redis, _s3, right))) = (kafka::broker(), servers()) else { return };
+    let topic = format!("login-{}", std::process::id());
+    kafka::make_topic(&broker, &topic, 1);
+    let (host, port) = broker.rsplit_once(':').expect("host:port");
+    let scram = format!("{host}:{}", port.parse::<u16>().expect("a port") + 2);
+    let config = Places { kafka: scram, ..right }.config().replace("topic: t,", &format!("topic: {topic},"));
+    let config = config.replace(&format!(", sasl.username: test, sasl.password: {KAFKA}"), "");
+    for (password, word) in [("secret", "reading partition="), (KAFKA, "refused the credentials")] {
+        let environment = [("SERVICE_KAFKA_USER", "test"), ("SERVICE_KAFKA_PASSWORD", password)];
+        let said = said("ingest-worker", &config, &environment, &[word]);
+        assert!(said.contains(word), "{said}");
+        assert_kept(word, &said);
+    }
+}
+
 /// A configuration that is only read.
 fn example() -> String {
     let (s3, bucket) = ("http://127.0.0.1:1".into(), "b".into());

@@ -81,9 +81,10 @@ async fn changed_apis(client: &Client, known: &Apis) {
 async fn watch(ctx: &Arc<Context>, namespace: Option<&str>, apis: &Apis, stop: Arc<Notify>) {
     ctx.cache.begin(apply::kinds(apis).into_iter().map(|resource| resource.kind));
     let watches = Watches { client: &ctx.client, cache: &ctx.cache, namespace };
-    let forgetting = ctx.clone();
-    let (store, services) =
-        watches.services(move |service| service.uid().iter().for_each(|uid| forgetting.forget(uid)));
+    let keeping = ctx.clone();
+    let (store, services) = watches.services(move |services| {
+        keeping.keep_only(&services.state().iter().filter_map(|service| service.uid()).collect());
+    });
     ctx.metrics.describe(store.clone());
     let (secrets, maps) = (store.clone(), store.clone());
     let mut controller = Controller::for_stream(services, store)

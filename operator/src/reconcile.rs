@@ -18,7 +18,7 @@ use kube::runtime::events::Recorder;
 use kube::{Client, ResourceExt};
 use rankwright_crds::{RankingService, RankingServiceStatus};
 use serde::de::DeserializeOwned;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -86,10 +86,10 @@ impl Context {
         }
     }
 
-    /// Forgets a resource that is gone.
-    pub fn forget(&self, uid: &str) {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner).remove(uid);
-        self.seen.forget(uid);
+    /// Forgets all resources but these, by their uids.
+    pub fn keep_only(&self, there: &HashSet<String>) {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).retain(|uid, _| there.contains(uid));
+        self.seen.keep_only(there);
     }
 }
 
@@ -116,7 +116,6 @@ pub async fn reconcile(service: Arc<RankingService>, ctx: Arc<Context>) -> Resul
 async fn attempt(service: &RankingService, ctx: &Context) -> Result<Action> {
     if service.metadata.deletion_timestamp.is_some() {
         if !deletion::has_finalizer(service) {
-            service.uid().iter().for_each(|uid| ctx.forget(uid));
             return Ok(Action::await_change()); // its objects go with it
         }
         if !deletion::wants_finalizer(service) {

@@ -14,7 +14,7 @@ use crate::resolve::{self, Reference, Resolved};
 use configuration::Rendered;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::{Resource, ResourceExt};
-use rankwright_crds::ranking_service::PodOptions;
+use rankwright_crds::ranking_service::{Mechanism, PodOptions};
 use rankwright_crds::{RankingService, RankingServiceSpec};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -100,6 +100,7 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
     let mut warnings = configuration.warnings.clone();
     warnings.extend(missing_apis(spec, &resolved.apis));
     warnings.extend(blind_autoscaler(spec, &resolved.apis));
+    warnings.extend(bare_password(spec));
     Ok(Plan {
         service: spec.state_store.service.clone().unwrap_or_else(|| format!("{namespace}.{name}")),
         references: Digests {
@@ -207,9 +208,21 @@ fn missing_apis(spec: &RankingServiceSpec, apis: &Apis) -> Vec<String> {
 fn blind_autoscaler(spec: &RankingServiceSpec, apis: &Apis) -> Option<String> {
     let autoscaling = spec.ingest.autoscaling.as_ref().filter(|_| apis.has(OptionalApi::ScaledObject))?;
     let kafka = spec.ingest.source.as_ref()?.kafka.as_ref()?;
-    let blind = kafka.auth.is_some() && autoscaling.authentication_ref.is_none();
-    blind.then(|| {
-        "spec.ingest.autoscaling: Kafka wants a login, and KEDA has none to read the lag with: name a TriggerAuthentication in authenticationRef".to_owned()
+    let protocol = kafka.options.get("security.protocol");
+    let secured = kafka.auth.is_some() || protocol.is_some_and(|protocol| !protocol.eq_ignore_ascii_case("plaintext"));
+    (secured && autoscaling.authentication_ref.is_none()).then(|| {
+        "spec.ingest.autoscaling: Kafka wants a login or TLS, and KEDA knows of neither to read the lag with: name a TriggerAuthentication in authenticationRef".to_owned()
+    })
+}
+
+/// One mechanism sends the password itself.
+fn bare_password(spec: &RankingServiceSpec) -> Option<String> {
+    let kafka = spec.ingest.source.as_ref()?.kafka.as_ref()?;
+    let login = kafka.auth.as_ref().filter(|login| login.mechanism == Mechanism::Plain)?;
+    let protocol = kafka.options.get("security.protocol")?;
+    protocol.eq_ignore_ascii_case("sasl_plaintext").then(|| {
+        let user = login.username.as_deref().unwrap_or("the user");
+        format!("spec.ingest.source.kafka.auth: the password of {user} goes over the network as it is: use sasl_ssl, or another mechanism")
     })
 }
 
@@ -249,7 +262,12 @@ impl Plan {
     pub fn import_digest(&self) -> Option<String> {
         let import = self.spec.import.as_ref()?;
         let events = serde_json::json!([import.from, import.offset, import.attempt]);
-        let stream = import.from.stream.as_ref().and(self.spec.ingest.source.as_ref());
+        let mut stream = import.from.stream.as_ref().and(self.spec.ingest.source.clone());
+        // who reads a stream says nothing of what is in it
+        if let Some(stream) = &mut stream {
+            stream.kafka.iter_mut().for_each(|kafka| kafka.auth = None);
+            stream.kinesis.iter_mut().for_each(|kinesis| kinesis.credentials_secret_ref = None);
+        }
         Some(digest_of(&format!("{events} {}", serde_json::json!(stream))))
     }
 

@@ -40,7 +40,7 @@ impl Default for Ingest {
 #[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
 #[x_kube(
     validation = Rule::new("self.minReplicas <= self.maxReplicas")
-        .message("minReplicas must not be above maxReplicas")
+        .message("ingest.autoscaling: minReplicas must not be above maxReplicas")
 )]
 #[serde(rename_all = "camelCase")]
 pub struct IngestAutoscaling {
@@ -148,7 +148,7 @@ pub enum Mechanism {
     ScramSha512,
     /// SCRAM-SHA-256.
     ScramSha256,
-    /// PLAIN: the password itself, as managed services want it; over TLS alone.
+    /// PLAIN: the password itself, as managed services want it. Without TLS everybody on the way can read it.
     Plain,
 }
 

@@ -70,7 +70,7 @@ impl Default for Rank {
 #[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
 #[x_kube(
     validation = Rule::new("self.minReplicas <= self.maxReplicas")
-        .message("minReplicas must not be above maxReplicas")
+        .message("rank.autoscaling: minReplicas must not be above maxReplicas")
 )]
 #[x_kube(
     validation = Rule::new("has(self.cpuUtilization) || has(self.requestsPerSecond)")

@@ -15,16 +15,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// What this process has done. Lost with it; the next one then applies everything once.
 #[derive(Default)]
 pub struct Seen {
-    /// By object: what was wanted, and what was there afterwards; and whose it is.
-    objects: Mutex<HashMap<String, (Print, Option<String>)>>,
+    /// By service and name: what was wanted, and what was there afterwards.
+    objects: Mutex<HashMap<(String, String), Print>>,
     /// By service: the objects that were wanted when what was left over was deleted.
     cleared: Mutex<HashMap<String, u64>>,
     /// By service and name: objects of somebody else in the place of ours.
     taken: Mutex<HashSet<(String, String)>>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 struct Print {
+    uid: String,
     wanted: u64,
     there: u64,
     /// As a watch would show it.
@@ -34,10 +35,10 @@ struct Print {
 impl Seen {
     /// Whether neither what is wanted nor what is there has changed since it was applied.
     pub fn is_settled(&self, child: &Child, live: &DynamicObject) -> bool {
-        let (Some(uid), now) = (live.uid(), Print::of(child, live)) else { return false };
+        let now = Print::of(child, live);
         let mut objects = lock(&self.objects);
-        let Some((known, _)) = objects.get_mut(&uid) else { return false };
-        let settled = known.wanted == now.wanted && known.there == now.there;
+        let Some(known) = objects.get_mut(&place(child)) else { return false };
+        let settled = known.uid == now.uid && known.wanted == now.wanted && known.there == now.there;
         if settled {
             known.mark = now.mark; // something has changed that does not matter
         }
@@ -46,16 +47,16 @@ impl Seen {
 
     /// The same, by what a watch has shown of it.
     pub fn is_settled_at(&self, child: &Child, sight: &Sight) -> bool {
-        let known = lock(&self.objects).get(&sight.uid).map(|(known, _)| *known);
-        known.is_some_and(|known| known.mark == sight.mark && known.wanted == digest(&child.object))
+        let objects = lock(&self.objects);
+        let known = objects.get(&place(child)).filter(|known| known.uid == sight.uid && known.mark == sight.mark);
+        let wanted = known.map(|known| known.wanted);
+        drop(objects);
+        wanted.is_some_and(|wanted| wanted == digest(&child.object))
     }
 
     /// Notes an object as the API server has it after it was applied.
     pub fn settle(&self, child: &Child, applied: &DynamicObject) {
-        if let Some(uid) = applied.uid() {
-            let owner = child.object.owner_references().first().map(|owner| owner.uid.clone());
-            lock(&self.objects).insert(uid, (Print::of(child, applied), owner));
-        }
+        lock(&self.objects).insert(place(child), Print::of(child, applied));
     }
 
     /// Whether somebody else's object was in this one's place when it was looked at last.
@@ -85,19 +86,26 @@ impl Seen {
         }
     }
 
-    /// Forgets a service that is gone.
-    pub fn forget(&self, uid: &str) {
-        lock(&self.objects).retain(|_, (_, owner)| owner.as_deref() != Some(uid));
-        lock(&self.cleared).remove(uid);
-        lock(&self.taken).retain(|(service, _)| service != uid);
+    /// Forgets all services but these, by their uids.
+    pub fn keep_only(&self, there: &HashSet<String>) {
+        lock(&self.objects).retain(|(service, _), _| there.contains(service));
+        lock(&self.cleared).retain(|service, _| there.contains(service));
+        lock(&self.taken).retain(|(service, _)| there.contains(service));
     }
 }
 
 impl Print {
     fn of(child: &Child, live: &DynamicObject) -> Self {
         let mark = Sight::of_metadata(&live.metadata).mark;
-        Self { wanted: digest(&child.object), there: digest(&without_bookkeeping(live)), mark }
+        let uid = live.uid().unwrap_or_default();
+        Self { uid, wanted: digest(&child.object), there: digest(&without_bookkeeping(live)), mark }
     }
+}
+
+/// Whose an object is, and what it is called.
+fn place(child: &Child) -> (String, String) {
+    let owner = child.object.owner_references().first().map(|owner| owner.uid.clone());
+    (owner.unwrap_or_default(), child.name())
 }
 
 /// Which objects these are.
@@ -165,6 +173,15 @@ mod tests {
     }
 
     #[test]
+    fn an_object_that_was_replaced_is_not_the_one_that_was_applied() {
+        let (seen, mut other) = (Seen::default(), live("a"));
+        seen.settle(&child("a"), &live("a"));
+        other.metadata.uid = Some("2".to_owned());
+        assert!(!seen.is_settled(&child("a"), &other));
+        assert!(!seen.is_settled_at(&child("a"), &Sight::of_metadata(&other.metadata)));
+    }
+
+    #[test]
     fn what_the_api_server_counts_is_no_change() {
         let seen = Seen::default();
         seen.settle(&child("a"), &live("a"));
@@ -192,17 +209,16 @@ mod tests {
 
     #[test]
     fn objects_of_a_service_that_is_gone_are_forgotten() {
-        let of = |service: &str, uid: &str| {
+        let of = |service: &str| {
             let mut child = child("a");
             let owner = json!([{"apiVersion": "rankwright.dev/v1alpha1", "kind": "RankingService", "name": "shop", "uid": service}]);
             child.object.metadata.owner_references = serde_json::from_value(owner).unwrap();
-            child.object.metadata.uid = Some(uid.to_owned());
             child
         };
-        let (seen, one, other) = (Seen::default(), of("s1", "1"), of("s2", "2"));
+        let (seen, one, other) = (Seen::default(), of("s1"), of("s2"));
         seen.settle(&one, &one.object);
         seen.settle(&other, &other.object);
-        seen.forget("s1");
+        seen.keep_only(&["s2".to_owned()].into());
         assert!(!seen.is_settled(&one, &one.object) && seen.is_settled(&other, &other.object));
     }
 

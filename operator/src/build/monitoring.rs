@@ -73,8 +73,7 @@ fn alert_rules(plan: &Plan, monitoring: &Monitoring) -> Option<Child> {
 /// # Panics
 /// Never: a test reads the file.
 pub fn alerts_of(namespace: &str, service: &str, unwanted: impl Fn(Component) -> bool) -> Value {
-    let about_unwanted =
-        |rule: &Value| OF_PARTS.iter().any(|(alert, part)| rule["alert"] == *alert && unwanted(*part));
+    let about_unwanted = |rule: &Value| OF_PARTS.iter().any(|(alert, part)| rule["alert"] == *alert && unwanted(*part));
     // names of both are made of letters, digits and dashes, which need no escape
     let this = format!(r#"namespace="{namespace}",rankingservice="{service}""#);
     let mut alerts: Value = serde_saphyr::from_str(ALERTS).expect("the file is YAML, a test reads it");

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 /// A service that uses every field that leads to objects.
 fn whole() -> Plan {
     let key = |key: &str| json!({"name": "redis", "key": key});
-    let login = json!({"mechanism": "ScramSha256", "usernameSecretRef": key("user"), "passwordSecretRef": key("password")});
+    let login =
+        json!({"mechanism": "ScramSha256", "usernameSecretRef": key("user"), "passwordSecretRef": key("password")});
     let kafka = json!({"brokers": ["kafka:9092"], "topic": "events", "groupId": "shop", "auth": login});
     planned_with(
         Apis::of(OptionalApi::ALL),

@@ -64,28 +64,57 @@ fn a_login_to_kafka_is_said_as_the_engine_reads_it_and_its_password_is_not_there
         other => panic!("{other:?}"),
     };
     let named = options(source(json!({"username": "ann", "passwordSecretRef": password}), json!({})));
-    let expected =
-        [("sasl.mechanism", "SCRAM-SHA-512"), ("sasl.username", "ann"), ("security.protocol", "sasl_ssl")];
+    let expected = [("sasl.mechanism", "SCRAM-SHA-512"), ("sasl.username", "ann"), ("security.protocol", "sasl_ssl")];
     assert_eq!(named, expected.map(|(key, value)| (key.to_owned(), value.to_owned())).into());
     let plain = json!({"mechanism": "Plain", "usernameSecretRef": password, "passwordSecretRef": password});
     let plain = options(source(plain, json!({"security.protocol": "sasl_plaintext"})));
     assert_eq!((plain["sasl.mechanism"].as_str(), plain["security.protocol"].as_str()), ("PLAIN", "sasl_plaintext"));
     assert!(!plain.contains_key("sasl.username"), "the environment has it");
+    let bare = source(
+        json!({"mechanism": "Plain", "username": "ann", "passwordSecretRef": password}),
+        json!({"security.protocol": "sasl_plaintext"}),
+    );
+    let warnings = planned(bare).unwrap().warnings;
+    assert!(warnings.len() == 1 && warnings[0].contains("the password of ann goes over the network"), "{warnings:?}");
     let missing = json!({"username": "ann", "passwordSecretRef": {"name": "redis", "key": "kafka"}});
     assert!(refusal(source(missing, json!({}))).contains("spec.ingest.source.kafka.auth.passwordSecretRef"));
 }
 
 #[test]
 fn an_autoscaler_that_cannot_log_in_to_kafka_is_warned_of() {
-    let warnings = |autoscaling: Value| {
-        let login = json!({"username": "ann", "passwordSecretRef": {"name": "redis", "key": "password"}});
-        let kafka = json!({"brokers": ["k:9092"], "topic": "t", "groupId": "g", "auth": login});
+    let warnings = |autoscaling: Value, kafka: Value| {
         let over = json!({"ingest": {"source": {"kafka": kafka}, "autoscaling": autoscaling}});
         planned_with(Apis::of(OptionalApi::ALL), over).warnings
     };
-    let warned = warnings(json!({"maxReplicas": 4}));
-    assert!(warned.len() == 1 && warned[0].contains("name a TriggerAuthentication in authenticationRef"), "{warned:?}");
-    assert!(warnings(json!({"maxReplicas": 4, "authenticationRef": "kafka"})).is_empty());
+    let login = json!({"username": "ann", "passwordSecretRef": {"name": "redis", "key": "password"}});
+    let open = json!({"brokers": ["k:9092"], "topic": "t", "groupId": "g"});
+    let with = |key: &str, value: Value| {
+        let mut kafka = open.clone();
+        kafka[key] = value;
+        kafka
+    };
+    for secured in [with("auth", login), with("options", json!({"security.protocol": "ssl"}))] {
+        let warned = warnings(json!({"maxReplicas": 4}), secured.clone());
+        assert!(
+            warned.len() == 1 && warned[0].contains("name a TriggerAuthentication in authenticationRef"),
+            "{warned:?}"
+        );
+        assert!(warnings(json!({"maxReplicas": 4, "authenticationRef": "kafka"}), secured).is_empty());
+    }
+    assert!(warnings(json!({"maxReplicas": 4}), open).is_empty());
+}
+
+#[test]
+fn who_reads_a_stream_is_no_reason_to_import_it_again() {
+    let digest = |over: Value| {
+        let mut kafka = json!({"brokers": ["k:9092"], "topic": "t", "groupId": "g"});
+        kafka.as_object_mut().unwrap().extend(over.as_object().unwrap().clone());
+        let spec = json!({"import": {"from": {"stream": {}}}, "ingest": {"source": {"kafka": kafka}}});
+        planned(spec).unwrap().import_digest().unwrap()
+    };
+    let login = json!({"username": "ann", "passwordSecretRef": {"name": "redis", "key": "password"}});
+    assert_eq!(digest(json!({})), digest(json!({ "auth": login })));
+    assert_ne!(digest(json!({})), digest(json!({"topic": "other"})));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The end of a service.
 
-use crate::cluster::{Servers, in_own_namespace};
+use crate::cluster::{Servers, condition, in_own_namespace};
 use crate::pods::labels;
 use crate::samples::{minimal, with};
 use k8s_openapi::api::apps::v1::Deployment;
@@ -83,12 +83,21 @@ async fn a_namespace_that_goes_is_held_by_data_that_nothing_can_remove_any_more_
     let Some(cluster) = in_own_namespace().await else { return };
     let operator = cluster.operator(&Servers::answering());
     cluster.apply::<RankingService>("shop", deleting()).await;
-    cluster.until("shop", "is held", |service: &RankingService| !service.finalizers().is_empty()).await;
+    // all is made, and nothing is under way that could be refused
+    cluster.all_ready("shop", "rank", 2).await;
+    cluster.told("shop", "RankServerReady", "True", "Available").await;
     let namespaces: Api<Namespace> = Api::all(cluster.client.clone());
     namespaces.delete(&cluster.namespace, &DeleteParams::background()).await.unwrap();
-    let message = cluster.told("shop", "Ready", "False", "ApplyFailed").await;
-    assert!(message.contains("because it is being terminated"), "{message}");
-    assert!(message.contains("set deletionPolicy to Retain"), "{message}");
+    // an object that goes before the resource does is missed before
+    cluster
+        .until("shop", "told what holds its namespace", |service: &RankingService| {
+            let told =
+                condition(service, "Ready").map(|(_, reason, message)| (reason == "ApplyFailed").then_some(message));
+            told.flatten().is_some_and(|message| {
+                message.contains("because it is being terminated") && message.contains("set deletionPolicy to Retain")
+            })
+        })
+        .await;
     let retain = json!({"spec": {"deletionPolicy": "Retain"}});
     cluster.api::<RankingService>().patch("shop", &PatchParams::default(), &Patch::Merge(&retain)).await.unwrap();
     cluster.until_gone::<RankingService>("shop").await;

@@ -23,7 +23,7 @@ pub enum Error {
         brokers: String,
     },
     /// The broker does not accept who we say we are.
-    #[error("{brokers} refused the credentials in source.options: {reason}")]
+    #[error("{brokers} refused the credentials of source.options, or of the environment: {reason}")]
     Credentials {
         /// Addresses asked.
         brokers: String,

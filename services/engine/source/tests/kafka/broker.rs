@@ -202,7 +202,7 @@ async fn wrong_credentials_end_the_reading_with_one_line() {
     let mut topic = topic(&brokers, 1).await;
     topic.brokers = listener(&brokers, 2);
     let error = failure(&mut with_password(&topic, "SASL_PLAINTEXT", "wrong")).await.to_string();
-    let start = format!("{} refused the credentials in source.options: ", topic.brokers);
+    let start = format!("{} refused the credentials of source.options, or of the environment: ", topic.brokers);
     assert!(error.starts_with(&start), "{error}");
     assert!(!error.contains("wrong"), "{error}");
 }
