@@ -22,7 +22,14 @@ pub use replica::Replica;
 pub use watermark::{Reached, expect, reached};
 
 use crate::error::Error;
+use foldhash::fast::RandomState;
+use hashbrown::HashSet;
 use rankwright_state::{Key, Overlay, Rows, Store};
+
+/// Each key once, in no order.
+fn distinct(keys: impl IntoIterator<Item = Key>) -> Vec<Key> {
+    keys.into_iter().collect::<HashSet<Key, RandomState>>().into_iter().collect()
+}
 
 /// What lies under the keys, with what the batch has written there.
 async fn fetch(overlay: &mut Overlay, store: &dyn Store, keys: &[Key]) -> Result<Rows, Error> {

@@ -19,8 +19,8 @@ use std::time::Duration;
 pub(crate) const WRITER: &str = "closer";
 /// In milliseconds.
 const WARN_EVERY: i64 = 60_000;
-/// So many records are dealt with in a batch.
-const BATCH: usize = 1000;
+/// So many records are dealt with in a batch. What many have in common, as the items that they show, is written once for all.
+const BATCH: usize = 2000;
 /// So many waiting interactions are looked at in one go.
 const WAITING: usize = 100_000;
 
@@ -142,9 +142,7 @@ impl Closer {
         let record = |interaction: &Interaction| {
             interaction.ranking.as_ref().map(|ranking| stored::join_key(&interaction.tenant, ranking))
         };
-        let mut keys: Vec<Key> = interactions.iter().filter_map(|(interaction, _)| record(interaction)).collect();
-        keys.sort_unstable();
-        keys.dedup();
+        let keys = super::distinct(interactions.iter().filter_map(|(interaction, _)| record(interaction)));
         self.fetch(&keys).await?;
         for (interaction, counted) in interactions {
             let key = record(&interaction);
@@ -199,9 +197,7 @@ impl Closer {
             ended.extend(Some(open).filter(Open::is_worth_keeping));
         }
         let reads = ended.iter().flat_map(|open| self.plan.capture_reads(&open.ranking, open.looked_at()));
-        let mut reads: Vec<Key> = reads.collect();
-        reads.sort_unstable();
-        reads.dedup();
+        let reads = super::distinct(reads);
         self.fetch(&reads).await?;
         for open in ended {
             self.end(open).await?;

@@ -51,10 +51,8 @@ impl Effects {
         self.load(dependent).await
     }
 
-    async fn load(&mut self, mut keys: Vec<Key>) -> Result<(), Error> {
-        keys.sort_unstable();
-        keys.dedup();
-        self.fetch(&keys).await.map(|_| ())
+    async fn load(&mut self, keys: Vec<Key>) -> Result<(), Error> {
+        self.fetch(&super::distinct(keys)).await.map(drop)
     }
 
     /// What lies under the keys, with what this batch has written there.

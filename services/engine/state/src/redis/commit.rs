@@ -21,6 +21,8 @@ pub(super) struct Change {
     write: Write,
     /// What it is merged into.
     base: Known,
+    /// Whether anything is known of that: nothing may lie there, too. A guess will do, as the script compares.
+    looked_up: bool,
     /// From before the base was asked for.
     asked: Asked,
     /// Nothing may lie there yet.
@@ -186,7 +188,7 @@ impl Shared {
                 }
             }
         }
-        let needs_base = |change: &&mut Change| matches!(change.write, Write::Absorb(_)) && change.base.is_none();
+        let needs_base = |change: &&mut Change| matches!(change.write, Write::Absorb(_)) && !change.looked_up;
         let mut unknown: Vec<&mut Change> = changes.iter_mut().filter(needs_base).collect();
         let wanted: Vec<(&Key, &Vec<u8>)> = unknown.iter().map(|change| (&change.key, &change.name)).collect();
         let bases = self.fetch(&wanted).await?;
@@ -200,8 +202,9 @@ impl Shared {
         let name = self.names.entity(&key);
         let asked = self.cache.ask(&name);
         let write = write.map_or(Write::Remove, Write::Absorb);
-        let base = self.cache.guess(&name).flatten();
-        Change { key, name, write, base, asked, first: false, merged: None }
+        let guess = self.cache.guess(&name);
+        let (looked_up, base) = (guess.is_some(), guess.flatten());
+        Change { key, name, write, base, looked_up, asked, first: false, merged: None }
     }
 
     async fn try_commit(&self, moves: &[Move], stamp: Stamp, changes: &[Change]) -> Result<Verdict, Error> {
