@@ -68,7 +68,11 @@ async fn taken(cluster: &Cluster) -> u64 {
     let told: Value = serde_json::from_str(&kubectl(&inside).await).unwrap();
     let writers = told["state"]["found"]["writers"].as_object().unwrap_or_else(|| panic!("{told:#}"));
     let of_topic = writers.iter().filter(|(writer, _)| writer.starts_with("kafka:shop-events/"));
-    of_topic.filter_map(|(_, writer)| writer["position"].as_str()?.parse::<u64>().ok()).sum()
+    let line = |writer: &Value| -> Option<u64> {
+        let position: Value = serde_json::from_str(writer["position"].as_str()?).ok()?;
+        position["line"].as_u64()
+    };
+    of_topic.filter_map(|(_, writer)| line(writer)).sum()
 }
 
 async fn until_taken(cluster: &Cluster, wanted: u64) {
