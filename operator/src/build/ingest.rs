@@ -1,12 +1,13 @@
 //! The ingest workers: Deployment, and KEDA's autoscaler where its API is there.
 
 use super::child::{Child, metadata};
-use super::pod::{Program, serving, template};
+use super::pod::{Program, evenly, serving, template};
 use crate::apis::OptionalApi;
 use crate::labels::{self, Component};
 use crate::validate::Plan;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use rankwright_crds::ranking_service::Unsatisfiable;
 use serde_json::json;
 
 /// For finishing a batch and giving up partitions.
@@ -33,6 +34,10 @@ fn replicas(plan: &Plan) -> Option<i32> {
 }
 
 fn deployment(plan: &Plan) -> Child {
+    let selector = LabelSelector {
+        match_labels: Some(labels::selector(&plan.name, Component::Ingest)),
+        ..LabelSelector::default()
+    };
     let program = Program {
         component: Component::Ingest,
         image: &plan.images.ingest,
@@ -44,15 +49,15 @@ fn deployment(plan: &Plan) -> Child {
         lifecycle: None,
         restart: "Always",
         grace: GRACE_SECONDS,
-        spread: Vec::new(),
+        // the end of a node is to leave some
+        spread: vec![evenly("kubernetes.io/hostname", Unsatisfiable::ScheduleAnyway, &selector)],
         digests: Some([plan.configuration.ingest_digest.clone(), plan.references.ingest.clone()]),
     };
-    let selector = labels::selector(&plan.name, Component::Ingest);
     Child::of(&Deployment {
         metadata: own_metadata(plan),
         spec: Some(DeploymentSpec {
             replicas: replicas(plan),
-            selector: LabelSelector { match_labels: Some(selector), ..LabelSelector::default() },
+            selector,
             // old and new programs never write beside each other: what they write may differ; the stream waits meanwhile
             strategy: Some(DeploymentStrategy { type_: Some("Recreate".to_owned()), rolling_update: None }),
             template: template(plan, program),

@@ -15,8 +15,8 @@ use k8s_openapi::api::core::v1::{
     ResourceRequirements, SeccompProfile, SecurityContext, TopologySpreadConstraint,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use rankwright_crds::ranking_service::{PodOptions, PullPolicy};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use rankwright_crds::ranking_service::{PodOptions, PullPolicy, Unsatisfiable};
 use std::collections::BTreeMap;
 
 /// The port of every program.
@@ -134,6 +134,23 @@ fn requests([processor, memory]: [&str; 2]) -> ResourceRequirements {
     let quantities = [("cpu", processor), ("memory", memory)];
     let requests = quantities.map(|(name, quantity)| (name.to_owned(), Quantity(quantity.to_owned())));
     ResourceRequirements { requests: Some(requests.into()), ..ResourceRequirements::default() }
+}
+
+/// As many of these pods on each node that has another value of this label.
+pub(super) fn evenly(key: &str, otherwise: Unsatisfiable, pods: &LabelSelector) -> TopologySpreadConstraint {
+    let otherwise = match otherwise {
+        Unsatisfiable::ScheduleAnyway => "ScheduleAnyway",
+        Unsatisfiable::DoNotSchedule => "DoNotSchedule",
+    };
+    TopologySpreadConstraint {
+        topology_key: key.to_owned(),
+        max_skew: 1,
+        when_unsatisfiable: otherwise.to_owned(),
+        label_selector: Some(pods.clone()),
+        // pods of an earlier revision do not count while they are replaced
+        match_label_keys: Some(vec!["pod-template-hash".to_owned()]),
+        ..TopologySpreadConstraint::default()
+    }
 }
 
 /// An empty map is left out: the API server does not tell it from none.

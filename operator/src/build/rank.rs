@@ -1,7 +1,7 @@
 //! The rank servers: Deployment, Service, autoscaler, disruption budget.
 
 use super::child::{Child, metadata};
-use super::pod::{PORT_NAME, Program, serving, some, template};
+use super::pod::{PORT_NAME, Program, evenly, serving, some, template};
 use crate::labels::{self, Component};
 use crate::validate::Plan;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment};
@@ -16,7 +16,7 @@ use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec}
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use rankwright_crds::ranking_service::{Autoscaling, Unsatisfiable};
+use rankwright_crds::ranking_service::{Autoscaling, TopologySpread};
 
 /// The metric that an adapter makes of `service_rank_requests_total`.
 const REQUESTS: &str = "rankwright_rank_requests_per_second";
@@ -78,21 +78,8 @@ fn deployment(plan: &Plan) -> Child {
 }
 
 fn spread(plan: &Plan) -> Vec<TopologySpreadConstraint> {
-    let spread = &plan.spec.rank.topology_spread;
-    let otherwise = match spread.when_unsatisfiable {
-        Unsatisfiable::ScheduleAnyway => "ScheduleAnyway",
-        Unsatisfiable::DoNotSchedule => "DoNotSchedule",
-    };
-    let constraint = |key: &String| TopologySpreadConstraint {
-        topology_key: key.clone(),
-        max_skew: 1,
-        when_unsatisfiable: otherwise.to_owned(),
-        label_selector: Some(selector(plan)),
-        // pods of an earlier revision do not count while they are replaced
-        match_label_keys: Some(vec!["pod-template-hash".to_owned()]),
-        ..TopologySpreadConstraint::default()
-    };
-    spread.topology_keys.iter().map(constraint).collect()
+    let TopologySpread { topology_keys, when_unsatisfiable } = &plan.spec.rank.topology_spread;
+    topology_keys.iter().map(|key| evenly(key, *when_unsatisfiable, &selector(plan))).collect()
 }
 
 fn service(plan: &Plan) -> Child {

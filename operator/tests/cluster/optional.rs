@@ -89,6 +89,20 @@ async fn objects_of_an_api_are_made_where_it_is_there_and_told_of_where_it_is_no
     let expression = alerts["spec"]["groups"][0]["rules"][0]["expr"].as_str().unwrap();
     let ours = format!("namespace=\"{}\",rankingservice=\"shop\"", cluster.namespace);
     assert!(expression.contains(&ours), "{expression}");
+    for (api, name) in [
+        (OptionalApi::ScaledObject, "shop-ingest"),
+        (OptionalApi::HttpRoute, "shop-rank"),
+        (OptionalApi::PodMonitor, "shop"),
+        (OptionalApi::PrometheusRule, "shop"),
+    ] {
+        let objects: Api<DynamicObject> =
+            Api::namespaced_with(cluster.client.clone(), &cluster.namespace, &api.resource());
+        let before = objects.get(name).await.unwrap().metadata.uid;
+        objects.delete(name, &DeleteParams::default()).await.unwrap();
+        let again = |object: Option<&DynamicObject>| object.is_some_and(|object| object.metadata.uid != before);
+        let back = await_condition(objects.clone(), name, again);
+        tokio::time::timeout(std::time::Duration::from_secs(60), back).await.unwrap().unwrap();
+    }
     cluster
         .until("shop", "warns no more", |service: &RankingService| service.status.as_ref().unwrap().warnings.is_empty())
         .await;

@@ -3,7 +3,8 @@
 use crate::cluster::{IMAGE, Servers, in_own_namespace};
 use crate::samples::{minimal, whole, with};
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::batch::v1::CronJob;
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::core::v1::{ConfigMap, Service, ServiceAccount};
 use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
@@ -100,9 +101,24 @@ async fn what_is_deleted_comes_back() {
     comes_back!(
         Deployment: "shop-rank", Deployment: "shop-ingest", CronJob: "shop-training", ConfigMap: "shop-config",
         Service: "shop-rank", ServiceAccount: "shop", PodDisruptionBudget: "shop-rank", Ingress: "shop-rank",
-        NetworkPolicy: "shop-rank",
+        NetworkPolicy: "shop-rank", NetworkPolicy: "shop-ingest",
     );
+    let more = json!({"spec": {
+        "rank": {"replicas": null, "autoscaling": {"maxReplicas": 4, "cpuUtilization": 70}},
+        "import": {"from": {"s3": {"bucket": "events", "prefix": "2025"}}},
+        "monitoring": {"dashboard": {}},
+    }});
+    cluster.apply::<RankingService>("shop", with(whole(), more)).await;
+    let is_named = |service: &RankingService| import_of(service).is_some_and(|job| !job.is_empty());
+    let service: RankingService = cluster.until("shop", "imports", is_named).await;
+    let import = import_of(&service).unwrap();
+    comes_back!(HorizontalPodAutoscaler: "shop-rank", ConfigMap: "shop-dashboard", Job: &import);
     operator.end().await;
+}
+
+/// The Job of a service's import.
+fn import_of(service: &RankingService) -> Option<String> {
+    Some(service.status.as_ref()?.import.as_ref()?.job.clone())
 }
 
 #[tokio::test]

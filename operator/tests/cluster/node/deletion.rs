@@ -3,12 +3,13 @@
 use super::http::post_once_there;
 use super::{in_own_namespace_with_pods, kubectl, service};
 use crate::cluster::Cluster;
+use k8s_openapi::api::core::v1::Secret;
 use rankwright_crds::RankingService;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
 /// Kinds of objects that the operator makes.
-const KINDS: &str = "deployments,replicasets,pods,services,configmaps,cronjobs,jobs,poddisruptionbudgets,serviceaccounts,networkpolicies,horizontalpodautoscalers,endpointslices";
+const KINDS: &str = "deployments,replicasets,pods,services,configmaps,cronjobs,jobs,poddisruptionbudgets,serviceaccounts,networkpolicies,horizontalpodautoscalers,ingresses,endpointslices";
 
 /// Waits until no object of a service is left.
 pub(super) async fn until_nothing_is_left(namespace: &str, service: &str) {
@@ -32,14 +33,43 @@ pub(super) async fn keys(namespace: &str, service: &str) -> usize {
     kubectl(&[&redis[..], &scan[..]].concat()).await.lines().count()
 }
 
-/// Brings an item into a service that deletes its data, or does not.
+/// Objects in the bucket of manifests/development that lie under a prefix.
+async fn objects(prefix: &str) -> usize {
+    let path = format!("*/{prefix}/*");
+    let s3 = ["-n", "rankwright-development", "exec", "deployment/s3", "--"];
+    let find = ["find", "/data/rankwright", "-type", "f", "-path", &path];
+    kubectl(&[&s3[..], &find[..]].concat()).await.lines().count()
+}
+
+/// A service that deletes its data, or does not, with values in Redis and a click-through in a bucket, under its namespace's name.
 async fn filled(cluster: &Cluster, policy: &str) {
-    cluster.apply::<RankingService>("shop", service(json!({"spec": {"deletionPolicy": policy}}))).await;
+    let keys_of_s3 =
+        json!({"stringData": {"AWS_ACCESS_KEY_ID": "development", "AWS_SECRET_ACCESS_KEY": "development"}});
+    cluster.apply::<Secret>("s3", keys_of_s3).await;
+    let store = json!({
+        "bucket": "rankwright", "prefix": cluster.namespace, "region": "us-east-1",
+        "endpoint": "http://s3.rankwright-development:9000", "credentialsSecretRef": {"name": "s3"},
+    });
+    let soon = json!({"inline": {"train": {"partInterval": "1s"}}});
+    let over = json!({"configuration": soon, "clickThroughStore": {"s3": store}, "deletionPolicy": policy});
+    cluster.apply::<RankingService>("shop", service(json!({ "spec": over }))).await;
     cluster.told("shop", "Ready", "True", "AllPartsWork").await;
-    let item = json!([{"event": "item", "id": "e1", "timestamp": "1741600000000", "item": "p1", "fields": [{"name": "price", "value": 3}]}]);
-    let (status, answer) = post_once_there(&cluster.address("shop").await, "/feedback", &item).await;
+    let events = json!([
+        {"event": "ranking", "id": "list-1", "timestamp": "1741600000000", "user": "u1", "session": "visit-1",
+         "items": [{"id": "p1"}, {"id": "p2"}]},
+        {"event": "interaction", "id": "click-1", "timestamp": "1741600001000", "ranking": "list-1", "user": "u1",
+         "session": "visit-1", "type": "click", "item": "p1"},
+        // the visit is over by then
+        {"event": "item", "id": "e1", "timestamp": "1741603600000", "item": "p1", "fields": [{"name": "price", "value": 3}]},
+    ]);
+    let (status, answer) = post_once_there(&cluster.address("shop").await, "/feedback", &events).await;
     assert_eq!(status, 200, "{answer}");
     assert!(keys(&cluster.namespace, "shop").await > 0);
+    let end = Instant::now() + Duration::from_secs(120);
+    while objects(&cluster.namespace).await == 0 {
+        assert!(Instant::now() < end, "no click-through comes to the bucket");
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -49,7 +79,7 @@ async fn a_service_that_goes_leaves_its_data_and_nothing_else() {
     cluster.delete::<RankingService>("shop").await;
     cluster.until_gone::<RankingService>("shop").await;
     until_nothing_is_left(&cluster.namespace, "shop").await;
-    assert!(keys(&cluster.namespace, "shop").await > 0, "data stay");
+    assert!(keys(&cluster.namespace, "shop").await > 0 && objects(&cluster.namespace).await > 0, "data stay");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -59,5 +89,5 @@ async fn a_service_that_deletes_its_data_leaves_nothing() {
     cluster.delete::<RankingService>("shop").await;
     cluster.until_gone::<RankingService>("shop").await;
     until_nothing_is_left(&cluster.namespace, "shop").await;
-    assert_eq!(keys(&cluster.namespace, "shop").await, 0);
+    assert_eq!((keys(&cluster.namespace, "shop").await, objects(&cluster.namespace).await), (0, 0));
 }

@@ -1,6 +1,7 @@
 //! The samples as they stand.
 
-use super::{file, in_own_namespace_with_pods, kubectl};
+use super::http::post_once_there;
+use super::{file, in_own_namespace_with_pods, kubectl, request};
 use crate::cluster::Cluster;
 use std::process::Stdio;
 use tokio::process::Command;
@@ -25,20 +26,34 @@ impl Sample {
     }
 }
 
+/// Asks for rankings through the Service. No model has a version yet, so they come in the order of the request, with the reason.
+pub(super) async fn ranks(cluster: &Cluster, service: &str, models: &[&str]) {
+    let address = cluster.address(service).await;
+    for model in models {
+        let (status, answer) =
+            post_once_there(&address, &format!("/rank/{model}"), &request(&["p1", "p2", "p3"])).await;
+        assert_eq!(status, 200, "{model}: {answer}");
+        let items: Vec<&str> =
+            answer["items"].as_array().unwrap().iter().filter_map(|item| item["item"].as_str()).collect();
+        assert!(items == ["p1", "p2", "p3"] && answer["fallback"].is_string(), "{model}: {answer}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_sample_becomes_ready() {
     let Some(cluster) = in_own_namespace_with_pods().await else { return };
     // one after another: a small machine has no room for all of them. 04-kafka is the stream's, 08-import the story's
-    for (name, namespace, service) in [
-        ("01-minimal", "sample-minimal", "shop"),
-        ("02-ranklens", "sample-ranklens", "films"),
-        ("03-autoscaled", "sample-autoscaled", "shop"),
-        ("06-rollback", "sample-rollback", "shop"),
-        ("07-a-b-test", "sample-a-b", "shop"),
+    for (name, namespace, service, models) in [
+        ("01-minimal", "sample-minimal", "shop", &["default"][..]),
+        ("02-ranklens", "sample-ranklens", "films", &["lightgbm", "xgboost"]),
+        ("03-autoscaled", "sample-autoscaled", "shop", &["default"]),
+        ("06-rollback", "sample-rollback", "shop", &["default"]),
+        ("07-a-b-test", "sample-a-b", "shop", &["control", "candidate"]),
     ] {
         let sample = Sample::applied(&cluster, name, namespace).await;
         sample.cluster.told(service, "Ready", "True", "AllPartsWork").await;
         sample.cluster.told(service, "StateStoreReachable", "True", "Answers").await;
+        ranks(&sample.cluster, service, models).await;
         sample.removed().await;
     }
 }
@@ -54,6 +69,7 @@ async fn the_sample_with_tls_becomes_ready_when_its_authority_is_there() {
     assert!(made.success());
     sample.cluster.told("shop", "Ready", "True", "AllPartsWork").await;
     sample.cluster.told("shop", "StateStoreReachable", "True", "Answers").await;
+    ranks(&sample.cluster, "shop", &["default"]).await;
     kubectl(&[
         "-n",
         "rankwright-development",

@@ -1,6 +1,6 @@
 //! Events of a topic: pods reach a broker of Kafka beside the cluster (`e2e/cluster/kafka.sh`) as the sample names it.
 
-use super::samples::Sample;
+use super::samples::{Sample, ranks};
 use super::{file, in_own_namespace_with_pods, kubectl};
 use crate::cluster::Cluster;
 use crate::pods::labels;
@@ -95,6 +95,7 @@ async fn the_sample_of_a_stream_becomes_ready_reads_its_topic_and_goes_on_when_w
     let sample = Sample::applied(&cluster, "04-kafka", "sample-kafka").await;
     sample.cluster.told("shop", "Ready", "True", "AllPartsWork").await;
     sample.cluster.told("shop", "StateStoreReachable", "True", "Answers").await;
+    ranks(&sample.cluster, "shop", &["default"]).await;
     let before = taken(&sample.cluster).await; // of an earlier run over the same servers
     broker.send("shop-events", &prices(0..50)).await;
     until_taken(&sample.cluster, before + 50).await;
