@@ -127,9 +127,10 @@ async fn attempt(service: &RankingService, ctx: &Context) -> Result<Action> {
     let converged = Box::pin(converge(service, ctx, &mut outcome)).await;
     let told = Box::pin(tell(service, ctx, &outcome, converged.as_ref().err())).await;
     converged?;
-    let observed = told?;
+    let (observed, written) = told?;
     if outcome.cleaning == Some(Cleaning::Done) {
-        deletion::settle_finalizer(ctx, service, false).await?;
+        // as it is now: the finalizers of an earlier version may not be all
+        deletion::settle_finalizer(ctx, written.as_ref().unwrap_or(service), false).await?;
     }
     let conflicts = outcome.applied.is_some_and(|applied| !applied.conflicts.is_empty());
     Ok(Action::requeue(if conflicts || observed.lacks_store() { TROUBLE } else { RESYNC }))
@@ -154,8 +155,13 @@ async fn converge(service: &RankingService, ctx: &Context, outcome: &mut Outcome
     Ok(())
 }
 
-/// Writes status and events, and hands out what they tell of.
-async fn tell(service: &RankingService, ctx: &Context, outcome: &Outcome, failure: Option<&Error>) -> Result<Observed> {
+/// Writes events and status; hands out what they tell of, and the resource where it was written.
+async fn tell(
+    service: &RankingService,
+    ctx: &Context,
+    outcome: &Outcome,
+    failure: Option<&Error>,
+) -> Result<(Observed, Option<RankingService>)> {
     let observed = observe::service(ctx, service).await?;
     let workloads = workloads(ctx, service, outcome).await?;
     let facts = Facts {
@@ -169,11 +175,17 @@ async fn tell(service: &RankingService, ctx: &Context, outcome: &Outcome, failur
     };
     let status = status::of(&facts, Timestamp::now());
     let news = events::between(&service.status.clone().unwrap_or_default(), &status);
-    if let Some(written) = status::publish(&ctx.client, service, &status).await? {
+    // before the status: the successor of an operator that dies in between tells them, again maybe
+    let published = match events::publish(&ctx.recorder, service, &news).await {
+        Err(error) if !error.is_refusal() => return Err(error),
+        answered => answered,
+    };
+    let written = status::publish(&ctx.client, service, &status).await?;
+    if let Some(written) = &written {
         ctx.tell(service, status, cache::version(&written.metadata));
     }
-    events::publish(&ctx.recorder, service, &news).await?;
-    Ok(observed)
+    published?;
+    Ok((observed, written))
 }
 
 async fn workloads(ctx: &Context, service: &RankingService, outcome: &Outcome) -> Result<Workloads> {

@@ -33,7 +33,7 @@ pub struct Resolved {
 pub struct Rollout {
     /// The image that its pods are to run.
     pub image: String,
-    /// Whether no pod of an earlier revision runs.
+    /// Whether no pod of an earlier revision runs, nor one that is about to end.
     pub complete: bool,
 }
 
@@ -97,7 +97,9 @@ pub fn rolled_out(deployment: &Deployment) -> Option<Rollout> {
     let status = deployment.status.clone().unwrap_or_default();
     let (wanted, updated) = (spec.replicas.unwrap_or(1), status.updated_replicas.unwrap_or(0));
     let seen = status.observed_generation >= deployment.metadata.generation;
-    let complete = seen && updated >= wanted && status.replicas.unwrap_or(0) <= updated;
+    // clusters before 1.35 do not count pods that end
+    let ending = status.terminating_replicas.unwrap_or(0);
+    let complete = seen && updated >= wanted && status.replicas.unwrap_or(0) <= updated && ending == 0;
     Some(Rollout { image, complete })
 }
 
@@ -123,5 +125,8 @@ mod tests {
         assert!(!complete(deployment(3, 3, 2)), "an old pod runs");
         assert!(!complete(deployment(3, 2, 1)), "a new one is missing");
         assert!(!complete(deployment(4, 2, 2)), "the change was not seen yet");
+        let mut ending = deployment(3, 2, 2);
+        ending.status.as_mut().unwrap().terminating_replicas = Some(1);
+        assert!(!complete(ending), "an old pod finishes its requests");
     }
 }

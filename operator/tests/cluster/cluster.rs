@@ -17,6 +17,7 @@ use rankwright_operator::reconcile::Context;
 use rankwright_operator::validate::Defaults;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -246,6 +247,17 @@ impl Cluster {
             assert!(Instant::now() < end, "there is no event {reason}");
             tokio::time::sleep(PAUSE).await;
         }
+    }
+
+    /// The reasons of all events of a service.
+    pub(crate) async fn told_of(&self, name: &str) -> BTreeSet<String> {
+        let events = self.api::<Event>().list(&ListParams::default()).await.unwrap();
+        let of_service = |event: &&Event| {
+            event.regarding.as_ref().is_some_and(|object| {
+                object.kind.as_deref() == Some("RankingService") && object.name.as_deref() == Some(name)
+            })
+        };
+        events.iter().filter(of_service).filter_map(|event| event.reason.clone()).collect()
     }
 
     /// The note of an event with this reason.

@@ -1,23 +1,31 @@
 //! The operator is cut off, or killed, at any of its requests.
 
 use crate::cluster::{Cluster, Servers, in_own_namespace};
+use crate::pods::labels;
 use crate::samples::{whole, with};
 use futures_util::future::BoxFuture;
+use futures_util::stream::{self, StreamExt};
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::batch::v1::CronJob;
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::core::v1::{ConfigMap, Service, ServiceAccount};
 use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use kube::Resource;
 use kube::client::{Body, ClientBuilder};
 use rankwright_crds::RankingService;
 use rankwright_operator::controller;
 use rankwright_operator::reconcile::reconcile;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tower::{BoxError, Layer, Service as Requests};
+
+/// Services that are worked on beside each other: most of the time is other controllers'.
+const AT_ONCE: usize = 4;
 
 /// Cuts the connection at the nth request: before it reaches the API server, or before its answer comes back.
 #[derive(Clone)]
@@ -85,11 +93,11 @@ fn is_of_watch(uri: &http::Uri) -> bool {
 
 /// What an operator that starts now makes of a service before its nth request is cut; how many requests it has made.
 async fn cut_at(cluster: &Cluster, name: &str, at: usize, after: bool) -> (usize, bool) {
+    let Some(service) = cluster.api::<RankingService>().get_opt(name).await.unwrap() else { return (0, true) };
     let cut = Cut { count: Arc::default(), at, after, watches: false };
     let client = ClientBuilder::try_from(cluster.operator_config()).unwrap().with_layer(&cut).build();
     let ctx = cluster.context(client, &Servers::answering());
-    let service = Arc::new(cluster.get::<RankingService>(name).await);
-    let succeeded = reconcile(service, ctx).await.is_ok();
+    let succeeded = reconcile(Arc::new(service), ctx).await.is_ok();
     (cut.count.load(Ordering::SeqCst), succeeded)
 }
 
@@ -103,8 +111,8 @@ async fn completed(cluster: &Cluster, name: &str) -> bool {
     false
 }
 
-/// Everything there is of a service, without what differs between two equal ones.
-async fn objects(cluster: &Cluster, name: &str) -> Vec<Value> {
+/// Everything there is of a service, without what differs between two equal ones, and the reasons of all that was told.
+async fn outcome(cluster: &Cluster, name: &str) -> (Vec<Value>, BTreeSet<String>) {
     let (mut all, label) = (Vec::new(), format!("app.kubernetes.io/instance={name}"));
     macro_rules! collect {
         ($($kind:ty),*) => {$(
@@ -116,46 +124,113 @@ async fn objects(cluster: &Cluster, name: &str) -> Vec<Value> {
                     "owner": object["metadata"]["ownerReferences"][0]["name"],
                 });
                 object.as_object_mut().unwrap().remove("status");
-                for address in ["clusterIP", "clusterIPs"] {
-                    object["spec"].as_object_mut().map(|spec| spec.remove(address));
+                for own in ["clusterIP", "clusterIPs"] {
+                    object["spec"].as_object_mut().map(|spec| spec.remove(own));
+                }
+                if <$kind as Resource>::kind(&()) == "Job" {
+                    // the API server selects its pods by its identity
+                    object["spec"].as_object_mut().map(|spec| spec.remove("selector"));
+                    object["spec"]["template"]["metadata"].as_object_mut().map(|pod| pod.remove("labels"));
                 }
                 all.push(serde_json::from_str(&object.to_string().replace(name, "NAME")).unwrap());
             }
         )*};
     }
-    collect!(ConfigMap, ServiceAccount, Deployment, CronJob, PodDisruptionBudget, Service, Ingress, NetworkPolicy);
-    all
+    collect!(ConfigMap, ServiceAccount, Deployment, HorizontalPodAutoscaler, CronJob, Job);
+    collect!(PodDisruptionBudget, Service, Ingress, NetworkPolicy);
+    (all, cluster.told_of(name).await)
 }
 
 /// Every service's data have the same name, and its configuration so the same digest. Pods would only make work.
 fn sample() -> Value {
-    let over = json!({"stateStore": {"service": "data"}, "rank": {"replicas": 0}, "ingest": {"replicas": 0}});
+    let import = json!({"from": {"s3": {"bucket": "events", "prefix": "past", "region": "us-east-1"}}});
+    let over = json!({
+        "stateStore": {"service": "data"}, "rank": {"replicas": 0}, "ingest": {"replicas": 0}, "import": import,
+        "deletionPolicy": "Delete",
+    });
     with(whole(), json!({ "spec": over }))
 }
 
-/// Cuts the nth request of a service of its own, for all n.
-async fn cut_at_any(after: bool) {
-    let Some(cluster) = in_own_namespace().await else { return };
-    cluster.apply::<RankingService>("undisturbed", sample()).await;
-    let (requests, succeeded) = cut_at(&cluster, "undisturbed", usize::MAX, after).await;
-    assert!(succeeded && requests > 20, "{requests} requests");
-    let wanted = objects(&cluster, "undisturbed").await;
-    for at in 1.. {
-        let name = format!("cut-{at}-x");
-        cluster.apply::<RankingService>(&name, sample()).await;
-        let (_, succeeded) = cut_at(&cluster, &name, at, after).await;
-        assert!(completed(&cluster, &name).await, "not completed after request {at}");
-        assert_eq!(objects(&cluster, &name).await, wanted, "after a cut at request {at}");
-        if succeeded {
-            assert!(at > 20, "only {at} requests were cut");
-            return;
+/// What an operator finds that is about to be cut off.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// A new service.
+    New,
+    /// One whose number of rank servers is left to an autoscaler from now on.
+    Autoscaled,
+    /// One that was deleted, with its data.
+    Deleted,
+    /// One whose data were removed.
+    Purged,
+}
+
+impl Stage {
+    /// Makes a service that is there.
+    async fn reached(self, cluster: &Cluster, name: &str) {
+        cluster.apply::<RankingService>(name, sample()).await;
+        match self {
+            Self::New => return,
+            Self::Autoscaled => {
+                let some = with(sample(), json!({"spec": {"rank": {"replicas": 2}}}));
+                cluster.apply::<RankingService>(name, some).await;
+                assert!(completed(cluster, name).await);
+                let autoscaling = json!({"minReplicas": 1, "maxReplicas": 4, "cpuUtilization": 50});
+                let over = json!({"spec": {"rank": {"replicas": null, "autoscaling": autoscaling}}});
+                cluster.apply::<RankingService>(name, with(sample(), over)).await;
+                return;
+            }
+            Self::Deleted | Self::Purged => assert!(completed(cluster, name).await),
+        }
+        // an import is one of its programs, and would have to end
+        cluster.apply::<RankingService>(name, with(sample(), json!({"spec": {"import": null}}))).await;
+        assert!(completed(cluster, name).await);
+        cluster.no_pods(&format!("app.kubernetes.io/instance={name}")).await;
+        cluster.delete::<RankingService>(name).await;
+        if self == Self::Purged {
+            assert!(completed(cluster, name).await);
+            let pods = cluster.pods(&labels(name, "purge"), 1).await;
+            cluster.end(&pods[0], 0, "").await;
+            cluster.until(&format!("{name}-purge"), "is complete", is_complete).await;
         }
     }
+
+    /// What has become of a service, once it is complete.
+    async fn left(self, cluster: &Cluster, name: &str) -> (Vec<Value>, BTreeSet<String>) {
+        if self == Self::Purged {
+            cluster.until_gone::<RankingService>(name).await;
+            cluster.until_gone::<Job>(&format!("{name}-purge")).await;
+            cluster.until_gone::<ConfigMap>(&format!("{name}-config")).await;
+            cluster.until_gone::<ServiceAccount>(name).await;
+        }
+        outcome(cluster, name).await
+    }
+}
+
+fn is_complete(job: &Job) -> bool {
+    let mut conditions = job.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    conditions.any(|condition| condition.type_ == "Complete" && condition.status == "True")
+}
+
+/// Cuts the nth request of a service of its own, for all n, of which there are so many at least.
+async fn cut_at_any(stage: Stage, after: bool, least: usize) {
+    let Some(cluster) = in_own_namespace().await else { return };
+    stage.reached(&cluster, "undisturbed").await;
+    let (requests, succeeded) = cut_at(&cluster, "undisturbed", usize::MAX, after).await;
+    assert!(succeeded && requests > least, "{requests} requests");
+    let wanted = stage.left(&cluster, "undisturbed").await;
+    let cut = async |at: usize| {
+        let name = format!("cut-{at}-x");
+        stage.reached(&cluster, &name).await;
+        cut_at(&cluster, &name, at, after).await;
+        assert!(completed(&cluster, &name).await, "not completed after request {at}");
+        assert_eq!(stage.left(&cluster, &name).await, wanted, "after a cut at request {at}");
+    };
+    stream::iter(1..=requests).for_each_concurrent(AT_ONCE, cut).await;
 }
 
 /// Cuts the nth request of an operator that watches, in a namespace of its own, for all n.
 async fn watching_cut_at_any(after: bool) {
-    let mut wanted = Vec::new();
+    let mut wanted = None;
     // the first one is not cut
     for at in std::iter::once(usize::MAX).chain(1..) {
         let Some(cluster) = in_own_namespace().await else { return };
@@ -164,9 +239,9 @@ async fn watching_cut_at_any(after: bool) {
         let client = ClientBuilder::try_from(cluster.operator_config()).unwrap().with_layer(&cut).build();
         let ctx = cluster.context(client, &Servers::answering());
         let task = tokio::spawn(controller::run(ctx, Some(cluster.namespace.clone()), Arc::default()));
-        // events come last, when the status was told
-        let done =
-            async || cut.count.load(Ordering::SeqCst) >= at || cluster.find_event("ScaledToZero").await.is_some();
+        // the status comes last
+        let told = async || cluster.get::<RankingService>("shop").await.status.is_some();
+        let done = async || cut.count.load(Ordering::SeqCst) >= at || told().await;
         let end = Instant::now() + Duration::from_secs(60);
         while !done().await {
             assert!(Instant::now() < end, "neither cut at {at} nor done");
@@ -176,13 +251,13 @@ async fn watching_cut_at_any(after: bool) {
         task.abort();
         let requests = cut.count.load(Ordering::SeqCst);
         assert!(completed(&cluster, "shop").await, "not completed after request {at}");
-        let made = objects(&cluster, "shop").await;
-        if at == usize::MAX {
+        let made = outcome(&cluster, "shop").await;
+        let Some(wanted) = &wanted else {
             assert!(requests > 10, "{requests} requests");
-            wanted = made;
+            wanted = Some(made);
             continue;
-        }
-        assert_eq!(made, wanted, "after a cut at request {at}");
+        };
+        assert_eq!(&made, wanted, "after a cut at request {at}");
         if requests < at {
             assert!(at > 10, "only {at} requests were cut");
             return;
@@ -202,10 +277,25 @@ async fn an_operator_that_watches_and_is_killed_before_any_answer_leaves_what_th
 
 #[tokio::test]
 async fn an_operator_that_is_killed_before_any_request_leaves_what_the_next_one_completes() {
-    cut_at_any(false).await;
+    cut_at_any(Stage::New, false, 20).await;
 }
 
 #[tokio::test]
 async fn an_operator_that_is_killed_before_any_answer_leaves_what_the_next_one_completes() {
-    cut_at_any(true).await;
+    cut_at_any(Stage::New, true, 20).await;
+}
+
+#[tokio::test]
+async fn servers_are_as_many_as_before_whenever_the_operator_is_killed_that_hands_them_to_an_autoscaler() {
+    for after in [false, true] {
+        cut_at_any(Stage::Autoscaled, after, 10).await;
+    }
+}
+
+#[tokio::test]
+async fn a_service_is_removed_with_its_data_whenever_the_operator_is_killed_that_removes_it() {
+    for after in [false, true] {
+        cut_at_any(Stage::Deleted, after, 5).await;
+        cut_at_any(Stage::Purged, after, 3).await;
+    }
 }

@@ -4,6 +4,7 @@
 mod autoscaling;
 mod deletion;
 mod http;
+mod learning;
 mod outages;
 mod rollout;
 mod samples;
@@ -14,9 +15,10 @@ mod training;
 use crate::cluster::{Cluster, in_own_namespace};
 use crate::samples::with;
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::core::v1::{Secret, Service};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::process::Command;
 
@@ -79,6 +81,20 @@ fn service(over: Value) -> Value {
     with(base, over)
 }
 
+/// The bucket of manifests/development as a store of click-throughs, under the namespace's name.
+fn bucket(cluster: &Cluster) -> Value {
+    json!({"s3": {
+        "bucket": "rankwright", "prefix": cluster.namespace, "region": "us-east-1",
+        "endpoint": "http://s3.rankwright-development:9000", "credentialsSecretRef": {"name": "s3"},
+    }})
+}
+
+/// Gives the key to it, the right one or another.
+async fn access_key(cluster: &Cluster, secret: &str) {
+    let key = json!({"stringData": {"AWS_ACCESS_KEY_ID": "development", "AWS_SECRET_ACCESS_KEY": secret}});
+    cluster.apply::<Secret>("s3", key).await;
+}
+
 /// What a rank request asks for.
 fn request(items: &[&str]) -> Value {
     let items: Vec<Value> = items.iter().map(|id| json!({ "id": id })).collect();
@@ -96,6 +112,14 @@ impl Cluster {
     async fn train(&self, service: &str, job: &str) {
         let from = format!("--from=cronjob/{service}-training");
         kubectl(&["-n", &self.namespace, "create", "job", &from, job]).await;
+    }
+
+    /// The same under a name that no other one has.
+    async fn train_once(&self, service: &str) -> String {
+        static COUNT: AtomicUsize = AtomicUsize::new(1);
+        let job = format!("training-{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        self.train(service, &job).await;
+        job
     }
 
     /// Waits until a Job has ended; whether it is complete.

@@ -22,6 +22,15 @@ impl Cluster {
         }
     }
 
+    /// Waits until no pod is left, not even one that ends.
+    pub(crate) async fn no_pods(&self, labels: &str) {
+        let end = Instant::now() + Duration::from_secs(60);
+        while !self.list::<Pod>(labels).await.is_empty() {
+            assert!(Instant::now() < end, "pods of {labels} never went");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
     /// Has a pod run and answer.
     pub(crate) async fn make_ready(&self, pod: &Pod) {
         let now = k8s_openapi::jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();

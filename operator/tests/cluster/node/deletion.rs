@@ -1,9 +1,8 @@
 //! What a service leaves behind.
 
 use super::http::post_once_there;
-use super::{in_own_namespace_with_pods, kubectl, service};
+use super::{access_key, bucket, in_own_namespace_with_pods, kubectl, service};
 use crate::cluster::Cluster;
-use k8s_openapi::api::core::v1::Secret;
 use rankwright_crds::RankingService;
 use serde_json::json;
 use std::time::{Duration, Instant};
@@ -43,15 +42,9 @@ async fn objects(prefix: &str) -> usize {
 
 /// A service that deletes its data, or does not, with values in Redis and a click-through in a bucket, under its namespace's name.
 async fn filled(cluster: &Cluster, policy: &str) {
-    let keys_of_s3 =
-        json!({"stringData": {"AWS_ACCESS_KEY_ID": "development", "AWS_SECRET_ACCESS_KEY": "development"}});
-    cluster.apply::<Secret>("s3", keys_of_s3).await;
-    let store = json!({
-        "bucket": "rankwright", "prefix": cluster.namespace, "region": "us-east-1",
-        "endpoint": "http://s3.rankwright-development:9000", "credentialsSecretRef": {"name": "s3"},
-    });
+    access_key(cluster, "development").await;
     let soon = json!({"inline": {"train": {"partInterval": "1s"}}});
-    let over = json!({"configuration": soon, "clickThroughStore": {"s3": store}, "deletionPolicy": policy});
+    let over = json!({"configuration": soon, "clickThroughStore": bucket(cluster), "deletionPolicy": policy});
     cluster.apply::<RankingService>("shop", service(json!({ "spec": over }))).await;
     cluster.told("shop", "Ready", "True", "AllPartsWork").await;
     let events = json!([

@@ -1,8 +1,10 @@
 //! The samples as they stand.
 
 use super::http::post_once_there;
+use super::learning::{learns, published, ranked, trained, visited};
 use super::{file, in_own_namespace_with_pods, kubectl, request};
 use crate::cluster::Cluster;
+use serde_json::json;
 use std::process::Stdio;
 use tokio::process::Command;
 
@@ -40,26 +42,45 @@ pub(super) async fn ranks(cluster: &Cluster, service: &str, models: &[&str]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_sample_becomes_ready() {
+async fn every_sample_becomes_ready_learns_and_ranks() {
     let Some(cluster) = in_own_namespace_with_pods().await else { return };
     // one after another: a small machine has no room for all of them. 04-kafka is the stream's, 08-import the story's
     for (name, namespace, service, models) in [
         ("01-minimal", "sample-minimal", "shop", &["default"][..]),
         ("02-ranklens", "sample-ranklens", "films", &["lightgbm", "xgboost"]),
         ("03-autoscaled", "sample-autoscaled", "shop", &["default"]),
-        ("06-rollback", "sample-rollback", "shop", &["default"]),
         ("07-a-b-test", "sample-a-b", "shop", &["control", "candidate"]),
     ] {
         let sample = Sample::applied(&cluster, name, namespace).await;
         sample.cluster.told(service, "Ready", "True", "AllPartsWork").await;
         sample.cluster.told(service, "StateStoreReachable", "True", "Answers").await;
         ranks(&sample.cluster, service, models).await;
+        learns(&sample.cluster, service, models).await;
         sample.removed().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_sample_with_tls_becomes_ready_when_its_authority_is_there() {
+async fn the_sample_of_a_rollback_serves_its_pinned_version_when_there_is_one() {
+    let Some(cluster) = in_own_namespace_with_pods().await else { return };
+    let sample = Sample::applied(&cluster, "06-rollback", "sample-rollback").await;
+    sample.cluster.told("shop", "Ready", "True", "AllPartsWork").await;
+    ranks(&sample.cluster, "shop", &["default"]).await;
+    visited(&sample.cluster, "shop").await;
+    trained(&sample.cluster, "shop").await;
+    // a new version is there, and another one pinned, of which there is none
+    ranks(&sample.cluster, "shop", &["default"]).await;
+    let version = published(&sample.cluster, "shop", "default").await;
+    let pin = json!({"spec": {"modelVersion": {"default": version}}}).to_string();
+    let namespace = &sample.cluster.namespace;
+    kubectl(&["-n", namespace, "patch", "rankingservice", "shop", "--type", "merge", "-p", &pin]).await;
+    sample.cluster.told("shop", "ModelTrained", "True", "Served").await;
+    ranked(&sample.cluster, "shop", &["default"]).await;
+    sample.removed().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_sample_with_tls_becomes_ready_when_its_authority_is_there_and_learns_from_its_bucket() {
     let Some(cluster) = in_own_namespace_with_pods().await else { return };
     let sample = Sample::applied(&cluster, "05-tls-and-secrets", "sample-tls").await;
     sample.cluster.told("shop", "ConfigurationValid", "False", "ConfigMapMissing").await;
@@ -70,6 +91,7 @@ async fn the_sample_with_tls_becomes_ready_when_its_authority_is_there() {
     sample.cluster.told("shop", "Ready", "True", "AllPartsWork").await;
     sample.cluster.told("shop", "StateStoreReachable", "True", "Answers").await;
     ranks(&sample.cluster, "shop", &["default"]).await;
+    learns(&sample.cluster, "shop", &["default"]).await;
     kubectl(&[
         "-n",
         "rankwright-development",

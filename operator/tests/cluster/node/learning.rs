@@ -1,0 +1,98 @@
+//! Services that learn from visits.
+
+use super::http::post_once_there;
+use super::{kubectl, request};
+use crate::cluster::Cluster;
+use rankwright_crds::RankingService;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// A part is written with 1024 click-throughs, and not sooner than after minutes.
+const VISITS: u64 = 1100;
+
+/// Events of a batch.
+const BATCH: usize = 500;
+
+/// Visits ten seconds after one another: each sees three items and takes one of the first two, the first more often. What
+/// comes last is so late that all visits are over.
+fn visits() -> Vec<Value> {
+    let begin = 1_741_600_000_000_u64;
+    let price = |item: u64, time: u64| {
+        let fields = json!([{"name": "price", "value": item}]);
+        json!({"event": "item", "id": format!("price-{item}-{time}"), "timestamp": time.to_string(), "item": format!("p{item}"), "fields": fields})
+    };
+    let mut events: Vec<Value> = (1..=3).map(|item| price(item, begin)).collect();
+    for visit in 0..VISITS {
+        let time = begin + 10_000 * (visit + 1);
+        let (user, session, list) = (format!("u{visit}"), format!("visit-{visit}"), format!("list-{visit}"));
+        let items: Vec<Value> = (0..3).map(|place| json!({"id": format!("p{}", (visit + place) % 3 + 1)})).collect();
+        events.push(json!({"event": "ranking", "id": list, "timestamp": time.to_string(), "user": user, "session": session, "items": items}));
+        let taken = if visit % 4 == 0 { "p2" } else { "p1" };
+        events.push(json!({"event": "interaction", "id": format!("click-{visit}"), "timestamp": (time + 1000).to_string(), "ranking": list, "user": user, "session": session, "type": "click", "item": taken}));
+    }
+    let over = begin + 10_000 * VISITS + 7_200_000;
+    events.push(price(1, over));
+    events
+}
+
+/// Sends visits as a shop would.
+pub(super) async fn visited(cluster: &Cluster, service: &str) {
+    let address = cluster.address(service).await;
+    for batch in visits().chunks(BATCH) {
+        let (status, answer) = post_once_there(&address, "/feedback", &json!(batch)).await;
+        assert_eq!(status, 200, "{answer}");
+    }
+}
+
+/// Trains a service until it succeeds: its visits end one after another, and what came of them is written then.
+pub(super) async fn trained(cluster: &Cluster, service: &str) {
+    let end = Instant::now() + cluster.patience;
+    loop {
+        let job = cluster.train_once(service).await;
+        if cluster.is_done(&job).await {
+            return;
+        }
+        let said = kubectl(&["-n", &cluster.namespace, "logs", &format!("job/{job}"), "--tail", "5"]).await;
+        assert!(Instant::now() < end, "{service} does not learn: {said}");
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+}
+
+/// Asks for rankings through the Service until they are a model's.
+pub(super) async fn ranked(cluster: &Cluster, service: &str, models: &[&str]) {
+    let address = cluster.address(service).await;
+    for model in models {
+        let end = Instant::now() + Duration::from_secs(60);
+        loop {
+            let path = format!("/rank/{model}");
+            let (status, answer) = post_once_there(&address, &path, &request(&["p3", "p1", "p2"])).await;
+            assert_eq!(status, 200, "{model}: {answer}");
+            if answer.get("fallback").is_none() {
+                let items = answer["items"].as_array().unwrap();
+                let scores: Vec<f64> = items.iter().filter_map(|item| item["score"].as_f64()).collect();
+                assert!(scores.len() == 3 && scores.is_sorted_by(|a, b| a >= b), "{model}: {answer}");
+                break;
+            }
+            assert!(Instant::now() < end, "{model}: {answer}"); // servers look for a new version every few seconds
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    }
+}
+
+/// Visits, a training of them, and rankings by what was learned.
+pub(super) async fn learns(cluster: &Cluster, service: &str, models: &[&str]) {
+    visited(cluster, service).await;
+    trained(cluster, service).await;
+    cluster.told(service, "ModelTrained", "True", "Served").await;
+    ranked(cluster, service, models).await;
+}
+
+/// The version that the last training of a model has published.
+pub(super) async fn published(cluster: &Cluster, service: &str, model: &str) -> String {
+    let version = |service: &RankingService| {
+        let models = &service.status.as_ref()?.models;
+        models.iter().find(|told| told.name == model)?.last_training.as_ref()?.version.clone()
+    };
+    let told = cluster.until(service, "told a version", |service: &RankingService| version(service).is_some()).await;
+    version(&told).unwrap()
+}
