@@ -11,16 +11,13 @@ program=$(realpath "$1") log=$(realpath "$2")
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 work=$(mktemp -d)
 operator=
-crds='podmonitors.monitoring.coreos.com prometheusrules.monitoring.coreos.com httproutes.gateway.networking.k8s.io scaledobjects.keda.sh'
 clean() {
   [ -z "$operator" ] || kill "$operator" 2>/dev/null || true
-  # shellcheck disable=SC2086
-  kubectl delete crd $made --wait=false >/dev/null 2>&1 || true
+  xargs --no-run-if-empty kubectl delete crd --wait=false <"$work/made" >/dev/null 2>&1 || true
   kubectl delete namespace rights --wait=false >/dev/null 2>&1 || true
   kubectl delete --filename manifests/operator.yaml --wait=false >/dev/null 2>&1 || true
   rm -rf "$work"
 }
-made=
 trap clean EXIT
 die() { echo "FAILED: $*"; tail -n 5 "$work/operator.log" 2>/dev/null || true; exit 1; }
 k() { kubectl --namespace rights "$@"; }
@@ -37,35 +34,8 @@ there() { for object in "$@"; do k get "$object" || return 1; done; }
 gone() { for object in "$@"; do [ -z "$(k get "$object" --ignore-not-found --output name)" ] || return 1; done; }
 condition() { [ "$(k get rankingservice shop --output "jsonpath={.status.conditions[?(@.type==\"$1\")].reason}")" = "$2" ]; }
 
-for crd in $crds; do
-  kubectl get crd "$crd" >/dev/null 2>&1 && continue
-  case $crd in
-    podmonitors*) kind=PodMonitor version=v1 ;;
-    prometheusrules*) kind=PrometheusRule version=v1 ;;
-    httproutes*) kind=HTTPRoute version=v1 ;;
-    scaledobjects*) kind=ScaledObject version=v1alpha1 ;;
-  esac
-  made="$made $crd"
-  kubectl apply --filename - >/dev/null <<Y
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  name: $crd
-  annotations: {api-approved.kubernetes.io: "unapproved, a stand-in for tests"}
-spec:
-  group: ${crd#*.}
-  scope: Namespaced
-  names: {kind: $kind, plural: ${crd%%.*}, singular: ${kind,,}}
-  versions:
-  - name: $version
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-Y
-done
+e2e/cluster/apis.sh >"$work/made"
 kubectl apply --filename manifests/operator.yaml >/dev/null
-# shellcheck disable=SC2086
-kubectl wait --for=condition=Established --timeout=30s crd/rankingservices.rankwright.dev ${made:+crd} $made >/dev/null 2>&1 || true
 kubectl wait --for=condition=Established --timeout=30s crd/rankingservices.rankwright.dev >/dev/null
 kubectl create namespace rights >/dev/null
 kubectl config view --raw --flatten --minify >"$work/kubeconfig"

@@ -1,24 +1,32 @@
 #!/usr/bin/env bash
 # Writes the image of Rankwright without Docker, of programs that are built: product.sh OUT.tar [PROGRAMS-FOLDER]
 #
-# It holds what the Dockerfile's holds: the operator and all programs, without debug information (names of functions stay,
-# for stack traces), the libraries that they are linked with, and the certificates of public authorities. Pods call it
-# rankwright:VERSION; IMAGE_NAME gives it another name, with a host part.
+# It does what the Dockerfile says from the built programs on: runs the command that makes the root of the image, and takes
+# labels, environment, user and entrypoint from there. Pods call it rankwright:VERSION; IMAGE_NAME gives it another name, with
+# a host part.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-out=$1 programs=${2:-${CARGO_TARGET_DIR:-$here/../../target}/release}
-version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' "$here/../../Cargo.toml")
+out=$1 programs=$(realpath "${2:-${CARGO_TARGET_DIR:-$here/../../target}/release}")
+die() { echo "error: $*" >&2; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-files=()
-for name in rankwright rank-server ingest-worker training-job rankwright-operator; do
-  [ -x "$programs/$name" ] || { echo "$programs/$name is missing: cargo build --release --workspace --bins builds it" >&2; exit 1; }
-  strip --strip-debug -o "$work/$name" "$programs/$name"
-  files+=("$work/$name=usr/local/bin/$name")
+
+# One line for each instruction, and those of the last stage.
+sed -e '/^#/d' -e ':join' -e '/\\$/{N;s/\\\n *//;bjoin}' "$here/../../Dockerfile" >"$work/all"
+sed -n '/^FROM scratch$/,$p' "$work/all" >"$work/last"
+others=$(grep -v '^FROM scratch$\|^COPY --from=build /root-of-image/ /$\|^WORKDIR /$\|^\(ARG\|LABEL\|ENV\|USER\|ENTRYPOINT\) ' "$work/last") || true
+[ -z "$others" ] || die "product.sh does not know these lines of the Dockerfile: $others"
+make=$(sed -n 's#^RUN \(mkdir -p /root-of-image/.*\)#\1#p' "$work/all")
+[ -n "$make" ] || die "the Dockerfile has no command that makes /root-of-image"
+said() { sed -n "s/^$1 //p" "$work/last"; }
+
+PROGRAMS='' VERSION='' labels=() environment=() entrypoint=()
+eval "$(sed -n 's/^ARG \([A-Z]*=.*\)/\1/p' "$work/all")" # the defaults
+eval "labels=($(said LABEL)) environment=($(said ENV)) entrypoint=($(said ENTRYPOINT | tr -d '[],'))"
+for program in $PROGRAMS; do
+  [ -x "$programs/$program" ] || die "$programs/$program is missing: cargo build --release --workspace --bins builds it"
 done
-printf 'hosts: files dns\n' >"$work/nsswitch.conf"
-IMAGE_LABELS="org.opencontainers.image.title=Rankwright
-org.opencontainers.image.licenses=Apache-2.0
-org.opencontainers.image.version=$version" \
-  "$here/image.sh" "$out" "${IMAGE_NAME:-docker.io/library/rankwright:$version}" "${files[@]}" \
-  "$work/nsswitch.conf=etc/nsswitch.conf" /etc/ssl/certs/ca-certificates.crt=etc/ssl/certs/ca-certificates.crt
+make=${make//\/root-of-image/$work\/root}
+PROGRAMS=$PROGRAMS sh -euc "${make//\/programs\//$programs\/}"
+IMAGE_LABELS=$(printf '%s\n' "${labels[@]}") IMAGE_ENV=$(printf '%s\n' "${environment[@]}") IMAGE_USER=$(said USER) \
+  "$here/image.sh" "$out" "${IMAGE_NAME:-docker.io/library/rankwright:$VERSION}" "$work/root" -- "${entrypoint[@]}"

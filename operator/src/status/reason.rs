@@ -68,3 +68,60 @@ impl From<&Error> for Reason {
         Self::Failed(error.reason())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::collections::BTreeSet;
+
+    /// Every reason there is, as the sources have it: a list of them would miss a new one.
+    fn reasons() -> BTreeSet<&'static str> {
+        let variants =
+            include_str!("reason.rs").lines().filter_map(|line| line.strip_prefix("    ")?.strip_suffix(','));
+        let sources = [include_str!("../error.rs"), include_str!("../validate/refusal.rs")];
+        let failures = sources.into_iter().flat_map(str::lines);
+        let failures = failures.filter_map(|line| line.split_once("=> \"")?.1.strip_suffix("\","));
+        variants.filter(|name| name.chars().all(char::is_alphabetic)).chain(failures).collect()
+    }
+
+    /// The page, up to its section on events, which have reasons of their own.
+    fn page() -> String {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/kubernetes-troubleshooting.md");
+        let page = std::fs::read_to_string(path).unwrap();
+        page.split_once("\n## Events").unwrap().0.to_owned()
+    }
+
+    /// The reasons of the table of conditions and of those tables that begin with a reason.
+    fn told(page: &str) -> BTreeSet<&str> {
+        let mut told = BTreeSet::new();
+        for table in page.split("\n\n") {
+            let column = match table.split('|').nth(1).map(str::trim) {
+                Some("condition") => 2,
+                Some("reason") => 1,
+                _ => continue,
+            };
+            for row in table.lines().skip(2) {
+                told.extend(row.split('|').nth(column).unwrap().split('`').skip(1).step_by(2));
+            }
+        }
+        told
+    }
+
+    #[test]
+    fn each_reason_and_no_other_is_on_the_page_about_trouble() {
+        assert_eq!(told(&page()), reasons());
+    }
+
+    #[test]
+    fn each_section_on_reasons_is_about_some_that_there_are() {
+        let (page, reasons) = (page(), reasons());
+        for section in page.lines().filter_map(|line| line.strip_prefix("### ")) {
+            let names: Vec<&str> = section.split(", ").collect();
+            if names.iter().all(|name| !name.contains(' ')) {
+                assert!(names.iter().all(|name| reasons.contains(name)), "{section}");
+                let place = format!("(#{})", section.to_lowercase().replace(", ", "-"));
+                assert!(page.contains(&place), "no condition leads to {place}");
+            }
+        }
+    }
+}

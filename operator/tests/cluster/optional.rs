@@ -10,24 +10,14 @@ use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
 use kube::runtime::{conditions, wait::await_condition};
 use rankwright_crds::RankingService;
 use rankwright_operator::apis::OptionalApi;
-use serde_json::json;
+use serde_json::{Value, json};
 
-/// Tells the API server of a kind without caring what it holds.
+/// Defines an API with the fields of the real one that are used: the API server refuses any other.
 async fn define(cluster: &Cluster, api: OptionalApi) -> String {
     let resource = api.resource();
     let name = format!("{}.{}", resource.plural, resource.group);
-    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-    let definition = json!({
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": name, "annotations": {"api-approved.kubernetes.io": "unapproved, a stand-in for tests"}},
-        "spec": {
-            "group": resource.group,
-            "names": {"kind": resource.kind, "plural": resource.plural},
-            "scope": "Namespaced",
-            "versions": [{"name": resource.version, "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}],
-        },
-    });
+    let file = format!("{}/../e2e/cluster/apis/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
+    let definition: Value = serde_saphyr::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client.clone());
     definitions.patch(&name, &PatchParams::apply("test").force(), &Patch::Apply(&definition)).await.unwrap();
     await_condition(definitions, &name, conditions::is_crd_established()).await.unwrap();
@@ -95,8 +85,16 @@ async fn objects_of_an_api_are_made_where_it_is_there_and_told_of_where_it_is_no
         (OptionalApi::PodMonitor, "shop"),
         (OptionalApi::PrometheusRule, "shop"),
     ] {
-        let objects: Api<DynamicObject> =
-            Api::namespaced_with(cluster.client.clone(), &cluster.namespace, &api.resource());
+        let resource = api.resource();
+        let objects: Api<DynamicObject> = Api::namespaced_with(cluster.client.clone(), &cluster.namespace, &resource);
+        let mistyped = json!({
+            "apiVersion": resource.api_version,
+            "kind": resource.kind,
+            "metadata": {"name": name},
+            "spec": {"mistyped": 1},
+        });
+        let refused = objects.patch(name, &PatchParams::apply("person"), &Patch::Apply(&mistyped)).await.unwrap_err();
+        assert!(refused.to_string().contains(".spec.mistyped: field not declared in schema"), "{refused}");
         let before = objects.get(name).await.unwrap().metadata.uid;
         objects.delete(name, &DeleteParams::default()).await.unwrap();
         let again = |object: Option<&DynamicObject>| object.is_some_and(|object| object.metadata.uid != before);
