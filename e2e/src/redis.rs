@@ -1,5 +1,7 @@
 //! Redis servers of tests, and what our programs keep in them.
 
+mod dump;
+
 use crate::ports;
 use redis::{Commands, Connection};
 use std::collections::BTreeMap;
@@ -163,9 +165,21 @@ impl Redis {
     /// # Panics
     /// When the server does not answer.
     pub fn is_settled(&self, service: &str) -> bool {
+        self.is_done(service, &["joins", "waiting", "outbox"])
+    }
+
+    /// The same, wherever their click-throughs are.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn has_closed(&self, service: &str) -> bool {
+        self.is_done(service, &["joins", "waiting"])
+    }
+
+    fn is_done(&self, service: &str, indexes: &[&str]) -> bool {
         let before = self.batches_of_the_closer(service);
         let left = |name: &str| self.indexes(service, name).into_iter().sum::<u64>();
-        let empty = ["joins", "waiting", "outbox"].iter().all(|name| left(name) == 0);
+        let empty = indexes.iter().all(|name| left(name) == 0);
         // in a cluster, a batch may be half done
         empty && before == self.batches_of_the_closer(service) && !before.1
     }
@@ -239,10 +253,9 @@ impl Redis {
     /// # Panics
     /// When the server does not answer.
     pub fn kept_for_ever(&self, service: &str) -> Vec<String> {
-        let databases: &[u8] = if self.nodes.is_empty() { &[0, 2, 3] } else { &[0] };
         let mut kept = Vec::new();
         for mut connection in self.connections() {
-            for database in databases {
+            for database in self.databases() {
                 redis::cmd("SELECT").arg(database).exec(&mut connection).expect("answers");
                 let found = connection.scan_match::<_, Vec<u8>>(format!("rw:{service}:*")).expect("answers");
                 let names: Vec<Vec<u8>> = found.map(|name| name.expect("bytes")).collect();
@@ -299,6 +312,11 @@ impl Redis {
             found.extend(held.map(|name| String::from_utf8_lossy(name).into_owned()).collect::<Vec<_>>());
         }
         found
+    }
+
+    /// Those that our programs use: for state, click-throughs and models.
+    fn databases(&self) -> &'static [u8] {
+        if self.nodes.is_empty() { &[0, 2, 3] } else { &[0] }
     }
 
     /// One to each node.
