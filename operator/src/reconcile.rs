@@ -7,7 +7,7 @@ use crate::cache::{self, Cache};
 use crate::deletion::{self, Cleaning};
 use crate::labels::{self, Component};
 use crate::metrics::Metrics;
-use crate::observe::{self, Observed};
+use crate::observe;
 use crate::status::{self, Facts, Workloads};
 use crate::validate::{self, Defaults, Plan};
 use crate::{Error, Result, build, events, resolve};
@@ -25,8 +25,8 @@ use std::time::{Duration, Instant};
 /// What only rank servers tell, such as a store that went away, is asked for again after this time.
 const RESYNC: Duration = Duration::from_secs(60);
 
-/// An object of somebody else may go at any time, a store come back, and nobody tells.
-const TROUBLE: Duration = Duration::from_secs(10);
+/// An object of somebody else may go at any time, a store come back, a new version be taken up, and nobody tells.
+const SOON: Duration = Duration::from_secs(10);
 
 /// What the API server refused or did not answer is tried again after this time.
 const RETRY: Duration = Duration::from_secs(5);
@@ -127,13 +127,13 @@ async fn attempt(service: &RankingService, ctx: &Context) -> Result<Action> {
     let converged = Box::pin(converge(service, ctx, &mut outcome)).await;
     let told = Box::pin(tell(service, ctx, &outcome, converged.as_ref().err())).await;
     converged?;
-    let (observed, written) = told?;
+    let Told { written, soon } = told?;
     if outcome.cleaning == Some(Cleaning::Done) {
         // as it is now: the finalizers of an earlier version may not be all
         deletion::settle_finalizer(ctx, written.as_ref().unwrap_or(service), false).await?;
     }
     let conflicts = outcome.applied.is_some_and(|applied| !applied.conflicts.is_empty());
-    Ok(Action::requeue(if conflicts || observed.lacks_store() { TROUBLE } else { RESYNC }))
+    Ok(Action::requeue(if conflicts || soon { SOON } else { RESYNC }))
 }
 
 async fn converge(service: &RankingService, ctx: &Context, outcome: &mut Outcome) -> Result<()> {
@@ -155,13 +155,16 @@ async fn converge(service: &RankingService, ctx: &Context, outcome: &mut Outcome
     Ok(())
 }
 
-/// Writes events and status; hands out what they tell of, and the resource where it was written.
-async fn tell(
-    service: &RankingService,
-    ctx: &Context,
-    outcome: &Outcome,
-    failure: Option<&Error>,
-) -> Result<(Observed, Option<RankingService>)> {
+/// What was told.
+struct Told {
+    /// The resource, where its status was written.
+    written: Option<RankingService>,
+    /// Whether something that nobody gives notice of is about to change.
+    soon: bool,
+}
+
+/// Writes events and status.
+async fn tell(service: &RankingService, ctx: &Context, outcome: &Outcome, failure: Option<&Error>) -> Result<Told> {
     let observed = observe::service(ctx, service).await?;
     let workloads = workloads(ctx, service, outcome).await?;
     let facts = Facts {
@@ -180,12 +183,13 @@ async fn tell(
         Err(error) if !error.is_refusal() => return Err(error),
         answered => answered,
     };
+    let soon = observed.lacks_store() || status::awaits_servers(&status, Timestamp::now());
     let written = status::publish(&ctx.client, service, &status).await?;
     if let Some(written) = &written {
         ctx.tell(service, status, cache::version(&written.metadata));
     }
     published?;
-    Ok((observed, written))
+    Ok(Told { written, soon })
 }
 
 async fn workloads(ctx: &Context, service: &RankingService, outcome: &Outcome) -> Result<Workloads> {

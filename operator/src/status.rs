@@ -6,6 +6,7 @@ mod models;
 mod parts;
 mod reason;
 
+pub use models::awaits_servers;
 pub(crate) use parts::condition as job_condition;
 pub use reason::Reason;
 

@@ -2,7 +2,12 @@
 
 use super::Facts;
 use crate::observe::{ModelReport, Report, Trained};
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use rankwright_crds::RankingServiceStatus;
 use rankwright_crds::status::{ModelStatus, ModelTraining, TrainingStatus};
+
+/// So long after a training servers that have not taken its version up are looked at often.
+const AWAITED: SignedDuration = SignedDuration::from_mins(2);
 
 /// All models of the configuration. What nobody tells now stays as it was told before.
 pub(super) fn models(facts: &Facts<'_>, before: &[ModelStatus]) -> Vec<ModelStatus> {
@@ -62,6 +67,17 @@ pub(super) fn training(training: &Trained) -> TrainingStatus {
 fn outcome(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// Whether a version was published a moment ago, and is not told to be served yet: servers take it up within seconds.
+pub fn awaits_servers(status: &RankingServiceStatus, now: Timestamp) -> bool {
+    let ended = status.training.as_ref().and_then(|training| training.finished_at.as_ref());
+    let lately = ended.is_some_and(|ended| now.duration_since(ended.0) < AWAITED);
+    let published = |model: &ModelStatus| {
+        let version = model.last_training.as_ref().and_then(|last| last.version.as_ref());
+        version.is_some() && version != model.version.as_ref() && model.pinned.is_none()
+    };
+    lately && status.models.iter().any(published)
 }
 
 /// Models that are served, in one line.

@@ -173,3 +173,22 @@ fn a_training_that_is_suspended_says_so() {
     let status = told(json!({ "training": training }), &working(), &Observed::default());
     assert!(condition(&status, "ModelTrained").message.contains("training is suspended"));
 }
+
+#[test]
+fn servers_are_looked_at_soon_while_a_version_is_new_and_not_served() {
+    let (now, minutes) = (Timestamp::UNIX_EPOCH, k8s_openapi::jiff::SignedDuration::from_mins);
+    let ended = now - minutes(1);
+    let with = |version: &str, served: &str, pinned: Value, ended: Timestamp| -> RankingServiceStatus {
+        let last = json!({"outcome": "Published", "message": "", "version": version});
+        let model = json!({"name": "shop", "version": served, "pinned": pinned, "lastTraining": last});
+        let training = json!({"pod": "one", "outcome": "Published", "finishedAt": ended.to_string()});
+        serde_json::from_value(json!({"models": [model], "training": training})).unwrap()
+    };
+    assert!(awaits_servers(&with("v2", "v1", Value::Null, ended), now));
+    assert!(!awaits_servers(&with("v2", "v2", Value::Null, ended), now), "it is served");
+    assert!(!awaits_servers(&with("v2", "v1", json!("v1"), ended), now), "another one is pinned");
+    assert!(
+        !awaits_servers(&with("v2", "v1", Value::Null, now - minutes(3)), now),
+        "somebody went back to another one"
+    );
+}
