@@ -13,32 +13,38 @@ const VISITS: u64 = 1100;
 /// Events of a batch.
 const BATCH: usize = 500;
 
-/// Visits ten seconds after one another: each sees three items and takes one of the first two, the first more often. What
-/// comes last is so late that all visits are over.
+/// Requests that come last. The Service chooses a server for each: that none of them gets to one of two happens once in a
+/// million.
+const LAST: u64 = 20;
+
+/// When the first visit begins, in milliseconds since 1970.
+const BEGIN: u64 = 1_741_600_000_000;
+
+fn price(item: u64, time: u64) -> Value {
+    let fields = json!([{"name": "price", "value": item}]);
+    json!({"event": "item", "id": format!("price-{item}-{time}"), "timestamp": time.to_string(), "item": format!("p{item}"), "fields": fields})
+}
+
+/// Visits ten seconds after one another: each sees three items and takes one of the first two, the first more often.
 fn visits() -> Vec<Value> {
-    let begin = 1_741_600_000_000_u64;
-    let price = |item: u64, time: u64| {
-        let fields = json!([{"name": "price", "value": item}]);
-        json!({"event": "item", "id": format!("price-{item}-{time}"), "timestamp": time.to_string(), "item": format!("p{item}"), "fields": fields})
-    };
-    let mut events: Vec<Value> = (1..=3).map(|item| price(item, begin)).collect();
+    let mut events: Vec<Value> = (1..=3).map(|item| price(item, BEGIN)).collect();
     for visit in 0..VISITS {
-        let time = begin + 10_000 * (visit + 1);
+        let time = BEGIN + 10_000 * (visit + 1);
         let (user, session, list) = (format!("u{visit}"), format!("visit-{visit}"), format!("list-{visit}"));
         let items: Vec<Value> = (0..3).map(|place| json!({"id": format!("p{}", (visit + place) % 3 + 1)})).collect();
         events.push(json!({"event": "ranking", "id": list, "timestamp": time.to_string(), "user": user, "session": session, "items": items}));
         let taken = if visit % 4 == 0 { "p2" } else { "p1" };
         events.push(json!({"event": "interaction", "id": format!("click-{visit}"), "timestamp": (time + 1000).to_string(), "ranking": list, "user": user, "session": session, "type": "click", "item": taken}));
     }
-    let over = begin + 10_000 * VISITS + 7_200_000;
-    events.push(price(1, over));
     events
 }
 
-/// Sends visits as a shop would.
+/// Sends visits as a shop would, and then every server what shows that they are over: none is waited for.
 pub(super) async fn visited(cluster: &Cluster, service: &str) {
-    let address = cluster.address(service).await;
-    for batch in visits().chunks(BATCH) {
+    let (address, visits) = (cluster.address(service).await, visits());
+    let over = BEGIN + 10_000 * VISITS + 7_200_000;
+    let last: Vec<Value> = (0..LAST).map(|number| price(1, over + number)).collect();
+    for batch in visits.chunks(BATCH).chain(last.chunks(1)) {
         let (status, answer) = post_once_there(&address, "/feedback", &json!(batch)).await;
         assert_eq!(status, 200, "{answer}");
     }
