@@ -42,12 +42,13 @@ configured() {
   if [ -n "${RANKWRIGHT_TEST_KUBECONFIG:-}" ]; then
     printf '%s\n' "$RANKWRIGHT_TEST_KUBECONFIG"
   elif [ -f "$given_kubeconfig" ]; then
-    local elsewhere
-    elsewhere=$(sed -n 's/^ *server: *//p' "$given_kubeconfig" | grep -Ev '^"?https?://(127\.[0-9.]+|localhost|0\.0\.0\.0|\[::1\])(:|/|"?$)' | head -n 1) || true
-    if [ -z "$elsewhere" ]; then
+    local servers elsewhere
+    servers=$(grep -oE '"?server"?: *"?[^", }]+' "$given_kubeconfig" | sed 's/.*: *"\{0,1\}\(.*:\/\/\)/\1/') || true
+    elsewhere=$(grep -Ev '^https?://(127\.[0-9.]+|localhost|0\.0\.0\.0|\[::1\])(:|/|$)' <<<"$servers" | head -n 1) || true
+    if [ -n "$servers" ] && [ -z "$elsewhere" ]; then
       printf '%s\n' "$given_kubeconfig"
     else
-      echo "KUBECONFIG names a cluster elsewhere ($elsewhere), which is left alone: RANKWRIGHT_TEST_KUBECONFIG has the tests run there" >&2
+      echo "KUBECONFIG names a cluster elsewhere (${elsewhere:-it has no server}), which is left alone: RANKWRIGHT_TEST_KUBECONFIG has the tests run there" >&2
     fi
   fi
 }
