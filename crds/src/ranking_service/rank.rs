@@ -66,6 +66,12 @@ impl Default for Rank {
     }
 }
 
+/// A name of DNS, in lower case.
+const SUBDOMAIN: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+
+/// One, or all of a domain, such as `*.example.com`.
+const HOST: &str = r"^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+
 /// A HorizontalPodAutoscaler.
 #[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
 #[x_kube(
@@ -197,7 +203,7 @@ impl ServiceType {
 #[serde(rename_all = "camelCase")]
 pub struct Ingress {
     /// The host name that it answers for.
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = 253), regex(pattern = HOST))]
     pub host: String,
     /// The path that it answers for, with all below.
     #[serde(default = "slash")]
@@ -227,7 +233,7 @@ pub struct GatewayRoute {
     /// The host names that it answers for. Default: those of the Gateway.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Set)]
-    #[schemars(length(max = 16), inner(length(min = 1, max = 253)))]
+    #[schemars(length(max = 16), inner(length(min = 1, max = 253), regex(pattern = HOST)))]
     pub hostnames: Vec<String>,
 }
 
@@ -240,11 +246,11 @@ pub struct ParentReference {
     pub name: String,
     /// Its namespace. Default: that of this resource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
     pub namespace: Option<String>,
     /// Name of its listener. Default: all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = 253), regex(pattern = SUBDOMAIN))]
     pub section_name: Option<String>,
 }
 

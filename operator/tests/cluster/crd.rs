@@ -122,6 +122,31 @@ fn cases() -> Vec<Case> {
         ),
         ("a route", rank(json!({"gatewayRoute": {"parentRefs": [{"name": "gateway"}]}})), None),
         (
+            "a route of all hosts of a domain",
+            rank(json!({"gatewayRoute": {"parentRefs": [{"name": "gateway", "namespace": "edge", "sectionName": "https"}], "hostnames": ["*.example.com"]}})),
+            None,
+        ),
+        (
+            "a route with a name that no host has",
+            rank(json!({"gatewayRoute": {"parentRefs": [{"name": "gateway"}], "hostnames": ["Rank.example.com"]}})),
+            Some("spec.rank.gatewayRoute.hostnames[0]"),
+        ),
+        (
+            "a route to a namespace that cannot be",
+            rank(json!({"gatewayRoute": {"parentRefs": [{"name": "gateway", "namespace": "edge.example"}]}})),
+            Some("spec.rank.gatewayRoute.parentRefs[0].namespace"),
+        ),
+        (
+            "a route to a listener that cannot be",
+            rank(json!({"gatewayRoute": {"parentRefs": [{"name": "gateway", "sectionName": "HTTPS"}]}})),
+            Some("spec.rank.gatewayRoute.parentRefs[0].sectionName"),
+        ),
+        (
+            "an ingress with an address in the place of a host",
+            rank(json!({"ingress": {"host": "https://rank.example.com"}})),
+            Some("spec.rank.ingress.host"),
+        ),
+        (
             "two ways in",
             rank(json!({"ingress": {"host": "a"}, "gatewayRoute": {"parentRefs": [{"name": "gateway"}]}})),
             Some("either ingress or gatewayRoute"),
