@@ -8,7 +8,8 @@
 #      applies schema, CEL rules and admission; APIs that it lacks are those of e2e/cluster/apis meanwhile
 #   4. with RANKWRIGHT_OPERATOR_BIN and RANKWRIGHT_TEST_AUDIT_LOG too: rights.sh
 #
-# KUBECONFIG names a cluster for tests: RankingServices and their definition are made in it, and removed. With the cluster of
+# KUBECONFIG names a cluster for tests: operator, definition and samples are made in it, in namespaces that are removed; one that has
+# any of them already is left alone. With the cluster of
 # e2e/cluster: e2e/cluster/in.sh charts/check.sh. REQUIRE_CLUSTER=1 makes the lack of one a failure. Helm and kubectl are
 # those in PATH, else those that `e2e/cluster/build.sh kube helm` has built.
 # shellcheck disable=SC2329 # what ok is given is called by it
@@ -101,6 +102,7 @@ versions() {
     [ "$(grep -cx "version: $version\|appVersion: $version" "$chart")" = 2 ] || { echo "$chart has another"; return 1; }
   done
   grep -qx "ARG VERSION=$version" Dockerfile || { echo "Dockerfile has another"; return 1; }
+  grep -qx "ARG RUST_IMAGE=.*:$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)-.*" Dockerfile || { echo "Dockerfile has another toolchain"; return 1; }
   grep -q "image: rankwright:$version$" manifests/development/s3.yaml || { echo "manifests/development/s3.yaml has another"; return 1; }
 }
 ok "charts, image and manifests have the version of Cargo.toml, $version" versions
@@ -110,6 +112,20 @@ ok "no rule has a wildcard" wildcards
 if [ -z "${KUBECONFIG:-}" ] || ! kubectl get --raw /readyz >/dev/null 2>&1; then
   [ "${REQUIRE_CLUSTER:-}" != 1 ] || { echo "FAILED: KUBECONFIG names no cluster that answers"; failed=$((failed + 1)); }
   skip "what the API server says of charts and manifests: KUBECONFIG names no cluster that answers"
+  end
+fi
+
+# What is made here, and removed in the end, and is there already: somebody else's. What an earlier run has left goes first.
+namespaces=$(sed -n '/^kind: Namespace$/,/^---$/s/^  name: //p' manifests/samples/*.yaml manifests/development/*.yaml | sort -u)
+going=$(kubectl get namespaces --output go-template='{{range .items}}{{if .metadata.deletionTimestamp}}namespace/{{.metadata.name}} {{end}}{{end}}')
+# shellcheck disable=SC2086
+[ -z "$going" ] || kubectl wait --for=delete --timeout=90s $going >/dev/null 2>&1 || true
+# shellcheck disable=SC2086
+there=$(kubectl get namespace rankwright-system rights search shop $namespaces --ignore-not-found --output name
+  kubectl get deployment --all-namespaces --selector app.kubernetes.io/name=rankwright-operator --output name)
+if [ -n "$there" ]; then
+  failed=$((failed + 1))
+  echo "FAILED: the cluster is used already, and left alone: $(tr '\n' ' ' <<<"$there")"
   end
 fi
 

@@ -3,7 +3,7 @@
 # node.sh IMAGE.tar…
 #
 # For the cluster of e2e/cluster/up.sh node. The archives hold the images of Rankwright (e2e/cluster/product.sh), Redis and the
-# S3 server (e2e/cluster/stand-ins.sh); the operator is upgraded once, which must not disturb anybody.
+# S3 server (e2e/cluster/stand-ins.sh); the operator is upgraded once.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 work=$(mktemp -d)

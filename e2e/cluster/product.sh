@@ -5,6 +5,7 @@
 # labels, environment, user and entrypoint from there. Pods call it rankwright:VERSION; IMAGE_NAME gives it another name, with
 # a host part.
 set -euo pipefail
+umask 022 # who runs the image is none of those whom this machine trusts
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 out=$1 programs=$(realpath "${2:-${CARGO_TARGET_DIR:-$here/../../target}/release}")
 die() { echo "error: $*" >&2; exit 1; }

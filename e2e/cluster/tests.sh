@@ -6,20 +6,25 @@
 #      of our own
 #   3. the operator and all programs as pods, of the image that is made of what was built, on one of our own
 #
-# A cluster is configured by RANKWRIGHT_TEST_KUBECONFIG, or by KUBECONFIG where that names one of this machine, as kind, k3s and
-# minikube do; the definition of RankingServices, and namespaces test-…, are made in it, and its nodes take no new pods meanwhile.
+# A cluster is configured by RANKWRIGHT_TEST_KUBECONFIG, or by KUBECONFIG where that names one that this machine's loopback leads to,
+# as those of kind, k3s and minikube. The tests make the definition of RankingServices, the charts' objects and namespaces of their own
+# in it, and its nodes take no new pods meanwhile; charts/check.sh refuses one that has any of these already.
 # Programs and tests are those of `./run test`, which calls this. Where there can be no cluster, one line says what is missing;
 # REQUIRE_CLUSTER=1 makes that a failure.
 set -euo pipefail
+# absolute: tests run in other folders; nothing below may take it from the environment by itself
+given_kubeconfig=${KUBECONFIG:+$(realpath -m "$KUBECONFIG")}
+[ -z "${RANKWRIGHT_TEST_KUBECONFIG:-}" ] || RANKWRIGHT_TEST_KUBECONFIG=$(realpath -m "$RANKWRIGHT_TEST_KUBECONFIG")
+unset KUBECONFIG
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 RANKWRIGHT_CACHE=${RANKWRIGHT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rankwright}
 programs=${CARGO_TARGET_DIR:-$RANKWRIGHT_CACHE/target}/release
-given_kubeconfig=${KUBECONFIG:-}
+PATH=$PATH:$RANKWRIGHT_CACHE/cluster/bin
 work=$(mktemp -d "${SERVERS_RUN:-${TMPDIR:-/tmp}}/cluster-tests.XXXXXX")
 export CLUSTER_STATE=${CLUSTER_STATE:-$work/cluster-${work##*.}}
 status=0 cordoned=()
 end() {
-  open_nodes
+  open_nodes || true
   e2e/cluster/down.sh || true
   rm -rf "$work"
 }
@@ -41,14 +46,13 @@ skipped() {
 configured() {
   if [ -n "${RANKWRIGHT_TEST_KUBECONFIG:-}" ]; then
     printf '%s\n' "$RANKWRIGHT_TEST_KUBECONFIG"
-  elif [ -f "$given_kubeconfig" ]; then
-    local servers elsewhere
-    servers=$(grep -oE '"?server"?: *"?[^", }]+' "$given_kubeconfig" | sed 's/.*: *"\{0,1\}\(.*:\/\/\)/\1/') || true
-    elsewhere=$(grep -Ev '^https?://(127\.[0-9.]+|localhost|0\.0\.0\.0|\[::1\])(:|/|$)' <<<"$servers" | head -n 1) || true
-    if [ -n "$servers" ] && [ -z "$elsewhere" ]; then
+  elif [ -n "$given_kubeconfig" ]; then
+    local server
+    server=$(kubectl --kubeconfig "$given_kubeconfig" config view --minify --output 'jsonpath={.clusters[0].cluster.server} {.clusters[0].cluster.proxy-url}') || server=
+    if grep -Eq '^https?://(127\.[0-9.]+|localhost|0\.0\.0\.0|\[::1\])(:[0-9]+)?/? $' <<<"$server"; then
       printf '%s\n' "$given_kubeconfig"
     else
-      echo "KUBECONFIG names a cluster elsewhere (${elsewhere:-it has no server}), which is left alone: RANKWRIGHT_TEST_KUBECONFIG has the tests run there" >&2
+      echo "KUBECONFIG names no cluster of this machine (${server:-nothing that kubectl reads}), and is left alone: RANKWRIGHT_TEST_KUBECONFIG has the tests run there" >&2
     fi
   fi
 }
@@ -72,7 +76,9 @@ own_cluster() {
 
 # The tests tell what a node would: one that is there would contradict.
 close_nodes() {
-  mapfile -t cordoned < <(kubectl get nodes -o go-template='{{range .items}}{{if not .spec.unschedulable}}{{.metadata.name}}{{"\n"}}{{end}}{{end}}')
+  local open
+  open=$(kubectl get nodes --output go-template='{{range .items}}{{if not .spec.unschedulable}}{{.metadata.name}} {{end}}{{end}}')
+  read -ra cordoned <<<"$open"
   [ ${#cordoned[@]} -eq 0 ] || kubectl cordon "${cordoned[@]}" >/dev/null
 }
 open_nodes() {
@@ -112,15 +118,16 @@ on_a_node() {
 
 say "testing the alerts"
 REQUIRE_PROMTOOL=${RANKWRIGHT_REQUIRE_ALL:-} operator/monitoring/check.sh || status=$?
-configured=$(configured)
 why=$(missing)
+configured=$(configured)
 if [ -n "$configured" ]; then
   say "testing on the cluster of $configured"
-  export KUBECONFIG=$configured PATH=$PATH:$RANKWRIGHT_CACHE/cluster/bin
+  export KUBECONFIG=$configured
   in_cluster=(env "RANKWRIGHT_TEST_KUBECONFIG=$configured")
   close_nodes
   on_an_api_server
   open_nodes
+  unset KUBECONFIG
 elif [ -n "$why" ]; then
   skipped "the operator's tests on a cluster" "$why"
   charts/check.sh || status=$?

@@ -62,7 +62,13 @@ impl Error {
 
     /// Whether the API server has answered, with a refusal.
     pub fn is_refusal(&self) -> bool {
-        matches!(self, Self::Apply { source, .. } | Self::Event(source) if matches!(**source, kube::Error::Api(_)))
+        matches!(self, Self::Apply { source, .. } if matches!(**source, kube::Error::Api(_)))
+    }
+
+    /// Whether an event was refused for what it is, or for who publishes it: it will be again.
+    pub fn is_refused_event(&self) -> bool {
+        let Self::Event(source) = self else { return false };
+        matches!(&**source, kube::Error::Api(answer) if (400..500).contains(&answer.code) && answer.code != 429)
     }
 
     /// Whether an object is not the one that was to be written, or is there already.
@@ -89,5 +95,21 @@ impl Error {
     pub(crate) fn reading(what: impl Into<String>) -> impl FnOnce(kube::Error) -> Self {
         let what = what.into();
         move |source| Self::Read { what, source: Box::new(source) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_refused_by_who_has_understood_it_and_is_not_too_busy() {
+        let answered = |code: u16| {
+            let status = kube::core::Status { code, ..kube::core::Status::default() };
+            Error::Event(Box::new(kube::Error::Api(Box::new(status))))
+        };
+        for (code, refused) in [(403, true), (404, true), (422, true), (429, false), (500, false), (503, false)] {
+            assert_eq!(answered(code).is_refused_event(), refused, "{code}");
+        }
     }
 }

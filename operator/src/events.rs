@@ -83,11 +83,12 @@ fn of_training(before: &RankingServiceStatus, now: &RankingServiceStatus) -> Opt
     Some(News { warning, reason: format!("Training{}", training.outcome), action: "Training".to_owned(), note })
 }
 
-/// Tells people.
+/// Tells people, as much as the API server takes.
 ///
 /// # Errors
-/// When the API server refuses it.
+/// When it does not answer, or has refused some of it.
 pub async fn publish(recorder: &Recorder, service: &RankingService, news: &[News]) -> Result<()> {
+    let mut refused = None;
     for one in news {
         let event = Event {
             type_: if one.warning { EventType::Warning } else { EventType::Normal },
@@ -100,10 +101,17 @@ pub async fn publish(recorder: &Recorder, service: &RankingService, news: &[News
             // its namespace is being deleted
             Err(kube::Error::Api(answer))
                 if matches!(answer.code, 403 | 404) && service.metadata.deletion_timestamp.is_some() => {}
-            answer => answer.map_err(|source| Error::Event(Box::new(source)))?,
+            Err(source) => {
+                let error = Error::Event(Box::new(source));
+                if !error.is_refused_event() {
+                    return Err(error);
+                }
+                refused = refused.or(Some(error)); // the others may be taken
+            }
+            Ok(_) => {}
         }
     }
-    Ok(())
+    refused.map_or(Ok(()), Err)
 }
 
 fn shortened(note: &str) -> String {

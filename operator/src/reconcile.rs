@@ -180,7 +180,7 @@ async fn tell(service: &RankingService, ctx: &Context, outcome: &Outcome, failur
     let news = events::between(&service.status.clone().unwrap_or_default(), &status);
     // before the status: the successor of an operator that dies in between tells them, again maybe
     let published = match events::publish(&ctx.recorder, service, &news).await {
-        Err(error) if !error.is_refusal() => return Err(error),
+        Err(error) if !error.is_refused_event() => return Err(error),
         answered => answered,
     };
     let soon = observed.lacks_store() || status::awaits_servers(&status, Timestamp::now());

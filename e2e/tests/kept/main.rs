@@ -30,6 +30,9 @@ fn each_release_has_a_sample_that_is_never_changed() {
         make::sample(&own);
     }
     assert!(own.folder.exists(), "make {} with UPDATE_KEPT=1, see CONTRIBUTING.md", own.folder.display());
+    for sample in Sample::all() {
+        sample.assert_unchanged();
+    }
 }
 
 #[test]

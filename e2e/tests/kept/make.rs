@@ -32,6 +32,7 @@ pub(crate) fn sample(place: &Sample) {
         "bucket": imported(&sample, &Home::with_a_bucket(&sample, &bucket, &within("bucket")), &bucket),
     });
     sample.write("told.json", &format!("{told:#}\n"));
+    sample.seal();
     copy(&sample.folder, &place.folder);
 }
 

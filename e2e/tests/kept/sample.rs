@@ -4,6 +4,7 @@ use crate::going_on::Told;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The sample of a release:
 ///
@@ -11,7 +12,8 @@ use std::path::{Path, PathBuf};
 /// - `redis.txt`, `cluster.txt`, `state`, `bucket`: what the programs stored, in each place;
 /// - `story.json`: events that came before the sample was taken and come after it, and what is asked;
 /// - `redis.first.jsonl`, `redis.then.jsonl` and so on: answers before and after the latter;
-/// - `told.json`: how many rankings there are to train on in the end, in a bucket after the import.
+/// - `told.json`: how many rankings there are to train on in the end, in a bucket after the import;
+/// - `SHA256SUMS`: digests of all these.
 pub(crate) struct Sample {
     pub(crate) folder: PathBuf,
 }
@@ -69,6 +71,25 @@ impl Sample {
 
     pub(crate) fn told(&self) -> Value {
         serde_json::from_str(&self.text("told.json")).expect("is JSON")
+    }
+
+    /// Writes down what is there.
+    pub(crate) fn seal(&self) {
+        self.shell("find . -type f ! -name SHA256SUMS | LC_ALL=C sort | xargs sha256sum >SHA256SUMS");
+    }
+
+    /// Asserts that all is there as it was written down, and nothing else.
+    pub(crate) fn assert_unchanged(&self) {
+        self.shell(
+            "sha256sum --check --quiet SHA256SUMS && [ $(find . -type f | wc -l) -eq $(($(wc -l <SHA256SUMS) + 1)) ]",
+        );
+    }
+
+    fn shell(&self, line: &str) {
+        let ended =
+            Command::new("sh").args(["-euc", line]).current_dir(&self.folder).output().expect("there is a shell");
+        let said = String::from_utf8_lossy(&ended.stdout) + String::from_utf8_lossy(&ended.stderr);
+        assert!(ended.status.success(), "{} is not as it was: {said}", self.folder.display());
     }
 
     /// Asserts that programs have told what those of the release did.

@@ -132,3 +132,41 @@ fn an_import_that_is_done_is_kept_and_not_made_again() {
     plan.imported = plan.import_digest();
     assert_eq!(mode(&plan), Mode::Keep);
 }
+
+/// Release 0.1 has made them so. An object of another name would be a second one, a selector cannot be changed, and an import
+/// with another digest is done again: what stands here stays for good.
+#[test]
+fn objects_of_earlier_releases_are_known_again_and_can_be_changed() {
+    let children = desired(&whole());
+    let names: Vec<String> = children.iter().map(Child::name).collect();
+    for name in [
+        "ConfigMap shop-config",
+        "ServiceAccount shop",
+        "Deployment shop-rank",
+        "Service shop-rank",
+        "PodDisruptionBudget shop-rank",
+        "HorizontalPodAutoscaler shop-rank",
+        "Deployment shop-ingest",
+        "ScaledObject shop-ingest",
+        "CronJob shop-training",
+        "Job shop-import-fc7cf51a",
+        "Ingress shop-rank",
+        "NetworkPolicy shop-rank",
+        "NetworkPolicy shop-ingest",
+        "PodMonitor shop",
+        "PrometheusRule shop",
+        "ConfigMap shop-dashboard",
+    ] {
+        assert!(names.contains(&name.to_owned()), "{name} is not among {names:?}");
+    }
+    for child in children.iter().filter(|child| child.resource.kind == "Deployment") {
+        let component = child.object.name_any().replace("shop-", "");
+        let labels = json!({
+            "app.kubernetes.io/component": component,
+            "app.kubernetes.io/instance": "shop",
+            "app.kubernetes.io/name": "rankwright",
+        });
+        assert_eq!(child.object.data["spec"]["selector"], json!({ "matchLabels": labels }), "{}", child.name());
+    }
+    assert_eq!(whole().import_digest().as_deref(), Some("fc7cf51ad396f3aa"));
+}

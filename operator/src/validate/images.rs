@@ -37,7 +37,8 @@ pub(super) fn images(spec: &RankingServiceSpec, resolved: &Resolved, defaults: &
     let rolled = resolved.rank.as_ref().is_none_or(|rank| rank.complete && rank.image == images.rank);
     match &resolved.ingest {
         Some(Rollout { image, .. }) if !rolled && *image != images.ingest => {
-            let held = format!("goes on with {image} until all rank servers run {}", images.rank);
+            let held =
+                format!("goes on with {image} until all rank servers run {}, and those before have ended", images.rank);
             let wanted = std::mem::replace(&mut images.ingest, image.clone());
             for other in [&mut images.training, &mut images.import].into_iter().filter(|other| **other == wanted) {
                 other.clone_from(image);

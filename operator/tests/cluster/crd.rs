@@ -123,7 +123,9 @@ fn cases() -> Vec<Case> {
         ("a route", rank(json!({"gatewayRoute": {"parentRefs": [{"name": "gateway"}]}})), None),
         (
             "a route of all hosts of a domain",
-            rank(json!({"gatewayRoute": {"parentRefs": [{"name": "gateway", "namespace": "edge", "sectionName": "https"}], "hostnames": ["*.example.com"]}})),
+            rank(
+                json!({"gatewayRoute": {"parentRefs": [{"name": "gateway", "namespace": "edge", "sectionName": "https"}], "hostnames": ["*.example.com"]}}),
+            ),
             None,
         ),
         (

@@ -158,6 +158,8 @@ enum Stage {
     New,
     /// One whose number of rank servers is left to an autoscaler from now on.
     Autoscaled,
+    /// One whose servers are as many as it says again, and which imports nothing any more.
+    Fixed,
     /// One that was deleted, with its data.
     Deleted,
     /// One whose data were removed.
@@ -167,6 +169,8 @@ enum Stage {
 impl Stage {
     /// Makes a service that is there.
     async fn reached(self, cluster: &Cluster, name: &str) {
+        let autoscaling = json!({"minReplicas": 1, "maxReplicas": 4, "cpuUtilization": 50});
+        let autoscaled = with(sample(), json!({"spec": {"rank": {"replicas": null, "autoscaling": autoscaling}}}));
         cluster.apply::<RankingService>(name, sample()).await;
         match self {
             Self::New => return,
@@ -174,9 +178,14 @@ impl Stage {
                 let some = with(sample(), json!({"spec": {"rank": {"replicas": 2}}}));
                 cluster.apply::<RankingService>(name, some).await;
                 assert!(completed(cluster, name).await);
-                let autoscaling = json!({"minReplicas": 1, "maxReplicas": 4, "cpuUtilization": 50});
-                let over = json!({"spec": {"rank": {"replicas": null, "autoscaling": autoscaling}}});
-                cluster.apply::<RankingService>(name, with(sample(), over)).await;
+                cluster.apply::<RankingService>(name, autoscaled).await;
+                return;
+            }
+            Self::Fixed => {
+                cluster.apply::<RankingService>(name, autoscaled).await;
+                assert!(completed(cluster, name).await);
+                let alone = json!({"spec": {"import": null, "networkPolicy": null, "rank": {"ingress": null}}});
+                cluster.apply::<RankingService>(name, with(sample(), alone)).await;
                 return;
             }
             Self::Deleted | Self::Purged => assert!(completed(cluster, name).await),
@@ -201,6 +210,13 @@ impl Stage {
             cluster.until_gone::<Job>(&format!("{name}-purge")).await;
             cluster.until_gone::<ConfigMap>(&format!("{name}-config")).await;
             cluster.until_gone::<ServiceAccount>(name).await;
+        }
+        if self == Self::Fixed {
+            // its pod goes first
+            let label = format!("app.kubernetes.io/instance={name}");
+            while !cluster.list::<Job>(&label).await.is_empty() {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
         }
         outcome(cluster, name).await
     }
@@ -289,6 +305,13 @@ async fn an_operator_that_is_killed_before_any_answer_leaves_what_the_next_one_c
 async fn servers_are_as_many_as_before_whenever_the_operator_is_killed_that_hands_them_to_an_autoscaler() {
     for after in [false, true] {
         cut_at_any(Stage::Autoscaled, after, 10).await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_wanted_any_more_goes_whenever_the_operator_is_killed_that_takes_it_away() {
+    for after in [false, true] {
+        cut_at_any(Stage::Fixed, after, 10).await;
     }
 }
 

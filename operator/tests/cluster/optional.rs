@@ -24,9 +24,28 @@ async fn define(cluster: &Cluster, api: OptionalApi) -> String {
     name
 }
 
+/// One of these APIs that is there, if any is.
+async fn defined(cluster: &Cluster) -> Option<String> {
+    let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client.clone());
+    for resource in OptionalApi::ALL.map(OptionalApi::resource) {
+        let name = format!("{}.{}", resource.plural, resource.group);
+        let found = definitions.get_opt(&name).await.unwrap();
+        // what charts/check.sh has taken away may be going
+        if found.is_some_and(|found| found.metadata.deletion_timestamp.is_none()) {
+            return Some(name);
+        }
+    }
+    None
+}
+
 #[tokio::test]
 async fn objects_of_an_api_are_made_where_it_is_there_and_told_of_where_it_is_not() {
     let Some(cluster) = in_own_namespace().await else { return };
+    if let Some(name) = defined(&cluster).await {
+        assert!(std::env::var("REQUIRE_CLUSTER").as_deref() != Ok("1"), "the cluster has {name}");
+        println!("SKIPPED: the cluster has {name}, whose objects are not to be taken away");
+        return;
+    }
     let kafka = json!({"brokers": ["kafka:9092"], "topic": "t", "groupId": "g"});
     let asking = with(
         minimal(),
@@ -104,6 +123,8 @@ async fn objects_of_an_api_are_made_where_it_is_there_and_told_of_where_it_is_no
     cluster
         .until("shop", "warns no more", |service: &RankingService| service.status.as_ref().unwrap().warnings.is_empty())
         .await;
+    cluster.writes_nothing_at_rest("shop", operator).await;
+    let operator = cluster.operator(&Servers::answering());
     let unwatched = with(asking, json!({"spec": {"monitoring": {"alertRules": null, "dashboard": null}}}));
     cluster.apply::<RankingService>("shop", unwatched).await;
     cluster.until_gone::<ConfigMap>("shop-dashboard").await;

@@ -1,10 +1,10 @@
 //! An operator at rest.
 
-use crate::cluster::{Cluster, Servers, in_own_namespace};
-use crate::samples::whole;
+use crate::cluster::{Cluster, Operator, Servers, in_own_namespace};
+use crate::samples::{whole, with};
 use rankwright_crds::RankingService;
 use rankwright_operator::reconcile::reconcile;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 impl Cluster {
@@ -23,27 +23,37 @@ impl Cluster {
         let writes = writes.filter(|event| !["get", "list", "watch"].contains(&event["verb"].as_str().unwrap()));
         Some(writes.map(|event| format!("{} {}", event["verb"], event["requestURI"])).collect())
     }
+
+    /// Ends an operator, and sees that what it does over and over again writes nothing.
+    pub(crate) async fn writes_nothing_at_rest(&self, name: &str, operator: Operator) {
+        let ctx = operator.ctx.clone();
+        operator.end().await; // nothing else goes on in the namespace
+        let service = || async { Arc::new(self.get::<RankingService>(name).await) };
+        reconcile(service().await, ctx.clone()).await.unwrap(); // what came last
+        let Some(before) = self.writes() else { return };
+        assert!(!before.is_empty(), "the log knows the operator");
+        for _ in 0..5 {
+            reconcile(service().await, ctx.clone()).await.unwrap();
+        }
+        let after = self.writes().unwrap();
+        assert_eq!(after[before.len()..], [""; 0], "written at rest");
+    }
 }
 
 #[tokio::test]
 async fn an_operator_at_rest_writes_nothing() {
     let Some(cluster) = in_own_namespace().await else { return };
     let operator = cluster.operator(&Servers::answering());
-    cluster.apply::<RankingService>("shop", whole()).await;
+    let everything = json!({"spec": {
+        "rank": {"replicas": null, "autoscaling": {"minReplicas": 3, "maxReplicas": 4, "cpuUtilization": 50}},
+        "import": {"from": {"s3": {"bucket": "events", "prefix": "past", "region": "us-east-1"}}},
+        "monitoring": {"dashboard": {}},
+    }});
+    cluster.apply::<RankingService>("shop", with(whole(), everything)).await;
     cluster.all_ready("shop", "rank", 3).await;
     cluster.all_ready("shop", "ingest", 1).await;
     cluster.told("shop", "Ready", "True", "AllPartsWork").await;
-    let ctx = operator.ctx.clone();
-    operator.end().await; // nothing else goes on in the namespace
-    let service = || async { Arc::new(cluster.get::<RankingService>("shop").await) };
-    reconcile(service().await, ctx.clone()).await.unwrap(); // what came last
-    let Some(before) = cluster.writes() else { return };
-    assert!(!before.is_empty(), "the log knows the operator");
-    for _ in 0..5 {
-        reconcile(service().await, ctx.clone()).await.unwrap();
-    }
-    let after = cluster.writes().unwrap();
-    assert_eq!(after[before.len()..], [""; 0], "written at rest");
+    cluster.writes_nothing_at_rest("shop", operator).await;
 }
 
 #[tokio::test]
@@ -59,8 +69,8 @@ async fn a_change_writes_what_it_concerns_alone() {
     };
     reconciled().await;
     let Some(before) = cluster.writes() else { return };
-    let later = serde_json::json!({"spec": {"training": {"schedule": "0 4 * * *"}}});
-    cluster.apply::<RankingService>("shop", crate::samples::with(whole(), later)).await;
+    let later = json!({"spec": {"training": {"schedule": "0 4 * * *"}}});
+    cluster.apply::<RankingService>("shop", with(whole(), later)).await;
     reconciled().await;
     let written = cluster.writes().unwrap()[before.len()..].to_vec();
     let of_objects: Vec<&String> = written.iter().filter(|line| !line.contains("/rankingservices/")).collect();

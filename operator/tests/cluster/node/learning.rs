@@ -13,8 +13,8 @@ const VISITS: u64 = 1100;
 /// Events of a batch.
 const BATCH: usize = 500;
 
-/// Requests that come last. The Service chooses a server for each: that none of them gets to one of two happens once in a
-/// million.
+/// Events that come last. The Service chooses a server for each request: that none of them gets to one of two happens once in
+/// a million.
 const LAST: u64 = 20;
 
 /// When the first visit begins, in milliseconds since 1970.
@@ -26,7 +26,7 @@ fn price(item: u64, time: u64) -> Value {
 }
 
 /// Visits ten seconds after one another: each sees three items and takes one of the first two, the first more often.
-fn visits() -> Vec<Value> {
+pub(super) fn visits() -> Vec<Value> {
     let mut events: Vec<Value> = (1..=3).map(|item| price(item, BEGIN)).collect();
     for visit in 0..VISITS {
         let time = BEGIN + 10_000 * (visit + 1);
@@ -39,11 +39,14 @@ fn visits() -> Vec<Value> {
     events
 }
 
-/// Sends visits as a shop would, and then every server what shows that they are over: none is waited for.
+/// What shows that visits are over, as often as there may be someone who has to know.
+pub(super) fn over() -> Vec<Value> {
+    (0..LAST).map(|number| price(number, BEGIN + 10_000 * VISITS + 7_200_000 + number)).collect()
+}
+
+/// Sends visits as a shop would, and then every server that they are over: none is waited for.
 pub(super) async fn visited(cluster: &Cluster, service: &str) {
-    let (address, visits) = (cluster.address(service).await, visits());
-    let over = BEGIN + 10_000 * VISITS + 7_200_000;
-    let last: Vec<Value> = (0..LAST).map(|number| price(1, over + number)).collect();
+    let (address, visits, last) = (cluster.address(service).await, visits(), over());
     for batch in visits.chunks(BATCH).chain(last.chunks(1)) {
         let (status, answer) = post_once_there(&address, "/feedback", &json!(batch)).await;
         assert_eq!(status, 200, "{answer}");

@@ -1,5 +1,6 @@
 //! Events of a topic: pods reach a broker of Kafka beside the cluster (`e2e/cluster/kafka.sh`) as the sample names it.
 
+use super::learning::{over, ranked, trained, visits};
 use super::samples::{Sample, ranks};
 use super::{file, in_own_namespace_with_pods, kubectl};
 use crate::cluster::Cluster;
@@ -88,7 +89,7 @@ async fn until_taken(cluster: &Cluster, wanted: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_sample_of_a_stream_becomes_ready_reads_its_topic_and_goes_on_when_workers_go() {
+async fn the_sample_of_a_stream_becomes_ready_reads_its_topic_goes_on_when_workers_go_and_learns() {
     let Some(cluster) = in_own_namespace_with_pods().await else { return };
     let Some(broker) = Broker::found() else { return };
     broker.create("shop-events", "4").await;
@@ -107,5 +108,15 @@ async fn the_sample_of_a_stream_becomes_ready_reads_its_topic_and_goes_on_when_w
     broker.send("shop-events", &prices(25..75)).await;
     until_taken(&sample.cluster, before + 100).await;
     sample.cluster.told("shop", "Ready", "True", "AllPartsWork").await;
+
+    // visits come by the topic, and all partitions come to their end
+    let by_visitor = |event: Value| (event["session"].as_str().unwrap_or("the catalogue").to_owned(), event);
+    let last = over().into_iter().map(|event| (event["id"].to_string(), event));
+    let events: Vec<(String, Value)> = visits().into_iter().map(by_visitor).chain(last).collect();
+    broker.send("shop-events", &events).await;
+    until_taken(&sample.cluster, before + 100 + events.len() as u64).await;
+    trained(&sample.cluster, "shop").await;
+    sample.cluster.told("shop", "ModelTrained", "True", "Served").await;
+    ranked(&sample.cluster, "shop", &["default"]).await;
     sample.removed().await;
 }
