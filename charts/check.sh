@@ -117,11 +117,13 @@ fi
 
 # What is made here, and removed in the end, and is there already: somebody else's. What an earlier run has left goes first.
 namespaces=$(sed -n '/^kind: Namespace$/,/^---$/s/^  name: //p' manifests/samples/*.yaml manifests/development/*.yaml | sort -u)
-going=$(kubectl get namespaces --output go-template='{{range .items}}{{if .metadata.deletionTimestamp}}namespace/{{.metadata.name}} {{end}}{{end}}')
+namespaces="rankwright-system rights search shop $namespaces"
+for namespace in $namespaces; do
+  [ -z "$(kubectl get namespace "$namespace" --ignore-not-found --output 'jsonpath={.metadata.deletionTimestamp}')" ] ||
+    kubectl wait --for=delete --timeout=90s "namespace/$namespace" >/dev/null 2>&1 || true
+done
 # shellcheck disable=SC2086
-[ -z "$going" ] || kubectl wait --for=delete --timeout=90s $going >/dev/null 2>&1 || true
-# shellcheck disable=SC2086
-there=$(kubectl get namespace rankwright-system rights search shop $namespaces --ignore-not-found --output name
+there=$(kubectl get namespace $namespaces --ignore-not-found --output name
   kubectl get deployment --all-namespaces --selector app.kubernetes.io/name=rankwright-operator --output name)
 if [ -n "$there" ]; then
   failed=$((failed + 1))
