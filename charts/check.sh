@@ -237,5 +237,7 @@ if [ -z "${RANKWRIGHT_OPERATOR_BIN:-}" ] || [ -z "${RANKWRIGHT_TEST_AUDIT_LOG:-}
 fi
 kubectl wait --for=delete namespace/rankwright-system namespace/shop --timeout=120s >/dev/null 2>&1 || true
 [ -n "$existed" ] || kubectl wait --for=delete crd/rankingservices.rankwright.dev --timeout=120s >/dev/null 2>&1 || true
-ok "the operator's account needs each of its rights, and no other" charts/rights.sh "$RANKWRIGHT_OPERATOR_BIN" "$RANKWRIGHT_TEST_AUDIT_LOG"
+rights() { charts/rights.sh "$RANKWRIGHT_OPERATOR_BIN" "$RANKWRIGHT_TEST_AUDIT_LOG" "$@"; }
+ok "the operator's account needs each of its rights, and no other" rights
+ok "and so it does with one namespace to look at" rights one-namespace
 end

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Shows that the operator's account may do what the operator does, and nothing more: rights.sh OPERATOR AUDIT-LOG
+# Shows that the operator's account may do what the operator does, and nothing more: rights.sh OPERATOR AUDIT-LOG [one-namespace]
 #
 # OPERATOR is the program, AUDIT-LOG the log of an API server that writes one line of JSON for each request, as that of
 # e2e/cluster does: e2e/cluster/in.sh charts/rights.sh target/release/rankwright-operator /tmp/rankwright-cluster/log/audit.log
-# The program runs with the token of the account that manifests/operator.yaml makes, and takes a RankingService through all
+# The program runs with the token of the account that manifests/operator.yaml makes, or with that of a chart whose operator
+# looks at one namespace alone, and takes a RankingService through all
 # that there is: every part, changes that take each one away again, a Secret that goes and comes, deletion with its data. No
 # request may be refused, and each verb of each rule has to be used. KUBECONFIG names a cluster for tests, without pods that run.
 set -euo pipefail
-program=$(realpath "$1") log=$(realpath "$2")
+program=$(realpath "$1") log=$(realpath "$2") one=${3:-}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 work=$(mktemp -d)
 operator=
@@ -15,7 +16,7 @@ clean() {
   [ -z "$operator" ] || kill "$operator" 2>/dev/null || true
   xargs --no-run-if-empty kubectl delete crd --wait=false <"$work/made" >/dev/null 2>&1 || true
   kubectl delete namespace rights --wait=false >/dev/null 2>&1 || true
-  kubectl delete --filename manifests/operator.yaml --wait=false >/dev/null 2>&1 || true
+  kubectl delete --filename "$work/operator.yaml" --wait=false >/dev/null 2>&1 || true
   rm -rf "$work"
 }
 trap clean EXIT
@@ -34,16 +35,30 @@ there() { for object in "$@"; do k get "$object" || return 1; done; }
 gone() { for object in "$@"; do [ -z "$(k get "$object" --ignore-not-found --output name)" ] || return 1; done; }
 condition() { [ "$(k get rankingservice shop --output "jsonpath={.status.conditions[?(@.type==\"$1\")].reason}")" = "$2" ]; }
 
+# what a pass before this one has left is going
+kubectl wait --for=delete --timeout=120s namespace/rights namespace/rankwright-system crd/rankingservices.rankwright.dev >/dev/null 2>&1 || true
 e2e/cluster/apis.sh >"$work/made"
-kubectl apply --filename manifests/operator.yaml >/dev/null
-kubectl wait --for=condition=Established --timeout=30s crd/rankingservices.rankwright.dev >/dev/null
 kubectl create namespace rights >/dev/null
+cp manifests/operator.yaml "$work/operator.yaml"
+place=()
+if [ -n "$one" ]; then
+  place=(--namespace rights)
+  {
+    printf 'apiVersion: v1\nkind: Namespace\nmetadata: {name: rankwright-system}\n---\n'
+    cat crds/rankingservices.yaml
+    helm template rankwright-operator charts/rankwright-operator --namespace rankwright-system --skip-tests --set watchNamespace=rights
+  } >"$work/operator.yaml"
+fi
+kubectl apply --filename "$work/operator.yaml" >/dev/null
+kubectl wait --for=condition=Established --timeout=30s crd/rankingservices.rankwright.dev >/dev/null
 kubectl config view --raw --flatten --minify >"$work/kubeconfig"
+everywhere=$(kubectl get clusterrolebindings --selector app.kubernetes.io/name=rankwright-operator --output name)
+[ -z "$one" ] || [ -z "$everywhere" ] || die "its account has rights in all namespaces: $everywhere"
 token=$(kubectl --namespace rankwright-system create token rankwright-operator)
 kubectl --kubeconfig "$work/kubeconfig" config set-credentials operator --token "$token" >/dev/null
 kubectl --kubeconfig "$work/kubeconfig" config set-context --current --user operator >/dev/null
 before=$(wc -l <"$log")
-KUBECONFIG=$work/kubeconfig "$program" run --image rankwright:0.1.0 --own-namespace rankwright-system --identity rights \
+KUBECONFIG=$work/kubeconfig "$program" run "${place[@]}" --image rankwright:0.1.0 --own-namespace rankwright-system --identity rights \
   --port 18080 --level-port 18081 >"$work/operator.log" 2>&1 &
 operator=$!
 
@@ -149,5 +164,5 @@ if refused or not used:
     sys.exit(f"FAILED: the operator's account may not: {told(refused) or 'do anything'}")
 if granted - used:
     sys.exit(f"FAILED: granted and never used: {told(granted - used)}")
-print(f"ok: the operator's account needs each of the {len(granted)} rights that it has, and no other")
+print(f"the operator's account needs each of the {len(granted)} rights that it has, and no other")
 PYTHON
