@@ -8,7 +8,7 @@ use futures_util::stream::{self, StreamExt};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::batch::v1::{CronJob, Job};
-use k8s_openapi::api::core::v1::{ConfigMap, Service, ServiceAccount};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service, ServiceAccount};
 use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::Resource;
@@ -193,7 +193,7 @@ impl Stage {
         // an import is one of its programs, and would have to end
         cluster.apply::<RankingService>(name, with(sample(), json!({"spec": {"import": null}}))).await;
         assert!(completed(cluster, name).await);
-        cluster.no_pods(&format!("app.kubernetes.io/instance={name}")).await;
+        cluster.none_left::<Pod>(&format!("app.kubernetes.io/instance={name}")).await;
         cluster.delete::<RankingService>(name).await;
         if self == Self::Purged {
             assert!(completed(cluster, name).await);
@@ -212,11 +212,7 @@ impl Stage {
             cluster.until_gone::<ServiceAccount>(name).await;
         }
         if self == Self::Fixed {
-            // its pod goes first
-            let label = format!("app.kubernetes.io/instance={name}");
-            while !cluster.list::<Job>(&label).await.is_empty() {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
+            cluster.none_left::<Job>(&format!("app.kubernetes.io/instance={name}")).await; // its pod goes first
         }
         outcome(cluster, name).await
     }

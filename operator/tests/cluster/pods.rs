@@ -2,9 +2,12 @@
 
 use crate::cluster::Cluster;
 use k8s_openapi::api::core::v1::Pod;
-use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
+use kube::core::NamespaceResourceScope;
+use kube::{Resource, ResourceExt};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
 impl Cluster {
@@ -22,11 +25,14 @@ impl Cluster {
         }
     }
 
-    /// Waits until no pod is left, not even one that ends.
-    pub(crate) async fn no_pods(&self, labels: &str) {
+    /// Waits until none of a kind is left, not even one that ends.
+    pub(crate) async fn none_left<K>(&self, labels: &str)
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + DeserializeOwned + Debug,
+    {
         let end = Instant::now() + Duration::from_secs(60);
-        while !self.list::<Pod>(labels).await.is_empty() {
-            assert!(Instant::now() < end, "pods of {labels} never went");
+        while !self.list::<K>(labels).await.is_empty() {
+            assert!(Instant::now() < end, "{} of {labels} never went", K::kind(&()));
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
