@@ -11,7 +11,7 @@ mod training;
 
 pub use clickthrough::{ClickThroughStore, RedisClickThroughs, S3Credentials, S3Store};
 pub use import::{Import, ImportFrom, S3Events, StreamEvents};
-pub use ingest::{Ingest, IngestAutoscaling, Kafka, KafkaLogin, Kinesis, Mechanism, Pulsar, Source};
+pub use ingest::{DeadLetter, Ingest, IngestAutoscaling, Kafka, KafkaLogin, Kinesis, Mechanism, Pulsar, Source};
 pub use monitoring::{AlertRules, Dashboard, Monitoring, NetworkPolicy, PodMonitor};
 pub use pod::{ConfigMapVolume, EmptyDirVolume, ExtraVolume, KeyReference, PodOptions, SecretVolume, VolumeClaim};
 pub use rank::{
@@ -120,7 +120,8 @@ pub struct RankingServiceSpec {
     pub service_account: Option<ServiceAccount>,
 
     /// What becomes of the data when this resource is deleted. Retain keeps what lies in Redis and S3. Delete removes it
-    /// first, by a Job that runs `rankwright purge`; the resource goes when that has ended well.
+    /// first, by a Job that runs `rankwright purge` on the nodes and with the variables and volumes of rank.pod; the resource goes
+    /// when that has ended well.
     #[serde(default)]
     pub deletion_policy: DeletionPolicy,
 

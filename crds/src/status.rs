@@ -22,7 +22,7 @@ pub struct RankingServiceStatus {
     /// The ingest workers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ingest: Option<WorkloadStatus>,
-    /// Models that are served with the first signs of their versions, in one line.
+    /// Models that are served, each with its version, in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Each model.
@@ -126,7 +126,7 @@ pub struct ModelTraining {
 #[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct TrainingStatus {
-    /// Its pod.
+    /// Its pod, or its Job where that took the pod with it.
     pub pod: String,
     /// Published, Kept, Nothing or Failed: the worst of its models.
     pub outcome: String,

@@ -236,16 +236,21 @@ impl Redis {
         values
     }
 
-    /// Names of all that a service has in the state's database.
+    /// Names of all that a service has, in all databases of ours, each with the number of its database before it.
     ///
     /// # Panics
     /// When the server does not answer.
     pub fn names(&self, service: &str) -> Vec<String> {
-        let names = |mut connection: Connection| -> Vec<String> {
-            let found = connection.scan_match::<_, Vec<u8>>(format!("rw:{service}:*")).expect("answers");
-            found.map(|name| String::from_utf8_lossy(&name.expect("bytes")).into_owned()).collect()
-        };
-        self.connections().into_iter().flat_map(names).collect()
+        let mut names = Vec::new();
+        for mut connection in self.connections() {
+            for database in self.databases() {
+                redis::cmd("SELECT").arg(database).exec(&mut connection).expect("answers");
+                let found = connection.scan_match::<_, Vec<u8>>(format!("rw:{service}:*")).expect("answers");
+                let named = |name: Vec<u8>| format!("{database} {}", String::from_utf8_lossy(&name));
+                names.extend(found.map(|name| named(name.expect("bytes"))));
+            }
+        }
+        names
     }
 
     /// Names of a service's keys in all databases of ours that have no time to live, in order.
@@ -285,7 +290,7 @@ impl Redis {
         format!("rw:{service}:{}:", self.generation(service))
     }
 
-    /// Names of keys of a service that have some text in their name or their value.
+    /// Names of keys of a service, in all databases of ours, that have some text in their name or their value.
     ///
     /// # Panics
     /// When the server does not answer.
@@ -303,13 +308,13 @@ impl Redis {
         };
         let mut found = Vec::new();
         for mut connection in self.connections() {
-            let names: Vec<Vec<u8>> = connection
-                .scan_match(format!("rw:{service}:*"))
-                .expect("answers")
-                .map(|name| name.expect("bytes"))
-                .collect();
-            let held = names.iter().filter(|name| within(&mut connection, name));
-            found.extend(held.map(|name| String::from_utf8_lossy(name).into_owned()).collect::<Vec<_>>());
+            for database in self.databases() {
+                redis::cmd("SELECT").arg(database).exec(&mut connection).expect("answers");
+                let names = connection.scan_match::<_, Vec<u8>>(format!("rw:{service}:*")).expect("answers");
+                let names: Vec<Vec<u8>> = names.map(|name| name.expect("bytes")).collect();
+                let held = names.iter().filter(|name| within(&mut connection, name));
+                found.extend(held.map(|name| String::from_utf8_lossy(name).into_owned()).collect::<Vec<_>>());
+            }
         }
         found
     }

@@ -2,11 +2,12 @@
 
 use rankwright_e2e::events::{at, click, item, ranking};
 use rankwright_e2e::many::{FEATURES, launch};
-use rankwright_e2e::program::command;
+use rankwright_e2e::program::{command, named};
 use rankwright_e2e::redis::Redis;
 use rankwright_e2e::{Ended, Service};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::process::Command;
 
 const VISITOR: &str = "visitor-to-forget";
 const VISIT: &str = "visit-to-forget";
@@ -96,6 +97,40 @@ fn nothing_of_a_visitor_or_an_item_is_left_in_any_store() {
     server.feedback(&[end]);
     worker.until("the rest is closed", || closed("\"kind\":\"ranking\"") == 11 && redis.is_settled(&service));
     assert_eq!(closed("\"id\":\"o3\""), 1);
+}
+
+/// Click-throughs lie in Redis, and a model that has learned from the visitor, with requests to warm it up.
+#[test]
+fn nothing_of_a_visitor_is_left_in_a_redis_that_holds_everything() {
+    let Some(redis) = Redis::for_tests() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let service = redis.own_service("forget-all");
+    let learned = "learned: {type: lambdamart, weights: {click: 1}, features: [clicks, ctr, brand_ctr], \
+                   warmup: {sampledRequests: 20, duration: 1s}, backend: {type: lightgbm, iterations: 5}}";
+    let kept = format!("train: {{type: redis, format: json, {}}}", redis.keys());
+    let features = FEATURES.replace("train: {type: file, path: ./parts, format: json}", &kept);
+    let features = features.replace("same: {type: noop}", learned);
+    let config = format!("state: {{type: redis, format: json, {}}}\n{features}", redis.keys());
+    let worker = launch("ingest-worker", &config, &service, &folder.path().join("worker"));
+    let server = launch("rank-server", &config, &service, &folder.path().join("server"));
+    server.feedback(&events());
+    worker.until("all that is over is closed", || worker.status()["clickthroughs"].as_u64() == Some(20));
+    worker.terminate(); // what it holds becomes durable
+    assert_eq!(worker.wait(), Some(0));
+    let mut job = Command::new(named("training-job"));
+    std::fs::write(folder.path().join("forget.yml"), &config).expect("can be written");
+    job.args(["--config", "forget.yml"]).current_dir(folder.path()).env("RANKWRIGHT_SERVICE", &service);
+    Ended::of(&mut job).ok();
+    let places = |text: &str| {
+        let names = redis.with(&service, text);
+        let of = |part: &str| names.iter().any(|name| name.contains(part));
+        (of(":models:"), of(":parts:"), !names.is_empty())
+    };
+    assert_eq!(places(ITEM), (true, true, true));
+    assert_eq!(places(VISITOR), (false, true, true), "a version outlives what has to be forgotten");
+    forget(&config, &service, folder.path(), &["--user", VISITOR]);
+    assert_eq!(places(VISITOR), (false, false, false));
+    assert_eq!(places(VISIT), (false, false, false));
 }
 
 #[test]

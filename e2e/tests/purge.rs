@@ -17,7 +17,13 @@ fn a_purged_service_leaves_nothing_and_others_keep_all() {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let folder = folder.path();
     let (shop, other) = (redis.own_service("purged"), redis.own_service("kept"));
+    let kept = format!("train: {{type: redis, {}}}", redis.keys());
     let config = rankwright_e2e::many::config(&redis);
+    let config = config.replace("train: {type: file, path: ./parts, format: json}", &kept);
+    let config = config.replace(
+        "same: {type: noop}",
+        "learned: {type: lambdamart, weights: {click: 1}, features: [clicks, ctr], backend: {type: lightgbm, iterations: 5}}",
+    );
     std::fs::write(folder.join("config.yml"), &config).expect("can be written");
     std::fs::write(folder.join("events.jsonl"), events::lines(&day(&mut Random(3), 50))).expect("can be written");
     for service in [&shop, &other] {
@@ -25,6 +31,10 @@ fn a_purged_service_leaves_nothing_and_others_keep_all() {
     }
     let kept = redis.values(&other);
     assert!(!redis.values(&shop).is_empty() && !kept.is_empty());
+    run(&["train", "--config", "config.yml"], &shop, folder).ok();
+    for database in ["0 ", "2 ", "3 "] {
+        assert!(redis.names(&shop).iter().any(|name| name.starts_with(database)), "{:?}", redis.names(&shop));
+    }
 
     let unasked = run(&["purge", "--config", "config.yml"], &shop, folder).refused();
     assert!(unasked.stderr.contains("say --yes"), "{}", unasked.stderr);

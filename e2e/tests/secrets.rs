@@ -79,9 +79,10 @@ fn secrets_are_kept_while_all_is_well_and_when_it_is_not() {
     let (host, port) = broker.rsplit_once(':').expect("host:port");
     let scram = format!("{host}:{}", port.parse::<u16>().expect("a port") + 2);
     let (serves, waits) = ("serving address=", "waiting for the state store");
+    let (no_broker, refused) = ("no broker answers", "refused the credentials");
     let cases = [
-        ("no broker", right.clone(), serves),
-        ("a wrong password for kafka", Places { kafka: scram, ..right.clone() }, serves),
+        ("no broker", right.clone(), no_broker),
+        ("a wrong password for kafka", Places { kafka: scram, ..right.clone() }, refused),
         ("a wrong password for redis", Places { password: "xyzzy-redis-password-too", ..right.clone() }, serves),
         ("no redis", Places { redis: ports::free(1), ..right.clone() }, waits),
         ("no bucket", Places { bucket: "missing".into(), ..right.clone() }, serves),

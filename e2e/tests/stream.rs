@@ -2,9 +2,10 @@
 
 use rankwright_e2e::Service;
 use rankwright_e2e::kafka::{broker, make_topic, produce, spread};
-use rankwright_e2e::many::{ITEMS, click_throughs, config, day, import, launch};
+use rankwright_e2e::many::{ITEMS, click_throughs, click_throughs_with_rows, config, day, import, launch};
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,6 +16,65 @@ fn worker(config: &str, service: &str, folder: &Path, number: usize, folders: &m
     let folder = folder.join(format!("worker {number}"));
     folders.push(folder.clone());
     launch("ingest-worker", config, service, &folder)
+}
+
+/// A topic with these events, which a service follows; its configuration, and the messages of each partition.
+fn topic(
+    (redis, broker): (&Redis, &str),
+    name: &str,
+    folder: &Path,
+    events: &[Value],
+    random: &mut Random,
+) -> (String, Vec<Vec<String>>) {
+    let plain = config(redis);
+    let (catalogue, rest) = events.split_at(ITEMS);
+    import(&plain, name, catalogue, &folder.join("catalogue"));
+    make_topic(broker, name, PARTITIONS);
+    let mut partitions = spread(rest, PARTITIONS, random);
+    partitions[0].insert(7, "no event".to_owned());
+    produce(broker, name, &partitions);
+    let config = format!(
+        "{plain}\nsource: {{type: kafka, brokers: ['{broker}'], topic: {name}, groupId: {name}, offset: earliest, \
+         options: {{session.timeout.ms: '2000', heartbeat.interval.ms: '500'}}}}\n"
+    );
+    (config, partitions)
+}
+
+/// Whether all messages were read, and all that follows from them is done.
+fn is_over(redis: &Redis, service: &str, partitions: &[Vec<String>]) -> bool {
+    let at_end = |number: usize| {
+        let position = redis.position(service, &format!("kafka:{service}/{number}"));
+        position.contains(&format!("\"line\":{}", partitions[number].len()))
+    };
+    (0..partitions.len()).all(at_end) && redis.is_settled(service)
+}
+
+#[test]
+fn a_worker_that_has_all_partitions_sees_the_feature_values_of_one_process_though_it_is_killed() {
+    let (Some(redis), Some(broker)) = (Redis::for_tests(), broker()) else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let seed = Random::seed();
+    println!("seed {seed}");
+    let mut random = Random(seed);
+    let events = day(&mut random, 1000);
+    let (alone, many) = (redis.own_service("rows-alone"), redis.own_service("rows"));
+    import(&config(&redis), &alone, &events, &folder.path().join("alone"));
+    let expected = click_throughs_with_rows(&[folder.path().join("alone")]);
+    assert!(expected.values().any(|record| record["items"][0]["row"].is_array()), "{:?}", expected.values().next());
+    let (config, partitions) = topic((&redis, &broker), &many, folder.path(), &events, &mut random);
+    let mut folders = Vec::new();
+    for number in 0..3 {
+        let one = worker(&config, &many, folder.path(), number, &mut folders);
+        std::thread::sleep(Duration::from_millis(random.below(700) as u64)); // when, makes no difference
+        one.kill();
+    }
+    let last = worker(&config, &many, folder.path(), 3, &mut folders);
+    last.until("all read and closed", || is_over(&redis, &many, &partitions));
+    let records = click_throughs_with_rows(&folders);
+    assert_eq!(records.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
+    for (id, record) in &expected {
+        assert_eq!(records.get(id), Some(record));
+    }
 }
 
 #[test]
@@ -31,16 +91,7 @@ fn workers_on_a_topic_that_are_killed_lose_and_double_nothing() {
     let expected = click_throughs(&[folder.path().join("alone")]);
     assert!(expected.len() > 2000, "{}", expected.len());
 
-    let (catalogue, rest) = events.split_at(ITEMS);
-    import(&plain, &many, catalogue, &folder.path().join("catalogue"));
-    make_topic(&broker, &many, PARTITIONS);
-    let mut partitions = spread(rest, PARTITIONS, &mut random);
-    partitions[0].insert(7, "no event".to_owned());
-    produce(&broker, &many, &partitions);
-    let config = format!(
-        "{plain}\nsource: {{type: kafka, brokers: ['{broker}'], topic: {many}, groupId: {many}, offset: earliest, \
-         options: {{session.timeout.ms: '2000', heartbeat.interval.ms: '500'}}}}\n"
-    );
+    let (config, partitions) = topic((&redis, &broker), &many, folder.path(), &events, &mut random);
     let mut folders = Vec::new();
     let mut workers: Vec<Service> =
         (0..2).map(|number| worker(&config, &many, folder.path(), number, &mut folders)).collect();
@@ -50,11 +101,7 @@ fn workers_on_a_topic_that_are_killed_lose_and_double_nothing() {
         workers.remove(random.below(workers.len())).kill();
         workers.push(worker(&config, &many, folder.path(), 2 + number, &mut folders));
     }
-    let at_end = |number: usize| {
-        let position = redis.position(&many, &format!("kafka:{many}/{number}"));
-        position.contains(&format!("\"line\":{}", partitions[number].len()))
-    };
-    workers[0].until("all read and closed", || (0..PARTITIONS).all(at_end) && redis.is_settled(&many));
+    workers[0].until("all read and closed", || is_over(&redis, &many, &partitions));
     let records = click_throughs(&folders);
     assert_eq!(records.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
     for (id, record) in &expected {

@@ -4,8 +4,10 @@
 //! written where nothing happens.
 
 mod children;
+mod renewal;
 mod seen;
 
+pub use renewal::renew;
 pub use seen::Seen;
 
 use crate::apis::Apis;

@@ -10,7 +10,7 @@ use futures_util::StreamExt;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::batch::v1::{CronJob, Job};
-use k8s_openapi::api::core::v1::{Pod, Secret, Service, ServiceAccount};
+use k8s_openapi::api::core::v1::{Secret, Service, ServiceAccount};
 use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::api::ApiResource;
@@ -40,7 +40,10 @@ pub async fn run(ctx: Arc<Context>, namespace: Option<String>, stop: Arc<Notify>
     let stopped = stop.notified();
     let mut stopped = std::pin::pin!(stopped);
     loop {
-        let apis = known_apis(&ctx.client).await;
+        let apis = tokio::select! {
+            apis = known_apis(&ctx.client) => apis,
+            () = &mut stopped => return,
+        };
         let again = Arc::new(Notify::new());
         let running = watch(&ctx, namespace.as_deref(), &apis, again.clone());
         let mut running = std::pin::pin!(running);
@@ -90,7 +93,8 @@ async fn watch(ctx: &Arc<Context>, namespace: Option<&str>, apis: &Apis, stop: A
     let mut controller = Controller::for_stream(services, store)
         .with_config(controller::Config::default().concurrency(CONCURRENCY))
         .owns_stream_with(watches.content::<Deployment>(), ApiResource::erase::<Deployment>(&()))
-        .owns_stream_with(watches.content::<Job>(), ApiResource::erase::<Job>(&()))
+        // those of trainings belong to the CronJob
+        .watches_stream_with(watches.content::<Job>(), |job| by_labels(&job), ApiResource::erase::<Job>(&()))
         .owns_stream(watches.metadata::<CronJob>())
         .owns_stream(watches.metadata::<HorizontalPodAutoscaler>())
         .owns_stream(watches.metadata::<PodDisruptionBudget>())
@@ -102,7 +106,7 @@ async fn watch(ctx: &Arc<Context>, namespace: Option<&str>, apis: &Apis, stop: A
         controller = controller.owns_stream_with(watches.optional(api), api.resource());
     }
     controller
-        .watches_stream(watches.pods(), |pod| of_pod(&pod))
+        .watches_stream(watches.pods(), |pod| by_labels(&pod))
         .watches_stream(watches.every::<Secret>(), move |secret| referring(&secrets, Kind::Secret, &secret))
         // those that are referred to, and those that are made
         .watches_stream(watches.config_maps(), move |map| {
@@ -115,9 +119,9 @@ async fn watch(ctx: &Arc<Context>, namespace: Option<&str>, apis: &Apis, stop: A
     ctx.cache.end();
 }
 
-fn of_pod(pod: &Pod) -> Option<ObjectRef<Guarded>> {
-    let service = labels::service_of(pod)?;
-    Some(ObjectRef::new(&service).within(&pod.namespace()?))
+fn by_labels<K: ResourceExt>(object: &K) -> Option<ObjectRef<Guarded>> {
+    let service = labels::service_of(object)?;
+    Some(ObjectRef::new(&service).within(&object.namespace()?))
 }
 
 fn of_owner<K: Resource>(object: &K) -> Option<ObjectRef<Guarded>> {

@@ -79,17 +79,17 @@ fn of_training(before: &RankingServiceStatus, now: &RankingServiceStatus) -> Opt
     }
     let warning = training.outcome == "Failed";
     let told = training.message.as_deref().map(|message| format!(": {message}")).unwrap_or_default();
-    let note = format!("training in pod {} ended as {}{told}", training.pod, training.outcome);
+    let note = format!("training {} ended as {}{told}", training.pod, training.outcome);
     Some(News { warning, reason: format!("Training{}", training.outcome), action: "Training".to_owned(), note })
 }
 
-/// Tells people, as much as the API server takes.
+/// Tells people, as much as the API server takes. What nobody has answered for stays in the list.
 ///
 /// # Errors
-/// When it does not answer, or has refused some of it.
-pub async fn publish(recorder: &Recorder, service: &RankingService, news: &[News]) -> Result<()> {
-    let mut refused = None;
-    for one in news {
+/// When the API server does not answer, or has refused some of it.
+pub async fn publish(recorder: &Recorder, service: &RankingService, news: &mut Vec<News>) -> Result<()> {
+    let (mut refused, mut answered) = (None, 0);
+    for one in &*news {
         let event = Event {
             type_: if one.warning { EventType::Warning } else { EventType::Normal },
             reason: one.reason.clone(),
@@ -104,13 +104,16 @@ pub async fn publish(recorder: &Recorder, service: &RankingService, news: &[News
             Err(source) => {
                 let error = Error::Event(Box::new(source));
                 if !error.is_refused_event() {
+                    news.drain(..answered);
                     return Err(error);
                 }
                 refused = refused.or(Some(error)); // the others may be taken
             }
             Ok(_) => {}
         }
+        answered += 1;
     }
+    news.clear();
     refused.map_or(Ok(()), Err)
 }
 

@@ -1,5 +1,6 @@
 //! Names and labels of what the operator makes.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
 use rankwright_crds::RankingService;
 use std::collections::BTreeMap;
@@ -18,6 +19,9 @@ pub const REFERENCES_DIGEST: &str = "rankwright.dev/references";
 
 /// Digest of the import that a Job does.
 pub const IMPORT_DIGEST: &str = "rankwright.dev/import";
+
+/// Digest of what a Job's pods should be.
+pub const PODS_DIGEST: &str = "rankwright.dev/pods";
 
 const NAME: &str = "app.kubernetes.io/name";
 const INSTANCE: &str = "app.kubernetes.io/instance";
@@ -115,6 +119,11 @@ pub fn service_of<K: ResourceExt>(object: &K) -> Option<String> {
 /// The part that an object says it belongs to.
 pub fn is_of<K: ResourceExt>(object: &K, component: Component) -> bool {
     object.labels().get(COMPONENT).is_some_and(|name| name == component.name())
+}
+
+/// The name of the part that an object says it belongs to.
+pub fn component_of(metadata: &ObjectMeta) -> Option<&str> {
+    metadata.labels.as_ref()?.get(COMPONENT).map(String::as_str)
 }
 
 /// Whether an object is one that this service made.

@@ -8,6 +8,7 @@ pub mod apply;
 pub mod ask;
 pub mod build;
 pub mod cache;
+pub mod connection;
 pub mod controller;
 pub mod deletion;
 pub mod error;

@@ -4,9 +4,10 @@ use anyhow::{Context as _, Result};
 use clap::{Parser, Subcommand};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, Patch, PatchParams};
-use kube::{Client, CustomResourceExt, ResourceExt};
+use kube::{CustomResourceExt, ResourceExt};
 use rankwright_crds::RankingService;
 use rankwright_operator::ask::OverHttp;
+use rankwright_operator::connection;
 use rankwright_operator::controller;
 use rankwright_operator::labels::FIELD_MANAGER;
 use rankwright_operator::lease::{Candidate, Timing};
@@ -49,6 +50,9 @@ struct RunOptions {
     /// Image of services that name none
     #[arg(long, env = "RANKWRIGHT_IMAGE")]
     image: String,
+    /// User and group that programs run as; empty where the cluster chooses them
+    #[arg(long, env = "SERVICE_USER", default_value = "65532")]
+    service_user: String,
     /// The operator's own namespace, which holds its Lease
     #[arg(long, env = "POD_NAMESPACE")]
     own_namespace: String,
@@ -94,7 +98,7 @@ fn start(options: Options) -> Result<()> {
 }
 
 async fn install() -> Result<()> {
-    let client = Client::try_default().await.context("no cluster is configured")?;
+    let client = connection::client().await?;
     let api: Api<CustomResourceDefinition> = Api::all(client);
     let definition = RankingService::crd();
     let name = definition.name_any();
@@ -106,7 +110,11 @@ async fn install() -> Result<()> {
 
 async fn run(options: RunOptions) -> Result<()> {
     let level = logging::start(&options.log_level, options.log_format)?;
-    let client = Client::try_default().await.context("no cluster is configured")?;
+    let user = match options.service_user.as_str() {
+        "" => None,
+        user => Some(user.parse().with_context(|| format!("--service-user is the number of a user, not {user:?}"))?),
+    };
+    let client = connection::client().await?;
     let version = client.apiserver_version().await.context("the API server does not answer")?;
     info!(version = env!("CARGO_PKG_VERSION"), kubernetes = version.git_version, "started");
     let metrics = Arc::new(Metrics::new()?);
@@ -123,7 +131,7 @@ async fn run(options: RunOptions) -> Result<()> {
         ended = ports => anyhow::bail!("the port of /health has ended: {ended:?}"),
         ended = level => anyhow::bail!("the port of /log-level has ended: {ended:?}"),
     }
-    let defaults = Defaults { image: options.image, namespace: Some(options.own_namespace) };
+    let defaults = Defaults { image: options.image, namespace: Some(options.own_namespace), user };
     let ctx = Arc::new(Context::new(client, Arc::new(OverHttp), metrics, defaults));
     let working = controller::run(ctx, options.namespace, stop.clone());
     let mut working = std::pin::pin!(working);
@@ -139,8 +147,10 @@ async fn run(options: RunOptions) -> Result<()> {
     info!("stopping");
     shown.ready.store(false, Ordering::Relaxed);
     stop.notify_one();
-    working.await;
-    candidate.release().await;
+    tokio::select! {
+        () = &mut working => candidate.release().await,
+        () = candidate.keep() => error!("the lease was lost"), // nor is another one disturbed by the last writes
+    }
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! Reads how the parts of a service are: pods, what rank servers say, what trainings have reported.
 
+mod jobs;
 mod report;
 
 pub use report::{ModelReport, Report};
@@ -10,6 +11,7 @@ use crate::reconcile::Context;
 use crate::{Error, Result};
 use k8s_openapi::api::core::v1::{ContainerStateTerminated, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
 use rankwright_crds::RankingService;
@@ -27,9 +29,16 @@ pub struct Observed {
     pub training: Option<Trained>,
     /// Why pods of the parts do not run, in words.
     pub troubles: Vec<(Component, String)>,
+    /// Parts of which a pod runs.
+    pub running: Vec<Component>,
 }
 
 impl Observed {
+    /// Whether no pod of a part runs, for a reason that is known.
+    pub fn is_stuck(&self, component: Component) -> bool {
+        self.troubles.iter().any(|(part, _)| *part == component) && !self.running.contains(&component)
+    }
+
     /// Whether rank servers say that the state store does not answer them.
     pub fn lacks_store(&self) -> bool {
         self.said.as_ref().is_some_and(|said| !said.store.answers)
@@ -39,7 +48,7 @@ impl Observed {
 /// A training that has ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trained {
-    /// Its pod.
+    /// Its pod, or its Job where that took the pod with it.
     pub pod: String,
     /// When it ended.
     pub finished_at: Option<Time>,
@@ -56,6 +65,7 @@ pub struct Trained {
 pub async fn service(ctx: &Context, service: &RankingService) -> Result<Observed> {
     let pods = pods(ctx, service).await?;
     let mut observed = of_pods(&pods);
+    jobs::tell(&mut observed, &jobs::jobs(ctx, service).await?, &pods, Timestamp::now());
     for address in to_ask(&pods) {
         observed.said = ctx.ask.ask(&address).await;
         if observed.said.is_some() {
@@ -83,8 +93,16 @@ pub fn of_pods(pods: &[Arc<Pod>]) -> Observed {
     let mut trained: Vec<Trained> = part(Component::Training).filter_map(trained).collect();
     trained.sort_by_key(|training| training.finished_at.as_ref().map(|time| time.0));
     let parts = [Component::Rank, Component::Ingest, Component::Training, Component::Import, Component::Purge];
-    let troubled = |component: Component| part(component).find_map(trouble).map(|trouble| (component, trouble));
-    Observed { said: None, training: trained.pop(), troubles: parts.into_iter().filter_map(troubled).collect() }
+    // of trainings there are several, one after the other: those that have ended are told by how they did
+    let runs = |pod: &&Pod| !labels::is_of(*pod, Component::Training) || terminated(pod).is_none();
+    let troubled =
+        |component: Component| part(component).filter(runs).find_map(trouble).map(|trouble| (component, trouble));
+    Observed {
+        said: None,
+        training: trained.pop(),
+        troubles: parts.into_iter().filter_map(troubled).collect(),
+        running: parts.into_iter().filter(|component| part(*component).any(is_running)).collect(),
+    }
 }
 
 /// Addresses of two rank servers, ready ones first: one that waits for the store can tell why.
@@ -109,7 +127,11 @@ pub fn prune(pod: &mut Pod) {
     status.conditions.iter_mut().for_each(|conditions| {
         conditions.retain(|condition| matches!(condition.type_.as_str(), "Ready" | "PodScheduled"));
     });
-    status.container_statuses.iter_mut().for_each(|containers| containers.truncate(1));
+    // a mesh adds containers of its own; ours has the name of its part
+    let part = labels::component_of(&pod.metadata);
+    status.container_statuses.iter_mut().for_each(|containers| {
+        containers.retain(|container| part.is_none_or(|part| container.name == part));
+    });
     (status.init_container_statuses, status.ephemeral_container_statuses) = (None, None);
     (status.pod_ips, status.host_ips) = (None, None);
 }
@@ -125,6 +147,9 @@ fn address(pod: &Pod) -> Option<String> {
 
 fn trained(pod: &Pod) -> Option<Trained> {
     let ended = terminated(pod)?;
+    if pod.metadata.deletion_timestamp.is_some() && ended.message.is_none() {
+        return None; // it was ended, with its Job or its node, which tell
+    }
     let report = ended.message.as_deref().and_then(|text| serde_json::from_str(text).ok());
     let end = format!("it ended with {}", end(ended));
     Some(Trained { pod: pod.name_any(), finished_at: ended.finished_at.clone(), report, end })

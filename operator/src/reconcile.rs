@@ -3,23 +3,25 @@
 use crate::apis::Discovery;
 use crate::apply::{self, Applied, Seen};
 use crate::ask::Ask;
+use crate::build::{self, Child};
 use crate::cache::{self, Cache};
 use crate::deletion::{self, Cleaning};
+use crate::events::{self, News};
 use crate::labels::{self, Component};
 use crate::metrics::Metrics;
-use crate::observe;
+use crate::observe::{self, Observed};
 use crate::status::{self, Facts, Workloads};
 use crate::validate::{self, Defaults, Plan};
-use crate::{Error, Result, build, events, resolve};
+use crate::{Error, Result, resolve};
 use k8s_openapi::jiff::Timestamp;
 use kube::api::DynamicObject;
 use kube::runtime::controller::Action;
 use kube::runtime::events::Recorder;
 use kube::{Client, ResourceExt};
-use rankwright_crds::{RankingService, RankingServiceStatus};
+use rankwright_crds::RankingService;
 use serde::de::DeserializeOwned;
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What only rank servers tell, such as a store that went away, is asked for again after this time.
@@ -33,6 +35,9 @@ const RETRY: Duration = Duration::from_secs(5);
 
 /// A resource that is refused waits for a change; should the news of it be lost, it is looked at after this time.
 const REFUSED: Duration = Duration::from_secs(300);
+
+/// So many events of a resource are kept while the API server takes none, the newest ones.
+const UNTOLD: usize = 50;
 
 /// What reconciling needs, for all resources.
 pub struct Context {
@@ -52,8 +57,10 @@ pub struct Context {
     pub metrics: Arc<Metrics>,
     /// What the operator is told about all services.
     pub defaults: Defaults,
-    /// The last status that was told of a resource, and its version then, until the watch has shown that.
-    told: Mutex<HashMap<String, (RankingServiceStatus, u64)>>,
+    /// Resources as they were answered when something was told of them last, until the watch has shown that.
+    told: Mutex<HashMap<String, Arc<RankingService>>>,
+    /// Events that nobody took, by the uids of what they are about.
+    untold: Mutex<HashMap<String, Vec<News>>>,
 }
 
 impl Context {
@@ -61,17 +68,26 @@ impl Context {
     pub fn new(client: Client, ask: Arc<dyn Ask>, metrics: Arc<Metrics>, defaults: Defaults) -> Self {
         let recorder = Recorder::new(client.clone(), labels::FIELD_MANAGER.into());
         let (seen, cache, discovery) = (Seen::default(), Arc::default(), Discovery::default());
-        Self { client, seen, cache, discovery, ask, recorder, metrics, defaults, told: Mutex::default() }
+        Self {
+            client,
+            seen,
+            cache,
+            discovery,
+            ask,
+            recorder,
+            metrics,
+            defaults,
+            told: Mutex::default(),
+            untold: Mutex::default(),
+        }
     }
 
     /// A resource with what was told of it last, should the watch be behind that.
     fn caught_up(&self, service: Arc<RankingService>) -> Arc<RankingService> {
         let (uid, version) = (service.uid().unwrap_or_default(), cache::version(&service.metadata));
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = locked(&self.told);
         match told.get(&uid) {
-            Some((status, told_at)) if version.is_some_and(|version| version < *told_at) => {
-                Arc::new(RankingService { status: Some(status.clone()), ..(*service).clone() })
-            }
+            Some(told) if version.is_some() && version < cache::version(&told.metadata) => told.clone(),
             Some(_) => {
                 told.remove(&uid);
                 service
@@ -80,23 +96,43 @@ impl Context {
         }
     }
 
-    fn tell(&self, service: &RankingService, status: RankingServiceStatus, version: Option<u64>) {
-        if let (Some(uid), Some(version)) = (service.uid(), version) {
-            self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(uid, (status, version));
+    fn tell(&self, mut written: RankingService) -> Arc<RankingService> {
+        written.metadata.managed_fields = None;
+        let (uid, written) = (written.uid().unwrap_or_default(), Arc::new(written));
+        locked(&self.told).insert(uid, written.clone());
+        written
+    }
+
+    /// Publishes events, first those that nobody has taken before; they are kept while nobody takes them.
+    async fn publish(&self, service: &RankingService, news: Vec<News>) -> Result<()> {
+        let uid = service.uid().unwrap_or_default();
+        let mut all = locked(&self.untold).remove(&uid).unwrap_or_default();
+        all.extend(news);
+        let published = events::publish(&self.recorder, service, &mut all).await;
+        if !all.is_empty() {
+            all.drain(..all.len().saturating_sub(UNTOLD));
+            locked(&self.untold).insert(uid, all);
         }
+        published
     }
 
     /// Forgets all resources but these, by their uids.
     pub fn keep_only(&self, there: &HashSet<String>) {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner).retain(|uid, _| there.contains(uid));
+        locked(&self.told).retain(|uid, _| there.contains(uid));
+        locked(&self.untold).retain(|uid, _| there.contains(uid));
         self.seen.keep_only(there);
     }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What became of a resource.
 #[derive(Default)]
 struct Outcome {
     plan: Option<Plan>,
+    desired: Vec<Child>,
     applied: Option<Applied>,
     cleaning: Option<Cleaning>,
 }
@@ -127,13 +163,15 @@ async fn attempt(service: &RankingService, ctx: &Context) -> Result<Action> {
     let converged = Box::pin(converge(service, ctx, &mut outcome)).await;
     let told = Box::pin(tell(service, ctx, &outcome, converged.as_ref().err())).await;
     converged?;
-    let Told { written, soon } = told?;
+    let Told { written, observed, soon, published } = told?;
     if outcome.cleaning == Some(Cleaning::Done) {
         // as it is now: the finalizers of an earlier version may not be all
-        deletion::settle_finalizer(ctx, written.as_ref().unwrap_or(service), false).await?;
+        deletion::settle_finalizer(ctx, written.as_deref().unwrap_or(service), false).await?;
     }
-    let conflicts = outcome.applied.is_some_and(|applied| !applied.conflicts.is_empty());
-    Ok(Action::requeue(if conflicts || soon { SOON } else { RESYNC }))
+    let applied = outcome.applied.unwrap_or_default();
+    let renewed = apply::renew(ctx, &outcome.desired, &applied, &observed).await?;
+    published?;
+    Ok(Action::requeue(if renewed || soon || !applied.conflicts.is_empty() { SOON } else { RESYNC }))
 }
 
 async fn converge(service: &RankingService, ctx: &Context, outcome: &mut Outcome) -> Result<()> {
@@ -142,6 +180,7 @@ async fn converge(service: &RankingService, ctx: &Context, outcome: &mut Outcome
     let plan = validate::plan(service, &resolved, &ctx.defaults)?; // pure: resource in, checked plan out
     let plan = outcome.plan.insert(plan);
     if service.metadata.deletion_timestamp.is_some() {
+        outcome.desired = vec![build::purge(plan)];
         let (cleaning, applied) = deletion::clean_up(ctx, service, plan).await?;
         outcome.cleaning = Some(cleaning);
         outcome.applied = Some(applied);
@@ -149,8 +188,8 @@ async fn converge(service: &RankingService, ctx: &Context, outcome: &mut Outcome
     }
     // before anything is written that would have to be removed
     deletion::settle_finalizer(ctx, service, deletion::wants_finalizer(service)).await?;
-    let desired = build::desired(plan); // pure: plan in, Kubernetes objects out
-    let applied = apply::all(ctx, service, &desired, &plan.apis).await?; // writes the cluster
+    outcome.desired = build::desired(plan); // pure: plan in, Kubernetes objects out
+    let applied = apply::all(ctx, service, &outcome.desired, &plan.apis).await?; // writes the cluster
     outcome.applied = Some(applied);
     Ok(())
 }
@@ -158,9 +197,13 @@ async fn converge(service: &RankingService, ctx: &Context, outcome: &mut Outcome
 /// What was told.
 struct Told {
     /// The resource, where its status was written.
-    written: Option<RankingService>,
+    written: Option<Arc<RankingService>>,
+    /// How the parts are.
+    observed: Observed,
     /// Whether something that nobody gives notice of is about to change.
     soon: bool,
+    /// What became of the events.
+    published: Result<()>,
 }
 
 /// Writes events and status.
@@ -178,18 +221,12 @@ async fn tell(service: &RankingService, ctx: &Context, outcome: &Outcome, failur
     };
     let status = status::of(&facts, Timestamp::now());
     let news = events::between(&service.status.clone().unwrap_or_default(), &status);
-    // before the status: the successor of an operator that dies in between tells them, again maybe
-    let published = match events::publish(&ctx.recorder, service, &news).await {
-        Err(error) if !error.is_refused_event() => return Err(error),
-        answered => answered,
-    };
+    // before the status: the successor of an operator that dies in between tells them, again maybe. Those that nobody takes
+    // now are kept here, and hold nothing back
+    let published = ctx.publish(service, news).await;
     let soon = observed.lacks_store() || status::awaits_servers(&status, Timestamp::now());
     let written = status::publish(&ctx.client, service, &status).await?;
-    if let Some(written) = &written {
-        ctx.tell(service, status, cache::version(&written.metadata));
-    }
-    published?;
-    Ok(Told { written, soon })
+    Ok(Told { written: written.map(|written| ctx.tell(written)), observed, soon, published })
 }
 
 async fn workloads(ctx: &Context, service: &RankingService, outcome: &Outcome) -> Result<Workloads> {

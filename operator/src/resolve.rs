@@ -6,7 +6,7 @@ pub use references::{Content, Kind, Reference, of_component, of_service};
 
 use crate::apis::Apis;
 use crate::cache::Known;
-use crate::labels::Component;
+use crate::labels::{CONFIGURATION_DIGEST, Component, REFERENCES_DIGEST};
 use crate::reconcile::Context;
 use crate::{Error, Result};
 use k8s_openapi::api::apps::v1::Deployment;
@@ -33,6 +33,8 @@ pub struct Resolved {
 pub struct Rollout {
     /// The image that its pods are to run.
     pub image: String,
+    /// Digests of the configuration and of the references that they start with.
+    pub digests: Option<[String; 2]>,
     /// Whether no pod of an earlier revision runs, nor one that is about to end.
     pub complete: bool,
 }
@@ -94,13 +96,16 @@ async fn content(client: &Client, namespace: &str, reference: &Reference) -> Res
 pub fn rolled_out(deployment: &Deployment) -> Option<Rollout> {
     let spec = deployment.spec.as_ref()?;
     let image = spec.template.spec.as_ref()?.containers.first()?.image.clone()?;
+    let annotations = spec.template.metadata.as_ref().and_then(|metadata| metadata.annotations.as_ref());
+    let digest = |key: &str| annotations?.get(key).cloned();
+    let digests = digest(CONFIGURATION_DIGEST).zip(digest(REFERENCES_DIGEST)).map(<[String; 2]>::from);
     let status = deployment.status.clone().unwrap_or_default();
     let (wanted, updated) = (spec.replicas.unwrap_or(1), status.updated_replicas.unwrap_or(0));
     let seen = status.observed_generation >= deployment.metadata.generation;
     // clusters before 1.35 do not count pods that end
     let ending = status.terminating_replicas.unwrap_or(0);
     let complete = seen && updated >= wanted && status.replicas.unwrap_or(0) <= updated && ending == 0;
-    Some(Rollout { image, complete })
+    Some(Rollout { image, digests, complete })
 }
 
 #[cfg(test)]

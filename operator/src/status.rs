@@ -7,7 +7,7 @@ mod parts;
 mod reason;
 
 pub use models::awaits_servers;
-pub(crate) use parts::condition as job_condition;
+pub(crate) use parts::{condition as job_condition, ended_at as job_ended_at};
 pub use reason::Reason;
 
 use crate::apply::Applied;
@@ -56,17 +56,18 @@ pub struct Workloads {
 /// The status that follows from the facts and from what was told before.
 pub fn of(facts: &Facts<'_>, now: Timestamp) -> RankingServiceStatus {
     let before = facts.service.status.clone().unwrap_or_default();
-    let models = models::models(facts, &before.models);
+    let training = models::last(facts.observed.training.as_ref(), before.training.as_ref());
+    let models = models::models(facts, &training, &before.models);
     let mut warnings = facts.plan.map(|plan| plan.warnings.clone()).unwrap_or_default();
     warnings.extend(facts.plan.and_then(|plan| plan.held.as_ref()).map(|held| format!("ingest {held}")));
     let import = parts::import(facts, before.import.as_ref());
     RankingServiceStatus {
         observed_generation: facts.service.metadata.generation,
-        conditions: conditions::conditions(facts, &models, &before.conditions, now),
-        rank: parts::rank(facts).or(before.rank),
-        ingest: parts::ingest(facts).or(before.ingest),
+        conditions: conditions::conditions(facts, &models, training.told.as_ref(), &before.conditions, now),
+        rank: parts::rank(facts, before.rank),
+        ingest: parts::ingest(facts, before.ingest),
         model: models::summary(&models),
-        training: facts.observed.training.as_ref().map(models::training).or(before.training),
+        training: training.told,
         models,
         import,
         warnings,

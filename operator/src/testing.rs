@@ -42,7 +42,7 @@ pub(crate) fn resolved() -> Resolved {
 }
 
 pub(crate) fn defaults() -> Defaults {
-    Defaults { image: "rankwright:1".to_owned(), namespace: Some("rankwright-system".to_owned()) }
+    Defaults { image: "rankwright:1".to_owned(), namespace: Some("rankwright-system".to_owned()), user: Some(65_532) }
 }
 
 /// What becomes of a service with this in its spec.

@@ -41,6 +41,8 @@ pub struct Defaults {
     pub image: String,
     /// The operator's own namespace, where it is known: network policies let it in.
     pub namespace: Option<String>,
+    /// Whom programs run as; nothing where the cluster decides.
+    pub user: Option<i64>,
 }
 
 /// A resource that was checked, with everything that its objects are built from.
@@ -66,6 +68,8 @@ pub struct Plan {
     pub apis: Apis,
     /// The operator's own namespace.
     pub operator_namespace: Option<String>,
+    /// Whom programs run as; nothing where the cluster decides.
+    pub user: Option<i64>,
     /// The digest of the import that is done already.
     pub imported: Option<String>,
     /// Why ingest does not run the image that it should.
@@ -95,21 +99,26 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
     unreserved(spec)?;
     credentials::check(spec)?;
     has_request(spec)?;
-    let configuration = configuration::rendered(spec, resolved)?;
+    let mut configuration = configuration::rendered(spec, resolved)?;
     let (images, held) = images::images(spec, resolved, defaults);
+    let mut references =
+        Digests { rank: digest(spec, resolved, Component::Rank), ingest: digest(spec, resolved, Component::Ingest) };
+    let running = resolved.ingest.as_ref().and_then(|ingest| ingest.digests.clone());
+    if let Some([configured, referred]) = running.filter(|_| held.is_some()) {
+        // what is meant for a new image is no reason to make new pods of the former one
+        (configuration.ingest_digest, references.ingest) = (configured, referred);
+    }
     let mut warnings = configuration.warnings.clone();
     warnings.extend(missing_apis(spec, &resolved.apis));
     warnings.extend(blind_autoscaler(spec, &resolved.apis));
     warnings.extend(bare_password(spec));
     Ok(Plan {
         service: spec.state_store.service.clone().unwrap_or_else(|| format!("{namespace}.{name}")),
-        references: Digests {
-            rank: digest(spec, resolved, Component::Rank),
-            ingest: digest(spec, resolved, Component::Ingest),
-        },
+        references,
         imported: imported(service),
         apis: resolved.apis.clone(),
         operator_namespace: defaults.namespace.clone(),
+        user: defaults.user,
         spec: spec.clone(),
         owner,
         name,
@@ -267,6 +276,7 @@ impl Plan {
         if let Some(stream) = &mut stream {
             stream.kafka.iter_mut().for_each(|kafka| kafka.auth = None);
             stream.kinesis.iter_mut().for_each(|kinesis| kinesis.credentials_secret_ref = None);
+            stream.dead_letter = None;
         }
         Some(digest_of(&format!("{events} {}", serde_json::json!(stream))))
     }

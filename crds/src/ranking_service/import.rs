@@ -22,7 +22,7 @@ pub struct Import {
     pub attempt: i64,
     /// Room on the node for files of a bucket, such as 10Gi: they are fetched before they are read.
     #[serde(default = "ten_gibibytes")]
-    #[schemars(length(min = 1, max = 32))]
+    #[schemars(length(min = 1, max = 32), regex(pattern = super::pod::QUANTITY))]
     pub scratch_size: String,
     /// What an import may take, in seconds; then it is ended.
     #[serde(default = "a_day")]

@@ -67,12 +67,19 @@ pub struct IngestAutoscaling {
     validation = Rule::new("[has(self.kafka), has(self.pulsar), has(self.kinesis)].filter(given, given).size() == 1")
         .message("give exactly one of kafka, pulsar and kinesis")
 )]
+#[x_kube(
+    validation = Rule::new("!has(self.deadLetter) || !has(self.deadLetter.topic) || has(self.kafka)")
+        .message("source.deadLetter.topic is a topic of Kafka: give path with another stream")
+)]
 #[serde(rename_all = "camelCase")]
 pub struct Source {
     /// First event that is read where there is no position yet: earliest, latest, ts=<unix time> or last=<duration>.
     #[serde(default = "earliest")]
     #[schemars(length(min = 6, max = 64), regex(pattern = "^(earliest|latest|ts=.+|last=.+)$"))]
     pub offset: String,
+    /// Where messages go that are no events. Without it they are logged, counted and skipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dead_letter: Option<DeadLetter>,
     /// A topic of Apache Kafka.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kafka: Option<Kafka>,
@@ -82,6 +89,24 @@ pub struct Source {
     /// A stream of Amazon Kinesis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kinesis: Option<Kinesis>,
+}
+
+/// Where messages go that are no events.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq, Default)]
+#[x_kube(
+    validation = Rule::new("has(self.topic) != has(self.path)")
+        .message("give exactly one of topic and path in source.deadLetter")
+)]
+pub struct DeadLetter {
+    /// With Kafka: a topic of the same brokers. It takes a message as it was, and where it stood and what is wrong as headers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 249))]
+    pub topic: Option<String>,
+    /// A file, to which a line of JSON is added for each message; on a volume of ingest.pod, and of import.pod where the stream
+    /// is imported, which lasts longer than a pod and is mounted by all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 1024), regex(pattern = "^/"))]
+    pub path: Option<String>,
 }
 
 /// A topic of Apache Kafka.

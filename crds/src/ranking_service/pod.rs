@@ -5,6 +5,9 @@ use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// An amount as Kubernetes writes it.
+pub(super) const QUANTITY: &str = "^[0-9]+(\\.[0-9]+)?([kMGTPE]i?|Ki)?$";
+
 /// What can be said of the pods of any part.
 #[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq, Default)]
 #[serde(rename_all = "camelCase")]
@@ -14,13 +17,16 @@ pub struct PodOptions {
     #[schemars(length(min = 1, max = 512))]
     pub image: Option<String>,
 
-    /// What the container asks for and may use at most. Default: requests that suit a small shop, no limits.
+    /// What the container asks for and may use at most. Default: no limits, and requests that suit a small shop: 250m and 256Mi
+    /// for a rank server or an ingest worker, 500m and 1Gi for a training or an import.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourceRequirements>,
 
     /// Further environment variables, such as RUST_LOG. Names that the operator sets are refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
+    #[x_kube(validation = Rule::new("self.all(variable, !(variable.name in ['SERVICE_CONFIG', 'RANKWRIGHT_SERVICE', 'SERVICE_REDIS_USER', 'SERVICE_REDIS_PASSWORD', 'SERVICE_KAFKA_USER', 'SERVICE_KAFKA_PASSWORD', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_REGION', 'AWS_ENDPOINT_URL_S3', 'TERMINATION_LOG']))")
+        .message("env has a variable that the operator sets from other fields (SERVICE_CONFIG, RANKWRIGHT_SERVICE, SERVICE_REDIS_USER, SERVICE_REDIS_PASSWORD, SERVICE_KAFKA_USER, SERVICE_KAFKA_PASSWORD, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL_S3 or TERMINATION_LOG): leave it out"))]
     #[schemars(length(max = 64))]
     pub env: Vec<EnvVar>,
 
@@ -72,6 +78,8 @@ pub struct ExtraVolume {
     /// Where it is mounted.
     #[x_kube(validation = Rule::new("self.startsWith('/') && !self.startsWith('/etc/rankwright')")
         .message("mountPath is absolute, and not below /etc/rankwright, where the operator mounts its own"))]
+    #[x_kube(validation = Rule::new("!self.matches('^/+tmp/*$')")
+        .message("mountPath /tmp is taken by the operator: mount it elsewhere, and name that place in the variable TMPDIR"))]
     #[schemars(length(min = 2, max = 1024))]
     pub mount_path: String,
     /// A Secret; a change of its content is rolled out.
@@ -122,7 +130,7 @@ pub struct VolumeClaim {
 #[serde(rename_all = "camelCase")]
 pub struct EmptyDirVolume {
     /// How large it may grow, such as 1Gi.
-    #[schemars(length(min = 1, max = 32))]
+    #[schemars(length(min = 1, max = 32), regex(pattern = QUANTITY))]
     pub size_limit: String,
 }
 

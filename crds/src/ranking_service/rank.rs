@@ -9,6 +9,10 @@ use std::collections::BTreeMap;
 /// The servers that answer rank requests.
 #[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
 #[x_kube(
+    validation = Rule::new("!has(self.autoscaling) || !has(self.autoscaling.cpuUtilization) || !has(self.pod) || !has(self.pod.resources) || [has(self.pod.resources.requests) && 'cpu' in self.pod.resources.requests, has(self.pod.resources.limits) && 'cpu' in self.pod.resources.limits].exists(given, given)")
+        .message("rank.autoscaling.cpuUtilization is a share of the requested processor time: give rank.pod.resources.requests.cpu")
+)]
+#[x_kube(
     validation = Rule::new("!(has(self.ingress) && has(self.gatewayRoute))")
         .message("give either ingress or gatewayRoute: two ways in would answer for the same host")
 )]

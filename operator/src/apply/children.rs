@@ -26,6 +26,16 @@ pub struct Found {
 }
 
 impl Found {
+    /// An object of ours, as it was seen.
+    pub(super) fn of(child: &Child, live: &DynamicObject) -> Self {
+        Self {
+            resource: child.resource.clone(),
+            namespace: live.namespace().unwrap_or_default(),
+            object: live.name_any(),
+            uid: live.uid().unwrap_or_default(),
+        }
+    }
+
     /// Its kind and name, for messages.
     pub fn name(&self) -> String {
         format!("{} {}", self.resource.kind, self.object)

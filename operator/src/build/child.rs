@@ -83,5 +83,6 @@ pub(super) fn metadata(plan: &crate::validate::Plan, name: String, labels: BTree
 }
 
 fn owner(plan: &crate::validate::Plan) -> OwnerReference {
-    OwnerReference { block_owner_deletion: Some(true), ..plan.owner.clone() }
+    // nothing waits for its objects to go before it; and where that is checked, asking for it wants a right of its own
+    OwnerReference { block_owner_deletion: None, ..plan.owner.clone() }
 }

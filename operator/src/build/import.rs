@@ -2,7 +2,7 @@
 //! another Job.
 
 use super::child::{Child, Mode, metadata};
-use super::pod::{Program, template};
+use super::pod::{Program, digest_of_pods, template};
 use super::training::failure_policy;
 use crate::labels::{self, Component, IMPORT_DIGEST};
 use crate::validate::Plan;
@@ -30,14 +30,15 @@ pub(super) fn job(plan: &Plan) -> Option<Child> {
     };
     let name = format!("{}-{}", plan.named(Component::Import), &digest[..8]);
     let labels = labels::of(&plan.name, Component::Import);
-    let annotations = Some([(IMPORT_DIGEST.to_owned(), digest.clone())].into());
+    let template = template(plan, program);
+    let annotations = Some([(IMPORT_DIGEST.to_owned(), digest.clone()), digest_of_pods(&template)].into());
     let job = Job {
         metadata: ObjectMeta { annotations, ..metadata(plan, name, labels) },
         spec: Some(JobSpec {
             backoff_limit: Some(import.backoff_limit),
             active_deadline_seconds: Some(import.active_deadline_seconds),
             pod_failure_policy: Some(failure_policy(true, None)),
-            template: template(plan, program),
+            template,
             ..JobSpec::default()
         }),
         ..Job::default()

@@ -8,8 +8,8 @@ pub use volumes::{CONFIGURATION, REDIS_AUTHORITY};
 
 pub(super) use probes::{Probes, serving};
 
-use crate::labels::{self, CONFIGURATION_DIGEST, Component, REFERENCES_DIGEST};
-use crate::validate::Plan;
+use crate::labels::{self, CONFIGURATION_DIGEST, Component, PODS_DIGEST, REFERENCES_DIGEST};
+use crate::validate::{Plan, digest_of};
 use k8s_openapi::api::core::v1::{
     Capabilities, Container, ContainerPort, Lifecycle, PodSecurityContext, PodSpec, PodTemplateSpec,
     ResourceRequirements, SeccompProfile, SecurityContext, TopologySpreadConstraint,
@@ -24,8 +24,8 @@ pub const PORT: i32 = 8080;
 /// Its name.
 pub const PORT_NAME: &str = "http";
 
-/// Whom programs run as; the images know this user.
-const USER: i64 = 65_532;
+/// Whom programs run as where nothing else is said; the images know this user.
+pub const USER: i64 = 65_532;
 
 /// What tells the pods of one part from those of another.
 pub(super) struct Program<'a> {
@@ -62,6 +62,12 @@ pub(super) fn template(plan: &Plan, program: Program<'_>) -> PodTemplateSpec {
     }
 }
 
+/// An annotation for Jobs, whose pods cannot be changed: it tells whether they are as they should be.
+pub(super) fn digest_of_pods(template: &PodTemplateSpec) -> (String, String) {
+    let text = serde_json::to_string(template).expect("an object of Kubernetes is JSON");
+    (PODS_DIGEST.to_owned(), digest_of(&text))
+}
+
 fn pod(plan: &Plan, program: Program<'_>) -> PodSpec {
     let (options, secrets) = (program.options, plan.spec.image_pull_secrets.clone());
     PodSpec {
@@ -71,9 +77,9 @@ fn pod(plan: &Plan, program: Program<'_>) -> PodSpec {
         image_pull_secrets: (!secrets.is_empty()).then_some(secrets),
         security_context: Some(PodSecurityContext {
             run_as_non_root: Some(true),
-            run_as_user: Some(USER),
-            run_as_group: Some(USER),
-            fs_group: Some(USER),
+            run_as_user: plan.user,
+            run_as_group: plan.user,
+            fs_group: plan.user,
             seccomp_profile: Some(SeccompProfile { type_: "RuntimeDefault".to_owned(), ..SeccompProfile::default() }),
             ..PodSecurityContext::default()
         }),

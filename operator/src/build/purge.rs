@@ -1,18 +1,20 @@
 //! The removal of a service's data: a Job that runs when the resource is deleted.
 
 use super::child::{Child, Mode, metadata};
-use super::pod::{Program, template};
+use super::pod::{Program, digest_of_pods, template};
 use super::training::failure_policy;
 use crate::labels::{self, Component};
 use crate::validate::Plan;
 use k8s_openapi::api::batch::v1::{Job, JobSpec};
+use kube::api::ObjectMeta;
 use rankwright_crds::ranking_service::PodOptions;
 
 const GRACE_SECONDS: i64 = 30;
 
 /// The Job.
 pub fn purge(plan: &Plan) -> Child {
-    let options = PodOptions::default();
+    // it runs where rank servers do, and reaches what they reach
+    let options = PodOptions { image: None, resources: None, ..plan.spec.rank.pod.clone() };
     let program = Program {
         component: Component::Purge,
         image: &plan.images.purge,
@@ -28,12 +30,14 @@ pub fn purge(plan: &Plan) -> Child {
         digests: None,
     };
     let labels = labels::of(&plan.name, Component::Purge);
+    let template = template(plan, program);
+    let annotations = Some([digest_of_pods(&template)].into());
     let job = Job {
-        metadata: metadata(plan, plan.named(Component::Purge), labels),
+        metadata: ObjectMeta { annotations, ..metadata(plan, plan.named(Component::Purge), labels) },
         spec: Some(JobSpec {
             backoff_limit: Some(6),
             pod_failure_policy: Some(failure_policy(false, None)),
-            template: template(plan, program),
+            template,
             ..JobSpec::default()
         }),
         ..Job::default()

@@ -1,9 +1,11 @@
 //! An object as a watch has shown it: what decides whether there is anything to do about it, and nothing else.
 
+use crate::labels::{CONFIGURATION_DIGEST, PODS_DIGEST, REFERENCES_DIGEST};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DynamicObject, TypeMeta};
 use kube::{Resource, ResourceExt};
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -79,6 +81,10 @@ fn told_of(kind: &str, object: &DynamicObject) -> DynamicObject {
         uid: meta.uid.clone(),
         generation: meta.generation,
         labels: Some(object.labels().clone()),
+        annotations: object
+            .annotations()
+            .get(PODS_DIGEST)
+            .map(|digest| [(PODS_DIGEST.to_owned(), digest.clone())].into()),
         owner_references: meta.owner_references.clone(),
         ..ObjectMeta::default()
     };
@@ -89,10 +95,13 @@ fn told_of(kind: &str, object: &DynamicObject) -> DynamicObject {
             "name": of("/spec/template/spec/containers/0/name"),
             "image": of("/spec/template/spec/containers/0/image"),
         });
+        let annotations = data.pointer("/spec/template/metadata/annotations");
+        let digest = |key: &'static str| Some((key, annotations?.get(key)?.clone()));
+        let digests: HashMap<_, _> = [CONFIGURATION_DIGEST, REFERENCES_DIGEST].into_iter().filter_map(digest).collect();
         told["spec"] = json!({
             "replicas": of("/spec/replicas"),
             "selector": {},
-            "template": { "spec": { "containers": [container] } },
+            "template": { "metadata": { "annotations": digests }, "spec": { "containers": [container] } },
         });
     }
     let version = if kind == "Deployment" { "apps/v1" } else { "batch/v1" };

@@ -7,7 +7,7 @@ use crate::labels::Component;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
-use rankwright_crds::status::ModelStatus;
+use rankwright_crds::status::{ModelStatus, TrainingStatus};
 
 /// Whether something is so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +41,7 @@ impl Verdict {
 pub(super) fn conditions(
     facts: &Facts<'_>,
     models: &[ModelStatus],
+    training: Option<&TrainingStatus>,
     before: &[Condition],
     now: Timestamp,
 ) -> Vec<Condition> {
@@ -48,7 +49,7 @@ pub(super) fn conditions(
     let rank = workload(facts, Component::Rank, facts.workloads.rank.as_ref());
     let ingest = workload(facts, Component::Ingest, facts.workloads.ingest.as_ref());
     let store = store(facts);
-    let trained = trained(facts, models);
+    let trained = trained(facts, models, training);
     let ready = ready(facts, [&configuration, &rank, &ingest], &store);
     let all = [
         ("Ready", ready),
@@ -101,7 +102,10 @@ fn workload(facts: &Facts<'_>, component: Component, deployment: Option<&Deploym
     let (wanted, there, ready) = counts(deployment);
     let status = deployment.status.clone().unwrap_or_default();
     let updated = status.updated_replicas.unwrap_or(0);
-    let trouble = trouble(facts, component);
+    let trouble = match trouble(facts, component) {
+        none if none.is_empty() => unmade(deployment),
+        trouble => trouble,
+    };
     let stuck = status.conditions.iter().flatten().any(|condition| {
         condition.type_ == "Progressing" && condition.reason.as_deref() == Some("ProgressDeadlineExceeded")
     });
@@ -127,6 +131,14 @@ fn trouble(facts: &Facts<'_>, component: Component) -> String {
     trouble.map(|(_, trouble)| format!(": {trouble}")).unwrap_or_default()
 }
 
+/// Why a Deployment cannot make pods, in the words of who refuses them.
+fn unmade(deployment: &Deployment) -> String {
+    let mut conditions = deployment.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    let failure = conditions.find(|condition| condition.type_ == "ReplicaFailure" && condition.status == "True");
+    let message = failure.and_then(|failure| failure.message.as_deref());
+    message.map(|message| format!(": no pod can be made: {message}")).unwrap_or_default()
+}
+
 fn absent(facts: &Facts<'_>, component: Component, what: &str) -> Verdict {
     let name = format!("Deployment {}", component.of(&kube::ResourceExt::name_any(facts.service)));
     let mut conflicts = facts.applied.iter().flat_map(|applied| &applied.conflicts);
@@ -150,27 +162,22 @@ fn store(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-fn trained(facts: &Facts<'_>, models: &[ModelStatus]) -> Verdict {
+fn trained(facts: &Facts<'_>, models: &[ModelStatus], training: Option<&TrainingStatus>) -> Verdict {
     let learns = |model: &&ModelStatus| facts.plan.is_none_or(|plan| plan.configuration.trained.contains(&model.name));
-    let mut learning = models.iter().filter(learns).peekable();
-    if learning.peek().is_none() {
+    let learning: Vec<&ModelStatus> = models.iter().filter(learns).collect();
+    if learning.is_empty() {
         return Verdict::yes(Reason::NothingToTrain, "the configuration has no model that is trained");
     }
-    let learning: Vec<&ModelStatus> = learning.collect();
-    let other = learning
-        .iter()
-        .find(|model| model.pinned.is_some() && model.version.is_some() && model.pinned != model.version);
-    if let Some(ModelStatus { name, pinned: Some(pinned), version: Some(version), .. }) = other {
-        let message = format!(
-            "{name} serves {version}, and {pinned} is pinned: rank servers take it up, or there is no such version"
-        );
+    if let Some(message) = learning.iter().find_map(|model| unpinned(facts, model)) {
         return Verdict::no(Reason::PinNotServed, message);
     }
-    let failed =
-        facts.observed.training.as_ref().map(super::models::training).filter(|training| training.outcome == "Failed");
-    if let Some(failed) = failed {
-        let why = failed.message.unwrap_or_default();
-        return Verdict::no(Reason::TrainingFailed, format!("training in pod {} failed: {why}", failed.pod));
+    if let Some((_, trouble)) = facts.observed.troubles.iter().find(|(part, _)| *part == Component::Training) {
+        let message = format!("a training does not begin, and none takes its place while it waits: {trouble}");
+        return Verdict::no(Reason::TrainingStuck, message);
+    }
+    if let Some(failed) = training.filter(|training| training.outcome == "Failed") {
+        let why = failed.message.as_deref().unwrap_or_default();
+        return Verdict::no(Reason::TrainingFailed, format!("training {} failed: {why}", failed.pod));
     }
     let missing: Vec<&str> =
         learning.iter().filter(|model| model.version.is_none()).map(|model| model.name.as_str()).collect();
@@ -193,6 +200,22 @@ fn trained(facts: &Facts<'_>, models: &[ModelStatus]) -> Verdict {
         None => "spec.training is not given".to_owned(),
     };
     Verdict::no(Reason::NotTrainedYet, format!("{names} has no version yet, requests get the incoming order; {when}"))
+}
+
+/// What is served in place of a version that is pinned. One without any version is told of once a rank server says so.
+fn unpinned(facts: &Facts<'_>, model: &ModelStatus) -> Option<String> {
+    let (name, pinned) = (&model.name, model.pinned.as_ref()?);
+    match &model.version {
+        Some(version) if version == pinned => None,
+        Some(version) => Some(format!(
+            "{name} serves {version}, and {pinned} is pinned: rank servers take it up, or there is no such version"
+        )),
+        None => facts.observed.said.as_ref().map(|_| {
+            format!(
+                "{name} serves no version, requests get the incoming order, and {pinned} is pinned: rank servers take it up, or there is no such version"
+            )
+        }),
+    }
 }
 
 /// Whether all works; the first thing that does not tells why.

@@ -2,6 +2,7 @@
 
 use super::Facts;
 use crate::observe::{ModelReport, Report, Trained};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use rankwright_crds::RankingServiceStatus;
 use rankwright_crds::status::{ModelStatus, ModelTraining, TrainingStatus};
@@ -9,13 +10,33 @@ use rankwright_crds::status::{ModelStatus, ModelTraining, TrainingStatus};
 /// So long after a training servers that have not taken its version up are looked at often.
 const AWAITED: SignedDuration = SignedDuration::from_mins(2);
 
-/// All models of the configuration. What nobody tells now stays as it was told before.
-pub(super) fn models(facts: &Facts<'_>, before: &[ModelStatus]) -> Vec<ModelStatus> {
-    let Some(plan) = facts.plan else { return before.to_vec() };
-    let report = facts.observed.training.as_ref().and_then(|training| training.report.as_ref());
+/// The last training.
+pub(super) struct Last<'a> {
+    /// As it is told.
+    pub(super) told: Option<TrainingStatus>,
+    /// What it reported, while its pod is there.
+    report: Option<&'a Report>,
+}
+
+/// The last training: the one that is seen now, unless a later one was told of, whose pod is gone since.
+pub(super) fn last<'a>(seen: Option<&'a Trained>, before: Option<&TrainingStatus>) -> Last<'a> {
+    let time = |time: &Option<Time>| time.as_ref().map(|time| time.0);
+    let is_newest = |seen: &&Trained| {
+        before.is_none_or(|before| before.pod == seen.pod || time(&before.finished_at) <= time(&seen.finished_at))
+    };
+    match seen.filter(is_newest) {
+        Some(seen) => Last { told: Some(self::training(seen)), report: seen.report.as_ref() },
+        None => Last { told: before.cloned(), report: None },
+    }
+}
+
+/// All models of the configuration; as they were told before, while that is refused. What nobody tells now stays as it was.
+pub(super) fn models(facts: &Facts<'_>, last: &Last<'_>, before: &[ModelStatus]) -> Vec<ModelStatus> {
+    let report = last.report;
+    let pins = &facts.service.spec.model_version;
     let model = |name: &String| {
         let known = before.iter().find(|model| model.name == *name).cloned().unwrap_or_default();
-        let mut model = ModelStatus { name: name.clone(), pinned: plan.spec.model_version.get(name).cloned(), ..known };
+        let mut model = ModelStatus { name: name.clone(), pinned: pins.get(name).cloned(), ..known };
         if let Some(said) = facts.observed.said.as_ref().and_then(|said| said.models.get(name)) {
             model.version.clone_from(&said.version);
             model.trained_at.clone_from(&said.trained_at);
@@ -26,7 +47,10 @@ pub(super) fn models(facts: &Facts<'_>, before: &[ModelStatus]) -> Vec<ModelStat
         }
         model
     };
-    plan.configuration.models.iter().map(model).collect()
+    match facts.plan {
+        Some(plan) => plan.configuration.models.iter().map(model).collect(),
+        None => before.iter().map(|known| model(&known.name)).collect(),
+    }
 }
 
 fn of<'a>(report: &'a Report, name: &str) -> Option<&'a ModelReport> {
@@ -49,7 +73,7 @@ fn trained(report: &Report, model: &ModelReport) -> ModelTraining {
 }
 
 /// A whole training. One that could not report is told by how it ended.
-pub(super) fn training(training: &Trained) -> TrainingStatus {
+fn training(training: &Trained) -> TrainingStatus {
     let report = training.report.as_ref();
     let said = report.map(|report| report.message.clone()).filter(|message| !message.is_empty());
     let worst = report.and_then(|report| report.models.iter().find(|model| model.outcome == report.outcome));

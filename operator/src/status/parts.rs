@@ -16,22 +16,33 @@ pub(super) fn counts(deployment: &Deployment) -> (i32, i32, i32) {
     (wanted, there, ready)
 }
 
-pub(super) fn rank(facts: &Facts<'_>) -> Option<RankStatus> {
-    let (plan, deployment) = (facts.plan?, facts.workloads.rank.as_ref()?);
-    let (wanted, there, ready) = counts(deployment);
-    let rolled = crate::resolve::rolled_out(deployment).filter(|rollout| rollout.complete);
-    Some(RankStatus {
-        replicas: there,
-        ready_replicas: ready,
-        ready: format!("{ready}/{wanted}"),
-        selector: plan.rank_selector(),
-        endpoint: plan.endpoint(),
-        image: rolled.map(|rollout| rollout.image),
-    })
+/// The rank servers. While the resource is refused they are told of where they are.
+pub(super) fn rank(facts: &Facts<'_>, before: Option<RankStatus>) -> Option<RankStatus> {
+    let is_new = before.is_none();
+    let before = match (facts.plan, before) {
+        (Some(plan), _) => {
+            RankStatus { selector: plan.rank_selector(), endpoint: plan.endpoint(), ..RankStatus::default() }
+        }
+        (None, before) => before?,
+    };
+    let there = counted(facts.workloads.rank.as_ref(), is_new)?;
+    let rolled = facts.workloads.rank.as_ref().and_then(crate::resolve::rolled_out);
+    let image = rolled.filter(|rollout| rollout.complete).map(|rollout| rollout.image);
+    let WorkloadStatus { replicas, ready_replicas, ready } = there;
+    Some(RankStatus { replicas, ready_replicas, ready, image, ..before })
 }
 
-pub(super) fn ingest(facts: &Facts<'_>) -> Option<WorkloadStatus> {
-    let (wanted, there, ready) = counts(facts.workloads.ingest.as_ref()?);
+pub(super) fn ingest(facts: &Facts<'_>, before: Option<WorkloadStatus>) -> Option<WorkloadStatus> {
+    counted(facts.workloads.ingest.as_ref(), before.is_none())
+}
+
+/// How many there are of a part; nothing of one that was never told of and is not there.
+fn counted(deployment: Option<&Deployment>, is_new: bool) -> Option<WorkloadStatus> {
+    let (wanted, there, ready) = match deployment {
+        Some(deployment) => counts(deployment),
+        None if is_new => return None,
+        None => (0, 0, 0),
+    };
     Some(WorkloadStatus { replicas: there, ready_replicas: ready, ready: format!("{ready}/{wanted}") })
 }
 
@@ -41,7 +52,9 @@ pub(super) fn import(facts: &Facts<'_>, before: Option<&ImportStatus>) -> Option
     let Some(digest) = facts.plan.and_then(|plan| plan.import_digest()) else { return before.cloned() };
     let before = before.filter(|before| before.digest == digest);
     let Some(job) = &facts.workloads.import else {
-        let done = before.filter(|before| before.phase == ImportPhase::Complete).cloned();
+        // it was not looked at where something was refused
+        let is_known = |before: &&ImportStatus| before.phase == ImportPhase::Complete || facts.applied.is_none();
+        let done = before.filter(is_known).cloned();
         return done.or_else(|| Some(ImportStatus { digest, ..ImportStatus::default() }));
     };
     let status = job.status.clone().unwrap_or_default();
@@ -75,7 +88,8 @@ pub(crate) fn condition(job: &Job, kind: &str) -> Option<String> {
     Some(holds.message.clone().unwrap_or_else(|| kind.to_owned()))
 }
 
-fn ended_at(job: &Job) -> Option<k8s_openapi::apimachinery::pkg::apis::meta::v1::Time> {
+/// When a Job ended.
+pub(crate) fn ended_at(job: &Job) -> Option<k8s_openapi::apimachinery::pkg::apis::meta::v1::Time> {
     let conditions = job.status.as_ref()?.conditions.as_ref()?;
     let ended = |kind: &str| conditions.iter().find(|condition| condition.type_ == kind && condition.status == "True");
     ended("Complete").or_else(|| ended("Failed"))?.last_transition_time.clone()

@@ -42,6 +42,8 @@ pub enum Reason {
     NothingToLearnFrom,
     /// The last training failed, or a model in it.
     TrainingFailed,
+    /// A training does not get to run.
+    TrainingStuck,
     /// A version that is pinned is not served.
     PinNotServed,
     /// The resource is being deleted.

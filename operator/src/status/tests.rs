@@ -5,7 +5,7 @@ use crate::ask::{Model, Said, Store};
 use crate::labels::Component;
 use crate::testing::{planned, service};
 use crate::validate::Refusal;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use rankwright_crds::ranking_service::Training;
 use serde_json::Value;
 
@@ -124,19 +124,8 @@ fn a_service_without_versions_is_ready_and_says_when_it_will_be_trained() {
 
 #[test]
 fn what_nobody_tells_now_stays_as_it_was_told() {
-    let (mut service, plan) = (service(json!({})), planned(json!({})).unwrap());
-    service.status = Some(told(json!({}), &working(), &saying("v1")));
-    let (observed, workloads, applied) = (Observed::default(), working(), Applied::default());
-    let facts = Facts {
-        service: &service,
-        plan: Some(&plan),
-        applied: Some(&applied),
-        failure: None,
-        cleaning: None,
-        observed: &observed,
-        workloads: &workloads,
-    };
-    assert_eq!(of(&facts, Timestamp::UNIX_EPOCH).models[1].version.as_deref(), Some("v1"));
+    let before = told(json!({}), &working(), &saying("v1"));
+    assert_eq!(told_after(before, &Observed::default()).models[1].version.as_deref(), Some("v1"));
 }
 
 #[test]
@@ -191,4 +180,128 @@ fn servers_are_looked_at_soon_while_a_version_is_new_and_not_served() {
         !awaits_servers(&with("v2", "v1", Value::Null, now - minutes(3)), now),
         "somebody went back to another one"
     );
+}
+
+/// A training that has ended in this second, in a pod of this name.
+fn ended(pod: &str, second: i64, outcome: &str) -> crate::observe::Trained {
+    let model = json!({"model": "shop", "outcome": outcome, "message": "because", "version": pod});
+    let report = json!({"outcome": outcome, "message": "", "startedAt": "", "models": [model]});
+    crate::observe::Trained {
+        pod: pod.to_owned(),
+        finished_at: Some(Time(Timestamp::from_second(second).unwrap())),
+        report: Some(serde_json::from_value(report).unwrap()),
+        end: String::new(),
+    }
+}
+
+/// The status that follows upon another one.
+fn told_after(before: RankingServiceStatus, observed: &Observed) -> RankingServiceStatus {
+    let (mut service, plan) = (service(json!({})), planned(json!({})).unwrap());
+    service.status = Some(before);
+    let (workloads, applied) = (working(), Applied::default());
+    let facts = Facts {
+        service: &service,
+        plan: Some(&plan),
+        applied: Some(&applied),
+        failure: None,
+        cleaning: None,
+        observed,
+        workloads: &workloads,
+    };
+    of(&facts, Timestamp::UNIX_EPOCH)
+}
+
+#[test]
+fn a_training_whose_pod_is_gone_stays_the_last_one() {
+    let seen = |training| Observed { training, ..saying("v1") };
+    let good = told(json!({}), &working(), &seen(Some(ended("second", 20, "published"))));
+    assert_eq!(verdict(&good, "ModelTrained"), "True Served");
+    for left in [None, Some(ended("first", 10, "failed"))] {
+        let after = told_after(good.clone(), &seen(left));
+        assert_eq!(after.training, good.training);
+        assert_eq!(after.models, good.models);
+        assert_eq!(verdict(&after, "ModelTrained"), "True Served");
+    }
+    let failed = told_after(good, &seen(Some(ended("third", 30, "failed"))));
+    assert_eq!(verdict(&failed, "ModelTrained"), "False TrainingFailed");
+    let after = told_after(failed.clone(), &seen(Some(ended("second", 20, "published"))));
+    assert_eq!(verdict(&after, "ModelTrained"), "False TrainingFailed", "its pod is gone, and it was the last");
+    assert_eq!(condition(&after, "ModelTrained").message, condition(&failed, "ModelTrained").message);
+}
+
+#[test]
+fn a_training_that_does_not_begin_is_told() {
+    let trouble = "pod shop-training-1 has no image: rankwright:2 cannot be pulled".to_owned();
+    let observed = Observed { troubles: vec![(Component::Training, trouble.clone())], ..saying("v1") };
+    let status = told(json!({}), &working(), &observed);
+    assert_eq!(verdict(&status, "ModelTrained"), "False TrainingStuck");
+    assert!(condition(&status, "ModelTrained").message.ends_with(&trouble));
+    assert_eq!(verdict(&status, "Ready"), "True AllPartsWork", "what there is works on");
+}
+
+#[test]
+fn a_pin_on_a_version_that_does_not_exist_is_told_once_servers_say_what_they_serve() {
+    let pin = json!({"modelVersion": {"shop": "v7"}});
+    let nothing = Said { store: Store { answers: true, problem: None }, ..Said::default() };
+    let said = Observed { said: Some(nothing), ..Observed::default() };
+    let status = told(pin.clone(), &working(), &said);
+    assert_eq!(verdict(&status, "ModelTrained"), "False PinNotServed");
+    assert!(condition(&status, "ModelTrained").message.contains("v7 is pinned"));
+    assert_eq!(verdict(&told(pin, &working(), &Observed::default()), "ModelTrained"), "False NotTrainedYet");
+}
+
+#[test]
+fn while_a_resource_is_refused_its_parts_are_told_as_they_are() {
+    let before = told(json!({}), &working(), &saying("v1"));
+    let refusal = Error::Refused(Refusal::Configuration("features[0]: no".to_owned()));
+    let workloads = Workloads { rank: Some(deployment(2, 2, 2, 0)), ..Workloads::default() };
+    let (mut service, observed) = (service(json!({})), saying("v2"));
+    service.status = Some(before.clone());
+    let facts = Facts {
+        service: &service,
+        plan: None,
+        applied: None,
+        failure: Some(&refusal),
+        cleaning: None,
+        observed: &observed,
+        workloads: &workloads,
+    };
+    let status = of(&facts, Timestamp::UNIX_EPOCH);
+    let (rank, former) = (status.rank.unwrap(), before.rank.unwrap());
+    assert_eq!(rank.ready, "0/2");
+    assert_eq!((rank.selector, rank.endpoint), (former.selector, former.endpoint));
+    assert_eq!(status.ingest.unwrap().ready, "0/0", "somebody has taken it away");
+    assert_eq!(status.model.as_deref(), Some("shop@v2"));
+}
+
+#[test]
+fn why_no_pod_can_be_made_stands_behind_what_follows_from_it() {
+    let mut refused = deployment(2, 0, 0, 0);
+    let why = "pods \"shop-rank-\" is forbidden: exceeded quota";
+    let failure = json!({"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": why});
+    refused.status.as_mut().unwrap().conditions = Some(vec![serde_json::from_value(failure).unwrap()]);
+    let status = told(json!({}), &Workloads { rank: Some(refused), ..working() }, &Observed::default());
+    assert!(condition(&status, "Ready").message.ends_with(why));
+}
+
+#[test]
+fn an_import_that_was_not_looked_at_stays_as_it_was_told() {
+    let import = json!({"import": {"from": {"s3": {"bucket": "events", "prefix": "2026"}}}});
+    let plan = planned(import.clone()).unwrap();
+    let mut service = service(import);
+    let failed = json!({"digest": plan.import_digest(), "phase": "Failed", "job": "shop-import-1", "message": "no"});
+    service.status = Some(serde_json::from_value(json!({ "import": failed })).unwrap());
+    let failure = Error::Refused(Refusal::Configuration("no".to_owned()));
+    let (observed, workloads) = (Observed::default(), Workloads::default());
+    let facts = Facts {
+        service: &service,
+        plan: Some(&plan),
+        applied: None,
+        failure: Some(&failure),
+        cleaning: None,
+        observed: &observed,
+        workloads: &workloads,
+    };
+    let status = of(&facts, Timestamp::UNIX_EPOCH);
+    assert_eq!(status.import, service.status.unwrap().import);
 }

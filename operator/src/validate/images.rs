@@ -32,7 +32,7 @@ pub(super) fn images(spec: &RankingServiceSpec, resolved: &Resolved, defaults: &
         ingest: of(Some(&spec.ingest.pod)),
         training: of(training),
         import: of(import),
-        purge: whole.clone(),
+        purge: of(Some(&spec.rank.pod)),
     };
     let rolled = resolved.rank.as_ref().is_none_or(|rank| rank.complete && rank.image == images.rank);
     match &resolved.ingest {

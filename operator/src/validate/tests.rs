@@ -209,10 +209,14 @@ fn a_variable_from_a_secret_that_may_be_missing_waits_for_nobody() {
 #[test]
 fn workers_keep_their_image_until_servers_are_rolled_out() {
     let asked = service(json!({"image": "rankwright:2"}));
-    let at = |image: &str, complete| Some(Rollout { image: image.to_owned(), complete });
+    let at = |image: &str, complete| {
+        Some(Rollout { image: image.to_owned(), digests: Some(["c", "r"].map(str::to_owned)), complete })
+    };
     let images = |rank: Option<Rollout>, ingest: Option<Rollout>| {
         let plan = plan(&asked, &Resolved { rank, ingest, ..resolved() }, &defaults()).unwrap();
         assert_eq!(plan.images.training, plan.images.ingest, "models are written by the same image as the state");
+        let kept = plan.configuration.ingest_digest == "c" && plan.references.ingest == "r";
+        assert_eq!(kept, plan.held.is_some(), "what the new image is to start with makes no pods of the former one");
         (plan.images.rank, plan.images.ingest, plan.held.is_some())
     };
     let (old, new) = ("rankwright:1", "rankwright:2");

@@ -11,6 +11,7 @@ use kube::runtime::{conditions, wait::await_condition};
 use kube::{Client, Config, CustomResourceExt, Resource};
 use rankwright_crds::RankingService;
 use rankwright_operator::ask::{Ask, Said, Store};
+use rankwright_operator::build::pod::USER;
 use rankwright_operator::controller;
 use rankwright_operator::metrics::Metrics;
 use rankwright_operator::reconcile::Context;
@@ -140,7 +141,8 @@ impl Cluster {
     }
 
     pub(crate) fn context(&self, client: Client, servers: &Servers) -> Arc<Context> {
-        let defaults = Defaults { image: IMAGE.to_owned(), namespace: Some("rankwright-system".to_owned()) };
+        let namespace = Some("rankwright-system".to_owned());
+        let defaults = Defaults { image: IMAGE.to_owned(), namespace, user: Some(USER) };
         Arc::new(Context::new(client, Arc::new(servers.clone()), Arc::new(Metrics::new().unwrap()), defaults))
     }
 

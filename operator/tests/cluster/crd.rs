@@ -168,6 +168,38 @@ fn cases() -> Vec<Case> {
             rank(json!({"pod": {"volumes": [{"name": "a", "mountPath": "/etc/rankwright/config", "secret": secret}]}})),
             Some("not below /etc/rankwright"),
         ),
+        (
+            "a volume over the folder for what is short-lived",
+            rank(json!({"pod": {"volumes": [{"name": "a", "mountPath": "/tmp", "secret": secret}]}})),
+            Some("mountPath /tmp is taken"),
+        ),
+        (
+            "a volume of a size that is none",
+            rank(json!({"pod": {"volumes": [{"name": "a", "mountPath": "/a", "emptyDir": {"sizeLimit": "1 GB"}}]}})),
+            Some("emptyDir.sizeLimit"),
+        ),
+        ("a variable", rank(json!({"pod": {"env": [{"name": "RUST_LOG", "value": "debug"}]}})), None),
+        (
+            "a variable of the operator's",
+            rank(json!({"pod": {"env": [{"name": "AWS_REGION", "value": "eu-central-1"}]}})),
+            Some("env has a variable that the operator sets"),
+        ),
+        (
+            "a share of what is not requested",
+            rank(json!({
+                "autoscaling": {"maxReplicas": 4, "cpuUtilization": 70},
+                "pod": {"resources": {"requests": {"memory": "1Gi"}}},
+            })),
+            Some("give rank.pod.resources.requests.cpu"),
+        ),
+        (
+            "a share of a limit, which is requested as well",
+            rank(json!({
+                "autoscaling": {"maxReplicas": 4, "cpuUtilization": 70},
+                "pod": {"resources": {"limits": {"cpu": "2"}}},
+            })),
+            None,
+        ),
         ("a label", rank(json!({"pod": {"labels": {"team": "search"}}})), None),
         (
             "a label of the operator's",
@@ -179,6 +211,23 @@ fn cases() -> Vec<Case> {
             "two streams",
             ingest(json!({"source": {"kafka": kafka, "kinesis": kinesis}})),
             Some("exactly one of kafka, pulsar and kinesis"),
+        ),
+        (
+            "a topic for what cannot be read",
+            ingest(json!({"source": {"kafka": kafka, "deadLetter": {"topic": "unreadable"}}})),
+            None,
+        ),
+        (
+            "a topic of another kind of stream",
+            ingest(json!({"source": {"kinesis": kinesis, "deadLetter": {"topic": "unreadable"}}})),
+            Some("source.deadLetter.topic is a topic of Kafka"),
+        ),
+        (
+            "two places for what cannot be read",
+            ingest(
+                json!({"source": {"kafka": kafka, "deadLetter": {"topic": "unreadable", "path": "/kept/unreadable"}}}),
+            ),
+            Some("exactly one of topic and path in source.deadLetter"),
         ),
         ("workers by lag", ingest(json!({"source": {"kafka": kafka}, "autoscaling": {"maxReplicas": 4}})), None),
         (

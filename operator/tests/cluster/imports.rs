@@ -69,6 +69,23 @@ async fn an_import_that_is_replaced_while_it_runs_ends() {
 }
 
 #[tokio::test]
+async fn an_import_that_cannot_begin_is_made_anew_when_what_was_wrong_is_mended() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    let with_image = |image: &str| with(importing("2025"), json!({"spec": {"import": {"pod": {"image": image}}}}));
+    cluster.apply::<RankingService>("shop", with_image("rankwright:wrong")).await;
+    let told = |service: &RankingService| import(service).message.is_some_and(|why| why.contains("finds no node"));
+    let service = cluster.until("shop", "says so", told).await;
+    let first: Job = cluster.get(&import(&service).job).await;
+    cluster.apply::<RankingService>("shop", with_image("rankwright:right")).await;
+    let uid = first.metadata.uid.clone();
+    let second = cluster.until(&first.name_any(), "is another one", |job: &Job| job.metadata.uid != uid).await;
+    let containers = second.spec.unwrap().template.spec.unwrap().containers;
+    assert_eq!(containers[0].image.as_deref(), Some("rankwright:right"));
+    operator.end().await;
+}
+
+#[tokio::test]
 async fn a_failed_import_is_told_and_tried_again_when_its_job_is_deleted() {
     let Some(cluster) = in_own_namespace().await else { return };
     let operator = cluster.operator(&Servers::answering());

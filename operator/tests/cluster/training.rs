@@ -5,6 +5,7 @@ use crate::pods::labels;
 use crate::samples::{minimal, with};
 use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt;
 use rankwright_crds::RankingService;
 use rankwright_crds::status::ModelStatus;
 use rankwright_operator::ask::{Model, Said, Store};
@@ -49,6 +50,39 @@ fn serving(version: &str) -> Said {
         ..Model::default()
     };
     Said { store: Store { answers: true, problem: None }, models: [("shop".to_owned(), model)].into() }
+}
+
+#[tokio::test]
+async fn a_training_that_takes_too_long_has_failed_though_its_pod_is_gone() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", scheduled()).await;
+    let schedule: CronJob = cluster.until("shop-training", "was made", |_| true).await;
+    let mut job = serde_json::to_value(&schedule.spec.job_template).unwrap();
+    job["spec"]["activeDeadlineSeconds"] = json!(1);
+    let owner = json!({"apiVersion": "batch/v1", "kind": "CronJob", "name": "shop-training", "uid": schedule.metadata.uid, "controller": true});
+    job["metadata"]["ownerReferences"] = json!([owner]);
+    cluster.apply::<Job>("slow", job).await;
+    let why = cluster.told("shop", "ModelTrained", "False", "TrainingFailed").await;
+    assert_eq!(
+        why,
+        "training slow failed: it did not report: its Job failed: Job was active longer than specified deadline"
+    );
+    cluster.event("TrainingFailed").await;
+    operator.end().await;
+}
+
+#[tokio::test]
+async fn a_training_that_does_not_begin_is_told_and_so_is_that_it_does() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", scheduled()).await;
+    let pod = cluster.train_now("first").await;
+    let why = cluster.told("shop", "ModelTrained", "False", "TrainingStuck").await;
+    assert!(why.contains(&format!("while it waits: pod {} finds no node: ", pod.name_any())), "{why}");
+    cluster.end(&pod, 0, &report("published", Some(FIRST), 0.7012)).await;
+    cluster.told("shop", "ModelTrained", "False", "NotTrainedYet").await;
+    operator.end().await;
 }
 
 #[tokio::test]

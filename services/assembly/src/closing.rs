@@ -1,8 +1,9 @@
 //! Closing rankings, by one process at a time.
 
-use crate::engine::{Engine, now};
+use crate::clock::now;
+use crate::engine::Engine;
 use rankwright_event::Timestamp;
-use rankwright_ingest::shared::Closer;
+use rankwright_ingest::shared::{Closer, Taken};
 use rankwright_ingest::{Counters, Error};
 use rankwright_state::{Commit, Space, Writer};
 use std::sync::Arc;
@@ -19,7 +20,11 @@ const LOOKS_EVERY: i64 = 60_000;
 pub struct Closing {
     engine: Arc<Engine>,
     holder: String,
+    /// What its closers are called: nothing else, not even an earlier run, has this name.
+    name: String,
     closer: Option<Closer>,
+    /// What the last closer of this process had brought to the store of click-throughs.
+    taken: Taken,
     /// What this process closed before another one took over.
     before: Counters,
     /// When ids of events were last looked through, in a state that does not forget them itself.
@@ -29,8 +34,9 @@ pub struct Closing {
 impl Closing {
     /// A candidate, which begins with its first tick.
     pub fn new(engine: Arc<Engine>, holder: impl Into<String>) -> Self {
-        let (holder, before) = (holder.into(), Counters::default());
-        Self { engine, holder, closer: None, before, looked: Timestamp::MIN }
+        let (holder, before, taken) = (holder.into(), Counters::default(), Taken::default());
+        let name = format!("{holder} {:016x}", fastrand::u64(..));
+        Self { engine, holder, name, closer: None, taken, before, looked: Timestamp::MIN }
     }
 
     /// What this process has closed, and what waits while it is its turn.
@@ -41,7 +47,9 @@ impl Closing {
     /// Whoever closes next begins with what this one left.
     fn hand_over(&mut self) -> bool {
         self.before = Counters { outbox: 0, awaited: 0, ..self.counters() };
-        self.closer.take().is_some()
+        let Some(closer) = self.closer.take() else { return false };
+        self.taken = closer.hand_over();
+        true
     }
 
     /// Does what is due, if it is this process's turn.
@@ -62,9 +70,13 @@ impl Closing {
 
     /// Lets another process go on at once.
     pub async fn leave(&mut self) {
-        if self.hand_over()
-            && let Err(error) = self.engine.state.hold(TASK, &self.holder, Duration::from_millis(1)).await
-        {
+        if self.hand_over() {
+            self.let_others_close().await;
+        }
+    }
+
+    async fn let_others_close(&self) {
+        if let Err(error) = self.engine.state.hold(TASK, &self.holder, Duration::from_millis(1)).await {
             tracing::debug!(%error, "another process goes on later");
         }
     }
@@ -77,7 +89,9 @@ impl Closing {
         if self.closer.is_none() {
             let engine = &*self.engine;
             let (plan, state, parts) = (engine.plan.clone(), engine.state.clone(), engine.clickthroughs.clone());
-            self.closer = Some(Closer::open(plan, state, parts, engine.settings()).await?);
+            let taken = std::mem::take(&mut self.taken);
+            let opened = Closer::open(&self.name, taken, plan, state, parts, engine.settings()).await;
+            self.closer = Some(opened?);
         }
         let Some(closer) = &mut self.closer else { return Ok(()) };
         if !self.engine.state.shared() {
@@ -94,10 +108,13 @@ impl Closing {
 
     /// Somebody wants to do something that nobody may close rankings meanwhile for: what is held here becomes durable.
     async fn make_room(&mut self) {
+        let held = self.hand_over(); // all that is on its way is with the store now
         if let Err(error) = self.engine.clickthroughs.let_go() {
             tracing::warn!(error = &error as &dyn std::error::Error, "click-throughs wait for their store");
         }
-        self.leave().await;
+        if held {
+            self.let_others_close().await;
+        }
     }
 }
 

@@ -6,7 +6,6 @@ use anyhow::{Result, bail};
 use rankwright_clickthrough::ClickthroughStore;
 use rankwright_config::feature::Kind;
 use rankwright_config::{self as config, Config, Environment};
-use rankwright_event::Timestamp;
 use rankwright_feature::Plan;
 use rankwright_ingest::{Ingest, Settings};
 use rankwright_model::{Column, VersionStore};
@@ -14,7 +13,6 @@ use rankwright_state::Store;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
 use tracing::warn;
 
 /// Everything that import, training and serving share.
@@ -64,12 +62,6 @@ pub fn open_versions(config: &Config) -> Result<Arc<dyn VersionStore>> {
 /// Name of the service that a shared state belongs to: `RANKWRIGHT_SERVICE`, or `default`.
 pub fn service() -> String {
     std::env::var("RANKWRIGHT_SERVICE").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "default".to_owned())
-}
-
-/// The wall clock.
-pub fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
 impl Engine {

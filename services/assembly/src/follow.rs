@@ -11,7 +11,8 @@ mod writer;
 
 pub use tally::Tally;
 
-use crate::engine::{Engine, now};
+use crate::clock::now;
+use crate::engine::Engine;
 use crate::serving::identity;
 use anyhow::{Context, Result, bail};
 use leases::Held;

@@ -1,7 +1,8 @@
 //! Taking in the events of files, into a state of this process or one that it shares.
 
+use crate::clock::now;
 use crate::closing::Closing;
-use crate::engine::{Engine, now};
+use crate::engine::Engine;
 use rankwright_event::Event;
 use rankwright_ingest::shared::{Intake, Origin};
 use rankwright_ingest::{Counters, Error, Ingest};

@@ -1,7 +1,8 @@
 //! `POST /feedback`: one batch after the other.
 
+use crate::clock::now;
 use crate::closing::Closing;
-use crate::engine::{Engine, now};
+use crate::engine::Engine;
 use crate::gauges::Gauges;
 use crate::program::chain;
 use crate::serving::identity;

@@ -4,10 +4,11 @@
 //! stream, what is open from then closes first, as at the end of an import: nothing is lost, the two forms never mix, and
 //! nobody waits for partitions of before.
 
-use crate::engine::{Engine, now};
+use crate::clock::now;
+use crate::engine::Engine;
 use anyhow::{Context, Result};
 use rankwright_config::{SourceConfig, SourceKind};
-use rankwright_ingest::shared::Closer;
+use rankwright_ingest::shared::{Closer, Taken};
 use rankwright_state::{Commit, Lease, Position, Space, Writer};
 
 /// Keeps as its position what was said the last time.
@@ -55,5 +56,6 @@ async fn close_of_many(engine: &Engine, lease: &Lease) -> Result<()> {
     let (from, to) = (lease.position.clone(), lease.position.clone());
     engine.state.commit(lease, Commit { from, to, writes, ..Commit::default() }).await?;
     let (plan, state, parts) = (engine.plan.clone(), engine.state.clone(), engine.clickthroughs.clone());
-    Ok(Closer::open(plan, state, parts, engine.settings()).await?.finish(now()).await?)
+    let closer = Closer::open(WRITER, Taken::default(), plan, state, parts, engine.settings());
+    Ok(closer.await?.finish(now()).await?)
 }

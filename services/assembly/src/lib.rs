@@ -1,6 +1,7 @@
 //! The parts of the engine, opened as a configuration says and put together, for the programs.
 
 mod cached;
+mod clock;
 mod closing;
 mod engine;
 mod follow;
@@ -22,8 +23,9 @@ mod size;
 mod survey;
 mod waiting;
 
+pub use clock::now;
 pub use closing::Closing;
-pub use engine::{Engine, configuration, now, open_versions, service};
+pub use engine::{Engine, configuration, open_versions, service};
 pub use follow::{Tally, is_stream, read_all};
 pub use forget::forget;
 pub use gauges::Gauges;

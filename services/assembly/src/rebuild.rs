@@ -5,6 +5,7 @@
 //! seen before. A state for Redis, which has to fit into memory there, is built in memory here. One for a folder is built
 //! in a folder, and goes on there when it was killed.
 
+use crate::closing::TASK;
 use crate::engine::{Engine, service};
 use crate::{joins, open};
 use anyhow::{Context, Result, bail};
@@ -123,7 +124,9 @@ async fn fill(filling: Filling, built: &MemoryStore, untouched: bool) -> Result<
         entities += listed.len();
         filling.put(&listed).await?;
     }
-    let handed_over = |(writer, position): &(Writer, Position)| writer.0 != joins::WRITER && !position.0.is_empty();
+    let ours = [joins::WRITER, TASK]; // these stand nowhere in a source
+    let handed_over =
+        |(writer, position): &(Writer, Position)| !ours.contains(&writer.0.as_str()) && !position.0.is_empty();
     for (writer, position) in built.writers().into_iter().filter(handed_over) {
         filling.stands(&writer, &position).await?;
     }

@@ -4,8 +4,9 @@
 
 mod json;
 
+use crate::clock::now;
 use crate::closing::TASK;
-use crate::engine::{now, service};
+use crate::engine::service;
 use crate::open::{clickthroughs_of, format, redis_options, redis_settings, replaced, versions};
 use crate::program::chain;
 use crate::size::Size;

@@ -126,6 +126,7 @@ fn of_source(source: &Source) -> Tree {
         _ => Tree::new(),
     };
     section.insert("offset".to_owned(), json!(source.offset));
+    section.extend(source.dead_letter.as_ref().map(|place| ("deadLetter".to_owned(), json!(place))));
     section
 }
 

@@ -31,6 +31,21 @@ pub(super) async fn post(address: &str, path: &str, body: &Value) -> io::Result<
     tokio::time::timeout(PATIENCE, answered).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
+/// Status of the answer to a request for a page.
+pub(super) async fn status_of(address: &str, path: &str) -> io::Result<u16> {
+    let answered = async {
+        let mut stream = TcpStream::connect(address).await?;
+        let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await?;
+        let head = String::from_utf8_lossy(&answer);
+        let status = head.split(' ').nth(1).and_then(|code| code.parse().ok());
+        status.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, head.into_owned()))
+    };
+    tokio::time::timeout(PATIENCE, answered).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}
+
 /// The same, once the address answers: a Service takes a second to be known on all nodes.
 pub(super) async fn post_once_there(address: &str, path: &str, body: &Value) -> (u16, Value) {
     let end = Instant::now() + Duration::from_secs(60);

@@ -1,6 +1,6 @@
 //! A Redis that is away, or comes late.
 
-use super::http::post_once_there;
+use super::http::{post_once_there, status_of};
 use super::{file, in_own_namespace_with_pods, kubectl, request, service};
 use crate::cluster::Cluster;
 use crate::pods::labels;
@@ -23,6 +23,16 @@ async fn redis(cluster: &Cluster, replicas: &str) {
 async fn scale(cluster: &Cluster, replicas: &str) {
     let replicas = format!("--replicas={replicas}");
     kubectl(&["-n", &cluster.namespace, "scale", "deployment/redis", &replicas]).await;
+}
+
+/// The kubelet would restart what is not alive, after a minute of that: sooner than it does is it asked here.
+async fn assert_alive(cluster: &Cluster) {
+    for part in ["rank", "ingest"] {
+        for pod in cluster.list::<Pod>(&labels("shop", part)).await {
+            let address = format!("{}:8080", pod.status.as_ref().and_then(|status| status.pod_ip.as_ref()).unwrap());
+            assert_eq!(status_of(&address, "/health").await.unwrap(), 200, "{}", pod.name_any());
+        }
+    }
 }
 
 fn over_own_redis() -> Value {
@@ -53,6 +63,7 @@ async fn a_redis_that_comes_late_is_waited_for_and_told_of() {
     redis(&cluster, "0").await;
     cluster.apply::<RankingService>("shop", over_own_redis()).await;
     let why = cluster.told("shop", "StateStoreReachable", "False", "DoesNotAnswer").await;
+    assert_alive(&cluster).await;
     assert!(why.contains("the rank servers wait for Redis") && why.contains("redis:6379"), "{why}");
     cluster.told("shop", "Ready", "False", "DoesNotAnswer").await;
     scale(&cluster, "1").await;
@@ -72,6 +83,7 @@ async fn a_redis_that_goes_away_is_told_of_and_restarts_nobody() {
     let (status, answer) = post_once_there(&address, "/rank/shop", &request(&["p1", "p2"])).await;
     assert!(status == 200 && answer["fallback"].is_string(), "{status} {answer}");
     cluster.told("shop", "RankServerReady", "True", "Available").await;
+    assert_alive(&cluster).await;
     scale(&cluster, "1").await;
     cluster.told("shop", "StateStoreReachable", "True", "Answers").await;
     cluster.told("shop", "Ready", "True", "AllPartsWork").await;

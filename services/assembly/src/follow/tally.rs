@@ -1,6 +1,6 @@
 //! What is known of the partitions that this process reads: as metrics, and for `/status`.
 
-use crate::engine::now;
+use crate::clock::now;
 use prometheus::{Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry};
 use rankwright_event::{Event, Timestamp};
 use rankwright_serve::Status;

@@ -1,6 +1,7 @@
 //! Who writes what one partition brings.
 
-use crate::engine::{Engine, now};
+use crate::clock::now;
+use crate::engine::Engine;
 use rankwright_event::{Event, Timestamp};
 use rankwright_ingest::shared::{Intake, Origin, Replica};
 use rankwright_ingest::{Counters, Error};

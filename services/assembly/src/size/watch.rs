@@ -2,7 +2,8 @@
 
 use super::Size;
 use super::forecast::{Forecast, History};
-use crate::engine::{Engine, now};
+use crate::clock::now;
+use crate::engine::Engine;
 use crate::program::chain;
 use anyhow::{Context, Result};
 use prometheus::{GaugeVec, IntGauge, IntGaugeVec, Opts, Registry};

@@ -7,7 +7,7 @@ use crate::record::Closed;
 use parking_lot::Mutex;
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore, Error, Mark};
 use rankwright_state::Key;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -39,6 +39,21 @@ struct Courier {
     thread: Option<JoinHandle<()>>,
     /// Keys of the records that it has on it, and how many these are.
     carried: Option<(Vec<Key>, usize)>,
+}
+
+/// Keys of records that the store has taken, and from which mark on each of them is durable.
+#[derive(Default)]
+pub struct Taken(VecDeque<(Mark, Vec<Key>)>);
+
+impl Taken {
+    /// Leaves out what these do not have.
+    pub(crate) fn retain(&mut self, known: &HashSet<Key>) {
+        self.0.iter_mut().for_each(|(_, keys)| keys.retain(|key| known.contains(key)));
+    }
+
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.0.iter().flat_map(|(_, keys)| keys)
+    }
 }
 
 /// So many records may wait for a store that does not take them; ingest pauses then.
@@ -94,6 +109,17 @@ impl Drop for Courier {
 impl Outbox {
     pub(crate) fn new(store: Arc<dyn ClickthroughStore>) -> Self {
         Self { store, unsent: Bag::default(), courier: None, sent: VecDeque::new() }
+    }
+
+    /// One that goes on where another one of this process stopped.
+    pub(crate) fn after(store: Arc<dyn ClickthroughStore>, taken: Taken) -> Self {
+        Self { sent: taken.0, ..Self::new(store) }
+    }
+
+    /// Waits for the courier, and gives away what the store has taken; what it has not is left to the state.
+    pub(crate) fn hand_over(mut self) -> Taken {
+        let _ = self.arrive(); // these were not taken
+        Taken(std::mem::take(&mut self.sent))
     }
 
     pub(crate) fn push(&mut self, key: Option<Key>, record: Closed) {

@@ -14,6 +14,7 @@ mod replica;
 pub(crate) mod stored;
 mod watermark;
 
+pub use crate::outbox::Taken;
 pub use closer::Closer;
 pub(crate) use closer::WRITER;
 pub use intake::{Intake, Share};

@@ -7,7 +7,7 @@ use common::{Service, click, item, shown};
 use proptest::prelude::*;
 use rankwright_clickthrough::Clickthrough;
 use rankwright_event::{Event, Timestamp};
-use rankwright_ingest::shared::{Closer, Intake, Origin, Replica, Share, expect};
+use rankwright_ingest::shared::{Closer, Intake, Origin, Replica, Share, Taken, expect};
 use rankwright_state::{Position, Space};
 
 const WALL: Timestamp = Timestamp::from_millis(1_000_000_000);
@@ -18,8 +18,12 @@ async fn intake(service: &Service, writer: &str) -> Intake {
 }
 
 async fn closer(service: &Service) -> Closer {
+    closer_after(service, "any", Taken::default()).await
+}
+
+async fn closer_after(service: &Service, name: &str, taken: Taken) -> Closer {
     let (plan, state, parts) = (service.plan.clone(), service.state.clone(), service.clickthroughs.clone());
-    Closer::open(plan, state, parts, service.settings).await.expect("opens")
+    Closer::open(name, taken, plan, state, parts, service.settings).await.expect("opens")
 }
 
 async fn replica(service: &Service, name: &str) -> Replica {

@@ -25,7 +25,7 @@ pub enum Problem {
     #[error("user or password refused: set auth.user and auth.password ({0})")]
     Login(String),
     /// The user may not do this.
-    #[error("this user lacks a right: {0}")]
+    #[error("this user lacks a right ({0}); give it ~rw:<service>:* and +@all -@dangerous +info")]
     Rights(String),
     /// Encryption does not come about.
     #[error("no encrypted connection: {0}; check tls.ca, tls.verify and that this is a port for TLS")]
@@ -34,7 +34,7 @@ pub enum Problem {
     #[error("it takes no writes: {0}")]
     Refuses(String),
     /// It is too old.
-    #[error("version {found} is too old, 6.0 or newer is needed")]
+    #[error("its version ({found}) is too old, 6.0 or newer is needed")]
     Old {
         /// What it calls itself.
         found: String,
@@ -80,6 +80,7 @@ impl Problem {
             _ if error.is_timeout() => Self::Slow,
             ErrorKind::Io if tls && is_about_tls(&text) => Self::Tls(text),
             ErrorKind::Io => Self::Unreachable(text),
+            ErrorKind::RESP3NotSupported => Self::Old { found: "it knows no HELLO".to_owned() },
             ErrorKind::Parse => Self::Other(format!("this is no answer of a Redis server ({text})")),
             _ => Self::Other(text),
         }

@@ -4,6 +4,7 @@
 
 use rankwright_redis::redis::cmd;
 use rankwright_redis::{Address, Blocking, Link, Problem, Sentinels, Settings, Topology, testing};
+use std::io::{Read, Write};
 
 fn nobody() -> Address {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("finds a port");
@@ -65,6 +66,35 @@ fn a_password_that_sentinels_refuse_is_told_from_that_of_the_server() {
     }
 }
 
+/// A server that answers whatever it is asked as Redis 5 answers to the first thing that is said.
+fn redis_5() -> Address {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("finds a port");
+    let port = listener.local_addr().expect("has an address").port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("somebody comes");
+            let mut asked = [0; 4096];
+            while stream.read(&mut asked).is_ok_and(|read| read > 0) {
+                let answer = "-ERR unknown command `HELLO`, with args beginning with: `3`, \r\n".repeat(8);
+                if stream.write_all(answer.as_bytes()).is_err() {
+                    break;
+                }
+            }
+        }
+    });
+    Address::new("127.0.0.1", port)
+}
+
+#[test]
+fn a_server_that_is_too_old_is_told_what_it_would_have_to_be() {
+    let old = redis_5();
+    for error in said(&Settings::new(old.host.clone(), old.port)) {
+        let told = format!("redis at {old}/0: its version (it knows no HELLO) is too old, 6.0 or newer is needed");
+        assert_eq!(error.to_string(), told);
+        assert!(!error.problem.passes());
+    }
+}
+
 #[test]
 fn a_cluster_that_is_away_is_named_by_its_nodes() {
     let (one, two) = (nobody(), nobody());
@@ -96,5 +126,49 @@ fn a_node_of_a_cluster_says_so_to_those_who_take_it_for_a_single_server() {
     let alone = Settings::new(wrong.host.clone(), wrong.port);
     for error in said(&alone) {
         assert!(error.to_string().ends_with("for a cluster set state.mode to cluster"), "{error} for {key}");
+    }
+}
+
+/// Settings of a user that may do this on the server for tests; the user goes with the server.
+fn user(name: &str, rights: &[&str]) -> Option<Settings> {
+    let settings = testing::server()?;
+    let admin = Blocking::new(settings.clone()).expect("needs no certificates");
+    let made = admin.send("", |connection| {
+        let mut user = cmd("ACL");
+        user.arg("SETUSER").arg(name).arg("reset").arg("on").arg(">secret").arg("~*").arg(rights);
+        user.exec(connection)
+    });
+    made.expect("takes the user");
+    Some(Settings { user: Some(name.to_owned()), password: Some("secret".to_owned()), ..settings })
+}
+
+#[test]
+fn a_right_that_is_missing_is_named_with_those_that_are_needed() {
+    let Some(settings) = user("writes-only", &["+@connection", "+set"]) else { return };
+    for error in said(&settings) {
+        let text = error.to_string();
+        assert!(text.contains("this user lacks a right (") && text.contains("'get'"), "{text}");
+        assert!(text.ends_with("give it ~rw:<service>:* and +@all -@dangerous +info"), "{text}");
+        assert!(!error.problem.passes() && !text.contains("secret"), "{text}");
+    }
+}
+
+#[test]
+fn a_server_that_refuses_client_tracking_is_used_without() {
+    let rights: [(&str, &[&str], bool); 3] = [
+        ("tracks", &["+@all"], true),
+        ("tracks-not", &["+@all", "-client|tracking"], false),
+        ("says-nothing-of-itself", &["+@all", "-client|tracking", "-client|setinfo"], false),
+    ];
+    for (name, rights, watches) in rights {
+        let Some(settings) = user(name, rights) else { return };
+        let link = Link::new(settings, Some(std::sync::Arc::new(|_| {}))).expect("needs no certificates");
+        let asked = link.send("a", |mut connection| async move {
+            cmd("ECHO").arg("a").query_async::<String>(&mut connection).await
+        });
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let answer = runtime.enable_all().build().expect("starts a runtime").block_on(asked);
+        assert_eq!(answer.expect("answers"), "a", "{name}");
+        assert_eq!(link.is_watching(), watches, "{name}");
     }
 }

@@ -11,15 +11,18 @@ pub use published::Published;
 use crate::app::{App, Phase};
 use crate::models::{Current, Loaded, Slot, Version};
 use crate::rank::rehearse;
+use futures_util::future::join_all;
 use rankwright_config as config;
 use rankwright_event::{Ranking, Tenant};
 use rankwright_state::{BoxFuture, Key, Scope};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::time::MissedTickBehavior;
 
-/// Time between two looks at a store that does not answer, or for newer versions.
+/// Time between two looks at a store that does not answer.
 const PAUSE: Duration = Duration::from_secs(1);
-const LOOK_EVERY: Duration = Duration::from_secs(10);
+/// Time from the beginning of one look for newer versions to that of the next: they are to be served within ten seconds.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 /// Knows which version of a model should answer, and makes it ready to.
 pub trait Loader: Send + Sync {
@@ -72,8 +75,10 @@ impl App {
 
     /// Looks for newer versions from time to time; never ends.
     pub(crate) async fn follow(&self) {
+        let mut looks = tokio::time::interval_at((Instant::now() + LOOK_EVERY).into(), LOOK_EVERY);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            tokio::time::sleep(LOOK_EVERY).await;
+            looks.tick().await;
             let app = self.clone();
             if let Err(error) = self.pool().run(async move { app.refresh_all().await }).await {
                 tracing::error!(%error, "looking for newer versions failed");
@@ -82,9 +87,8 @@ impl App {
     }
 
     async fn refresh_all(&self) {
-        for slot in self.models().rankers() {
-            self.refresh_slot(slot).await;
-        }
+        // none waits while another one is warmed up
+        join_all(self.models().rankers().map(|slot| self.refresh_slot(slot))).await;
     }
 
     /// Serves the version of a model that should answer now, if it is not served yet.

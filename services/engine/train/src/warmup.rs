@@ -1,7 +1,7 @@
 //! Rankings stored with a model version, which a server replays before the version serves.
 //!
-//! They are a sample of what the model was trained on, as requests (the items in the order shown, without the visitor's
-//! reaction), written as ranking events: a line of JSON each, which [`rankwright_event::json::decode_batch`] reads.
+//! They are a sample of what the model was trained on, as requests (the items in the order shown, without the visitor and what
+//! that one did: a version outlives what has to be forgotten), written as ranking events: a line of JSON each, which [`rankwright_event::json::decode_batch`] reads.
 
 use crate::digest;
 use rankwright_clickthrough::Clickthrough;
@@ -45,15 +45,15 @@ impl Sample {
     }
 }
 
-/// The request that led to a ranking.
+/// The request that led to a ranking, by nobody.
 fn request(record: &Clickthrough) -> Ranking {
     let item = |id| RankedItem { id, fields: Vec::new(), label: None, score: None };
     Ranking {
         id: record.ranking.clone(),
         timestamp: record.timestamp,
         tenant: record.tenant.clone(),
-        user: record.user.clone(),
-        session: record.session.clone(),
+        user: None,
+        session: None,
         fields: record.fields.clone(),
         items: record.items.iter().map(|shown| item(shown.id.clone())).collect(),
     }

@@ -1,7 +1,7 @@
 //! Commits what was read: what several partitions have brought in one step, where the store can do that.
 
 use super::Reader;
-use crate::engine::now;
+use crate::clock::now;
 use crate::follow::writer::{PAUSE, Writer};
 use crate::program::chain;
 use anyhow::Result;

@@ -7,12 +7,15 @@ use super::watermark::Watermarks;
 use crate::counters::Counters;
 use crate::error::Error;
 use crate::ingest::Settings;
-use crate::outbox::Outbox;
+use crate::outbox::{Outbox, Taken};
 use crate::record::{Closed, Open};
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore};
 use rankwright_event::{Interaction, Timestamp};
 use rankwright_feature::Plan;
-use rankwright_state::{Entity, Fetched, Key, Lease, Listed, Outcome, Overlay, Rows, Space, Store, View, Writer};
+use rankwright_state::{
+    Entity, Fetched, Key, Lease, Listed, Outcome, Overlay, Position, Rows, Space, Store, View, Writer,
+};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +29,7 @@ const WAITING: usize = 100_000;
 
 /// Closes the rankings of all writers.
 pub struct Closer {
+    name: String,
     plan: Arc<Plan>,
     store: Arc<dyn Store>,
     lease: Lease,
@@ -42,25 +46,39 @@ pub struct Closer {
 }
 
 impl Closer {
-    /// Takes the place of whoever closed rankings before, and takes up what is not durable yet.
+    /// Takes the place of whoever closed rankings before, and takes up what is not durable yet. `name` is one that no other process has;
+    /// `taken` is what it handed over when it stopped closing: where nobody else has closed anything since, its click-throughs are
+    /// with their store already, and are not brought there again.
     ///
     /// # Errors
     /// When the store fails, or holds a damaged record.
     pub async fn open(
+        name: &str,
+        taken: Taken,
         plan: Arc<Plan>,
         store: Arc<dyn Store>,
         clickthroughs: Arc<dyn ClickthroughStore>,
         settings: Settings,
     ) -> Result<Self, Error> {
         let lease = store.acquire(&Writer(WRITER.to_owned())).await?;
-        let mut outbox = Outbox::new(clickthroughs);
-        for (key, entity) in store.scan(Space::Outbox).await? {
+        let owed = store.scan(Space::Outbox).await?;
+        let mut taken = if lease.position.0 == name { taken } else { Taken::default() };
+        taken.retain(&owed.iter().map(|(key, _)| key.clone()).collect());
+        let known: HashSet<Key> = taken.keys().cloned().collect();
+        let mut outbox = Outbox::after(clickthroughs, taken);
+        for (key, entity) in owed.into_iter().filter(|(key, _)| !known.contains(key)) {
             let closed = stored::closed(&key, &entity)?;
             outbox.push(Some(key), closed);
         }
         let (overlay, closed, counters) = (Overlay::default(), Vec::new(), Counters::default());
         let warned = Timestamp::from_millis(0);
-        Ok(Self { plan, store, lease, settings, overlay, outbox, closed, counters, warned, asks: false })
+        let name = name.to_owned();
+        Ok(Self { name, plan, store, lease, settings, overlay, outbox, closed, counters, warned, asks: false })
+    }
+
+    /// Stops closing; what the store of click-throughs has taken by now, see [`Closer::open`].
+    pub fn hand_over(self) -> Taken {
+        self.outbox.hand_over()
     }
 
     /// What happened so far.
@@ -235,11 +253,14 @@ impl Closer {
         for key in self.outbox.settled() {
             self.overlay.remove(&key);
         }
-        let position = self.lease.position.clone();
-        let (commit, values) = self.overlay.take(position.clone(), position);
+        let (from, to) = (self.lease.position.clone(), Position(self.name.clone()));
+        let (commit, values) = self.overlay.take(from, to.clone());
         let due = !commit.writes.is_empty() || std::mem::take(&mut self.asks);
         if due && self.store.commit(&self.lease, commit).await? != Outcome::Applied {
             return Err(Error::LostLease { writer: self.lease.writer.0.clone() });
+        }
+        if due {
+            self.lease.position = to;
         }
         self.counters.updated += values;
         for (key, closed) in self.closed.drain(..) {

@@ -1,0 +1,91 @@
+//! The way to the API server.
+
+use anyhow::{Context as _, Result};
+use futures_util::future::BoxFuture;
+use http::Request;
+use kube::client::{Body, ClientBuilder};
+use kube::{Client, Config};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tower::{BoxError, Layer, Service};
+
+/// A request that takes longer is given up: whoever sent it tries again. A server that is cut off does not say so.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The API server ends a watch after five minutes; one that is silent for longer leads nowhere.
+const SILENCE: Duration = Duration::from_secs(320);
+
+/// A client for the cluster that is configured.
+///
+/// # Errors
+/// Where none is.
+pub async fn client() -> Result<Client> {
+    let mut config = Config::infer().await.context("no cluster is configured")?;
+    config.read_timeout = Some(SILENCE);
+    let builder = ClientBuilder::try_from(config).context("the cluster's configuration cannot be used")?;
+    Ok(builder.with_layer(&Limit(PATIENCE)).build())
+}
+
+/// Gives up what is not answered in time.
+#[derive(Debug, Clone, Copy)]
+struct Limit(Duration);
+
+impl<S> Layer<S> for Limit {
+    type Service = Limited<S>;
+
+    fn layer(&self, inner: S) -> Limited<S> {
+        Limited { inner, limit: self.0 }
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Limited<S> {
+    inner: S,
+    limit: Duration,
+}
+
+impl<S, R> Service<Request<Body>> for Limited<S>
+where
+    S: Service<Request<Body>, Response = R, Error: Into<BoxError>, Future: Send + 'static>,
+{
+    type Response = R;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<R, BoxError>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.inner.poll_ready(context).map_err(Into::into)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let (limit, what) = (self.limit, format!("{} {}", request.method(), request.uri().path()));
+        let answer = self.inner.call(request);
+        Box::pin(async move {
+            match tokio::time::timeout(limit, answer).await {
+                Ok(answer) => answer.map_err(Into::into),
+                Err(_) => Err(format!("the API server does not answer within {limit:?}: {what}").into()),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use tower::service_fn;
+
+    #[tokio::test]
+    async fn a_request_that_nobody_answers_is_given_up() {
+        let silent = service_fn(|_: Request<Body>| std::future::pending::<Result<(), BoxError>>());
+        let request = Request::get("/api/v1/pods").body(Body::empty()).unwrap();
+        let error = Limit(Duration::from_millis(1)).layer(silent).call(request).await.unwrap_err();
+        assert_eq!(error.to_string(), "the API server does not answer within 1ms: GET /api/v1/pods");
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_handed_on() {
+        let quick = service_fn(|_: Request<Body>| async { Ok::<_, BoxError>(7) });
+        let request = Request::get("/version").body(Body::empty()).unwrap();
+        assert_eq!(Limit(PATIENCE).layer(quick).call(request).await.unwrap(), 7);
+    }
+}

@@ -1,0 +1,106 @@
+//! The wall clock, as far as it is believed.
+//!
+//! A stream that is read to its end has come as far in time as the clock, and rankings close by that. A clock that jumps hours
+//! ahead would close all that is open, and by one that jumps back events would lie in the future. Somebody who sets a clock
+//! wrong sets it right again, so a jump is believed after it has lasted.
+
+use parking_lot::Mutex;
+use rankwright_event::Timestamp;
+use std::time::{Duration, Instant, SystemTime};
+
+/// What clocks are corrected by, in milliseconds, without a word.
+const SLACK: u64 = 10_000;
+
+/// So long a jump is not believed.
+const DOUBT: Duration = Duration::from_secs(300);
+
+static CLOCK: Mutex<Option<Clock>> = Mutex::new(None);
+
+/// The wall clock. Where it has jumped by more than ten seconds, time goes on from before for five minutes.
+pub fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let wall = Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
+    let when = Instant::now();
+    CLOCK.lock().get_or_insert_with(|| Clock::at(wall, when)).read(wall, when)
+}
+
+/// What was believed last.
+#[derive(Debug, Clone, Copy)]
+struct Clock {
+    time: Timestamp,
+    when: Instant,
+    doubted: Option<Instant>,
+}
+
+impl Clock {
+    fn at(time: Timestamp, when: Instant) -> Self {
+        Self { time, when, doubted: None }
+    }
+
+    fn read(&mut self, wall: Timestamp, when: Instant) -> Timestamp {
+        let expected = self.time.plus(when.saturating_duration_since(self.when));
+        let jump = wall.millis_since(expected);
+        if jump.unsigned_abs() <= SLACK {
+            *self = Self::at(wall, when);
+            return wall;
+        }
+        let seconds = jump / 1000;
+        let since = *self.doubted.get_or_insert_with(|| {
+            tracing::warn!(seconds, "the clock has jumped: this is believed in five minutes, if it stays so");
+            when
+        });
+        if when.saturating_duration_since(since) < DOUBT {
+            return expected;
+        }
+        tracing::warn!(seconds, "the clock has stayed where it jumped to, and is believed");
+        *self = Self::at(wall, when);
+        wall
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: i64 = 3_600_000;
+
+    fn seconds(count: u64) -> Duration {
+        Duration::from_secs(count)
+    }
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    #[test]
+    fn a_clock_that_is_corrected_a_little_is_followed() {
+        let begun = Instant::now();
+        let mut clock = Clock::at(at(0), begun);
+        assert_eq!(clock.read(at(1_500), begun + seconds(1)), at(1_500));
+        assert_eq!(clock.read(at(9_000), begun + seconds(2)), at(9_000));
+        assert_eq!(clock.read(at(1_000), begun + seconds(3)), at(1_000), "back as well");
+    }
+
+    #[test]
+    fn a_jump_is_believed_when_it_has_lasted() {
+        for jump in [HOUR, -HOUR] {
+            let begun = Instant::now();
+            let mut clock = Clock::at(at(2 * HOUR), begun);
+            let mut read =
+                |second: u64| clock.read(at(2 * HOUR + jump + second as i64 * 1000), begun + seconds(second));
+            assert_eq!(read(1), at(2 * HOUR + 1_000), "time goes on from before");
+            assert_eq!(read(300), at(2 * HOUR + 300_000));
+            assert_eq!(read(301), at(2 * HOUR + jump + 301_000));
+            assert_eq!(read(302), at(2 * HOUR + jump + 302_000));
+        }
+    }
+
+    #[test]
+    fn a_jump_and_back_was_none() {
+        let begun = Instant::now();
+        let mut clock = Clock::at(at(0), begun);
+        assert_eq!(clock.read(at(HOUR), begun + seconds(1)), at(1_000));
+        assert_eq!(clock.read(at(200_000), begun + seconds(200)), at(200_000));
+        assert_eq!(clock.read(at(HOUR + 400_000), begun + seconds(400)), at(400_000), "the next one is doubted anew");
+    }
+}
