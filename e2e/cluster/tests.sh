@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests the operator, with what installs it: tests.sh
+# Tests the operator, with what installs it: tests.sh [--build]
 #
 #   1. its alerts
 #   2. charts, manifests and the operator on an API server with its controllers: on the cluster that is configured, else on one
@@ -10,7 +10,7 @@
 # as those of kind, k3s and minikube. The tests make the definition of RankingServices, the charts' objects and namespaces of their own
 # in it, and its nodes take no new pods meanwhile; charts/check.sh refuses one that has any of these already.
 # Programs and tests are those of `./run test`, which calls this. Where there can be no cluster, one line says what is missing;
-# REQUIRE_CLUSTER=1 makes that a failure.
+# REQUIRE_CLUSTER=1 makes that a failure. --build builds Kubernetes, if it can be had here, and tests nothing.
 set -euo pipefail
 # absolute: tests run in other folders; nothing below may take it from the environment by itself
 given_kubeconfig=${KUBECONFIG:+$(realpath -m "$KUBECONFIG")}
@@ -116,6 +116,14 @@ on_a_node() {
   [ "$status" -eq 0 ] || e2e/cluster/in.sh kubectl get pods,rankingservices --all-namespaces || true
 }
 
+case ${1:-} in
+  '') ;;
+  --build)
+    missing
+    exit
+    ;;
+  *) echo "usage: e2e/cluster/tests.sh [--build]" >&2; exit 2 ;;
+esac
 say "testing the alerts"
 REQUIRE_PROMTOOL=${RANKWRIGHT_REQUIRE_ALL:-} operator/monitoring/check.sh || status=$?
 why=$(missing)

@@ -4,7 +4,7 @@ use crate::events::{at, click, item, lines, ranking};
 use crate::random::Random;
 use crate::redis::Redis;
 use crate::{Ended, Launch, Service, program};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -94,18 +94,6 @@ pub fn halves(random: &mut Random) -> (Vec<Value>, Vec<Value>) {
 /// # Panics
 /// When two records of one ranking differ.
 pub fn click_throughs(folders: &[PathBuf]) -> BTreeMap<String, Value> {
-    of_parts(folders, |item| drop(item.remove("row")))
-}
-
-/// The same with their feature values.
-///
-/// # Panics
-/// When two records of one ranking differ, be it in a feature value.
-pub fn click_throughs_with_rows(folders: &[PathBuf]) -> BTreeMap<String, Value> {
-    of_parts(folders, |_| {})
-}
-
-fn of_parts(folders: &[PathBuf], change: impl Fn(&mut Map<String, Value>)) -> BTreeMap<String, Value> {
     let mut found = BTreeMap::new();
     for folder in folders {
         let Ok(parts) = std::fs::read_dir(folder.join("parts")) else { continue };
@@ -115,7 +103,7 @@ fn of_parts(folders: &[PathBuf], change: impl Fn(&mut Map<String, Value>)) -> BT
                 let mut record = record["record"].clone();
                 if let Some(fields) = record.as_object_mut() {
                     for item in fields.get_mut("items").and_then(Value::as_array_mut).into_iter().flatten() {
-                        item.as_object_mut().map(&change);
+                        item.as_object_mut().map(|item| item.remove("row"));
                     }
                     let before = found.insert(format!("{}/{}", fields["kind"], fields["id"]), record.clone());
                     assert!(before.as_ref().is_none_or(|same| *same == record), "two records: {before:?} and {record}");

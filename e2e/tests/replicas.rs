@@ -4,7 +4,7 @@ use rankwright_e2e::events::{click, item, ranking};
 use rankwright_e2e::many::{FEATURES, ITEMS, click_throughs, config, day, launch};
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
-use rankwright_e2e::{Service, http};
+use rankwright_e2e::{Service, http, wait};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -90,7 +90,7 @@ fn killed_over(redis: &Redis, undisturbed: impl FnOnce(&[Value], &Path) -> Outco
     let seed = Random::seed();
     println!("seed {seed}");
     let mut random = Random(seed);
-    let events = day(&mut random, 150);
+    let events = day(&mut random, wait::scaled(150, 3000));
     let (expected_values, expected_records) = undisturbed(&events, folder.path());
     assert!(expected_records.len() > 50, "{}", expected_records.len());
 

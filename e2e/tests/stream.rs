@@ -1,10 +1,10 @@
 //! Ingest workers on a topic of Kafka: whatever is killed, nothing is lost and nothing counts twice.
 
-use rankwright_e2e::Service;
 use rankwright_e2e::kafka::{broker, make_topic, produce, spread};
-use rankwright_e2e::many::{ITEMS, click_throughs, click_throughs_with_rows, config, day, import, launch};
+use rankwright_e2e::many::{ITEMS, click_throughs, config, day, import, launch};
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
+use rankwright_e2e::{Service, wait};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -50,41 +50,13 @@ fn is_over(redis: &Redis, service: &str, partitions: &[Vec<String>]) -> bool {
 }
 
 #[test]
-fn a_worker_that_has_all_partitions_sees_the_feature_values_of_one_process_though_it_is_killed() {
-    let (Some(redis), Some(broker)) = (Redis::for_tests(), broker()) else { return };
-    let folder = tempfile::tempdir().expect("there is room for temporary files");
-    let seed = Random::seed();
-    println!("seed {seed}");
-    let mut random = Random(seed);
-    let events = day(&mut random, 1000);
-    let (alone, many) = (redis.own_service("rows-alone"), redis.own_service("rows"));
-    import(&config(&redis), &alone, &events, &folder.path().join("alone"));
-    let expected = click_throughs_with_rows(&[folder.path().join("alone")]);
-    assert!(expected.values().any(|record| record["items"][0]["row"].is_array()), "{:?}", expected.values().next());
-    let (config, partitions) = topic((&redis, &broker), &many, folder.path(), &events, &mut random);
-    let mut folders = Vec::new();
-    for number in 0..3 {
-        let one = worker(&config, &many, folder.path(), number, &mut folders);
-        std::thread::sleep(Duration::from_millis(random.below(700) as u64)); // when, makes no difference
-        one.kill();
-    }
-    let last = worker(&config, &many, folder.path(), 3, &mut folders);
-    last.until("all read and closed", || is_over(&redis, &many, &partitions));
-    let records = click_throughs_with_rows(&folders);
-    assert_eq!(records.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
-    for (id, record) in &expected {
-        assert_eq!(records.get(id), Some(record));
-    }
-}
-
-#[test]
 fn workers_on_a_topic_that_are_killed_lose_and_double_nothing() {
     let (Some(redis), Some(broker)) = (Redis::for_tests(), broker()) else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let seed = Random::seed();
     println!("seed {seed}");
     let mut random = Random(seed);
-    let events = day(&mut random, 4000);
+    let events = day(&mut random, wait::scaled(4000, 40_000));
     let (alone, many) = (redis.own_service("alone"), redis.own_service("stream"));
     let plain = config(&redis);
     import(&plain, &alone, &events, &folder.path().join("alone"));
@@ -95,7 +67,7 @@ fn workers_on_a_topic_that_are_killed_lose_and_double_nothing() {
     let mut folders = Vec::new();
     let mut workers: Vec<Service> =
         (0..2).map(|number| worker(&config, &many, folder.path(), number, &mut folders)).collect();
-    for number in 0..KILLS {
+    for number in 0..wait::scaled(KILLS, 50) {
         // when, makes no difference to what has to come out
         std::thread::sleep(Duration::from_millis(random.below(700) as u64));
         workers.remove(random.below(workers.len())).kill();

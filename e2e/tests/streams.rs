@@ -9,7 +9,7 @@ use pulsar::{Pulsar, TokioExecutor};
 use rankwright_e2e::many::{ITEMS, click_throughs, config, day, import};
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
-use rankwright_e2e::{Launch, Service};
+use rankwright_e2e::{Launch, Service, wait};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -45,7 +45,7 @@ fn as_if_nothing_had_happened(
     let seed = Random::seed();
     println!("seed {seed}");
     let mut random = Random(seed);
-    let events = day(&mut random, RANKINGS);
+    let events = day(&mut random, wait::scaled(RANKINGS, 10 * RANKINGS));
     let (alone, many) = (redis.own_service("alone"), redis.own_service("streams"));
     let plain = config(&redis);
     let of_closing = |line: &&str| line.contains("type: rate");
@@ -69,7 +69,7 @@ fn as_if_nothing_had_happened(
             .start()
     };
     let mut workers: Vec<Service> = (0..2).map(&mut worker).collect();
-    for number in 0..kills {
+    for number in 0..wait::scaled(kills, 10 * kills) {
         // when, makes no difference to what has to come out
         std::thread::sleep(Duration::from_millis(random.below(1500) as u64));
         workers.remove(random.below(workers.len())).kill();

@@ -133,12 +133,14 @@ async fn run(options: RunOptions) -> Result<()> {
     }
     let defaults = Defaults { image: options.image, namespace: Some(options.own_namespace), user };
     let ctx = Arc::new(Context::new(client, Arc::new(OverHttp), metrics, defaults));
+    let keep = candidate.keep();
+    let mut keep = std::pin::pin!(keep);
     let working = controller::run(ctx, options.namespace, stop.clone());
     let mut working = std::pin::pin!(working);
     tokio::select! {
         () = &mut working => anyhow::bail!("the controller has ended"),
         // whoever leads now must not be disturbed: end at once
-        () = candidate.keep() => {
+        () = &mut keep => {
             error!("no longer leading");
             anyhow::bail!("the lease was lost");
         }
@@ -149,7 +151,7 @@ async fn run(options: RunOptions) -> Result<()> {
     stop.notify_one();
     tokio::select! {
         () = &mut working => candidate.release().await,
-        () = candidate.keep() => error!("the lease was lost"), // nor is another one disturbed by the last writes
+        () = &mut keep => error!("the lease was lost"), // nor is another one disturbed by the last writes
     }
     Ok(())
 }

@@ -7,11 +7,10 @@ pub use report::{ModelReport, Report};
 
 use crate::ask::Said;
 use crate::labels::{self, Component};
-use crate::reconcile::Context;
+use crate::reconcile::{Context, locked};
 use crate::{Error, Result};
 use k8s_openapi::api::core::v1::{ContainerStateTerminated, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
 use rankwright_crds::RankingService;
@@ -65,7 +64,11 @@ pub struct Trained {
 pub async fn service(ctx: &Context, service: &RankingService) -> Result<Observed> {
     let pods = pods(ctx, service).await?;
     let mut observed = of_pods(&pods);
-    jobs::tell(&mut observed, &jobs::jobs(ctx, service).await?, &pods, Timestamp::now());
+    let jobs = jobs::jobs(ctx, service).await?;
+    {
+        let mut podless = locked(&ctx.podless);
+        jobs::tell(&mut observed, &jobs, &pods, podless.entry(service.uid().unwrap_or_default()).or_default());
+    }
     for address in to_ask(&pods) {
         observed.said = ctx.ask.ask(&address).await;
         if observed.said.is_some() {
@@ -84,7 +87,11 @@ async fn pods(ctx: &Context, service: &RankingService) -> Result<Vec<Arc<Pod>>> 
     let selected = ListParams::default().match_any().labels(&labels::text(&labels::common(&name)));
     let api: Api<Pod> = Api::namespaced(ctx.client.clone(), &namespace);
     let pods = api.list(&selected).await.map_err(Error::reading("the pods of the service"))?;
-    Ok(pods.items.into_iter().map(Arc::new).collect())
+    let seen = |mut pod: Pod| {
+        prune(&mut pod);
+        Arc::new(pod)
+    };
+    Ok(pods.items.into_iter().map(seen).collect())
 }
 
 /// What pods tell by themselves.
@@ -147,10 +154,10 @@ fn address(pod: &Pod) -> Option<String> {
 
 fn trained(pod: &Pod) -> Option<Trained> {
     let ended = terminated(pod)?;
-    if pod.metadata.deletion_timestamp.is_some() && ended.message.is_none() {
-        return None; // it was ended, with its Job or its node, which tell
-    }
     let report = ended.message.as_deref().and_then(|text| serde_json::from_str(text).ok());
+    if pod.metadata.deletion_timestamp.is_some() && report.is_none() {
+        return None; // it was ended: with its Job, which tells, or for another pod to take its place
+    }
     let end = format!("it ended with {}", end(ended));
     Some(Trained { pod: pod.name_any(), finished_at: ended.finished_at.clone(), report, end })
 }

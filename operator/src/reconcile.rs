@@ -59,6 +59,8 @@ pub struct Context {
     pub defaults: Defaults,
     /// Resources as they were answered when something was told of them last, until the watch has shown that.
     told: Mutex<HashMap<String, Arc<RankingService>>>,
+    /// Jobs that should have a pod and have none, by the uids of their services and of their own, and since when.
+    pub(crate) podless: Mutex<HashMap<String, HashMap<String, Instant>>>,
     /// Events that nobody took, by the uids of what they are about.
     untold: Mutex<HashMap<String, Vec<News>>>,
 }
@@ -78,6 +80,7 @@ impl Context {
             metrics,
             defaults,
             told: Mutex::default(),
+            podless: Mutex::default(),
             untold: Mutex::default(),
         }
     }
@@ -103,28 +106,34 @@ impl Context {
         written
     }
 
-    /// Publishes events, first those that nobody has taken before; they are kept while nobody takes them.
-    async fn publish(&self, service: &RankingService, news: Vec<News>) -> Result<()> {
-        let uid = service.uid().unwrap_or_default();
-        let mut all = locked(&self.untold).remove(&uid).unwrap_or_default();
-        all.extend(news);
-        let published = events::publish(&self.recorder, service, &mut all).await;
-        if !all.is_empty() {
-            all.drain(..all.len().saturating_sub(UNTOLD));
-            locked(&self.untold).insert(uid, all);
+    /// Publishes events, first those that nobody has taken before. What of either nobody takes now stays in its list.
+    async fn publish(&self, service: &RankingService, before: &mut Vec<News>, news: &mut Vec<News>) -> Result<()> {
+        *before = locked(&self.untold).remove(&service.uid().unwrap_or_default()).unwrap_or_default();
+        let refused = match events::publish(&self.recorder, service, before).await {
+            Err(error) if !error.is_refused_event() => return Err(error),
+            outcome => outcome,
+        };
+        events::publish(&self.recorder, service, news).await.and(refused)
+    }
+
+    /// Keeps events for later.
+    fn keep(&self, service: &RankingService, mut untold: Vec<News>) {
+        untold.drain(..untold.len().saturating_sub(UNTOLD));
+        if !untold.is_empty() {
+            locked(&self.untold).insert(service.uid().unwrap_or_default(), untold);
         }
-        published
     }
 
     /// Forgets all resources but these, by their uids.
     pub fn keep_only(&self, there: &HashSet<String>) {
         locked(&self.told).retain(|uid, _| there.contains(uid));
         locked(&self.untold).retain(|uid, _| there.contains(uid));
+        locked(&self.podless).retain(|uid, _| there.contains(uid));
         self.seen.keep_only(there);
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -162,6 +171,9 @@ async fn attempt(service: &RankingService, ctx: &Context) -> Result<Action> {
     let mut outcome = Outcome::default();
     let converged = Box::pin(converge(service, ctx, &mut outcome)).await;
     let told = Box::pin(tell(service, ctx, &outcome, converged.as_ref().err())).await;
+    if let (Err(Error::Refused(_)), Ok(Told { published: Err(_), .. })) = (&converged, &told) {
+        return told?.published.map(|()| Action::await_change()); // it is tried again sooner than what was refused
+    }
     converged?;
     let Told { written, observed, soon, published } = told?;
     if outcome.cleaning == Some(Cleaning::Done) {
@@ -220,12 +232,17 @@ async fn tell(service: &RankingService, ctx: &Context, outcome: &Outcome, failur
         workloads: &workloads,
     };
     let status = status::of(&facts, Timestamp::now());
-    let news = events::between(&service.status.clone().unwrap_or_default(), &status);
+    let mut news = events::between(&service.status.clone().unwrap_or_default(), &status);
     // before the status: the successor of an operator that dies in between tells them, again maybe. Those that nobody takes
     // now are kept here, and hold nothing back
-    let published = ctx.publish(service, news).await;
+    let mut untold = Vec::new();
+    let published = ctx.publish(service, &mut untold, &mut news).await;
     let soon = observed.lacks_store() || status::awaits_servers(&status, Timestamp::now());
-    let written = status::publish(&ctx.client, service, &status).await?;
+    let written = status::publish(&ctx.client, service, &status).await;
+    // of a status that is not there, they are news the next time as well
+    untold.extend(news.into_iter().filter(|_| written.is_ok()));
+    ctx.keep(service, untold);
+    let written = written?;
     Ok(Told { written: written.map(|written| ctx.tell(written)), observed, soon, published })
 }
 

@@ -56,7 +56,7 @@ pub struct Workloads {
 /// The status that follows from the facts and from what was told before.
 pub fn of(facts: &Facts<'_>, now: Timestamp) -> RankingServiceStatus {
     let before = facts.service.status.clone().unwrap_or_default();
-    let training = models::last(facts.observed.training.as_ref(), before.training.as_ref());
+    let training = models::last(facts.observed.training.as_ref(), before.training.as_ref(), now);
     let models = models::models(facts, &training, &before.models);
     let mut warnings = facts.plan.map(|plan| plan.warnings.clone()).unwrap_or_default();
     warnings.extend(facts.plan.and_then(|plan| plan.held.as_ref()).map(|held| format!("ingest {held}")));

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// An amount as Kubernetes writes it.
-pub(super) const QUANTITY: &str = "^[0-9]+(\\.[0-9]+)?([kMGTPE]i?|Ki)?$";
+pub(super) const QUANTITY: &str = "^[0-9]+(\\.[0-9]+)?(k|Ki|[MGTPE]i?|[eE][0-9]+)?$";
 
 /// What can be said of the pods of any part.
 #[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq, Default)]

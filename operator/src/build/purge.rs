@@ -11,10 +11,24 @@ use rankwright_crds::ranking_service::PodOptions;
 
 const GRACE_SECONDS: i64 = 30;
 
+/// It runs where rank servers do, and reaches what they reach; without what may keep it from ending, as a mesh does by a label, or
+/// from beginning, as a claim that is gone by now.
+fn as_rank_servers(options: &PodOptions) -> PodOptions {
+    let mut volumes = options.volumes.clone();
+    volumes.retain(|volume| volume.persistent_volume_claim.is_none());
+    PodOptions {
+        env: options.env.clone(),
+        volumes,
+        node_selector: options.node_selector.clone(),
+        tolerations: options.tolerations.clone(),
+        priority_class_name: options.priority_class_name.clone(),
+        ..PodOptions::default()
+    }
+}
+
 /// The Job.
 pub fn purge(plan: &Plan) -> Child {
-    // it runs where rank servers do, and reaches what they reach
-    let options = PodOptions { image: None, resources: None, ..plan.spec.rank.pod.clone() };
+    let options = as_rank_servers(&plan.spec.rank.pod);
     let program = Program {
         component: Component::Purge,
         image: &plan.images.purge,

@@ -32,7 +32,10 @@ impl Sight {
     /// Of an object.
     pub fn of(kind: &str, object: &DynamicObject) -> Self {
         let content = matches!(kind, "Deployment" | "Job").then(|| Arc::new(told_of(kind, object)));
-        Self { content, ..Self::of_metadata(&object.metadata) }
+        let sight = Self { content, ..Self::of_metadata(&object.metadata) };
+        // one that somebody made of a CronJob names it, and is not always controlled by it
+        let any = || object.owner_references().first().filter(|_| kind == "Job").map(|owner| owner.uid.clone());
+        Self { owner: sight.owner.clone().or_else(any), ..sight }
     }
 
     /// Of an object whose content does not matter.
@@ -80,6 +83,7 @@ fn told_of(kind: &str, object: &DynamicObject) -> DynamicObject {
         namespace: meta.namespace.clone(),
         uid: meta.uid.clone(),
         generation: meta.generation,
+        deletion_timestamp: meta.deletion_timestamp.clone(),
         labels: Some(object.labels().clone()),
         annotations: object
             .annotations()

@@ -4,21 +4,22 @@ use super::{Observed, Trained};
 use crate::cache::Known;
 use crate::labels::{self, Component};
 use crate::reconcile::Context;
-use crate::status::{job_condition, job_ended_at};
+use crate::status::job_ended_at;
 use crate::{Error, Result};
-use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::batch::v1::{Job, JobCondition};
 use k8s_openapi::api::core::v1::Pod;
-use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
 use rankwright_crds::RankingService;
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// The label by which a Job finds its pods.
 const JOB: &str = "batch.kubernetes.io/job-name";
 
-/// A Job makes its pods at once.
-const PATIENCE: SignedDuration = SignedDuration::from_secs(30);
+/// A Job makes its pods within this time, also after one has gone.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The Jobs of a service. Any sight of them will do, as of pods.
 pub(super) async fn jobs(ctx: &Context, service: &RankingService) -> Result<Vec<Job>> {
@@ -51,40 +52,53 @@ fn seen(ctx: &Context, service: &RankingService) -> Option<Vec<Job>> {
     Some(sights.into_iter().filter_map(|(_, sight)| job(sight.content?)).collect())
 }
 
-/// Adds what Jobs tell, and pods do not.
-pub(super) fn tell(observed: &mut Observed, jobs: &[Job], pods: &[Arc<Pod>], now: Timestamp) {
+/// Adds what Jobs tell, and pods do not. `podless` is what is remembered of them: since when they have had no pod.
+pub(super) fn tell(observed: &mut Observed, jobs: &[Job], pods: &[Arc<Pod>], podless: &mut HashMap<String, Instant>) {
+    let mut without = HashMap::new();
     for job in jobs.iter().filter(|job| !pods.iter().any(|pod| is_pod_of(pod, job))) {
-        if job_condition(job, "Complete").is_some() {
-            continue;
-        }
-        match job_condition(job, "Failed") {
-            Some(message) if labels::is_of(job, Component::Training) => {
-                let ended = Trained {
-                    pod: job.name_any(),
-                    finished_at: job_ended_at(job),
-                    report: None,
-                    end: format!("its Job failed: {message}"),
-                };
-                let time = |training: &Trained| training.finished_at.as_ref().map(|time| time.0);
-                if observed.training.as_ref().is_none_or(|newest| time(newest) < time(&ended)) {
-                    observed.training = Some(ended);
-                }
+        if let Some(ended) = overdue(job) {
+            let time = |training: &Trained| training.finished_at.as_ref().map(|time| time.0);
+            if observed.training.as_ref().is_none_or(|newest| time(newest) < time(&ended)) {
+                observed.training = Some(ended);
             }
-            Some(_) => {}
-            None => observed.troubles.extend(idle(job, now)),
+        } else if let Some(part) = should_run(job) {
+            let uid = job.uid().unwrap_or_default();
+            let since = *podless.get(&uid).unwrap_or(&Instant::now());
+            without.insert(uid, since);
+            if since.elapsed() >= PATIENCE {
+                let name = job.name_any();
+                let text = format!("Job {name} makes no pod: `kubectl describe job {name}` shows who refuses it");
+                observed.troubles.push((part, text));
+            }
         }
     }
+    *podless = without;
 }
 
-/// That a Job makes no pod, though it should.
-fn idle(job: &Job, now: Timestamp) -> Option<(Component, String)> {
+/// A training that was ended for taking too long: its pod goes at once. One that has ended otherwise was told of by its pod.
+fn overdue(job: &Job) -> Option<Trained> {
+    let mut conditions = job.status.as_ref()?.conditions.iter().flatten();
+    let late = |condition: &&JobCondition| {
+        let is = (condition.type_.as_str(), condition.status.as_str(), condition.reason.as_deref());
+        is == ("Failed", "True", Some("DeadlineExceeded"))
+    };
+    let late = conditions.find(late).filter(|_| labels::is_of(job, Component::Training))?;
+    let end = format!("its Job failed: {}", late.message.as_deref().unwrap_or("DeadlineExceeded"));
+    Some(Trained { pod: job.name_any(), finished_at: job_ended_at(job), report: None, end })
+}
+
+/// The part that a Job is, where it should have a pod: it has begun, and neither it nor a pod of it has ended or is ending.
+fn should_run(job: &Job) -> Option<Component> {
     let parts = [Component::Training, Component::Import, Component::Purge];
     let part = parts.into_iter().find(|part| labels::is_of(job, *part))?;
-    let began = job.status.as_ref()?.start_time.as_ref()?; // one that is suspended has not begun
-    (now.duration_since(began.0) > PATIENCE).then(|| {
-        let name = job.name_any();
-        (part, format!("Job {name} makes no pod: `kubectl describe job {name}` shows who refuses it"))
-    })
+    let status = job.status.as_ref()?;
+    let counted = status.uncounted_terminated_pods.as_ref().is_none_or(|pods| {
+        pods.failed.as_ref().is_none_or(Vec::is_empty) && pods.succeeded.as_ref().is_none_or(Vec::is_empty)
+    });
+    let pods = [status.active, status.terminating, status.failed, status.succeeded];
+    let none = counted && pods.into_iter().all(|count| count.unwrap_or(0) == 0);
+    let ends = status.conditions.iter().flatten().any(|condition| condition.status == "True");
+    (status.start_time.is_some() && none && !ends && job.metadata.deletion_timestamp.is_none()).then_some(part)
 }
 
 fn is_pod_of(pod: &Pod, job: &Job) -> bool {
@@ -102,34 +116,47 @@ mod tests {
         serde_json::from_value(json!({"metadata": {"name": "shop-1", "labels": labels}, "status": status})).unwrap()
     }
 
-    fn told(job: &Job, pods: &[Arc<Pod>], now: &str) -> Observed {
+    /// What is told of a Job that has had no pod for some seconds.
+    fn told(job: &Job, pods: &[Arc<Pod>], seconds: u64) -> Observed {
         let mut observed = Observed::default();
-        tell(&mut observed, std::slice::from_ref(job), pods, now.parse().unwrap());
+        let since = Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
+        let mut podless = [(String::new(), since)].into();
+        tell(&mut observed, std::slice::from_ref(job), pods, &mut podless);
         observed
+    }
+
+    fn ended(reason: &str) -> Value {
+        json!({"startTime": "2026-11-23T03:00:00Z", "conditions": [{
+            "type": "Failed", "status": "True", "reason": reason, "message": "Job was active longer than specified deadline",
+            "lastTransitionTime": "2026-11-23T09:00:00Z",
+        }]})
     }
 
     #[test]
     fn a_training_that_was_ended_with_its_pod_has_failed() {
-        let failed = json!({"startTime": "2026-11-23T03:00:00Z", "conditions": [{
-            "type": "Failed", "status": "True", "reason": "DeadlineExceeded",
-            "message": "Job was active longer than specified deadline", "lastTransitionTime": "2026-11-23T09:00:00Z",
-        }]});
-        let training = told(&job("training", failed.clone()), &[], "2026-11-23T09:00:01Z").training.unwrap();
+        let training = told(&job("training", ended("DeadlineExceeded")), &[], 60).training.unwrap();
         assert_eq!(training.end, "its Job failed: Job was active longer than specified deadline");
         assert_eq!(training.finished_at.unwrap().0, "2026-11-23T09:00:00Z".parse().unwrap());
-        assert_eq!(told(&job("import", failed), &[], "2026-11-23T09:00:01Z").training, None, "the import tells itself");
+        assert_eq!(told(&job("import", ended("DeadlineExceeded")), &[], 60).training, None, "the import tells itself");
+        let of_pod = job("training", ended("PodFailurePolicy"));
+        assert_eq!(told(&of_pod, &[], 60).training, None, "its pod has told, whatever became of that since");
     }
 
     #[test]
-    fn a_job_that_makes_no_pod_is_told_when_it_should_have() {
-        let begun = job("training", json!({"startTime": "2026-11-23T03:00:00Z"}));
-        assert!(told(&begun, &[], "2026-11-23T03:00:05Z").troubles.is_empty());
-        let troubles = told(&begun, &[], "2026-11-23T03:01:00Z").troubles;
+    fn a_job_that_makes_no_pod_is_told_when_that_has_lasted() {
+        let begun = || json!({"startTime": "2026-11-23T03:00:00Z"});
+        assert!(told(&job("training", begun()), &[], 5).troubles.is_empty(), "it is about to");
+        let troubles = told(&job("training", begun()), &[], 60).troubles;
         assert_eq!(troubles[0].0, Component::Training);
         assert!(troubles[0].1.starts_with("Job shop-1 makes no pod"), "{troubles:?}");
-        let waiting = job("training", json!({}));
-        assert!(told(&waiting, &[], "2026-11-23T03:01:00Z").troubles.is_empty(), "a suspended one has not begun");
+        for (name, value) in [("active", 1), ("terminating", 1), ("failed", 1), ("succeeded", 1)] {
+            let mut status = begun();
+            status[name] = json!(value);
+            assert!(told(&job("training", status), &[], 60).troubles.is_empty(), "{name}");
+        }
+        assert!(told(&job("training", json!({})), &[], 60).troubles.is_empty(), "a suspended one has not begun");
+        assert!(told(&job("training", ended("FailureTarget")), &[], 60).troubles.is_empty(), "it ends");
         let pod: Pod = serde_json::from_value(json!({"metadata": {"name": "p", "labels": {JOB: "shop-1"}}})).unwrap();
-        assert!(told(&begun, &[Arc::new(pod)], "2026-11-23T03:01:00Z").troubles.is_empty(), "its pod tells");
+        assert!(told(&job("training", begun()), &[Arc::new(pod)], 60).troubles.is_empty(), "its pod tells");
     }
 }

@@ -210,7 +210,7 @@ fn unpinned(facts: &Facts<'_>, model: &ModelStatus) -> Option<String> {
         Some(version) => Some(format!(
             "{name} serves {version}, and {pinned} is pinned: rank servers take it up, or there is no such version"
         )),
-        None => facts.observed.said.as_ref().map(|_| {
+        None => facts.observed.said.as_ref().filter(|said| said.store.answers).map(|_| {
             format!(
                 "{name} serves no version, requests get the incoming order, and {pinned} is pinned: rank servers take it up, or there is no such version"
             )

@@ -7,6 +7,9 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use rankwright_crds::RankingServiceStatus;
 use rankwright_crds::status::{ModelStatus, ModelTraining, TrainingStatus};
 
+/// Clocks of nodes differ by less.
+const CLOCKS: SignedDuration = SignedDuration::from_mins(1);
+
 /// So long after a training servers that have not taken its version up are looked at often.
 const AWAITED: SignedDuration = SignedDuration::from_mins(2);
 
@@ -18,9 +21,10 @@ pub(super) struct Last<'a> {
     report: Option<&'a Report>,
 }
 
-/// The last training: the one that is seen now, unless a later one was told of, whose pod is gone since.
-pub(super) fn last<'a>(seen: Option<&'a Trained>, before: Option<&TrainingStatus>) -> Last<'a> {
-    let time = |time: &Option<Time>| time.as_ref().map(|time| time.0);
+/// The last training: the one that is seen now, unless a later one was told of, whose pod is gone since. One that has ended in the
+/// future was on a node whose clock is wrong, and hides no other.
+pub(super) fn last<'a>(seen: Option<&'a Trained>, before: Option<&TrainingStatus>, now: Timestamp) -> Last<'a> {
+    let time = |time: &Option<Time>| time.as_ref().map(|time| time.0).filter(|time| *time <= now + CLOCKS);
     let is_newest = |seen: &&Trained| {
         before.is_none_or(|before| before.pod == seen.pod || time(&before.finished_at) <= time(&seen.finished_at))
     };

@@ -1,4 +1,4 @@
-//! The wall clock, as far as it is believed.
+//! The wall clock, and how far it is believed.
 //!
 //! A stream that is read to its end has come as far in time as the clock, and rankings close by that. A clock that jumps hours
 //! ahead would close all that is open, and by one that jumps back events would lie in the future. Somebody who sets a clock
@@ -12,15 +12,20 @@ use std::time::{Duration, Instant, SystemTime};
 const SLACK: u64 = 10_000;
 
 /// So long a jump is not believed.
-const DOUBT: Duration = Duration::from_secs(300);
+const LASTING: Duration = Duration::from_secs(300);
 
 static CLOCK: Mutex<Option<Clock>> = Mutex::new(None);
 
-/// The wall clock. Where it has jumped by more than ten seconds, time goes on from before for five minutes.
+/// The wall clock, by which processes tell each other that they are there.
 pub fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let wall = Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
-    let when = Instant::now();
+    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// How far event time has come where nothing happens. Where the clock has jumped by more than ten seconds, time goes on from
+/// before for five minutes.
+pub(crate) fn believed() -> Timestamp {
+    let (wall, when) = (now(), Instant::now());
     CLOCK.lock().get_or_insert_with(|| Clock::at(wall, when)).read(wall, when)
 }
 
@@ -29,7 +34,14 @@ pub fn now() -> Timestamp {
 struct Clock {
     time: Timestamp,
     when: Instant,
-    doubted: Option<Instant>,
+    doubted: Option<Doubt>,
+}
+
+/// A jump, in milliseconds, and when it was seen first.
+#[derive(Debug, Clone, Copy)]
+struct Doubt {
+    jump: i64,
+    since: Instant,
 }
 
 impl Clock {
@@ -45,11 +57,13 @@ impl Clock {
             return wall;
         }
         let seconds = jump / 1000;
-        let since = *self.doubted.get_or_insert_with(|| {
+        let same = self.doubted.filter(|doubt| jump.abs_diff(doubt.jump) <= SLACK);
+        let doubt = same.unwrap_or_else(|| {
             tracing::warn!(seconds, "the clock has jumped: this is believed in five minutes, if it stays so");
-            when
+            Doubt { jump, since: when }
         });
-        if when.saturating_duration_since(since) < DOUBT {
+        self.doubted = Some(doubt);
+        if when.saturating_duration_since(doubt.since) < LASTING {
             return expected;
         }
         tracing::warn!(seconds, "the clock has stayed where it jumped to, and is believed");
@@ -93,6 +107,16 @@ mod tests {
             assert_eq!(read(301), at(2 * HOUR + jump + 301_000));
             assert_eq!(read(302), at(2 * HOUR + jump + 302_000));
         }
+    }
+
+    #[test]
+    fn a_jump_from_there_is_another_one() {
+        let begun = Instant::now();
+        let mut clock = Clock::at(at(10 * HOUR), begun);
+        assert_eq!(clock.read(at(11 * HOUR), begun + seconds(1)), at(10 * HOUR + 1_000));
+        assert_eq!(clock.read(at(5 * HOUR), begun + seconds(299)), at(10 * HOUR + 299_000));
+        assert_eq!(clock.read(at(5 * HOUR + 3_000), begun + seconds(302)), at(10 * HOUR + 302_000), "it is new");
+        assert_eq!(clock.read(at(5 * HOUR + 300_000), begun + seconds(599)), at(5 * HOUR + 300_000));
     }
 
     #[test]

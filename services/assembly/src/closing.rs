@@ -89,8 +89,7 @@ impl Closing {
         if self.closer.is_none() {
             let engine = &*self.engine;
             let (plan, state, parts) = (engine.plan.clone(), engine.state.clone(), engine.clickthroughs.clone());
-            let taken = std::mem::take(&mut self.taken);
-            let opened = Closer::open(&self.name, taken, plan, state, parts, engine.settings()).await;
+            let opened = Closer::open(&self.name, &mut self.taken, plan, state, parts, engine.settings()).await;
             self.closer = Some(opened?);
         }
         let Some(closer) = &mut self.closer else { return Ok(()) };

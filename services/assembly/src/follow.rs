@@ -11,7 +11,7 @@ mod writer;
 
 pub use tally::Tally;
 
-use crate::clock::now;
+use crate::clock::believed;
 use crate::engine::Engine;
 use crate::serving::identity;
 use anyhow::{Context, Result, bail};
@@ -60,7 +60,7 @@ fn letters(source: &SourceConfig) -> Result<DeadLetters> {
 /// Opens a stream: as it goes on, shared by process `name` with others, or what there is of it now.
 fn open(engine: &Engine, source: &SourceConfig, name: Option<&str>) -> Result<Box<dyn Stream>> {
     let max_ahead = engine.config.core.ingest.max_ahead;
-    let settings = StreamSettings { limits: batches(&engine.config.state), clock: Arc::new(now), max_ahead };
+    let settings = StreamSettings { limits: batches(&engine.config.state), clock: Arc::new(believed), max_ahead };
     let held = name.map(|name| Arc::new(Held { store: engine.state.clone(), holder: name.to_owned() }));
     let (opened, what): (Result<Box<dyn Stream>, _>, _) = match &source.kind {
         SourceKind::Kafka { topic, .. } if held.is_some() => (Kafka::open(source, settings).map(boxed), topic),

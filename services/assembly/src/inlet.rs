@@ -1,6 +1,6 @@
 //! `POST /feedback`: one batch after the other.
 
-use crate::clock::now;
+use crate::clock::{believed, now};
 use crate::closing::Closing;
 use crate::engine::Engine;
 use crate::gauges::Gauges;
@@ -59,7 +59,7 @@ impl Way {
         (engine, identity): (&Engine, &str),
     ) -> Result<Applied, ingest::Error> {
         let replica = match self {
-            Self::Own(feedback) => return feedback.feed(events, now()).await,
+            Self::Own(feedback) => return feedback.feed(events, believed()).await,
             Self::Shared(replica) => replica,
         };
         match replica.feed(&events, now()).await {
@@ -74,8 +74,8 @@ impl Way {
 
     async fn tick(&mut self) -> Result<(), ingest::Error> {
         match self {
-            Self::Own(feedback) => feedback.tick(now()).await,
-            Self::Shared(replica) => replica.tick(now()).await,
+            Self::Own(feedback) => feedback.tick(believed()).await,
+            Self::Shared(replica) => replica.tick(now(), believed()).await,
         }
     }
 

@@ -56,6 +56,7 @@ async fn close_of_many(engine: &Engine, lease: &Lease) -> Result<()> {
     let (from, to) = (lease.position.clone(), lease.position.clone());
     engine.state.commit(lease, Commit { from, to, writes, ..Commit::default() }).await?;
     let (plan, state, parts) = (engine.plan.clone(), engine.state.clone(), engine.clickthroughs.clone());
-    let closer = Closer::open(WRITER, Taken::default(), plan, state, parts, engine.settings());
+    let mut none = Taken::default();
+    let closer = Closer::open(WRITER, &mut none, plan, state, parts, engine.settings());
     Ok(closer.await?.finish(now()).await?)
 }

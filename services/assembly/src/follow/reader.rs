@@ -7,7 +7,7 @@ mod commits;
 use super::sweep::Sweep;
 use super::tally::Tally;
 use super::writer::{PAUSE, Writer};
-use crate::clock::now;
+use crate::clock::{believed, now};
 use crate::closing::Closing;
 use crate::engine::Engine;
 use crate::program::chain;
@@ -266,7 +266,7 @@ impl Reader {
     async fn pass(&mut self, partition: &Partition) -> Result<()> {
         let Some(writer) = self.writers.get_mut(partition) else { return Ok(()) };
         let before = writer.position();
-        match writer.pass(now()).await {
+        match writer.pass(believed()).await {
             Ok(()) => Ok(()),
             Err(Error::LostLease { .. }) => self.begin_again(partition).await,
             Err(error) => {

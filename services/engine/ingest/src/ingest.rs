@@ -343,9 +343,8 @@ impl Ingest {
         for (key, closed) in self.closed.drain(..) {
             self.outbox.push(key, closed);
         }
-        for key in self.outbox.settled() {
-            self.overlay.remove(&key);
-        }
+        let settled = self.outbox.settled();
+        settled.keys().for_each(|key| self.overlay.remove(key));
         let (commit, values) = self.overlay.take(self.lease.position.clone(), to.clone());
         if commit.writes.is_empty() && commit.from == commit.to {
             return Ok(0);

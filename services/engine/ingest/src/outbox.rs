@@ -119,7 +119,11 @@ impl Outbox {
     /// Waits for the courier, and gives away what the store has taken; what it has not is left to the state.
     pub(crate) fn hand_over(mut self) -> Taken {
         let _ = self.arrive(); // these were not taken
-        Taken(std::mem::take(&mut self.sent))
+        let mut taken = Taken(std::mem::take(&mut self.sent));
+        // what was taken of a key is not all that the state has under it, where more of it waits here
+        let waiting: HashSet<&Key> = self.unsent.keys.iter().collect();
+        taken.0.iter_mut().for_each(|(_, keys)| keys.retain(|key| !waiting.contains(key)));
+        taken
     }
 
     pub(crate) fn push(&mut self, key: Option<Key>, record: Closed) {
@@ -181,12 +185,14 @@ impl Outbox {
     }
 
     /// Keys of records that have become durable, and may be forgotten.
-    pub(crate) fn settled(&mut self) -> Vec<Key> {
+    pub(crate) fn settled(&mut self) -> Taken {
         let durable = self.store.durable();
-        let mut settled = Vec::new();
-        while self.sent.front().is_some_and(|(mark, _)| *mark <= durable) {
-            settled.extend(self.sent.pop_front().map(|(_, keys)| keys).unwrap_or_default());
-        }
-        settled
+        let count = self.sent.iter().take_while(|(mark, _)| *mark <= durable).count();
+        Taken(self.sent.drain(..count).collect())
+    }
+
+    /// They could not be forgotten.
+    pub(crate) fn put_back(&mut self, settled: Taken) {
+        settled.0.into_iter().rev().for_each(|taken| self.sent.push_front(taken));
     }
 }

@@ -77,7 +77,7 @@ async fn service() -> (Service, Arc<Holding>) {
 
 async fn closer(service: &Service, name: &str, taken: Taken) -> Closer {
     let (plan, state, parts) = (service.plan.clone(), service.state.clone(), service.clickthroughs.clone());
-    Closer::open(name, taken, plan, state, parts, service.settings).await.expect("opens")
+    Closer::open(name, &mut { taken }, plan, state, parts, service.settings).await.expect("opens")
 }
 
 async fn owed(service: &Service) -> usize {

@@ -23,7 +23,7 @@ async fn closer(service: &Service) -> Closer {
 
 async fn closer_after(service: &Service, name: &str, taken: Taken) -> Closer {
     let (plan, state, parts) = (service.plan.clone(), service.state.clone(), service.clickthroughs.clone());
-    Closer::open(name, taken, plan, state, parts, service.settings).await.expect("opens")
+    Closer::open(name, &mut { taken }, plan, state, parts, service.settings).await.expect("opens")
 }
 
 async fn replica(service: &Service, name: &str) -> Replica {

@@ -11,7 +11,7 @@ pub use published::Published;
 use crate::app::{App, Phase};
 use crate::models::{Current, Loaded, Slot, Version};
 use crate::rank::rehearse;
-use futures_util::future::join_all;
+use futures_util::stream::{self, StreamExt};
 use rankwright_config as config;
 use rankwright_event::{Ranking, Tenant};
 use rankwright_state::{BoxFuture, Key, Scope};
@@ -87,8 +87,8 @@ impl App {
     }
 
     async fn refresh_all(&self) {
-        // none waits while another one is warmed up
-        join_all(self.models().rankers().map(|slot| self.refresh_slot(slot))).await;
+        // two at most: each may take as much memory again as the one that it replaces
+        stream::iter(self.models().rankers()).for_each_concurrent(2, |slot| self.refresh_slot(slot)).await;
     }
 
     /// Serves the version of a model that should answer now, if it is not served yet.

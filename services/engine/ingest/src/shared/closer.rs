@@ -39,6 +39,8 @@ pub struct Closer {
     /// What this batch has closed.
     closed: Vec<(Key, Closed)>,
     counters: Counters,
+    /// What of it has taken place.
+    done: Counters,
     /// When it was last said that closing is held up.
     warned: Timestamp,
     /// Whether the next commit takes place without anything to write, too.
@@ -54,7 +56,7 @@ impl Closer {
     /// When the store fails, or holds a damaged record.
     pub async fn open(
         name: &str,
-        taken: Taken,
+        taken: &mut Taken,
         plan: Arc<Plan>,
         store: Arc<dyn Store>,
         clickthroughs: Arc<dyn ClickthroughStore>,
@@ -62,6 +64,7 @@ impl Closer {
     ) -> Result<Self, Error> {
         let lease = store.acquire(&Writer(WRITER.to_owned())).await?;
         let owed = store.scan(Space::Outbox).await?;
+        let taken = std::mem::take(taken); // it was kept for another attempt until here
         let mut taken = if lease.position.0 == name { taken } else { Taken::default() };
         taken.retain(&owed.iter().map(|(key, _)| key.clone()).collect());
         let known: HashSet<Key> = taken.keys().cloned().collect();
@@ -73,7 +76,20 @@ impl Closer {
         let (overlay, closed, counters) = (Overlay::default(), Vec::new(), Counters::default());
         let warned = Timestamp::from_millis(0);
         let name = name.to_owned();
-        Ok(Self { name, plan, store, lease, settings, overlay, outbox, closed, counters, warned, asks: false })
+        Ok(Self {
+            name,
+            plan,
+            store,
+            lease,
+            settings,
+            overlay,
+            outbox,
+            closed,
+            counters,
+            done: counters,
+            warned,
+            asks: false,
+        })
     }
 
     /// Stops closing; what the store of click-throughs has taken by now, see [`Closer::open`].
@@ -83,7 +99,7 @@ impl Closer {
 
     /// What happened so far.
     pub fn counters(&self) -> Counters {
-        Counters { outbox: self.outbox.len() as u64, ..self.counters }
+        Counters { outbox: self.outbox.len() as u64, ..self.done }
     }
 
     /// Does what is due by the watermarks of all writers.
@@ -250,9 +266,27 @@ impl Closer {
 
     /// Commits what this batch has decided; then its click-throughs go on their way.
     async fn commit(&mut self) -> Result<(), Error> {
-        for key in self.outbox.settled() {
-            self.overlay.remove(&key);
+        let settled = self.outbox.settled();
+        settled.keys().for_each(|key| self.overlay.remove(key));
+        let committed = self.commit_overlay().await;
+        if committed.is_err() {
+            self.outbox.put_back(settled);
         }
+        committed?;
+        self.done = self.counters;
+        for (key, closed) in self.closed.drain(..) {
+            self.outbox.push(Some(key), closed);
+        }
+        if self.outbox.is_full() {
+            self.outbox.flush()?;
+        } else if let Err(error) = self.outbox.send() {
+            let waiting = self.outbox.len();
+            tracing::warn!(error = &error as &dyn std::error::Error, waiting, "click-throughs wait for their store");
+        }
+        Ok(())
+    }
+
+    async fn commit_overlay(&mut self) -> Result<(), Error> {
         let (from, to) = (self.lease.position.clone(), Position(self.name.clone()));
         let (commit, values) = self.overlay.take(from, to.clone());
         let due = !commit.writes.is_empty() || std::mem::take(&mut self.asks);
@@ -263,15 +297,6 @@ impl Closer {
             self.lease.position = to;
         }
         self.counters.updated += values;
-        for (key, closed) in self.closed.drain(..) {
-            self.outbox.push(Some(key), closed);
-        }
-        if self.outbox.is_full() {
-            self.outbox.flush()?;
-        } else if let Err(error) = self.outbox.send() {
-            let waiting = self.outbox.len();
-            tracing::warn!(error = &error as &dyn std::error::Error, waiting, "click-throughs wait for their store");
-        }
         Ok(())
     }
 

@@ -17,8 +17,8 @@ use std::time::Duration;
 /// Takes in the events of requests to one of several processes.
 pub struct Replica {
     intake: Intake,
-    /// Event time and wall time when the last batch came.
-    last: Option<(Timestamp, Timestamp)>,
+    /// Event time when the last batch came, and the time of the first tick after it.
+    last: Option<(Timestamp, Option<Timestamp>)>,
 }
 
 impl Replica {
@@ -50,7 +50,7 @@ impl Replica {
     pub async fn feed(&mut self, events: &[Event], wall: Timestamp) -> Result<Applied, Error> {
         let seen: Vec<_> = events.iter().map(identity).collect();
         let applied = self.intake.apply(events, &seen, Position::default(), wall).await?;
-        self.last = Some((self.intake.watermark(), wall));
+        self.last = Some((self.intake.watermark(), None));
         Ok(applied)
     }
 
@@ -63,13 +63,15 @@ impl Replica {
         self.intake.pass(until, wall).await
     }
 
-    /// Lets time pass, as fast as the wall clock since the newest event.
+    /// Lets event time pass as fast as `time` does since the first tick after the newest event. `wall` is when this one shows
+    /// itself.
     ///
     /// # Errors
     /// As [`Intake::apply`].
-    pub async fn tick(&mut self, wall: Timestamp) -> Result<(), Error> {
-        let Some((event, since)) = self.last else { return Ok(()) };
-        let idle = Duration::from_millis(u64::try_from(wall.millis_since(since)).unwrap_or(0));
+    pub async fn tick(&mut self, wall: Timestamp, time: Timestamp) -> Result<(), Error> {
+        let Some((event, since)) = &mut self.last else { return Ok(()) };
+        let (event, since) = (*event, *since.get_or_insert(time));
+        let idle = Duration::from_millis(u64::try_from(time.millis_since(since)).unwrap_or(0));
         self.intake.pass(event.plus(idle), wall).await
     }
 }
