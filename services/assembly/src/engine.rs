@@ -3,6 +3,7 @@
 use crate::follow::is_stream;
 use crate::{joins, open, remote};
 use anyhow::{Result, bail};
+use futures_util::future::BoxFuture;
 use rankwright_clickthrough::ClickthroughStore;
 use rankwright_config::feature::Kind;
 use rankwright_config::{self as config, Config, Environment};
@@ -69,9 +70,11 @@ impl Engine {
     ///
     /// # Errors
     /// When one of them cannot be opened.
-    pub async fn open(config: Config) -> Result<Self> {
-        let state = open::state(&config, &service()).await?;
-        Self::over(config, state).await
+    pub fn open(config: Config) -> BoxFuture<'static, Result<Self>> {
+        Box::pin(async move {
+            let state = open::state(&config, &service()).await?;
+            Self::over(config, state).await
+        })
     }
 
     /// The engine over a state that is open.

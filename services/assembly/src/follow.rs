@@ -15,6 +15,7 @@ use crate::clock::believed;
 use crate::engine::Engine;
 use crate::serving::identity;
 use anyhow::{Context, Result, bail};
+use futures_util::future::BoxFuture;
 use leases::Held;
 use rankwright_config::state::Pipeline;
 use rankwright_config::{SourceConfig, SourceKind, State};
@@ -43,9 +44,15 @@ pub(crate) async fn follow(
 ///
 /// # Errors
 /// When the source or a store fails, or somebody else reads the source meanwhile.
-pub async fn read_all(engine: Arc<Engine>, source: &SourceConfig, tally: Arc<Tally>) -> Result<Counters> {
-    let opened = (open(&engine, source, None)?, letters(source)?);
-    Reader::new(engine, identity(), opened, tally, true).read_all().await
+pub fn read_all<'a>(
+    engine: Arc<Engine>,
+    source: &'a SourceConfig,
+    tally: Arc<Tally>,
+) -> BoxFuture<'a, Result<Counters>> {
+    Box::pin(async move {
+        let opened = (open(&engine, source, None)?, letters(source)?);
+        Reader::new(engine, identity(), opened, tally, true).read_all().await
+    })
 }
 
 /// Whether a source is a stream, which is followed.

@@ -4,6 +4,7 @@ use crate::closing::{HELD, TASK};
 use crate::engine::Engine;
 use crate::serving::identity;
 use anyhow::{Result, bail};
+use futures_util::future::BoxFuture;
 use rankwright_clickthrough::{Subject, Who};
 use rankwright_event::SessionId;
 use rankwright_ingest as ingest;
@@ -30,41 +31,43 @@ struct Alone {
 ///
 /// # Errors
 /// When a store fails; what was removed by then is gone, and it can be begun again.
-pub async fn forget(engine: &Engine, subject: &Subject) -> Result<Vec<String>> {
-    if !engine.state.durable() {
-        bail!("the state is in memory: it is gone with the process that holds it");
-    }
-    let alone = Alone::become_so(engine).await?;
-    let many = engine.has_many_writers();
-    // visits first: nothing names them any more once the records are gone
-    let sessions = sessions(engine, many, subject).await?;
-    let entities = match &subject.who {
-        Who::User(_) => remove(engine, &keys_of_visitor(subject, sessions)).await?,
-        Who::Item(item) => {
-            let (tenant, item) = (subject.tenant.clone(), item.clone());
-            let without = move |key: &Key, entity: &_| without_item(key, entity, &tenant, &item);
-            engine.state.rewrite(Arc::new(without)).await?
+pub fn forget<'a>(engine: &'a Engine, subject: &'a Subject) -> BoxFuture<'a, Result<Vec<String>>> {
+    Box::pin(async move {
+        if !engine.state.durable() {
+            bail!("the state is in memory: it is gone with the process that holds it");
         }
-    };
-    let unjoined = ingest::forget::forget(&*engine.state, many, subject).await?;
-    let parts = tokio::task::block_in_place(|| engine.clickthroughs.forget(subject))?;
-    alone.end().await;
-    let ingest::Unjoined { open, waiting, closed, .. } = unjoined;
-    let mut told = vec![
-        format!("{entities} entities of the state"),
-        format!("{open} open rankings, {waiting} waiting interactions, {closed} click-throughs on their way"),
-        format!("{} click-throughs in {} parts", parts.records, parts.parts),
-    ];
-    told.extend(
-        parts.damaged.iter().map(|place| format!("what was damaged in {place}, with the rest of it written anew")),
-    );
-    if matches!(engine.config.train, Some(rankwright_config::ClickthroughStore::Memory)) {
-        told.push("nothing of the click-throughs in the memory of a running process: restart it".to_owned());
-    }
-    told.extend(parts.left.iter().map(|place| {
-        format!("nothing of {place}: it is damaged, or another process writes it; stop that one and begin again")
-    }));
-    Ok(told)
+        let alone = Alone::become_so(engine).await?;
+        let many = engine.has_many_writers();
+        // visits first: nothing names them any more once the records are gone
+        let sessions = sessions(engine, many, subject).await?;
+        let entities = match &subject.who {
+            Who::User(_) => remove(engine, &keys_of_visitor(subject, sessions)).await?,
+            Who::Item(item) => {
+                let (tenant, item) = (subject.tenant.clone(), item.clone());
+                let without = move |key: &Key, entity: &_| without_item(key, entity, &tenant, &item);
+                engine.state.rewrite(Arc::new(without)).await?
+            }
+        };
+        let unjoined = ingest::forget::forget(&*engine.state, many, subject).await?;
+        let parts = tokio::task::block_in_place(|| engine.clickthroughs.forget(subject))?;
+        alone.end().await;
+        let ingest::Unjoined { open, waiting, closed, .. } = unjoined;
+        let mut told = vec![
+            format!("{entities} entities of the state"),
+            format!("{open} open rankings, {waiting} waiting interactions, {closed} click-throughs on their way"),
+            format!("{} click-throughs in {} parts", parts.records, parts.parts),
+        ];
+        told.extend(
+            parts.damaged.iter().map(|place| format!("what was damaged in {place}, with the rest of it written anew")),
+        );
+        if matches!(engine.config.train, Some(rankwright_config::ClickthroughStore::Memory)) {
+            told.push("nothing of the click-throughs in the memory of a running process: restart it".to_owned());
+        }
+        told.extend(parts.left.iter().map(|place| {
+            format!("nothing of {place}: it is damaged, or another process writes it; stop that one and begin again")
+        }));
+        Ok(told)
+    })
 }
 
 /// Visits that records of a visitor name, wherever these are.

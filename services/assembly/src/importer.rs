@@ -3,6 +3,7 @@
 use crate::clock::now;
 use crate::closing::Closing;
 use crate::engine::Engine;
+use futures_util::future::BoxFuture;
 use rankwright_event::Event;
 use rankwright_ingest::shared::{Intake, Origin};
 use rankwright_ingest::{Counters, Error, Ingest};
@@ -22,14 +23,16 @@ impl Importer {
     ///
     /// # Errors
     /// When a store fails.
-    pub async fn open(engine: &Arc<Engine>, writer: &str) -> Result<Self, Error> {
-        if !engine.has_many_writers() {
-            return Ok(Self::Own(Box::new(engine.ingest(writer).await?)));
-        }
-        let (plan, state) = (engine.plan.clone(), engine.state.clone());
-        let intake = Intake::open(writer, Origin::Partition, plan, state, engine.settings(), now()).await?;
-        let closing = Closing::new(engine.clone(), crate::serving::identity());
-        Ok(Self::Shared(Box::new(intake), Box::new(closing)))
+    pub fn open<'a>(engine: &'a Arc<Engine>, writer: &'a str) -> BoxFuture<'a, Result<Self, Error>> {
+        Box::pin(async move {
+            if !engine.has_many_writers() {
+                return Ok(Self::Own(Box::new(engine.ingest(writer).await?)));
+            }
+            let (plan, state) = (engine.plan.clone(), engine.state.clone());
+            let intake = Intake::open(writer, Origin::Partition, plan, state, engine.settings(), now()).await?;
+            let closing = Closing::new(engine.clone(), crate::serving::identity());
+            Ok(Self::Shared(Box::new(intake), Box::new(closing)))
+        })
     }
 
     /// Where the last batch of this writer ended, be it in an earlier process.
@@ -44,33 +47,37 @@ impl Importer {
     ///
     /// # Errors
     /// When a store fails.
-    pub async fn apply(&mut self, events: Vec<Event>, to: Position) -> Result<(), Error> {
-        match self {
-            Self::Own(ingest) => ingest.apply(events, to).await.map(|_| ()),
-            Self::Shared(intake, closing) => {
-                intake.apply(&events, &[], to, now()).await?;
-                if let Err(error) = closing.tick().await {
-                    tracing::debug!(%error, "rankings are closed later");
+    pub fn apply<'a>(&'a mut self, events: Vec<Event>, to: Position) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            match self {
+                Self::Own(ingest) => ingest.apply(events, to).await.map(|_| ()),
+                Self::Shared(intake, closing) => {
+                    intake.apply(&events, &[], to, now()).await?;
+                    if let Err(error) = closing.tick().await {
+                        tracing::debug!(%error, "rankings are closed later");
+                    }
+                    Ok(())
                 }
-                Ok(())
             }
-        }
+        })
     }
 
     /// Closes what no more events will come for; false where another process does that.
     ///
     /// # Errors
     /// When a store fails.
-    pub async fn finish(&mut self) -> Result<bool, Error> {
-        match self {
-            Self::Own(ingest) => ingest.finish().await.map(|()| true),
-            Self::Shared(intake, closing) => {
-                intake.leave().await?;
-                let finished = closing.finish().await;
-                closing.leave().await;
-                finished
+    pub fn finish<'a>(&'a mut self) -> BoxFuture<'a, Result<bool, Error>> {
+        Box::pin(async move {
+            match self {
+                Self::Own(ingest) => ingest.finish().await.map(|()| true),
+                Self::Shared(intake, closing) => {
+                    intake.leave().await?;
+                    let finished = closing.finish().await;
+                    closing.leave().await;
+                    finished
+                }
             }
-        }
+        })
     }
 
     /// What happened so far.

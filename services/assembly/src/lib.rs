@@ -1,4 +1,6 @@
 //! The parts of the engine, opened as a configuration says and put together, for the programs.
+//!
+//! What programs await is boxed: of an `async fn` each program would compile all that it awaits once more.
 
 mod cached;
 mod clock;

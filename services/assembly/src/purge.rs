@@ -3,6 +3,7 @@
 use crate::engine::service;
 use crate::open::{clickthroughs_in_s3, redis_settings};
 use anyhow::{Result, bail};
+use futures_util::future::BoxFuture;
 use rankwright_clickthrough::Header;
 use rankwright_config::{ClickthroughStore, Config, State};
 use rankwright_redis::{Link, Settings};
@@ -29,21 +30,23 @@ pub fn purge_places(config: &Config) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// When a store fails; what was removed by then is gone, and it can be begun again.
-pub async fn purge(config: &Config) -> Result<Vec<String>> {
-    let (service, mut told) = (checked(service())?, Vec::new());
-    for (settings, _) in databases(config)? {
-        let place = settings.to_string();
-        let removed = Link::new(settings, None)?.remove_all(&format!("rw:{service}:")).await?;
-        told.push(format!("{removed} keys in {place}"));
-    }
-    if let Some(ClickthroughStore::S3(s3)) = &config.train {
-        let header = Header { service, columns: Default::default() };
-        let purged =
-            tokio::task::block_in_place(|| clickthroughs_in_s3(s3, header)?.purge().map_err(anyhow::Error::from))?;
-        let place = format!("s3://{}/{}", s3.bucket, s3.prefix);
-        told.push(format!("{} parts in {place}; {} of others stay", purged.removed, purged.left));
-    }
-    Ok(told)
+pub fn purge<'a>(config: &'a Config) -> BoxFuture<'a, Result<Vec<String>>> {
+    Box::pin(async move {
+        let (service, mut told) = (checked(service())?, Vec::new());
+        for (settings, _) in databases(config)? {
+            let place = settings.to_string();
+            let removed = Link::new(settings, None)?.remove_all(&format!("rw:{service}:")).await?;
+            told.push(format!("{removed} keys in {place}"));
+        }
+        if let Some(ClickthroughStore::S3(s3)) = &config.train {
+            let header = Header { service, columns: Default::default() };
+            let purged =
+                tokio::task::block_in_place(|| clickthroughs_in_s3(s3, header)?.purge().map_err(anyhow::Error::from))?;
+            let place = format!("s3://{}/{}", s3.bucket, s3.prefix);
+            told.push(format!("{} parts in {place}; {} of others stay", purged.removed, purged.left));
+        }
+        Ok(told)
+    })
 }
 
 /// A name that other services' keys cannot begin with.

@@ -9,6 +9,7 @@ use crate::closing::TASK;
 use crate::engine::{Engine, service};
 use crate::{joins, open};
 use anyhow::{Context, Result, bail};
+use futures_util::future::BoxFuture;
 use rankwright_config::{Config, State};
 use rankwright_feature::Plan;
 use rankwright_state::{FileStore, Filling, MemoryStore, Position, RedisStore, Space, Store, Writer};
@@ -43,15 +44,17 @@ impl Rebuild {
     ///
     /// # Errors
     /// When a store cannot be opened, or the state is in memory.
-    pub async fn begin(config: &Config, data: Option<&Path>) -> Result<Self> {
-        match &config.state {
-            State::Memory => bail!("--rebuild: the state is in memory, and begins anew with each process"),
-            State::File(file) => Self::in_folder(config, file, data).await,
-            State::Redis(redis) => {
-                let live = open::redis(config, redis, &service()).await?;
-                Self::in_redis(config, &live, false).await
+    pub fn begin<'a>(config: &'a Config, data: Option<&'a Path>) -> BoxFuture<'a, Result<Self>> {
+        Box::pin(async move {
+            match &config.state {
+                State::Memory => bail!("--rebuild: the state is in memory, and begins anew with each process"),
+                State::File(file) => Self::in_folder(config, file, data).await,
+                State::Redis(redis) => {
+                    let live = open::redis(config, redis, &service()).await?;
+                    Self::in_redis(config, &live, false).await
+                }
             }
-        }
+        })
     }
 
     /// Begins the state of a service in Redis to which nobody has written yet; `None` where there is no such, or its keys
@@ -59,13 +62,15 @@ impl Rebuild {
     ///
     /// # Errors
     /// When a store cannot be opened.
-    pub async fn of_untouched(config: &Config) -> Result<Option<Self>> {
-        let State::Redis(redis) = &config.state else { return Ok(None) };
-        let live = open::redis(config, redis, &service()).await?;
-        if live.is_cluster() || !live.is_untouched().await? {
-            return Ok(None);
-        }
-        Self::in_redis(config, &live, true).await.map(Some)
+    pub fn of_untouched<'a>(config: &'a Config) -> BoxFuture<'a, Result<Option<Self>>> {
+        Box::pin(async move {
+            let State::Redis(redis) = &config.state else { return Ok(None) };
+            let live = open::redis(config, redis, &service()).await?;
+            if live.is_cluster() || !live.is_untouched().await? {
+                return Ok(None);
+            }
+            Self::in_redis(config, &live, true).await.map(Some)
+        })
     }
 
     async fn in_redis(config: &Config, live: &RedisStore, untouched: bool) -> Result<Self> {
@@ -102,16 +107,18 @@ impl Rebuild {
     /// # Errors
     /// When a store fails, or the engine is in use yet. One state is live then, the former or, where the answer was lost, this
     /// one.
-    pub async fn complete(self) -> Result<bool> {
-        let engine = Arc::into_inner(self.engine).context("the state that was built is in use")?;
-        drop(engine); // click-throughs are where they belong, and folders are closed
-        match self.target {
-            Target::Redis { built, filling, untouched } => fill(filling, &built, untouched).await,
-            Target::Folder { built, path, held } => {
-                drop(held);
-                replace(&path, &built).map(|()| true)
+    pub fn complete(self) -> BoxFuture<'static, Result<bool>> {
+        Box::pin(async move {
+            let engine = Arc::into_inner(self.engine).context("the state that was built is in use")?;
+            drop(engine); // click-throughs are where they belong, and folders are closed
+            match self.target {
+                Target::Redis { built, filling, untouched } => fill(filling, &built, untouched).await,
+                Target::Folder { built, path, held } => {
+                    drop(held);
+                    replace(&path, &built).map(|()| true)
+                }
             }
-        }
+        })
     }
 }
 

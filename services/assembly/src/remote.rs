@@ -3,6 +3,7 @@
 //! Credentials, region and endpoint come from the environment, as for any tool of AWS.
 
 use anyhow::{Context, Result, bail};
+use futures_util::future::BoxFuture;
 use rankwright_object::{Bucket, Listed, Settings};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -63,29 +64,31 @@ impl Fetched {
 ///
 /// # Errors
 /// When there are none, the service fails, or there is no room for them.
-pub async fn fetch(url: &str) -> Result<Fetched> {
-    let place = Place::of(url)?;
-    let (bucket, folder) = (place.connect().await, TempDir::new().context("no room for a temporary folder")?);
-    let chosen = chosen(place.key, bucket.list(place.key).await?);
-    if chosen.objects.is_empty() {
-        bail!("{url}: there is no such object, and none under {url}/");
-    }
-    if chosen.deeper > 0 {
-        warn!(objects = chosen.deeper, "those in folders below {url} are left out");
-    }
-    let single =
-        chosen.objects.iter().find(|(_, object)| object.key == place.key).map(|(name, _)| folder.path().join(name));
-    let path = single.unwrap_or_else(|| folder.path().to_owned());
-    let bytes: u64 = chosen.objects.iter().map(|(_, object)| object.bytes).sum();
-    info!(objects = chosen.objects.len(), bytes, folder = %folder.path().display(), "fetching {url}");
-    for (name, object) in chosen.objects {
-        let Some(content) = bucket.get(&object.key).await? else { continue }; // removed since it was listed
-        let path = folder.path().join(name);
-        let kept = fs::write(&path, content).and_then(|()| File::options().append(true).open(&path));
-        let kept = kept.and_then(|file| file.set_modified(object.modified));
-        kept.with_context(|| format!("failed to keep {} in {}", bucket.place(&object.key), path.display()))?;
-    }
-    Ok(Fetched { _folder: folder, path })
+pub fn fetch<'a>(url: &'a str) -> BoxFuture<'a, Result<Fetched>> {
+    Box::pin(async move {
+        let place = Place::of(url)?;
+        let (bucket, folder) = (place.connect().await, TempDir::new().context("no room for a temporary folder")?);
+        let chosen = chosen(place.key, bucket.list(place.key).await?);
+        if chosen.objects.is_empty() {
+            bail!("{url}: there is no such object, and none under {url}/");
+        }
+        if chosen.deeper > 0 {
+            warn!(objects = chosen.deeper, "those in folders below {url} are left out");
+        }
+        let single =
+            chosen.objects.iter().find(|(_, object)| object.key == place.key).map(|(name, _)| folder.path().join(name));
+        let path = single.unwrap_or_else(|| folder.path().to_owned());
+        let bytes: u64 = chosen.objects.iter().map(|(_, object)| object.bytes).sum();
+        info!(objects = chosen.objects.len(), bytes, folder = %folder.path().display(), "fetching {url}");
+        for (name, object) in chosen.objects {
+            let Some(content) = bucket.get(&object.key).await? else { continue }; // removed since it was listed
+            let path = folder.path().join(name);
+            let kept = fs::write(&path, content).and_then(|()| File::options().append(true).open(&path));
+            let kept = kept.and_then(|file| file.set_modified(object.modified));
+            kept.with_context(|| format!("failed to keep {} in {}", bucket.place(&object.key), path.display()))?;
+        }
+        Ok(Fetched { _folder: folder, path })
+    })
 }
 
 /// Objects with the names of their files.

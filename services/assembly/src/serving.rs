@@ -8,6 +8,7 @@ use crate::inlet::Inlet;
 use crate::size::Watch;
 use crate::waiting::Begun;
 use anyhow::{Context, Result};
+use futures_util::future::BoxFuture;
 use prometheus::Registry;
 use rankwright_config::SourceConfig;
 use rankwright_serve::{App, Published, Status, Training, tls};
@@ -52,88 +53,90 @@ pub(crate) fn identity() -> String {
 ///
 /// # Errors
 /// When the port cannot be opened, or a state of this process cannot be read.
-pub async fn listen(engine: Arc<Engine>, service: Service) -> Result<()> {
-    let Begun { stop: told, port: waiting } = service.begun.unwrap_or_else(Begun::now);
-    let registry = Registry::new();
-    let takes_part = service.feedback || service.closes;
-    let inlet = match takes_part {
-        true => Some(Arc::new(Inlet::open(engine.clone(), service.closes, Gauges::registered(&registry)?).await?)),
-        false => None,
-    };
-    let tally = Arc::new(Tally::registered(&registry, engine.settings().session_length)?);
-    let watch = Arc::new(Watch::registered(engine.clone(), &registry)?);
-    cached::register(&engine.state, &registry)?;
-    let loader = Arc::new(Published::new(&engine.config.features, engine.state.clone(), engine.versions.clone()));
-    let mut config = engine.config.clone();
-    if !service.ranks {
-        config.models.clear();
-    }
-    let mut app = App::builder(&config, engine.state.clone(), loader).registry(registry);
-    app = app.status("size", watch.clone());
-    if let Some(inlet) = &inlet {
-        app = app.status("ingest", inlet.clone());
-    }
-    if let Some(inlet) = inlet.clone().filter(|_| service.feedback) {
-        app = app.feedback(inlet);
-    }
-    if service.follows.is_some() {
-        app = app.status("stream", tally.clone());
-    }
-    if let Some(training) = service.training {
-        app = app.training(training);
-    }
-    for (name, status) in service.status {
-        app = app.status(name, status);
-    }
-    let app = app.build()?;
-    let tls = engine.config.api.tls.as_ref().map(|tls| tls::acceptor(&tls.cert, &tls.key)).transpose()?;
-    let (host, port) = (engine.config.api.host.as_str(), engine.config.api.port);
-    tokio::select! {
-        () = app.prepare() => {}
-        () = told.clone().told() => {
-            if let Some(inlet) = inlet {
-                inlet.close().await;
+pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Result<()>> {
+    Box::pin(async move {
+        let Begun { stop: told, port: waiting } = service.begun.unwrap_or_else(Begun::now);
+        let registry = Registry::new();
+        let takes_part = service.feedback || service.closes;
+        let inlet = match takes_part {
+            true => Some(Arc::new(Inlet::open(engine.clone(), service.closes, Gauges::registered(&registry)?).await?)),
+            false => None,
+        };
+        let tally = Arc::new(Tally::registered(&registry, engine.settings().session_length)?);
+        let watch = Arc::new(Watch::registered(engine.clone(), &registry)?);
+        cached::register(&engine.state, &registry)?;
+        let loader = Arc::new(Published::new(&engine.config.features, engine.state.clone(), engine.versions.clone()));
+        let mut config = engine.config.clone();
+        if !service.ranks {
+            config.models.clear();
+        }
+        let mut app = App::builder(&config, engine.state.clone(), loader).registry(registry);
+        app = app.status("size", watch.clone());
+        if let Some(inlet) = &inlet {
+            app = app.status("ingest", inlet.clone());
+        }
+        if let Some(inlet) = inlet.clone().filter(|_| service.feedback) {
+            app = app.feedback(inlet);
+        }
+        if service.follows.is_some() {
+            app = app.status("stream", tally.clone());
+        }
+        if let Some(training) = service.training {
+            app = app.training(training);
+        }
+        for (name, status) in service.status {
+            app = app.status(name, status);
+        }
+        let app = app.build()?;
+        let tls = engine.config.api.tls.as_ref().map(|tls| tls::acceptor(&tls.cert, &tls.key)).transpose()?;
+        let (host, port) = (engine.config.api.host.as_str(), engine.config.api.port);
+        tokio::select! {
+            () = app.prepare() => {}
+            () = told.clone().told() => {
+                if let Some(inlet) = inlet {
+                    inlet.close().await;
+                }
+                return Ok(());
             }
-            return Ok(());
         }
-    }
-    if let Some(waiting) = waiting {
-        waiting.close().await;
-    }
-    let listener = TcpListener::bind((host, port)).await;
-    let listener = listener.with_context(|| format!("failed to listen on {host}:{port}"))?;
-    info!(address = %listener.local_addr()?, "serving");
-    let ticking = inlet.clone().map(|inlet| tokio::spawn(tick(inlet)));
-    let watching = tokio::spawn(watch.run());
-    let stop = Notify::new();
-    let following = async {
-        match &service.follows {
-            Some(source) => follow(engine.clone(), source, tally, stop.notified()).await,
-            None => std::future::pending().await,
+        if let Some(waiting) = waiting {
+            waiting.close().await;
         }
-    };
-    let mut following = std::pin::pin!(following);
-    let served = tokio::select! {
-        served = rankwright_serve::run(app, listener, tls, told.told()) => {
-            stop.notify_one();
-            // partitions are given up, so that others can have them at once
-            if service.follows.is_some() && tokio::time::timeout(LEAVING, following.as_mut()).await.is_err() {
-                warn!("the source was not left in time");
+        let listener = TcpListener::bind((host, port)).await;
+        let listener = listener.with_context(|| format!("failed to listen on {host}:{port}"))?;
+        info!(address = %listener.local_addr()?, "serving");
+        let ticking = inlet.clone().map(|inlet| tokio::spawn(tick(inlet)));
+        let watching = tokio::spawn(watch.run());
+        let stop = Notify::new();
+        let following = async {
+            match &service.follows {
+                Some(source) => follow(engine.clone(), source, tally, stop.notified()).await,
+                None => std::future::pending().await,
             }
-            served.map_err(anyhow::Error::from)
+        };
+        let mut following = std::pin::pin!(following);
+        let served = tokio::select! {
+            served = rankwright_serve::run(app, listener, tls, told.told()) => {
+                stop.notify_one();
+                // partitions are given up, so that others can have them at once
+                if service.follows.is_some() && tokio::time::timeout(LEAVING, following.as_mut()).await.is_err() {
+                    warn!("the source was not left in time");
+                }
+                served.map_err(anyhow::Error::from)
+            }
+            lost = following.as_mut() => lost.and_then(|()| anyhow::bail!("the source has ended")),
+        };
+        ticking.inspect(tokio::task::JoinHandle::abort);
+        watching.abort();
+        if let Some(inlet) = inlet {
+            inlet.close().await;
         }
-        lost = following.as_mut() => lost.and_then(|()| anyhow::bail!("the source has ended")),
-    };
-    ticking.inspect(tokio::task::JoinHandle::abort);
-    watching.abort();
-    if let Some(inlet) = inlet {
-        inlet.close().await;
-    }
-    if let Err(error) = &served {
-        warn!(%error, "stopped serving");
-    }
-    info!("stopped");
-    served
+        if let Err(error) = &served {
+            warn!(%error, "stopped serving");
+        }
+        info!("stopped");
+        served
+    })
 }
 
 async fn tick(inlet: Arc<Inlet>) {

@@ -3,6 +3,7 @@
 use crate::engine::Engine;
 use crate::program::chain;
 use anyhow::{Context, Result};
+use futures_util::future::BoxFuture;
 use rankwright_config::Config;
 use rankwright_serve::server::{self, Timing};
 use rankwright_serve::{Waiting, tls};
@@ -63,15 +64,17 @@ impl Begun {
 ///
 /// # Errors
 /// When a store cannot be opened for another reason than that its server is away, or the port cannot be opened.
-pub async fn await_open(config: Config) -> Result<Option<(Engine, Begun)>> {
-    let stop = Stop::on_signal();
-    tokio::select! {
-        opened = open(config) => {
-            let (engine, port) = opened?;
-            Ok(Some((engine, Begun { stop, port })))
+pub fn await_open(config: Config) -> BoxFuture<'static, Result<Option<(Engine, Begun)>>> {
+    Box::pin(async move {
+        let stop = Stop::on_signal();
+        tokio::select! {
+            opened = open(config) => {
+                let (engine, port) = opened?;
+                Ok(Some((engine, Begun { stop, port })))
+            }
+            () = stop.clone().told() => Ok(None),
         }
-        () = stop.clone().told() => Ok(None),
-    }
+    })
 }
 
 async fn open(config: Config) -> Result<(Engine, Option<Port>)> {

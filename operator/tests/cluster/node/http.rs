@@ -31,8 +31,20 @@ pub(super) async fn post(address: &str, path: &str, body: &Value) -> io::Result<
     tokio::time::timeout(PATIENCE, answered).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
+/// The same, once the address answers: a Service takes a second to be known on all nodes.
+pub(super) async fn post_once_there(address: &str, path: &str, body: &Value) -> (u16, Value) {
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        match post(address, path, body).await {
+            Ok(answer) => return answer,
+            Err(error) => assert!(Instant::now() < end, "{address}: {error}"),
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
 /// Status of the answer to a request for a page.
-pub(super) async fn status_of(address: &str, path: &str) -> io::Result<u16> {
+async fn status_of(address: &str, path: &str) -> io::Result<u16> {
     let answered = async {
         let mut stream = TcpStream::connect(address).await?;
         let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
@@ -46,12 +58,12 @@ pub(super) async fn status_of(address: &str, path: &str) -> io::Result<u16> {
     tokio::time::timeout(PATIENCE, answered).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
-/// The same, once the address answers: a Service takes a second to be known on all nodes.
-pub(super) async fn post_once_there(address: &str, path: &str, body: &Value) -> (u16, Value) {
+/// The same, once the address answers.
+pub(super) async fn status_once_there(address: &str, path: &str) -> u16 {
     let end = Instant::now() + Duration::from_secs(60);
     loop {
-        match post(address, path, body).await {
-            Ok(answer) => return answer,
+        match status_of(address, path).await {
+            Ok(status) => return status,
             Err(error) => assert!(Instant::now() < end, "{address}: {error}"),
         }
         tokio::time::sleep(Duration::from_millis(100)).await;

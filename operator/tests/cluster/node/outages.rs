@@ -1,6 +1,6 @@
 //! A Redis that is away, or comes late.
 
-use super::http::{post_once_there, status_of};
+use super::http::{post_once_there, status_once_there};
 use super::{file, in_own_namespace_with_pods, kubectl, request, service};
 use crate::cluster::Cluster;
 use crate::pods::labels;
@@ -29,8 +29,10 @@ async fn scale(cluster: &Cluster, replicas: &str) {
 async fn assert_alive(cluster: &Cluster) {
     for part in ["rank", "ingest"] {
         for pod in cluster.list::<Pod>(&labels("shop", part)).await {
-            let address = format!("{}:8080", pod.status.as_ref().and_then(|status| status.pod_ip.as_ref()).unwrap());
-            assert_eq!(status_of(&address, "/health").await.unwrap(), 200, "{}", pod.name_any());
+            let has_address = |pod: &Pod| pod.status.as_ref().is_some_and(|status| status.pod_ip.is_some());
+            let pod = cluster.until(&pod.name_any(), "has an address", has_address).await;
+            let address = format!("{}:8080", pod.status.and_then(|status| status.pod_ip).unwrap());
+            assert_eq!(status_once_there(&address, "/health").await, 200, "{part}");
         }
     }
 }

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use rankwright_clickthrough::{
     Clickthrough, ClickthroughStore, Error, Forgotten, Mark, MemoryStore as Clickthroughs, Records, Status, Subject,
 };
-use rankwright_event::Timestamp;
+use rankwright_event::{Event, Timestamp};
 use rankwright_ingest::shared::{Closer, Intake, Origin, Taken};
 use rankwright_state::{MemoryStore, Position, Space};
 use std::sync::Arc;
@@ -66,13 +66,17 @@ async fn service() -> (Service, Arc<Holding>) {
         store as Arc<dyn ClickthroughStore>
     };
     let service = Service::over(Arc::new(MemoryStore::default()), store).await;
-    let (plan, state) = (service.plan.clone(), service.state.clone());
-    let mut intake = Intake::open("1", Origin::Partition, plan, state, service.settings, WALL).await.expect("opens");
     let visits =
         ["a", "b", "c", "d", "e"].into_iter().flat_map(|id| [shown(id, &["x", "y"], 10), click(id, id, "y", 11)]);
     let events: Vec<_> = visits.chain([item("x", 5000)]).collect();
-    intake.apply(&events, &[], Position("1".into()), WALL).await.expect("takes them");
+    take(&service, "1", events).await;
     (service, kept.expect("was opened"))
+}
+
+async fn take(service: &Service, to: &str, events: Vec<Event>) {
+    let (plan, state) = (service.plan.clone(), service.state.clone());
+    let mut intake = Intake::open("1", Origin::Partition, plan, state, service.settings, WALL).await.expect("opens");
+    intake.apply(&events, &[], Position(to.into()), WALL).await.expect("takes them");
 }
 
 async fn closer(service: &Service, name: &str, taken: Taken) -> Closer {
@@ -106,10 +110,11 @@ async fn what_is_owed_is_brought_again_where_another_process_has_closed_since() 
     let mut first = closer(&service, "one", Taken::default()).await;
     first.tick(WALL).await.expect("works");
     let taken = first.hand_over();
+    take(&service, "2", vec![shown("f", &["x", "y"], 6000), click("f", "f", "y", 6001), item("y", 9000)]).await;
     let mut other = closer(&service, "two", Taken::default()).await;
     other.tick(WALL).await.expect("works");
-    assert_eq!(store.taken.load(Ordering::Relaxed), 10, "it knows nothing of what the first one had brought");
+    assert_eq!(store.taken.load(Ordering::Relaxed), 5 + 6, "it knows nothing of what the first one had brought");
     drop(other);
     closer(&service, "one", taken).await.tick(WALL).await.expect("works");
-    assert_eq!(store.taken.load(Ordering::Relaxed), 15, "who knows what the other one has left");
+    assert_eq!(store.taken.load(Ordering::Relaxed), 5 + 6 + 6, "who knows what the other one has left");
 }
