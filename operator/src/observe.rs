@@ -97,8 +97,11 @@ async fn pods(ctx: &Context, service: &RankingService) -> Result<Vec<Arc<Pod>>> 
 /// What pods tell by themselves.
 pub fn of_pods(pods: &[Arc<Pod>]) -> Observed {
     let part = |component: Component| pods.iter().map(|pod| &**pod).filter(move |pod| labels::is_of(*pod, component));
-    let mut trained: Vec<Trained> = part(Component::Training).filter_map(trained).collect();
-    trained.sort_by_key(|training| training.finished_at.as_ref().map(|time| time.0));
+    // in the order in which the API server has seen them: clocks of nodes may differ
+    let begun = |pod: &Pod| pod.metadata.creation_timestamp.as_ref().map(|time| time.0);
+    let ended = |pod: &Pod| terminated(pod).and_then(|ended| ended.finished_at.as_ref().map(|time| time.0));
+    let last =
+        part(Component::Training).filter(|pod| trained(pod).is_some()).max_by_key(|pod| (begun(pod), ended(pod)));
     let parts = [Component::Rank, Component::Ingest, Component::Training, Component::Import, Component::Purge];
     // of trainings there are several, one after the other: those that have ended are told by how they did
     let runs = |pod: &&Pod| !labels::is_of(*pod, Component::Training) || terminated(pod).is_none();
@@ -106,7 +109,7 @@ pub fn of_pods(pods: &[Arc<Pod>]) -> Observed {
         |component: Component| part(component).filter(runs).find_map(trouble).map(|trouble| (component, trouble));
     Observed {
         said: None,
-        training: trained.pop(),
+        training: last.and_then(trained),
         troubles: parts.into_iter().filter_map(troubled).collect(),
         running: parts.into_iter().filter(|component| part(*component).any(is_running)).collect(),
     }

@@ -1,7 +1,7 @@
 //! The whole program under load, beside the limits of the machine: what `./run bench` prints.
 //!
 //! `full` takes the median of three, `quick` one short pass of each, `scale` imports up to five million
-//! events, `shared` has a state in Redis, of which `stream` is the worker on a topic alone; `soak` looks at memory for an hour.
+//! events, `shared` has a state in Redis, of which `stream` is the worker on a topic alone.
 
 mod import;
 mod kernels;
@@ -11,7 +11,6 @@ mod process;
 mod rank;
 mod scale;
 mod shared;
-mod soak;
 mod table;
 mod wrk;
 
@@ -29,9 +28,8 @@ pub(crate) struct Effort {
 }
 
 fn main() {
-    let mode = std::env::args()
-        .find(|argument| ["full", "quick", "scale", "shared", "soak", "stream"].contains(&argument.as_str()));
-    let number = std::env::args().skip(1).find_map(|argument| argument.parse::<u32>().ok());
+    let mode =
+        std::env::args().find(|argument| ["full", "quick", "scale", "shared", "stream"].contains(&argument.as_str()));
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     machine::print();
     machine::print_load("start");
@@ -45,11 +43,6 @@ fn main() {
                 _ => shared::measure_stream(&load, folder.path()),
             };
             measured.print();
-        }
-        Some("soak") => {
-            let load = Load::find(folder.path());
-            println!("Data: {}.\n", load.name);
-            soak::measure(&load, number.unwrap_or(60), folder.path());
         }
         Some("scale") => scale::measure(folder.path()).print(),
         Some("quick") => measure(Effort { runs: 1, span: Duration::from_secs(2) }, folder.path()).print(),

@@ -59,7 +59,7 @@ fn stream(load: &Load, redis: &Redis, folder: &Path, table: &mut Table) {
 }
 
 /// Runs a subcommand on a configuration.
-pub(crate) fn run(subcommand: &str, config: &Path, service: &str, arguments: &[&str]) {
+fn run(subcommand: &str, config: &Path, service: &str, arguments: &[&str]) {
     let mut command = program::command(&[subcommand, "--config"]);
     command.arg(config).args(arguments).env("RANKWRIGHT_SERVICE", service);
     program::Ended::of(&mut command).ok();
@@ -85,7 +85,7 @@ fn ranking(load: &Load, redis: &Redis, effort: Effort, folder: &Path, table: &mu
     row("rank over Redis, 100 items, 1 connection, no cache", &cold, (100, 1), "p50 1.0 ms, p99 3 ms");
     row("the same, warm cache", &warm, (100, 1), "p50 0.5 ms, p99 1.5 ms");
     row("rank over Redis, 50 items, 8 connections, warm cache", &warm, (50, 8), "5,000 requests/s");
-    let writes = Writes::new(cold.address(), load, WRITES.1);
+    let writes = Writes::new(cold.address(), load);
     let used = || ["hits", "misses"].map(|name| warm.status()["store"]["cache"][name].as_f64().unwrap_or(f64::NAN));
     let (begun, before) = (Instant::now(), used());
     std::thread::scope(|scope| {
@@ -101,23 +101,21 @@ fn ranking(load: &Load, redis: &Redis, effort: Effort, folder: &Path, table: &mu
 }
 
 /// Events that go to a rank server at an even rate.
-pub(crate) struct Writes {
+struct Writes {
     to: SocketAddr,
     events: Vec<Value>,
-    /// So many requests a second.
-    rate: u32,
-    pub(crate) over: AtomicBool,
-    pub(crate) sent: AtomicU64,
+    over: AtomicBool,
+    sent: AtomicU64,
 }
 
 impl Writes {
     /// Of visitors, with ids that were not there.
-    pub(crate) fn new(to: SocketAddr, load: &Load, rate: u32) -> Self {
+    fn new(to: SocketAddr, load: &Load) -> Self {
         let (over, sent) = (AtomicBool::new(false), AtomicU64::new(0));
-        Self { to, events: load.visits(), rate, over, sent }
+        Self { to, events: load.visits(), over, sent }
     }
 
-    pub(crate) fn send(&self) {
+    fn send(&self) {
         let begun = Instant::now();
         let length = i64::try_from(self.events.len()).unwrap_or(i64::MAX);
         for turn in 0.. {
@@ -130,7 +128,7 @@ impl Writes {
             let answer = http::post(self.to, "/feedback", json!(batch).to_string().as_bytes());
             answer.expect("the server answers").ok();
             self.sent.fetch_add(WRITES.0 as u64, Ordering::Relaxed);
-            let due = Duration::from_secs(1) / self.rate * u32::try_from(turn + 1).unwrap_or(u32::MAX);
+            let due = Duration::from_secs(1) / WRITES.1 * u32::try_from(turn + 1).unwrap_or(u32::MAX);
             std::thread::sleep(due.saturating_sub(begun.elapsed()));
         }
     }

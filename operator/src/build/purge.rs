@@ -8,15 +8,18 @@ use crate::validate::Plan;
 use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use kube::api::ObjectMeta;
 use rankwright_crds::ranking_service::PodOptions;
+use std::collections::BTreeMap;
 
 const GRACE_SECONDS: i64 = 30;
 
-/// It runs where rank servers do, and reaches what they reach; without what may keep it from ending, as a mesh does by a label, or
-/// from beginning, as a claim that is gone by now.
+/// It runs where rank servers do, and reaches what they reach; without what may keep it from ending, as a container that a mesh
+/// injects, or from beginning, as a claim that is gone by now.
 fn as_rank_servers(options: &PodOptions) -> PodOptions {
     let mut volumes = options.volumes.clone();
     volumes.retain(|volume| volume.persistent_volume_claim.is_none());
     PodOptions {
+        labels: without_injection(&options.labels),
+        annotations: without_injection(&options.annotations),
         env: options.env.clone(),
         volumes,
         node_selector: options.node_selector.clone(),
@@ -24,6 +27,12 @@ fn as_rank_servers(options: &PodOptions) -> PodOptions {
         priority_class_name: options.priority_class_name.clone(),
         ..PodOptions::default()
     }
+}
+
+/// Without what asks for further containers; what says that none are wanted stays.
+fn without_injection(words: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let is_wanted = |key: &str, value: &str| !key.contains("inject") || matches!(value, "false" | "disabled");
+    words.iter().filter(|(key, value)| is_wanted(key, value)).map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
 /// The Job.

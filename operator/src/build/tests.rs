@@ -170,3 +170,13 @@ fn objects_of_earlier_releases_are_known_again_and_can_be_changed() {
     }
     assert_eq!(whole().import_digest().as_deref(), Some("fc7cf51ad396f3aa"));
 }
+
+#[test]
+fn a_cluster_that_chooses_the_user_is_told_none() {
+    let service = crate::testing::service(json!({}));
+    let defaults = crate::validate::Defaults { user: None, ..crate::testing::defaults() };
+    let plan = crate::validate::plan(&service, &crate::testing::resolved(), &defaults).unwrap();
+    let found = rendered(&desired(&plan));
+    assert!(!["runAsUser", "runAsGroup", "fsGroup"].iter().any(|field| found.contains(field)), "{found}");
+    assert!(found.contains("runAsNonRoot: true"));
+}

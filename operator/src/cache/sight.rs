@@ -34,7 +34,8 @@ impl Sight {
         let content = matches!(kind, "Deployment" | "Job").then(|| Arc::new(told_of(kind, object)));
         let sight = Self { content, ..Self::of_metadata(&object.metadata) };
         // one that somebody made of a CronJob names it, and is not always controlled by it
-        let any = || object.owner_references().first().filter(|_| kind == "Job").map(|owner| owner.uid.clone());
+        let schedules = || object.owner_references().iter().filter(|owner| kind == "Job" && owner.kind == "CronJob");
+        let any = || schedules().next().map(|owner| owner.uid.clone());
         Self { owner: sight.owner.clone().or_else(any), ..sight }
     }
 

@@ -55,13 +55,13 @@ fn seen(ctx: &Context, service: &RankingService) -> Option<Vec<Job>> {
 /// Adds what Jobs tell, and pods do not. `podless` is what is remembered of them: since when they have had no pod.
 pub(super) fn tell(observed: &mut Observed, jobs: &[Job], pods: &[Arc<Pod>], podless: &mut HashMap<String, Instant>) {
     let mut without = HashMap::new();
-    for job in jobs.iter().filter(|job| !pods.iter().any(|pod| is_pod_of(pod, job))) {
+    for job in jobs {
         if let Some(ended) = overdue(job) {
             let time = |training: &Trained| training.finished_at.as_ref().map(|time| time.0);
             if observed.training.as_ref().is_none_or(|newest| time(newest) < time(&ended)) {
                 observed.training = Some(ended);
             }
-        } else if let Some(part) = should_run(job) {
+        } else if let Some(part) = should_run(job).filter(|_| !pods.iter().any(|pod| is_pod_of(pod, job))) {
             let uid = job.uid().unwrap_or_default();
             let since = *podless.get(&uid).unwrap_or(&Instant::now());
             without.insert(uid, since);

@@ -24,9 +24,12 @@ pub(super) struct Last<'a> {
 /// The last training: the one that is seen now, unless a later one was told of, whose pod is gone since. One that has ended in the
 /// future was on a node whose clock is wrong, and hides no other.
 pub(super) fn last<'a>(seen: Option<&'a Trained>, before: Option<&TrainingStatus>, now: Timestamp) -> Last<'a> {
-    let time = |time: &Option<Time>| time.as_ref().map(|time| time.0).filter(|time| *time <= now + CLOCKS);
+    let time = |time: &Option<Time>| time.as_ref().map(|time| time.0);
     let is_newest = |seen: &&Trained| {
-        before.is_none_or(|before| before.pod == seen.pod || time(&before.finished_at) <= time(&seen.finished_at))
+        before.is_none_or(|before| {
+            let told = time(&before.finished_at).filter(|told| *told <= now + CLOCKS);
+            before.pod == seen.pod || told <= time(&seen.finished_at)
+        })
     };
     match seen.filter(is_newest) {
         Some(seen) => Last { told: Some(self::training(seen)), report: seen.report.as_ref() },

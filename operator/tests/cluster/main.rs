@@ -11,6 +11,7 @@ mod conflicts;
 mod crd;
 mod cut;
 mod deletion;
+mod events;
 mod imports;
 mod leader;
 mod many;

@@ -1,6 +1,6 @@
 //! Closing rankings, by one process at a time.
 
-use crate::clock::now;
+use crate::clock::{believed, now};
 use crate::engine::Engine;
 use rankwright_event::Timestamp;
 use rankwright_ingest::shared::{Closer, Taken};
@@ -119,11 +119,11 @@ impl Closing {
 
 /// Removes ids of events that are not remembered any longer.
 async fn forget_seen(engine: &Engine, looked: &mut Timestamp) -> Result<(), Error> {
-    if now().millis_since(*looked) < LOOKS_EVERY {
+    if believed().millis_since(*looked) < LOOKS_EVERY {
         return Ok(());
     }
-    *looked = now();
-    let until = now().minus(engine.config.core.ingest.event_id_window);
+    *looked = believed();
+    let until = believed().minus(engine.config.core.ingest.event_id_window);
     let outdated = engine.state.oldest(Space::Seen, until, usize::MAX).await?;
     let lease = engine.state.acquire(&Writer("forgets ids".to_owned())).await?;
     let writes = outdated.into_iter().map(|(key, _)| (key, None)).collect();

@@ -75,7 +75,7 @@ impl Way {
     async fn tick(&mut self) -> Result<(), ingest::Error> {
         match self {
             Self::Own(feedback) => feedback.tick(believed()).await,
-            Self::Shared(replica) => replica.tick(now(), believed()).await,
+            Self::Shared(replica) => replica.tick(now()).await,
         }
     }
 

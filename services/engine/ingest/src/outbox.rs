@@ -51,6 +51,11 @@ impl Taken {
         self.0.iter_mut().for_each(|(_, keys)| keys.retain(|key| known.contains(key)));
     }
 
+    /// Leaves these out.
+    pub(crate) fn leave_out(&mut self, again: &HashSet<Key>) {
+        self.0.iter_mut().for_each(|(_, keys)| keys.retain(|key| !again.contains(key)));
+    }
+
     pub(crate) fn keys(&self) -> impl Iterator<Item = &Key> {
         self.0.iter().flat_map(|(_, keys)| keys)
     }
@@ -121,8 +126,7 @@ impl Outbox {
         let _ = self.arrive(); // these were not taken
         let mut taken = Taken(std::mem::take(&mut self.sent));
         // what was taken of a key is not all that the state has under it, where more of it waits here
-        let waiting: HashSet<&Key> = self.unsent.keys.iter().collect();
-        taken.0.iter_mut().for_each(|(_, keys)| keys.retain(|key| !waiting.contains(key)));
+        taken.leave_out(&self.unsent.keys.drain(..).collect());
         taken
     }
 

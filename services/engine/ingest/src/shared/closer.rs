@@ -94,7 +94,10 @@ impl Closer {
 
     /// Stops closing; what the store of click-throughs has taken by now, see [`Closer::open`].
     pub fn hand_over(self) -> Taken {
-        self.outbox.hand_over()
+        let again: HashSet<Key> = self.closed.into_iter().map(|(key, _)| key).collect();
+        let mut taken = self.outbox.hand_over();
+        taken.leave_out(&again);
+        taken
     }
 
     /// What happened so far.
@@ -267,7 +270,8 @@ impl Closer {
     /// Commits what this batch has decided; then its click-throughs go on their way.
     async fn commit(&mut self) -> Result<(), Error> {
         let settled = self.outbox.settled();
-        settled.keys().for_each(|key| self.overlay.remove(key));
+        let again: HashSet<&Key> = self.closed.iter().map(|(key, _)| key).collect();
+        settled.keys().filter(|key| !again.contains(key)).for_each(|key| self.overlay.remove(key));
         let committed = self.commit_overlay().await;
         if committed.is_err() {
             self.outbox.put_back(settled);

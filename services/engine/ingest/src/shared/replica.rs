@@ -12,13 +12,13 @@ use rankwright_event::{Event, Timestamp};
 use rankwright_feature::Plan;
 use rankwright_state::{Position, Store};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 
 /// Takes in the events of requests to one of several processes.
 pub struct Replica {
     intake: Intake,
-    /// Event time when the last batch came, and the time of the first tick after it.
-    last: Option<(Timestamp, Option<Timestamp>)>,
+    /// Event time when the last batch came, and when that was.
+    last: Option<(Timestamp, Instant)>,
 }
 
 impl Replica {
@@ -50,7 +50,7 @@ impl Replica {
     pub async fn feed(&mut self, events: &[Event], wall: Timestamp) -> Result<Applied, Error> {
         let seen: Vec<_> = events.iter().map(identity).collect();
         let applied = self.intake.apply(events, &seen, Position::default(), wall).await?;
-        self.last = Some((self.intake.watermark(), None));
+        self.last = Some((self.intake.watermark(), Instant::now()));
         Ok(applied)
     }
 
@@ -63,15 +63,12 @@ impl Replica {
         self.intake.pass(until, wall).await
     }
 
-    /// Lets event time pass as fast as `time` does since the first tick after the newest event. `wall` is when this one shows
-    /// itself.
+    /// Lets event time pass as fast as real time has since the last batch, whatever clocks say.
     ///
     /// # Errors
     /// As [`Intake::apply`].
-    pub async fn tick(&mut self, wall: Timestamp, time: Timestamp) -> Result<(), Error> {
-        let Some((event, since)) = &mut self.last else { return Ok(()) };
-        let (event, since) = (*event, *since.get_or_insert(time));
-        let idle = Duration::from_millis(u64::try_from(time.millis_since(since)).unwrap_or(0));
-        self.intake.pass(event.plus(idle), wall).await
+    pub async fn tick(&mut self, wall: Timestamp) -> Result<(), Error> {
+        let Some((event, since)) = self.last else { return Ok(()) };
+        self.intake.pass(event.plus(since.elapsed()), wall).await
     }
 }
