@@ -37,7 +37,7 @@ impl Server {
     }
 
     fn start(script: &str, port: u16, environment: Vec<(&'static str, String)>) -> Self {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("servers").join(script);
+        let script = Path::new("servers").join(script);
         // goes away with those of the run, should the test be killed; its file system keeps the attributes that S3 needs
         let folder = match std::env::var_os("SERVERS_RUN") {
             Some(run) => tempfile::tempdir_in(run),

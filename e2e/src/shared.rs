@@ -1,10 +1,10 @@
 //! Files that are not part of this repository: real data and recorded answers.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The folder that `RANKWRIGHT_SHARED` names, else `shared` beside the repository.
 pub fn folder() -> PathBuf {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared");
+    let beside = || std::path::absolute("../../shared").expect("there is a working folder");
     std::env::var_os("RANKWRIGHT_SHARED").map_or_else(beside, PathBuf::from)
 }
 

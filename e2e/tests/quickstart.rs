@@ -2,7 +2,6 @@
 
 use rankwright_e2e::program;
 use std::net::TcpListener;
-use std::path::Path;
 use std::process::Command;
 
 #[test]
@@ -10,10 +9,8 @@ fn the_quickstart_serves_a_model_that_beats_the_order_shown() {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
     let port = free.expect("there is a free port").port();
-    let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("../run");
     let output = Command::new("bash")
-        .arg(run)
-        .args(["quickstart", "--once"])
+        .args(["../run", "quickstart", "--once"])
         .env("RANKWRIGHT_BIN", program::path())
         .env("QUICKSTART_DIR", folder.path().join("shop"))
         .env("QUICKSTART_PORT", port.to_string())

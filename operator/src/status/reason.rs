@@ -88,7 +88,7 @@ mod tests {
 
     /// The page, up to its section on events, which have reasons of their own.
     fn page() -> String {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/kubernetes-troubleshooting.md");
+        let path = "../docs/kubernetes-troubleshooting.md";
         let page = std::fs::read_to_string(path).unwrap();
         page.split_once("\n## Events").unwrap().0.to_owned()
     }

@@ -50,7 +50,7 @@ async fn kubectl(arguments: &[&str]) -> String {
 
 /// A file of the repository.
 fn file(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
+    Path::new("..").join(path)
 }
 
 /// A service that finds the Redis of manifests/development, with requests that let several run on a small machine.

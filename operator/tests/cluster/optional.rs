@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 async fn define(cluster: &Cluster, api: OptionalApi) -> String {
     let resource = api.resource();
     let name = format!("{}.{}", resource.plural, resource.group);
-    let file = format!("{}/../e2e/cluster/apis/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
+    let file = format!("../e2e/cluster/apis/{name}.yaml");
     let definition: Value = serde_saphyr::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client.clone());
     definitions.patch(&name, &PatchParams::apply("test").force(), &Patch::Apply(&definition)).await.unwrap();

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 const OF_THE_TARGET: [&str; 4] = ["namespace", "pod", "rankingservice", "component"];
 
 fn file(path: &str) -> String {
-    std::fs::read_to_string(format!("{}/../{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    std::fs::read_to_string(format!("../{path}")).unwrap()
 }
 
 fn rules(text: &str) -> Vec<Value> {
@@ -91,7 +91,7 @@ fn a_service_has_alerts_and_a_dashboard_of_its_own() {
         assert_eq!(expression.matches(chosen).count(), series(&expression).len(), "{expression}");
     }
     let alerts = serde_saphyr::to_string(&alerts_of("search", "shop", |_| false)).unwrap();
-    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/monitoring/tests/shop.rules.yaml");
+    let kept = "monitoring/tests/shop.rules.yaml";
     if std::env::var_os("UPDATE_RENDERED").is_some() {
         std::fs::write(kept, &alerts).unwrap();
     }

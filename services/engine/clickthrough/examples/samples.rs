@@ -7,10 +7,10 @@ use rankwright_clickthrough::part::{Encoder, VERSION};
 use rankwright_clickthrough::testing::{sample_header, sample_records};
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
+use std::path::PathBuf;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples");
+    let folder = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR")?).join("samples");
     for (format, suffix) in [(Format::Binary, "bin"), (Format::Json, "json")] {
         let mut encoder = Encoder::new(format, sample_header());
         let mut file = File::create_new(folder.join(format!("version-{VERSION}.{suffix}")))?;

@@ -3,14 +3,13 @@
 
 use rankwright_clickthrough::testing::{sample_header, sample_records};
 use rankwright_clickthrough::{Clickthrough, Format, Part, read_part};
-use std::path::Path;
 
 #[test]
 fn the_samples_of_every_version_are_read() {
     for version in 1..=rankwright_clickthrough::part::VERSION {
         for (format, suffix) in [(Format::Binary, "bin"), (Format::Json, "json")] {
             let name = format!("version-{version}.{suffix}");
-            let file = std::fs::File::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("samples").join(&name)).unwrap();
+            let file = std::fs::File::open(format!("samples/{name}")).unwrap();
             let mut part = read_part(Part::new(name.clone(), format, file));
             let records: Vec<Clickthrough> = part.by_ref().map(|entry| entry.unwrap().1).collect();
             assert_eq!(records, sample_records(), "{name}");

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// A file of the shared folder, or none and a line that says so.
 fn shared(path: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("RANKWRIGHT_SHARED").map(PathBuf::from);
-    let folder = folder.unwrap_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../shared")));
+    let folder = folder.unwrap_or_else(|| PathBuf::from("../../../../shared"));
     let file = folder.join(path);
     if file.exists() {
         return Some(file);

@@ -14,7 +14,7 @@ fn main() {
 
 /// The events as text; `None`, with a line that says so, where there are none.
 fn ranklens() -> Option<String> {
-    let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../../shared");
+    let beside = || PathBuf::from("../../../../shared");
     let shared = std::env::var_os("RANKWRIGHT_SHARED").map_or_else(beside, PathBuf::from);
     let file = std::fs::File::open(shared.join("data/ranklens_events.jsonl.gz"));
     let mut text = String::new();

@@ -4,7 +4,7 @@
 use rankwright_event::Timestamp;
 use rankwright_model::{Ensemble, Kind, Metadata, Model, Version};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::{env, fs};
 
 /// Rows of numbers; an empty one is missing.
@@ -56,7 +56,7 @@ fn differing(scores: &[f64], expected: &[f64]) -> Vec<usize> {
 }
 
 fn sample(name: &str) -> Vec<u8> {
-    fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/trained").join(name)).unwrap()
+    fs::read(format!("samples/trained/{name}")).unwrap()
 }
 
 fn sample_text(name: &str) -> String {
@@ -66,7 +66,7 @@ fn sample_text(name: &str) -> String {
 /// A folder with real data, or `None` after a line that says so.
 fn shared(folder: &str) -> Option<PathBuf> {
     let root = env::var_os("RANKWRIGHT_SHARED").map(PathBuf::from);
-    let root = root.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared"));
+    let root = root.unwrap_or_else(|| PathBuf::from("../../../../shared"));
     let found = root.join("data/fixtures").join(folder);
     if found.is_dir() {
         return Some(found);

@@ -18,7 +18,7 @@ fn main() {
 }
 
 fn shared() -> PathBuf {
-    let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../../shared");
+    let beside = || PathBuf::from("../../../../shared");
     std::env::var_os("RANKWRIGHT_SHARED").map_or_else(beside, PathBuf::from)
 }
 

@@ -11,7 +11,7 @@ use support::{batches_of, open};
 
 /// The events; `None`, with a line that says so, where they are missing and need not be there.
 fn ranklens() -> Option<Files> {
-    let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../../shared");
+    let beside = || PathBuf::from("../../../../shared");
     let shared = std::env::var_os("RANKWRIGHT_SHARED").map_or_else(beside, PathBuf::from);
     match open(&shared.join("data/ranklens_events.jsonl.gz"), FileOrder::Name, Offset::Earliest) {
         Ok(files) => Some(files),

@@ -13,7 +13,7 @@ const KEEP: u32 = 3;
 /// A file of `samples/`, which every later version has to read. `RANKWRIGHT_WRITE_SAMPLES` set, one that is not there yet
 /// is written.
 pub(crate) fn kept(name: &str, now: &[u8]) -> Vec<u8> {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("samples").join(name);
+    let path = std::path::Path::new("samples").join(name);
     if std::env::var_os("RANKWRIGHT_WRITE_SAMPLES").is_some() && !path.exists() {
         std::fs::write(&path, now).expect("the sample can be written");
     }

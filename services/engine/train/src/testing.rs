@@ -12,7 +12,7 @@ use rankwright_config::model::{Backend, Booster};
 use rankwright_event::{RankingId, Tenant, Timestamp};
 use rankwright_model::Column;
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A ranking of so many items, `item0` first, with one column of values and nothing clicked.
 pub(crate) fn record(id: &str, items: usize) -> Clickthrough {
@@ -115,7 +115,7 @@ pub(crate) fn backend(booster: Booster) -> Backend {
 /// A folder of the test data that is kept outside of the repository; without it, a test is skipped or (where
 /// `RANKWRIGHT_REQUIRE_ALL` is 1) fails.
 pub(crate) fn shared(folder: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared");
+    let beside = PathBuf::from("../../../../shared");
     let found = env::var_os("RANKWRIGHT_SHARED").map_or(beside, PathBuf::from).join(folder);
     if found.is_dir() {
         return Some(found);

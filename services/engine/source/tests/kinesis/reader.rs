@@ -176,8 +176,7 @@ struct Own(tempfile::TempDir, u16);
 
 impl Own {
     fn run(&self, arguments: &[&str]) -> String {
-        let script = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../e2e/servers/kinesis.sh");
-        let mut command = Command::new(script);
+        let mut command = Command::new("../../../e2e/servers/kinesis.sh");
         let command = command.args(arguments).env("SERVERS_RUN", self.0.path()).env("KINESIS_PORT", self.1.to_string());
         let done = command.output().expect("runs");
         assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));

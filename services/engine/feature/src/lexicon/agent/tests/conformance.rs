@@ -3,7 +3,7 @@
 use super::super::{Agents, rules};
 use super::{Browser, Os};
 use serde::Deserialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 #[derive(Deserialize)]
 struct Cases {
@@ -18,7 +18,7 @@ struct Case {
 
 /// The published cases, or `None` (and a line that says so) where this machine has none.
 fn cases(file: &str) -> Option<Vec<Case>> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared");
+    let beside = || PathBuf::from("../../../../shared");
     let shared = std::env::var_os("RANKWRIGHT_SHARED").map_or_else(beside, PathBuf::from);
     let path = shared.join("data/fixtures/uap-core-0.18.0").join(file);
     match std::fs::read_to_string(&path) {
