@@ -17,25 +17,40 @@ import time
 
 TARGET = pathlib.Path(os.environ["CARGO_TARGET_DIR"])
 KEPT = TARGET / "sources.json"
+MARK = TARGET / "clone"
 OURS = "rankwright-*"
 NO_SOURCES = {".git", "target", "node_modules"}
 
 
+def here():
+    """This clone: another one may lie at its place later."""
+    return f"{os.getcwd()} {os.stat('.').st_ino}"
+
+
+def is_ours():
+    return MARK.is_file() and MARK.read_text().strip() == here()
+
+
 def sources():
-    """Digest of each file of this clone, by its path."""
+    """Digest and age of each file of this clone, by its path."""
     for folder, folders, files in os.walk("."):
         folders[:] = sorted(set(folders) - NO_SOURCES)
         for name in sorted(files):
             path = os.path.join(folder, name)
-            if os.path.isfile(path) and not os.path.islink(path):
-                yield path, hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+            try:
+                if os.path.isfile(path) and not os.path.islink(path):
+                    digest = hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+                    yield path, digest, os.stat(path).st_mtime_ns
+            except OSError:
+                pass  # it is gone, or nobody's to read: cargo does not read it either
 
 
 def remember():
-    TARGET.mkdir(parents=True, exist_ok=True)
-    files = {path: [digest, os.stat(path).st_mtime_ns] for path, digest in sources()}
+    if not is_ours():  # somebody else has built here meanwhile
+        KEPT.unlink(missing_ok=True)
+        return
     new = KEPT.with_suffix(f".{os.getpid()}")
-    new.write_text(json.dumps({"clone": os.getcwd(), "files": files}))
+    new.write_text(json.dumps({"clone": os.getcwd(), "files": {path: known for path, *known in sources()}}))
     new.rename(KEPT)
 
 
@@ -46,32 +61,34 @@ def last():
         kept = json.loads(KEPT.read_text())
     except (OSError, ValueError):
         return None
-    unknown = any(file.stat().st_mtime_ns > since for unit in units() for file in unit.iterdir())
-    return None if unknown else kept
+    return None if newest() > since else kept
 
 
 def units():
     return list(TARGET.glob(f"*/.fingerprint/{OURS}"))
 
 
+def newest():
+    """When the last of ours was built."""
+    return max((file.stat().st_mtime_ns for unit in units() for file in unit.iterdir()), default=0)
+
+
 def adopt():
-    mark = TARGET / "clone"
-    here = os.getcwd()
-    if mark.is_file() and mark.read_text().strip() == here:
+    if is_ours():
         return
     kept = last()
     # a source outside of its package is known by its whole path, which leads to the other clone
     elsewhere = None if kept is None else os.fsencode(kept["clone"] + "/")
+    now = max(time.time_ns(), newest() + 1_000_000_000)
     for unit in units():
         if kept is None or any(elsewhere in file.read_bytes() for file in unit.glob("dep-*")):
             shutil.rmtree(unit)
-    now = time.time_ns()
-    for path, digest in sources():
+    for path, digest, _ in sources():
         known, age = (kept or {"files": {}})["files"].get(path, [None, now])
         age = age if known == digest else now
         os.utime(path, ns=(age, age))
     TARGET.mkdir(parents=True, exist_ok=True)
-    mark.write_text(here + "\n")
+    MARK.write_text(here() + "\n")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Real Redis servers on loopback, more than one.
-#   redis-cluster.sh install | start | stop | kill [NAME] | wipe
+#   redis-cluster.sh install | start [cluster | sentinel] | stop | kill [NAME] | wipe
 # cluster: three primaries on $REDIS_CLUSTER_PORT+0..2, their own talk on +3..5, an append-only file each, which is on the
 # disk before they answer: so a node that was killed comes back with all it has answered.
 # sentinel: a primary on +6, its replica on +7, three sentinels on +8..10 (quorum 2, down after 1 s), master name "rw".
@@ -61,9 +61,13 @@ sentinel() {
 
 case ${1:-start} in
     install) packages redis-server redis-tools ;;
-    start) packages redis-server redis-tools; cluster; sentinel ;;
+    start)
+        packages redis-server redis-tools
+        case ${2:-both} in both | cluster) cluster ;; esac
+        case ${2:-both} in both | sentinel) sentinel ;; esac
+        ;;
     stop) for name in "${names[@]}"; do halt "$name"; done ;;
     kill) halt "${2:-redis-cluster-0}" KILL ;;
     wipe) for name in "${names[@]}"; do halt "$name" KILL; rm -rf "${SERVERS_RUN:?}/$name"; done ;;
-    *) die 'usage: install | start | stop | kill [NAME] | wipe' ;;
+    *) die 'usage: install | start [cluster | sentinel] | stop | kill [NAME] | wipe' ;;
 esac

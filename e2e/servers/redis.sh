@@ -2,7 +2,8 @@
 # Real Redis servers on loopback.
 #   redis.sh install | start | stop | kill | wipe
 # plain: without a password on $REDIS_PORT. secured: TLS on $REDIS_PORT+1, users by access list (app/secret may use keys
-# rw:* and nothing dangerous, the default user is off); its CA is $SERVERS_RUN/tls/ca.pem.
+# rw:* and nothing dangerous, the default user is off); its CA is $SERVERS_RUN/tls/ca.pem. Both are at 127.0.0.2 as well, which
+# is not in the certificate.
 # Prints the addresses of both.
 . "$(dirname "$0")/lib.sh"
 REDIS_PORT=${REDIS_PORT:-17000}
@@ -13,7 +14,7 @@ instance() {
     local name=$1 at=$2; shift 2
     free_port "$at" "$name"
     mkdir -p "$SERVERS_RUN/$name"
-    launch "$name" redis-server --bind 127.0.0.1 --dir "$SERVERS_RUN/$name" --save '' --appendonly yes --daemonize no "$@"
+    launch "$name" redis-server --bind 127.0.0.1 127.0.0.2 --dir "$SERVERS_RUN/$name" --save '' --appendonly yes --daemonize no "$@"
     await 20 "$name" port "$at"
 }
 

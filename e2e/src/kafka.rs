@@ -66,6 +66,20 @@ pub fn produce(broker: &str, topic: &str, partitions: &[Vec<String>]) {
     }
 }
 
+/// Waits until nobody is in a group, nor held for alive.
+///
+/// # Panics
+/// When that takes too long.
+pub fn until_deserted(broker: &str, group: &str) {
+    let consumer: BaseConsumer =
+        ClientConfig::new().set("bootstrap.servers", broker).create().expect("makes a consumer");
+    let members = || {
+        let groups = consumer.fetch_group_list(Some(group), LONG).expect("tells of the group");
+        groups.groups().iter().map(|group| group.members().len()).sum::<usize>()
+    };
+    crate::wait::until("deserted", || format!("{} are in {group}", members()), || members() == 0);
+}
+
 /// The next message of a topic's first partition: its text, and its headers as `name=text`.
 ///
 /// # Panics

@@ -4,6 +4,7 @@
 //! [`program`] runs a subcommand to its end. Where a helper cannot go on it panics with what the process said, because
 //! its callers are tests and benchmarks.
 
+pub mod asking;
 pub mod crew;
 pub mod events;
 pub mod http;

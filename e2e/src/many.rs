@@ -94,6 +94,18 @@ pub fn halves(random: &mut Random) -> (Vec<Value>, Vec<Value>) {
 /// # Panics
 /// When two records of one ranking differ.
 pub fn click_throughs(folders: &[PathBuf]) -> BTreeMap<String, Value> {
+    records(folders, |item| drop(item.as_object_mut().map(|item| item.remove("row"))))
+}
+
+/// The same with feature values.
+///
+/// # Panics
+/// When two records of one ranking differ, be it in those.
+pub fn click_throughs_with_rows(folders: &[PathBuf]) -> BTreeMap<String, Value> {
+    records(folders, |_| {})
+}
+
+fn records(folders: &[PathBuf], of_item: impl Fn(&mut Value)) -> BTreeMap<String, Value> {
     let mut found = BTreeMap::new();
     for folder in folders {
         let Ok(parts) = std::fs::read_dir(folder.join("parts")) else { continue };
@@ -103,7 +115,7 @@ pub fn click_throughs(folders: &[PathBuf]) -> BTreeMap<String, Value> {
                 let mut record = record["record"].clone();
                 if let Some(fields) = record.as_object_mut() {
                     for item in fields.get_mut("items").and_then(Value::as_array_mut).into_iter().flatten() {
-                        item.as_object_mut().map(|item| item.remove("row"));
+                        of_item(item);
                     }
                     let before = found.insert(format!("{}/{}", fields["kind"], fields["id"]), record.clone());
                     assert!(before.as_ref().is_none_or(|same| *same == record), "two records: {before:?} and {record}");

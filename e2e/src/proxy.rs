@@ -48,6 +48,7 @@ struct Shared {
     changed: Condvar,
     over: AtomicBool,
     broken: AtomicU64,
+    carried: AtomicU64,
     pairs: Mutex<Vec<Weak<Pair>>>,
 }
 
@@ -71,6 +72,7 @@ impl Proxy {
             changed: Condvar::new(),
             over: AtomicBool::new(false),
             broken: AtomicU64::new(0),
+            carried: AtomicU64::new(0),
             pairs: Mutex::default(),
         });
         let accepting = shared.clone();
@@ -94,6 +96,11 @@ impl Proxy {
     pub fn broken(&self) -> u64 {
         self.shared.broken.load(Ordering::Relaxed)
     }
+
+    /// How many connections there were.
+    pub fn carried(&self) -> u64 {
+        self.shared.carried.load(Ordering::Relaxed)
+    }
 }
 
 impl Drop for Proxy {
@@ -115,6 +122,7 @@ impl Shared {
         // small messages go at once, as they do without a proxy
         let _ = (client.set_nodelay(true), server.set_nodelay(true));
         let pair = Arc::new(Pair { client, server });
+        self.carried.fetch_add(1, Ordering::Relaxed);
         lock(&self.pairs).retain(|pair| pair.strong_count() > 0);
         lock(&self.pairs).push(Arc::downgrade(&pair));
         let (shared, other) = (self.clone(), pair.clone());

@@ -1,14 +1,16 @@
 //! Redis servers of tests, and what our programs keep in them.
 
 mod dump;
+mod own_cluster;
 
-use crate::ports;
+use crate::{ports, wait};
 use redis::{Commands, Connection};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+
+pub use own_cluster::OwnCluster;
 
 /// A server, or those of a cluster.
 pub struct Redis {
@@ -125,7 +127,7 @@ impl Redis {
     ///
     /// # Panics
     /// When it has none.
-    pub fn ca(&self) -> &std::path::Path {
+    pub fn ca(&self) -> &Path {
         self.ca.as_deref().expect("a secured server")
     }
 
@@ -190,6 +192,16 @@ impl Redis {
         let read = |mut connection: Connection| -> Option<(Option<u64>, bool)> {
             Some((connection.hget(&row, "sequence").ok()?, connection.hexists(&row, "redo").ok()?))
         };
+        self.connections().into_iter().find_map(read).expect("one has the row")
+    }
+
+    /// How many batches a writer of a service has committed in a cluster.
+    ///
+    /// # Panics
+    /// When it is not known there.
+    pub fn batches(&self, service: &str, writer: &str) -> u64 {
+        let row = format!("{}w:{writer}", self.prefix(service));
+        let read = |mut connection: Connection| connection.hget::<_, _, u64>(&row, "sequence").ok();
         self.connections().into_iter().find_map(read).expect("one has the row")
     }
 
@@ -353,23 +365,26 @@ impl Killed {
 }
 
 fn start(port: u16, folder: tempfile::TempDir) -> Redis {
-    let child = Command::new("redis-server")
+    let child = spawn(port, folder.path(), &[]);
+    let redis = Redis { host: "127.0.0.1".into(), port, nodes: Vec::new(), ca: None, own: Some(Own { child, folder }) };
+    wait::until("a server that answers", String::new, || answers(&redis.host, port));
+    redis
+}
+
+/// A process with these options.
+fn spawn(port: u16, folder: &Path, options: &[&str]) -> Child {
+    Command::new("redis-server")
         .args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--save", "", "--appendonly", "yes"])
         .args(["--appendfsync", "always"]) // what it has answered stays, whenever it is killed
-        .current_dir(folder.path())
+        .args(options)
+        .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .spawn()
-        .expect("redis-server can be started");
-    let redis = Redis { host: "127.0.0.1".into(), port, nodes: Vec::new(), ca: None, own: Some(Own { child, folder }) };
-    let began = Instant::now();
-    let answers = || {
-        let client = redis::Client::open((redis.host.as_str(), port)).expect("an address");
-        client.get_connection().and_then(|mut connection| redis::cmd("PING").query::<String>(&mut connection)).is_ok()
-    };
-    while !answers() {
-        assert!(began.elapsed() < Duration::from_secs(30), "redis-server does not come up");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    redis
+        .expect("redis-server can be started")
+}
+
+fn answers(host: &str, port: u16) -> bool {
+    let client = redis::Client::open((host, port)).expect("an address");
+    client.get_connection().and_then(|mut connection| redis::cmd("PING").query::<String>(&mut connection)).is_ok()
 }

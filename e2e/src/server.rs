@@ -1,6 +1,7 @@
 //! Servers of a test's own, which it may kill: those of the scripts in `servers`.
 
 use crate::ports;
+use crate::proxy::Proxy;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -8,6 +9,8 @@ use std::process::{Command, Stdio};
 pub struct Server {
     script: PathBuf,
     port: u16,
+    /// What the script is told beside `start`.
+    only: &'static [&'static str],
     environment: Vec<(&'static str, String)>,
     folder: tempfile::TempDir,
 }
@@ -19,6 +22,17 @@ impl Server {
         let port = ports::free(4);
         let environment = vec![("KAFKA_PORT", port.to_string()), ("KAFKA_HEAP", "256m".to_owned())];
         Some(Self::start("kafka.sh", port, environment))
+    }
+
+    /// A broker that is reached through a proxy, which tells its clients so; its address is the one beside the proxy.
+    pub fn kafka_behind_a_proxy() -> Option<(Self, Proxy)> {
+        crate::kafka::broker()?;
+        let port = ports::free(5);
+        let proxy = Proxy::to(port + 4);
+        let also = format!("127.0.0.1:{} 127.0.0.1:{}", port + 4, proxy.port());
+        let environment =
+            vec![("KAFKA_PORT", port.to_string()), ("KAFKA_HEAP", "256m".to_owned()), ("KAFKA_ALSO", also)];
+        Some((Self::start("kafka.sh", port, environment), proxy))
     }
 
     /// An S3 service with a bucket; `None` where tests have none.
@@ -36,14 +50,38 @@ impl Server {
         Some(Self::start("s3.sh", port, environment))
     }
 
+    /// A Redis, its replica, and three sentinels who call the Redis `rw`; `None` where tests have none.
+    pub fn sentinels() -> Option<Self> {
+        crate::redis::Redis::for_tests()?;
+        let port = ports::free(11);
+        let environment = vec![("REDIS_CLUSTER_PORT", port.to_string())];
+        Some(Self::start_only("redis-cluster.sh", port, &["sentinel"], environment))
+    }
+
+    /// The addresses of the sentinels, as a configuration names them.
+    pub fn sentinel_addresses(&self) -> String {
+        let addresses: Vec<_> = (8..11).map(|place| format!("\"127.0.0.1:{}\"", self.port + place)).collect();
+        format!("[{}]", addresses.join(", "))
+    }
+
     fn start(script: &str, port: u16, environment: Vec<(&'static str, String)>) -> Self {
+        Self::start_only(script, port, &[], environment)
+    }
+
+    fn start_only(
+        script: &str,
+        port: u16,
+        only: &'static [&'static str],
+        environment: Vec<(&'static str, String)>,
+    ) -> Self {
         let script = Path::new("servers").join(script);
         // goes away with those of the run, should the test be killed; its file system keeps the attributes that S3 needs
         let folder = match std::env::var_os("SERVERS_RUN") {
             Some(run) => tempfile::tempdir_in(run),
             None => tempfile::tempdir(),
         };
-        let server = Self { script, port, environment, folder: folder.expect("there is room for temporary files") };
+        let server =
+            Self { script, port, only, environment, folder: folder.expect("there is room for temporary files") };
         server.started();
         server
     }
@@ -51,6 +89,11 @@ impl Server {
     /// `host:port`
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
+    }
+
+    /// Its own port, whatever leads to it.
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     /// Where its data lies.
@@ -63,7 +106,15 @@ impl Server {
     /// # Panics
     /// When that fails.
     pub fn killed(&self) {
-        self.run("kill");
+        self.run(&["kill"]);
+    }
+
+    /// Ends one process of several so.
+    ///
+    /// # Panics
+    /// When that fails.
+    pub fn killed_of(&self, name: &str) {
+        self.run(&["kill", name]);
     }
 
     /// Starts it with what it had written.
@@ -71,18 +122,18 @@ impl Server {
     /// # Panics
     /// When it does not come up.
     pub fn started(&self) {
-        self.run("start");
+        self.run(&[&["start"], self.only].concat());
     }
 
-    fn run(&self, what: &str) {
+    fn run(&self, what: &[&str]) {
         let path = self.folder().join("said");
         let said = || std::fs::File::create(&path).expect("can be written");
         let mut command = Command::new(&self.script);
-        command.arg(what).env("SERVERS_RUN", self.folder()).envs(self.environment.iter().map(|(k, v)| (k, v)));
+        command.args(what).env("SERVERS_RUN", self.folder()).envs(self.environment.iter().map(|(k, v)| (k, v)));
         // no pipes: the server would keep them open
         let ended = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said()).status();
         let well = ended.is_ok_and(|status| status.success());
-        assert!(well, "{} {what}: {}", self.script.display(), std::fs::read_to_string(&path).unwrap_or_default());
+        assert!(well, "{} {what:?}: {}", self.script.display(), std::fs::read_to_string(&path).unwrap_or_default());
     }
 }
 

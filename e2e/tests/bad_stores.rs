@@ -3,7 +3,7 @@
 
 use rankwright_e2e::events::item;
 use rankwright_e2e::kafka::{broker, make_topic};
-use rankwright_e2e::many::{FEATURES, import};
+use rankwright_e2e::many::{FEATURES, import, launch};
 use rankwright_e2e::redis::Redis;
 use rankwright_e2e::said::{PROGRAMS, Said};
 use rankwright_e2e::{Launch, http, ports, program, s3, wait};
@@ -48,6 +48,58 @@ fn a_redis_that_is_not_trusted_or_does_not_trust_is_told_by_every_program() {
     };
     refused(config(&trusted, "wrong"), &["user or password refused", "set auth.user and auth.password"]);
     refused(config("{enabled: true}", "secret"), &["UnknownIssuer", "check tls.ca"]);
+}
+
+#[test]
+fn a_server_is_trusted_as_far_as_the_configuration_says() {
+    let Some(redis) = Redis::secured() else { return };
+    let (ca, service) = (redis.ca().display(), redis.own_service("trust"));
+    // the certificate is for localhost and 127.0.0.1
+    let config = |host: &str, tls: &str| {
+        let (port, timeout) = (redis.port(), "{connect: 30s, command: 30s}"); // the machine has other things to do
+        let tls = format!("tls: {{enabled: true, {tls}}}, auth: {{user: app, password: secret}}, timeout: {timeout}");
+        over(&format!("type: redis, host: {host}, port: {port}, {tls}"))
+    };
+    let (known, unknown) = (format!("ca: '{ca}', verify"), "verify");
+    let cases = [
+        ("localhost", format!("{known}: full"), None),
+        ("127.0.0.2", format!("{known}: full"), Some("NotValidForName")),
+        ("127.0.0.2", format!("{known}: ca"), None),
+        ("localhost", format!("{unknown}: ca"), Some("UnknownIssuer")),
+        ("127.0.0.2", format!("{unknown}: off"), None),
+    ];
+    for (host, tls, refused) in cases {
+        let config = config(host, &tls);
+        match refused {
+            Some(why) => {
+                assert_refused(&["ingest-worker"], &config, &service, &[why, "check tls.ca, tls.verify"]);
+            }
+            None => {
+                let folder = tempfile::tempdir().expect("there is room for temporary files");
+                drop(launch("ingest-worker", &config, &service, folder.path()));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_server_that_refuses_all_that_concerns_clients_is_used_without_and_that_is_said_once() {
+    let Some(redis) = Redis::of_its_own() else { return };
+    let client = redis::Client::open((redis.host(), redis.port())).expect("an address");
+    let mut connection = client.get_connection().expect("the server answers");
+    let user = ["SETUSER", "managed", "on", ">secret", "~*", "&*", "+@all", "-client"];
+    redis::cmd("ACL").arg(&user).exec(&mut connection).expect("takes a user");
+    let config = over(&format!("type: redis, {}, auth: {{user: managed, password: secret}}", redis.keys()));
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let server = launch("rank-server", &config, &redis.own_service("managed"), folder.path());
+    let taken = |number: i64| server.post("/feedback", &item("i1", number, &[])).status == 200;
+    server.until("taking events", || taken(1));
+    // it connects anew
+    redis::cmd("CLIENT").arg(&["KILL", "TYPE", "normal", "SKIPME", "yes"]).exec(&mut connection).expect("closes them");
+    server.until("taking events again", || taken(2));
+    for words in ["offers no client tracking", "takes no CLIENT SETINFO"] {
+        assert_eq!(server.log().matches(words).count(), 1, "{words}: {}", server.log());
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use aws_sdk_kinesis::primitives::Blob;
 use aws_sdk_kinesis::types::{PutRecordsRequestEntry, Shard};
 use pulsar::{Pulsar, TokioExecutor};
 use rankwright_e2e::many::{ITEMS, click_throughs, config, day, import};
+use rankwright_e2e::proxy::{Mode, Proxy};
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
 use rankwright_e2e::{Launch, Service, wait};
@@ -39,6 +40,7 @@ fn as_if_nothing_had_happened(
     produce: impl Fn(&str, &[Value]),
     kills: usize,
     order: bool,
+    network: Option<&Proxy>,
 ) {
     let Some(redis) = Redis::for_tests() else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
@@ -72,6 +74,11 @@ fn as_if_nothing_had_happened(
     for number in 0..wait::scaled(kills, 10 * kills) {
         // when, makes no difference to what has to come out
         std::thread::sleep(Duration::from_millis(random.below(1500) as u64));
+        if let Some(network) = network {
+            network.set(Mode::random(&mut random));
+            std::thread::sleep(Duration::from_millis(random.below(1500) as u64));
+            network.set(Mode::Pass);
+        }
         workers.remove(random.below(workers.len())).kill();
         workers.push(worker(2 + number));
     }
@@ -158,7 +165,7 @@ fn on_pulsar(kind: &str) {
         make_topic(admin, topic);
         runtime().block_on(send(service, topic, events));
     };
-    as_if_nothing_had_happened(source, produce, 4, kind == "failover");
+    as_if_nothing_had_happened(source, produce, 4, kind == "failover", None);
 }
 
 #[test]
@@ -218,9 +225,13 @@ async fn put_and_split(endpoint: &str, stream: &str, events: &[Value]) {
 }
 
 #[test]
-fn workers_on_a_stream_that_is_split_lose_and_double_nothing_when_they_are_killed() {
+fn workers_on_a_stream_that_is_split_lose_and_double_nothing_when_they_are_killed_and_cut_off() {
     let Some(endpoint) = server("RANKWRIGHT_TEST_KINESIS") else { return };
-    let source = |stream: &str| format!("type: kinesis, region: us-east-1, endpoint: '{endpoint}', topic: {stream}");
+    let port = endpoint.rsplit(':').next().and_then(|port| port.trim_end_matches('/').parse().ok()).expect("a port");
+    let network = Proxy::to(port);
+    let theirs = format!("http://127.0.0.1:{}", network.port());
+    let source = |stream: &str| format!("type: kinesis, region: us-east-1, endpoint: '{theirs}', topic: {stream}");
     let produce = |stream: &str, events: &[Value]| runtime().block_on(put_and_split(&endpoint, stream, events));
-    as_if_nothing_had_happened(source, produce, 1, true);
+    as_if_nothing_had_happened(source, produce, 2, true, Some(&network));
+    assert!(network.carried() > 0, "somebody knows another way");
 }

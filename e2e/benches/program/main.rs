@@ -1,7 +1,7 @@
 //! The whole program under load, beside the limits of the machine: what `./run bench` prints.
 //!
 //! `full` takes the median of three, `quick` one short pass of each, `scale` imports up to five million
-//! events, `shared` has a state in Redis, of which `stream` is the worker on a topic alone.
+//! events, `shared` has a state in Redis, of which `stream` is the worker on a topic alone; `soak` runs for an hour.
 
 mod import;
 mod kernels;
@@ -11,6 +11,7 @@ mod process;
 mod rank;
 mod scale;
 mod shared;
+mod soak;
 mod table;
 mod wrk;
 
@@ -28,8 +29,8 @@ pub(crate) struct Effort {
 }
 
 fn main() {
-    let mode =
-        std::env::args().find(|argument| ["full", "quick", "scale", "shared", "stream"].contains(&argument.as_str()));
+    let mode = std::env::args()
+        .find(|argument| ["full", "quick", "scale", "shared", "stream", "soak"].contains(&argument.as_str()));
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     machine::print();
     machine::print_load("start");
@@ -43,6 +44,10 @@ fn main() {
                 _ => shared::measure_stream(&load, folder.path()),
             };
             measured.print();
+        }
+        Some("soak") => {
+            let minutes = std::env::args().find_map(|argument| argument.parse().ok()).unwrap_or(60);
+            soak::measure(&Load::find(folder.path()), minutes, folder.path());
         }
         Some("scale") => scale::measure(folder.path()).print(),
         Some("quick") => measure(Effort { runs: 1, span: Duration::from_secs(2) }, folder.path()).print(),

@@ -24,7 +24,8 @@ use std::time::{Duration, Instant};
 /// Different requests, sent in turn.
 const REQUESTS: usize = 200;
 /// Events that are written while rankings are asked for: so many in a request, and so many requests a second.
-const WRITES: (usize, u32) = (100, 50);
+pub(crate) const EVENTS: usize = 100;
+const WRITES: u32 = 50;
 const PARTITIONS: usize = 8;
 /// Times that the events of the load are read from a topic, moved on in time.
 const DAYS: i64 = 6;
@@ -59,7 +60,7 @@ fn stream(load: &Load, redis: &Redis, folder: &Path, table: &mut Table) {
 }
 
 /// Runs a subcommand on a configuration.
-fn run(subcommand: &str, config: &Path, service: &str, arguments: &[&str]) {
+pub(crate) fn run(subcommand: &str, config: &Path, service: &str, arguments: &[&str]) {
     let mut command = program::command(&[subcommand, "--config"]);
     command.arg(config).args(arguments).env("RANKWRIGHT_SERVICE", service);
     program::Ended::of(&mut command).ok();
@@ -85,13 +86,13 @@ fn ranking(load: &Load, redis: &Redis, effort: Effort, folder: &Path, table: &mu
     row("rank over Redis, 100 items, 1 connection, no cache", &cold, (100, 1), "p50 1.0 ms, p99 3 ms");
     row("the same, warm cache", &warm, (100, 1), "p50 0.5 ms, p99 1.5 ms");
     row("rank over Redis, 50 items, 8 connections, warm cache", &warm, (50, 8), "5,000 requests/s");
-    let writes = Writes::new(cold.address(), load);
+    let writes = Writes::new(cold.address(), load, WRITES);
     let used = || ["hits", "misses"].map(|name| warm.status()["store"]["cache"][name].as_f64().unwrap_or(f64::NAN));
     let (begun, before) = (Instant::now(), used());
     std::thread::scope(|scope| {
         scope.spawn(|| writes.send());
+        let _end = writes.ends();
         row("the same with 5,000 events/s written meanwhile", &warm, (50, 8), "3,000 requests/s");
-        writes.over.store(true, Ordering::Relaxed);
     });
     let written = writes.sent.load(Ordering::Relaxed) as f64 / begun.elapsed().as_secs_f64();
     let [hits, misses] = used();
@@ -101,21 +102,30 @@ fn ranking(load: &Load, redis: &Redis, effort: Effort, folder: &Path, table: &mu
 }
 
 /// Events that go to a rank server at an even rate.
-struct Writes {
+pub(crate) struct Writes {
     to: SocketAddr,
     events: Vec<Value>,
+    /// Requests in a second.
+    rate: u32,
+    /// No more are sent.
     over: AtomicBool,
-    sent: AtomicU64,
+    /// Events.
+    pub(crate) sent: AtomicU64,
 }
 
 impl Writes {
     /// Of visitors, with ids that were not there.
-    fn new(to: SocketAddr, load: &Load) -> Self {
+    pub(crate) fn new(to: SocketAddr, load: &Load, rate: u32) -> Self {
         let (over, sent) = (AtomicBool::new(false), AtomicU64::new(0));
-        Self { to, events: load.visits(), over, sent }
+        Self { to, events: load.visits(), rate, over, sent }
     }
 
-    fn send(&self) {
+    /// No more are sent when that goes, also by a panic.
+    pub(crate) fn ends(&self) -> impl Drop {
+        Ends(&self.over)
+    }
+
+    pub(crate) fn send(&self) {
         let begun = Instant::now();
         let length = i64::try_from(self.events.len()).unwrap_or(i64::MAX);
         for turn in 0.. {
@@ -123,14 +133,22 @@ impl Writes {
                 return;
             }
             let at = |number: i64| &self.events[(number % length) as usize];
-            let numbers = turn * WRITES.0 as i64..(turn + 1) * WRITES.0 as i64;
+            let numbers = turn * EVENTS as i64..(turn + 1) * EVENTS as i64;
             let batch: Vec<Value> = numbers.map(|number| again(at(number), 1 + number / length)).collect();
             let answer = http::post(self.to, "/feedback", json!(batch).to_string().as_bytes());
             answer.expect("the server answers").ok();
-            self.sent.fetch_add(WRITES.0 as u64, Ordering::Relaxed);
-            let due = Duration::from_secs(1) / WRITES.1 * u32::try_from(turn + 1).unwrap_or(u32::MAX);
+            self.sent.fetch_add(EVENTS as u64, Ordering::Relaxed);
+            let due = Duration::from_secs(1) / self.rate * u32::try_from(turn + 1).unwrap_or(u32::MAX);
             std::thread::sleep(due.saturating_sub(begun.elapsed()));
         }
+    }
+}
+
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

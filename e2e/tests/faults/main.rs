@@ -4,10 +4,14 @@
 //!
 //! `RANKWRIGHT_TEST_LONG=1` has more of it, `RANKWRIGHT_TEST_SEED` repeats a run.
 
+mod failover;
+mod names;
 mod order;
 mod parts;
 mod proxied;
 mod ranking;
+mod redo;
+mod rows;
 mod servers;
 mod trial;
 mod workers;

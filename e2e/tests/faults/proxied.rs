@@ -1,5 +1,6 @@
 //! A bad network between the programs and Redis.
 
+use crate::servers::in_bucket;
 use crate::trial::{Trial, seeded};
 use rankwright_e2e::events::ranking;
 use rankwright_e2e::kafka::broker;
@@ -8,6 +9,7 @@ use rankwright_e2e::outcome::Outcome;
 use rankwright_e2e::proxy::{Mode, Proxy};
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
+use rankwright_e2e::server::Server;
 use rankwright_e2e::{Service, http, wait};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -34,6 +36,7 @@ fn workers_on_a_bad_network_lose_and_double_nothing() {
     let mut trial = Trial::new(&redis, "network", rankings, PARTITIONS);
     let proxy = Proxy::to(redis.port());
     let mut crew = trial.crew(&through(&proxy), &broker);
+    trial.ranks(&mut crew, true);
     (0..2).for_each(|_| crew.join());
     for moment in trial.moments(times) {
         crew.until_read(&redis, moment);
@@ -41,6 +44,32 @@ fn workers_on_a_bad_network_lose_and_double_nothing() {
     }
     crew.until_done(&redis);
     trial.assert_came_to(&redis, &crew.dismissed());
+}
+
+#[test]
+fn workers_whose_broker_and_bucket_are_on_a_bad_network_lose_and_double_nothing() {
+    let (Some(redis), Some((kafka, before_kafka)), Some(s3)) =
+        (Redis::for_tests(), Server::kafka_behind_a_proxy(), Server::s3("bucket"))
+    else {
+        return;
+    };
+    let (rankings, times) = wait::scaled((3_000, 5), (60_000, 60));
+    let mut trial = Trial::new(&redis, "network-beyond", rankings, PARTITIONS);
+    let before_s3 = Proxy::to(s3.port());
+    let address = |proxy: &Proxy| format!("127.0.0.1:{}", proxy.port());
+    let config = config(&redis).replace("type: file, path: ./parts", &in_bucket(&address(&before_s3)));
+    let mut crew = trial.crew_behind(&config, &kafka.address(), &address(&before_kafka));
+    trial.ranks(&mut crew, false);
+    (0..2).for_each(|_| crew.join());
+    for (number, moment) in trial.moments(times).into_iter().enumerate() {
+        crew.until_read(&redis, moment);
+        disturb(if number % 2 == 0 { &before_kafka } else { &before_s3 }, &mut trial.random);
+    }
+    crew.until_done(&redis);
+    crew.dismissed();
+    // more than to ask where the brokers are
+    assert!(before_kafka.carried() > 2 && before_s3.carried() > 0, "somebody knows another way");
+    trial.assert_came_to(&redis, &[s3.folder().join("versitygw/bucket")]);
 }
 
 /// Sends a batch until somebody says that it was taken.

@@ -13,14 +13,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-const SERVICE: &str = "shop";
+pub(crate) const SERVICE: &str = "shop";
 /// A ranking reads the state once or twice, and waits a second each time; the rest is for a machine that is busy.
 const LIMIT: Duration = Duration::from_secs(4);
 
 /// Asks with visitors that were not there before, so that no cache can answer.
-struct Visitors<'a> {
-    server: &'a Service,
-    number: AtomicUsize,
+pub(crate) struct Visitors<'a> {
+    pub(crate) server: &'a Service,
+    pub(crate) number: AtomicUsize,
 }
 
 impl Visitors<'_> {
@@ -37,29 +37,28 @@ impl Visitors<'_> {
     }
 
     /// Waits until answers are the model's, or are not.
-    fn until(&self, ranked: bool) {
+    pub(crate) fn until(&self, ranked: bool) {
         let what = if ranked { "ranked by the model again" } else { "answered with the incoming order" };
         wait::until(what, || self.server.log(), || self.ranked() == ranked);
     }
 
-    fn stay_ranked(&self) {
+    pub(crate) fn stay_ranked(&self) {
         (0..50)
             .for_each(|_| assert!(self.ranked(), "the incoming order, though redis is there:\n{}", self.server.log()));
     }
 }
 
 /// Imports, and trains a model that likes what is cheap.
-fn trained(config: &str, folder: &Path) {
+pub(crate) fn trained(config: &str, folder: &Path) {
     import(config, SERVICE, &cheap_wins(400), folder);
     let mut train = command(&["train", "--config", "config.yml", "--model", "m"]);
     Ended::of(train.current_dir(folder).env("RANKWRIGHT_SERVICE", SERVICE)).ok();
 }
 
-fn config(port: u16, parts: &Path) -> String {
-    let state = format!(
-        "state: {{type: redis, host: 127.0.0.1, port: {port}}}\ntrain: {{type: file, path: '{}'}}",
-        parts.display()
-    );
+/// A service with this Redis and that model.
+pub(crate) fn config(redis: &str, parts: &Path) -> String {
+    let state =
+        format!("state: {{type: redis, {redis}}}\ntrain: {{type: file, path: '{}', format: json}}", parts.display());
     let plain = rankwright_e2e::events::DURABLE.replace("state: {type: file, path: ./data}", &state);
     plain.replace("[price, clicks]", "[price, clicks, recent]")
         + "  - {name: recent, type: interacted_with, interaction: click, field: item.price, scope: user}\n"
@@ -71,7 +70,7 @@ fn requests_are_answered_in_time_whatever_happens_to_redis() {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let mut random = seeded();
     let proxy = Proxy::to(redis.port());
-    let config = config(proxy.port(), &folder.path().join("parts"));
+    let config = config(&format!("host: 127.0.0.1, port: {}", proxy.port()), &folder.path().join("parts"));
     trained(&config, &folder.path().join("import"));
     let server = launch("rank-server", &config, SERVICE, &folder.path().join("server"));
     let visitors = Visitors { server: &server, number: AtomicUsize::new(0) };
@@ -86,7 +85,7 @@ fn requests_are_answered_in_time_whatever_happens_to_redis() {
             answers
         });
         let _end = Flag(&over);
-        for _ in 0..wait::scaled(1, 15) {
+        for round in 0..wait::scaled(1, 15) {
             visitors.until(true);
             visitors.stay_ranked();
             proxy.set(Mode::Delay(Duration::from_millis(20)));
@@ -105,6 +104,7 @@ fn requests_are_answered_in_time_whatever_happens_to_redis() {
             }
             let killed = redis.killed();
             visitors.until(false);
+            std::thread::sleep(outage(round));
             redis = killed.started();
             visitors.until(true);
             visitors.stay_ranked();
@@ -112,6 +112,11 @@ fn requests_are_answered_in_time_whatever_happens_to_redis() {
         over.store(true, Ordering::Relaxed);
         assert!(others.join().expect("every answer was one") > 100);
     });
+}
+
+/// How long a server stays away: in long tests, five minutes the first time.
+pub(crate) fn outage(round: usize) -> Duration {
+    if round == 0 { wait::scaled(Duration::ZERO, Duration::from_mins(5)) } else { Duration::ZERO }
 }
 
 /// Set when this goes, also by a panic.

@@ -65,13 +65,23 @@ impl Trial {
 
     /// Imports the catalogue, and fills the topic: a crew of nobody yet.
     pub(crate) fn crew(&self, config: &str, broker: &str) -> Crew {
+        self.crew_behind(config, broker, broker)
+    }
+
+    /// The same, of workers who reach the broker by another address.
+    pub(crate) fn crew_behind(&self, config: &str, broker: &str, theirs: &str) -> Crew {
         let catalogue = std::fs::read_to_string(self.path().join("catalogue.jsonl")).expect("was written");
         let catalogue: Vec<Value> = catalogue.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         import(config, &self.service, &catalogue, &self.path().join("catalogue"));
         make_topic(broker, &self.service, self.partitions.len());
         produce(broker, &self.service, &self.partitions);
-        let config = format!("{config}{}", source(broker, &self.service));
+        let config = format!("{config}{}", source(theirs, &self.service));
         Crew::new(config, &self.service, self.path(), &self.partitions)
+    }
+
+    /// Has a server asked for rankings as long as the crew works, by a model of the undisturbed run.
+    pub(crate) fn ranks(&self, crew: &mut Crew, may_go_away: bool) {
+        crew.ranks(&self.path().join("alone/parts"), may_go_away);
     }
 
     /// So many points of a run, in order.

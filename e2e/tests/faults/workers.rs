@@ -15,6 +15,7 @@ fn workers_that_are_killed_at_any_moment_lose_and_double_nothing() {
     let (rankings, kills) = wait::scaled((3_000, 6), (100_000, 50));
     let mut trial = Trial::new(&redis, "kills", rankings, PARTITIONS);
     let mut crew = trial.crew(&config(&redis), &broker);
+    trial.ranks(&mut crew, false);
     (0..2).for_each(|_| crew.join());
     for (number, moment) in trial.moments(kills).into_iter().enumerate() {
         crew.until_read(&redis, moment);
@@ -46,6 +47,7 @@ fn a_worker_that_wakes_up_when_others_have_its_partitions_changes_nothing() {
     let (rankings, pauses) = wait::scaled((4_000, 2), (60_000, 20));
     let mut trial = Trial::new(&redis, "zombies", rankings, PARTITIONS);
     let mut crew = trial.crew(&config(&redis), &broker);
+    trial.ranks(&mut crew, false);
     (0..2).for_each(|_| crew.join());
     for moment in trial.moments(pauses) {
         crew.until_read(&redis, moment / 2);
@@ -60,6 +62,7 @@ fn a_worker_that_wakes_up_while_it_takes_partitions_over_changes_nothing() {
     let (Some(redis), Some(broker)) = (Redis::for_tests(), broker()) else { return };
     let trial = Trial::new(&redis, "takeover", 4_000, PARTITIONS);
     let mut crew = trial.crew(&config(&redis), &broker);
+    trial.ranks(&mut crew, false);
     crew.join();
     for newcomer in 1..=wait::scaled(2, 10) {
         crew.join();

@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
+/// How connections are called in the server's list of clients.
+pub(crate) const LIBRARY: &str = "rankwright";
 /// A server that did not answer is left alone for so long: those who ask meanwhile are told at once.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -150,6 +152,7 @@ impl Node {
         if let Whereabouts::Named(_) = &self.whereabouts {
             self.refuse_replica(&address, &mut connection).await?;
         }
+        self.name_ourselves(&mut connection).await;
         let watching = self.watcher.is_some() && self.watch(&mut connection).await;
         self.watching.store(watching, Ordering::Release);
         Ok(connection)
@@ -203,6 +206,23 @@ impl Node {
             return Err(Error { place: self.place.clone(), problem: Problem::Old { found: version.to_owned() } });
         }
         Ok(())
+    }
+
+    /// Every connection says who it is, which the server shows in its list of clients. Nobody hears whether it takes that, so
+    /// the first one of the process asks.
+    async fn name_ourselves(&self, connection: &mut MultiplexedConnection) {
+        static ASKED: AtomicBool = AtomicBool::new(false);
+        if ASKED.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut name = redis::cmd("CLIENT");
+        let named: RedisResult<()> = name.arg("SETINFO").arg("LIB-NAME").arg(LIBRARY).query_async(connection).await;
+        if named.as_ref().is_err_and(is_broken) || ASKED.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        if let Err(error) = named {
+            tracing::info!(server = self.place, %error, "the server takes no CLIENT SETINFO (new in 7.2), it is used without");
+        }
     }
 
     /// Asks for news of the keys that are read; whether the server agrees.

@@ -1,6 +1,7 @@
 //! Where a server is, and how it is talked to.
 
 use crate::Address;
+use crate::node::LIBRARY;
 use redis::io::tcp::{TcpSettings, socket2::TcpKeepalive};
 use redis::{Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion, RedisConnectionInfo};
 use redis::{RedisResult, TlsCertificates};
@@ -171,7 +172,7 @@ impl Settings {
         let mut said = RedisConnectionInfo::default()
             .set_db(i64::from(login.database))
             .set_protocol(login.protocol)
-            .set_lib_name("rankwright", env!("CARGO_PKG_VERSION"));
+            .set_lib_name(LIBRARY, env!("CARGO_PKG_VERSION"));
         if let Some(user) = login.user {
             said = said.set_username(user);
         }

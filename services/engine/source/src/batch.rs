@@ -21,6 +21,23 @@ pub struct Batch {
     pub progress: Progress,
     /// How large the messages of a stream were; 0 for files, whose blocks are bounded themselves.
     pub bytes: usize,
+    /// The ends of its pieces, in their order, that of the last one included. Without any, it is one piece.
+    pub cuts: Vec<Cut>,
+}
+
+/// The end of a piece of a batch, which can be committed without what follows: behind a message, or several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cut {
+    /// So many events of the batch lie before it.
+    pub events: usize,
+    /// So much lies before it of what is no event.
+    pub bad: usize,
+    /// How large the messages before it were.
+    pub bytes: usize,
+    /// Where reading goes on after it: [`Position::line`].
+    pub line: u64,
+    /// Where reading goes on after it: [`Position::at`].
+    pub at: Option<String>,
 }
 
 /// Something in a file or stream that is no event. It was skipped.
@@ -59,8 +76,70 @@ pub struct Progress {
 }
 
 impl Batch {
-    /// Adds what follows in the same source.
+    /// Nothing yet, of a partition.
+    pub(crate) fn of(partition: &Partition) -> Self {
+        let (events, bad, cuts) = (Vec::new(), Vec::new(), Vec::new());
+        let (position, progress) = (Position::new(partition.as_str(), 0), Progress::default());
+        Self { events, bad, before_offset: 0, position, progress, bytes: 0, cuts }
+    }
+
+    /// May end here, if the position has come here: a record with several messages is committed whole.
+    pub(crate) fn cut(&mut self) {
+        let (line, at) = (self.position.line, &self.position.at);
+        let is_there = match self.cuts.last() {
+            Some(last) => (last.line, &last.at) == (line, at),
+            None => line == 0 && at.is_none(),
+        };
+        if !is_there {
+            let (events, bad, bytes) = (self.events.len(), self.bad.len(), self.bytes);
+            self.cuts.push(Cut { events, bad, bytes, line, at: at.clone() });
+        }
+    }
+
+    /// How many pieces it has.
+    pub(crate) fn pieces(&self) -> usize {
+        self.cuts.len().max(1)
+    }
+
+    /// A piece's events and its bytes.
+    pub(crate) fn piece(&self, number: usize) -> (&[Event], usize) {
+        let before = number.checked_sub(1).and_then(|before| self.cuts.get(before));
+        let (from, bytes) = before.map_or((0, 0), |cut| (cut.events, cut.bytes));
+        match self.cuts.get(number) {
+            Some(cut) if number + 1 < self.cuts.len() => (&self.events[from..cut.events], cut.bytes - bytes),
+            _ => (&self.events[from..], self.bytes - bytes),
+        }
+    }
+
+    /// Takes its first pieces off, and leaves it the others.
+    pub(crate) fn take_front(&mut self, pieces: usize) -> Option<Self> {
+        if pieces >= self.cuts.len() {
+            return None; // nothing would be left
+        }
+        let rest = self.cuts.split_off(pieces);
+        let mut cuts = std::mem::replace(&mut self.cuts, rest);
+        let end = cuts.pop()?;
+        for cut in &mut self.cuts {
+            cut.events -= end.events;
+            cut.bad -= end.bad;
+            cut.bytes -= end.bytes;
+        }
+        self.bytes -= end.bytes;
+        let rest = self.events.split_off(end.events);
+        Some(Self {
+            events: std::mem::replace(&mut self.events, rest),
+            bad: self.bad.drain(..end.bad).collect(),
+            before_offset: std::mem::take(&mut self.before_offset),
+            position: Position { file: self.position.file.clone(), line: end.line, at: end.at },
+            progress: self.progress,
+            bytes: end.bytes,
+            cuts: Vec::new(),
+        })
+    }
+
+    /// Adds what follows in the same source. Both become one piece.
     pub(crate) fn append(&mut self, next: Self) {
+        self.cuts.clear();
         self.events.extend(next.events);
         self.bad.extend(next.bad);
         self.before_offset += next.before_offset;

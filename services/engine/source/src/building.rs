@@ -1,7 +1,7 @@
 //! Messages put together to batches, partition by partition.
 
 use crate::decode::decode;
-use crate::{BadLine, Batch, Partition, Position, Progress};
+use crate::{BadLine, Batch, Partition, Position};
 use rankwright_event::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,15 +28,9 @@ impl Default for BatchLimits {
 #[derive(Debug)]
 pub(crate) struct Building<K> {
     limits: BatchLimits,
-    batches: BTreeMap<K, Unfinished>,
+    batches: BTreeMap<K, Batch>,
     /// When the oldest of them was begun.
     since: Option<Instant>,
-}
-
-#[derive(Debug)]
-struct Unfinished {
-    batch: Batch,
-    bytes: usize,
 }
 
 /// A message, as far as we look at it.
@@ -55,37 +49,39 @@ impl<K: Copy + Ord> Building<K> {
 
     /// Adds a message; later events than `until` are bad. Returns whether the partition's batch is full.
     pub(crate) fn push(&mut self, key: K, partition: &Partition, message: &Message<'_>, until: Timestamp) -> bool {
-        let Unfinished { batch, bytes } = self.unfinished(key, partition);
+        let batch = self.unfinished(key, partition);
         let bad = &mut batch.bad;
         decode(message.payload, until, &mut batch.events, |content, reason| {
             let (file, line) = (message.place)();
             bad.push(BadLine { file, line, reason, content: content.into() });
         });
         (message.pass)(&mut batch.position);
-        *bytes += message.payload.len();
-        let (events, bytes) = (batch.events.len() + batch.bad.len(), *bytes);
+        batch.bytes += message.payload.len();
+        batch.cut();
+        let (events, bytes) = (batch.events.len() + batch.bad.len(), batch.bytes);
         events >= self.limits.events || bytes >= self.limits.bytes
     }
 
     /// Moves the position of a partition on over what is no message.
     pub(crate) fn skip(&mut self, key: K, partition: &Partition, bad: Option<BadLine>, pass: impl Fn(&mut Position)) {
-        let Unfinished { batch, .. } = self.unfinished(key, partition);
+        let batch = self.unfinished(key, partition);
         batch.bad.extend(bad);
         pass(&mut batch.position);
+        batch.cut();
     }
 
-    fn unfinished(&mut self, key: K, partition: &Partition) -> &mut Unfinished {
+    fn unfinished(&mut self, key: K, partition: &Partition) -> &mut Batch {
         self.since.get_or_insert_with(Instant::now);
-        self.batches.entry(key).or_insert_with(|| Unfinished::new(partition))
+        self.batches.entry(key).or_insert_with(|| Batch::of(partition))
     }
 
     /// What there is of a partition.
     pub(crate) fn take(&mut self, key: K) -> Option<Batch> {
-        let unfinished = self.batches.remove(&key)?;
+        let batch = self.batches.remove(&key)?;
         if self.batches.is_empty() {
             self.since = None;
         }
-        Some(Batch { bytes: unfinished.bytes, ..unfinished.batch })
+        Some(batch)
     }
 
     /// When the oldest event has waited long enough.
@@ -96,14 +92,5 @@ impl<K: Copy + Ord> Building<K> {
     /// The partitions of which there is something.
     pub(crate) fn keys(&self) -> Vec<K> {
         self.batches.keys().copied().collect()
-    }
-}
-
-impl Unfinished {
-    fn new(partition: &Partition) -> Self {
-        let position = Position::new(partition.as_str(), 0);
-        let progress = Progress::default();
-        let batch = Batch { events: Vec::new(), bad: Vec::new(), before_offset: 0, position, progress, bytes: 0 };
-        Self { batch, bytes: 0 }
     }
 }

@@ -19,7 +19,7 @@ mod merged;
 mod pulsar;
 mod stream;
 
-pub use batch::{BadLine, Batch, Position, Progress};
+pub use batch::{BadLine, Batch, Cut, Position, Progress};
 pub use building::BatchLimits;
 pub use dead_letter::{DeadLetters, LettersLost};
 pub use error::Error;

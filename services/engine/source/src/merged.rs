@@ -2,14 +2,19 @@
 //!
 //! When a backlog is read, partitions arrive at very different speeds. State must advance evenly all the same, or one
 //! partition's events meet the state of another one's future. So a batch waits here until every partition that is
-//! behind has shown what it holds next. Time is compared by the first event of each batch: partitions advance evenly
-//! to within a batch, which is as finely as they can be committed.
+//! behind has shown what it holds next. Time is compared by the first event of each message, which is as finely as
+//! partitions can be committed; where they are committed one by one, by that of each batch.
+//!
+//! Of messages with one event each, the order depends on what the partitions hold alone, not on when it came: it is the same
+//! when somebody else goes on from positions that were committed. That ends where nobody is waited for: at the end of what
+//! partitions hold, and with more than may be held.
 
 use crate::{Batch, Partition};
 use rankwright_event::Timestamp;
-use std::collections::{BTreeMap, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-/// So many bytes of messages make a commit at most, but for the last batch in it.
+/// So many bytes of messages make a commit at most, but for the last message in it.
 const COMMIT: usize = 4 << 20;
 /// While messages of so many bytes are held, nothing is read ahead.
 const ROOM: usize = 64 << 20;
@@ -81,26 +86,51 @@ impl Merged {
             && batches().map(|batch| batch.bytes).sum::<usize>() < ROOM
     }
 
-    /// The batches that come next in event time, as [`Merged::pop`] hands them out, up to about so many events and some
-    /// megabytes of messages. Those of one partition are one batch.
+    /// What comes next in event time, message by message, up to about so many events and some megabytes: one batch of each
+    /// partition. Nothing more comes after the last that is held of a partition that is behind, as the next one may be of it.
     pub fn pop_some(&mut self, events: usize) -> Vec<(Partition, Batch)> {
-        let mut popped: BTreeMap<Partition, Batch> = BTreeMap::new();
-        let (mut count, mut bytes) = (0, 0);
-        while count < events
-            && bytes < COMMIT
-            && let Some((partition, batch)) = self.pop()
-        {
-            count += batch.events.len();
-            bytes += batch.bytes;
-            match popped.get_mut(&partition) {
-                Some(earlier) => earlier.append(batch),
-                None => drop(popped.insert(partition, batch)),
-            }
-        }
-        popped.into_iter().collect()
+        let taken: Vec<_> =
+            self.next(events).into_iter().map(|next| (next.partition.clone(), next.batch, next.piece)).collect();
+        let popped = taken.into_iter().filter_map(|(partition, batches, pieces)| {
+            let lane = self.lanes.get_mut(&partition)?;
+            let mut parts: Vec<Batch> = lane.batches.drain(..batches).collect();
+            self.held -= parts.len();
+            parts.extend(lane.batches.front_mut().and_then(|rest| rest.take_front(pieces)));
+            let together = parts.into_iter().reduce(|mut all, next| {
+                all.append(next);
+                all
+            });
+            Some((partition, together?))
+        });
+        popped.collect()
     }
 
-    /// The batch that comes next in event time; `None` while a partition that is behind may still have an earlier one.
+    /// How far the next so many events reach into each lane.
+    fn next(&self, events: usize) -> Vec<Cursor<'_>> {
+        let mut cursors: Vec<Cursor<'_>> = self.lanes.iter().map(Cursor::new).collect();
+        let heads = cursors.iter().enumerate().filter_map(|(place, cursor)| Some(Reverse((cursor.head()?, place))));
+        let mut heads: BinaryHeap<_> = heads.collect();
+        let mut awaited = cursors.iter().filter(|cursor| cursor.is_awaited()).count();
+        let (mut held, mut count, mut bytes) = (self.held, 0, 0);
+        while count < events
+            && bytes < COMMIT
+            && (awaited == 0 || held > self.most)
+            && let Some(Reverse((_, place))) = heads.pop()
+        {
+            let cursor = &mut cursors[place];
+            let step = cursor.step();
+            count += step.events;
+            bytes += step.bytes;
+            held -= usize::from(step.is_last);
+            match cursor.head() {
+                Some(head) => heads.push(Reverse((head, place))),
+                None => awaited += usize::from(cursor.is_awaited()),
+            }
+        }
+        cursors
+    }
+
+    /// The batch that comes next in event time, as a whole; `None` while a partition that is behind may still have an earlier one.
     pub fn pop(&mut self) -> Option<(Partition, Batch)> {
         if self.held <= self.most && self.lanes.values().any(Lane::is_awaited) {
             return None;
@@ -111,6 +141,51 @@ impl Merged {
         let batch = self.lanes.get_mut(&partition)?.batches.pop_front()?;
         self.held -= 1;
         Some((partition, batch))
+    }
+}
+
+/// How far into a lane: so many batches, and so many pieces of the next one.
+struct Cursor<'a> {
+    partition: &'a Partition,
+    lane: &'a Lane,
+    batch: usize,
+    piece: usize,
+}
+
+/// A piece that a cursor has passed.
+struct Passed {
+    events: usize,
+    bytes: usize,
+    /// Whether it was the last one of its batch.
+    is_last: bool,
+}
+
+impl<'a> Cursor<'a> {
+    fn new((partition, lane): (&'a Partition, &'a Lane)) -> Self {
+        Self { partition, lane, batch: 0, piece: 0 }
+    }
+
+    fn batch(&self) -> Option<&'a Batch> {
+        self.lane.batches.get(self.batch)
+    }
+
+    /// Time of the next event; what has none holds nobody up.
+    fn head(&self) -> Option<Timestamp> {
+        let (events, _) = self.batch()?.piece(self.piece);
+        Some(events.first().map_or(Timestamp::MIN, rankwright_event::Event::timestamp))
+    }
+
+    fn is_awaited(&self) -> bool {
+        self.batch().is_none() && !self.lane.caught_up
+    }
+
+    /// Passes the next piece.
+    fn step(&mut self) -> Passed {
+        let Some(batch) = self.batch() else { return Passed { events: 0, bytes: 0, is_last: false } };
+        let (events, bytes) = batch.piece(self.piece);
+        let is_last = self.piece + 1 >= batch.pieces();
+        (self.batch, self.piece) = if is_last { (self.batch + 1, 0) } else { (self.batch, self.piece + 1) };
+        Passed { events: events.len(), bytes, is_last }
     }
 }
 

@@ -5,7 +5,7 @@ mod support;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use rankwright_source::{Batch, Merged, Partition, Position, Progress};
+use rankwright_source::{Batch, Cut, Merged, Partition, Position, Progress};
 use std::collections::VecDeque;
 use support::item;
 
@@ -25,7 +25,15 @@ fn batch(line: usize, times: &[i64]) -> Batch {
         position: Position::new("", line as u64),
         progress: Progress::default(),
         bytes: 0,
+        cuts: Vec::new(),
     }
+}
+
+/// A batch of messages with one event each, the first of which is the `line`th of its partition.
+fn messages(line: usize, times: &[i64]) -> Batch {
+    let behind = |count: usize| Cut { events: count, bad: 0, bytes: count, line: (line + count) as u64, at: None };
+    let cuts = (1..=times.len()).map(behind).collect();
+    Batch { bytes: times.len(), cuts, ..batch(line + times.len(), times) }
 }
 
 /// Name and position of what comes next.
@@ -78,6 +86,68 @@ proptest! {
             let kept: Vec<_> = out.iter().filter(|(of, _)| *of == number).map(|(_, time)| *time).collect();
             prop_assert_eq!(&kept, lane);
         }
+    }
+}
+
+/// Reads partitions from these places on in batches of `size`, in the order that `turns` give, and pops about `events` at a
+/// time, `pops` times at most; returns partition and place of each event in the order of commits, and where all ended.
+fn read(
+    lanes: &[Vec<i64>],
+    mut places: Vec<usize>,
+    turns: &[usize],
+    (size, events, pops): (usize, usize, usize),
+) -> (Vec<(usize, usize)>, Vec<usize>) {
+    let mut merged = Merged::new(MANY);
+    let (mut out, mut read, mut popped) = (Vec::new(), places.clone(), 0);
+    (0..lanes.len()).for_each(|number| merged.assign(partition(number)));
+    let rounds = turns.iter().copied().chain((0..lanes.len()).cycle().take(lanes.len() * 30));
+    for number in rounds.map(|turn| turn % lanes.len()) {
+        let next = lanes[number].get(read[number]..).unwrap_or_default();
+        let next = &next[..size.min(next.len())];
+        match next {
+            [] => merged.caught_up(&partition(number)),
+            _ => merged.push(partition(number), messages(read[number], next)),
+        }
+        read[number] += next.len();
+        while popped < pops {
+            let batches = merged.pop_some(events);
+            if batches.is_empty() {
+                break;
+            }
+            popped += 1;
+            let mut commit = Vec::new();
+            for (from, batch) in batches {
+                let number = (0..lanes.len()).find(|number| partition(*number) == from).expect("it is one of them");
+                let end = usize::try_from(batch.position.line).expect("is small");
+                assert_eq!(end - places[number], batch.events.len(), "the position is that behind the events");
+                assert_eq!(batch.bytes, batch.events.len());
+                commit.extend((places[number]..end).map(|place| (lanes[number][place], number, place)));
+                places[number] = end;
+            }
+            commit.sort_unstable(); // as those who commit them together take them in
+            out.extend(commit.into_iter().map(|(_, number, place)| (number, place)));
+        }
+    }
+    (out, places)
+}
+
+proptest! {
+    #[test]
+    fn messages_come_out_in_one_order_however_they_arrive_and_whoever_goes_on(
+        mut lanes in vec(vec(0..100_i64, 0..30), 1..5),
+        turns in [vec(0..4_usize, 0..40), vec(0..4_usize, 0..40), vec(0..4_usize, 0..40)],
+        sizes in [1..6_usize, 1..6, 1..6],
+        events in [1..9_usize, 1..9, 1..9],
+        pops in 0..10_usize,
+    ) {
+        lanes.iter_mut().for_each(|lane| lane.sort_unstable());
+        let begin = vec![0; lanes.len()];
+        let (whole, end) = read(&lanes, begin.clone(), &turns[0], (sizes[0], events[0], usize::MAX));
+        prop_assert!(whole.is_sorted_by_key(|&(number, place)| lanes[number][place]));
+        prop_assert_eq!(end, lanes.iter().map(Vec::len).collect::<Vec<_>>());
+        let (mut parts, there) = read(&lanes, begin, &turns[1], (sizes[1], events[1], pops));
+        parts.extend(read(&lanes, there, &turns[2], (sizes[2], events[2], usize::MAX)).0);
+        prop_assert_eq!(parts, whole);
     }
 }
 

@@ -25,7 +25,10 @@ impl Reader {
     /// Commits what has come, in the order of event time, as far as no earlier event may still come.
     pub(super) async fn drain(&mut self) -> Result<()> {
         loop {
-            let batches = self.merged.pop_some(if self.commits_together() { self.together } else { 1 });
+            let batches = match self.commits_together() {
+                true => self.merged.pop_some(self.together),
+                false => self.merged.pop().into_iter().collect(),
+            };
             if batches.is_empty() {
                 return Ok(());
             }

@@ -99,6 +99,7 @@ impl Decoded<'_> {
             position: Position::new(&*self.block.file, self.block.cut.after),
             progress: self.block.progress,
             bytes: 0,
+            cuts: Vec::new(),
         }
     }
 }

@@ -101,6 +101,7 @@ impl Pulsar {
             let done = std::mem::take(&mut part.read);
             part.pending.insert(part.batches, done);
             batch.position = Position::at(&part.partition, part.batches.to_string());
+            batch.cuts.clear();
         }
         self.steps.push_back(Step::Batch { partition: part.partition.clone(), batch });
     }

@@ -12,6 +12,8 @@ pub(super) enum Bug {
     NoLease,
     /// Nobody remembers which events were taken in.
     NoMemory,
+    /// No shard remembers which batch was the last one there.
+    NoMarkers,
 }
 
 impl Bug {
@@ -21,6 +23,7 @@ impl Bug {
             Self::PositionFirst => "position-first",
             Self::NoLease => "no-lease",
             Self::NoMemory => "no-memory",
+            Self::NoMarkers => "no-markers",
         };
         cfg!(feature = "classic-bugs") && std::env::var("RANKWRIGHT_CLASSIC_BUG").is_ok_and(|named| named == name)
     }
@@ -39,6 +42,12 @@ pub(super) fn unguarded(commit: &str) -> String {
     commit.lines().filter(|line| !guard(line)).collect::<Vec<_>>().join("\n")
 }
 
+/// The script of a part that does not see that it is in the shard already.
+pub(super) fn unmarked(part: &str) -> String {
+    let guard = |line: &str| line.contains("if number == tonumber(ARGV[1])");
+    part.lines().filter(|line| !guard(line)).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,6 +57,9 @@ mod tests {
         let guarded =
             "a\n  if writer[1] ~= 1 then return {1} end\n  if not b and (writer[2] or '') ~= 2 then return {1} end\nb";
         assert_eq!(unguarded(guarded), "a\nb");
-        assert!([Bug::PositionFirst, Bug::NoLease, Bug::NoMemory].into_iter().all(|bug| !bug.is_in()));
+        let marked = "a\n    if number == tonumber(ARGV[1]) then return {3} end\nb";
+        assert_eq!(unmarked(marked), "a\nb");
+        let bugs = [Bug::PositionFirst, Bug::NoLease, Bug::NoMemory, Bug::NoMarkers];
+        assert!(bugs.into_iter().all(|bug| !bug.is_in()));
     }
 }

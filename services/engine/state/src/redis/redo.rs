@@ -58,8 +58,20 @@ impl Numbers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{any_entity, any_key};
+    use crate::Scope;
+    use crate::samples::{any_entity, any_key, kept, whole_entity};
     use proptest::prelude::*;
+
+    #[test]
+    fn the_sample_of_each_version_is_read() {
+        let key = |scope| Key::new(&"shop".into(), scope);
+        let (item, seen) = (key(Scope::Item("p1".into())), key(Scope::Seen("e1".into())));
+        let writes = vec![(item, Some(whole_entity())), (key(Scope::Join("r1".into())), None)];
+        let batch = Batch { to: "kafka:events/0 7".into(), writes, absent: vec![seen] };
+        let kept = kept("redo-1.bin", &batch.encode().expect("encodes"));
+        let read = Batch::decode(&Writer("kafka:events/0".into()), &kept).expect("decodes");
+        assert_eq!((read.to, read.writes, read.absent), (batch.to, batch.writes, batch.absent));
+    }
 
     proptest! {
         #[test]

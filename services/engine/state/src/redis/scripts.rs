@@ -2,7 +2,7 @@
 
 mod cluster;
 
-use super::bugs::{Bug, unguarded};
+use super::bugs::{Bug, unguarded, unmarked};
 use rankwright_redis::redis::Script;
 
 #[derive(Clone)]
@@ -23,13 +23,15 @@ impl Scripts {
     pub(super) fn new(sharded: bool) -> Self {
         let commit = [COMMIT, PUT, COMMITTED].concat();
         let commit = if Bug::NoLease.is_in() { unguarded(&commit) } else { commit };
+        let part = [cluster::PART, PUT, cluster::PUT_PART].concat();
+        let part = if Bug::NoMarkers.is_in() { unmarked(&part) } else { part };
         Self {
             hold: Script::new(HOLD),
             acquire: Script::new(if sharded { cluster::ACQUIRE } else { ACQUIRE }),
             commit: Script::new(&commit),
             slots: Script::new(SLOTS),
             begin: Script::new(cluster::BEGIN),
-            part: Script::new(&[cluster::PART, PUT, cluster::PUT_PART].concat()),
+            part: Script::new(&part),
             refuse: Script::new(cluster::REFUSE),
             finish: Script::new(cluster::FINISH),
         }

@@ -1,0 +1,38 @@
+//! Feature values that rankings saw, where one worker at a time has all partitions.
+
+use crate::trial::{Trial, seeded};
+use rankwright_e2e::kafka::{broker, spread, until_deserted};
+use rankwright_e2e::many::{click_throughs_with_rows, config, day};
+use rankwright_e2e::redis::Redis;
+use rankwright_e2e::wait;
+
+const PARTITIONS: usize = 4;
+
+#[test]
+fn rankings_see_the_state_of_their_time_though_the_worker_is_killed() {
+    let (Some(redis), Some(broker)) = (Redis::for_tests(), broker()) else { return };
+    let (rankings, kills) = wait::scaled((2_000, 3), (40_000, 20));
+    let mut random = seeded();
+    // rates change when rankings close, which a worker does in its own time
+    let plain = config(&redis);
+    let plain = plain.lines().filter(|line| !line.contains("type: rate")).collect::<Vec<_>>().join("\n") + "\n";
+    let events = day(&mut random, rankings);
+    let mut trial = Trial::of(&redis, "rows", random, &plain, &events, |rest, random| spread(rest, PARTITIONS, random));
+    let expected = click_throughs_with_rows(&[trial.path().join("alone")]);
+    let mut crew = trial.crew(&plain, &broker);
+    trial.ranks(&mut crew, false);
+    crew.join();
+    for moment in trial.moments(kills) {
+        crew.until_read(&redis, moment);
+        crew.kill_one(&mut trial.random);
+        until_deserted(&broker, &trial.service); // or the next one would begin with some of the partitions
+        crew.join();
+    }
+    crew.until_done(&redis);
+    let folders = crew.dismissed();
+    trial.assert_came_to(&redis, &folders);
+    let found = click_throughs_with_rows(&folders);
+    for (id, record) in &expected {
+        assert_eq!(found.get(id), Some(record), "the click-through {id}");
+    }
+}
