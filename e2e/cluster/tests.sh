@@ -111,8 +111,10 @@ on_a_node() {
   RANKWRIGHT_TEST_NODE_KAFKA=$(e2e/cluster/kafka.sh 2>"$work/kafka.log") || { tail -n 30 "$work/kafka.log" >&2; return 1; }
   export RANKWRIGHT_TEST_NODE_KAFKA RANKWRIGHT_TEST_NODE=1
   say "testing services whose pods run"
-  # one after another: a small machine has no room for the pods of several
-  cluster_tests --test-threads 1 node::
+  # a small machine has room for the pods of two tests, but of one with the samples, which ask for more
+  local samples=(node::samples:: node::story:: node::stream::)
+  cluster_tests --test-threads 2 node:: "${samples[@]/#/--skip=}"
+  cluster_tests --test-threads 1 "${samples[@]}"
   [ "$status" -eq 0 ] || e2e/cluster/in.sh kubectl get pods,rankingservices --all-namespaces || true
 }
 

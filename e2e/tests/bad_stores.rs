@@ -63,7 +63,7 @@ fn a_server_is_trusted_as_far_as_the_configuration_says() {
     let (known, unknown) = (format!("ca: '{ca}', verify"), "verify");
     let cases = [
         ("localhost", format!("{known}: full"), None),
-        ("127.0.0.2", format!("{known}: full"), Some("NotValidForName")),
+        ("127.0.0.2", format!("{known}: full"), Some("not valid for name")),
         ("127.0.0.2", format!("{known}: ca"), None),
         ("localhost", format!("{unknown}: ca"), Some("UnknownIssuer")),
         ("127.0.0.2", format!("{unknown}: off"), None),
