@@ -19,7 +19,7 @@ impl Clones {
     /// A clone whose program says `first`, and a text that lies outside of its package.
     fn clone(&self, name: &str, first: &str, second: &str) -> PathBuf {
         let clone = self.0.path().join(name);
-        fs::create_dir_all(clone.join("tiny/src")).unwrap();
+        fs::create_dir_all(clone.join("tiny/src")).expect("the folder can be made");
         let main = format!("fn main() {{ println!(\"{first} {{}}\", include_str!(\"../../text\")) }}\n");
         let files = [
             ("Cargo.toml", "[workspace]\nmembers = [\"tiny\"]\nresolver = \"3\"\n"),
@@ -28,7 +28,7 @@ impl Clones {
             ("text", second),
         ];
         for (path, text) in files {
-            fs::write(clone.join(path), text).unwrap();
+            write(&clone.join(path), text);
         }
         clone
     }
@@ -53,7 +53,7 @@ impl Clones {
     }
 
     fn ages(&self, clone: &Path, what: &str) {
-        let script = std::path::absolute("ages.py").unwrap();
+        let script = std::path::absolute("ages.py").expect("there is a working folder");
         let mut command = Command::new("python3");
         command.arg(script).arg(what).current_dir(clone).env("CARGO_TARGET_DIR", self.target());
         let done = command.output().expect("python3 is there");
@@ -66,14 +66,19 @@ impl Clones {
 
     fn says(&self) -> String {
         let said = Command::new(self.target().join("debug/rankwright-tiny")).output().expect("was built");
-        String::from_utf8(said.stdout).unwrap().trim().to_owned()
+        String::from_utf8(said.stdout).expect("is text").trim().to_owned()
     }
+}
+
+fn write(file: &Path, text: &str) {
+    fs::write(file, text).expect("can be written");
 }
 
 /// Makes a file older than all that was built.
 fn aged(file: &Path) {
     let long_ago = SystemTime::now() - Duration::from_hours(24);
-    fs::File::options().write(true).open(file).unwrap().set_modified(long_ago).unwrap();
+    let aged = fs::File::options().write(true).open(file).and_then(|file| file.set_modified(long_ago));
+    aged.expect("has an age");
 }
 
 #[test]
@@ -85,10 +90,11 @@ fn a_clone_whose_sources_are_the_same_builds_nothing_again() {
     let second = clones.clone("second", "one", "text");
     assert!(clones.run(&second));
     assert!(!clones.run(&second));
-    fs::write(second.join("tiny/src/main.rs"), "fn main() { println!(\"alone\") }\n").unwrap();
+    let alone = "fn main() { println!(\"alone\") }\n";
+    write(&second.join("tiny/src/main.rs"), alone);
     assert!(clones.run(&second));
     let third = clones.clone("third", "one", "text");
-    fs::copy(second.join("tiny/src/main.rs"), third.join("tiny/src/main.rs")).unwrap();
+    write(&third.join("tiny/src/main.rs"), alone);
     assert!(!clones.run(&third));
     assert_eq!(clones.says(), "alone");
 }
@@ -123,10 +129,10 @@ fn builds_that_were_not_remembered_are_done_again() {
     clones.run(&first);
     // built by hand, and changed back
     let main = first.join("tiny/src/main.rs");
-    let before = fs::read_to_string(&main).unwrap();
-    fs::write(&main, before.replace("one", "other")).unwrap();
+    let before = fs::read_to_string(&main).expect("was written");
+    write(&main, &before.replace("one", "other"));
     assert!(clones.build(&first));
-    fs::write(&main, before).unwrap();
+    write(&main, &before);
     let second = clones.clone("second", "one", "text");
     assert!(clones.run(&second));
     assert_eq!(clones.says(), "one text");
