@@ -111,13 +111,15 @@ pub(crate) struct Writes {
     over: AtomicBool,
     /// Events.
     pub(crate) sent: AtomicU64,
+    /// Requests that the server had no room for at first.
+    pub(crate) refused: AtomicU64,
 }
 
 impl Writes {
     /// Of visitors, with ids that were not there.
     pub(crate) fn new(to: SocketAddr, load: &Load, rate: u32) -> Self {
-        let (over, sent) = (AtomicBool::new(false), AtomicU64::new(0));
-        Self { to, events: load.visits(), rate, over, sent }
+        let (over, [sent, refused]) = (AtomicBool::new(false), [const { AtomicU64::new(0) }; 2]);
+        Self { to, events: load.visits(), rate, over, sent, refused }
     }
 
     /// No more are sent when that goes, also by a panic.
@@ -135,8 +137,15 @@ impl Writes {
             let at = |number: i64| &self.events[(number % length) as usize];
             let numbers = turn * EVENTS as i64..(turn + 1) * EVENTS as i64;
             let batch: Vec<Value> = numbers.map(|number| again(at(number), 1 + number / length)).collect();
-            let answer = http::post(self.to, "/feedback", json!(batch).to_string().as_bytes());
-            answer.expect("the server answers").ok();
+            let body = json!(batch).to_string();
+            let send = || http::post(self.to, "/feedback", body.as_bytes()).expect("the server answers");
+            let mut answer = send();
+            while answer.status == 503 {
+                self.refused.fetch_add(1, Ordering::Relaxed); // it is sent again, as clients do
+                std::thread::sleep(Duration::from_millis(100));
+                answer = send();
+            }
+            answer.ok();
             self.sent.fetch_add(EVENTS as u64, Ordering::Relaxed);
             let due = Duration::from_secs(1) / self.rate * u32::try_from(turn + 1).unwrap_or(u32::MAX);
             std::thread::sleep(due.saturating_sub(begun.elapsed()));

@@ -29,7 +29,7 @@ pub(crate) fn measure(load: &Load, minutes: u32, folder: &Path) {
     let (server, worker) = (start("rank-server"), start("ingest-worker"));
     let rate = rate(load, minutes);
     let (writes, bodies) = (Writes::new(server.address(), load, rate), load.requests(50, REQUESTS));
-    println!("minute  rank-server  ingest-worker  Redis        rankings/s  p99      events written");
+    println!("minute  rank-server  ingest-worker  Redis        rankings/s  p99      events written  sent again");
     std::thread::scope(|scope| {
         scope.spawn(|| writes.send());
         let _end = writes.ends();
@@ -40,10 +40,11 @@ pub(crate) fn measure(load: &Load, minutes: u32, folder: &Path) {
             let [served, worked] = [&server, &worker].map(|program| process::memory(program.pid()).0);
             let kept = redis.used_memory() as f64 / 1e6;
             println!(
-                "{minute:>6}  {served:>8.1} MB  {worked:>10.1} MB  {kept:>8.1} MB  {:>10.0}  {:>5.1} ms  {:>12}",
+                "{minute:>6}  {served:>8.1} MB  {worked:>10.1} MB  {kept:>8.1} MB  {:>10.0}  {:>5.1} ms  {:>14}  {:>10}",
                 of.rate,
                 of.p99,
-                writes.sent.load(Ordering::Relaxed)
+                writes.sent.load(Ordering::Relaxed),
+                writes.refused.load(Ordering::Relaxed)
             );
         }
     });
