@@ -8,7 +8,7 @@ mod trees;
 
 use divan::{Bencher, black_box};
 use rankwright_model::Ensemble;
-use trees::{FEATURES, Random, Tree, lightgbm, xgboost};
+use trees::{CATEGORIES, FEATURES, Random, Tree, lightgbm, lightgbm_with, xgboost};
 
 const ROWS: usize = 100;
 const TREES: usize = 100;
@@ -38,6 +38,16 @@ fn lightgbm_trees_of_16_leaves(bencher: Bencher) {
     score(bencher, &Ensemble::lightgbm(lightgbm(&trees).as_bytes()).expect("the model is valid"));
 }
 
+/// Every tenth column holds categories.
+#[divan::bench]
+fn lightgbm_trees_of_16_leaves_with_categories(bencher: Bencher) {
+    let mut random = Random(1);
+    let (trees, categorical) =
+        ((0..TREES).map(|_| Tree::by_leaves(16, 8, &mut random)).collect::<Vec<_>>(), FEATURES / 10);
+    let ensemble = Ensemble::lightgbm(lightgbm_with(&trees, categorical).as_bytes()).expect("the model is valid");
+    score_with(bencher, &ensemble, categorical);
+}
+
 #[divan::bench]
 fn lightgbm_trees_of_255_leaves_too_deep_to_be_perfect(bencher: Bencher) {
     let mut random = Random(1);
@@ -55,8 +65,17 @@ fn reading_lightgbm_text(bencher: Bencher) {
 
 /// Values from 0 to 1, one in twenty missing.
 fn score(bencher: Bencher, ensemble: &Ensemble) {
+    score_with(bencher, ensemble, 0);
+}
+
+/// The same, and categories in the first so many columns.
+fn score_with(bencher: Bencher, ensemble: &Ensemble, categorical: usize) {
     let mut random = Random(7);
-    let value = |_| if random.below(20) == 0 { f32::NAN } else { random.unit() as f32 };
+    let value = |place: usize| match random.below(20) {
+        0 => f32::NAN,
+        _ if place % FEATURES < categorical => random.below(CATEGORIES) as f32,
+        _ => random.unit() as f32,
+    };
     let rows: Vec<f32> = (0..ROWS * FEATURES).map(value).collect();
     let mut scores = vec![0.0; ROWS];
     bencher.bench_local(|| ensemble.score(black_box(&rows), FEATURES, black_box(&mut scores)));

@@ -6,6 +6,7 @@ use super::{Columns, Extractor};
 use crate::candidates::Candidates;
 use crate::slot::Owner;
 use rankwright_state::{Entity, FieldValue, Key, Scope, Slot, Visit};
+use smallvec::SmallVec;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,15 +32,30 @@ impl InteractedWith {
         &visits[..young.count()]
     }
 
-    /// How often the values of a field occur in the items of these visits.
-    fn tally(&self, reader: &FieldReader, candidates: &Candidates<'_>, visited: &[&Arc<Entity>]) -> Option<Tally> {
-        let slot = reader.item_slot()?;
-        let hashes = || {
-            let stored = visited.iter().filter_map(|entity| entity.field(slot, candidates.now, self.ttl));
-            stored.flat_map(FieldValue::hashes)
-        };
-        let count = hashes().count();
-        (count > 0).then(|| Tally::of(hashes(), count))
+    /// The values of these fields in the items that were visited: the place of the field, and the hashes of an item's values.
+    fn values<'c>(
+        &self,
+        visited: impl Iterator<Item = &'c Arc<Entity>>,
+        candidates: &Candidates<'_>,
+    ) -> Vec<(usize, &'c [u64])> {
+        let slots: SmallVec<[(Slot, usize); 8]> = self.slots();
+        let (slots, places): (SmallVec<[Slot; 8]>, SmallVec<[usize; 8]>) = slots.into_iter().unzip();
+        let oldest = candidates.now.minus(self.ttl);
+        let mut values = Vec::with_capacity(visited.size_hint().1.unwrap_or(0) * slots.len());
+        for entity in visited {
+            entity.each_field(&slots, |field, stored| {
+                values.extend(stored.field(oldest).map(|value| (places[field], value.hashes())));
+            });
+        }
+        values
+    }
+
+    /// The slots of the fields in order, each with the place of its field.
+    fn slots(&self) -> SmallVec<[(Slot, usize); 8]> {
+        let slots = self.fields.iter().enumerate().filter_map(|(place, reader)| Some((reader.item_slot()?, place)));
+        let mut slots: SmallVec<[(Slot, usize); 8]> = slots.collect();
+        slots.sort_unstable();
+        slots
     }
 }
 
@@ -52,12 +68,15 @@ impl Extractor for InteractedWith {
     fn fill(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {
         let visits = if candidates.len() == 0 { &[] } else { self.visits(candidates) };
         let visited = visits.iter().filter_map(|visit| candidates.entity(Scope::Item(visit.item.clone())));
-        let visited: Vec<&Arc<Entity>> = visited.collect();
+        let values = self.values(visited, candidates);
         for (column, reader) in self.fields.iter().enumerate() {
-            let Some(tally) = self.tally(reader, candidates, &visited) else {
+            let of_field = || values.iter().filter(|(field, _)| *field == column).map(|(_, hashes)| *hashes);
+            let count = of_field().map(<[u64]>::len).sum();
+            if count == 0 {
                 columns.set_all(column, 0.0);
                 continue;
-            };
+            }
+            let tally = Tally::of(of_field().flatten(), count);
             for (item, value) in reader.all(candidates).into_iter().enumerate() {
                 let hashes = value.map_or(&[][..], FieldValue::hashes);
                 columns.set(item, column, f64::from(tally.sum(hashes)));

@@ -5,13 +5,20 @@
 pub(crate) struct Tally {
     /// Hash and count; a count of 0 is a free place. Their number is a power of two.
     places: Vec<(u64, u32)>,
+    /// A bit for each hash by its high bits, other hashes may have the same: most strings that do not occur are told from this.
+    marks: [u64; MARKS],
 }
+
+/// Words of marks: 4,096 bits, which stay near.
+const MARKS: usize = 64;
 
 impl Tally {
     /// Counts strings by their hashes, of which there are `most` at most.
     pub(crate) fn of<'h>(hashes: impl Iterator<Item = &'h u64>, most: usize) -> Self {
-        let mut tally = Self { places: vec![(0, 0); (2 * most).next_power_of_two()] };
+        let mut tally = Self { places: vec![(0, 0); (2 * most).next_power_of_two()], marks: [0; MARKS] };
         for &hash in hashes {
+            let (word, bit) = mark(hash);
+            tally.marks[word] |= bit;
             let place = tally.place(hash);
             tally.places[place] = (hash, tally.places[place].1 + 1);
         }
@@ -20,7 +27,12 @@ impl Tally {
 
     /// How often these strings occur, taken together.
     pub(crate) fn sum(&self, hashes: &[u64]) -> u32 {
-        hashes.iter().map(|&hash| self.places[self.place(hash)].1).sum()
+        hashes.iter().map(|&hash| if self.may_hold(hash) { self.places[self.place(hash)].1 } else { 0 }).sum()
+    }
+
+    fn may_hold(&self, hash: u64) -> bool {
+        let (word, bit) = mark(hash);
+        self.marks[word] & bit != 0
     }
 
     /// Where a hash is, or would be. (Hashes are good: their low bits will do.)
@@ -32,6 +44,11 @@ impl Tally {
         }
         place
     }
+}
+
+/// The word and the bit of a hash in the marks.
+fn mark(hash: u64) -> (usize, u64) {
+    ((hash >> 58) as usize, 1 << (hash >> 52 & 63))
 }
 
 #[cfg(test)]

@@ -57,18 +57,36 @@ impl Tree {
 
 /// A model in LightGBM's text format.
 pub(crate) fn lightgbm(trees: &[Tree]) -> String {
+    lightgbm_with(trees, 0)
+}
+
+/// Number of categories.
+pub(crate) const CATEGORIES: usize = 16;
+
+/// A model in LightGBM's text format, of which the first so many columns hold categories.
+pub(crate) fn lightgbm_with(trees: &[Tree], categorical: usize) -> String {
     let mut text = format!(
         "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nmax_feature_idx={}\nobjective=lambdarank\n\n",
         FEATURES - 1
     );
     for (number, tree) in trees.iter().enumerate() {
         let splits = |part: &dyn Fn(&Split) -> String| tree.splits.iter().map(part).collect::<Vec<_>>().join(" ");
-        let _ = writeln!(text, "Tree={number}\nnum_leaves={}\nnum_cat=0", tree.leaves.len());
+        let sets: Vec<&Split> = tree.splits.iter().filter(|split| split.column < categorical).collect();
+        let set_of = |split: &Split| sets.iter().position(|other| std::ptr::eq(*other, split));
+        let threshold = |split: &Split| set_of(split).map_or(split.threshold.to_string(), |set| set.to_string());
+        let decision = |split: &Split| if split.column < categorical { 1 } else { 8 + split.column % 2 * 2 };
+        let _ = writeln!(text, "Tree={number}\nnum_leaves={}\nnum_cat={}", tree.leaves.len(), sets.len());
         let _ = writeln!(text, "split_feature={}", splits(&|split| split.column.to_string()));
-        let _ = writeln!(text, "threshold={}", splits(&|split| split.threshold.to_string()));
-        let _ = writeln!(text, "decision_type={}", splits(&|split| (8 + split.column % 2 * 2).to_string()));
+        let _ = writeln!(text, "threshold={}", splits(&threshold));
+        let _ = writeln!(text, "decision_type={}", splits(&|split| decision(split).to_string()));
         let _ = writeln!(text, "left_child={}", splits(&|split| split.children[0].to_string()));
         let _ = writeln!(text, "right_child={}", splits(&|split| split.children[1].to_string()));
+        if !sets.is_empty() {
+            let words = sets.iter().map(|split| ((split.threshold * 65_536.0) as u32).max(1).to_string());
+            let bounds = (0..=sets.len()).map(|bound| bound.to_string()).collect::<Vec<_>>().join(" ");
+            let words = words.collect::<Vec<_>>().join(" ");
+            let _ = writeln!(text, "cat_boundaries={bounds}\ncat_threshold={words}");
+        }
         let leaves: Vec<String> = tree.leaves.iter().map(f64::to_string).collect();
         let _ = writeln!(text, "leaf_value={}\n\n", leaves.join(" "));
     }

@@ -1,7 +1,7 @@
 //! Trees in the layout that suits each, and their sum.
 
 use super::CategorySet;
-use super::key::{Keys, LANES, Lanes, View};
+use super::key::{Categories, Keys, LANES, View};
 use super::linked::Linked;
 use super::masked::{self, Masked};
 use super::perfect::{self, Perfect};
@@ -15,6 +15,7 @@ pub(super) struct Forest<L> {
     base: L,
     columns: usize,
     views: usize,
+    categories: Categories,
 }
 
 #[derive(Debug)]
@@ -45,8 +46,9 @@ impl<L: Leaf> Forest<L> {
     pub(super) fn new(trees: &[Tree], sets: Vec<CategorySet>, base: L) -> Self {
         let columns = trees.iter().flat_map(Tree::columns).max().map_or(1, |last| last as usize + 1);
         let views = trees.iter().map(Tree::views).max().unwrap_or(2);
-        let trees = trees.iter().map(|tree| Laid::new(tree, columns)).collect();
-        Self { trees, sets, base, columns, views }
+        let categories = categories(trees, &sets);
+        let trees = trees.iter().map(|tree| Laid::new(tree, columns, &sets)).collect();
+        Self { trees, sets, base, columns, views, categories }
     }
 
     pub(super) fn trees(&self) -> usize {
@@ -67,18 +69,18 @@ impl<L: Leaf> Forest<L> {
     }
 
     fn sum(&self, rows: &[f32], width: usize, scores: &mut [f64], begin: impl Fn(f64) -> L) {
-        let mut keys = Keys::missing(self.columns, self.views);
+        let mut keys = Keys::missing(self.columns, self.views, &self.categories);
         for (block, scores) in scores.chunks_mut(LANES).enumerate() {
             let rows = rows.get(block * LANES * width..).unwrap_or_default();
             keys.fill(rows, width);
             let mut sums = [self.base; LANES];
             sums.iter_mut().zip(scores.iter()).for_each(|(sum, &score)| *sum = begin(score));
-            let sums = self.sums(keys.lanes(), sums);
+            let sums = self.sums(&keys, sums);
             scores.iter_mut().zip(sums).for_each(|(score, sum)| *score = sum.into());
         }
     }
 
-    fn sums(&self, keys: &[Lanes], sums: [L; LANES]) -> [L; LANES] {
+    fn sums(&self, keys: &Keys<'_>, sums: [L; LANES]) -> [L; LANES] {
         #[cfg(target_arch = "x86_64")]
         if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("bmi1") {
             // SAFETY: this processor has what the function is compiled for.
@@ -91,12 +93,12 @@ impl<L: Leaf> Forest<L> {
     /// The same instructions in wider registers: the sums are the same to the last bit.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1")]
-    fn sums_by_avx2(&self, keys: &[Lanes], sums: [L; LANES]) -> [L; LANES] {
+    fn sums_by_avx2(&self, keys: &Keys<'_>, sums: [L; LANES]) -> [L; LANES] {
         self.sums_anywhere(keys, sums)
     }
 
     #[inline(always)]
-    fn sums_anywhere(&self, keys: &[Lanes], mut sums: [L; LANES]) -> [L; LANES] {
+    fn sums_anywhere(&self, keys: &Keys<'_>, mut sums: [L; LANES]) -> [L; LANES] {
         for tree in &self.trees {
             tree.add(keys, &self.sets, &mut sums);
         }
@@ -105,9 +107,9 @@ impl<L: Leaf> Forest<L> {
 }
 
 impl<L: Leaf> Laid<L> {
-    fn new(tree: &Tree, columns: usize) -> Self {
+    fn new(tree: &Tree, columns: usize, sets: &[CategorySet]) -> Self {
         if masked::suits(tree) {
-            Self::Masked(Masked::new(tree, columns, L::from_double))
+            Self::Masked(Masked::new(tree, columns, sets, L::from_double))
         } else if perfect::suits(tree) {
             Self::Perfect(Perfect::new(tree, columns, L::from_double))
         } else {
@@ -116,13 +118,25 @@ impl<L: Leaf> Laid<L> {
     }
 
     #[inline(always)]
-    fn add(&self, keys: &[Lanes], sets: &[CategorySet], sums: &mut [L; LANES]) {
+    fn add(&self, keys: &Keys<'_>, sets: &[CategorySet], sums: &mut [L; LANES]) {
         match self {
             Self::Masked(tree) => tree.add(keys, sets, sums),
             Self::Perfect(tree) => tree.add(keys, sets, sums),
             Self::Linked(tree) => tree.add(keys, sets, sums),
         }
     }
+}
+
+/// The columns of splits whose categories have codes.
+fn categories(trees: &[Tree], sets: &[CategorySet]) -> Categories {
+    let coded = |node: &Node| match *node {
+        Node::Split { column, test: Test::Category(set), .. } => sets[set as usize].rights().map(|_| column),
+        _ => None,
+    };
+    let mut columns: Vec<u32> = trees.iter().flat_map(|tree| tree.nodes.iter().filter_map(coded)).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    Categories { columns, rule: sets.first().map(CategorySet::rule) }
 }
 
 impl Tree {
@@ -162,16 +176,17 @@ mod tests {
     fn sums<L: Leaf>(parts: &Parts<L>, rows: &[f32]) -> [[L; LANES]; 4] {
         let mut sums = [[L::default(); LANES]; 4];
         for (layout, columns) in [8, 300, 8, 8].into_iter().enumerate() {
-            let mut keys = Keys::missing(columns, 4);
+            let categories = categories(&parts.trees, &parts.sets);
+            let mut keys = Keys::missing(columns, 4, &categories);
             keys.fill(rows, 8);
             for tree in &parts.trees {
                 assert!(perfect::suits(tree));
                 let laid = match layout {
                     0 | 1 => Laid::Perfect(Perfect::new(tree, columns, L::from_double)),
-                    3 if masked::suits(tree) => Laid::Masked(Masked::new(tree, columns, L::from_double)),
+                    3 if masked::suits(tree) => Laid::Masked(Masked::new(tree, columns, &parts.sets, L::from_double)),
                     _ => Laid::Linked(Linked::new(tree, columns, L::from_double)),
                 };
-                laid.add(keys.lanes(), &parts.sets, &mut sums[layout]);
+                laid.add(&keys, &parts.sets, &mut sums[layout]);
             }
         }
         sums
@@ -187,10 +202,10 @@ mod tests {
         let rows: Vec<f32> = (0..64).map(|number| (number * 7 % 64) as f32 - 10.0).collect();
         let parts = lightgbm::read(include_bytes!("../../samples/trained/lightgbm-zero.txt")).expect("a valid sample");
         let forest = Forest::new(&parts.trees, parts.sets, parts.base);
-        let mut keys = Keys::missing(forest.columns, forest.views);
+        let mut keys = Keys::missing(forest.columns, forest.views, &forest.categories);
         keys.fill(&rows, 8);
         let begun = [forest.base; LANES];
-        assert_eq!(forest.sums(keys.lanes(), begun), forest.sums_anywhere(keys.lanes(), begun));
+        assert_eq!(forest.sums(&keys, begun), forest.sums_anywhere(&keys, begun));
     }
 
     proptest! {

@@ -4,6 +4,8 @@
 //! value lies on one of the two, so that it goes where its split sends missing values. Each column therefore exists in
 //! several [`View`]s, and a split names the view which holds the side it wants.
 
+use super::category::{self, Code, Rule};
+
 /// Rows that descend the trees together.
 pub(crate) const LANES: usize = 8;
 
@@ -80,20 +82,32 @@ fn round_down(bound: f64) -> f32 {
 /// to be within.
 pub(crate) const NARROW: usize = 256;
 
-/// The keys of up to [`LANES`] rows: every column of the first view, then those of the next.
-pub(crate) struct Keys {
+/// The keys of up to [`LANES`] rows: every column of the first view, then those of the next. Beside them the codes of
+/// columns that hold categories.
+pub(crate) struct Keys<'a> {
     lanes: Vec<Lanes>,
     columns: usize,
     views: usize,
+    /// By column; those of columns without categories mean nothing.
+    codes: Vec<[Code; LANES]>,
+    categories: &'a Categories,
 }
 
-impl Keys {
+/// The columns that splits ask for categories with codes, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Categories {
+    pub(crate) columns: Vec<u32>,
+    pub(crate) rule: Option<Rule>,
+}
+
+impl<'a> Keys<'a> {
     /// Keys of rows of which every value is missing.
-    pub(crate) fn missing(columns: usize, views: usize) -> Self {
+    pub(crate) fn missing(columns: usize, views: usize, categories: &'a Categories) -> Self {
         let mut lanes = [[LOW; LANES], [HIGH; LANES]].into_iter().cycle().take(views).collect::<Vec<_>>();
         lanes = lanes.iter().flat_map(|&view| std::iter::repeat_n(view, columns)).collect();
         lanes.resize(lanes.len().max(NARROW), [0; LANES]);
-        Self { lanes, columns, views }
+        let coded = categories.columns.last().map_or(0, |last| *last as usize + 1);
+        Self { lanes, columns, views, codes: vec![[category::MISSING; LANES]; coded], categories }
     }
 
     /// Takes the keys of the first rows. Lanes beyond the rows, and columns beyond `width`, keep what they held.
@@ -103,7 +117,19 @@ impl Keys {
             if self.views > View::ZeroLeft as usize {
                 self.fill_views(View::ZeroLeft, lane, row, |value| value.is_nan() || value.abs() <= ZERO);
             }
+            if let Some(rule) = self.categories.rule {
+                for &column in &self.categories.columns {
+                    let value = row.get(column as usize).copied().unwrap_or(f32::NAN);
+                    self.codes[column as usize][lane] = rule.code(value);
+                }
+            }
         }
+    }
+
+    /// The codes of a column of which [`Categories`] speaks.
+    #[inline]
+    pub(crate) fn codes(&self, column: u32) -> &[Code; LANES] {
+        &self.codes[column as usize]
     }
 
     /// Fills a view that sends missing values left, and the next one, which sends them right.
@@ -129,8 +155,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    static NONE: Categories = Categories { columns: Vec::new(), rule: None };
+
     fn view(value: f32, view: View) -> i32 {
-        let mut keys = Keys::missing(1, 4);
+        let mut keys = Keys::missing(1, 4, &NONE);
         keys.fill(&[value], 1);
         keys.lanes()[view as usize][0]
     }
@@ -196,7 +224,7 @@ mod tests {
 
     #[test]
     fn columns_without_values_are_missing_in_every_view() {
-        let mut keys = Keys::missing(3, 4);
+        let mut keys = Keys::missing(3, 4, &NONE);
         keys.fill(&[1.0, 2.0], 1);
         let first = |view: View| keys.lanes()[view as usize * 3];
         assert!([View::NanLeft, View::ZeroLeft].iter().all(|&view| first(view)[2..] == [LOW; LANES - 2]));

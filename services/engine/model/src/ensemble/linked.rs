@@ -1,7 +1,7 @@
 //! A tree as nodes that name their children: for trees too deep or too sparse to be [`perfect`](super::perfect).
 
 use super::CategorySet;
-use super::key::{LANES, Lanes};
+use super::key::{Keys, LANES};
 use super::perfect::right_of;
 use super::tree::{Node, Tree};
 
@@ -33,7 +33,7 @@ impl<L: Copy + Default + std::ops::AddAssign> Linked<L> {
     }
 
     /// Adds this tree's leaf of each row to the row's sum.
-    pub(super) fn add(&self, keys: &[Lanes], sets: &[CategorySet], sums: &mut [L; LANES]) {
+    pub(super) fn add(&self, keys: &Keys<'_>, sets: &[CategorySet], sums: &mut [L; LANES]) {
         let mut places = [0_u32; LANES];
         loop {
             let before = places;

@@ -5,7 +5,7 @@
 //! processor asks it of all lanes with a few instructions. That beats descending as long as a tree has few leaves.
 
 use super::CategorySet;
-use super::key::{LANES, Lanes, value_of};
+use super::key::{Keys, LANES, value_of};
 use super::tree::{Node, Test, Tree};
 
 /// One bit for each leaf.
@@ -19,6 +19,8 @@ const MOST: usize = Leaves::BITS as usize;
 pub(super) struct Masked<L> {
     /// Thresholds of keys.
     questions: Box<[Question<i32>]>,
+    /// Codes that go right, as bits; of columns without views.
+    coded: Box<[Question<u64>]>,
     /// Numbers of category sets.
     categorical: Box<[Question<u32>]>,
     /// From left to right.
@@ -41,9 +43,9 @@ pub(super) fn suits(tree: &Tree) -> bool {
 
 impl<L: Copy + Default + std::ops::AddAssign> Masked<L> {
     /// Lays out a tree that [`suits`]; `columns` is the number of columns of each view.
-    pub(super) fn new(tree: &Tree, columns: usize, leaf: impl Fn(f64) -> L) -> Self {
+    pub(super) fn new(tree: &Tree, columns: usize, sets: &[CategorySet], leaf: impl Fn(f64) -> L) -> Self {
         let mut leaves = Box::new([L::default(); MOST]);
-        let (mut questions, mut categorical) = (Vec::new(), Vec::new());
+        let (mut questions, mut coded, mut categorical) = (Vec::new(), Vec::new(), Vec::new());
         let before = leaves_before(tree);
         for (place, node) in tree.nodes.iter().enumerate() {
             match *node {
@@ -55,26 +57,34 @@ impl<L: Copy + Default + std::ops::AddAssign> Masked<L> {
                             let column = view as u32 * columns as u32 + column;
                             questions.push(Question { what: threshold, column, left });
                         }
-                        Test::Category(set) => categorical.push(Question { what: set, column, left }),
+                        Test::Category(set) => match sets[set as usize].rights() {
+                            Some(rights) => coded.push(Question { what: rights, column, left }),
+                            None => categorical.push(Question { what: set, column, left }),
+                        },
                     }
                 }
             }
         }
-        Self { questions: questions.into(), categorical: categorical.into(), leaves }
+        Self { questions: questions.into(), coded: coded.into(), categorical: categorical.into(), leaves }
     }
 
     /// Adds this tree's leaf of each row to the row's sum.
     #[inline(always)]
-    pub(super) fn add(&self, keys: &[Lanes], sets: &[CategorySet], sums: &mut [L; LANES]) {
+    pub(super) fn add(&self, keys: &Keys<'_>, sets: &[CategorySet], sums: &mut [L; LANES]) {
         let mut left = [Leaves::MAX; LANES];
         for question in &self.questions {
-            let keys = keys[question.column as usize];
+            let keys = keys.lanes()[question.column as usize];
             let right: [Leaves; LANES] =
                 std::array::from_fn(|lane| Leaves::from(keys[lane] > question.what).wrapping_neg());
             left = std::array::from_fn(|lane| left[lane] & !(right[lane] & question.left));
         }
+        for question in &self.coded {
+            let codes = keys.codes(question.column);
+            let right: [u64; LANES] = std::array::from_fn(|lane| question.what.wrapping_shr(codes[lane] as u32) & 1);
+            left = std::array::from_fn(|lane| left[lane] & !((right[lane] as Leaves).wrapping_neg() & question.left));
+        }
         for question in &self.categorical {
-            let (keys, set) = (&keys[question.column as usize], &sets[question.what as usize]);
+            let (keys, set) = (&keys.lanes()[question.column as usize], &sets[question.what as usize]);
             for (left, key) in left.iter_mut().zip(keys) {
                 *left &= !(if set.right(value_of(*key)) { question.left } else { 0 });
             }

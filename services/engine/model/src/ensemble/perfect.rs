@@ -5,7 +5,7 @@
 //! deeper and sparser trees are [`linked`](super::linked).
 
 use super::CategorySet;
-use super::key::{LANES, Lanes, NARROW, value_of};
+use super::key::{Keys, LANES, Lanes, NARROW, value_of};
 use super::tree::{Node, Test, Tree};
 
 /// Deepest tree that is worth its memory.
@@ -67,12 +67,13 @@ impl<L: Copy + Default + std::ops::AddAssign> Perfect<L> {
 
     /// Adds this tree's leaf of each row to the row's sum.
     #[inline]
-    pub(super) fn add(&self, keys: &[Lanes], sets: &[CategorySet], sums: &mut [L; LANES]) {
+    pub(super) fn add(&self, keys: &Keys<'_>, sets: &[CategorySet], sums: &mut [L; LANES]) {
         if self.categorical {
             self.descend(sums, |cell, lane| right_of(cell.threshold, cell.column, lane, keys, sets));
-        } else if let Ok(keys) = <&[Lanes; NARROW]>::try_from(keys) {
+        } else if let Ok(keys) = <&[Lanes; NARROW]>::try_from(keys.lanes()) {
             self.descend(sums, |cell, lane| keys[usize::from(cell.column as u8)][lane] > cell.threshold);
         } else {
+            let keys = keys.lanes();
             self.descend(sums, |cell, lane| keys[cell.column as usize][lane] > cell.threshold);
         }
     }
@@ -104,7 +105,20 @@ impl Test {
 
 /// Decides a compiled test of either kind.
 #[inline]
-pub(super) fn right_of(threshold: i32, column: u32, lane: usize, keys: &[Lanes], sets: &[CategorySet]) -> bool {
-    let key = keys[(column & !CATEGORY) as usize][lane];
-    if column & CATEGORY == 0 { key > threshold } else { sets[threshold.cast_unsigned() as usize].right(value_of(key)) }
+pub(super) fn right_of(threshold: i32, column: u32, lane: usize, keys: &Keys<'_>, sets: &[CategorySet]) -> bool {
+    let key = keys.lanes()[(column & !CATEGORY) as usize][lane];
+    if column & CATEGORY == 0 {
+        key > threshold
+    } else {
+        right_of_set(&sets[threshold.cast_unsigned() as usize], column & !CATEGORY, lane, keys)
+    }
+}
+
+/// Apart, so that what most splits do stays small.
+#[inline(never)]
+fn right_of_set(set: &CategorySet, column: u32, lane: usize, keys: &Keys<'_>) -> bool {
+    match set.rights() {
+        Some(rights) => rights >> keys.codes(column)[lane] & 1 == 1,
+        None => set.right(value_of(keys.lanes()[column as usize][lane])),
+    }
 }
