@@ -29,6 +29,8 @@ const BINARY: u8 = 1;
 const PACKED: u8 = 2;
 /// Smaller values are not worth the time.
 const WORTH_PACKING: usize = 256;
+/// Bytes that most values need no more than.
+const USUAL: usize = 512;
 /// First byte of a JSON value; its version is inside.
 const JSON: u8 = b'{';
 const JSON_VERSION: u32 = 1;
@@ -44,11 +46,24 @@ struct Text<E> {
 /// # Errors
 /// [`Error::Failed`], where a value has no encoding; none of ours lacks one.
 pub fn encode(entity: &Entity, format: Format) -> Result<Vec<u8>, Error> {
+    encode_behind(&[], entity, format)
+}
+
+/// The bytes of an entity, behind others.
+pub(crate) fn encode_behind(start: &[u8], entity: &Entity, format: Format) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::with_capacity(USUAL);
+    bytes.extend_from_slice(start);
     match format {
-        Format::Binary => postcard::to_extend(entity, vec![BINARY]).map_err(failed),
-        Format::Packed => encode(entity, Format::Binary).map(packed),
-        Format::Json => serde_json::to_vec(&Text { version: JSON_VERSION, values: entity }).map_err(failed),
+        Format::Binary => {
+            bytes.push(BINARY);
+            bytes = postcard::to_extend(entity, bytes).map_err(failed)?;
+        }
+        Format::Packed => bytes.append(&mut packed(encode(entity, Format::Binary)?)),
+        Format::Json => {
+            serde_json::to_writer(&mut bytes, &Text { version: JSON_VERSION, values: entity }).map_err(failed)?;
+        }
     }
+    Ok(bytes)
 }
 
 /// The entity that bytes stand for; `key` is only named in the error.

@@ -95,6 +95,39 @@ impl Values {
     }
 }
 
+/// An entity that takes its values in order of their slots.
+#[derive(Default)]
+pub(crate) struct Ordered {
+    fields: Values,
+    counts: Values,
+    last: Option<Slot>,
+}
+
+impl Ordered {
+    /// Expects so many values.
+    pub(crate) fn with_capacity(values: usize) -> Self {
+        let mut ordered = Self::default();
+        ordered.fields.values.reserve_exact(values);
+        ordered
+    }
+
+    /// Takes the next value; whether its slot comes after those before.
+    #[must_use]
+    pub(crate) fn push(&mut self, slot: Slot, stored: Stored) -> bool {
+        let is_next = self.last.is_none_or(|last| last < slot);
+        self.last = Some(slot);
+        let values = if stored.is_field() { &mut self.fields } else { &mut self.counts };
+        values.slots.push(slot);
+        values.values.push(stored);
+        is_next
+    }
+
+    /// All of them.
+    pub(crate) fn entity(self) -> Entity {
+        Entity { fields: (!self.fields.values.is_empty()).then(|| Arc::new(self.fields)), counts: self.counts }
+    }
+}
+
 /// Reads what look-ups in these entities begin with, so that the processor fetches it all at once.
 ///
 /// Entities lie all over the memory, and a look-up waits for one place after the other. Pass by pass, this asks for one
@@ -120,12 +153,8 @@ impl Entity {
 
     /// From values in order of their slots; `None` where they are not.
     pub fn from_values(values: Vec<(Slot, Stored)>) -> Option<Self> {
-        let ordered = values.windows(2).all(|pair| pair[0].0 < pair[1].0);
-        ordered.then(|| {
-            let mut entity = Self::default();
-            values.into_iter().for_each(|(slot, stored)| entity.insert(slot, stored));
-            entity
-        })
+        let mut ordered = Ordered::default();
+        values.into_iter().all(|(slot, stored)| ordered.push(slot, stored)).then(|| ordered.entity())
     }
 
     /// All values in order of their slots.

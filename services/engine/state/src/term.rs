@@ -38,9 +38,16 @@ impl PartialEq for Term {
     }
 }
 
+impl Term {
+    /// Of a text as it is kept.
+    pub(crate) fn from_text(text: CompactString) -> Self {
+        Self { hash: Self::hash_of(&text), text }
+    }
+}
+
 impl<T: AsRef<str>> From<T> for Term {
     fn from(text: T) -> Self {
-        Self { hash: Self::hash_of(text.as_ref()), text: CompactString::from(text.as_ref()) }
+        Self::from_text(CompactString::from(text.as_ref()))
     }
 }
 
@@ -52,6 +59,11 @@ pub struct Terms {
 }
 
 impl Terms {
+    /// Of texts as they are kept.
+    pub(crate) fn from_texts(texts: Vec<CompactString>) -> Self {
+        Self { hashes: texts.iter().map(|text| Term::hash_of(text)).collect(), texts: texts.into() }
+    }
+
     /// The hashes of the strings, in their order.
     pub fn hashes(&self) -> &[u64] {
         &self.hashes
@@ -71,7 +83,6 @@ impl PartialEq for Terms {
 
 impl<T: AsRef<str>> FromIterator<T> for Terms {
     fn from_iter<I: IntoIterator<Item = T>>(texts: I) -> Self {
-        let texts: Arc<[CompactString]> = texts.into_iter().map(|text| CompactString::from(text.as_ref())).collect();
-        Self { hashes: texts.iter().map(|text| Term::hash_of(text)).collect(), texts }
+        Self::from_texts(texts.into_iter().map(|text| CompactString::from(text.as_ref())).collect())
     }
 }

@@ -1,7 +1,9 @@
 //! How the parts of a value are written, where the derived way does not fit.
 
-use crate::{Cell, Entity, Part, Parts, Recent, Slot, Stored, Term, Terms, Visit, Windows};
-use serde::de::{Error as _, Visitor};
+use crate::entity::Ordered;
+use crate::{Cell, Entity, Part, Parts, Recent, Term, Terms, Visit, Windows};
+use compact_str::CompactString;
+use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smallvec::SmallVec;
@@ -24,9 +26,34 @@ impl Serialize for Entity {
 
 impl<'de> Deserialize<'de> for Entity {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let values = Vec::<(Slot, Stored)>::deserialize(deserializer)?;
-        Self::from_values(values).ok_or_else(|| D::Error::custom("slots are not in order"))
+        deserializer.deserialize_seq(EntityVisitor)
     }
+}
+
+struct EntityVisitor;
+
+impl<'de> Visitor<'de> for EntityVisitor {
+    type Value = Entity;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("values in order of their slots")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Entity, A::Error> {
+        let mut ordered = Ordered::with_capacity(expected(&values));
+        while let Some((slot, stored)) = values.next_element()? {
+            if !ordered.push(slot, stored) {
+                return Err(A::Error::custom("slots are not in order"));
+            }
+        }
+        Ok(ordered.entity())
+    }
+}
+
+/// How many elements there are likely to be: bytes that lie take little memory.
+fn expected<'de>(list: &impl SeqAccess<'de>) -> usize {
+    const MOST: usize = 64;
+    list.size_hint().unwrap_or(0).min(MOST)
 }
 
 impl Serialize for Windows {
@@ -76,7 +103,7 @@ impl Serialize for Term {
 
 impl<'de> Deserialize<'de> for Term {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        compact_str::CompactString::deserialize(deserializer).map(Self::from)
+        CompactString::deserialize(deserializer).map(Self::from_text)
     }
 }
 
@@ -88,7 +115,25 @@ impl Serialize for Terms {
 
 impl<'de> Deserialize<'de> for Terms {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Vec::<compact_str::CompactString>::deserialize(deserializer).map(Self::from_iter)
+        deserializer.deserialize_seq(TermsVisitor)
+    }
+}
+
+struct TermsVisitor;
+
+impl<'de> Visitor<'de> for TermsVisitor {
+    type Value = Terms;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("strings")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut texts: A) -> Result<Terms, A::Error> {
+        let mut read = Vec::<CompactString>::with_capacity(expected(&texts));
+        while let Some(text) = texts.next_element()? {
+            read.push(text);
+        }
+        Ok(Terms::from_texts(read))
     }
 }
 

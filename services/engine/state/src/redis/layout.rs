@@ -204,9 +204,7 @@ impl Names {
 }
 
 pub(super) fn frame(stamp: Stamp, entity: &Entity, format: Format) -> Result<Vec<u8>, Error> {
-    let mut bytes = stamp.0.to_vec();
-    bytes.append(&mut codec::encode(entity, format)?);
-    Ok(bytes)
+    codec::encode_behind(&stamp.0, entity, format)
 }
 
 pub(super) fn unframe(key: &Key, bytes: &[u8]) -> Result<(Stamp, Entity), Error> {
