@@ -229,7 +229,7 @@ fn a_state_of_a_newer_version_is_refused_by_every_program_and_left_as_it_is() {
     import(&config, &service, &[item("i1", 0, &[])], folder.path());
     let client = redis::Client::open((redis.host(), redis.port())).expect("an address");
     let mut connection = client.get_connection().expect("the server answers");
-    redis::cmd("HSET").arg(&[&format!("rw:{service}:meta"), "format", "2"]).exec(&mut connection).expect("is written");
+    redis::cmd("HSET").arg(&[&format!("rw:{service}:meta"), "format", "3"]).exec(&mut connection).expect("is written");
     let before = (redis.names(&service), redis.values(&service));
     assert_refused(&PROGRAMS, &config, &service, &["newer"]);
     assert_eq!((redis.names(&service), redis.values(&service)), before);

@@ -5,6 +5,7 @@
 //! setting may change at any time: what was written before is still read. Damage to a value that changes its
 //! structure is an error that names the key; the blocks on disk below carry checksums of their own.
 
+mod compact;
 pub mod key;
 pub(crate) mod wire;
 
@@ -14,19 +15,49 @@ use serde::{Deserialize, Serialize};
 /// How values are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
-    /// Small and fast (postcard).
+    /// Small and fast.
     #[default]
     Binary,
     /// Readable.
     Json,
     /// Binary and, where that is smaller, compressed (LZ4): for what is large and seldom read.
     Packed,
+    /// As the first version wrote binary values (postcard): in a state that it has begun, and may still read.
+    First,
+    /// The same, compressed.
+    FirstPacked,
 }
 
+impl Format {
+    /// What values are written as where a state has this version of the layout.
+    pub(crate) fn in_layout(self, version: u32) -> Self {
+        match self {
+            Self::Binary if version < COMPACT_SINCE => Self::First,
+            Self::Packed if version < COMPACT_SINCE => Self::FirstPacked,
+            format => format,
+        }
+    }
+
+    /// The same, for what is large and seldom read.
+    pub(crate) fn packed(self) -> Self {
+        match self {
+            Self::Binary => Self::Packed,
+            Self::First => Self::FirstPacked,
+            format => format,
+        }
+    }
+}
+
+/// The version of stores' layouts that has compact values first.
+const COMPACT_SINCE: u32 = 2;
 /// First byte of a binary value: its version.
-const BINARY: u8 = 1;
-/// First byte of a compressed binary value, after its length (4 bytes, little endian).
-const PACKED: u8 = 2;
+const BINARY: u8 = 3;
+/// First byte of a compressed binary value, before its length (4 bytes, little endian).
+const PACKED: u8 = 4;
+/// First byte of a value in postcard.
+const FIRST: u8 = 1;
+/// First byte of a compressed one, before its length.
+const FIRST_PACKED: u8 = 2;
 /// Smaller values are not worth the time.
 const WORTH_PACKING: usize = 256;
 /// Bytes that most values need no more than.
@@ -56,9 +87,14 @@ pub(crate) fn encode_behind(start: &[u8], entity: &Entity, format: Format) -> Re
     match format {
         Format::Binary => {
             bytes.push(BINARY);
+            compact::write(entity, &mut bytes);
+        }
+        Format::First => {
+            bytes.push(FIRST);
             bytes = postcard::to_extend(entity, bytes).map_err(failed)?;
         }
-        Format::Packed => bytes.append(&mut packed(encode(entity, Format::Binary)?)),
+        Format::Packed => bytes.append(&mut packed(encode(entity, Format::Binary)?, PACKED)),
+        Format::FirstPacked => bytes.append(&mut packed(encode(entity, Format::First)?, FIRST_PACKED)),
         Format::Json => {
             serde_json::to_writer(&mut bytes, &Text { version: JSON_VERSION, values: entity }).map_err(failed)?;
         }
@@ -72,8 +108,10 @@ pub(crate) fn encode_behind(start: &[u8], entity: &Entity, format: Format) -> Re
 /// [`Error::Damaged`], where bytes are cut short, left over, or of no version known here.
 pub fn decode(key: &Key, bytes: &[u8]) -> Result<Entity, Error> {
     let entity = match bytes.first() {
-        Some(&BINARY) => from_binary(&bytes[1..]),
-        Some(&PACKED) => unpacked(&bytes[1..]).and_then(|bytes| from_binary(&bytes)),
+        Some(&BINARY) => compact::read(&bytes[1..]),
+        Some(&PACKED) => unpacked(&bytes[1..]).and_then(|bytes| compact::read(&bytes)),
+        Some(&FIRST) => from_postcard(&bytes[1..]),
+        Some(&FIRST_PACKED) => unpacked(&bytes[1..]).and_then(|bytes| from_postcard(&bytes)),
         Some(&JSON) => from_json(bytes),
         Some(other) => Err(format!("unknown version {other}")),
         None => Err("it is empty".to_owned()),
@@ -81,7 +119,7 @@ pub fn decode(key: &Key, bytes: &[u8]) -> Result<Entity, Error> {
     entity.map_err(|reason| Error::Damaged { key: key.to_string(), reason })
 }
 
-fn from_binary(bytes: &[u8]) -> Result<Entity, String> {
+fn from_postcard(bytes: &[u8]) -> Result<Entity, String> {
     let (entity, rest) = postcard::take_from_bytes::<Entity>(bytes).map_err(|error| error.to_string())?;
     match rest.len() {
         0 => Ok(entity),
@@ -90,11 +128,11 @@ fn from_binary(bytes: &[u8]) -> Result<Entity, String> {
 }
 
 /// A binary value, compressed where that makes it smaller.
-fn packed(binary: Vec<u8>) -> Vec<u8> {
+fn packed(binary: Vec<u8>, version: u8) -> Vec<u8> {
     if binary.len() < WORTH_PACKING {
         return binary;
     }
-    let mut packed = vec![PACKED];
+    let mut packed = vec![version];
     packed.extend(lz4_flex::compress_prepend_size(&binary[1..]));
     if packed.len() < binary.len() { packed } else { binary }
 }
@@ -126,7 +164,7 @@ mod tests {
     use crate::samples::{any_entity, any_key, whole_entity};
     use proptest::prelude::*;
 
-    const FORMATS: [Format; 3] = [Format::Binary, Format::Json, Format::Packed];
+    const FORMATS: [Format; 5] = [Format::Binary, Format::Json, Format::Packed, Format::First, Format::FirstPacked];
 
     /// A value that is worth packing.
     fn large() -> Entity {
@@ -135,8 +173,9 @@ mod tests {
     }
 
     #[test]
-    fn values_are_read_and_written_as_the_first_version_did() {
-        for (format, name) in [(Format::Binary, "value-1.bin"), (Format::Json, "value-1.json")] {
+    fn values_are_read_and_written_as_earlier_versions_did() {
+        let kept = [(Format::First, "value-1.bin"), (Format::Json, "value-1.json"), (Format::Binary, "value-3.bin")];
+        for (format, name) in kept {
             let bytes = encode(&whole_entity(), format).expect("encodes");
             let kept = crate::samples::kept(name, &bytes);
             assert_eq!(decode(&crate::contract::item("a"), &kept).expect("is still read"), whole_entity(), "{name}");
@@ -146,18 +185,32 @@ mod tests {
 
     #[test]
     fn packed_values_are_small_and_read_as_ever() {
-        let bytes = encode(&large(), Format::Packed).expect("encodes");
-        assert!(bytes.len() < 100, "{} bytes", bytes.len());
-        let kept = crate::samples::kept("value-2.bin", &bytes); // what LZ4 makes of them may change, not what it reads
-        assert_eq!(kept[0], PACKED);
-        assert_eq!(decode(&crate::contract::item("a"), &kept).expect("is still read"), large());
+        for (format, version, name) in
+            [(Format::FirstPacked, FIRST_PACKED, "value-2.bin"), (Format::Packed, PACKED, "value-4.bin")]
+        {
+            let bytes = encode(&large(), format).expect("encodes");
+            assert!(bytes.len() < 100, "{} bytes", bytes.len());
+            let kept = crate::samples::kept(name, &bytes); // what LZ4 makes of them may change, not what it reads
+            assert_eq!(kept[0], version);
+            assert_eq!(decode(&crate::contract::item("a"), &kept).expect("is still read"), large());
+        }
+    }
+
+    #[test]
+    fn a_state_keeps_the_values_of_the_version_that_has_begun_it() {
+        let formats = [Format::Binary, Format::Packed, Format::Json];
+        assert_eq!(formats.map(|format| format.in_layout(1)), [Format::First, Format::FirstPacked, Format::Json]);
+        assert_eq!(formats.map(|format| format.in_layout(2)), formats);
+        assert_eq!(FORMATS.map(Format::packed)[3], Format::FirstPacked);
     }
 
     #[test]
     fn a_packed_value_cannot_claim_to_be_larger_than_it_can_be() {
-        let bytes = [&[PACKED][..], &u32::MAX.to_le_bytes(), &[0; 20]].concat();
-        let error = decode(&crate::contract::item("a"), &bytes).expect_err("24 bytes hold less").to_string();
-        assert!(error.ends_with("it claims to have 4294967295 bytes"), "{error}");
+        for version in [PACKED, FIRST_PACKED] {
+            let bytes = [&[version][..], &u32::MAX.to_le_bytes(), &[0; 20]].concat();
+            let error = decode(&crate::contract::item("a"), &bytes).expect_err("24 bytes hold less").to_string();
+            assert!(error.ends_with("it claims to have 4294967295 bytes"), "{error}");
+        }
     }
 
     #[test]
@@ -195,7 +248,7 @@ mod tests {
     #[test]
     fn every_cut_of_a_value_is_damaged() {
         for format in FORMATS {
-            let entity = if format == Format::Packed { large() } else { whole_entity() };
+            let entity = if format.packed() == format { large() } else { whole_entity() };
             let bytes = encode(&entity, format).expect("encodes");
             for length in 0..bytes.len() {
                 let cut = decode(&crate::contract::item("a"), &bytes[..length]);
@@ -227,7 +280,7 @@ mod tests {
 
         #[test]
         fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
-            for version in [BINARY, PACKED] {
+            for version in [BINARY, PACKED, FIRST, FIRST_PACKED] {
                 let _ = decode(&crate::contract::item("a"), &[&[version], bytes.as_slice()].concat());
             }
             let _ = decode(&crate::contract::item("a"), &bytes);

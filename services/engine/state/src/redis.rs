@@ -151,6 +151,7 @@ impl RedisStore {
         let live = if make { Some(meta::open(&link, &names).await?) } else { meta::found(&link, &names).await? };
         let Some(live) = live else { return Ok(None) };
         meta::warn_of_eviction(&link).await;
+        let options = RedisOptions { format: options.format.in_layout(live.format), ..options };
         let (names, scripts) = (names.of_generation(live.generation, live.shards), Scripts::new(link.is_cluster()));
         let shared = Shared {
             link,

@@ -64,7 +64,8 @@ impl Disk {
         let entities = AtomicU64::new(meta.entities()?);
         let cache = Cache::new(options.cache_bytes - blocks);
         let (writing, timeline) = (Mutex::default(), Mutex::default());
-        Ok(Self { values, work, meta, cache, format: options.format, writing, entities, timeline, db })
+        let format = options.format.in_layout(meta.format);
+        Ok(Self { values, work, meta, cache, format, writing, entities, timeline, db })
     }
 
     pub(super) fn database(&self) -> Database {

@@ -19,7 +19,9 @@ use std::collections::HashMap;
 use std::path::Path;
 
 /// Version of the layout that is written here, and the newest that is read.
-const FORMAT: u32 = 1;
+///
+/// Values are compact since version 2; a state of version 1 keeps those that it was begun with.
+const FORMAT: u32 = 2;
 const FIRST_GENERATION: u32 = 1;
 const BUFFER_BYTES: u64 = 4 << 20;
 const LONGEST_NAME: usize = 32 << 10;
@@ -27,6 +29,8 @@ const LONGEST_NAME: usize = 32 << 10;
 /// The key space `meta`, for one generation.
 pub(super) struct Meta {
     entries: Keyspace,
+    /// Version of the layout.
+    pub(super) format: u32,
     pub(super) generation: u32,
 }
 
@@ -35,13 +39,16 @@ impl Meta {
     pub(super) fn open(db: &Database, path: &Path, service: &str) -> Result<Self, Error> {
         let options = || KeyspaceCreateOptions::default().max_memtable_size(BUFFER_BYTES);
         let entries = db.keyspace("meta", options).map_err(cannot_open(path))?;
-        let mut meta = Self { entries, generation: FIRST_GENERATION };
+        let mut meta = Self { entries, format: FORMAT, generation: FIRST_GENERATION };
         match meta.get("format")? {
             None => meta.create(db, service)?,
             Some(found) if found > FORMAT => {
                 return Err(Error::Newer { place: path.display().to_string(), found, known: FORMAT });
             }
-            Some(_) => meta.check_service(path, service)?,
+            Some(found) => {
+                meta.format = found;
+                meta.check_service(path, service)?;
+            }
         }
         meta.generation = meta.get("live")?.unwrap_or(FIRST_GENERATION);
         Ok(meta)

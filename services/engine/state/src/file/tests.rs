@@ -136,10 +136,20 @@ fn the_state_of_another_service_is_refused() {
 fn the_state_of_a_newer_version_is_refused() {
     let folder = folder();
     let store = open(&folder, FileOptions::default());
-    store.disk.meta.entry_for_tests("format", "2");
+    store.disk.meta.entry_for_tests("format", "3");
     drop(store);
-    let expected = "the state at STATE has format 2, written by a newer version; this one reads up to 1: ";
+    let expected = "the state at STATE has format 3, written by a newer version; this one reads up to 2: ";
     assert_eq!(refusal(&folder, "shop"), expected);
+}
+
+#[test]
+fn a_state_that_an_earlier_version_has_begun_keeps_its_values() {
+    let folder = folder();
+    let store = open(&folder, FileOptions::default());
+    assert_eq!(store.disk.format, crate::Format::Binary);
+    store.disk.meta.entry_for_tests("format", "1");
+    drop(store);
+    assert_eq!(open(&folder, FileOptions::default()).disk.format, crate::Format::First);
 }
 
 #[test]

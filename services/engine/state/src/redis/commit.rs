@@ -7,7 +7,7 @@ use super::meta::Answer;
 use super::scripts::{APPLIED, INDEXES, LOST, MOVED, PASSED, REFUSED, SKIPPED};
 use super::shards::Shard;
 use super::{Shared, failed};
-use crate::{Commit, Entity, Error, Format, Key, Lease, Move, Outcome, Rows, Space};
+use crate::{Commit, Entity, Error, Key, Lease, Move, Outcome, Rows, Space};
 use futures_util::future::try_join_all;
 use hashbrown::HashMap;
 use rankwright_redis::redis::{FromRedisValue, ScriptInvocation, cmd};
@@ -242,10 +242,8 @@ impl Shared {
 
     fn value(&self, change: &Change, stamp: Stamp) -> Result<Vec<u8>, Error> {
         change.merged.as_ref().map_or(Ok(Vec::new()), |entity| {
-            let format = match self.options.format {
-                Format::Binary if change.key.scope.space() != Space::Values => Format::Packed,
-                format => format,
-            };
+            let values = change.key.scope.space() == Space::Values;
+            let format = if values { self.options.format } else { self.options.format.packed() };
             frame(stamp, entity, format)
         })
     }

@@ -10,12 +10,15 @@ use rankwright_redis::{Link, SLOTS};
 use std::time::Duration;
 
 /// Version of the layout; raised when an older version of ours could not read what this one writes.
-const FORMAT: u32 = 1;
+/// Values are compact since version 2; a state of version 1 keeps those that it was begun with.
+const FORMAT: u32 = 2;
 /// So many slots are asked for at once: a script has room for some thousands of values at a time.
 const SLOTS_AT_ONCE: usize = 4_000;
 
 /// What lies under the service's name: the number of its live generation, and of its shards where it has some.
 pub(super) struct Live {
+    /// Version of the layout.
+    pub(super) format: u32,
     pub(super) generation: u32,
     pub(super) shards: Option<u16>,
 }
@@ -48,17 +51,17 @@ pub(super) async fn found(link: &Link, names: &Names) -> Result<Option<Live>, Er
     usable(link, (format, generation, shards)).map(Some)
 }
 
-fn usable(link: &Link, (found, generation, shards): Meta) -> Result<Live, Error> {
-    if found > FORMAT {
-        return Err(Error::Newer { place: link.place(), found, known: FORMAT });
+fn usable(link: &Link, (format, generation, shards): Meta) -> Result<Live, Error> {
+    if format > FORMAT {
+        return Err(Error::Newer { place: link.place(), found: format, known: FORMAT });
     }
     let refuse = |reason: &str| Err(Error::Open { place: link.place(), source: reason.into() });
     match (link.is_cluster(), shards) {
-        (true, Some(shards)) if (1..=SLOTS).contains(&shards) => Ok(Live { generation, shards: Some(shards) }),
+        (true, Some(shards)) if (1..=SLOTS).contains(&shards) => Ok(Live { format, generation, shards: Some(shards) }),
         (true, Some(shards)) => refuse(&format!("its number of shards is {shards}")),
         (true, None) => refuse("a state of one server lies there, which does not become one of a cluster: import anew"),
         (false, Some(_)) => refuse("a state of a cluster lies there: set state.mode to cluster"),
-        (false, None) => Ok(Live { generation, shards: None }),
+        (false, None) => Ok(Live { format, generation, shards: None }),
     }
 }
 

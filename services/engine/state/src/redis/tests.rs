@@ -221,9 +221,31 @@ fn a_state_of_a_newer_version_is_refused() {
     with_server(|settings| async move {
         let service = service();
         open(&settings, &service).await;
-        let () = ask(&settings, &[b"HSET", format!("rw:{service}:meta").as_bytes(), b"format", b"2"]).await;
+        let () = ask(&settings, &[b"HSET", format!("rw:{service}:meta").as_bytes(), b"format", b"3"]).await;
         let opened = RedisStore::open(settings, small(), &service).await;
-        assert!(matches!(opened, Err(Error::Newer { found: 2, known: 1, .. })));
+        assert!(matches!(opened, Err(Error::Newer { found: 3, known: 2, .. })));
+    });
+}
+
+#[test]
+fn a_state_that_an_earlier_version_has_begun_keeps_its_values() {
+    with_server(|settings| async move {
+        for (format, first_bytes) in [("1", [1u8, 2]), ("2", [3, 4])] {
+            let service = service();
+            open(&settings, &service).await;
+            let () =
+                ask(&settings, &[b"HSET", format!("rw:{service}:meta").as_bytes(), b"format", format.as_bytes()]).await;
+            let store = open(&settings, &service).await;
+            let join = Key::new(&Default::default(), crate::Scope::Join("r".into()));
+            let large = Cell::Blob([7; 5000].as_slice().into());
+            let writes = [(item("p1"), Cell::Counter(1)), (join, large)];
+            let entity = |cell: &Cell| Some(Entity::one(Slot(0), stored(1, cell.clone())));
+            put(&store, writes.iter().map(|(key, cell)| (key.clone(), entity(cell))).collect()).await;
+            for ((key, _), first) in writes.iter().zip(first_bytes) {
+                let value: Vec<u8> = ask(&settings, &[b"GET", &store.current().names.entity(key)]).await;
+                assert_eq!(value[8], first, "{key} in a state of format {format}");
+            }
+        }
     });
 }
 
