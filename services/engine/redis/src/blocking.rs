@@ -149,7 +149,7 @@ impl Blocking {
 
     fn failure(&self, failure: Failure) -> Error {
         let problem = match failure {
-            Failure::Said(error) => Problem::of(&error, self.settings.tls.is_some()),
+            Failure::Said(error) => Problem::of(&error, &self.settings),
             Failure::Ours(problem) => problem,
         };
         Error { place: self.settings.to_string(), problem }

@@ -1,5 +1,6 @@
 //! What went wrong, in words that say what to change.
 
+use crate::{Settings, Topology};
 use redis::{ErrorKind, RedisError, ServerErrorKind};
 
 /// The server did not do what it was asked for.
@@ -51,9 +52,9 @@ impl Problem {
     }
 
     /// What is wrong with a server that ended the first exchange on a connection.
-    pub(crate) fn of_connecting(error: &RedisError, tls: bool) -> Self {
-        match Self::of(error, tls) {
-            Self::Unreachable(text) if !tls && has_hung_up(&text) => Self::Unreachable(format!(
+    pub(crate) fn of_connecting(error: &RedisError, settings: &Settings) -> Self {
+        match Self::of(error, settings) {
+            Self::Unreachable(text) if settings.tls.is_none() && has_hung_up(&text) => Self::Unreachable(format!(
                 "{text}; the server hangs up at once: its port is one for TLS (set tls), or it takes nobody from other \
                  hosts (set protected-mode or a password there)"
             )),
@@ -61,8 +62,8 @@ impl Problem {
         }
     }
 
-    pub(crate) fn of(error: &RedisError, tls: bool) -> Self {
-        let text = text(error);
+    pub(crate) fn of(error: &RedisError, settings: &Settings) -> Self {
+        let (text, tls) = (text(error), settings.tls.is_some());
         let is = |code: &str| error.code() == Some(code);
         match error.kind() {
             ErrorKind::AuthenticationFailed => Self::Login(text),
@@ -72,6 +73,9 @@ impl Problem {
             ErrorKind::Server(ServerErrorKind::ClusterDown) => Self::Refuses(format!("the cluster is down: {text}")),
             ErrorKind::Server(ServerErrorKind::TryAgain | ServerErrorKind::Ask) => {
                 Self::Refuses(format!("the keys are being moved to another node: {text}"))
+            }
+            ErrorKind::Server(ServerErrorKind::Moved) if matches!(settings.topology, Topology::Cluster(_)) => {
+                Self::Refuses(format!("its nodes disagree on who has the keys ({text}): ask redis-cli --cluster check"))
             }
             ErrorKind::Server(ServerErrorKind::Moved) => {
                 Self::Refuses(format!("the keys are on another node ({text}); for a cluster set state.mode to cluster"))
@@ -102,4 +106,20 @@ fn is_about_tls(text: &str) -> bool {
 /// The server's words where there are any.
 fn text(error: &RedisError) -> String {
     error.detail().map_or_else(|| error.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_that_are_elsewhere_are_another_fault_in_a_cluster_than_at_a_single_server() {
+        let answer = redis::parse_redis_value(b"-MOVED 5573 127.0.0.1:7001\r\n").expect("it is one");
+        let error = answer.extract_error().expect_err("the answer is an error");
+        let alone = Settings::new("127.0.0.1", 7000);
+        let cluster = Settings { topology: Topology::Cluster(vec![alone.address()]), ..alone.clone() };
+        let said = |settings: &Settings| Problem::of(&error, settings).to_string();
+        assert!(said(&alone).ends_with("for a cluster set state.mode to cluster"), "{}", said(&alone));
+        assert!(said(&cluster).contains("its nodes disagree on who has the keys (5573"), "{}", said(&cluster));
+    }
 }

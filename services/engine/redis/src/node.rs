@@ -179,7 +179,7 @@ impl Node {
         let connected = client.get_multiplexed_async_connection_with_config(&config).await;
         connected.map_err(|error| Error {
             place: self.place.clone(),
-            problem: Problem::of_connecting(&error, self.settings.tls.is_some()),
+            problem: Problem::of_connecting(&error, &self.settings),
         })
     }
 
@@ -252,7 +252,7 @@ impl Node {
     }
 
     fn failure(&self, error: &RedisError) -> Error {
-        Error { place: self.place.clone(), problem: Problem::of(error, self.settings.tls.is_some()) }
+        Error { place: self.place.clone(), problem: Problem::of(error, &self.settings) }
     }
 }
 

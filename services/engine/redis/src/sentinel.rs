@@ -76,7 +76,7 @@ impl Silence {
     }
 
     fn failed(&mut self, settings: &Settings, sentinel: &Address, error: &RedisError) {
-        self.reason = Some(match Problem::of(error, settings.tls.is_some()) {
+        self.reason = Some(match Problem::of(error, settings) {
             Problem::Login(text) => Problem::Other(format!(
                 "the sentinel at {sentinel} refuses user or password: set sentinel.user and sentinel.password ({text})"
             )),

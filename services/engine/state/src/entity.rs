@@ -101,14 +101,14 @@ pub(crate) struct Ordered {
     fields: Values,
     counts: Values,
     last: Option<Slot>,
+    /// So many values are still to come.
+    expected: usize,
 }
 
 impl Ordered {
     /// Expects so many values.
-    pub(crate) fn with_capacity(values: usize) -> Self {
-        let mut ordered = Self::default();
-        ordered.fields.values.reserve_exact(values);
-        ordered
+    pub(crate) fn expecting(values: usize) -> Self {
+        Self { expected: values, ..Self::default() }
     }
 
     /// Takes the next value; whether its slot comes after those before.
@@ -117,13 +117,22 @@ impl Ordered {
         let is_next = self.last.is_none_or(|last| last < slot);
         self.last = Some(slot);
         let values = if stored.is_field() { &mut self.fields } else { &mut self.counts };
+        if values.values.is_empty() {
+            values.values.reserve_exact(self.expected);
+        }
+        self.expected = self.expected.saturating_sub(1);
         values.slots.push(slot);
         values.values.push(stored);
         is_next
     }
 
     /// All of them.
-    pub(crate) fn entity(self) -> Entity {
+    pub(crate) fn entity(mut self) -> Entity {
+        for values in [&mut self.fields.values, &mut self.counts.values] {
+            if values.capacity() > 2 * values.len() {
+                values.shrink_to_fit();
+            }
+        }
         Entity { fields: (!self.fields.values.is_empty()).then(|| Arc::new(self.fields)), counts: self.counts }
     }
 }

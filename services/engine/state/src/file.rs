@@ -34,7 +34,7 @@ use usage::Walk;
 /// How a [`FileStore`] works; what it holds does not depend on any of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileOptions {
-    /// How values are written; both formats are read.
+    /// How values are written, where the state's version has it; all formats are read.
     pub format: Format,
     /// Memory for decoded entities and blocks of files, in bytes; 64 MiB by default.
     pub cache_bytes: u64,

@@ -20,7 +20,8 @@ use std::time::Duration;
 
 const SHARDS: usize = 64;
 
-/// Entities in shards, each behind a lock of its own: rankings read beside ingest.
+/// Entities in shards, each behind a lock of its own: rankings read beside ingest, and large ones lock all shards for the
+/// microseconds that their look-ups take.
 pub struct MemoryStore {
     hasher: RandomState,
     values: Vec<Shard>,

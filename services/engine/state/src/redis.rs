@@ -50,7 +50,7 @@ use tokio::task::AbortHandle;
 /// How a [`RedisStore`] works; what it holds does not depend on any of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RedisOptions {
-    /// How values are written; both formats are read.
+    /// How values are written, where the state's version has it; all formats are read.
     pub format: Format,
     /// How many entities are kept here; none where it is 0.
     pub cache_entries: usize,
@@ -101,6 +101,10 @@ struct Shared {
     scripts: Scripts,
     cache: Arc<Cache>,
     options: RedisOptions,
+    /// Version of the layout of what is live.
+    layout: u32,
+    /// How values are written there.
+    format: Format,
     /// Commits of one process take turns: what they have in common would move under the later one otherwise.
     turn: Mutex<()>,
     /// Of a cluster: the numbers of the last batches of writers that were acquired here.
@@ -151,7 +155,6 @@ impl RedisStore {
         let live = if make { Some(meta::open(&link, &names).await?) } else { meta::found(&link, &names).await? };
         let Some(live) = live else { return Ok(None) };
         meta::warn_of_eviction(&link).await;
-        let options = RedisOptions { format: options.format.in_layout(live.format), ..options };
         let (names, scripts) = (names.of_generation(live.generation, live.shards), Scripts::new(link.is_cluster()));
         let shared = Shared {
             link,
@@ -160,6 +163,8 @@ impl RedisStore {
             scripts,
             cache,
             options,
+            layout: live.format,
+            format: options.format.in_layout(live.format),
             turn: Mutex::default(),
             numbers: Numbers::default(),
         };
@@ -205,7 +210,7 @@ async fn look(live: Arc<RwLock<Arc<Shared>>>) {
 async fn go_on(live: &RwLock<Arc<Shared>>, current: &Arc<Shared>) -> Result<Arc<Shared>, Error> {
     let Some(next) = current.successor().await? else { return Ok(current.clone()) };
     let mut live = live.write();
-    if live.names.generation() != next.names.generation() {
+    if (live.names.generation(), live.layout) != (next.names.generation(), next.layout) {
         *live = Arc::new(next);
     }
     Ok(live.clone())

@@ -69,7 +69,7 @@ pub(crate) fn any_entity() -> impl Strategy<Value = Entity> {
     let value = (any::<u16>(), any::<i64>(), any::<u64>(), 0..KINDS);
     let values = value.prop_flat_map(|(slot, at, event, kind)| {
         let place = (Just(Slot(slot)), Just(Timestamp::from_millis(at)), Just(event));
-        (place, any_cell(kind)).prop_map(|((slot, at, event), cell)| (slot, Stored { at, event, cell }))
+        (place, any_cell_of_many(kind)).prop_map(|((slot, at, event), cell)| (slot, Stored { at, event, cell }))
     });
     prop::collection::vec(values, 0..6).prop_map(|mut values| {
         values.sort_by_key(|entry| entry.0);
@@ -112,6 +112,38 @@ fn any_cell(kind: u16) -> BoxedStrategy<Cell> {
         8 => any::<u64>().prop_map(Cell::Flags).boxed(),
         9 => any_bytes().prop_map(Cell::Blob).boxed(),
         _ => any_part().prop_map(|part| Cell::Parts(Parts::one(part))).boxed(),
+    }
+}
+
+/// A value of a kind; lists of none or some, at any times.
+fn any_cell_of_many(kind: u16) -> BoxedStrategy<Cell> {
+    let at = || prop_oneof![0..4i64, 1_700_000_000_000..1_700_000_090_000i64, any::<i64>()];
+    let event = || prop_oneof![0..2u64, any::<u64>()];
+    match kind {
+        6 => (any::<u32>(), prop::collection::btree_map(at(), any::<u64>(), 0..6))
+            .prop_map(|(keep, counts)| {
+                let counts: Vec<(i64, u64)> = counts.into_iter().collect();
+                Cell::Windows(Windows::from_parts(keep, &counts).expect("periods are in order"))
+            })
+            .boxed(),
+        7 => (any::<u32>(), prop::collection::btree_set((at(), event(), "[aéè]{0,3}"), 0..6))
+            .prop_map(|(keep, visits)| {
+                let visit = |(at, event, item): (i64, u64, String)| Visit {
+                    at: Timestamp::from_millis(at),
+                    event,
+                    item: item.into(),
+                };
+                let visits = visits.into_iter().rev().map(visit).collect();
+                Cell::Recent(Recent::from_parts(keep, visits).expect("newest first"))
+            })
+            .boxed(),
+        10 => prop::collection::btree_map((at(), event()), any_bytes(), 0..6)
+            .prop_map(|parts| {
+                let part = |((at, event), bytes)| Part { at: Timestamp::from_millis(at), event, bytes };
+                Cell::Parts(Parts::from_parts(parts.into_iter().map(part).collect()).expect("in order"))
+            })
+            .boxed(),
+        _ => any_cell(kind),
     }
 }
 

@@ -173,14 +173,16 @@ impl Sample {
     }
 }
 
-/// What each value takes when it is written.
+/// What each value adds to what is written of those before it: what they share is told of the first.
 fn lengths(entity: &Entity, format: Format) -> Result<Vec<(Slot, f64)>, Error> {
-    let none = codec::encode(&Entity::default(), format)?.len();
-    let length = |slot, stored: &crate::Stored| {
-        let alone = codec::encode(&Entity::one(slot, stored.clone()), format)?.len();
-        Ok((slot, (alone - none) as f64))
+    let mut part = Entity::default();
+    let mut before = codec::encode(&part, format)?.len();
+    let length = |(slot, stored): (Slot, &crate::Stored)| {
+        part.absorb_value(slot, stored);
+        let now = codec::encode(&part, format)?.len();
+        Ok((slot, now.saturating_sub(std::mem::replace(&mut before, now)) as f64))
     };
-    entity.values().map(|(slot, stored)| length(slot, stored)).collect()
+    entity.values().map(length).collect()
 }
 
 #[cfg(test)]

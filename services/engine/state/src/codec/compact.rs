@@ -8,9 +8,10 @@
 //! |---|---|
 //! | entity | number of values; each: slot less the one before, event, kind, content |
 //! | event | its place among the events so far; a new one is followed by the difference in time, and its digest |
-//! | field | kind of value, content: numbers in eight bytes, strings behind their length, lists behind their number |
+//! | field | numbers in eight bytes, strings behind their length, lists behind their number |
 //! | windows | how many are kept, their number; each: period less the one before, count |
-//! | recent | how many are kept, their number; each: difference in time and whether the digest is the value's own, else the digest; what the id has in common with the one before, the rest of it |
+//! | recent | how many are kept, their number; each: head, time, digest, what the id has in common with the one before, the rest of it |
+//! | head | the difference in time with two bits below: 00, or 10 where the digest is the value's own and left out; or 1 where it is too large, and the time follows in eight bytes |
 //! | parts | their number; each: difference in time, digest, bytes behind their length |
 //!
 //! Numbers are little-endian base 128 (LEB128), with a sign in their lowest bit where they may have one (zigzag).
@@ -23,6 +24,9 @@ use smallvec::SmallVec;
 
 /// Whose value it is, and from when.
 type Event = (i64, u64);
+
+/// So many bytes of an id may be those of the one before, at most: what is read takes no more than so many times its bytes.
+const MOST_IN_COMMON: usize = 255;
 
 /// Appends an entity.
 pub(super) fn write(entity: &Entity, bytes: &mut Vec<u8>) {
@@ -42,7 +46,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Entity, String> {
     let mut source = Source { rest: bytes };
     let mut events = SmallVec::<[Event; 8]>::new();
     let count = source.count()?;
-    let (mut ordered, mut next) = (Ordered::with_capacity(count.min(64)), 0u16);
+    let (mut ordered, mut next) = (Ordered::expecting(count.min(64)), 0u16);
     for _ in 0..count {
         let slot = u16::try_from(source.number()?).ok().and_then(|step| next.checked_add(step));
         next = slot.ok_or("a slot is too large")?;
@@ -201,7 +205,8 @@ fn put_recent(bytes: &mut Vec<u8>, recent: &Recent, own: Event) {
 
 /// How many bytes both begin with, whole characters of the second.
 fn common(left: &str, right: &str) -> usize {
-    let same = left.bytes().zip(right.bytes()).take_while(|(left, right)| left == right).count();
+    let pairs = left.bytes().zip(right.bytes()).take(MOST_IN_COMMON);
+    let same = pairs.take_while(|(left, right)| left == right).count();
     (0..=same).rev().find(|&place| right.is_char_boundary(place)).unwrap_or(0)
 }
 
@@ -315,7 +320,7 @@ impl<'a> Source<'a> {
             }
             kind::TEXTS => {
                 let count = self.count()?;
-                let mut texts = Vec::<CompactString>::with_capacity(count);
+                let mut texts = Vec::<CompactString>::with_capacity(count.min(64));
                 for _ in 0..count {
                     texts.push(self.text()?.into());
                 }
@@ -354,8 +359,8 @@ impl<'a> Source<'a> {
             };
             let event = if head & 3 == 2 { own.1 } else { u64::from_le_bytes(self.eight()?) };
             let common = usize::try_from(self.number()?).unwrap_or(usize::MAX);
-            if !last.is_char_boundary(common) {
-                return Err("an id has more in common with the one before than that has".to_owned());
+            if common > MOST_IN_COMMON || !last.is_char_boundary(common) {
+                return Err("an id has more in common with the one before than it may".to_owned());
             }
             last.truncate(common);
             last.push_str(self.text()?);
@@ -384,7 +389,7 @@ mod tests {
 
     #[test]
     fn numbers_come_back_whatever_their_size() {
-        for number in [0, 1, 127, 128, 300, u64::MAX >> 1, u64::MAX] {
+        for number in [0, 1, 127, 128, 300, u64::MAX >> 1, 1 << 63, u64::MAX] {
             let mut bytes = Vec::new();
             put(&mut bytes, number);
             assert_eq!(Source { rest: &bytes }.number(), Ok(number));
@@ -422,5 +427,24 @@ mod tests {
         assert_eq!(common("abc", "abd"), 2);
         assert_eq!(common("aé", "aè"), 1, "both begin with the same byte");
         assert_eq!(common("a", "abc"), 1);
+        let long = "é".repeat(200);
+        assert_eq!(common(&long, &long), 254, "no more than a byte's worth, and no half a character");
+    }
+
+    #[test]
+    fn few_bytes_do_not_become_many() {
+        let id = "x".repeat(1 << 16);
+        let at = |millis| Timestamp::from_millis(millis);
+        let visits = vec![Visit { at: at(9), event: 1, item: id.as_str().into() }];
+        let value = Cell::Recent(Recent::from_parts(5, visits).expect("one is in order"));
+        let mut bytes = Vec::new();
+        write(&Entity::one(Slot(0), Stored { at: at(9), event: 1, cell: value }), &mut bytes);
+        let count =
+            bytes.windows(3).position(|three| three == [5, 1, 2]).expect("one of at most five, of the value's event");
+        bytes[count + 1] = 2;
+        bytes.push(0b1010); // a millisecond before
+        put(&mut bytes, id.len() as u64); // the same id
+        bytes.push(0);
+        assert_eq!(read(&bytes), Err("an id has more in common with the one before than it may".to_owned()));
     }
 }

@@ -40,7 +40,7 @@ impl<'de> Visitor<'de> for EntityVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Entity, A::Error> {
-        let mut ordered = Ordered::with_capacity(expected(&values));
+        let mut ordered = Ordered::expecting(expected(&values));
         while let Some((slot, stored)) = values.next_element()? {
             if !ordered.push(slot, stored) {
                 return Err(A::Error::custom("slots are not in order"));

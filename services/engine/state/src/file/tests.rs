@@ -143,7 +143,7 @@ fn the_state_of_a_newer_version_is_refused() {
 }
 
 #[test]
-fn a_state_that_an_earlier_version_has_begun_keeps_its_values() {
+fn a_state_that_an_earlier_version_has_begun_keeps_its_format() {
     let folder = folder();
     let store = open(&folder, FileOptions::default());
     assert_eq!(store.disk.format, crate::Format::Binary);

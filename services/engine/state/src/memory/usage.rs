@@ -40,10 +40,10 @@ fn first(shard: &Shard, most: usize) -> (Vec<(Key, Arc<Entity>)>, usize) {
     (shard.iter().take(most).cloned().collect(), shard.len())
 }
 
-/// A value takes its place in a list, and beside it about what it takes when it is written.
+/// A value takes its place in a list, and beside it about what it takes when it is written with nothing shared.
 fn footprint(key: &Key, entity: &Entity) -> Result<f64, Error> {
     let place = (size_of::<(Key, Arc<Entity>)>() + 1) as f64 / FILLED;
-    let values = entity.len() * size_of::<Stored>() + codec::encode(entity, Format::Binary)?.len();
+    let values = entity.len() * size_of::<Stored>() + codec::encode(entity, Format::First)?.len();
     let work = if key.scope.space() == Space::Values { 0 } else { key.to_bytes().len() };
     Ok(place + (COUNTS + size_of::<Entity>() + values + work) as f64)
 }

@@ -243,7 +243,7 @@ impl Shared {
     fn value(&self, change: &Change, stamp: Stamp) -> Result<Vec<u8>, Error> {
         change.merged.as_ref().map_or(Ok(Vec::new()), |entity| {
             let values = change.key.scope.space() == Space::Values;
-            let format = if values { self.options.format } else { self.options.format.packed() };
+            let format = if values { self.format } else { self.format.packed() };
             frame(stamp, entity, format)
         })
     }

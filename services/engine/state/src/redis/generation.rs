@@ -167,7 +167,7 @@ impl Filling {
             let (space, shard) = (key.scope.space(), self.names.shard(key));
             let options = &self.live.options;
             let lives = if space == Space::Seen { options.seen } else { options.retention };
-            let (name, value) = (self.names.entity(key), frame(Stamp::random(), entity, options.format)?);
+            let (name, value) = (self.names.entity(key), frame(Stamp::random(), entity, self.live.format)?);
             let part = parts.entry(shard).or_insert_with(pipe);
             part.cmd("SET").arg(&name).arg(value).arg("PX").arg(lives.as_millis() as u64).ignore();
             if index_number(space) > 0 {
@@ -291,13 +291,13 @@ impl Filling {
 }
 
 impl Shared {
-    /// What is live now, where it is another generation than this one.
+    /// What is live now, where it is another generation than this one, or was made anew by another version.
     pub(super) async fn successor(&self) -> Result<Option<Self>, Error> {
         let live = meta::open(&self.link, &self.names).await.map_err(|error| match error {
             Error::Open { source, .. } => Error::Failed { action: "tell what is live", source },
             error => error,
         })?;
-        if live.generation == self.names.generation() {
+        if (live.generation, live.format) == (self.names.generation(), self.layout) {
             return Ok(None);
         }
         tracing::info!(from = self.names.generation(), to = live.generation, "going on with another generation");
@@ -308,6 +308,8 @@ impl Shared {
             scripts: self.scripts.clone(),
             cache: self.cache.clone(), // it goes by whole names
             options: self.options,
+            layout: live.format,
+            format: self.options.format.in_layout(live.format),
             turn: Default::default(),
             numbers: Default::default(),
         }))

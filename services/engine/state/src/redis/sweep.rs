@@ -191,7 +191,7 @@ impl Shared {
         let fresh = super::layout::Stamp::random();
         let value = match entity.is_empty() {
             true => Vec::new(),
-            false => super::layout::frame(fresh, entity, self.options.format)?,
+            false => super::layout::frame(fresh, entity, self.format)?,
         };
         let swapped = self.link.send(&name, |mut connection| {
             let mut script = swap.prepare_invoke();

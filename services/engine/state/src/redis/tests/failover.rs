@@ -188,7 +188,7 @@ fn slots_that_move_to_another_node_under_the_work_lose_and_double_nothing() {
         slots.dedup();
         for (place, slot) in slots.into_iter().enumerate() {
             let from = usize::from(slot > 5460) + usize::from(slot > 10_922);
-            own::move_slot(slot, &servers[from], &servers[(from + 1 + place % 2) % 3]).await;
+            own::move_slot(slot, &servers, from, (from + 1 + place % 2) % 3).await;
             at(&work, (20 + 2 * place as u64).min(COMMITS)).await;
         }
         running.await.expect("comes to its end");

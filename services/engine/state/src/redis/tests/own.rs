@@ -1,7 +1,8 @@
 //! Servers that a test may kill, each with a folder that goes away with it.
 
-use rankwright_redis::redis::{FromRedisValue, cmd};
+use rankwright_redis::redis::{Client, FromRedisValue, RedisResult, cmd};
 use rankwright_redis::{Address, Link, Settings, Topology, testing};
+use std::collections::BTreeSet;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -11,6 +12,8 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// A server's process; it is killed when the test is over.
 pub(super) struct Server {
     pub(super) address: Address,
+    /// Where other nodes of a cluster talk to it.
+    talk: u16,
     folder: tempfile::TempDir,
     options: Vec<String>,
     child: Child,
@@ -26,13 +29,28 @@ impl Drop for Server {
 
 impl Server {
     fn start(options: &[&str]) -> Self {
-        let folder = tempfile::tempdir().expect("there is room for temporary files");
-        let address = Address::new("127.0.0.1", free_port());
-        let options: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
-        let child = spawn(&address, &folder, &options);
-        let server = Self { address, folder, options, child };
-        until("a server comes up", || server.is_up());
-        server
+        Self::start_in(|| tempfile::tempdir().expect("there is room for temporary files"), options)
+    }
+
+    /// Starts one on ports of its own: one that finds a port taken ends, and others are tried.
+    fn start_in(folder: impl Fn() -> tempfile::TempDir, options: &[&str]) -> Self {
+        loop {
+            let (folder, address, talk) = (folder(), Address::new("127.0.0.1", free_port()), free_port());
+            let mut options: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
+            if options.iter().any(|option| option == "--cluster-enabled") {
+                options.extend(["--cluster-port".to_owned(), talk.to_string()]);
+            }
+            let child = spawn(&address, &folder, &options);
+            let mut server = Self { address, talk, folder, options, child };
+            let mut ended = false;
+            until("a server comes up", || {
+                ended = server.child.try_wait().expect("it can be asked").is_some();
+                ended || server.is_up()
+            });
+            if !ended {
+                return server;
+            }
+        }
     }
 
     /// One that keeps nothing on disk.
@@ -57,8 +75,15 @@ impl Server {
         until("a server comes back", || self.is_up());
     }
 
+    /// Whether it answers, itself and nobody else at its port.
     fn is_up(&self) -> bool {
-        std::net::TcpStream::connect((self.address.host.as_str(), self.address.port)).is_ok()
+        let asked = || -> RedisResult<String> {
+            let client = Client::open((self.address.host.as_str(), self.address.port))?;
+            let mut connection = client.get_connection_with_timeout(Duration::from_secs(1))?;
+            connection.set_read_timeout(Some(Duration::from_secs(1)))?;
+            cmd("INFO").arg("server").query(&mut connection)
+        };
+        asked().is_ok_and(|about| about.contains(&format!("process_id:{}\r", self.child.id())))
     }
 
     async fn ask<T: FromRedisValue + Send>(&self, words: &[&str]) -> Option<T> {
@@ -103,7 +128,7 @@ fn free_port() -> u16 {
 }
 
 /// Waits for something that has to come about.
-pub(super) fn until(what: &str, reached: impl Fn() -> bool) {
+pub(super) fn until(what: &str, mut reached: impl FnMut() -> bool) {
     let start = Instant::now();
     while !reached() {
         assert!(start.elapsed() < LONGEST, "{what}: not within {LONGEST:?}");
@@ -125,7 +150,6 @@ pub(super) async fn until_async<F: Future<Output = bool>>(what: &str, reached: i
 pub(super) async fn cluster() -> (Vec<Server>, Settings) {
     let mut servers = Vec::new();
     for _ in 0..3 {
-        let talk = free_port().to_string();
         servers.push(Server::start(&[
             "--appendonly",
             "yes",
@@ -133,8 +157,6 @@ pub(super) async fn cluster() -> (Vec<Server>, Settings) {
             "always",
             "--cluster-enabled",
             "yes",
-            "--cluster-port",
-            &talk,
             "--cluster-node-timeout",
             "1000",
         ]));
@@ -144,9 +166,8 @@ pub(super) async fn cluster() -> (Vec<Server>, Settings) {
     }
     for other in &servers[1..] {
         let Address { host, port } = &servers[0].address;
-        let talk = other.options[7].clone();
         let (host_of_other, port_of_other) = (&other.address.host, other.address.port.to_string());
-        let words = ["CLUSTER", "MEET", host_of_other.as_str(), &port_of_other, &talk];
+        let words = ["CLUSTER", "MEET", host_of_other.as_str(), &port_of_other, &other.talk.to_string()];
         let _: String = servers[0].ask(&words).await.unwrap_or_else(|| panic!("{host}:{port} meets others"));
     }
     let settings = testing::cluster_of(servers.iter().map(|server| server.address.clone()).collect());
@@ -185,17 +206,16 @@ pub(super) async fn watched() -> (Vec<Server>, Settings) {
 }
 
 fn sentinel(primary: &Address) -> Server {
-    let folder = tempfile::tempdir().expect("there is room for temporary files");
     let rules = format!(
         "sentinel monitor rw 127.0.0.1 {} 1\nsentinel down-after-milliseconds rw 300\nsentinel failover-timeout rw 3000\n",
         primary.port
     );
-    std::fs::write(folder.path().join("sentinel.conf"), rules).expect("there is room for it");
-    let (address, options) = (Address::new("127.0.0.1", free_port()), vec!["--sentinel".to_owned()]);
-    let child = spawn(&address, &folder, &options);
-    let server = Server { address, folder, options, child };
-    until("a sentinel comes up", || server.is_up());
-    server
+    let folder = || {
+        let folder = tempfile::tempdir().expect("there is room for temporary files");
+        std::fs::write(folder.path().join("sentinel.conf"), &rules).expect("there is room for it");
+        folder
+    };
+    Server::start_in(folder, &["--sentinel"])
 }
 
 /// Has a sentinel make the replica the master once it has seen everything, and waits until the former one has become a
@@ -224,8 +244,11 @@ async fn seen(server: &Server) -> Option<String> {
     value("slave_repl_offset:").or_else(|| value("master_repl_offset:"))
 }
 
-/// Moves a slot with all its keys from one server of a cluster to another, as an operator does.
-pub(super) async fn move_slot(slot: u16, from: &Server, to: &Server) {
+/// Moves a slot with all its keys from one server of a cluster to another, as an operator does: all servers are told, and
+/// agree before anything else is done. One that hears of it late, after a further move has given the former owner a later
+/// epoch, takes the slot for the former owner's and has it given back, without its keys.
+pub(super) async fn move_slot(slot: u16, servers: &[Server], from: usize, to: usize) {
+    let (all, from, to) = (servers, &servers[from], &servers[to]);
     let (number, mut ids) = (slot.to_string(), Vec::new());
     for server in [from, to] {
         ids.push(server.ask::<String>(&["CLUSTER", "MYID"]).await.expect("has an id"));
@@ -248,7 +271,27 @@ pub(super) async fn move_slot(slot: u16, from: &Server, to: &Server) {
         }
     });
     moved.await.expect("keys move");
-    for server in [to, from] {
+    let others = all.iter().filter(|server| ![from.address.port, to.address.port].contains(&server.address.port));
+    for server in [to, from].into_iter().chain(others) {
         let _: String = server.ask(&["CLUSTER", "SETSLOT", &number, "NODE", &ids[1]]).await.expect("knows of it");
     }
+    until_async("all servers know who has what", || async {
+        let mut sights = BTreeSet::new();
+        for server in all {
+            sights.insert(sight(server).await);
+        }
+        sights.len() == 1
+    })
+    .await;
+}
+
+/// Who has which slots in which epoch, as a server of a cluster sees it.
+async fn sight(server: &Server) -> Option<BTreeSet<String>> {
+    let nodes: String = server.ask(&["CLUSTER", "NODES"]).await?;
+    // <id> <address> <flags> <master> <ping> <pong> <epoch> <link> <slots>
+    let of_one = |node: &str| {
+        let words: Vec<&str> = node.split(' ').collect();
+        format!("{} {} {}", words[0], words[6], words[8..].join(" "))
+    };
+    Some(nodes.lines().map(of_one).collect())
 }
