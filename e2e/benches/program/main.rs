@@ -58,7 +58,8 @@ fn main() {
 
 fn measure(effort: Effort, folder: &std::path::Path) -> Table {
     let load = Load::find(folder);
-    println!("Data: {}. Medians of {}.\n", load.name, effort.runs);
+    let short = import::SHORT_RUNS * effort.runs;
+    println!("Data: {}. Medians of {}, for imports of some half a second of {short}.\n", load.name, effort.runs);
     let mut table = Table::default();
     import::measure(&load, effort, folder, &mut table);
     rank::measure(&load, effort, folder, &mut table);
