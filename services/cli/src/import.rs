@@ -2,6 +2,7 @@
 
 use crate::coverage::Coverage;
 use crate::options::ImportOptions;
+use crate::order::Order;
 use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
 use rankwright_assembly::{
@@ -76,6 +77,7 @@ pub(crate) fn read(engine: &Arc<Engine>, options: &ImportOptions, runtime: &Runt
         runtime,
         ingest,
         coverage: Coverage::default(),
+        order: Order::new(engine.settings().session_length),
         progress: Progress::new("import", files.bytes()),
         strict: options.strict,
         batch: Vec::new(),
@@ -131,6 +133,7 @@ struct Import<'a> {
     runtime: &'a Runtime,
     ingest: Importer,
     coverage: Coverage,
+    order: Order,
     progress: Progress,
     strict: bool,
     /// Events that are not committed yet, and how far the files are read with them.
@@ -151,7 +154,10 @@ impl Import<'_> {
         for bad in &batch.bad {
             self.skip(&bad.to_string())?;
         }
-        batch.events.iter().for_each(|event| self.coverage.see(event));
+        for event in &batch.events {
+            self.coverage.see(event);
+            self.order.see(event.timestamp());
+        }
         self.events += batch.events.len() as u64;
         self.batch.append(&mut batch.events);
         self.marks.reach(&self.files, &batch.position);
@@ -195,6 +201,7 @@ impl Import<'_> {
             info!("what is still open is closed by another process of this service");
         }
         told(&self.ingest.counters(), self.bad, self.events, self.progress.elapsed());
+        self.order.complaint().iter().for_each(|complaint| warn!("{complaint}"));
         // what an earlier import has read is not known here
         if self.events > 0 && !self.continued {
             self.coverage.gaps(&self.engine.config.features).iter().for_each(|gap| warn!("{gap}"));

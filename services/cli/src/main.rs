@@ -6,6 +6,7 @@ mod generate;
 mod import;
 mod models;
 mod options;
+mod order;
 mod progress;
 mod purge;
 mod serve;

@@ -48,13 +48,13 @@ pub(crate) struct ImportOptions {
     /// File or folder with events; default: the configuration's source
     #[arg(short, long)]
     pub(crate) data: Option<PathBuf>,
-    /// How events are written: json, snowplow, snowplow:tsv, snowplow:json
+    /// How events are written: json, snowplow, snowplow:tsv, snowplow:json; default: that of the configuration's source, else json
     #[arg(short, long)]
     pub(crate) format: Option<String>,
-    /// First event that is read: earliest, latest, ts=<unixtime>, last=<duration>
+    /// First event that is read: earliest, latest, ts=<unixtime>, last=<duration>; default: that of the configuration's source, else earliest
     #[arg(short, long)]
     pub(crate) offset: Option<String>,
-    /// In what order the files of a folder are read: name, time, last-modified
+    /// In what order the files of a folder are read: name, time, last-modified; default: that of the configuration's source, else name
     #[arg(short, long)]
     pub(crate) sort_files_by: Option<String>,
     /// Check the data before reading it; not available in this version

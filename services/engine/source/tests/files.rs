@@ -262,6 +262,30 @@ fn files_that_come_go_grow_or_change_are_told_apart() {
 }
 
 #[test]
+fn what_was_incomplete_is_read_when_it_is_whole() {
+    let events = items(0..130);
+    for name in ["a.json", "a.json.gz", "a.json.zst"] {
+        for text in [lines(&events), array(&events)] {
+            let packed = support::packed(name, text.as_bytes());
+            for (place, block) in (1..packed.len()).step_by(97).flat_map(|place| [(place, 100), (place, 1 << 18)]) {
+                let folder = Folder::new().with_bytes(name, &packed[..place]);
+                let files = folder.open().with_limits(limits(block, 1000));
+                let (mut marks, mut read) = (Marks::of(&files), Contents::default());
+                for batch in batches(&files, None) {
+                    marks.reach(&files, &batch.position);
+                    read.add(batch);
+                }
+                assert_eq!(rest(&files, &marks).events, [], "{name}: nothing of {place} bytes is read twice");
+                let folder = folder.with_bytes(name, &packed);
+                let whole = rest(&folder.open().with_limits(limits(block, 1000)), &marks);
+                assert_eq!(whole.bad, [], "{name}, {place} bytes");
+                assert!([read.events, whole.events].concat() == events, "{name}: other events behind {place} bytes");
+            }
+        }
+    }
+}
+
+#[test]
 fn what_was_left_out_before_an_offset_cannot_be_added() {
     let folder = Folder::new().with("a.json", lines(&items([1, 2])));
     let opened =

@@ -233,12 +233,13 @@ impl Projection {
         self.part = Some(part.clone());
     }
 
-    /// The values of a record's rows in the columns of the model, row after row.
+    /// The values of a record's rows in the columns of the model, row after row. A number that was too large for an `f32`
+    /// counts as the largest one: XGBoost learns from no set with an infinite value.
     fn values<'a>(&'a self, record: &'a Clickthrough) -> impl Iterator<Item = f32> + 'a {
         let value = |row: &'a [f32], place: Option<usize>| place.and_then(|place| row.get(place)).copied();
         let row = move |item| {
             let row = record.rows.row(item);
-            self.places.iter().map(move |&place| value(row, place).unwrap_or(f32::NAN))
+            self.places.iter().map(move |&place| value(row, place).unwrap_or(f32::NAN).clamp(f32::MIN, f32::MAX))
         };
         (0..record.items.len()).flat_map(row)
     }

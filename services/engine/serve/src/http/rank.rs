@@ -46,7 +46,7 @@ pub(super) fn overloaded(app: &App) -> Failure {
 
 /// Whether feature values are wanted. Other parameters are ignored; of several, the last one counts.
 fn explain(query: &str) -> Result<bool, Failure> {
-    let mut parameters = query.split('&').filter_map(|parameter| parameter.split_once('='));
+    let mut parameters = query.split('&').map(|parameter| parameter.split_once('=').unwrap_or((parameter, "")));
     match parameters.rfind(|(key, _)| *key == "explain").map(|(_, value)| value) {
         None | Some("false") => Ok(false),
         Some("true") => Ok(true),

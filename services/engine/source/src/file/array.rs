@@ -161,16 +161,21 @@ impl Array {
     fn last(&mut self) -> io::Result<()> {
         let (line, whole) = (self.element.line, self.depth == 1 && !self.in_string);
         if let Some(reason) = broken_off(&mut self.input)? {
-            self.leave_out(self.line, reason, true);
+            self.break_off(self.line, reason);
         } else if self.depth > 0 {
             if whole && !self.element.blank {
                 self.take_element(self.buffer.len(), false);
             }
             let line = if whole { self.line } else { line };
-            self.leave_out(line, "the array is not closed: expected `]`, found the end of the file".to_owned(), true);
+            self.break_off(line, "the array is not closed: expected `]`, found the end of the file".to_owned());
         }
         self.ended = true;
         Ok(())
+    }
+
+    /// What is missing is not counted: it is read when the file is whole.
+    fn break_off(&mut self, line: u64, reason: String) {
+        self.bad.push(Bad { record: self.count + 1, line, reason });
     }
 
     fn leave_out(&mut self, line: u64, reason: String, ended: bool) {

@@ -96,7 +96,8 @@ impl Iterator for Blocks {
             match self.cut(file) {
                 Ok(Some(cut)) => {
                     self.cut = cut.after;
-                    if cut.after > self.skipped() {
+                    let skipped = self.skipped();
+                    if cut.after > skipped || cut.bad.iter().any(|bad| bad.record > skipped) {
                         return Some(Ok(self.block(file, cut)));
                     }
                 }

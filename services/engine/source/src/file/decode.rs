@@ -17,7 +17,13 @@ pub(super) fn decode(block: &Block) -> Batch {
         reason: bad.reason.clone(),
         content: Box::default(),
     });
-    let mut decoded = Decoded { block, events: Vec::with_capacity(likely(block)), bad: known.collect(), too_old: 0 };
+    let mut decoded = Decoded {
+        block,
+        events: Vec::with_capacity(likely(block)),
+        bad: known.collect(),
+        too_old: 0,
+        unfinished: false,
+    };
     match &cut.records {
         Records::Lines => decoded.lines(&cut.text),
         Records::Elements(elements) => decoded.elements(elements),
@@ -36,29 +42,40 @@ struct Decoded<'a> {
     events: Vec<Event>,
     bad: Vec<BadLine>,
     too_old: u64,
+    /// Whether the file ends within a line, which may still be written.
+    unfinished: bool,
 }
 
 impl Decoded<'_> {
     fn lines(&mut self, text: &[u8]) {
         let (mut rest, mut number) = (text, self.block.cut.before);
         while !rest.is_empty() {
-            let end = memchr(b'\n', rest).unwrap_or(rest.len());
+            let newline = memchr(b'\n', rest);
+            let end = newline.unwrap_or(rest.len());
             let line = &rest[..end];
             rest = rest.get(end + 1..).unwrap_or_default();
             number += 1;
             if number > self.block.skip && !line.trim_ascii().is_empty() {
-                self.line(line, number);
+                self.unfinished = !self.line(line, number) && newline.is_none();
             }
         }
     }
 
-    fn line(&mut self, line: &[u8], number: u64) {
+    /// Whether the line holds an event.
+    fn line(&mut self, line: &[u8], number: u64) -> bool {
         if line.len() > self.block.limits.line {
-            return self.leave_out(number, too_long(self.block.limits));
+            self.leave_out(number, too_long(self.block.limits));
+            return false;
         }
         match json::decode(line) {
-            Ok(event) => self.keep(event, number),
-            Err(error) => self.leave_out(number, format!("{} (column {})", located("", &error), error.column())),
+            Ok(event) => {
+                self.keep(event, number);
+                true
+            }
+            Err(error) => {
+                self.leave_out(number, format!("{} (column {})", located("", &error), error.column()));
+                false
+            }
         }
     }
 
@@ -96,7 +113,7 @@ impl Decoded<'_> {
             events: self.events,
             bad: self.bad,
             before_offset: self.too_old,
-            position: Position::new(&*self.block.file, self.block.cut.after),
+            position: Position::new(&*self.block.file, self.block.cut.after - u64::from(self.unfinished)),
             progress: self.block.progress,
             bytes: 0,
             cuts: Vec::new(),

@@ -56,7 +56,8 @@ impl Lines {
     fn last(&mut self) -> io::Result<Option<Cut>> {
         if let Some(reason) = broken_off(&mut self.input)? {
             self.buffer.clear();
-            self.leave_out(reason);
+            // not counted: it is read when the file is whole
+            self.bad.push(Bad { record: self.lines + 1, line: self.lines + 1, reason });
         }
         let nothing = self.buffer.is_empty() && self.bad.is_empty();
         Ok((!nothing).then(|| self.cut(self.buffer.len())))

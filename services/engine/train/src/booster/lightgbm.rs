@@ -69,6 +69,7 @@ fn options(task: &Task<'_>, levels: &[f32]) -> Result<CString, Error> {
     let mut options = vec![
         "objective=lambdarank boosting=gbdt verbosity=-1".to_owned(),
         "deterministic=true force_col_wise=true".to_owned(), // the same sums whatever the number of threads
+        "is_enable_sparse=false".to_owned(), // a byte a value: sparse columns are kept twice, and take up to three
         format!("metric=ndcg eval_at={}", backend.ndcg_cutoff),
         format!("bin_construct_sample_cnt={BIN_SAMPLE}"),
         format!("lambdarank_truncation_level={}", TRUNCATION.max(backend.ndcg_cutoff.saturating_add(3))),

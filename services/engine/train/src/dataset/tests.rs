@@ -49,6 +49,15 @@ fn a_column_that_was_not_stored_or_was_defined_otherwise_is_missing_and_counted(
 }
 
 #[test]
+fn a_value_that_was_too_large_counts_as_the_largest() {
+    let mut record = priced("r");
+    record.rows.values = vec![f32::INFINITY, f32::NEG_INFINITY, 2.0, f32::NAN];
+    let rows = values(read(vec![record], &[column("price"), column("ctr")]).0.examples());
+    assert_eq!(rows[..3], [f32::MAX, f32::MIN, 2.0]);
+    assert!(rows[3].is_nan());
+}
+
+#[test]
 fn a_ranking_without_a_positive_label_is_left_out_and_counted() {
     let mut hidden = priced("hidden");
     hidden.interactions[0].kind = "hide".into();

@@ -71,6 +71,21 @@ fn a_trained_model_is_published_and_orders_by_what_visitors_like() {
 }
 
 #[test]
+fn one_value_that_is_too_large_breaks_no_training() {
+    for booster in [Booster::LightGbm, Booster::XgBoost] {
+        let (versions, mut rankings) = (MemoryVersions::default(), rankings(300));
+        let config = LambdaMart { backend: backend(booster), ..config() };
+        rankings[7].rows.values[0] = f32::INFINITY;
+        rankings[9].rows.values[4] = f32::NEG_INFINITY;
+        train(&config, rankings, &versions).unwrap();
+        let rows = [0.5, 0.1, 0.5, 0.5, 0.9, 0.5, 0.5, f32::INFINITY, 0.5]; // price, ctr_7, ctr_30
+        let published = versions.load("shop", None).unwrap().unwrap();
+        let scores = Model::load(&published).unwrap().score(1, &rows, 3, 3);
+        assert!(scores[1] > scores[0] && scores[2] > scores[0], "{booster:?}: {scores:?}");
+    }
+}
+
+#[test]
 fn a_version_knows_its_columns_metrics_and_weights() {
     let trained = train(&config(), rankings(300), &MemoryVersions::default()).unwrap();
     let metadata = trained.version.metadata();
