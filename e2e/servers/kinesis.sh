@@ -19,9 +19,16 @@ install() {
     local authorities=/etc/ssl/certs/ca-certificates.crt
     [ ! -f "$authorities" ] || export NODE_EXTRA_CA_CERTS=${NODE_EXTRA_CA_CERTS:-$authorities}
     npm install --no-audit --no-fund --ignore-scripts --prefix "$root" "kinesis-local@$KINESIS_VERSION" > "$SERVERS_RUN/npm.log" 2>&1 || { cat "$SERVERS_RUN/npm.log" >&2; die 'npm failed'; }
+    touch "$root/.complete"
+}
+
+# preloaded: what this server needs that it has no options for.
+preloaded() {
     # The server has no bind option; preloaded by node, this makes it listen on 127.0.0.1 only.
-    cat > "$root/loopback.cjs" <<'J'
+    cat > "$root/loopback.cjs.$$" <<'J'
 const net = require('net')
+// A connection that a test resets in the middle of an answer does not end the server for all others.
+process.on('uncaughtException', error => console.error(error))
 const listen = net.Server.prototype.listen
 net.Server.prototype.listen = function (...args) {
   const ready = typeof args[args.length - 1] === 'function' ? args.pop() : undefined
@@ -46,13 +53,13 @@ if (process.env.CLOCK_FILE) {
   Object.defineProperty(performance, 'timeOrigin', { get: () => origin + later() - now.call(Real) })
 }
 J
-    touch "$root/.complete"
+    mv "$root/loopback.cjs.$$" "$root/loopback.cjs" # whole at any time, for those who start beside us
 }
 
 case ${1:-start} in
     install) install ;;
     start)
-        install; free_port "$KINESIS_PORT" kinesis
+        install; preloaded; free_port "$KINESIS_PORT" kinesis
         mkdir -p "$data"; alive kinesis || rm -f "$CLOCK_FILE"
         cd "$root/node_modules/kinesis-local" # it reads its certificate (server.json) from the folder it is started in
         KINESIS_MOCK_PLAIN_PORT=$KINESIS_PORT KINESIS_MOCK_TLS_PORT=$((KINESIS_PORT + 1)) LOG_LEVEL=ERROR CREATE_STREAM_DURATION=50ms \
