@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 
 const LONGEST: Duration = Duration::from_secs(60);
 
+/// Starts on other ports, where one is taken.
+const ATTEMPTS: usize = 10;
+
 /// A server's process; it is killed when the test is over.
 pub(super) struct Server {
     pub(super) address: Address,
@@ -34,7 +37,7 @@ impl Server {
 
     /// Starts one on ports of its own: one that finds a port taken ends, and others are tried.
     fn start_in(folder: impl Fn() -> tempfile::TempDir, options: &[&str]) -> Self {
-        loop {
+        for _ in 0..ATTEMPTS {
             let (folder, address, talk) = (folder(), Address::new("127.0.0.1", free_port()), free_port());
             let mut options: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
             if options.iter().any(|option| option == "--cluster-enabled") {
@@ -51,6 +54,7 @@ impl Server {
                 return server;
             }
         }
+        panic!("redis-server ends at once, {ATTEMPTS} times, with {options:?}");
     }
 
     /// One that keeps nothing on disk.
