@@ -1,8 +1,9 @@
 //! Decoded entities, so that a ranking's hundred items are not decoded again for each request.
 //!
-//! The one promise: what a commit has replaced is never found here once the commit has answered. A reader that misses
-//! leaves a placeholder, reads the disk, and fills it; a commit, which writes the disk first, replaces or removes the
-//! placeholder as it would an entity, and the reader's older entity finds no place any more.
+//! Two promises: what a commit has replaced is never found here once the commit has answered, and no reader goes back
+//! to what was before a commit that it has seen. A reader that misses leaves a placeholder, reads the disk, and fills
+//! it; a commit, which writes the disk first, replaces or removes the placeholder as it would an entity. The reader's
+//! answer finds no place then: it may be older than what lies here, or ahead of it, and the reader looks again.
 
 use crate::{Cell, Entity, Error, FieldValue, Key, Scope, Stored};
 use foldhash::fast::RandomState;
@@ -10,11 +11,15 @@ use quick_cache::Weighter;
 use quick_cache::sync::{Cache as Entries, GuardResult};
 use std::sync::Arc;
 
-/// Entities of limited weight in bytes; those not used for long go first.
+/// Entities of limited weight in bytes; those not used for long go first. Of a key under which nothing lies, that is
+/// known too, once somebody has looked.
 pub(super) struct Cache {
-    entries: Entries<Key, Arc<Entity>, Weight, RandomState>,
+    entries: Entries<Key, Known, Weight, RandomState>,
     largest: u64,
 }
+
+/// What lies under a key.
+type Known = Option<Arc<Entity>>;
 
 #[derive(Clone)]
 struct Weight;
@@ -30,34 +35,33 @@ impl Cache {
         Self { entries, largest }
     }
 
-    /// The entity under a key, if it is here.
-    pub(super) fn get(&self, key: &Key) -> Option<Arc<Entity>> {
+    /// What lies under a key, if that is known here.
+    pub(super) fn get(&self, key: &Key) -> Option<Known> {
         self.entries.get(key)
     }
 
-    /// The entity under a key, loaded where it is not here; others who want the same one wait for it.
-    pub(super) fn get_or_load(
-        &self,
-        key: &Key,
-        load: impl FnOnce() -> Result<Option<Arc<Entity>>, Error>,
-    ) -> Result<Option<Arc<Entity>>, Error> {
-        let guard = match self.entries.get_value_or_guard(key, None) {
-            GuardResult::Value(entity) => return Ok(Some(entity)),
-            GuardResult::Guard(guard) => guard,
-            GuardResult::Timeout => return load(),
-        };
-        let loaded = load()?;
-        if let Some(entity) = &loaded {
-            let _replaced = guard.insert(entity.clone()); // by a commit that came between
+    /// What lies under a key, loaded where it is not known here; others who want the same wait for it.
+    pub(super) fn get_or_load(&self, key: &Key, load: impl Fn() -> Result<Known, Error>) -> Result<Known, Error> {
+        loop {
+            let guard = match self.entries.get_value_or_guard(key, None) {
+                GuardResult::Value(known) => return Ok(known),
+                GuardResult::Guard(guard) => guard,
+                GuardResult::Timeout => return load(),
+            };
+            let loaded = load()?;
+            if guard.insert(loaded.clone()).is_ok() {
+                return Ok(loaded);
+            } // else a commit came between
         }
-        Ok(loaded)
     }
 
     /// Takes what a commit has written; of an entity too large to be kept the older one is removed all the same.
     pub(super) fn put(&self, key: Key, entity: Option<Arc<Entity>>) {
-        match entity {
-            Some(entity) if Weight.weight(&key, &entity) <= self.largest => self.entries.insert(key, entity),
-            _ => self.remove(&key),
+        let weight = entity.as_deref().map(|entity| weight(&key, Some(entity)));
+        if weight.is_some_and(|weight| weight <= self.largest) {
+            self.entries.insert(key, entity);
+        } else {
+            self.remove(&key);
         }
     }
 
@@ -66,11 +70,17 @@ impl Cache {
     }
 }
 
-impl Weighter<Key, Arc<Entity>> for Weight {
-    fn weight(&self, key: &Key, entity: &Arc<Entity>) -> u64 {
-        let values = entity.values().map(|(_, stored)| size_of::<Stored>() + heap(&stored.cell));
-        (size_of::<(Key, Entity)>() + text(key) + values.sum::<usize>()) as u64
+impl Weighter<Key, Known> for Weight {
+    fn weight(&self, key: &Key, known: &Known) -> u64 {
+        weight(key, known.as_deref())
     }
+}
+
+fn weight(key: &Key, entity: Option<&Entity>) -> u64 {
+    let values = entity.into_iter().flat_map(Entity::values);
+    let values: usize = values.map(|(_, stored)| size_of::<Stored>() + heap(&stored.cell)).sum();
+    let entity = entity.map_or(0, size_of_val);
+    (size_of::<(Key, Known)>() + text(key) + entity + values) as u64
 }
 
 /// Bytes of a cell beyond itself.
@@ -110,13 +120,14 @@ mod tests {
     use super::*;
     use crate::Slot;
     use crate::contract::{item, stored};
+    use std::cell::Cell;
 
     fn blob(bytes: usize) -> Arc<Entity> {
-        Arc::new(Entity::one(Slot(0), stored(1, Cell::Blob(vec![7; bytes].into()))))
+        Arc::new(Entity::one(Slot(0), stored(1, crate::Cell::Blob(vec![7; bytes].into()))))
     }
 
     fn size(cache: &Cache, key: &Key) -> Option<usize> {
-        cache.get(key).and_then(|entity| entity.blob(Slot(0)).map(<[u8]>::len))
+        cache.get(key).flatten().and_then(|entity| entity.blob(Slot(0)).map(<[u8]>::len))
     }
 
     #[test]
@@ -129,18 +140,50 @@ mod tests {
         assert!((1 << 19..=1 << 20).contains(&weight), "{weight} bytes");
     }
 
+    /// Looks a key up; a commit comes while the disk is read for the first time.
+    fn overtaken(cache: &Cache, commit: Option<Arc<Entity>>, before: Known, after: Known) -> Option<usize> {
+        let (key, reads) = (item("a"), Cell::new(0));
+        let found = cache.get_or_load(&key, || {
+            reads.set(reads.get() + 1);
+            if reads.get() > 1 {
+                return Ok(after.clone());
+            }
+            cache.put(key.clone(), commit.clone());
+            Ok(before.clone())
+        });
+        found.expect("loads").and_then(|entity| entity.blob(Slot(0)).map(<[u8]>::len))
+    }
+
     #[test]
     fn a_reader_does_not_bring_back_what_a_commit_replaced() {
-        for (name, newer) in [("removed", None), ("small", Some(blob(5))), ("too large", Some(blob(1 << 20)))] {
-            let (cache, key) = (Cache::new(1 << 16), item("a"));
-            let read = cache.get_or_load(&key, || {
-                cache.put(key.clone(), newer.clone());
-                Ok(Some(blob(3)))
-            });
-            assert!(read.expect("loads").is_some());
-            let kept = size(&cache, &key);
-            assert!(matches!((name, kept), ("small", Some(5)) | ("removed" | "too large", None)), "{name}: {kept:?}");
+        let large = 1 << 20;
+        for (newer, kept) in [(None, None), (Some(5), Some(5)), (Some(large), None)] {
+            for before in [Some(blob(3)), None] {
+                let (cache, written) = (Cache::new(1 << 16), newer.map(blob));
+                assert_eq!(overtaken(&cache, written.clone(), before, written), newer);
+                assert_eq!(size(&cache, &item("a")), kept);
+            }
         }
+    }
+
+    #[test]
+    fn a_reader_is_not_ahead_of_what_others_find() {
+        for ahead in [Some(blob(4)), None] {
+            let cache = Cache::new(1 << 16);
+            assert_eq!(overtaken(&cache, Some(blob(3)), ahead.clone(), ahead), Some(3));
+        }
+    }
+
+    #[test]
+    fn that_nothing_lies_under_a_key_is_known_until_a_commit_writes_it() {
+        let (cache, key) = (Cache::new(1 << 16), item("a"));
+        assert!(cache.get(&key).is_none());
+        assert!(cache.get_or_load(&key, || Ok(None)).expect("loads").is_none());
+        assert!(cache.get(&key).is_some_and(|known| known.is_none()));
+        cache.put(key.clone(), Some(blob(3)));
+        assert_eq!(size(&cache, &key), Some(3));
+        cache.put(key.clone(), None);
+        assert!(cache.get(&key).is_none());
     }
 
     #[test]
@@ -156,12 +199,12 @@ mod tests {
     fn without_memory_everything_is_loaded() {
         let (cache, key) = (Cache::new(0), item("a"));
         for _ in 0..2 {
-            let mut loaded = false;
+            let loaded = Cell::new(false);
             let read = cache.get_or_load(&key, || {
-                loaded = true;
+                loaded.set(true);
                 Ok(Some(blob(3)))
             });
-            assert!(loaded & read.expect("loads").is_some());
+            assert!(loaded.get() & read.expect("loads").is_some());
         }
     }
 }

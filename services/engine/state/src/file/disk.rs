@@ -91,7 +91,7 @@ impl Disk {
 
     /// What lies under a key, not kept in the cache.
     pub(super) fn current(&self, key: &Key) -> Result<Option<Arc<Entity>>, Error> {
-        self.cache.get(key).map_or_else(|| self.load(key), |entity| Ok(Some(entity)))
+        self.cache.get(key).map_or_else(|| self.load(key), Ok)
     }
 
     fn load(&self, key: &Key) -> Result<Option<Arc<Entity>>, Error> {
