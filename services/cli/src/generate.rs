@@ -22,12 +22,16 @@ mod vocabulary;
 
 pub(crate) use summary::Summary;
 
+use crate::progress::Progress;
 use anyhow::{Context, Result};
 use output::Output;
 use rankwright_event::{Event, json};
 use simulation::{Simulation, Size};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// Progress is told once in so many events.
+const TOLD: u64 = 4096;
 
 /// How much is generated, and where it goes.
 #[derive(Debug, Clone, clap::Args)]
@@ -67,10 +71,15 @@ pub(crate) fn run(options: &Options) -> Result<Summary> {
     let mut simulation = Simulation::new(options.size());
     let mut output = Output::create(&options.events())?;
     let mut summary = Summary::default();
+    let mut progress = Progress::new("generate", options.rankings);
     for event in &mut simulation {
         summary.count(&event);
         output.write(event);
+        if summary.events().is_multiple_of(TOLD) {
+            progress.at(summary.rankings, summary.events(), "events");
+        }
     }
+    progress.end();
     summary.events_file = output.finish()?;
     summary.config_file = write(&options.out.join("config.yml"), &configuration::text())?;
     let request = json::encode(&Event::Ranking(simulation.request())) + "\n";

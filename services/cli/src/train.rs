@@ -12,7 +12,10 @@ use tracing::{info, warn};
 /// Trains the given model, or all of them one after the other.
 pub(crate) fn run(options: &TrainOptions) -> Result<()> {
     let mut config = configuration(options.config.as_deref())?;
-    let kept = matches!(config.train, Some(ClickthroughStore::File { .. }));
+    if matches!(config.train, Some(ClickthroughStore::Discard)) {
+        bail!("nothing to train on: 'train: {{type: discard}}' keeps no click-throughs");
+    }
+    let kept = !matches!(config.train, None | Some(ClickthroughStore::Memory));
     if matches!(config.state, State::Memory) && !kept {
         bail!(
             "nothing to train on: with a state in memory, click-throughs end with the process that imported them; \
@@ -83,6 +86,15 @@ fn report(name: &str, trained: &Trained, elapsed_ms: u128) {
     info!(model = name, %version, trees, rankings, elapsed_ms = elapsed_ms as u64, "trained");
     for (column, rankings) in &trained.reading.missing_columns {
         warn!(model = name, column, rankings, "missing in click-throughs from before it was defined so");
+    }
+    let too_long = trained.reading.too_long;
+    if too_long > 0 {
+        warn!(
+            model = name,
+            rankings = too_long,
+            "left out: more items than boosters rank ({})",
+            train::dataset::MAX_ITEMS
+        );
     }
     let losses = &trained.reading.losses;
     if !losses.is_empty() {

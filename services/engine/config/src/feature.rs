@@ -1,5 +1,8 @@
 //! Feature definitions, as they are after checking: every default filled in, every alias resolved.
 
+mod columns;
+
+pub use columns::REFERER_MEDIUMS;
 use std::time::Duration;
 
 /// One feature extractor of the configuration.

@@ -99,6 +99,34 @@ config.yml:19:16  models.m.features[0]
 }
 
 #[test]
+fn columns_of_one_name_are_told_all_at_once() {
+    let text = "features:
+  - {name: ctr, type: rate, top: click, bottom: impression, bucket: 24h, periods: [7, 7]}
+  - {name: ctr_7, type: number, field: item.a}
+  - {name: v, type: vector, field: item.v, reduce: [min, vector2, vector2]}
+  - {name: i, type: interacted_with, interaction: click, scope: session, field: [item.a, item.a]}
+  - {name: fine, type: string, field: item.s, encode: index, values: [a, b]}
+models: {n: {type: noop}}
+";
+    let errors = errors(text);
+    let told: Vec<_> = errors
+        .mistakes()
+        .iter()
+        .map(|mistake| (mistake.line, mistake.path.as_str(), mistake.problem.as_str()))
+        .collect();
+    let twice = |column: &str| format!("the column `{column}` comes twice: a value is listed twice");
+    assert_eq!(
+        told,
+        [
+            (2, "features[0]", twice("ctr_7").as_str()),
+            (3, "features[1]", "the feature has a column `ctr_7`, as `ctr` has"),
+            (4, "features[2]", twice("v_vector2_0").as_str()),
+            (5, "features[3]", twice("i_a").as_str()),
+        ]
+    );
+}
+
+#[test]
 fn broken_yaml_is_one_mistake_with_its_line() {
     let errors = errors("features:\n  - name: a\n   type: number\n");
     let [mistake] = errors.mistakes() else { panic!("{errors}") };

@@ -28,16 +28,6 @@ pub enum Error {
         /// Its type.
         what: &'static str,
     },
-    /// Two columns of one name: nothing could tell them apart in a stored model.
-    #[error("features '{first}' and '{second}' both have a column named '{column}': give one another name")]
-    Clash {
-        /// The name.
-        column: String,
-        /// Whose it is.
-        first: String,
-        /// Whose it is as well; the same feature, where its list names a value twice.
-        second: String,
-    },
     /// The store gave no slots.
     #[error("failed to get slots for the features")]
     Slots(#[from] rankwright_state::Error),
@@ -75,7 +65,6 @@ impl Plan {
         for feature in features {
             let first = columns.len();
             columns.extend(columns::of_feature(feature));
-            clash(&columns, first)?;
             steps.push(Step { first, extractor: compiler.extractor(feature)? });
         }
         let targets = need::targets(&slots);
@@ -227,23 +216,10 @@ fn alone(interaction: &Interaction) -> Ranking {
     }
 }
 
-/// Refuses columns, those from `first` on, of a name that was there before.
-fn clash(columns: &[Column], first: usize) -> Result<(), Error> {
-    for (place, column) in columns.iter().enumerate().skip(first) {
-        if let Some(known) = columns[..place].iter().find(|known| known.name == column.name) {
-            let (name, first, second) = (column.name.clone(), known.feature.clone(), column.feature.clone());
-            return Err(Error::Clash { column: name, first, second });
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::ready;
     use rankwright_config::Config;
-    use rankwright_state::MemoryStore;
 
     #[test]
     fn a_value_that_several_features_read_is_named_by_all_of_them() {
@@ -255,25 +231,5 @@ mod tests {
         let mut read: Vec<_> = readers(&config.features).into_values().collect();
         read.sort();
         assert_eq!(read, [vec!["a", "b"], vec!["c"]]);
-    }
-
-    #[test]
-    fn two_columns_of_one_name_are_refused() {
-        for (features, clash) in [
-            (
-                "[{name: a, type: rate, top: click, bottom: impression, bucket: 1d, periods: [7]},
-                  {name: a_7, type: number, source: item.x, scope: item}]",
-                "'a' and 'a_7' both have a column named 'a_7'",
-            ),
-            (
-                "[{name: w, type: window_count, interaction: click, bucket: 1d, windows: [7, 7], scope: item}]",
-                "'w' and 'w' both have a column named 'w_7'",
-            ),
-        ] {
-            let (config, _) = Config::parse(&format!("features: {features}\nmodels: {{none: {{type: noop}}}}"), "test")
-                .expect("valid as such");
-            let error = ready(Plan::compile(&config.features, &MemoryStore::default())).err().map(|it| it.to_string());
-            assert!(error.as_ref().is_some_and(|error| error.contains(clash)), "{error:?}");
-        }
     }
 }

@@ -19,8 +19,35 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 pub(super) fn features(value: &Value<'_>) -> (Vec<Feature>, Names) {
     let mut names = BTreeMap::new();
     let definitions = value.list("a list of features");
-    let features = definitions.iter().filter_map(|definition| feature(definition, &mut names)).collect();
-    (features, names.into_keys().collect())
+    let read = |definition| feature(definition, &mut names).map(|feature| (definition, feature));
+    let features: Vec<_> = definitions.iter().filter_map(read).collect();
+    clashes(&features);
+    (features.into_iter().map(|(_, feature)| feature).collect(), names.into_keys().collect())
+}
+
+/// Two columns of one name could not be told apart in a stored model.
+fn clashes(features: &[(&Value<'_>, Feature)]) {
+    let mut owners: BTreeMap<String, &str> = BTreeMap::new();
+    for (definition, feature) in features {
+        let mut clash = None;
+        for column in feature.columns() {
+            match owners.get(&column) {
+                Some(owner) => clash = clash.or(Some((column, *owner))),
+                None => drop(owners.insert(column, &feature.name)),
+            }
+        }
+        match clash {
+            Some((column, owner)) if owner == feature.name => definition.wrong(
+                format!("the column `{}` comes twice: a value is listed twice", shown(&column)),
+                "each value once",
+            ),
+            Some((column, owner)) => {
+                let problem = format!("the feature has a column `{}`, as `{}` has", shown(&column), shown(owner));
+                definition.wrong(problem, "a name whose columns no other feature has");
+            }
+            None => {}
+        }
+    }
 }
 
 fn feature(value: &Value<'_>, names: &mut BTreeMap<String, Place>) -> Option<Feature> {

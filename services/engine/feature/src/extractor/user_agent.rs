@@ -13,17 +13,6 @@ pub(crate) struct UserAgent {
     pub(crate) field: AgentField,
 }
 
-/// What tells the columns apart.
-pub(crate) fn suffixes(field: AgentField) -> Vec<String> {
-    let names: &[&str] = match field {
-        AgentField::Platform => Platform::NAMES,
-        AgentField::Os => Os::NAMES,
-        AgentField::Browser => Browser::NAMES,
-        AgentField::Bot => &["bot"],
-    };
-    names.iter().map(|name| name.replace(' ', "_")).collect()
-}
-
 impl UserAgent {
     fn column(&self, agent: &str) -> Option<usize> {
         let agents = Agents::shared();
@@ -38,7 +27,7 @@ impl UserAgent {
 
 impl Extractor for UserAgent {
     fn fill(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {
-        (0..suffixes(self.field).len()).for_each(|column| columns.set_all(column, 0.0));
+        (0..self.field.values().len()).for_each(|column| columns.set_all(column, 0.0));
         let mut known: Option<(&str, Option<usize>)> = None;
         for item in 0..candidates.len() {
             let Some(FieldValue::Text(agent)) = self.reader.of(candidates, item) else { continue };

@@ -42,23 +42,6 @@ pub(crate) fn width(reducer: Reducer) -> usize {
     }
 }
 
-/// What tells a reducer's columns apart.
-pub(crate) fn suffixes(reducer: Reducer) -> Vec<String> {
-    let word = match reducer {
-        Reducer::First => "first",
-        Reducer::Last => "last",
-        Reducer::Min => "min",
-        Reducer::Max => "max",
-        Reducer::Random => "random",
-        Reducer::Avg => "avg",
-        Reducer::Sum => "sum",
-        Reducer::Size => "size",
-        Reducer::EuclideanDistance => "euclidean_distance",
-        Reducer::Vector(length) => return (0..length).map(|place| format!("vector{length}_{place}")).collect(),
-    };
-    vec![word.to_string()]
-}
-
 #[cfg(test)]
 mod tests {
     use crate::testing::{Shop, assert_rows};

@@ -35,7 +35,7 @@ pub(crate) enum Medium {
 
 impl Medium {
     /// Names of the mediums, in the order of their columns.
-    pub(crate) const NAMES: [&'static str; 6] = ["unknown", "search", "internal", "social", "email", "paid"];
+    pub(crate) const NAMES: [&'static str; 6] = rankwright_config::feature::REFERER_MEDIUMS;
 
     /// Column of this medium, from 0.
     pub(crate) const fn index(self) -> usize {

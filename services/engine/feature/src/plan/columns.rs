@@ -2,33 +2,20 @@
 
 use super::need::{millis, named};
 use crate::column::{Column, digest};
-use crate::extractor::{user_agent, vector};
-use crate::lexicon::referrer::Medium;
 use crate::slot::{Owner, Target};
 use rankwright_config::feature::{Encoding, Feature, Kind};
 
 /// Columns of a feature, in order.
 pub(super) fn of_feature(feature: &Feature) -> Vec<Column> {
-    let suffixes: Vec<String> = match &feature.kind {
-        Kind::Vector { reduce, .. } => reduce.iter().flat_map(|&reducer| vector::suffixes(reducer)).collect(),
-        Kind::Text { values, encode: Encoding::OneHot, .. } => values.clone(),
-        Kind::UserAgent { field, .. } => user_agent::suffixes(*field),
-        Kind::InteractedWith { fields, .. } => fields.clone(),
-        Kind::Referer { .. } => Medium::NAMES.iter().map(ToString::to_string).collect(),
-        Kind::WindowCount { windows: periods, .. } | Kind::Rate { periods, .. } => {
-            periods.iter().map(ToString::to_string).collect()
-        }
-        _ => vec![String::new()],
-    };
     let categorical = matches!(&feature.kind, Kind::Text { encode: Encoding::Index, .. });
     let meaning = meaning(&feature.kind);
-    let column = |suffix: String| Column {
-        name: if suffix.is_empty() { feature.name.clone() } else { format!("{}_{suffix}", feature.name) },
+    let column = |(name, suffix): (String, String)| Column {
+        name,
         feature: feature.name.clone(),
         fingerprint: digest(&format!("{meaning} {suffix}")),
         categorical,
     };
-    suffixes.into_iter().map(column).collect()
+    feature.columns().zip(feature.kind.suffixes()).map(column).collect()
 }
 
 /// What a feature's numbers mean, in words that stay the same in every version.

@@ -10,7 +10,8 @@ macro_rules! class {
         }
 
         impl $name {
-            /// Names of the classes, in the order of their columns.
+            /// Names of the classes, in the order of their columns, which are named in the configuration.
+            #[cfg(test)]
             pub(crate) const NAMES: &'static [&'static str] = &[$($text),+];
 
             /// Column of this class, from 0.
@@ -79,5 +80,13 @@ mod tests {
         assert_eq!(Os::NAMES[Os::ChromeOs.index()], "chrome os");
         assert_eq!(Browser::NAMES[Browser::Ie.index()], "ie");
         assert_eq!((Platform::NAMES.len(), Os::NAMES.len(), Browser::NAMES.len()), (3, 6, 6));
+    }
+
+    #[test]
+    fn columns_are_named_as_configurations_say() {
+        use rankwright_config::feature::AgentField;
+        assert_eq!(Platform::NAMES, AgentField::Platform.values());
+        assert_eq!(Os::NAMES, AgentField::Os.values());
+        assert_eq!(Browser::NAMES, AgentField::Browser.values());
     }
 }
