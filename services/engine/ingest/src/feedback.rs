@@ -116,15 +116,23 @@ impl Feedback {
     /// As [`Ingest::apply`].
     pub async fn feed(&mut self, mut events: Vec<Event>, now: Timestamp) -> Result<Applied, Error> {
         let accepted = events.len() as u64;
+        self.begin(now);
         self.forget(now);
         events.retain(|event| self.seen.is_new(event, now));
         let to = Position((count(self.ingest.position()) + 1).to_string());
         let ids: Vec<_> = events.iter().map(identity).collect();
         let noted = if self.ingest.durable() { ids.len() as u64 } else { 0 };
         ids.iter().take(noted as usize).for_each(|id| self.ingest.note(id, now));
-        let applied = self.ingest.apply(events, to).await.inspect_err(|_| self.seen.unsee(&ids))?;
+        let applied = self.ingest.apply_at(events, to, now).await.inspect_err(|_| self.seen.unsee(&ids))?;
         self.last = Some((self.ingest.watermark(), now));
         Ok(Applied { accepted, updated: applied.updated.saturating_sub(noted) })
+    }
+
+    /// A ranking that was ahead of the clock when it was taken in puts no clock forward.
+    fn begin(&mut self, now: Timestamp) {
+        if self.last.is_none() {
+            self.ingest.not_beyond(now);
+        }
     }
 
     fn forget(&mut self, now: Timestamp) {
@@ -140,6 +148,7 @@ impl Feedback {
     /// # Errors
     /// As [`Ingest::apply`].
     pub async fn tick(&mut self, now: Timestamp) -> Result<(), Error> {
+        self.begin(now);
         self.forget(now);
         let (event, wall) = *self.last.get_or_insert((self.ingest.watermark(), now));
         if event == Timestamp::MIN {

@@ -138,15 +138,29 @@ impl Ingest {
     /// # Errors
     /// Nothing of the batch took place then. After an error of the state store this must not be used any further.
     pub async fn apply(&mut self, events: Vec<Event>, to: Position) -> Result<Applied, Error> {
+        self.apply_at(events, to, Timestamp::MAX).await
+    }
+
+    /// The same while events happen: event time does not go beyond the `wall` clock, so that one event that is ahead of it
+    /// closes nothing.
+    ///
+    /// # Errors
+    /// As [`Ingest::apply`].
+    pub async fn apply_at(&mut self, events: Vec<Event>, to: Position, wall: Timestamp) -> Result<Applied, Error> {
         if self.outbox.is_full() {
             self.outbox.flush()?;
         }
         let accepted = events.len() as u64;
         for event in events {
-            self.one(event).await?;
+            self.one(event, wall).await?;
         }
         let updated = self.commit(to).await?;
         Ok(Applied { accepted, updated })
+    }
+
+    /// Event time as it was restored from what is open is not beyond the `wall` clock.
+    pub(crate) fn not_beyond(&mut self, wall: Timestamp) {
+        self.watermark = self.watermark.min(wall);
     }
 
     /// Lets event time pass without events.
@@ -171,8 +185,8 @@ impl Ingest {
         self.settle().await
     }
 
-    async fn one(&mut self, event: Event) -> Result<(), Error> {
-        self.advance(event.timestamp()).await?;
+    async fn one(&mut self, event: Event, wall: Timestamp) -> Result<(), Error> {
+        self.advance(event.timestamp().min(wall)).await?;
         match event {
             Event::Item(_) => self.counters.items += 1,
             Event::User(_) => self.counters.users += 1,

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Service, apply, click, shown};
+use common::{Service, apply, click, item, shown};
 use rankwright_clickthrough::Header;
 use rankwright_clickthrough::store::file::FileSettings;
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore, FileStore as Parts, Format};
@@ -114,4 +114,25 @@ async fn rankings_close_while_nothing_comes_in() {
     assert!(service.records().is_empty(), "event time has gone on by 50 seconds");
     feedback.tick(now(1_000_070)).await.expect("ticks");
     assert_eq!(service.records().len(), 1);
+}
+
+#[tokio::test]
+async fn an_event_that_is_ahead_of_the_clock_closes_nothing_also_after_a_restart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let now = |seconds: i64| rankwright_event::Timestamp::from_millis(seconds * 1000);
+    let service = in_folder(folder.path()).await;
+    let mut before = feedback(&service).await;
+    before.feed(vec![shown("r", &["a"], 1000)], now(1000)).await.expect("takes it in");
+    before.feed(vec![item("b", 3000), shown("ahead", &["b"], 3000)], now(1001)).await.expect("takes them in");
+    before.tick(now(1002)).await.expect("ticks");
+    drop((before, service));
+    let service = in_folder(folder.path()).await;
+    let mut after = feedback(&service).await;
+    after.tick(now(1003)).await.expect("ticks");
+    after.feed(vec![shown("s", &["a"], 1004), click("c", "r", "a", 1004)], now(1004)).await.expect("takes them in");
+    assert!(service.records().is_empty(), "all is open");
+    after.tick(now(1080)).await.expect("ticks");
+    let closed = service.records();
+    let ids: Vec<_> = closed.iter().map(|record| (record.ranking.as_str(), record.interactions.len())).collect();
+    assert_eq!(ids, [("r", 1)], "one that nobody clicked on is not kept");
 }

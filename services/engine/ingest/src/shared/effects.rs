@@ -5,7 +5,7 @@ use super::stored;
 use crate::counters::Counters;
 use crate::error::Error;
 use crate::ingest::Settings;
-use rankwright_event::{Event, Interaction, Ranking};
+use rankwright_event::{Event, Interaction, Ranking, Timestamp};
 use rankwright_feature::{Plan, Purpose};
 use rankwright_state::{Fetched, Key, Overlay, Rows, Store, View};
 use std::sync::Arc;
@@ -60,9 +60,10 @@ impl Effects {
         super::fetch(&mut self.overlay, &*self.store, keys).await
     }
 
-    /// The effects of an event that `lane` brings.
-    pub(super) async fn add(&mut self, lane: &mut Lane, event: &Event) -> Result<(), Error> {
-        lane.reach(event.timestamp());
+    /// The effects of an event that `lane` brings at `wall` time, which event time does not go beyond: one event that is ahead
+    /// of the clock closes nothing.
+    pub(super) async fn add(&mut self, lane: &mut Lane, event: &Event, wall: Timestamp) -> Result<(), Error> {
+        lane.reach(event.timestamp().min(wall));
         match event {
             Event::Item(_) => self.counters.items += 1,
             Event::User(_) => self.counters.users += 1,

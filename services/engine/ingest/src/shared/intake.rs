@@ -185,11 +185,11 @@ impl Effects {
         };
         self.prefetch(fresh.iter().map(|(_, event)| *event)).await?;
         for (part, event) in fresh {
-            self.add(parts[part].lane, event).await?;
+            self.add(parts[part].lane, event, wall).await?;
         }
         // repetitions tell how far this writer has come, too
         for Part { lane, events, .. } in &mut *parts {
-            events.iter().for_each(|event| lane.reach(event.timestamp()));
+            events.iter().for_each(|event| lane.reach(event.timestamp().min(wall)));
         }
         for key in &noted {
             self.overlay.write(key, Slot(0), Stored { at: wall, event: 0, cell: Cell::Counter(1) });
