@@ -4,16 +4,22 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 use tokio::runtime::Runtime;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
 
 /// Exit code of a process that SIGTERM ended.
 pub const TERMINATED: i32 = 128 + 15;
 
 /// Sends the log to standard error: level `info`, or what `RUST_LOG` says.
 pub fn log_to_stderr() {
+    log_to(std::io::stderr);
+}
+
+/// As [`log_to_stderr`], by way of a writer that ends there.
+pub fn log_to(writer: impl for<'a> MakeWriter<'a> + Send + Sync + 'static) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(writer)
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
         .init();

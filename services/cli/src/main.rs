@@ -25,7 +25,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     rankwright_train::restart_with_patient_threads();
     let options = Options::parse();
-    rankwright_assembly::log_to_stderr();
+    rankwright_assembly::log_to(progress::Log);
     rankwright_assembly::exit(run(options.command))
 }
 

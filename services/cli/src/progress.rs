@@ -1,12 +1,20 @@
 //! What a person sees of long work: a moving line on a terminal, plain log lines elsewhere.
 
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::IsTerminal;
+use parking_lot::Mutex;
+use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 use tracing::info;
+use tracing_subscriber::fmt::MakeWriter;
 
 /// Elsewhere than on a terminal, one line in so much time.
 const QUIET: Duration = Duration::from_secs(10);
+
+/// The moving line that is on the terminal now.
+static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Writes the log to standard error; the moving line steps aside for it.
+pub(crate) struct Log;
 
 /// Progress of one piece of work whose size is known.
 pub(crate) struct Progress {
@@ -24,6 +32,7 @@ impl Progress {
             let style = ProgressStyle::with_template("{prefix} {bar:30} {percent:>3}% {msg} {eta} left");
             bar.set_style(style.expect("the template is fixed, and a test draws it"));
             bar.set_prefix(what);
+            *SHOWN.lock() = Some(bar.clone());
             bar
         });
         let now = Instant::now();
@@ -47,17 +56,108 @@ impl Progress {
         self.started.elapsed()
     }
 
-    /// Takes the moving line away.
+    /// Takes the moving line away, as dropping it does.
     pub(crate) fn end(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
+            *SHOWN.lock() = None;
         }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl<'a> MakeWriter<'a> for Log {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        Self
+    }
+}
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        aside(SHOWN.lock().as_ref(), || io::stderr().write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
+/// Writes where the moving line is, which is drawn again below.
+fn aside<T>(line: Option<&ProgressBar>, write: impl FnOnce() -> T) -> T {
+    match line {
+        Some(line) => line.suspend(write),
+        None => write(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use indicatif::{ProgressDrawTarget, TermLike};
+    use std::sync::Arc;
+
+    /// A terminal that keeps what is on its only line.
+    #[derive(Debug, Default, Clone)]
+    struct OneLine(Arc<Mutex<String>>);
+
+    impl TermLike for OneLine {
+        fn width(&self) -> u16 {
+            80
+        }
+
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn write_line(&self, text: &str) -> io::Result<()> {
+            self.write_str(text)
+        }
+
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            self.0.lock().push_str(text);
+            Ok(())
+        }
+
+        fn clear_line(&self) -> io::Result<()> {
+            self.0.lock().clear();
+            Ok(())
+        }
+
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_is_logged_does_not_land_on_the_moving_line() {
+        let terminal = OneLine::default();
+        let target = ProgressDrawTarget::term_like_with_hz(Box::new(terminal.clone()), 255);
+        let bar = ProgressBar::with_draw_target(Some(10), target);
+        bar.tick();
+        let shown = || terminal.0.lock().trim().to_owned();
+        assert!(shown().contains("0/10"), "{}", shown());
+        aside(Some(&bar), || assert_eq!(shown(), ""));
+        assert!(shown().contains("0/10"), "{}", shown());
+    }
 
     #[test]
     fn the_line_can_be_drawn() {

@@ -4,6 +4,7 @@ use crate::options::TrainOptions;
 use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
 use rankwright_assembly::{Engine, configuration, job_runtime, now};
+use rankwright_clickthrough::Losses;
 use rankwright_config::model::{LambdaMart, Model};
 use rankwright_config::{ClickthroughStore, State};
 use rankwright_train::{self as train, Trained, Training};
@@ -98,7 +99,8 @@ fn report(name: &str, trained: &Trained, elapsed_ms: u128) {
     }
     let losses = &trained.reading.losses;
     if !losses.is_empty() {
-        warn!(model = name, cut = losses.cut, damaged = losses.damaged, "stretches of click-throughs were left out");
+        let Losses { cut, damaged, records, .. } = *losses;
+        warn!(model = name, cut, damaged, records, "stretches of click-throughs were left out");
     }
     for quality in &trained.quality {
         let metric = quality.metric.as_str();

@@ -7,6 +7,8 @@ pub struct Losses {
     pub cut: u64,
     /// Damaged stretches of a part: blocks, lines or headers.
     pub damaged: u64,
+    /// Records that were in them, as far as that can be told: a block says how many it holds, a line holds one.
+    pub records: u64,
     /// Records seen before, in this part or an earlier one.
     pub duplicates: u64,
     /// The first [`Losses::NAMED`] of them that were cut or damaged.
@@ -46,6 +48,7 @@ impl Losses {
     pub(crate) fn join(&mut self, other: &Self) {
         self.cut += other.cut;
         self.damaged += other.damaged;
+        self.records += other.records;
         self.duplicates += other.duplicates;
         let room = Self::NAMED - self.named.len().min(Self::NAMED);
         self.named.extend(other.named.iter().take(room).cloned());

@@ -61,6 +61,10 @@ fn a_part_cut_anywhere_loses_the_block_that_was_cut_and_counts_it() {
             assert_eq!(records, blocks[..whole].concat(), "{format:?} cut at {cut}");
             let clean = cut == 0 || part.headers.iter().chain(&part.blocks).any(|range| whole_at(range.end));
             assert_eq!((losses.cut, losses.damaged), (u64::from(!clean), 0), "{format:?} cut at {cut}");
+            // what a block holds is known from its frame, and that a line holds a record from its first words
+            let told = if format == Format::Json { 29 } else { 32 };
+            let begun = part.blocks.get(whole).is_some_and(|block| !clean && block.start + told <= cut);
+            assert_eq!(losses.records, if begun { per_block as u64 } else { 0 }, "{format:?} cut at {cut}");
         }
     }
 }
@@ -78,6 +82,8 @@ fn a_damaged_block_is_named_and_the_others_are_read() {
             expected.remove(damaged);
             assert_eq!(records, expected.concat(), "{format:?}");
             assert_eq!((losses.cut, losses.damaged, losses.named.len()), (0, 1, 1), "{format:?}, {losses:?}");
+            let told = format == Format::Json || place >= 32; // else the damage is where the block says what it holds
+            assert_eq!(losses.records, u64::from(told), "{format:?}");
             assert_eq!((losses.named[0].place.as_str(), losses.named[0].offset), ("part", offset as u64), "{format:?}");
         }
     }

@@ -59,15 +59,16 @@ pub(crate) fn parse(window: &mut Window, header: Option<&Header>) -> std::io::Re
     let seen = window.look(HEAD)?;
     let Some((head, _)) = seen.split_first_chunk::<HEAD>() else {
         let cut = seen.starts_with(&MARKER[..seen.len().min(MARKER.len())]);
-        return Ok(if cut { Parsed::Short } else { Parsed::Bad("no block begins here") });
+        return Ok(if cut { Parsed::Short(0) } else { Parsed::Bad("no block begins here", 0) });
     };
-    let Some(head) = Head::read(head) else { return Ok(Parsed::Bad("no block begins here")) };
+    let Some(head) = Head::read(head) else { return Ok(Parsed::Bad("no block begins here", 0)) };
     if head.version > VERSION {
         return Ok(Parsed::Newer(u64::from(head.version)));
     }
-    let length = HEAD + head.stored as usize;
-    let Some(payload) = window.look(length)?.get(HEAD..length) else { return Ok(Parsed::Short) };
-    Ok(head.unpack(payload, header).map_or_else(Parsed::Bad, |frame| Parsed::Frame(frame, length)))
+    let (length, records) = (HEAD + head.stored as usize, u64::from(head.records));
+    let Some(payload) = window.look(length)?.get(HEAD..length) else { return Ok(Parsed::Short(records)) };
+    let unpacked = head.unpack(payload, header);
+    Ok(unpacked.map_or_else(|reason| Parsed::Bad(reason, records), |frame| Parsed::Frame(frame, length)))
 }
 
 impl Head {

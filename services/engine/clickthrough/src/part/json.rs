@@ -98,19 +98,23 @@ fn line(line: &Line) -> Result<Vec<u8>, String> {
     Ok([MARKER, checksum.as_bytes(), body, b"\n"].concat())
 }
 
+/// Where a line's body begins: behind the marker and the checksum.
+const BODY: usize = MARKER.len() + 10;
+
 /// Reads the line at the beginning of the window.
 pub(crate) fn parse(window: &mut Window, header: Option<&Header>) -> std::io::Result<Parsed> {
-    let Some(line) = look_line(window)? else { return Ok(Parsed::Bad("line without end")) };
+    let Some(line) = look_line(window)? else { return Ok(Parsed::Bad("line without end", 0)) };
     let (length, whole, begun) = (line.len(), line.ends_with(b"\n"), begins(line));
     let line = line.trim_ascii_end();
+    let records = u64::from(line.get(BODY..).is_some_and(|body| body.starts_with(b"\"record\":")));
     let parsed = match line {
         [] => Ok(Parsed::Frame(Frame::Records(Vec::new()), length)),
         line => checked(line).and_then(|()| read(line, header, length)),
     };
     Ok(match parsed {
         Ok(parsed) => parsed,
-        Err(_) if begun && !whole => Parsed::Short,
-        Err(reason) => Parsed::Bad(reason),
+        Err(_) if begun && !whole => Parsed::Short(records),
+        Err(reason) => Parsed::Bad(reason, records),
     })
 }
 

@@ -17,10 +17,10 @@ pub(crate) enum Parsed {
     Frame(Frame, usize),
     /// Something of a later version of the format.
     Newer(u64),
-    /// Nothing that could be read, and why.
-    Bad(&'static str),
-    /// The beginning of something that the end of the part cuts off.
-    Short,
+    /// Nothing that could be read, why, and how many records it held as far as it tells.
+    Bad(&'static str, u64),
+    /// The beginning of something that the end of the part cuts off, and how many records it held as far as it tells.
+    Short(u64),
 }
 
 /// Streams the records of a part, and counts what it has to leave out.
@@ -77,15 +77,15 @@ impl PartReader {
                     return Ok(Some(frame));
                 }
                 Parsed::Newer(found) => return Err(self.newer(found)),
-                Parsed::Bad(reason) => self.leave_out(reason, false)?,
-                Parsed::Short => self.leave_out("cut short", true)?,
+                Parsed::Bad(reason, records) => self.leave_out(reason, records, false)?,
+                Parsed::Short(records) => self.leave_out("cut short", records, true)?,
             }
         }
         Ok(None)
     }
 
     /// Moves to the next marker, and names what lies before it.
-    fn leave_out(&mut self, reason: &'static str, short: bool) -> Result<()> {
+    fn leave_out(&mut self, reason: &'static str, records: u64, short: bool) -> Result<()> {
         let offset = self.window.offset();
         let marker = match self.format {
             Format::Binary => frame::MARKER,
@@ -93,14 +93,16 @@ impl PartReader {
         };
         let more = self.window.seek(marker).map_err(|source| self.failed(source))?;
         let loss = Loss { place: self.place.clone(), offset, reason };
-        tracing::warn!(place = loss.place, offset, reason, "left out a part of the click-throughs");
+        tracing::warn!(place = loss.place, offset, reason, records, "left out a part of the click-throughs");
         self.losses.add(loss, short && !more);
+        self.losses.records += records;
         Ok(())
     }
 
     /// Ends the part. One that was cut between two blocks looks whole, but for the number of its records.
     fn end(&mut self) {
         self.ended = true;
+        self.losses.records = self.losses.records.max(self.missing.unwrap_or(0));
         if self.missing.unwrap_or(0) > 0 && self.losses.is_empty() {
             let (place, offset) = (self.place.clone(), self.window.offset());
             tracing::warn!(place, offset, missing = self.missing, "a part of the click-throughs is not complete");
