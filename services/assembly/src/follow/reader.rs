@@ -12,9 +12,10 @@ use crate::closing::Closing;
 use crate::engine::Engine;
 use crate::program::chain;
 use anyhow::{Context, Result, bail};
+use commits::Sent;
 use futures_util::FutureExt;
 use rankwright_event::Timestamp;
-use rankwright_ingest::shared::expect;
+use rankwright_ingest::shared::{Pipeline, expect};
 use rankwright_ingest::{Counters, Error};
 use rankwright_source::{DeadLetters, Merged, Partition, Step, Stream};
 use rankwright_state::Position;
@@ -43,6 +44,9 @@ pub(super) struct Reader {
     /// About so many are committed at once.
     together: usize,
     writers: BTreeMap<Partition, Writer>,
+    pipeline: Pipeline,
+    /// What the pipeline commits.
+    sent: Option<Sent>,
     tally: Arc<Tally>,
     sweep: Sweep,
     /// Closes rankings while everything is read once, by nobody else.
@@ -60,6 +64,7 @@ impl Reader {
     ) -> Self {
         let together = super::together(super::batches(&engine.config.state));
         let alone = alone.then(|| Closing::new(engine.clone(), name.clone()));
+        let pipeline = Pipeline::new(engine.plan.clone(), engine.state.clone(), engine.settings());
         Self {
             engine,
             name,
@@ -69,6 +74,8 @@ impl Reader {
             ahead: 0,
             together,
             writers: BTreeMap::new(),
+            pipeline,
+            sent: None,
             tally,
             sweep: Sweep::default(),
             alone,
@@ -110,6 +117,7 @@ impl Reader {
             let step = self.step().await?;
             if !matches!(step, Step::Batch { .. }) {
                 self.ahead = 0;
+                self.settle().await?;
             }
             match step {
                 Step::Assigned(partitions) => self.begin_all(partitions).await?,
@@ -144,17 +152,29 @@ impl Reader {
     /// What happened next in the stream. Before it waits for that, what has come is committed.
     async fn step(&mut self) -> Result<Step> {
         // only batches are read ahead, after others: what the stream owes after another step is not to be broken off
+        let after_batch = self.ahead > 0;
         let events = if self.ahead < self.together { usize::MAX } else { AHEAD };
-        if self.ahead > 0
+        if after_batch
             && self.merged.has_room_for(events)
-            && let Some(step) = self.stream.next().now_or_never()
+            && let Some(step) = self.come().await
         {
-            tokio::task::yield_now().await; // decoding has taken its time
-            return Ok(step?);
+            return step;
         }
-        self.drain().await?;
+        self.send_all().await?;
         self.ahead = 0;
+        // more may be decoded while the last of it is committed
+        if after_batch && let Some(step) = self.come().await {
+            return step;
+        }
+        self.settle().await?;
         Ok(self.stream.next().await?)
+    }
+
+    /// What has happened already.
+    async fn come(&mut self) -> Option<Result<Step>> {
+        let step = self.stream.next().now_or_never()?;
+        tokio::task::yield_now().await; // decoding has taken its time
+        Some(step.map_err(Into::into))
     }
 
     /// Nothing is waited for any more.

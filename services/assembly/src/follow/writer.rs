@@ -37,6 +37,14 @@ impl Writer {
         }
     }
 
+    /// The writer of a partition that has one reader at a time.
+    pub(super) fn ordered(&mut self) -> Option<&mut Intake> {
+        match self {
+            Self::Ordered(intake) => Some(intake),
+            Self::Dealt(_) => None,
+        }
+    }
+
     /// Where its last batch ended; nowhere, where positions tell nothing.
     pub(super) fn position(&self) -> Position {
         match self {

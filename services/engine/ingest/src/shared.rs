@@ -1,7 +1,7 @@
 //! Taking in events where many processes share one state.
 //!
 //! An [`Intake`] is one writer: a partition of a source, or a replica's `/feedback`. Several of one process may bring their
-//! batches in one step. An intake keeps nothing of its own between two batches: rankings and their interactions lie in join
+//! batches in one step, and a [`Pipeline`] puts the next step together while one is committed. An intake keeps nothing of its own between two batches: rankings and their interactions lie in join
 //! records of the store, which any writer may add to. What it cannot decide alone it leaves to the [`Closer`], of which there
 //! is one at a time: interactions whose ranking it does not find, the end of rankings, and bringing click-throughs to their
 //! store. `docs/protocol.md` has the reasons.
@@ -10,6 +10,7 @@ mod closer;
 mod effects;
 mod intake;
 mod lane;
+mod pipeline;
 mod replica;
 pub(crate) mod stored;
 mod watermark;
@@ -19,6 +20,7 @@ pub use closer::Closer;
 pub(crate) use closer::WRITER;
 pub use intake::{Intake, Share};
 pub use lane::Origin;
+pub use pipeline::{Pipeline, Prepared};
 pub use replica::Replica;
 pub use watermark::{Reached, expect, reached};
 

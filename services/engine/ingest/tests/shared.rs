@@ -7,7 +7,7 @@ use common::{Service, click, item, shown};
 use proptest::prelude::*;
 use rankwright_clickthrough::Clickthrough;
 use rankwright_event::{Event, Timestamp};
-use rankwright_ingest::shared::{Closer, Intake, Origin, Replica, Share, Taken, expect};
+use rankwright_ingest::shared::{Closer, Intake, Origin, Pipeline, Prepared, Replica, Share, Taken, expect};
 use rankwright_state::{Position, Space};
 
 const WALL: Timestamp = Timestamp::from_millis(1_000_000_000);
@@ -35,13 +35,29 @@ async fn take(intake: &mut Intake, events: &[Event]) {
     intake.apply(events, &[], to, WALL).await.expect("applies");
 }
 
-/// What the writers bring whose bits are set, in one step.
-async fn take_together(writers: &mut [Intake], of: usize, events: &[Vec<Event>]) {
+/// What the writers bring whose bits are set, behind a position that step `number` gives.
+fn shares<'a>(writers: &'a mut [Intake], of: usize, events: &'a [Vec<Event>], number: usize) -> Vec<Share<'a>> {
     let turns = writers.iter_mut().zip(events).enumerate().filter(|(writer, _)| of >> writer & 1 == 1);
-    let mut shares: Vec<Share<'_>> = turns
-        .map(|(_, (intake, events))| Share { to: Position(format!("{}.", intake.position().0)), intake, events })
-        .collect();
-    Intake::apply_together(&mut shares, WALL).await.expect("applies");
+    turns.map(|(_, (intake, events))| Share { intake, events, to: Position(number.to_string()) }).collect()
+}
+
+/// Takes that in, in one step.
+async fn take_together(writers: &mut [Intake], of: usize, events: &[Vec<Event>], number: usize) {
+    Intake::apply_together(&mut shares(writers, of, events, number), WALL).await.expect("applies");
+}
+
+fn pipeline(service: &Service) -> Pipeline {
+    Pipeline::new(service.plan.clone(), service.state.clone(), service.settings)
+}
+
+/// Puts a step together that all writers bring something to.
+async fn prepare(
+    pipeline: &mut Pipeline,
+    writers: &mut [Intake],
+    events: &[Vec<Event>],
+    number: usize,
+) -> Option<Prepared> {
+    pipeline.prepare(&shares(writers, usize::MAX, events, number), WALL).await.expect("reads")
 }
 
 /// Click-throughs without their rows, in order of their ids.
@@ -244,9 +260,9 @@ async fn what_several_bring_together_is_joined_in_order_of_time() {
     let service = Service::new().await;
     let mut writers = [intake(&service, "1").await, intake(&service, "2").await];
     let events = [vec![click("c", "r", "a", 11), item("x", 500)], vec![shown("r", &["a", "b"], 10), item("y", 500)]];
-    take_together(&mut writers, 0b11, &events).await;
+    take_together(&mut writers, 0b11, &events, 1).await;
     assert_eq!(service.state.scan(Space::Waiting).await.expect("lists").len(), 0, "the click finds its ranking");
-    assert_eq!(writers.each_ref().map(|writer| writer.position().0.as_str()), [".", "."]);
+    assert_eq!(writers.each_ref().map(|writer| writer.position().0.as_str()), ["1", "1"]);
     closer(&service).await.tick(WALL).await.expect("works");
     assert_eq!(joined(&service), [("r".to_string(), vec!["c".to_string()])]);
 }
@@ -266,6 +282,60 @@ async fn nothing_of_several_batches_takes_place_where_one_writer_was_replaced() 
     assert!(values(&service).await.is_empty());
     take(&mut writers[0], &events[0]).await;
     assert_eq!(service.rows(&["a"], 20).await[0], 1.0, "the first goes on alone");
+}
+
+#[tokio::test]
+async fn a_step_is_put_together_on_top_of_the_one_that_is_being_committed() {
+    let service = Service::new().await;
+    let (mut writers, mut pipeline) = ([intake(&service, "1").await], pipeline(&service));
+    let first =
+        [vec![item("a", 1), click("c", None, "a", 5), shown("r", &["a"], 10), click("z", "r", "not shown", 11)]];
+    let first = prepare(&mut pipeline, &mut writers, &first, 1).await.expect("rests on nothing");
+    pipeline.send(first).await.expect("is sent");
+    let second = [vec![
+        click("d", "r", "a", 11),
+        click("e", None, "a", 12),
+        shown("q", &["a", "not shown"], 13),
+        click("f", "q", "a", 14),
+    ]];
+    let second = prepare(&mut pipeline, &mut writers, &second, 2).await.expect("what is needed was read");
+    assert!(values(&service).await.is_empty(), "the first is not there yet");
+    assert_eq!(writers[0].position().0, "");
+    pipeline.settle(writers.iter_mut()).await.expect("is there");
+    assert_eq!(writers[0].position().0, "1");
+    pipeline.send(second).await.expect("is sent");
+    pipeline.settle(writers.iter_mut()).await.expect("is there");
+    pipeline.settle(writers.iter_mut()).await.expect("nothing is under way");
+    assert_eq!(writers[0].position().0, "2");
+    assert_eq!(service.state.scan(Space::Waiting).await.expect("lists").len(), 2, "those without a ranking");
+    writers[0].leave().await.expect("leaves");
+    closer(&service).await.finish(WALL).await.expect("works");
+    let records = service.records();
+    let of = |id: &str| records.iter().find(|record| record.ranking.to_string() == id).expect("is closed");
+    assert_eq!((of("r").rows.values[0], of("r").interactions.len()), (1.0, 2), "it has seen one click");
+    let of = &of("q").rows;
+    assert_eq!([of.values[0], of.values[of.width]], [3.0, 1.0], "it has seen those of both steps");
+}
+
+#[tokio::test]
+async fn nothing_rests_on_a_step_that_failed() {
+    let service = Service::new().await;
+    let (mut writers, mut pipeline) = ([intake(&service, "1").await], pipeline(&service));
+    let first = [vec![click("c", None, "a", 5)]];
+    let prepared = prepare(&mut pipeline, &mut writers, &first, 1).await.expect("rests on nothing");
+    let newer = intake(&service, "1").await;
+    pipeline.send(prepared).await.expect("is sent");
+    let second = [vec![click("d", None, "a", 6)]];
+    let rests_on_it = prepare(&mut pipeline, &mut writers, &second, 2).await;
+    let lost = pipeline.settle(writers.iter_mut()).await;
+    assert!(matches!(lost, Err(rankwright_ingest::Error::LostLease { writer }) if writer == "1"));
+    assert_eq!(writers[0].position().0, "");
+    drop(rests_on_it);
+    let mut writers = [newer];
+    let again = prepare(&mut pipeline, &mut writers, &first, 1).await.expect("rests on nothing");
+    pipeline.send(again).await.expect("is sent");
+    pipeline.settle(writers.iter_mut()).await.expect("is there");
+    assert_eq!(service.rows(&["a"], 20).await[0], 1.0);
 }
 
 /// Events of some rankings, in order of time.
@@ -301,6 +371,7 @@ proptest! {
         homes in prop::collection::vec(0..3usize, 60),
         // which of the writers, in one step; how many events of each; whether rankings close then
         steps in prop::collection::vec((1..8usize, 1..6usize, any::<bool>()), 0..40),
+        pipelined in any::<bool>(),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("starts");
         runtime.block_on(async {
@@ -314,19 +385,28 @@ proptest! {
             for writer in ["1", "2", "3"] {
                 writers.push(intake(&shared, writer).await);
             }
-            let mut closer = closer(&shared).await;
+            let (mut closer, mut pipeline) = (closer(&shared).await, pipeline(&shared));
             let rest = (0..3).map(|part| (1 << part, usize::MAX, true));
-            for (of, number, close) in steps.into_iter().chain(rest) {
+            for (step, (of, number, close)) in steps.into_iter().chain(rest).enumerate() {
                 let drained = parts.iter_mut().enumerate().map(|(part, events)| {
                     let number = if of >> part & 1 == 1 { number.min(events.len()) } else { 0 };
                     events.drain(..number).collect()
                 });
                 let some: Vec<Vec<Event>> = drained.collect();
-                take_together(&mut writers, of, &some).await;
+                let prepared = match pipelined {
+                    true => pipeline.prepare(&shares(&mut writers, of, &some, step), WALL).await.expect("reads"),
+                    false => None,
+                };
+                pipeline.settle(writers.iter_mut()).await.expect("is there");
+                match prepared {
+                    Some(prepared) => pipeline.send(prepared).await.expect("is sent"),
+                    None => take_together(&mut writers, of, &some, step).await,
+                }
                 if close {
                     closer.tick(WALL).await.expect("works");
                 }
             }
+            pipeline.settle(writers.iter_mut()).await.expect("is there");
             for writer in &mut writers {
                 writer.leave().await.expect("leaves");
             }

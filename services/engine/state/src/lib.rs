@@ -31,7 +31,7 @@ pub use entity::{Entity, Stored, warm};
 pub use file::{FileOptions, FileStore};
 pub use key::{Key, Scope, Slot, Space};
 pub use memory::MemoryStore;
-pub use overlay::{Fetched, Overlay, View};
+pub use overlay::{Coming, Expected, Fetched, Overlay, View};
 pub use redis::{Filling, RedisOptions, RedisStore};
 pub use store::{
     BoxFuture, CacheUse, Commit, Error, Fingerprint, Lease, Listed, Move, Outcome, Position, Rewrite, Rows, Stats,

@@ -16,6 +16,31 @@ pub struct Overlay {
     entries: HashMap<Key, Entry, foldhash::fast::RandomState>,
 }
 
+/// What a commit that is under way will leave under the keys that it changes.
+#[derive(Default)]
+pub struct Coming {
+    entries: HashMap<Key, Left, foldhash::fast::RandomState>,
+}
+
+enum Left {
+    Known(Option<Arc<Entity>>),
+    /// A change of what was there.
+    Merged(Option<Arc<Entity>>, Entity),
+    /// Nobody has read what was there.
+    Unsure,
+}
+
+/// What is to be expected under a key, as far as a commit under way is concerned.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Expected {
+    /// What lies there now: the commit does not change it.
+    Unchanged,
+    /// This.
+    Changed(Option<Arc<Entity>>),
+    /// It can be told when the commit is over.
+    Unsure,
+}
+
 #[derive(Default)]
 struct Entry {
     /// What the batch sees; nothing was asked for where `loaded` is false.
@@ -89,6 +114,33 @@ impl Overlay {
         entry.change = Change::Remove;
     }
 
+    /// Keys that are changed without having been read.
+    pub fn unread(&self) -> impl Iterator<Item = &Key> {
+        let unread = |entry: &Entry| !entry.loaded && matches!(entry.change, Change::Absorb(_));
+        self.entries.iter().filter(move |(_, entry)| unread(entry)).map(|(key, _)| key)
+    }
+
+    /// What will lie under the changed keys when the writes are committed; `read` is what lies under some that are unread.
+    pub fn coming(&self, read: Vec<(Key, Option<Arc<Entity>>)>) -> Coming {
+        let mut entries = HashMap::with_capacity_and_hasher(self.entries.len(), Default::default());
+        for (key, entry) in &self.entries {
+            let left = match &entry.change {
+                Change::None => continue,
+                _ if entry.loaded => Left::Known(entry.current.clone()),
+                Change::Absorb(_) => Left::Unsure,
+                Change::Remove => Left::Known(None),
+                Change::Replace(entity) => Left::Known(Some(Arc::new(entity.clone()))),
+            };
+            entries.insert(key.clone(), left);
+        }
+        for (key, base) in read {
+            if let Some(Entry { loaded: false, change: Change::Absorb(change), .. }) = self.entries.get(&key) {
+                entries.insert(key, Left::Merged(base, change.clone()));
+            }
+        }
+        Coming { entries }
+    }
+
     /// The folded writes as a commit, in no particular order, and how many values they change; everything is forgotten.
     pub fn take(&mut self, from: Position, to: Position) -> (Commit, u64) {
         let mut values = 0;
@@ -108,6 +160,22 @@ impl Overlay {
             }
         }
         (Commit { from, to, writes, ..Commit::default() }, values)
+    }
+}
+
+impl Coming {
+    /// What is to be expected under a key.
+    pub fn expected(&self, key: &Key) -> Expected {
+        match self.entries.get(key) {
+            None => Expected::Unchanged,
+            Some(Left::Known(entity)) => Expected::Changed(entity.clone()),
+            Some(Left::Merged(base, change)) => {
+                let mut entity = base.clone().unwrap_or_default();
+                Arc::make_mut(&mut entity).absorb(change);
+                Expected::Changed(Some(entity))
+            }
+            Some(Left::Unsure) => Expected::Unsure,
+        }
     }
 }
 

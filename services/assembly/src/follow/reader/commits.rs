@@ -2,15 +2,17 @@
 
 use super::Reader;
 use crate::clock::now;
+use crate::follow::tally::Seen;
 use crate::follow::writer::{PAUSE, Writer};
 use crate::program::chain;
 use anyhow::Result;
 use rankwright_event::{Event, Timestamp};
 use rankwright_ingest::Error;
-use rankwright_ingest::shared::{Intake, Share};
+use rankwright_ingest::shared::{Intake, Prepared, Share};
 use rankwright_source::{Batch, Partition};
 use rankwright_state::Position;
-use tracing::{error, warn};
+use std::collections::BTreeMap;
+use tracing::{debug, error, warn};
 
 /// What became of batches that were to be committed at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,9 +23,21 @@ enum Together {
     Unknown,
 }
 
+/// Batches that are committed at once, each with the times of its events.
+pub(super) struct Sent {
+    batches: Vec<(Partition, Batch)>,
+    seen: Vec<Seen>,
+}
+
 impl Reader {
     /// Commits what has come, in the order of event time, as far as no earlier event may still come.
     pub(super) async fn drain(&mut self) -> Result<()> {
+        self.send_all().await?;
+        self.settle().await.map(drop)
+    }
+
+    /// The same; the last of it may still be under way.
+    pub(super) async fn send_all(&mut self) -> Result<()> {
         loop {
             let batches = match self.commits_together() {
                 true => self.merged.pop_some(self.together),
@@ -36,31 +50,81 @@ impl Reader {
         }
     }
 
-    /// Commits batches of several partitions; in one step, where the store can do that.
-    async fn take(&mut self, batches: Vec<(Partition, Batch)>) -> Result<()> {
-        let mut seen = Vec::with_capacity(batches.len());
+    /// Commits batches of several partitions; in one step, where the store can do that. It is put together while the one
+    /// before it is committed.
+    async fn take(&mut self, mut batches: Vec<(Partition, Batch)>) -> Result<()> {
         for (partition, batch) in &batches {
             self.tally.bad(partition, &batch.bad);
             if let Err(error) = self.letters.put(&batch.bad).await {
                 self.tally.lost(&error);
             }
-            seen.push(self.tally.batch(partition, batch));
         }
-        let newest = batches.iter().flat_map(|(_, batch)| &batch.events).map(Event::timestamp).max();
-        let committed = if batches.len() > 1 && self.commits_together() {
-            self.commit_together(&batches).await?
-        } else {
-            Together::Nothing
+        let prepared = match self.alone.is_none() && self.commits_together() {
+            true => self.prepare(&batches).await?,
+            false => None,
         };
-        for ((partition, batch), seen) in batches.iter().zip(seen) {
-            let unknown = committed == Together::Unknown;
-            if committed == Together::All || self.commit_alone(partition, batch, unknown).await? {
+        let lost = self.settle().await?;
+        batches.retain(|(partition, _)| !lost.contains(partition)); // they are read again
+        let seen = batches.iter().map(|(partition, batch)| self.tally.batch(partition, batch)).collect();
+        let sent = Sent { batches, seen };
+        let sound = prepared.filter(|prepared| self.pipeline.is_sound(prepared));
+        let Some(prepared) = sound else { return self.commit(sent).await };
+        match self.pipeline.send(prepared).await {
+            Ok(()) => self.sent = Some(sent),
+            Err(error) => {
+                debug!("a batch is put together again: {}", chain(&error.into()));
+                self.commit(sent).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the effects of batches together; `None` where that has to wait for what is under way.
+    async fn prepare(&mut self, batches: &[(Partition, Batch)]) -> Result<Option<Prepared>> {
+        match self.pipeline.prepare(&shares(&mut self.writers, batches)?, now()).await {
+            Ok(prepared) => Ok(prepared),
+            Err(error) => {
+                debug!("a batch is put together again: {}", chain(&error.into()));
+                Ok(None)
+            }
+        }
+    }
+
+    /// Waits for what is under way, and sees to it that it is committed; partitions that are read again from where somebody
+    /// else has left them.
+    pub(super) async fn settle(&mut self) -> Result<Vec<Partition>> {
+        let intakes = self.writers.values_mut().filter_map(Writer::ordered);
+        let settled = self.pipeline.settle(intakes).await;
+        let Some(sent) = self.sent.take() else { return Ok(Vec::new()) };
+        let together = self.outcome(&sent.batches, settled).await;
+        self.complete(sent, together).await
+    }
+
+    /// Commits batches, with nothing else under way.
+    async fn commit(&mut self, sent: Sent) -> Result<()> {
+        let together = match sent.batches.len() > 1 && self.commits_together() {
+            true => self.commit_together(&sent.batches).await?,
+            false => Together::Nothing,
+        };
+        self.complete(sent, together).await.map(drop)
+    }
+
+    /// Commits one by one what was not committed at once; which partitions are somebody else's by now, or are read again.
+    async fn complete(&mut self, sent: Sent, together: Together) -> Result<Vec<Partition>> {
+        let Sent { batches, seen } = sent;
+        let newest = batches.iter().flat_map(|(_, batch)| &batch.events).map(Event::timestamp).max();
+        let mut lost = Vec::new();
+        for ((partition, batch), seen) in batches.into_iter().zip(seen) {
+            let unknown = together == Together::Unknown;
+            if together == Together::All || self.commit_alone(&partition, &batch, unknown).await? {
                 self.tally.committed(seen, now());
+            } else {
+                lost.push(partition);
             }
         }
         self.close_due().await;
         self.sweep(newest).await;
-        Ok(())
+        Ok(lost)
     }
 
     /// Whether batches of several partitions can be one commit. Where not, they are committed one by one, in order of time.
@@ -70,23 +134,22 @@ impl Reader {
 
     /// Commits all of the batches at once, or none of them.
     async fn commit_together(&mut self, batches: &[(Partition, Batch)]) -> Result<Together> {
-        let mut shares = Vec::with_capacity(batches.len());
-        for (partition, writer) in &mut self.writers {
-            let batch = batches.iter().find(|(of, _)| of == partition);
-            if let (Writer::Ordered(intake), Some((_, batch))) = (writer, batch) {
-                shares.push(Share { intake, events: &batch.events, to: behind(batch)? });
-            }
-        }
-        match Intake::apply_together(&mut shares, now()).await {
+        let committed = Intake::apply_together(&mut shares(&mut self.writers, batches)?, now()).await;
+        Ok(self.outcome(batches, committed).await)
+    }
+
+    /// What became of batches that were sent at once.
+    async fn outcome(&mut self, batches: &[(Partition, Batch)], committed: Result<(), Error>) -> Together {
+        match committed {
             Ok(()) => {
                 batches.iter().for_each(|(partition, batch)| self.stream.note(partition, &batch.position));
-                Ok(Together::All)
+                Together::All
             }
-            Err(Error::LostLease { .. }) => Ok(Together::Nothing), // whose it is shows when each goes alone
+            Err(Error::LostLease { .. }) => Together::Nothing, // whose it is shows when each goes alone
             Err(error) => {
                 error!("waiting for the state store: {}", chain(&error.into()));
                 tokio::time::sleep(PAUSE).await;
-                Ok(Together::Unknown)
+                Together::Unknown
             }
         }
     }
@@ -141,6 +204,21 @@ impl Reader {
             tracing::debug!(%error, "rankings are closed later");
         }
     }
+}
+
+/// What the writers of partitions bring at once.
+fn shares<'a>(
+    writers: &'a mut BTreeMap<Partition, Writer>,
+    batches: &'a [(Partition, Batch)],
+) -> Result<Vec<Share<'a>>> {
+    let mut shares = Vec::with_capacity(batches.len());
+    for (partition, writer) in writers {
+        let batch = batches.iter().find(|(of, _)| of == partition);
+        if let (Some(intake), Some((_, batch))) = (writer.ordered(), batch) {
+            shares.push(Share { intake, events: &batch.events, to: behind(batch)? });
+        }
+    }
+    Ok(shares)
 }
 
 /// The position behind a batch, as its writer keeps it.

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::ingest::Settings;
 use rankwright_event::{Event, Interaction, Ranking, Timestamp};
 use rankwright_feature::{Plan, Purpose};
-use rankwright_state::{Fetched, Key, Overlay, Rows, Store, View};
+use rankwright_state::{Coming, Expected, Fetched, Key, Overlay, Rows, Store, View};
 use std::sync::Arc;
 
 /// Effects of a batch of events.
@@ -17,11 +17,16 @@ pub(super) struct Effects {
     settings: Settings,
     pub(super) overlay: Overlay,
     pub(super) counters: Counters,
+    /// What a commit under way will leave.
+    pub(super) coming: Option<Coming>,
+    /// Whether something was needed that can be told only when that commit is over.
+    pub(super) unsure: bool,
 }
 
 impl Effects {
     pub(super) fn new(plan: Arc<Plan>, store: Arc<dyn Store>, settings: Settings) -> Self {
-        Self { plan, store, settings, overlay: Overlay::default(), counters: Counters::default() }
+        let (overlay, counters) = Default::default();
+        Self { plan, store, settings, overlay, counters, coming: None, unsure: false }
     }
 
     /// Reads what a batch needs in two questions: what its events name, then what depends on that.
@@ -57,6 +62,15 @@ impl Effects {
 
     /// What lies under the keys, with what this batch has written there.
     async fn fetch(&mut self, keys: &[Key]) -> Result<Rows, Error> {
+        if let Some(coming) = &self.coming {
+            for place in self.overlay.look_up(keys).1 {
+                match coming.expected(&keys[place]) {
+                    Expected::Unchanged => {}
+                    Expected::Unsure => self.unsure = true,
+                    Expected::Changed(entity) => drop(self.overlay.load(&keys[place], entity)),
+                }
+            }
+        }
         super::fetch(&mut self.overlay, &*self.store, keys).await
     }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Takes in the events of one writer.
 pub struct Intake {
     effects: Effects,
-    lane: Lane,
+    pub(super) lane: Lane,
 }
 
 /// A batch of one of several writers.
@@ -181,7 +181,7 @@ impl Effects {
                 let events: &[Event] = events;
                 (0..events.len()).filter(|&place| is_fresh(place)).map(|place| (0, &events[place])).collect()
             }
-            several => by_time(several),
+            several => by_time(&several.iter().map(|part| part.events).collect::<Vec<_>>()),
         };
         self.prefetch(fresh.iter().map(|(_, event)| *event)).await?;
         for (part, event) in fresh {
@@ -231,14 +231,13 @@ impl Part<'_> {
 
 /// The events of all parts, each with the place of its part: that one comes next which is the oldest of those that are next
 /// in their parts.
-fn by_time<'a>(parts: &[Part<'a>]) -> Vec<(usize, &'a Event)> {
-    let mut merged = Vec::with_capacity(parts.iter().map(|part| part.events.len()).sum());
-    let next = |part: usize, place: usize| {
-        parts[part].events.get(place).map(|event| Reverse((event.timestamp(), part, place)))
-    };
+pub(super) fn by_time<'a>(parts: &[&'a [Event]]) -> Vec<(usize, &'a Event)> {
+    let mut merged = Vec::with_capacity(parts.iter().map(|events| events.len()).sum());
+    let next =
+        |part: usize, place: usize| parts[part].get(place).map(|event| Reverse((event.timestamp(), part, place)));
     let mut heads: BinaryHeap<_> = (0..parts.len()).filter_map(|part| next(part, 0)).collect();
     while let Some(Reverse((_, part, place))) = heads.pop() {
-        merged.push((part, &parts[part].events[place]));
+        merged.push((part, &parts[part][place]));
         heads.extend(next(part, place + 1));
     }
     merged

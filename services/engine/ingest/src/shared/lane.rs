@@ -16,6 +16,7 @@ pub enum Origin {
 }
 
 /// A writer.
+#[derive(Clone)]
 pub(super) struct Lane {
     pub(super) lease: Lease,
     pub(super) origin: Origin,

@@ -90,11 +90,16 @@ fn write_features(text: &mut Vec<u8>, features: &[FeatureColumns], row: &[f32]) 
         json(text, feature.name.as_str());
         text.extend_from_slice(b",\"value\":");
         match row.get(feature.columns.clone()).unwrap_or_default() {
-            [one] => json(text, one),
-            several => json(text, several),
+            [one] => json(text, &finite(*one)),
+            several => json(text, &several.iter().copied().map(finite).collect::<Vec<_>>()),
         }
         text.push(b'}');
     }
+}
+
+/// A number that JSON can tell; none is NaN, which it tells as null. To a tree the largest number is as good as a larger one.
+fn finite(value: f32) -> f32 {
+    value.clamp(f32::MIN, f32::MAX)
 }
 
 /// Appends a value; numbers that are not finite become null.

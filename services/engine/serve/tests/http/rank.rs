@@ -35,6 +35,15 @@ async fn explain_adds_an_entry_per_feature_a_list_for_several_columns_and_null_f
 }
 
 #[tokio::test]
+async fn explain_does_not_tell_a_value_too_large_as_missing() {
+    let service = Service::start().await;
+    service.price(&[("a", 1e39), ("b", -1e39)]).await;
+    let json = service.post("/rank/shop?explain=true", ranking(&["a", "b"])).await.json();
+    let values = [0, 1].map(|place| json["items"][place]["features"][0]["value"].as_f64());
+    assert_eq!(values.map(|value| value.map(|value| value as f32)), [Some(f32::MAX), Some(f32::MIN)]);
+}
+
+#[tokio::test]
 async fn an_item_that_comes_twice_is_answered_twice() {
     let service = Service::start().await;
     assert_eq!(service.post("/rank/shop", ranking(&["a", "a"])).await.items(), ["a", "a"]);
