@@ -37,6 +37,21 @@ fn damaged() -> String {
 }
 
 #[test]
+fn models_behind_one_that_cannot_be_trained_are_trained_and_that_one_is_named() {
+    let folder = folder();
+    let impossible = "models:\n  a: {type: lambdamart, weights: {purchase: 1}, features: [price]}\n";
+    let path = config(folder.path());
+    let text = std::fs::read_to_string(&path).expect("was written").replace("models:\n", impossible);
+    let path = write(folder.path(), "two.yml", &text);
+    run_on("import", &path, &write(folder.path(), "events.jsonl", &lines(&cheap_wins(100))), &[]).ok();
+    let ended = run(&["train", "--config", &path.to_string_lossy()]).refused();
+    assert!(ended.stderr.contains("error: 1 of 2 models were not trained: a\n"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("model \"a\""), "{}", ended.stderr);
+    let trained = |line: &str| line.contains("trained") && line.contains("model=\"m\"");
+    assert!(ended.stderr.lines().any(trained), "{}", ended.stderr);
+}
+
+#[test]
 fn lines_that_are_no_events_are_told_with_their_place_and_counted_and_the_import_goes_on() {
     let folder = folder();
     let import = import(folder.path(), &damaged(), &[]).ok();

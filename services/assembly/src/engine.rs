@@ -35,6 +35,7 @@ pub struct Engine {
 /// # Errors
 /// When there is none, or it has mistakes.
 pub fn configuration(path: Option<&Path>) -> Result<Config> {
+    let path = path.filter(|path| !path.as_os_str().is_empty());
     let environment = Environment::of_process();
     let place = Config::place(path, &environment)?;
     let (config, warnings) = if remote::is_remote(Path::new(&place)) {

@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::generate;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -40,10 +41,15 @@ pub(crate) enum Command {
     Later(Vec<String>),
 }
 
+/// A path; an empty one, as of a variable that is set to nothing, counts as absent later.
+fn path() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().map(PathBuf::from)
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ImportOptions {
     /// Path of the configuration
-    #[arg(short, long, env = "SERVICE_CONFIG")]
+    #[arg(short, long, env = "SERVICE_CONFIG", value_parser = path())]
     pub(crate) config: Option<PathBuf>,
     /// File or folder with events; default: the configuration's source
     #[arg(short, long)]
@@ -71,7 +77,7 @@ pub(crate) struct ImportOptions {
 #[derive(Debug, Args)]
 pub(crate) struct TrainOptions {
     /// Path of the configuration
-    #[arg(short, long, env = "SERVICE_CONFIG")]
+    #[arg(short, long, env = "SERVICE_CONFIG", value_parser = path())]
     pub(crate) config: Option<PathBuf>,
     /// The model; default: all, one after the other
     #[arg(short, long)]
@@ -84,14 +90,14 @@ pub(crate) struct TrainOptions {
 #[derive(Debug, Args)]
 pub(crate) struct ServeOptions {
     /// Path of the configuration
-    #[arg(short, long, env = "SERVICE_CONFIG")]
+    #[arg(short, long, env = "SERVICE_CONFIG", value_parser = path())]
     pub(crate) config: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct StatusOptions {
     /// Path of the configuration
-    #[arg(short, long, env = "SERVICE_CONFIG")]
+    #[arg(short, long, env = "SERVICE_CONFIG", value_parser = path())]
     pub(crate) config: Option<PathBuf>,
     /// As JSON
     #[arg(long)]
@@ -101,7 +107,7 @@ pub(crate) struct StatusOptions {
 #[derive(Debug, Args)]
 pub(crate) struct PurgeOptions {
     /// Path of the configuration
-    #[arg(short, long, env = "SERVICE_CONFIG")]
+    #[arg(short, long, env = "SERVICE_CONFIG", value_parser = path())]
     pub(crate) config: Option<PathBuf>,
     /// Do not ask
     #[arg(short, long)]
@@ -111,7 +117,7 @@ pub(crate) struct PurgeOptions {
 #[derive(Debug, Args)]
 pub(crate) struct ForgetOptions {
     /// Path of the configuration
-    #[arg(short, long, env = "SERVICE_CONFIG")]
+    #[arg(short, long, env = "SERVICE_CONFIG", value_parser = path())]
     pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) subject: SubjectOptions,
@@ -136,7 +142,7 @@ pub(crate) struct ModelsOptions {
     #[command(subcommand)]
     pub(crate) command: ModelsCommand,
     /// Path of the configuration
-    #[arg(short, long, env = "SERVICE_CONFIG", global = true)]
+    #[arg(short, long, env = "SERVICE_CONFIG", value_parser = path(), global = true)]
     pub(crate) config: Option<PathBuf>,
 }
 

@@ -3,12 +3,12 @@
 use crate::options::TrainOptions;
 use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
-use rankwright_assembly::{Engine, configuration, job_runtime, now};
+use rankwright_assembly::{Engine, chain, configuration, job_runtime, now};
 use rankwright_clickthrough::Losses;
 use rankwright_config::model::{LambdaMart, Model};
 use rankwright_config::{ClickthroughStore, State};
 use rankwright_train::{self as train, Trained, Training};
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 /// Trains the given model, or all of them one after the other.
 pub(crate) fn run(options: &TrainOptions) -> Result<()> {
@@ -44,13 +44,27 @@ pub(crate) fn run(options: &TrainOptions) -> Result<()> {
     }
 }
 
-/// Trains every model that learns.
+/// Trains every model that learns, those behind one that cannot be trained as well.
 fn all(engine: &Engine) -> Result<()> {
     let names: Vec<&String> = trainable(engine).map(|(name, _)| name).collect();
     if names.is_empty() {
         bail!("the configuration has no model that is trained");
     }
-    names.into_iter().try_for_each(|name| one(engine, name).map(|_| ()))
+    let (count, mut failed) = (names.len(), Vec::new());
+    for name in names {
+        if let Err(error) = one(engine, name) {
+            error!("{}", chain(&error));
+            failed.push((name, error));
+        }
+    }
+    match failed.as_slice() {
+        [] => Ok(()),
+        [_] if count == 1 => failed.into_iter().try_for_each(|(_, error)| Err(error)),
+        some => {
+            let names: Vec<&str> = some.iter().map(|(name, _)| name.as_str()).collect();
+            bail!("{} of {count} models were not trained: {}", some.len(), names.join(", "))
+        }
+    }
 }
 
 /// The models that learn.

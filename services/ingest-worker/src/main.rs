@@ -3,6 +3,7 @@
 
 use anyhow::Result;
 use clap::Parser;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use rankwright_assembly::{Service, await_open, configuration, exit, is_stream, listen, log_to_stderr, runtime};
 use rankwright_config::State;
 use std::path::PathBuf;
@@ -17,7 +18,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[command(version)]
 struct Options {
     /// Path of the configuration
-    #[arg(short, long, env = "SERVICE_CONFIG")]
+    #[arg(short, long, env = "SERVICE_CONFIG", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     config: Option<PathBuf>,
 }
 

@@ -6,6 +6,7 @@ mod termination;
 
 use anyhow::Result;
 use clap::Parser;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use rankwright_assembly::{
     Engine, Service, TERMINATED, chain, configuration, exit_code, job_runtime, listen, log_to_stderr,
 };
@@ -26,7 +27,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[command(version)]
 struct Options {
     /// Path of the configuration
-    #[arg(short, long, env = "SERVICE_CONFIG")]
+    #[arg(short, long, env = "SERVICE_CONFIG", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     config: Option<PathBuf>,
     /// A model, once or several times; default: all that are trained
     #[arg(short, long)]

@@ -19,7 +19,7 @@ use rankwright_ingest::shared::{Pipeline, expect};
 use rankwright_ingest::{Counters, Error};
 use rankwright_source::{DeadLetters, Merged, Partition, Step, Stream};
 use rankwright_state::Position;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tracing::{info, warn};
 
@@ -47,6 +47,8 @@ pub(super) struct Reader {
     pipeline: Pipeline,
     /// What the pipeline commits.
     sent: Option<Sent>,
+    /// Partitions that were begun again since the last step came: what it says of them is of before.
+    again: BTreeSet<Partition>,
     tally: Arc<Tally>,
     sweep: Sweep,
     /// Closes rankings while everything is read once, by nobody else.
@@ -76,6 +78,7 @@ impl Reader {
             writers: BTreeMap::new(),
             pipeline,
             sent: None,
+            again: BTreeSet::new(),
             tally,
             sweep: Sweep::default(),
             alone,
@@ -115,29 +118,27 @@ impl Reader {
         self.expect().await?;
         loop {
             let step = self.step().await?;
+            self.again.clear();
+            if let Step::Revoked(partitions) = &step {
+                self.give_up(partitions); // before what is under way: they are not to be taken from somebody else
+            }
             if !matches!(step, Step::Batch { .. }) {
                 self.ahead = 0;
                 self.settle().await?;
             }
             match step {
                 Step::Assigned(partitions) => self.begin_all(partitions).await?,
-                Step::Revoked(partitions) => {
-                    for partition in partitions {
-                        info!(%partition, "given up");
-                        self.merged.revoke(&partition);
-                        self.writers.remove(&partition);
-                        self.tally.left(&partition);
-                    }
-                }
+                Step::Revoked(_) => {}
                 Step::Batch { partition, batch } => {
                     self.ahead += batch.events.len();
                     self.merged.push(partition, batch);
                 }
+                Step::CaughtUp(partition) if self.again.contains(&partition) => {}
                 Step::CaughtUp(partition) => {
                     self.merged.caught_up(&partition);
                     self.drain().await?;
                     // what is held of it for slower partitions is not behind us yet
-                    if !self.merged.holds(&partition) {
+                    if !self.merged.holds(&partition) && !self.again.contains(&partition) {
                         self.pass(&partition).await?;
                     }
                 }
@@ -175,6 +176,16 @@ impl Reader {
         let step = self.stream.next().now_or_never()?;
         tokio::task::yield_now().await; // decoding has taken its time
         Some(step.map_err(Into::into))
+    }
+
+    /// Others have these partitions, or will.
+    fn give_up(&mut self, partitions: &[Partition]) {
+        for partition in partitions {
+            info!(%partition, "given up");
+            self.merged.revoke(partition);
+            self.writers.remove(partition);
+            self.tally.left(partition);
+        }
     }
 
     /// Nothing is waited for any more.
@@ -260,6 +271,7 @@ impl Reader {
         warn!(%partition, "another process has read this partition");
         self.writers.remove(partition);
         self.merged.revoke(partition);
+        self.again.insert(partition.clone());
         tokio::time::sleep(PAUSE).await;
         self.expect().await?; // it may be another generation of the state, which knows of no partition
         self.begin(partition.clone()).await

@@ -69,6 +69,22 @@ impl<'a> Section<'a> {
         self.get(key).or_else(|| self.missing(key, what))
     }
 
+    /// As [`Section::required`], of a key that says how the others are to be read. Where it is missing, a misspelt one is
+    /// taken for it (and reported as such), so that the others are looked at all the same.
+    pub(crate) fn tag(&self, key: &'static str, what: &str) -> Option<Value<'a>> {
+        self.required(key, what).or_else(|| self.misspelt(key))
+    }
+
+    /// As [`Section::tag`], of a key that may be absent.
+    pub(crate) fn optional_tag(&self, key: &'static str) -> Option<Value<'a>> {
+        self.get(key).or_else(|| self.misspelt(key))
+    }
+
+    fn misspelt(&self, key: &'static str) -> Option<Value<'a>> {
+        let entry = self.entries.iter().find(|entry| entry.key != key && nearest(&entry.key, [key]).is_some())?;
+        Some(self.value(entry))
+    }
+
     /// Notes that `key` is missing.
     pub(crate) fn missing<T>(&self, key: &'static str, what: &str) -> Option<T> {
         self.missing.borrow_mut().push((key, what.to_owned()));

@@ -102,17 +102,18 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// One of a few words.
+    /// One of a few words; of a misspelt one, which is reported, the nearest, as more may hang on it.
     pub(crate) fn choice<T: Clone>(&self, what: &str, words: &[(&str, T)]) -> Option<T> {
         let all = words.iter().map(|&(word, _)| word);
         let accepted = all.clone().collect::<Vec<_>>().join(", ");
         let Some(text) = self.scalar() else { return self.other(&format!("{what}: {accepted}")) };
-        let found = words.iter().find(|&&(word, _)| word == text);
-        if found.is_none() {
-            let near = nearest(text, all).map(|word| format!("`{word}`"));
-            self.wrong_near(format!("unknown {what} `{}`", shown(text)), accepted, near);
-        }
-        found.map(|(_, value)| value.clone())
+        let find = |wanted: &str| words.iter().find(|&&(word, _)| word == wanted).map(|(_, value)| value.clone());
+        find(text).or_else(|| {
+            let near = nearest(text, all);
+            let hint = near.map(|word| format!("`{word}`"));
+            self.wrong_near(format!("unknown {what} `{}`", shown(text)), accepted, hint);
+            near.and_then(find)
+        })
     }
 
     /// A text with a spelling of its own.

@@ -49,17 +49,29 @@ models:
     features: [prce, ctr]
 ";
     let expected = "\
-config.yml: 9 mistakes
+config.yml: 12 mistakes
 
 config.yml:1:1  modls
     unknown key `modls`
     accepted: features, state, train, models, inference, api, source, core
     did you mean `models`?
 
+config.yml:2:8  state
+    `host` is missing
+    accepted: the server's name or address
+
+config.yml:2:8  state
+    `port` is missing
+    accepted: the server's port, usually 6379
+
 config.yml:2:15  state.type
     unknown state type `reddis`
     accepted: memory, redis, file
     did you mean `redis`?
+
+config.yml:4:5  features[0]
+    `field` is missing
+    accepted: item.<field>, user.<field>, ranking.<field>
 
 config.yml:5:11  features[0].type
     unknown feature type `numbr`
@@ -89,13 +101,48 @@ config.yml:14:12  features[2].field
 
 config.yml:18:22  models.m.weights.click
     found `high`
-    accepted: a number, 0 or more
+    accepted: a number
 
 config.yml:19:16  models.m.features[0]
     the feature `prce` is not defined
     accepted: ctr, price
     did you mean `price`?";
     assert_eq!(errors(text).to_string(), expected);
+}
+
+#[test]
+fn what_hangs_on_a_misspelt_type_is_looked_at_as_well() {
+    let text = "state: {tpye: redis, host: h, port: no}
+train: {type: s4, bukket: b, prefix: p, region: r}
+features:
+  - {name: a, tpye: number, field: item.a, refesh: 1h}
+  - {name: b, type: numbr, field: price}
+models:
+  m: {type: lambdamrt, weights: {click: high}, features: [zzz]}
+  n: {tpye: noop}
+  o: {type: nothing like it, other: 1}
+";
+    let errors = errors(text);
+    let told: Vec<_> =
+        errors.mistakes().iter().map(|mistake| (mistake.path.as_str(), mistake.nearest.as_deref())).collect();
+    assert_eq!(
+        told,
+        [
+            ("state.tpye", Some("`type`")),
+            ("state.port", None),
+            ("train.type", Some("`s3`")),
+            ("train.bukket", Some("`bucket`")),
+            ("features[0].tpye", Some("`type`")),
+            ("features[0].refesh", Some("`refresh`")),
+            ("features[1].type", Some("`number`")),
+            ("features[1].field", Some("`item.price`")),
+            ("models.m.type", Some("`lambdamart`")),
+            ("models.m.weights.click", None),
+            ("models.m.features[0]", None),
+            ("models.n.tpye", Some("`type`")),
+            ("models.o.type", None),
+        ]
+    );
 }
 
 #[test]
@@ -219,8 +266,18 @@ fn values_are_of_their_type_and_range() {
 #[test]
 fn features_are_checked_key_by_key() {
     for (keys, path, problem, nearest) in [
-        ("type: relative_number", "type", "the feature type `relative_number` no longer exists", Some("`number`")),
-        ("type: window_events", "type", "unknown feature type `window_events`", Some("`window_count`")),
+        (
+            "type: relative_number, field: item.a",
+            "type",
+            "the feature type `relative_number` no longer exists",
+            Some("`number`"),
+        ),
+        (
+            "type: window_events, interaction: c, bucket_size: 1d, windows: [1]",
+            "type",
+            "unknown feature type `window_events`",
+            Some("`window_count`"),
+        ),
         ("type: number", "", "`field` is missing", None),
         ("type: number, field: items.price", "field", "unknown owner `items` of field `price`", Some("`item.price`")),
         ("type: number, field: item.", "field", "`item.` does not say whose field it is", None),
@@ -276,7 +333,6 @@ fn models_are_checked_key_by_key() {
     for (keys, path, problem, nearest) in [
         ("weights: {c: 1}", "", "`features` is missing", None),
         ("weights: {}, features: [price]", "weights", "found a mapping", None),
-        ("weights: {c: -1}, features: [price]", "weights.c", "found `-1`", None),
         ("weights: {c: 1}, features: []", "features", "found an empty list", None),
         ("weights: {c: 1}, features: [prise]", "features[0]", "the feature `prise` is not defined", Some("`price`")),
         ("weights: {c: 1}, features: [price, price]", "features[1]", "the feature `price` is listed twice", None),

@@ -7,6 +7,8 @@
 pub mod candidates;
 pub mod column;
 pub mod effect;
+#[cfg(test)]
+mod every_type;
 mod extractor;
 mod lexicon;
 pub mod plan;

@@ -1,4 +1,4 @@
-//! Each type of feature that the schema names has an example that parses and extracts, and is documented.
+//! Each type of feature that the schema names has an example that parses and makes columns, and is documented.
 #![allow(missing_docs, reason = "a test says what it shows by its name")]
 
 use rankwright_config::Config;
@@ -21,7 +21,7 @@ fn ranking() -> Ranking {
 }
 
 #[tokio::test]
-async fn every_type_has_an_example_that_parses_and_extracts() {
+async fn every_type_has_an_example_that_parses_and_makes_columns() {
     for kind in FEATURE_TYPES {
         let (config, _) = Config::parse(&kind.configuration(), kind.name).expect("the example is valid");
         let plan = Plan::compile(&config.features, &MemoryStore::default()).await;

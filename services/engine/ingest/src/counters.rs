@@ -5,7 +5,7 @@
 pub struct Applied {
     /// Events taken in.
     pub accepted: u64,
-    /// Values written.
+    /// Values of features written.
     pub updated: u64,
 }
 
@@ -20,7 +20,7 @@ pub struct Counters {
     pub rankings: u64,
     /// Interaction events.
     pub interactions: u64,
-    /// Values written.
+    /// Values of features written.
     pub updated: u64,
     /// Click-throughs of rankings.
     pub clickthroughs: u64,

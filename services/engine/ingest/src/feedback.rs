@@ -121,11 +121,12 @@ impl Feedback {
         events.retain(|event| self.seen.is_new(event, now));
         let to = Position((count(self.ingest.position()) + 1).to_string());
         let ids: Vec<_> = events.iter().map(identity).collect();
-        let noted = if self.ingest.durable() { ids.len() as u64 } else { 0 };
-        ids.iter().take(noted as usize).for_each(|id| self.ingest.note(id, now));
+        if self.ingest.durable() {
+            ids.iter().for_each(|id| self.ingest.note(id, now));
+        }
         let applied = self.ingest.apply_at(events, to, now).await.inspect_err(|_| self.seen.unsee(&ids))?;
         self.last = Some((self.ingest.watermark(), now));
-        Ok(Applied { accepted, updated: applied.updated.saturating_sub(noted) })
+        Ok(Applied { accepted, ..applied })
     }
 
     /// A ranking that was ahead of the clock when it was taken in puts no clock forward.

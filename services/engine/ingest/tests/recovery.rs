@@ -78,6 +78,20 @@ async fn a_writer_whose_place_was_taken_stops() {
 }
 
 #[tokio::test]
+async fn values_of_features_are_counted_alike_whatever_else_a_state_keeps() {
+    let folder = tempfile::tempdir().expect("makes a folder");
+    let now = rankwright_event::Timestamp::from_millis(20_000);
+    for service in [Service::new().await, in_folder(folder.path()).await] {
+        let mut feedback = feedback(&service).await;
+        let mut updated = Vec::new();
+        for event in [shown("r", &["a", "b"], 10), click("c", "r", "a", 11)] {
+            updated.push(feedback.feed(vec![event], now).await.expect("takes it in").updated);
+        }
+        assert_eq!(updated, [0, 1], "no feature counts what is shown before the ranking closes");
+    }
+}
+
+#[tokio::test]
 async fn a_request_that_is_repeated_has_no_second_effect() {
     let service = Service::new().await;
     let mut feedback = feedback(&service).await;

@@ -318,6 +318,40 @@ async fn a_step_is_put_together_on_top_of_the_one_that_is_being_committed() {
 }
 
 #[tokio::test]
+async fn what_others_write_is_seen_under_a_key_that_every_step_changes() {
+    let service = Service::new().await;
+    let (mut writers, mut pipeline) = ([intake(&service, "1").await], pipeline(&service));
+    let mut other = intake(&service, "2").await;
+    for step in 0..4_u8 {
+        let id = |kind: &str| format!("{kind}{step}");
+        let ranking = ["r0", "r1", "r2", "r3"][usize::from(step)];
+        let seconds = 10 + i64::from(step);
+        let events = [vec![shown(ranking, &["a"], seconds), click(&id("c"), ranking, "a", seconds)]];
+        let prepared = prepare(&mut pipeline, &mut writers, &events, 1 + usize::from(step)).await;
+        pipeline.settle(writers.iter_mut()).await.expect("is there");
+        if step == 1 {
+            let theirs: Vec<Event> = (0..10).map(|number| click(&format!("o{number}"), None, "a", 9)).collect();
+            take(&mut other, &theirs).await;
+        }
+        pipeline.send(prepared.expect("rests on what is known")).await.expect("is sent");
+    }
+    pipeline.settle(writers.iter_mut()).await.expect("is there");
+    writers[0].leave().await.expect("leaves");
+    other.leave().await.expect("leaves");
+    closer(&service).await.finish(WALL).await.expect("works");
+    let mut clicks: Vec<_> = service
+        .records()
+        .iter()
+        .map(|record| (record.ranking.to_string(), record.rows.values.first().copied()))
+        .collect();
+    clicks.retain(|(ranking, _)| ranking.starts_with('r'));
+    clicks.sort_by(|left, right| left.0.cmp(&right.0));
+    let clicks: Vec<f32> =
+        clicks.into_iter().filter_map(|(_, clicks)| clicks).filter(|clicks| !clicks.is_nan()).collect();
+    assert_eq!(clicks, [0.0, 1.0, 12.0, 13.0], "the others' clicks from the third step on");
+}
+
+#[tokio::test]
 async fn nothing_rests_on_a_step_that_failed() {
     let service = Service::new().await;
     let (mut writers, mut pipeline) = ([intake(&service, "1").await], pipeline(&service));

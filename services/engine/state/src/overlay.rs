@@ -1,6 +1,6 @@
 //! State as a batch of events sees it: what was read, and what the batch has done so far.
 
-use crate::{Commit, Entity, Key, Position, Rows, Slot, Stored};
+use crate::{Commit, Entity, Key, Position, Rows, Slot, Space, Stored};
 use hashbrown::HashMap;
 use std::sync::Arc;
 
@@ -46,6 +46,8 @@ struct Entry {
     /// What the batch sees; nothing was asked for where `loaded` is false.
     current: Option<Arc<Entity>>,
     loaded: bool,
+    /// Whether that is what a commit under way is to leave.
+    expected: bool,
     change: Change,
 }
 
@@ -93,6 +95,12 @@ impl Overlay {
         entry.current.clone()
     }
 
+    /// As [`Overlay::load`], of what a commit under way is to leave.
+    pub fn expect(&mut self, key: &Key, entity: Option<Arc<Entity>>) {
+        self.load(key, entity);
+        self.entries.entry_ref(key).or_default().expected = true;
+    }
+
     /// Writes a value; a later [`View::entity`] of a loaded key sees it.
     pub fn write(&mut self, key: &Key, slot: Slot, stored: Stored) {
         let entry = self.entries.entry_ref(key).or_default();
@@ -116,12 +124,22 @@ impl Overlay {
 
     /// Keys that are changed without having been read.
     pub fn unread(&self) -> impl Iterator<Item = &Key> {
-        let unread = |entry: &Entry| !entry.loaded && matches!(entry.change, Change::Absorb(_));
-        self.entries.iter().filter(move |(_, entry)| unread(entry)).map(|(key, _)| key)
+        self.changed(|entry| !entry.loaded)
     }
 
-    /// What will lie under the changed keys when the writes are committed; `read` is what lies under some that are unread.
-    pub fn coming(&self, read: Vec<(Key, Option<Arc<Entity>>)>) -> Coming {
+    /// Keys that are changed, of which nothing is known but what a commit is to leave there.
+    pub fn expected(&self) -> impl Iterator<Item = &Key> {
+        self.changed(|entry| entry.expected)
+    }
+
+    fn changed(&self, which: impl Fn(&Entry) -> bool) -> impl Iterator<Item = &Key> {
+        let changed = self.entries.iter().filter(|(_, entry)| matches!(entry.change, Change::Absorb(_)));
+        changed.filter(move |(_, entry)| which(entry)).map(|(key, _)| key)
+    }
+
+    /// What will lie under the changed keys when the writes are committed; `read` is what lies under some of those that are
+    /// unread or expected.
+    pub fn coming(&self, read: impl IntoIterator<Item = (Key, Option<Arc<Entity>>)>) -> Coming {
         let mut entries = HashMap::with_capacity_and_hasher(self.entries.len(), Default::default());
         for (key, entry) in &self.entries {
             let left = match &entry.change {
@@ -134,27 +152,29 @@ impl Overlay {
             entries.insert(key.clone(), left);
         }
         for (key, base) in read {
-            if let Some(Entry { loaded: false, change: Change::Absorb(change), .. }) = self.entries.get(&key) {
+            if let Some(Entry { change: Change::Absorb(change), .. }) = self.entries.get(&key) {
                 entries.insert(key, Left::Merged(base, change.clone()));
             }
         }
         Coming { entries }
     }
 
-    /// The folded writes as a commit, in no particular order, and how many values they change; everything is forgotten.
+    /// The folded writes as a commit, in no particular order, and how many values of features they change; everything is
+    /// forgotten.
     pub fn take(&mut self, from: Position, to: Position) -> (Commit, u64) {
         let mut values = 0;
         let mut writes = Vec::new();
         for (key, entry) in self.entries.drain() {
+            let counted = |entity: &Entity| if key.scope.space() == Space::Values { entity.len() as u64 } else { 0 };
             match entry.change {
                 Change::None => {}
                 Change::Absorb(entity) => {
-                    values += entity.len() as u64;
+                    values += counted(&entity);
                     writes.push((key, Some(entity)));
                 }
                 Change::Remove => writes.push((key, None)),
                 Change::Replace(entity) => {
-                    values += entity.len() as u64;
+                    values += counted(&entity);
                     writes.extend([(key.clone(), None), (key, Some(entity))]);
                 }
             }

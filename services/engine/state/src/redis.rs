@@ -31,8 +31,8 @@ pub use generation::Filling;
 
 use crate::expiry::outdated;
 use crate::{
-    BoxFuture, CacheUse, Commit, Error, Fingerprint, Format, Key, Lease, Listed, Outcome, Position, Rewrite, Rows,
-    Slot, Space, Stats, Store, Usage, Writer,
+    BoxFuture, CacheUse, Commit, Entity, Error, Fingerprint, Format, Key, Lease, Listed, Outcome, Position, Rewrite,
+    Rows, Slot, Space, Stats, Store, Usage, Writer,
 };
 use cache::Cache;
 use layout::Names;
@@ -241,6 +241,12 @@ impl Store for RedisStore {
     fn commit<'a>(&'a self, lease: &'a Lease, commit: Commit) -> BoxFuture<'a, Result<Outcome, Error>> {
         let lease = lease.clone();
         self.run(move |shared| async move { shared.apply(&lease, commit).await })
+    }
+
+    fn written(&self, keys: &[Key]) -> Vec<Option<Option<Arc<Entity>>>> {
+        let shared = self.current();
+        let last = |key| shared.cache.guess(&shared.names.entity(key)).map(|known| known.map(|(_, entity)| entity));
+        keys.iter().map(last).collect()
     }
 
     /// In a cluster, rows of writers lie where their names put them.

@@ -168,6 +168,12 @@ pub trait Store: Send + Sync {
     /// Applies a batch whose `from` is the writer's position, and moves the position.
     fn commit<'a>(&'a self, lease: &'a Lease, commit: Commit) -> BoxFuture<'a, Result<Outcome, Error>>;
 
+    /// What this process has last read or written under keys, in their order, without asking anybody; `None` where that is
+    /// not remembered. Others may have written since.
+    fn written(&self, keys: &[Key]) -> Vec<Option<Option<Arc<Entity>>>> {
+        vec![None; keys.len()]
+    }
+
     /// Whether one batch may move the positions of several writers.
     fn moves_together(&self) -> bool {
         true

@@ -1,16 +1,20 @@
-//! How much memory a training takes: click-throughs of 24 items with 25 columns, in a folder of parts.
+//! How much memory a training takes: click-throughs of 24 items with 25 columns, in parts; in a bucket where
+//! `RANKWRIGHT_TEST_S3` names a server, else in a folder.
 //!
 //! `cargo bench -p rankwright-train --bench memory [-- LISTS [ROUNDS]]`; a million lists, ten rounds. Rounds add nothing
 //! but their trees. Each booster trains in a process of its own, whose greatest resident memory is read at its end; a
-//! third one shows what values that are missing cost. Takes 6 GB below `TMPDIR`.
+//! third one shows what values that are missing cost. Takes 6 GB below `TMPDIR`, of which a bucket's server has a part.
 #![allow(clippy::unwrap_used)]
 
 use rankwright_clickthrough::store::file::FileSettings;
+use rankwright_clickthrough::store::s3::S3Settings;
 use rankwright_clickthrough::testing::{header, ranking};
-use rankwright_clickthrough::{Clickthrough, ClickthroughStore, FileStore, Format};
+use rankwright_clickthrough::{Clickthrough, ClickthroughStore, FileStore, Format, S3Store};
 use rankwright_config::model::{Backend, Booster, LambdaMart, Metric, Selector, Split, SplitStrategy};
+use rankwright_config::{ClickthroughStore as Stored, Config};
 use rankwright_event::Timestamp;
 use rankwright_model::{Column, MemoryVersions};
+use rankwright_object::testing::own_bucket;
 use rankwright_train::{Progress, train_model};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,8 +27,9 @@ const COLUMNS: usize = 25;
 /// What a training of a million lists may take.
 const TARGET: &str = "2,000 MB for 1,000,000 lists";
 
-/// Set in the processes that train: a booster's name.
+/// Set in the processes that train: a booster's name, and where the parts are, as the section `train` of a configuration.
 const TRAINED: &str = "RANKWRIGHT_BENCH_BOOSTER";
+const PLACE: &str = "RANKWRIGHT_BENCH_PLACE";
 
 fn main() {
     rankwright_train::restart_with_patient_threads();
@@ -32,18 +37,20 @@ fn main() {
     let number = |place: usize| arguments.get(place).map(|text| text.parse::<usize>().unwrap());
     let rounds = number(1).unwrap_or(10);
     if let Ok(booster) = env::var(TRAINED) {
-        return train(Path::new(&env::var("RANKWRIGHT_BENCH_FOLDER").unwrap()), &booster, rounds);
+        return train(&env::var(PLACE).unwrap(), &booster, rounds);
     }
     let lists = number(0).unwrap_or(1_000_000);
     println!("{lists} lists of {ITEMS} items, {COLUMNS} columns, {rounds} rounds; to be at most: {TARGET}");
     for (name, boosters) in [("some values missing", &["xgboost", "lightgbm"][..]), ("none missing", &["xgboost"])] {
         let folder = tempfile::tempdir().unwrap();
-        write(folder.path(), lists, name == "none missing");
+        let bucket = env::var("RANKWRIGHT_TEST_S3").ok().and_then(|_| own_bucket()).map(|bucket| bucket.bucket);
+        let place = bucket.as_deref().map_or_else(|| in_folder(folder.path()), in_bucket);
+        write(&place, lists, name == "none missing");
         for booster in boosters {
-            print!("{booster}, {name}: ");
+            print!("{booster}, {name}, parts in a {}: ", if bucket.is_some() { "bucket" } else { "folder" });
             let mut training = Command::new(env::current_exe().unwrap());
             training.args([lists.to_string(), rounds.to_string()]);
-            training.env(TRAINED, booster).env("RANKWRIGHT_BENCH_FOLDER", folder.path());
+            training.env(TRAINED, booster).env(PLACE, &place);
             std::io::Write::flush(&mut std::io::stdout()).unwrap();
             assert!(training.status().unwrap().success(), "training failed");
         }
@@ -51,8 +58,8 @@ fn main() {
 }
 
 /// Writes so many rankings with a click as a service would.
-fn write(folder: &Path, lists: usize, whole: bool) {
-    let store = open(folder);
+fn write(place: &str, lists: usize, whole: bool) {
+    let store = open(place);
     let clicked = (0..).map(|number| ranking(number, ITEMS, COLUMNS)).filter(|list| !list.interactions.is_empty());
     let mut lists = clicked.take(lists).peekable();
     while lists.peek().is_some() {
@@ -64,11 +71,32 @@ fn write(folder: &Path, lists: usize, whole: bool) {
     store.let_go().unwrap();
 }
 
-fn open(folder: &Path) -> FileStore {
-    FileStore::open(FileSettings::new(folder, Format::Binary), header(COLUMNS)).unwrap()
+fn in_folder(folder: &Path) -> String {
+    format!("train: {{type: file, path: {}}}", folder.display())
 }
 
-fn train(folder: &Path, booster: &str, iterations: usize) {
+fn in_bucket(name: &str) -> String {
+    let [endpoint, key, secret] =
+        ["", "_KEY", "_SECRET"].map(|end| env::var(format!("RANKWRIGHT_TEST_S3{end}")).unwrap());
+    format!(
+        "train: {{type: s3, bucket: {name}, prefix: parts, region: us-east-1, endpoint: '{endpoint}', \
+         cloudKey: '{key}', cloudKeySecret: '{secret}'}}"
+    )
+}
+
+fn open(place: &str) -> Box<dyn ClickthroughStore> {
+    match Config::parse(place, "place").unwrap().0.train.unwrap() {
+        Stored::S3(train) => {
+            Box::new(S3Store::open(&S3Settings::from_config(&train).unwrap(), header(COLUMNS)).unwrap())
+        }
+        Stored::File { path, .. } => {
+            Box::new(FileStore::open(FileSettings::new(path, Format::Binary), header(COLUMNS)).unwrap())
+        }
+        other => panic!("{other:?} is not measured"),
+    }
+}
+
+fn train(place: &str, booster: &str, iterations: usize) {
     let booster = if booster == "xgboost" { Booster::XgBoost } else { Booster::LightGbm };
     let columns: Vec<Column> = header(COLUMNS).columns.iter().map(column).collect();
     let config = LambdaMart {
@@ -93,7 +121,7 @@ fn train(folder: &Path, booster: &str, iterations: usize) {
     };
     let versions = MemoryVersions::default();
     let now = Timestamp::from_millis(0);
-    let trained = train_model("shop", &config, &columns, &open(folder), &versions, now, &mut progress).unwrap();
+    let trained = train_model("shop", &config, &columns, &*open(place), &versions, now, &mut progress).unwrap();
     rounds.sort_by(f64::total_cmp);
     println!(
         "{} MB resident at most; {} lists learned, {} tested; read in {read:.0} s, binned in {:.0} s, {:.2} s a round",

@@ -53,19 +53,20 @@ impl Reader {
     /// Commits batches of several partitions; in one step, where the store can do that. It is put together while the one
     /// before it is committed.
     async fn take(&mut self, mut batches: Vec<(Partition, Batch)>) -> Result<()> {
-        for (partition, batch) in &batches {
-            self.tally.bad(partition, &batch.bad);
-            if let Err(error) = self.letters.put(&batch.bad).await {
-                self.tally.lost(&error);
-            }
-        }
-        let prepared = match self.alone.is_none() && self.commits_together() {
+        let prepared = match self.is_pipelined() {
             true => self.prepare(&batches).await?,
             false => None,
         };
         let lost = self.settle().await?;
         batches.retain(|(partition, _)| !lost.contains(partition)); // they are read again
-        let seen = batches.iter().map(|(partition, batch)| self.tally.batch(partition, batch)).collect();
+        let mut seen = Vec::with_capacity(batches.len());
+        for (partition, batch) in &batches {
+            self.tally.bad(partition, &batch.bad);
+            if let Err(error) = self.letters.put(&batch.bad).await {
+                self.tally.lost(&error);
+            }
+            seen.push(self.tally.batch(partition, batch));
+        }
         let sent = Sent { batches, seen };
         let sound = prepared.filter(|prepared| self.pipeline.is_sound(prepared));
         let Some(prepared) = sound else { return self.commit(sent).await };
@@ -77,6 +78,12 @@ impl Reader {
             }
         }
         Ok(())
+    }
+
+    /// Whether there is something to be done while a step is committed elsewhere. What is read once sees rankings close
+    /// between two steps.
+    fn is_pipelined(&self) -> bool {
+        self.alone.is_none() && self.engine.state.shared() && self.commits_together()
     }
 
     /// Puts the effects of batches together; `None` where that has to wait for what is under way.
@@ -142,7 +149,9 @@ impl Reader {
     async fn outcome(&mut self, batches: &[(Partition, Batch)], committed: Result<(), Error>) -> Together {
         match committed {
             Ok(()) => {
-                batches.iter().for_each(|(partition, batch)| self.stream.note(partition, &batch.position));
+                for (partition, batch) in batches.iter().filter(|(partition, _)| self.writers.contains_key(partition)) {
+                    self.stream.note(partition, &batch.position);
+                }
                 Together::All
             }
             Err(Error::LostLease { .. }) => Together::Nothing, // whose it is shows when each goes alone

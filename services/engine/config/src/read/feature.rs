@@ -55,7 +55,7 @@ fn feature(value: &Value<'_>, names: &mut BTreeMap<String, Place>) -> Option<Fea
     let name = section.required("name", "a unique name").and_then(|value| unique(&value, names));
     let refresh = section.get("refresh").and_then(|value| value.duration(Duration::ZERO));
     let ttl = section.or("ttl", NINETY_DAYS, |value| value.duration(MILLISECOND));
-    let of_type = section.required("type", "what is computed, such as number or rate")?;
+    let of_type = section.tag("type", "what is computed, such as number or rate")?;
     let type_name = known_type(&of_type)?;
     let kind = kind(type_name, &of_type, &section);
     section.finish();
@@ -75,19 +75,23 @@ fn unique(value: &Value<'_>, names: &mut BTreeMap<String, Place>) -> Option<Stri
     Some(name)
 }
 
-/// The type's own name, be it written by that or by another.
+/// The type's own name, be it written by that or by another; of a misspelt one, which is reported, the nearest, as the keys
+/// beside it hang on it.
 fn known_type(value: &Value<'_>) -> Option<&'static str> {
     let text = value.text()?;
-    let found = FEATURE_TYPES.iter().find(|of| of.name == text || of.aliases.contains(&text.as_str()));
-    if found.is_none() {
+    let find = |text: &str| {
+        let found = FEATURE_TYPES.iter().find(|of| of.name == text || of.aliases.contains(&text));
+        found.map(|of| of.name)
+    };
+    find(&text).or_else(|| {
         let accepted = FEATURE_TYPES.iter().map(|of| of.name).collect::<Vec<_>>().join(", ");
         let (problem, near) = match text.as_str() {
             "relative_number" => ("the feature type `relative_number` no longer exists".to_owned(), Some("number")),
             other => (format!("unknown feature type `{}`", shown(other)), nearest(other, spellings())),
         };
         value.wrong_near(problem, accepted, near.map(|name| format!("`{name}`")));
-    }
-    found.map(|of| of.name)
+        near.and_then(find)
+    })
 }
 
 /// Names and other names.

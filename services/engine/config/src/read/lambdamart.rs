@@ -50,7 +50,7 @@ fn weights_of(value: &Value<'_>) -> Option<BTreeMap<String, f64>> {
     if given.is_empty() {
         return value.other("a mapping of types of interaction to numbers, with one at least");
     }
-    let weight = |value: &Value<'_>| value.number("a number, 0 or more", |weight| weight >= 0.0);
+    let weight = |value: &Value<'_>| value.number("a number", f64::is_finite);
     Some(given.into_iter().filter_map(|(name, value)| Some((name, weight(&value)?))).collect())
 }
 
@@ -100,7 +100,7 @@ fn backend(value: &Value<'_>) -> Option<Backend> {
         return value.choice("backend", &BOOSTERS).map(defaults);
     }
     let section = value.section()?;
-    let booster = section.required("type", "xgboost or lightgbm");
+    let booster = section.tag("type", "xgboost or lightgbm");
     let booster = booster.and_then(|value| value.choice("backend", &BOOSTERS));
     let default = defaults(booster.unwrap_or(Booster::XgBoost));
     let part = |value: Value<'_>| value.number("a number over 0, and 1 at most", |part| part > 0.0 && part <= 1.0);

@@ -21,7 +21,7 @@ enum Kind {
 pub(super) fn state(value: &Value<'_>) -> Option<State> {
     let section = value.section()?;
     let kinds = [("memory", Kind::Memory), ("redis", Kind::Redis), ("file", Kind::File)];
-    let kind = match section.get("type") {
+    let kind = match section.optional_tag("type") {
         None => Kind::Memory,
         Some(value) => value.choice("state type", &kinds)?,
     };

@@ -67,7 +67,7 @@ impl Effects {
                 match coming.expected(&keys[place]) {
                     Expected::Unchanged => {}
                     Expected::Unsure => self.unsure = true,
-                    Expected::Changed(entity) => drop(self.overlay.load(&keys[place], entity)),
+                    Expected::Changed(entity) => self.overlay.expect(&keys[place], entity),
                 }
             }
         }

@@ -203,7 +203,6 @@ impl Effects {
             let (slot, note) = watermark::note(lane.origin, lane.watermark, wall);
             self.overlay.write(&watermark::key(&lane.lease.writer.0), slot, note);
         }
-        let own = (parts.len() + absent.len()) as u64; // the watermarks and the notes of what was seen
         let (commit, values) = self.overlay.take(Position::default(), Position::default());
         let Some((first, others)) = parts.split_first() else { return Ok(Attempt::Applied(0)) };
         let Move { lease, from, to } = first.step();
@@ -216,7 +215,6 @@ impl Effects {
         for Part { lane, to, .. } in parts {
             lane.lease.position.clone_from(to);
         }
-        let values = values.saturating_sub(own);
         self.counters.updated += values;
         Ok(Attempt::Applied(values))
     }

@@ -2,7 +2,7 @@
 //!
 //! What is put together takes the commit under way for done. Where that fails, it is thrown away, and the batch is put
 //! together again: nothing is ever sent that rests on a commit whose end is not known. Writers stand where they stood until
-//! their batch is committed.
+//! their batch is committed. What others have written meanwhile is seen one step later than without a pipeline.
 
 use super::effects::Effects;
 use super::intake::by_time;
@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::ingest::Settings;
 use rankwright_event::{Event, Timestamp};
 use rankwright_feature::Plan;
-use rankwright_state::{Commit, Key, Lease, Move, Outcome, Overlay, Position, Space, Store};
+use rankwright_state::{Coming, Commit, Key, Lease, Move, Outcome, Overlay, Position, Space, Store};
 use std::sync::Arc;
 use tokio::task::{JoinError, JoinHandle};
 
@@ -53,7 +53,7 @@ impl Pipeline {
     /// When the store fails. Nothing has happened then.
     pub async fn prepare(&mut self, shares: &[Share<'_>], wall: Timestamp) -> Result<Option<Prepared>, Error> {
         let mut lanes: Vec<Lane> = shares.iter().map(|share| self.standing(&share.intake.lane)).collect();
-        if lanes.iter().any(|lane| !lane.noted) {
+        if lanes.is_empty() || lanes.iter().any(|lane| !lane.noted) {
             return Ok(None);
         }
         let put = self.put(shares, &mut lanes, wall).await;
@@ -106,9 +106,7 @@ impl Pipeline {
     pub async fn send(&mut self, prepared: Prepared) -> Result<(), Error> {
         assert!(self.is_sound(&prepared), "what it rests on is to be settled first, and dropped where that failed");
         let Prepared { mut overlay, moves, lanes, .. } = prepared;
-        let unread: Vec<Key> = overlay.unread().filter(|key| key.scope.space() == Space::Values).cloned().collect();
-        let read = self.effects.store.read(&unread).await?;
-        let coming = overlay.coming(unread.into_iter().zip(read).collect());
+        let coming = self.coming(&overlay).await?;
         let (commit, _) = overlay.take(Position::default(), Position::default());
         let mut moves = moves.into_iter();
         let Some(Move { lease, from, to }) = moves.next() else { return Ok(()) };
@@ -117,6 +115,24 @@ impl Pipeline {
         self.effects.coming = Some(coming);
         self.under_way = Some(UnderWay { lanes, task });
         Ok(())
+    }
+
+    /// What a step will leave, where nothing is under way. It rests on what lies in the store, not on what the step before was
+    /// to leave there: else the writes of others would never be seen under a key that every step changes.
+    async fn coming(&self, overlay: &Overlay) -> Result<Coming, Error> {
+        let values = |key: &&Key| key.scope.space() == Space::Values;
+        let expected: Vec<Key> = overlay.expected().filter(values).cloned().collect();
+        let mut asked: Vec<Key> = overlay.unread().filter(values).cloned().collect();
+        let mut read = Vec::with_capacity(expected.len());
+        let written = self.effects.store.written(&expected); // by the step before
+        for (key, written) in expected.into_iter().zip(written) {
+            match written {
+                Some(entity) => read.push((key, entity)),
+                None => asked.push(key),
+            }
+        }
+        let found = self.effects.store.read(&asked).await?;
+        Ok(overlay.coming(read.into_iter().chain(asked.into_iter().zip(found))))
     }
 
     /// Waits for the step under way, if there is one: the writers stand behind it then.

@@ -1,0 +1,43 @@
+//! Each type of feature that the schema names extracts something with its example.
+
+use crate::testing::Shop;
+use rankwright_config::schema::FEATURE_TYPES;
+use rankwright_event::Value;
+
+/// What a request has to say for a type.
+fn asked(kind: &str) -> (&'static str, &'static str) {
+    match kind {
+        "ua" => ("ua", "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:128.0) Gecko/20100101 Firefox/128.0"),
+        "referer" => ("referer", "https://www.google.com/search?q=shoes"),
+        _ => ("localts", "2022-01-07T23:30:00+02:00"),
+    }
+}
+
+#[test]
+fn every_type_extracts_a_value_with_its_example() {
+    for kind in FEATURE_TYPES.iter().filter(|kind| kind.name != "field_match") {
+        let item = |shop: Shop, id: &str, price: f64| {
+            let (color, brand, title) = (Value::Text("red".into()), Value::Text("acme".into()), "two words");
+            let fields = [
+                ("price", Value::Number(price)),
+                ("available", Value::Bool(true)),
+                ("sizes", Value::Numbers(vec![38.0, 39.0, 40.0])),
+                ("color", color),
+                ("brand", brand),
+                ("title", Value::Text(title.into())),
+                ("tags", Value::Texts(vec!["new".into()])),
+                ("released", Value::Number(1000.0)),
+                ("created", Value::Number(1000.0)),
+            ];
+            shop.item(id, fields)
+        };
+        let shop = Shop::new(kind.example).at(100_000);
+        let shop = item(item(shop, "a", 10.0), "b", 30.0);
+        let (name, value) = asked(kind.name);
+        let shop = shop.asked(name, value).sent("a", "relevancy", 2.5).shown(["a", "b"]);
+        let shop = shop.interaction("click", "a").interaction("click", "b").closed(["a", "b"], ["a", "b"]);
+        let rows = shop.at(3 * 86_400).rows(["a", "b"]);
+        let is_told = |value: &f32| value.is_finite() && *value != 0.0;
+        assert!(rows[0].iter().any(is_told), "{}: {rows:?}", kind.name);
+    }
+}
