@@ -45,7 +45,7 @@ fn models_behind_one_that_cannot_be_trained_are_trained_and_that_one_is_named() 
     let path = write(folder.path(), "two.yml", &text);
     run_on("import", &path, &write(folder.path(), "events.jsonl", &lines(&cheap_wins(100))), &[]).ok();
     let ended = run(&["train", "--config", &path.to_string_lossy()]).refused();
-    assert!(ended.stderr.contains("error: 1 of 2 models were not trained: a\n"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("error: 1 of 2 models were not trained: a: "), "{}", ended.stderr);
     assert!(ended.stderr.contains("model \"a\""), "{}", ended.stderr);
     let trained = |line: &str| line.contains("trained") && line.contains("model=\"m\"");
     assert!(ended.stderr.lines().any(trained), "{}", ended.stderr);

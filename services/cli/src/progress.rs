@@ -1,7 +1,8 @@
 //! What a person sees of long work: a moving line on a terminal, plain log lines elsewhere.
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use parking_lot::Mutex;
+use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 use tracing::info;
@@ -29,8 +30,7 @@ impl Progress {
     pub(crate) fn new(what: &'static str, total: u64) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(total);
-            let style = ProgressStyle::with_template("{prefix} {bar:30} {percent:>3}% {msg} {eta} left");
-            bar.set_style(style.expect("the template is fixed, and a test draws it"));
+            bar.set_style(style());
             bar.set_prefix(what);
             *SHOWN.lock() = Some(bar.clone());
             bar
@@ -87,6 +87,17 @@ impl Write for Log {
     fn flush(&mut self) -> io::Result<()> {
         io::stderr().flush()
     }
+}
+
+/// How the moving line looks. Time left is told when a part of the total is done.
+fn style() -> ProgressStyle {
+    let style = ProgressStyle::with_template("{prefix} {bar:30} {percent:>3}% {msg} {left}");
+    let left = |state: &ProgressState, line: &mut dyn fmt::Write| {
+        if state.pos() > 0 {
+            let _ = write!(line, "{:#} left", HumanDuration(state.eta())); // a line takes any text
+        }
+    };
+    style.expect("the template is fixed, and a test draws it").with_key("left", left)
 }
 
 /// Writes where the moving line is, which is drawn again below.
@@ -161,7 +172,16 @@ mod tests {
 
     #[test]
     fn the_line_can_be_drawn() {
-        assert!(ProgressStyle::with_template("{prefix} {bar:30} {percent:>3}% {msg} {eta} left").is_ok());
+        let terminal = OneLine::default();
+        let target = ProgressDrawTarget::term_like_with_hz(Box::new(terminal.clone()), 255);
+        let bar = ProgressBar::with_draw_target(Some(10), target).with_style(style());
+        let shown = |done| {
+            bar.set_position(done);
+            bar.tick();
+            terminal.0.lock().clone()
+        };
+        assert!(!shown(0).contains("left"), "nothing is known yet");
+        assert!(shown(5).contains("left"));
         let mut progress = Progress::new("import", 10);
         progress.at(5, 100, "events");
         progress.end();

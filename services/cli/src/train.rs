@@ -50,21 +50,19 @@ fn all(engine: &Engine) -> Result<()> {
     if names.is_empty() {
         bail!("the configuration has no model that is trained");
     }
-    let (count, mut failed) = (names.len(), Vec::new());
-    for name in names {
+    if let [only] = names.as_slice() {
+        return one(engine, only).map(drop);
+    }
+    let (mut failed, mut last) = (Vec::new(), None);
+    for name in &names {
         if let Err(error) = one(engine, name) {
             error!("{}", chain(&error));
-            failed.push((name, error));
+            failed.push(name.as_str());
+            last = Some(error);
         }
     }
-    match failed.as_slice() {
-        [] => Ok(()),
-        [_] if count == 1 => failed.into_iter().try_for_each(|(_, error)| Err(error)),
-        some => {
-            let names: Vec<&str> = some.iter().map(|(name, _)| name.as_str()).collect();
-            bail!("{} of {count} models were not trained: {}", some.len(), names.join(", "))
-        }
-    }
+    let told = || format!("{} of {} models were not trained: {}", failed.len(), names.len(), failed.join(", "));
+    last.map_or(Ok(()), |error| Err(error.context(told())))
 }
 
 /// The models that learn.

@@ -36,7 +36,7 @@ pub struct Clickthrough {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// A ranking that was shown, with or without interactions.
+    /// A ranking that was shown, with its interactions or explicit labels.
     Ranking,
     /// One interaction without a ranking, or with one that is not known.
     Interaction,

@@ -4,7 +4,16 @@
 pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = plain(word);
     let bound = (word.len() / 3).max(1);
-    let scored = candidates.into_iter().map(|candidate| (distance(&word, &plain(candidate), bound), candidate));
+    within(&word, bound, candidates)
+}
+
+/// The candidate that `word` stands for almost certainly, if any does: one letter away, and so to be read in its place.
+pub(crate) fn close<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    within(&plain(word), 1, candidates)
+}
+
+fn within<'a>(word: &[char], bound: usize, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let scored = candidates.into_iter().map(|candidate| (distance(word, &plain(candidate), bound), candidate));
     // the first of equally near ones, so that the hint does not depend on chance
     let (best, candidate) = scored.min_by_key(|&(distance, _)| distance)?;
     (best <= bound).then_some(candidate)

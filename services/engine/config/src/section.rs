@@ -3,7 +3,7 @@
 //! Keys that are missing are held back until then: a misspelt one explains a missing one, and is reported alone.
 
 use crate::error::{Mistake, shown};
-use crate::nearest::nearest;
+use crate::nearest::{close, nearest};
 use crate::report::Report;
 use crate::tree::{Data, Entry, Place};
 use crate::value::Value;
@@ -19,6 +19,8 @@ pub(crate) struct Section<'a> {
     entries: Vec<&'a Entry>,
     known: RefCell<Vec<&'static str>>,
     missing: RefCell<Vec<(&'static str, String)>>,
+    /// Whether all keys that belong here are known.
+    read: bool,
 }
 
 impl<'a> Section<'a> {
@@ -27,7 +29,7 @@ impl<'a> Section<'a> {
         let Data::Map(entries) = &value.node.data else { return value.no_mapping() };
         let (path, report, place) = (value.path.clone(), value.report, value.place());
         let (known, missing) = (RefCell::default(), RefCell::default());
-        let mut section = Self { path, report, place, entries: Vec::new(), known, missing };
+        let mut section = Self { path, report, place, entries: Vec::new(), known, missing, read: false };
         let mut seen: HashMap<&str, Place> = HashMap::new();
         for entry in entries {
             match seen.get(entry.key.as_str()) {
@@ -81,7 +83,7 @@ impl<'a> Section<'a> {
     }
 
     fn misspelt(&self, key: &'static str) -> Option<Value<'a>> {
-        let entry = self.entries.iter().find(|entry| entry.key != key && nearest(&entry.key, [key]).is_some())?;
+        let entry = self.entries.iter().find(|entry| entry.key != key && close(&entry.key, [key]).is_some())?;
         Some(self.value(entry))
     }
 
@@ -113,11 +115,19 @@ impl<'a> Section<'a> {
     }
 
     /// Reports every key that nobody has read, unless it is `free`.
-    pub(crate) fn finish_except(self, free: impl Fn(&str) -> bool) {
+    pub(crate) fn finish_except(mut self, free: impl Fn(&str) -> bool) {
+        self.unknown(|key, _| !free(key));
+        self.read = true;
+    }
+
+    /// Reports those keys that nobody has read which `told` takes, by the key and the known one it stands for.
+    fn unknown(&self, told: impl Fn(&str, Option<&str>) -> bool) {
         let known = self.known.borrow();
-        let unknown = |entry: &&&Entry| !known.contains(&entry.key.as_str()) && !free(&entry.key);
-        for entry in self.entries.iter().filter(unknown) {
+        for entry in self.entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
             let near = self.meant(&entry.key, &known);
+            if !told(&entry.key, near) {
+                continue;
+            }
             self.missing.borrow_mut().retain(|&(key, _)| Some(key) != near);
             let near = near.map(|key| format!("`{key}`"));
             self.at(entry, format!("unknown key `{}`", shown(&entry.key)), known.join(", "), near);
@@ -131,7 +141,8 @@ impl<'a> Section<'a> {
     }
 
     /// All entries by their names.
-    pub(crate) fn into_named(self) -> BTreeMap<String, Value<'a>> {
+    pub(crate) fn into_named(mut self) -> BTreeMap<String, Value<'a>> {
+        self.read = true;
         let named = |entry: &&'a Entry| (entry.key.clone(), self.value(entry));
         self.entries.iter().map(named).collect()
     }
@@ -160,8 +171,11 @@ impl<'a> Section<'a> {
 }
 
 impl Drop for Section<'_> {
-    /// Reports what is missing, wherever the reader gave up.
+    /// Reports what is missing, wherever the reader gave up, and what stands for a key that it knew by then.
     fn drop(&mut self) {
+        if !self.read {
+            self.unknown(|_, near| near.is_some());
+        }
         for (key, what) in self.missing.take() {
             self.wrong(&format!("`{key}` is missing"), &what);
         }

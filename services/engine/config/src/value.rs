@@ -4,7 +4,7 @@
 //! whole is refused anyway once a mistake is known.
 
 use crate::error::{Invalid, Mistake, shown};
-use crate::nearest::nearest;
+use crate::nearest::{close, nearest};
 use crate::report::Report;
 use crate::section::Section;
 use crate::tree::{Data, Node, Place};
@@ -102,17 +102,16 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// One of a few words; of a misspelt one, which is reported, the nearest, as more may hang on it.
+    /// One of a few words; for one that is misspelt a little, which is reported, the right one, as more may hang on it.
     pub(crate) fn choice<T: Clone>(&self, what: &str, words: &[(&str, T)]) -> Option<T> {
         let all = words.iter().map(|&(word, _)| word);
         let accepted = all.clone().collect::<Vec<_>>().join(", ");
         let Some(text) = self.scalar() else { return self.other(&format!("{what}: {accepted}")) };
         let find = |wanted: &str| words.iter().find(|&&(word, _)| word == wanted).map(|(_, value)| value.clone());
         find(text).or_else(|| {
-            let near = nearest(text, all);
-            let hint = near.map(|word| format!("`{word}`"));
+            let hint = nearest(text, all).map(|word| format!("`{word}`"));
             self.wrong_near(format!("unknown {what} `{}`", shown(text)), accepted, hint);
-            near.and_then(find)
+            close(text, words.iter().map(|&(word, _)| word)).and_then(find)
         })
     }
 

@@ -121,6 +121,8 @@ models:
   m: {type: lambdamrt, weights: {click: high}, features: [zzz]}
   n: {tpye: noop}
   o: {type: nothing like it, other: 1}
+  p: {tpye: zzz, other: 1}
+  q: {type: lambdamart_model, weights: {}}
 ";
     let errors = errors(text);
     let told: Vec<_> =
@@ -141,6 +143,9 @@ models:
             ("models.m.features[0]", None),
             ("models.n.tpye", Some("`type`")),
             ("models.o.type", None),
+            ("models.p.tpye", Some("`type`")),
+            ("models.p.tpye", None),
+            ("models.q.type", Some("`lambdamart`")),
         ]
     );
 }
@@ -277,6 +282,12 @@ fn features_are_checked_key_by_key() {
             "type",
             "unknown feature type `window_events`",
             Some("`window_count`"),
+        ),
+        (
+            "type: item_rate, top: a, bottom: b, bucket: 1d",
+            "type",
+            "unknown feature type `item_rate`",
+            Some("`item_age`"),
         ),
         ("type: number", "", "`field` is missing", None),
         ("type: number, field: items.price", "field", "unknown owner `items` of field `price`", Some("`item.price`")),

@@ -3,7 +3,7 @@
 use super::{Names, counter, extractor, field_match};
 use crate::error::shown;
 use crate::feature::{Feature, Kind};
-use crate::nearest::nearest;
+use crate::nearest::{close, nearest};
 use crate::schema::FEATURE_TYPES;
 use crate::section::Section;
 use crate::tree::Place;
@@ -75,8 +75,8 @@ fn unique(value: &Value<'_>, names: &mut BTreeMap<String, Place>) -> Option<Stri
     Some(name)
 }
 
-/// The type's own name, be it written by that or by another; of a misspelt one, which is reported, the nearest, as the keys
-/// beside it hang on it.
+/// The type's own name, be it written by that or by another; for one that is misspelt a little, which is reported,
+/// the right one, as the keys beside it hang on it.
 fn known_type(value: &Value<'_>) -> Option<&'static str> {
     let text = value.text()?;
     let find = |text: &str| {
@@ -90,7 +90,7 @@ fn known_type(value: &Value<'_>) -> Option<&'static str> {
             other => (format!("unknown feature type `{}`", shown(other)), nearest(other, spellings())),
         };
         value.wrong_near(problem, accepted, near.map(|name| format!("`{name}`")));
-        near.and_then(find)
+        close(&text, spellings()).and_then(find)
     })
 }
 

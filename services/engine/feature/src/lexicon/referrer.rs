@@ -6,7 +6,8 @@
 //!    paid traffic, or its host serves advertisements. A click id on one of our own pages counts as well: it is how
 //!    the page that an advertisement led to shows up, as the referer of the next one. `fbclid` is no sign of it:
 //!    Facebook adds it to every link that leaves.
-//! 2. `internal`: the host is one of ours, or the machine itself (`localhost`, loopback addresses).
+//! 2. `internal`: the host is one of ours, which no key of the configuration names yet, or the machine itself
+//!    (`localhost`, loopback addresses).
 //! 3. `email`, `social`, `search`: the list of hosts in `data/referrers.txt`, the longest match first.
 //! 4. `unknown`: any other address, and whatever is no address.
 
