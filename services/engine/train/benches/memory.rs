@@ -37,7 +37,7 @@ fn main() {
     let number = |place: usize| arguments.get(place).map(|text| text.parse::<usize>().unwrap());
     let rounds = number(1).unwrap_or(10);
     if let Ok(booster) = env::var(TRAINED) {
-        return train(&env::var(PLACE).unwrap(), &booster, rounds);
+        return train(&variable(PLACE), &booster, rounds);
     }
     let lists = number(0).unwrap_or(1_000_000);
     println!("{lists} lists of {ITEMS} items, {COLUMNS} columns, {rounds} rounds; to be at most: {TARGET}");
@@ -72,12 +72,15 @@ fn write(place: &str, lists: usize, whole: bool) {
 }
 
 fn in_folder(folder: &Path) -> String {
-    format!("train: {{type: file, path: {}}}", folder.display())
+    format!("train: {{type: file, path: '{}'}}", folder.display())
+}
+
+fn variable(name: &str) -> String {
+    env::var(name).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 fn in_bucket(name: &str) -> String {
-    let [endpoint, key, secret] =
-        ["", "_KEY", "_SECRET"].map(|end| env::var(format!("RANKWRIGHT_TEST_S3{end}")).unwrap());
+    let [endpoint, key, secret] = ["", "_KEY", "_SECRET"].map(|end| variable(&format!("RANKWRIGHT_TEST_S3{end}")));
     format!(
         "train: {{type: s3, bucket: {name}, prefix: parts, region: us-east-1, endpoint: '{endpoint}', \
          cloudKey: '{key}', cloudKeySecret: '{secret}'}}"
@@ -85,12 +88,15 @@ fn in_bucket(name: &str) -> String {
 }
 
 fn open(place: &str) -> Box<dyn ClickthroughStore> {
-    match Config::parse(place, "place").unwrap().0.train.unwrap() {
+    let (config, _) = Config::parse(place, "the place of the parts").unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    match config.train.expect("a place is a section `train`") {
         Stored::S3(train) => {
-            Box::new(S3Store::open(&S3Settings::from_config(&train).unwrap(), header(COLUMNS)).unwrap())
+            let settings = S3Settings::from_config(&train).expect("key and secret are both given");
+            Box::new(S3Store::open(&settings, header(COLUMNS)).expect("the server that is named has the bucket"))
         }
         Stored::File { path, .. } => {
-            Box::new(FileStore::open(FileSettings::new(path, Format::Binary), header(COLUMNS)).unwrap())
+            let settings = FileSettings::new(path, Format::Binary);
+            Box::new(FileStore::open(settings, header(COLUMNS)).expect("there is room for temporary files"))
         }
         other => panic!("{other:?} is not measured"),
     }
@@ -121,7 +127,8 @@ fn train(place: &str, booster: &str, iterations: usize) {
     };
     let versions = MemoryVersions::default();
     let now = Timestamp::from_millis(0);
-    let trained = train_model("shop", &config, &columns, &*open(place), &versions, now, &mut progress).unwrap();
+    let trained = train_model("shop", &config, &columns, &*open(place), &versions, now, &mut progress);
+    let trained = trained.unwrap_or_else(|error| panic!("{error}"));
     rounds.sort_by(f64::total_cmp);
     println!(
         "{} MB resident at most; {} lists learned, {} tested; read in {read:.0} s, binned in {:.0} s, {:.2} s a round",
