@@ -4,15 +4,15 @@ mod restore;
 
 use crate::counters::{Applied, Counters};
 use crate::error::Error;
-use crate::join::Join;
+use crate::join::{Bounds, Due, Join, Place};
 use crate::outbox::Outbox;
 use crate::record::{self, Closed, JoinId, JoinRef, Open};
 use crate::rows::{Promise, Workshop};
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore};
-use rankwright_event::{Event, Interaction, Ranking, Timestamp};
+use rankwright_event::{Event, Interaction, Ranking, Tenant, Timestamp};
 use rankwright_feature::{Plan, Purpose};
 use rankwright_state::{
-    Cell, Entity, Fetched, Key, Lease, Outcome, Overlay, Position, Rows, Scope, Slot, Space, Store, Stored, Writer,
+    Cell, Entity, Fetched, Key, Lease, Outcome, Overlay, Position, Rows, Slot, Space, Store, Stored, Writer,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +21,12 @@ use std::time::Duration;
 const FORGOTTEN: Duration = Duration::from_secs(90 * 86_400);
 /// Outdated values are removed once in so much event time.
 const SWEEP: Duration = Duration::from_secs(86_400);
+
+/// So many rankings are awaited at most where a durable state keeps any number of open ones.
+const MOST_AWAITED: usize = 100_000;
+
+/// So many rankings are closed with one commit, where no events belong to it as well.
+const AT_ONCE: usize = 1000;
 
 /// Slot of a note.
 const NOTE: Slot = Slot(0);
@@ -32,7 +38,8 @@ pub struct Settings {
     pub session_length: Duration,
     /// How long an interaction waits for its ranking.
     pub ranking_wait: Duration,
-    /// How many rankings may be open at once with a state in memory.
+    /// How many open rankings are held in memory. With a state in memory these are all that may be open at once; a durable
+    /// one keeps any number, and those that memory has no room for are read back from it when something happens to them.
     pub max_open: usize,
 }
 
@@ -47,6 +54,9 @@ pub struct Ingest {
     workshop: Workshop,
     /// What this batch has closed, in order.
     closed: Vec<(Option<Key>, Closed)>,
+    /// Number of the next closed record in a durable state: a ranking that is shown again may close again before its first
+    /// click-through is durable elsewhere.
+    next_closed: u64,
     /// Newest event time.
     watermark: Timestamp,
     swept: Timestamp,
@@ -68,16 +78,20 @@ impl Ingest {
         settings: Settings,
     ) -> Result<Self, Error> {
         let durable = store.durable();
-        let max_open = if durable { usize::MAX } else { settings.max_open };
+        let bounds = match settings.max_open {
+            here if durable => Bounds { open: usize::MAX, here, awaited: MOST_AWAITED },
+            open => Bounds { open, here: usize::MAX, awaited: open.max(1) },
+        };
         let mut ingest = Self {
             workshop: Workshop::new(plan.clone()),
             plan,
             lease: store.acquire(&Writer(writer.to_string())).await?,
             store,
-            join: Join::new(settings.session_length, settings.ranking_wait, max_open),
+            join: Join::new(settings.session_length, settings.ranking_wait, bounds),
             outbox: Outbox::new(clickthroughs),
             overlay: Overlay::default(),
             closed: Vec::new(),
+            next_closed: 0,
             watermark: Timestamp::MIN,
             swept: Timestamp::MIN,
             durable,
@@ -150,6 +164,9 @@ impl Ingest {
         if self.outbox.is_full() {
             self.outbox.flush()?;
         }
+        if let Some(first) = events.first() {
+            self.close_by_commits(first.timestamp().min(wall)).await?;
+        }
         let accepted = events.len() as u64;
         for event in events {
             self.one(event, wall).await?;
@@ -168,7 +185,10 @@ impl Ingest {
     /// # Errors
     /// As [`Ingest::apply`].
     pub async fn pass(&mut self, now: Timestamp) -> Result<(), Error> {
-        self.advance(now).await?;
+        if now > self.watermark {
+            self.close_by_commits(now).await?;
+            self.advance(now).await?;
+        }
         self.commit(self.lease.position.clone()).await?;
         self.outbox.flush_due()?;
         self.settle().await
@@ -179,6 +199,7 @@ impl Ingest {
     /// # Errors
     /// As [`Ingest::apply`].
     pub async fn finish(&mut self) -> Result<(), Error> {
+        self.close_by_commits(Timestamp::MAX).await?;
         self.close_until(Timestamp::MAX).await?;
         self.commit(self.lease.position.clone()).await?;
         self.outbox.flush()?;
@@ -219,9 +240,25 @@ impl Ingest {
         Ok(())
     }
 
+    /// Closes what is due before `watermark`, some with each commit, however many there are.
+    async fn close_by_commits(&mut self, watermark: Timestamp) -> Result<(), Error> {
+        let mut closed = 0;
+        while let Some(due) = self.join.close_before(watermark) {
+            self.close(due).await?;
+            closed += 1;
+            if closed % AT_ONCE == 0 {
+                self.commit(self.lease.position.clone()).await?;
+                if self.outbox.is_full() {
+                    self.outbox.flush()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     async fn close_until(&mut self, watermark: Timestamp) -> Result<(), Error> {
-        while let Some(open) = self.join.close_before(watermark) {
-            self.close(open).await?;
+        while let Some(due) = self.join.close_before(watermark) {
+            self.close(due).await?;
         }
         while let Some((id, interactions)) = self.join.give_up(watermark) {
             if self.durable {
@@ -258,7 +295,7 @@ impl Ingest {
         self.plan.shown(&ranking, &mut self.overlay);
         let open = Open::new(ranking, self.plan.width(), rows);
         for interaction in self.join.open(open).unwrap_or_default() {
-            self.joined(interaction);
+            self.joined(interaction).await?;
         }
         while let Some(evicted) = self.join.evict() {
             self.counters.evicted += 1;
@@ -275,7 +312,8 @@ impl Ingest {
         fetched.add(keys, entities);
         if self.durable {
             let rows = self.plan.rows(ranking, &fetched, Purpose::Training);
-            self.write(&JoinId::of(ranking), record::shown_value(ranking, self.plan.width(), &rows));
+            let (slot, stored) = record::shown_value(ranking, self.plan.width(), &rows);
+            self.overlay.write(&JoinId::of(ranking).key(), slot, stored);
             return Ok(Promise::kept(rows));
         }
         Ok(self.workshop.add(ranking.clone(), fetched))
@@ -284,8 +322,7 @@ impl Ingest {
     async fn interaction(&mut self, interaction: Interaction) -> Result<(), Error> {
         let Some(ranking) = &interaction.ranking else { return self.unranked(interaction).await };
         if self.join.get_mut(&JoinRef { tenant: &interaction.tenant, ranking }).is_some() {
-            self.joined(interaction);
-            return Ok(());
+            return self.joined(interaction).await;
         }
         let id = JoinId { tenant: interaction.tenant.clone(), ranking: ranking.clone() };
         let key = self.durable.then(|| id.key());
@@ -298,15 +335,35 @@ impl Ingest {
     }
 
     /// An interaction of an open ranking takes effect.
-    fn joined(&mut self, interaction: Interaction) {
+    async fn joined(&mut self, interaction: Interaction) -> Result<(), Error> {
         self.plan.interaction(&interaction, &mut self.overlay);
-        let Some(ranking) = &interaction.ranking else { return };
-        let Some(open) = self.join.get_mut(&JoinRef { tenant: &interaction.tenant, ranking }) else { return };
+        let Some(ranking) = &interaction.ranking else { return Ok(()) };
+        let open = match self.join.get_mut(&JoinRef { tenant: &interaction.tenant, ranking }) {
+            Some(Place::Here(open)) => Some(open),
+            Some(Place::Stored) => {
+                let id = JoinId { tenant: interaction.tenant.clone(), ranking: ranking.clone() };
+                let open = self.stored(&id).await?;
+                self.join.put_back(open)
+            }
+            None => None,
+        };
+        let Some(open) = open else { return Ok(()) };
         open.add(interaction);
         if self.durable {
             let (slot, stored) = record::interactions_value(&open.interactions);
             self.overlay.write(&JoinId::of(&open.ranking).key(), slot, stored);
         }
+        Ok(())
+    }
+
+    /// An open ranking as the state has it.
+    async fn stored(&mut self, id: &JoinId) -> Result<Open, Error> {
+        let damaged = |reason| Error::Damaged { ranking: id.ranking.to_string(), reason };
+        let entity = self.fetch(&[id.key()]).await?.pop().flatten();
+        let entity = entity.ok_or_else(|| damaged("it is gone".to_owned()))?;
+        let record = record::restore(&entity).map_err(damaged)?;
+        let shown = record.shown.ok_or_else(|| damaged("it does not say what was shown".to_owned()))?;
+        Ok(Open::restored(shown, record.interactions))
     }
 
     /// An interaction that no known ranking caused takes effect.
@@ -315,24 +372,30 @@ impl Ingest {
         let fetched = Fetched::new(self.fetch(self.plan.unranked_reads(&interaction).as_slice()).await?);
         self.plan.unranked(&interaction, &fetched, &mut self.overlay);
         let record = Clickthrough::of_interaction(&interaction);
-        let key = self.durable.then(|| {
-            let key = Key::new(&interaction.tenant, Scope::Outbox(interaction.id.as_str().into()));
+        let key = self.durable.then(|| self.closed_key(&interaction.tenant, interaction.id.as_str()));
+        if let Some(key) = &key {
             let (slot, stored) = record::alone_value(&interaction);
-            self.overlay.write(&key, slot, stored);
-            key
-        });
+            self.overlay.write(key, slot, stored);
+        }
         self.plan.interaction(&interaction, &mut self.overlay);
         self.closed.push((key, Closed::Written(record)));
         Ok(())
     }
 
     /// A ranking takes no more interactions.
-    async fn close(&mut self, mut open: Open) -> Result<(), Error> {
-        let id = JoinId::of(&open.ranking);
-        if !open.is_worth_keeping() {
-            if self.durable {
+    async fn close(&mut self, due: Due) -> Result<(), Error> {
+        let mut open = match due {
+            Due::Here(open) => open,
+            Due::Stored { id, worth_keeping: true } => self.stored(&id).await?,
+            Due::Stored { id, worth_keeping: false } => {
                 self.overlay.remove(&id.key());
+                return Ok(());
             }
+        };
+        if self.durable {
+            self.overlay.remove(&JoinId::of(&open.ranking).key());
+        }
+        if !open.is_worth_keeping() {
             return Ok(());
         }
         let items = open.looked_at();
@@ -340,16 +403,25 @@ impl Ingest {
         let captured = self.plan.captured(&open.ranking, items, &fetched);
         open.close(&self.plan, &captured, &mut self.overlay);
         self.counters.clickthroughs += 1;
-        let key = self.durable.then(|| id.key());
-        if self.durable {
-            self.write(&id, record::sealed_value());
-        }
-        self.closed.push((key, Closed::Ranking(open)));
+        self.owe(open);
         Ok(())
     }
 
-    fn write(&mut self, id: &JoinId, (slot, stored): (Slot, Stored)) {
-        self.overlay.write(&id.key(), slot, stored);
+    /// A click-through whose effects are there is on its way.
+    fn owe(&mut self, open: Open) {
+        let key = self.durable.then(|| self.closed_key(&open.ranking.tenant, open.ranking.id.as_str()));
+        if let Some(key) = &key {
+            let values = [open.shown_value(), record::interactions_value(&open.interactions)];
+            values.into_iter().for_each(|(slot, stored)| self.overlay.write(key, slot, stored));
+        }
+        self.closed.push((key, Closed::Ranking(open)));
+    }
+
+    /// Where a click-through lies until it is durable elsewhere, in the order of closing.
+    fn closed_key(&mut self, tenant: &Tenant, id: &str) -> Key {
+        let number = self.next_closed;
+        self.next_closed += 1;
+        record::closed_key(tenant, number, id)
     }
 
     async fn commit(&mut self, to: Position) -> Result<u64, Error> {

@@ -2,6 +2,9 @@
 //!
 //! A ranking stays open until the watermark has passed its last activity by the session's length. An interaction that
 //! names a ranking nobody has seen waits for it for a while, and then counts as one of an unknown ranking.
+//!
+//! Where a durable state holds the records, those of the rankings that came last are kept here as well; of the others only
+//! how long they stay open is known, and whoever needs one reads it back.
 
 use crate::record::{JoinId, JoinRef, Open};
 use foldhash::fast::RandomState;
@@ -12,13 +15,25 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// What may be kept at most.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    /// Open rankings; the oldest is forced to close.
+    pub(crate) open: usize,
+    /// Open rankings that are here as a whole; of others, the state alone has the record.
+    pub(crate) here: usize,
+    /// Rankings that are awaited; interactions of the one awaited longest give up.
+    pub(crate) awaited: usize,
+}
+
 /// Open rankings, and interactions that wait for theirs.
 pub(crate) struct Join {
     session_length: Duration,
     ranking_wait: Duration,
-    /// At most so many are open; the oldest is forced to close.
-    max_open: usize,
-    open: HashMap<Arc<JoinId>, Open, RandomState>,
+    bounds: Bounds,
+    open: HashMap<Arc<JoinId>, Held, RandomState>,
+    /// Those that are here as a whole, in the order in which they came; not kept where there may be any number of them.
+    here: BTreeMap<u64, Arc<JoinId>>,
     /// When each closes at the earliest; later activity is found when its turn comes.
     deadlines: BinaryHeap<Reverse<(Timestamp, Arc<JoinId>)>>,
     waiting: HashMap<Arc<JoinId>, Vec<Interaction>, RandomState>,
@@ -27,13 +42,53 @@ pub(crate) struct Join {
     arrivals: u64,
 }
 
+/// An open ranking.
+enum Held {
+    /// It is here.
+    Here { open: Open, arrival: u64 },
+    /// The state has it; time of its last activity, and whether a model could learn from it as it is.
+    Stored { last: Timestamp, worth_keeping: bool },
+}
+
+/// Where an open ranking is.
+pub(crate) enum Place<'a> {
+    /// Here.
+    Here(&'a mut Open),
+    /// In the state alone; see [`Join::put_back`].
+    Stored,
+}
+
+/// A ranking whose time is over.
+pub(crate) enum Due {
+    /// It is here.
+    Here(Open),
+    /// The state alone has it, and whether a model could learn from it.
+    Stored { id: Arc<JoinId>, worth_keeping: bool },
+}
+
+impl Held {
+    fn last(&self) -> Timestamp {
+        match self {
+            Self::Here { open, .. } => open.last,
+            Self::Stored { last, .. } => *last,
+        }
+    }
+}
+
+impl Bounds {
+    fn all_are_here(&self) -> bool {
+        self.here == usize::MAX
+    }
+}
+
 impl Join {
-    pub(crate) fn new(session_length: Duration, ranking_wait: Duration, max_open: usize) -> Self {
+    pub(crate) fn new(session_length: Duration, ranking_wait: Duration, bounds: Bounds) -> Self {
         Self {
             session_length,
             ranking_wait,
-            max_open: max_open.max(1),
+            bounds: Bounds { open: bounds.open.max(1), here: bounds.here.max(1), ..bounds },
             open: HashMap::default(),
+            here: BTreeMap::new(),
             deadlines: BinaryHeap::new(),
             waiting: HashMap::default(),
             patience: BTreeMap::new(),
@@ -51,9 +106,12 @@ impl Join {
         self.waiting.len()
     }
 
-    /// An open ranking.
-    pub(crate) fn get_mut(&mut self, id: &JoinRef<'_>) -> Option<&mut Open> {
-        self.open.get_mut(id)
+    /// Where a ranking is, if it is open.
+    pub(crate) fn get_mut(&mut self, id: &JoinRef<'_>) -> Option<Place<'_>> {
+        self.open.get_mut(id).map(|held| match held {
+            Held::Here { open, .. } => Place::Here(open),
+            Held::Stored { .. } => Place::Stored,
+        })
     }
 
     /// Opens a ranking; `None` where it is open already. Otherwise, the interactions that have waited for it.
@@ -63,10 +121,39 @@ impl Join {
             return None;
         }
         self.deadlines.push(Reverse((open.last.plus(self.session_length), id.clone())));
-        self.open.insert(id.clone(), open);
+        self.hold(id.clone(), open);
         let mut waited = self.waiting.remove(&id.borrowed()).unwrap_or_default();
         waited.sort_by(|left, right| (left.timestamp, &left.id).cmp(&(right.timestamp, &right.id)));
         Some(waited)
+    }
+
+    /// Takes back an open ranking that was read from the state.
+    pub(crate) fn put_back(&mut self, open: Open) -> Option<&mut Open> {
+        let id = Arc::new(JoinId::of(&open.ranking));
+        self.hold(id.clone(), open);
+        match self.open.get_mut(&id.borrowed())? {
+            Held::Here { open, .. } => Some(open),
+            Held::Stored { .. } => None,
+        }
+    }
+
+    /// Holds a ranking as a whole, and lets go of the one that has been here longest when there are too many. The state
+    /// has all of that one.
+    fn hold(&mut self, id: Arc<JoinId>, open: Open) {
+        self.arrivals += 1;
+        let arrival = self.arrivals;
+        if !self.bounds.all_are_here() {
+            self.here.insert(arrival, id.clone());
+        }
+        self.open.insert(id, Held::Here { open, arrival });
+        while self.here.len() > self.bounds.here {
+            let Some((_, oldest)) = self.here.pop_first() else { return };
+            if let Some(held) = self.open.get_mut(&oldest.borrowed())
+                && let Held::Here { open, .. } = held
+            {
+                *held = Held::Stored { last: open.last, worth_keeping: open.is_worth_keeping() };
+            }
+        }
     }
 
     /// Keeps an interaction until its ranking comes; all that wait for the same one.
@@ -80,44 +167,50 @@ impl Join {
     }
 
     /// Takes a ranking that closes before `watermark`, the one with the earliest deadline first.
-    pub(crate) fn close_before(&mut self, watermark: Timestamp) -> Option<Open> {
+    pub(crate) fn close_before(&mut self, watermark: Timestamp) -> Option<Due> {
         loop {
             let Reverse((deadline, _)) = self.deadlines.peek()?;
             if *deadline >= watermark {
                 return None;
             }
-            if let Some(open) = self.pop() {
-                return Some(open);
+            if let Some(due) = self.pop() {
+                return Some(due);
             }
         }
     }
 
     /// Takes the ranking with the earliest deadline while there are too many.
-    pub(crate) fn evict(&mut self) -> Option<Open> {
-        while self.open.len() > self.max_open {
-            if let Some(open) = self.pop() {
-                return Some(open);
+    pub(crate) fn evict(&mut self) -> Option<Due> {
+        while self.open.len() > self.bounds.open {
+            if let Some(due) = self.pop() {
+                return Some(due);
             }
         }
         None
     }
 
     /// Takes the one whose deadline comes first; `None` where that had moved, and was corrected.
-    fn pop(&mut self) -> Option<Open> {
+    fn pop(&mut self) -> Option<Due> {
         let Reverse((deadline, id)) = self.deadlines.pop()?;
-        let actual = self.open.get(&id.borrowed())?.last.plus(self.session_length);
+        let actual = self.open.get(&id.borrowed())?.last().plus(self.session_length);
         if actual > deadline {
             self.deadlines.push(Reverse((actual, id)));
             return None;
         }
-        self.open.remove(&id.borrowed())
+        Some(match self.open.remove(&id.borrowed())? {
+            Held::Here { open, arrival } => {
+                self.here.remove(&arrival);
+                Due::Here(open)
+            }
+            Held::Stored { worth_keeping, .. } => Due::Stored { id, worth_keeping },
+        })
     }
 
     /// Takes interactions whose ranking has not come by `watermark`, those with the least patience first; also when
-    /// more rankings are awaited than may be open.
+    /// more rankings are awaited than may be.
     pub(crate) fn give_up(&mut self, watermark: Timestamp) -> Option<(Arc<JoinId>, Vec<Interaction>)> {
         while let Some(first) = self.patience.first_entry() {
-            let overdue = first.key().0 < watermark || self.waiting.len() > self.max_open;
+            let overdue = first.key().0 < watermark || self.waiting.len() > self.bounds.awaited;
             if !overdue {
                 return None;
             }
@@ -127,5 +220,67 @@ impl Join {
             }
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bounds, Due, Held, Join, Place};
+    use crate::record::{JoinId, Open};
+    use crate::rows::Promise;
+    use rankwright_event::{Interaction, Ranking, Tenant, Timestamp};
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    fn shown(id: &str, seconds: i64) -> Open {
+        let (id, timestamp) = (id.into(), Timestamp::from_millis(seconds * 1000));
+        let (tenant, fields, items) = (Tenant::default(), Vec::new(), Vec::new());
+        let ranking = Ranking { id, timestamp, tenant, user: None, session: None, fields, items };
+        Open::new(Arc::new(ranking), 0, Promise::kept(Vec::new()))
+    }
+
+    fn click(ranking: &str, seconds: i64) -> Interaction {
+        Interaction {
+            id: "c".into(),
+            timestamp: Timestamp::from_millis(seconds * 1000),
+            tenant: Tenant::default(),
+            ranking: Some(ranking.into()),
+            user: None,
+            session: None,
+            kind: "click".into(),
+            item: "i".into(),
+            fields: Vec::new(),
+        }
+    }
+
+    fn id(ranking: &str) -> JoinId {
+        JoinId { tenant: Tenant::default(), ranking: ranking.into() }
+    }
+
+    fn here(join: &Join) -> usize {
+        join.open.values().filter(|held| matches!(held, Held::Here { .. })).count()
+    }
+
+    #[test]
+    fn no_more_rankings_are_here_than_there_is_room_for() {
+        let bounds = Bounds { open: usize::MAX, here: 2, awaited: 10 };
+        let mut join = Join::new(Duration::from_secs(60), Duration::from_secs(10), bounds);
+        for number in 0..5 {
+            join.open(shown(&format!("r{number}"), number));
+            if let (1, Some(Place::Here(open))) = (number, join.get_mut(&id("r1").borrowed())) {
+                open.add(click("r1", 30));
+            }
+        }
+        assert_eq!((here(&join), join.open_rankings()), (2, 5));
+        assert!(matches!(join.get_mut(&id("r0").borrowed()), Some(Place::Stored)), "the state alone has it");
+        join.put_back(shown("r0", 0)).expect("is here").add(click("r0", 40));
+        assert_eq!((here(&join), join.here.len(), join.open_rankings()), (2, 2, 5));
+        let closed = std::iter::from_fn(|| join.close_before(Timestamp::MAX)).map(|due| match due {
+            Due::Here(open) => (open.ranking.id.to_string(), None),
+            Due::Stored { id, worth_keeping } => (id.ranking.to_string(), Some(worth_keeping)),
+        });
+        let expected = [("r2", Some(false)), ("r3", Some(false)), ("r4", None), ("r1", Some(true)), ("r0", None)];
+        assert_eq!(closed.collect::<Vec<_>>(), expected.map(|(id, stored)| (id.to_owned(), stored)));
+        assert_eq!((here(&join), join.here.len(), join.open_rankings()), (0, 0, 0));
     }
 }

@@ -74,7 +74,8 @@ pub(crate) enum Closed {
 pub(crate) struct Restored {
     pub(crate) shown: Option<Shown>,
     pub(crate) interactions: Vec<Interaction>,
-    /// Its effects were applied; only its click-through is owed.
+    /// Its effects were applied; only its click-through is owed. Records under [`Scope::Join`] say so that were left by a
+    /// version before those closed had a key of their own.
     pub(crate) sealed: bool,
 }
 
@@ -108,6 +109,13 @@ impl Closed {
 }
 
 impl Open {
+    /// What a store has of it.
+    pub(crate) fn restored(shown: Shown, interactions: Vec<Interaction>) -> Self {
+        let mut open = Self::from(shown);
+        interactions.into_iter().for_each(|interaction| open.add(interaction));
+        open
+    }
+
     pub(crate) fn new(ranking: Arc<Ranking>, width: usize, rows: Promise) -> Self {
         Self { last: ranking.timestamp, ranking, width, rows, interactions: Vec::new() }
     }
@@ -159,6 +167,11 @@ impl Open {
         plan.closed(&closed, &interactions, effects);
     }
 
+    /// The stored form of what was shown, with the rows that were kept.
+    pub(crate) fn shown_value(&self) -> (Slot, Stored) {
+        shown_value(&self.ranking, self.width, self.rows.kept_rows())
+    }
+
     pub(crate) fn into_clickthrough(self) -> Clickthrough {
         let rows = Rows { width: self.width, values: self.rows.take() };
         let clicks = self.interactions.iter().map(Click::from).collect();
@@ -185,9 +198,16 @@ pub(crate) fn interactions_value(interactions: &[Interaction]) -> (Slot, Stored)
     (INTERACTIONS, blob(&interactions, interactions.len()))
 }
 
-/// The mark of a record whose effects were applied.
-pub(crate) fn sealed_value() -> (Slot, Stored) {
-    (SEALED, Stored { at: Timestamp::default(), event: 0, cell: Cell::Counter(1) })
+/// Where a closed record lies until it is durable elsewhere; numbers go up from one to the next.
+pub(crate) fn closed_key(tenant: &Tenant, number: u64, id: &str) -> Key {
+    Key::new(tenant, Scope::Outbox(format!("closed {number:016x} {id}").into()))
+}
+
+/// The number of a closed record; none of one whose key was made by an older version.
+pub(crate) fn closed_number(key: &Key) -> Option<u64> {
+    let Scope::Outbox(name) = &key.scope else { return None };
+    let (number, _) = name.as_str().strip_prefix("closed ")?.split_once(' ')?;
+    u64::from_str_radix(number, 16).ok().filter(|number| *number < u64::MAX / 2)
 }
 
 /// The stored form of an interaction without a ranking.

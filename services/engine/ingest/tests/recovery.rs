@@ -42,7 +42,7 @@ fn events() -> Vec<Event> {
 }
 
 fn by_id(mut records: Vec<Clickthrough>) -> Vec<Clickthrough> {
-    records.sort_by(|left, right| left.ranking.cmp(&right.ranking));
+    records.sort_by(|left, right| (&left.ranking, left.timestamp).cmp(&(&right.ranking, right.timestamp)));
     records
 }
 
@@ -149,4 +149,113 @@ async fn an_event_that_is_ahead_of_the_clock_closes_nothing_also_after_a_restart
     let closed = service.records();
     let ids: Vec<_> = closed.iter().map(|record| (record.ranking.as_str(), record.interactions.len())).collect();
     assert_eq!(ids, [("r", 1)], "one that nobody clicked on is not kept");
+}
+
+#[tokio::test]
+async fn what_was_closed_is_brought_to_its_store_after_a_crash_though_nothing_comes_in() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let now = |seconds: i64| rankwright_event::Timestamp::from_millis(seconds * 1000);
+    {
+        let service = in_folder(folder.path()).await;
+        let events = vec![shown("r", &["a"], 0), click("c", "r", "a", 5), item("b", 100)];
+        apply(&mut service.ingest().await, events).await;
+    }
+    let service = in_folder(folder.path()).await;
+    let mut after = feedback(&service).await;
+    after.tick(now(1000)).await.expect("ticks");
+    after.tick(now(1001)).await.expect("ticks");
+    service.clickthroughs.flush().expect("writes");
+    assert_eq!(service.records().len(), 1);
+}
+
+#[tokio::test]
+async fn rankings_close_by_thousands_as_by_one() {
+    let name = |number: i64| -> &'static str { Box::leak(format!("r{number}").into_boxed_str()) };
+    let visit = |number: i64| [shown(name(number), &["a", "b"], 0), click(&format!("c{number}"), name(number), "b", 1)];
+    let events: Vec<Event> = (0..2500).flat_map(visit).collect();
+    for last in [None, Some(item("b", 100))] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut service = in_folder(folder.path()).await;
+        service.settings.max_open = 10;
+        let mut ingest = service.ingest().await;
+        for events in events.chunks(1000).map(<[Event]>::to_vec).chain(last.map(|event| vec![event])) {
+            apply(&mut ingest, events).await;
+        }
+        ingest.finish().await.expect("finishes");
+        assert_eq!((service.records().len(), ingest.counters().outbox), (2500, 0));
+        assert_eq!(service.rows(&["b"], 200).await, [2500.0, 1.0]);
+    }
+}
+
+/// Rankings that are clicked on long after they were shown, in the order of other ones, or not at all.
+fn interleaved() -> Vec<Event> {
+    let name = |number: i64| -> &'static str { Box::leak(format!("r{number}").into_boxed_str()) };
+    let mut events: Vec<Event> = (0..20).map(|number| shown(name(number), &["a", "b", "c"], number)).collect();
+    let clicks = (0..60).filter(|click| click % 20 % 5 != 4);
+    events.extend(clicks.map(|number| {
+        let ranking = (number * 7) % 20;
+        click(&format!("c{number}"), name(ranking), ["a", "b", "c"][number as usize % 3], 20 + number)
+    }));
+    events.push(shown("r1", &["c"], 80)); // is open, wherever it is
+    events.extend([shown("r20", &["c", "a"], 900), click("early", "r21", "a", 935), shown("r21", &["c", "a"], 940)]);
+    // closed, clicked on, and perhaps still owed
+    events.extend([shown("r1", &["c", "b"], 985), shown("r22", &["a"], 986), click("again", "r1", "b", 990)]);
+    events.push(shown("r23", &["b"], 991));
+    events
+}
+
+#[tokio::test]
+async fn rankings_that_memory_has_no_room_for_are_as_good_as_those_in_it() {
+    let expected = Service::new().await;
+    expected.import(interleaved()).await;
+    let (rows, records) = (expected.rows(&["a", "b", "c"], 1100).await, by_id(expected.records()));
+    assert_eq!(records.len(), 17, "one for each id");
+    for (room, batch) in [(1, 1), (1, 100), (3, 4), (19, 7)] {
+        let folder = tempfile::tempdir().expect("a folder");
+        for half in [&interleaved()[..40], &interleaved()[40..]] {
+            let mut service = in_folder(folder.path()).await;
+            service.settings.max_open = room;
+            let mut ingest = service.ingest().await;
+            for events in half.chunks(batch) {
+                apply(&mut ingest, events.to_vec()).await;
+            }
+            if half.len() == 40 {
+                assert_eq!((ingest.counters().open, ingest.counters().evicted), (20, 0), "all stay open");
+            } else {
+                ingest.finish().await.expect("finishes");
+                assert_eq!(by_id(service.records()), records, "room for {room}, batches of {batch}");
+                assert_eq!(service.rows(&["a", "b", "c"], 1100).await, rows, "room for {room}, batches of {batch}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_ranking_that_is_shown_again_while_its_click_through_is_owed_has_effects_of_its_own() {
+    let events = || {
+        let first = [shown("r", &["a", "b"], 0), click("c1", "r", "a", 5), shown("x", &["a"], 100)];
+        let again = [shown("r", &["b", "c"], 101), shown("y", &["a"], 102), click("c2", "r", "c", 103)];
+        let third =
+            [shown("z", &["a"], 300), shown("r", &["c"], 301), click("c3", "r", "c", 302), shown("e", &["a"], 303)];
+        first.into_iter().chain(again).chain(third).collect::<Vec<_>>()
+    };
+    let expected = Service::new().await;
+    expected.import(events()).await;
+    let (rows, records) = (expected.rows(&["a", "c"], 400).await, by_id(expected.records()));
+    assert_eq!(records.len(), 1, "of one id, the first");
+    for cut in 0..=events().len() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for events in [&events()[..cut], &events()[cut..]] {
+            let mut service = in_folder(folder.path()).await;
+            service.settings.max_open = 1;
+            let mut ingest = service.ingest().await;
+            for event in events {
+                apply(&mut ingest, vec![event.clone()]).await;
+            }
+        }
+        let service = in_folder(folder.path()).await;
+        service.ingest().await.finish().await.expect("finishes");
+        assert_eq!(by_id(service.records()), records, "cut at {cut}");
+        assert_eq!(service.rows(&["a", "c"], 400).await, rows, "cut at {cut}");
+    }
 }

@@ -20,8 +20,8 @@ mod usage;
 
 use crate::expiry::outdated;
 use crate::{
-    BoxFuture, Commit, Error, Fingerprint, Format, Key, Lease, Listed, Outcome, Position, Rows, Slot, Space, Stats,
-    Store, Usage, Writer,
+    BoxFuture, Commit, Error, Fingerprint, Format, Key, Lease, Listed, Outcome, Position, Rows, Show, Slot, Space,
+    Stats, Store, Usage, Writer,
 };
 use disk::Disk;
 use flush::Flusher;
@@ -100,6 +100,10 @@ impl Store for FileStore {
 
     fn scan(&self, space: Space) -> BoxFuture<'_, Result<Listed, Error>> {
         Box::pin(async move { self.disk.scan(space) })
+    }
+
+    fn each<'a>(&'a self, space: Space, show: &'a mut Show<'a>) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move { self.disk.each(space, show) })
     }
 
     fn oldest(&self, space: Space, until: Timestamp, limit: usize) -> BoxFuture<'_, Result<Listed, Error>> {

@@ -34,8 +34,8 @@ pub use memory::MemoryStore;
 pub use overlay::{Coming, Expected, Fetched, Overlay, View};
 pub use redis::{Filling, RedisOptions, RedisStore};
 pub use store::{
-    BoxFuture, CacheUse, Commit, Error, Fingerprint, Lease, Listed, Move, Outcome, Position, Rewrite, Rows, Stats,
-    Store, Writer,
+    BoxFuture, CacheUse, Commit, Error, Fingerprint, Lease, Listed, Move, Outcome, Position, Rewrite, Rows, Show,
+    Stats, Store, Writer,
 };
 pub use term::{Term, Terms};
 pub use usage::{Memory, Purpose, Room, Usage};

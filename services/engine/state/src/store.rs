@@ -18,6 +18,9 @@ pub type Rows = Vec<Option<Arc<Entity>>>;
 /// Keys with what lies under them.
 pub type Listed = Vec<(Key, Arc<Entity>)>;
 
+/// What is shown a key and what lies under it.
+pub type Show<'a> = dyn FnMut(Key, Arc<Entity>) + Send + 'a;
+
 /// What becomes of an entity; `None` where it stays as it is, an empty one where it goes.
 pub type Rewrite = Arc<dyn Fn(&Key, &Entity) -> Option<Entity> + Send + Sync>;
 
@@ -181,6 +184,15 @@ pub trait Store: Send + Sync {
 
     /// Everything in a part of the keys, in order of keys.
     fn scan(&self, space: Space) -> BoxFuture<'_, Result<Listed, Error>>;
+
+    /// Shows everything in a part of the keys, one after the other and in no order that is promised; a store that lies on
+    /// a disk has no more of it in memory than it shows.
+    fn each<'a>(&'a self, space: Space, show: &'a mut Show<'a>) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            self.scan(space).await?.into_iter().for_each(|(key, entity)| show(key, entity));
+            Ok(())
+        })
+    }
 
     /// At most so many keys of a part that have no value newer than `until`, with what lies under them; those first whose
     /// newest value is the oldest.

@@ -4,18 +4,40 @@ use super::Ingest;
 use crate::error::Error;
 use crate::record::{self, Closed, JoinId, Open, Restored};
 use rankwright_clickthrough::Clickthrough;
+use rankwright_event::Timestamp;
 use rankwright_state::{Entity, Key, Scope, Space};
+use std::sync::Arc;
 
 impl Ingest {
     /// Takes up the open rankings, the waiting interactions and the click-throughs of an earlier process.
     pub(super) async fn restore(&mut self) -> Result<(), Error> {
-        for (key, entity) in self.store.scan(Space::Joins).await? {
-            self.restore_join(key, &entity)?;
-        }
         for (key, entity) in self.store.scan(Space::Outbox).await? {
-            let interactions = restored(&key, &entity)?.interactions;
-            let records = interactions.iter().map(Clickthrough::of_interaction);
-            records.for_each(|record| self.outbox.push(Some(key.clone()), Closed::Written(record)));
+            self.restore_closed(key, &entity)?;
+        }
+        let mut outcome = Ok(());
+        let store = self.store.clone();
+        let mut join = |key: Key, entity: Arc<Entity>| {
+            if outcome.is_ok() {
+                outcome = self.restore_join(key, &entity);
+            }
+        };
+        store.each(Space::Joins, &mut join).await?;
+        outcome
+    }
+
+    fn restore_closed(&mut self, key: Key, entity: &Entity) -> Result<(), Error> {
+        let last = record::closed_number(&key);
+        self.next_closed = self.next_closed.max(last.map_or(0, |last| last.saturating_add(1)));
+        let Restored { shown, interactions, .. } = restored(&key, entity)?;
+        let newest = interactions.iter().map(|interaction| interaction.timestamp);
+        self.watermark =
+            newest.chain(shown.iter().map(|shown| shown.ranking.timestamp)).fold(self.watermark, Timestamp::max);
+        match shown {
+            Some(shown) => self.outbox.push(Some(key), Closed::Ranking(Open::restored(shown, interactions))),
+            None => {
+                let records = interactions.iter().map(Clickthrough::of_interaction);
+                records.for_each(|record| self.outbox.push(Some(key.clone()), Closed::Written(record)));
+            }
         }
         Ok(())
     }
@@ -30,11 +52,11 @@ impl Ingest {
             }
             return Ok(());
         };
-        let mut open = Open::from(shown);
-        record.interactions.into_iter().for_each(|interaction| open.add(interaction));
+        let open = Open::restored(shown, record.interactions);
         self.watermark = self.watermark.max(open.ranking.timestamp);
         if record.sealed {
-            self.outbox.push(Some(key), Closed::Ranking(open));
+            self.overlay.remove(&key);
+            self.owe(open);
         } else {
             self.join.open(open);
         }
@@ -48,4 +70,66 @@ fn restored(key: &Key, entity: &Entity) -> Result<Restored, Error> {
         other => format!("{other:?}"),
     };
     record::restore(entity).map_err(|reason| Error::Damaged { ranking: ranking(), reason })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::record::{self, JoinId};
+    use crate::{Ingest, Settings};
+    use rankwright_clickthrough::{ClickthroughStore, Header, MemoryStore};
+    use rankwright_config::Config;
+    use rankwright_event::{Event, Interaction, RankedItem, Ranking, Tenant, Timestamp};
+    use rankwright_feature::Plan;
+    use rankwright_state::file::FileOptions;
+    use rankwright_state::{Cell, Commit, Entity, FileStore, Position, Slot, Space, Store, Stored, Writer};
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    /// What a version before closed records had keys of their own left of a ranking whose click-through was owed.
+    async fn leave_sealed(store: &dyn Store, ranking: &Ranking, interaction: Interaction) {
+        let mut entity = Entity::default();
+        let mark = (Slot(2), Stored { at: Timestamp::default(), event: 0, cell: Cell::Counter(1) });
+        let shown = record::shown_value(ranking, 0, &[]);
+        for (slot, stored) in [shown, record::interactions_value(&[interaction]), mark] {
+            entity.absorb_value(slot, &stored);
+        }
+        let lease = store.acquire(&Writer("test".into())).await.expect("is free");
+        let writes = vec![(JoinId::of(ranking).key(), Some(entity))];
+        let commit = Commit { from: lease.position.clone(), to: Position("1".into()), writes, ..Commit::default() };
+        store.commit(&lease, commit).await.expect("commits");
+    }
+
+    #[tokio::test]
+    async fn a_record_that_an_older_version_sealed_is_owed_and_in_nobody_s_way() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = FileStore::open(folder.path().to_owned(), FileOptions::default(), "test").expect("opens");
+        let store: Arc<dyn Store> = Arc::new(store);
+        let (tenant, timestamp) = (Tenant::default(), Timestamp::from_millis(1000));
+        let items = vec![RankedItem { id: "a".into(), fields: vec![], label: None, score: None }];
+        let (id, fields) = ("r".into(), Vec::new());
+        let ranking = Ranking { id, timestamp, tenant: tenant.clone(), user: None, session: None, fields, items };
+        let (ranked, kind) = (Some(ranking.id.clone()), "click".into());
+        let (id, item, fields) = ("c".into(), "a".into(), Vec::new());
+        let click =
+            Interaction { id, timestamp, tenant, ranking: ranked, user: None, session: None, kind, item, fields };
+        leave_sealed(&*store, &ranking, click).await;
+
+        let (config, _) = Config::parse("models: {none: {type: noop}}", "test").expect("a valid configuration");
+        let plan = Arc::new(Plan::compile(&config.features, &*store).await.expect("compiles"));
+        let header = Header { service: "test".into(), columns: Vec::new().into() };
+        let kept = Arc::new(MemoryStore::new(header).expect("memory"));
+        let (session_length, ranking_wait) = (Duration::from_secs(60), Duration::from_secs(10));
+        let settings = Settings { session_length, ranking_wait, max_open: 10 };
+        let mut ingest = Ingest::open("test", plan, store.clone(), kept.clone(), settings).await.expect("opens");
+        let again = Ranking { timestamp: Timestamp::from_millis(2000), ..ranking };
+        ingest.apply(vec![Event::Ranking(again)], Position("2".into())).await.expect("takes it in");
+        assert_eq!(ingest.counters().open, 1, "is open once more");
+        ingest.finish().await.expect("finishes");
+        let records: Vec<_> = kept.read().expect("reads").map(|entry| entry.expect("a whole record").1).collect();
+        let told: Vec<_> = records.iter().map(|record| (record.timestamp, record.interactions.len())).collect();
+        assert_eq!(told, [(timestamp, 1)]);
+        for space in [Space::Joins, Space::Outbox] {
+            assert!(store.scan(space).await.expect("lists").is_empty(), "{space:?}");
+        }
+    }
 }

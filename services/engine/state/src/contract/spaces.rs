@@ -13,6 +13,10 @@ pub(super) async fn spaces_are_listed_in_order(store: &impl Store) {
     assert_eq!(keys(store.scan(Space::Joins).await.expect("lists")), [join("b"), join("z")]);
     assert_eq!(keys(store.scan(Space::Values).await.expect("lists")), [item("a")]);
     assert!(store.scan(Space::Outbox).await.expect("lists").is_empty());
+    let mut shown = Vec::new();
+    store.each(Space::Joins, &mut |key, entity| shown.push((key, entity))).await.expect("shows");
+    shown.sort_by(|left, right| left.0.cmp(&right.0));
+    assert_eq!(shown, store.scan(Space::Joins).await.expect("lists"));
 }
 
 pub(super) async fn the_oldest_of_a_space_come_first(store: &impl Store) {

@@ -5,7 +5,7 @@ use super::address::{self, Address};
 use super::cache::Cache;
 use super::meta::Meta;
 use crate::timeline::Timeline;
-use crate::{Entity, Error, Fingerprint, Format, Key, Lease, Listed, Slot, Space, Stats, Writer, codec};
+use crate::{Entity, Error, Fingerprint, Format, Key, Lease, Listed, Show, Slot, Space, Stats, Writer, codec};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, Readable};
 use parking_lot::Mutex;
 use rankwright_event::Timestamp;
@@ -102,15 +102,20 @@ impl Disk {
     }
 
     pub(super) fn scan(&self, space: Space) -> Result<Listed, Error> {
-        let rows = self.db.snapshot().prefix(self.keyspace(space), [space.prefix()]);
-        let entries = rows.map(|row| {
-            let (address, row) = row.into_inner().map_err(failed("list"))?;
-            let (key, entity) = decode_row(&address, &row)?;
-            Ok((key, Arc::new(entity)))
-        });
-        let mut entries = entries.collect::<Result<Listed, Error>>()?;
+        let mut entries = Listed::new();
+        self.each(space, &mut |key, entity| entries.push((key, entity)))?;
         entries.sort_by(|left, right| left.0.cmp(&right.0)); // only keys of thousands of bytes lie out of order
         Ok(entries)
+    }
+
+    /// As [`crate::Store::each`].
+    pub(super) fn each(&self, space: Space, show: &mut Show<'_>) -> Result<(), Error> {
+        for row in self.db.snapshot().prefix(self.keyspace(space), [space.prefix()]) {
+            let (address, row) = row.into_inner().map_err(failed("list"))?;
+            let (key, entity) = decode_row(&address, &row)?;
+            show(key, Arc::new(entity));
+        }
+        Ok(())
     }
 
     /// As [`crate::Store::oldest`].
@@ -122,7 +127,7 @@ impl Disk {
             if kept.is_none() {
                 let mut timeline = Timeline::default();
                 for space in WORK {
-                    self.scan(space)?.iter().for_each(|(key, entity)| timeline.note(key, Some(entity.newest())));
+                    self.each(space, &mut |key, entity| timeline.note(&key, Some(entity.newest())))?;
                 }
                 *kept = Some(timeline);
             }
