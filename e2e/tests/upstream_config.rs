@@ -43,3 +43,28 @@ fn it_is_served_on_the_data_it_was_written_for() {
     assert_eq!(ranked, ["105197", "1805", "2387", "62374", "no such film"]);
     assert!(events::feature(&answer, "1805", "popularity").as_f64().is_some_and(|value| value > 0.0), "{answer}");
 }
+
+#[test]
+fn what_could_be_counted_of_its_use_is_printed_and_no_server_is_looked_for() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let config = folder.path().join("config.yml");
+    let text = "{state: {type: redis, host: redis.invalid, port: 6379, auth: {password: hunter2}},
+  source: {type: kafka, brokers: ['kafka.invalid:9092'], topic: visits, groupId: shop},
+  features: [{name: price, type: number, field: item.price}], models: {none: {type: noop}}}";
+    std::fs::write(&config, text).expect("the configuration can be written");
+    let config = config.to_string_lossy();
+    for mode in ["import", "train", "serve", "standalone"] {
+        let arguments = [mode, "--config", &config, "--print-analytics"];
+        let printed = program::run(&arguments).ok().stdout;
+        let counted: serde_json::Value = serde_json::from_str(&printed).expect("it prints JSON");
+        assert_eq!(
+            (&counted["mode"], &counted["state"], &counted["source"]),
+            (&json!(mode), &json!("redis"), &json!("kafka"))
+        );
+        assert_eq!(counted["features"], json!([{"name": "price", "type": "number"}]));
+        assert!(["invalid", "hunter2", "visits", "shop"].iter().all(|hidden| !printed.contains(hidden)), "{printed}");
+        let mut off = program::command(&arguments);
+        let off = program::Ended::of(off.env("SERVICE_TRACKING", "false")).ok();
+        assert!(off.stdout.is_empty() && off.stderr.contains("analytics are off"), "{}{}", off.stdout, off.stderr);
+    }
+}

@@ -1,5 +1,6 @@
 //! `rankwright`: import, train and serve from one binary.
 
+mod analytics;
 mod coverage;
 mod forget;
 mod generate;
@@ -31,6 +32,12 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> anyhow::Result<()> {
     match command {
+        Command::Import(options) if options.print_analytics => analytics::print("import", options.config.as_deref()),
+        Command::Train(options) if options.print_analytics => analytics::print("train", options.config.as_deref()),
+        Command::Serve(options) if options.print_analytics => analytics::print("serve", options.config.as_deref()),
+        Command::Standalone(options) if options.print_analytics => {
+            analytics::print("standalone", options.config.as_deref())
+        }
         Command::Import(options) => import::run(&options),
         Command::Train(options) => train::run(&options),
         Command::Serve(options) => serve::run(&options),

@@ -72,6 +72,9 @@ pub(crate) struct ImportOptions {
     /// Stop at the first event that cannot be read
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Print what could be counted about this use as JSON, and end; nothing is ever sent
+    #[arg(long)]
+    pub(crate) print_analytics: bool,
 }
 
 #[derive(Debug, Args)]
@@ -85,6 +88,9 @@ pub(crate) struct TrainOptions {
     /// How train and test are parted, in place of the configuration's: time=N%, random=N%, hold_last=N%
     #[arg(short, long)]
     pub(crate) split: Option<String>,
+    /// Print what could be counted about this use as JSON, and end; nothing is ever sent
+    #[arg(long)]
+    pub(crate) print_analytics: bool,
 }
 
 #[derive(Debug, Args)]
@@ -92,6 +98,9 @@ pub(crate) struct ServeOptions {
     /// Path of the configuration
     #[arg(short, long, env = "SERVICE_CONFIG", value_parser = path())]
     pub(crate) config: Option<PathBuf>,
+    /// Print what could be counted about this use as JSON, and end; nothing is ever sent
+    #[arg(long)]
+    pub(crate) print_analytics: bool,
 }
 
 #[derive(Debug, Args)]

@@ -27,6 +27,7 @@ mod scalar;
 mod section;
 mod spelling;
 mod tree;
+mod type_name;
 mod value;
 
 pub use api::{Api, Limits};

@@ -68,7 +68,7 @@ impl Models {
         for (name, model) in configured {
             match metrics.model(name).filter(|_| is_ranker(model)) {
                 Some(metrics) => drop(models.rankers.insert(name.clone(), Slot::new(name, model, metrics))),
-                None => drop(models.recommenders.insert(name.clone(), kind(model))),
+                None => drop(models.recommenders.insert(name.clone(), model.type_name())),
             }
         }
         models
@@ -121,7 +121,7 @@ impl Slot {
     fn new(name: &str, model: &config::Model, metrics: Arc<RankMetrics>) -> Self {
         Self {
             name: name.to_owned(),
-            kind: kind(model),
+            kind: model.type_name(),
             current: RwLock::new(Current::Missing(format!("model {name} is not loaded yet").into())),
             definition: model.clone(),
             loading: tokio::sync::Mutex::default(),
@@ -168,15 +168,4 @@ impl Loaded {
 fn is_ranker(model: &config::Model) -> bool {
     use config::Model::{LambdaMart, Noop, Shuffle};
     matches!(model, LambdaMart(_) | Shuffle { .. } | Noop { .. })
-}
-
-fn kind(model: &config::Model) -> &'static str {
-    match model {
-        config::Model::LambdaMart(_) => "lambdamart",
-        config::Model::Shuffle { .. } => "shuffle",
-        config::Model::Noop { .. } => "noop",
-        config::Model::Als { .. } => "als",
-        config::Model::Trending { .. } => "trending",
-        config::Model::Semantic { .. } => "semantic",
-    }
 }
