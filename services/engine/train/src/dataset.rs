@@ -74,6 +74,8 @@ pub struct Query<'a> {
     pub columns: &'a [Column],
     /// Which rankings.
     pub selector: &'a Selector,
+    /// The model's seed, by which the selector takes samples.
+    pub seed: u64,
     /// Weights of interaction types, which become labels.
     pub weights: &'a BTreeMap<String, f64>,
     /// The most values there may be, such as [`MAX_VALUES`].
@@ -118,7 +120,7 @@ impl Query<'_> {
             return None;
         }
         reading.rankings += 1;
-        if !accepts(self.selector, record) {
+        if !accepts(self.selector, self.seed, record) {
             return None;
         }
         reading.selected += 1;

@@ -10,18 +10,18 @@ const SALT: u64 = 0x5e1e_c705;
 
 /// Whether a model is to learn from this click-through.
 ///
-/// The answer depends on the record alone: sampling is seeded by the ranking's id, so that training again draws
-/// the same ones, and `not` of a sample is the rest.
-pub fn accepts(selector: &Selector, record: &Clickthrough) -> bool {
+/// The answer depends on the record and the model's seed alone: sampling is seeded by these and the ranking's id, so that
+/// training again draws the same ones, and `not` of a sample is the rest.
+pub fn accepts(selector: &Selector, seed: u64, record: &Clickthrough) -> bool {
     match selector {
         Selector::Accept(all) => *all,
         Selector::Field { ranking_field, value } => has_value(record, ranking_field, value),
-        Selector::Sampling(ratio) => digest::uniform(record.ranking.digest(), SALT) < *ratio,
+        Selector::Sampling(ratio) => digest::uniform(record.ranking.digest(), SALT.wrapping_add(seed)) < *ratio,
         Selector::InteractionPosition { min, max } => interactions_lie_within(record, *min, *max),
         Selector::Length { min, max } => within(record.items.len(), *min, *max),
-        Selector::And(all) => all.iter().all(|selector| accepts(selector, record)),
-        Selector::Or(any) => any.iter().any(|selector| accepts(selector, record)),
-        Selector::Not(selector) => !accepts(selector, record),
+        Selector::And(all) => all.iter().all(|selector| accepts(selector, seed, record)),
+        Selector::Or(any) => any.iter().any(|selector| accepts(selector, seed, record)),
+        Selector::Not(selector) => !accepts(selector, seed, record),
     }
 }
 
@@ -55,7 +55,7 @@ mod tests {
     use rankwright_event::Field;
 
     fn accept(selector: Selector, record: &Clickthrough) -> bool {
-        accepts(&selector, record)
+        accepts(&selector, 7, record)
     }
 
     fn field(value: &str) -> Selector {
@@ -83,13 +83,23 @@ mod tests {
     }
 
     #[test]
+    fn models_of_other_seeds_take_other_samples() {
+        let taken = |seed| {
+            (0..100).filter(move |id| accepts(&Selector::Sampling(0.5), seed, &record(&id.to_string(), 1))).collect()
+        };
+        let (one, other): (Vec<_>, Vec<_>) = (taken(1), taken(2));
+        assert_eq!(one, taken(1));
+        assert!(one != other && one.iter().any(|id| other.contains(id)), "{one:?}");
+    }
+
+    #[test]
     fn not_of_a_sample_is_the_rest() {
         let sample = Selector::Sampling(0.5);
         let rest = Selector::Not(Box::new(sample.clone()));
         assert!(
             (0..100)
                 .map(|id| record(&id.to_string(), 1))
-                .all(|record| accepts(&sample, &record) != accepts(&rest, &record))
+                .all(|record| accepts(&sample, 7, &record) != accepts(&rest, 7, &record))
         );
     }
 

@@ -149,7 +149,8 @@ impl Training<'_> {
     ) -> Result<(Dataset, Reading, Sample), Error> {
         let mut sample = Sample::of(self.config.warmup.map_or(0, |warmup| warmup.sampled_requests));
         let (selector, weights) = (&self.config.selector, &self.config.weights);
-        let query = Query { columns, selector, weights, limit: MAX_VALUES, room: Room::default() };
+        let seed = self.config.backend.seed.unwrap_or(0);
+        let query = Query { columns, selector, seed, weights, limit: MAX_VALUES, room: Room::default() };
         let read = query.read(store.read()?, |reading, taken| {
             if let Some(record) = taken {
                 sample.offer(record);

@@ -381,8 +381,8 @@ mod tests {
         let binary = Dataset::from_lists(rows, Lists { labels: &relevant, ..data.lists() }, data.keys().to_vec());
         let maps =
             [("map@3", Metric::Map(Some(3))), ("map", Metric::Map(None))].map(|(name, map)| (&binary, name, map));
-        let gains = [("ndcg@1", 1), ("ndcg@3", 3), ("ndcg@10", 10)];
-        let gains = gains.map(|(name, cutoff)| (&data, name, Metric::Ndcg(Some(cutoff))));
+        let gains = [("ndcg@1", Some(1)), ("ndcg@3", Some(3)), ("ndcg@10", Some(10)), ("ndcg", None)];
+        let gains = gains.map(|(name, cutoff)| (&data, name, Metric::Ndcg(cutoff)));
         for (data, name, metric) in maps.into_iter().chain(gains) {
             let (train, test) = data.split_at(200);
             let backend = backend(Booster::XgBoost);

@@ -14,7 +14,7 @@ fn read_with(
     limit: usize,
 ) -> Result<(Dataset, Reading), ReadError> {
     let weights = BTreeMap::from([("click".to_owned(), 1.0), ("hide".to_owned(), -1.0)]);
-    let query = Query { columns, selector, weights: &weights, limit, room: Room::default() };
+    let query = Query { columns, selector, seed: 0, weights: &weights, limit, room: Room::default() };
     query.read(store(&["price", "ctr"], records).read().unwrap(), |_, _| ())
 }
 
@@ -125,8 +125,14 @@ fn values_beyond_what_fits_in_memory_go_to_a_file_and_change_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let read = |in_memory| {
         let room = Room { in_memory, folder: folder.path().to_owned(), ..Room::default() };
-        let query =
-            Query { columns: &columns, selector: &Selector::Accept(true), weights: &weights, limit: MAX_VALUES, room };
+        let query = Query {
+            columns: &columns,
+            selector: &Selector::Accept(true),
+            seed: 0,
+            weights: &weights,
+            limit: MAX_VALUES,
+            room,
+        };
         let records = ["a", "b", "c"].map(priced).to_vec();
         query.read(store(&["price", "ctr"], records).read().unwrap(), |_, _| ()).unwrap().0.arranged(&[2, 0, 1])
     };
@@ -141,7 +147,7 @@ fn values_without_room_end_the_reading() {
     let room = Room { in_memory: 3, folder: "/nowhere".into(), ..Room::default() };
     let (selector, weights) = (Selector::Accept(true), BTreeMap::from([("click".to_owned(), 1.0)]));
     let columns = [column("price")];
-    let query = Query { columns: &columns, selector: &selector, weights: &weights, limit: MAX_VALUES, room };
+    let query = Query { columns: &columns, selector: &selector, seed: 0, weights: &weights, limit: MAX_VALUES, room };
     let records = store(&["price", "ctr"], vec![priced("r"), priced("s")]).read().unwrap();
     assert!(matches!(query.read(records, |_, _| ()), Err(ReadError::Spill(_))));
 }
