@@ -16,7 +16,7 @@ pub struct Core {
 /// How rankings and interactions become click-throughs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clickthrough {
-    /// `maxParallelSessions`: open rankings that a process with memory state holds; default 10,000.
+    /// `maxParallelSessions`: open rankings that a process holds in memory; default 10,000.
     pub max_parallel_sessions: usize,
     /// `maxSessionLength`: inactivity after which a ranking closes; default 30 minutes.
     pub max_session_length: Duration,

@@ -82,9 +82,16 @@ impl<'a> Section<'a> {
         self.get(key).or_else(|| self.misspelt(key))
     }
 
+    /// What stands under a word that is near to `key`, which is absent, and to no other key that was read before and is absent.
     fn misspelt(&self, key: &'static str) -> Option<Value<'a>> {
-        let entry = self.entries.iter().find(|entry| entry.key != key && close(&entry.key, [key]).is_some())?;
+        let known = self.known.borrow();
+        let entry = self.entries.iter().find(|entry| close(&entry.key, self.absent(&known)) == Some(key))?;
         Some(self.value(entry))
+    }
+
+    /// Those keys that nothing stands under: a word that nobody knows is hardly one of the others.
+    fn absent<'k>(&self, keys: &'k [&'static str]) -> impl Iterator<Item = &'static str> + use<'k, '_, 'a> {
+        keys.iter().copied().filter(|key| self.entries.iter().all(|entry| entry.key != *key))
     }
 
     /// Notes that `key` is missing.
@@ -137,7 +144,7 @@ impl<'a> Section<'a> {
     /// The known key that an unknown one stands for, most likely one that is missing.
     fn meant(&self, key: &str, known: &[&'static str]) -> Option<&'static str> {
         let missing = nearest(key, self.missing.borrow().iter().map(|&(key, _)| key));
-        missing.or_else(|| nearest(key, known.iter().copied()))
+        missing.or_else(|| nearest(key, self.absent(known))).or_else(|| nearest(key, known.iter().copied()))
     }
 
     /// All entries by their names.

@@ -151,6 +151,28 @@ models:
 }
 
 #[test]
+fn what_hangs_on_a_misspelt_mode_is_no_mistake_as_well() {
+    let nodes = "nodes: ['a:1', 'b:1']";
+    for mode in ["modee: cluster", "modes: cluster", "mod: sentinel, sentinel: {master: m}"] {
+        let mode = format!("{mode}, {nodes}");
+        let text = format!("state: {{type: redis, {mode}}}\nmodels: {{n: {{type: noop}}}}");
+        let errors = errors(&text);
+        let told: Vec<_> = errors.mistakes().iter().map(|mistake| mistake.nearest.as_deref()).collect();
+        assert_eq!(told, [Some("`mode`")], "{errors}");
+    }
+    let errors = errors("state: {type: redis, node: ['a:1'], mode: cluster}\nmodels: {n: {type: noop}}");
+    let told: Vec<_> = errors.mistakes().iter().map(|mistake| mistake.nearest.as_deref()).collect();
+    assert!(told.contains(&Some("`nodes`")), "{errors}");
+}
+
+#[test]
+fn a_misspelt_key_is_not_read_as_another_one_that_is_as_near() {
+    let errors = errors("state: {type: redis, host: h, port: 6379, node: ['a:1']}\nmodels: {n: {type: noop}}");
+    let told: Vec<_> = errors.mistakes().iter().map(|mistake| mistake.nearest.as_deref()).collect();
+    assert_eq!(told, [Some("`nodes`")], "{errors}");
+}
+
+#[test]
 fn columns_of_one_name_are_told_all_at_once() {
     let text = "features:
   - {name: ctr, type: rate, top: click, bottom: impression, bucket: 24h, periods: [7, 7]}
