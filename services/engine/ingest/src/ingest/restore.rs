@@ -102,7 +102,7 @@ mod tests {
     #[tokio::test]
     async fn a_record_that_an_older_version_sealed_is_owed_and_in_nobody_s_way() {
         let folder = tempfile::tempdir().expect("a folder");
-        let store = FileStore::open(folder.path().to_owned(), FileOptions::default(), "test").expect("opens");
+        let store = FileStore::open(folder.path(), FileOptions::default(), "test").expect("opens");
         let store: Arc<dyn Store> = Arc::new(store);
         let (tenant, timestamp) = (Tenant::default(), Timestamp::from_millis(1000));
         let items = vec![RankedItem { id: "a".into(), fields: vec![], label: None, score: None }];
