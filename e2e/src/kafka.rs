@@ -10,7 +10,7 @@ use rdkafka::producer::{BaseRecord, DefaultProducerContext, Producer, ThreadedPr
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = crate::wait::PATIENCE;
 
 /// Where the broker is; `None`, after a line that says so, without one.
 ///
@@ -83,7 +83,7 @@ pub fn until_deserted(broker: &str, group: &str) {
 /// The next message of a topic's first partition: its text, and its headers as `name=text`.
 ///
 /// # Panics
-/// When none comes within a minute.
+/// When none comes in time.
 pub fn first_message(broker: &str, topic: &str) -> (String, Vec<String>) {
     let mut client = ClientConfig::new();
     client.set("bootstrap.servers", broker).set("group.id", topic).set("auto.offset.reset", "earliest");

@@ -1,7 +1,7 @@
 //! A running service.
 
 use crate::http::{self, Answer};
-use crate::program;
+use crate::{program, wait};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -114,7 +114,7 @@ impl Service {
     /// Waits until no ranking is open and all click-throughs are where training finds them.
     ///
     /// # Panics
-    /// When that takes longer than a minute.
+    /// When that takes longer than [`wait::PATIENCE`].
     pub fn settle(&self) {
         let settled = |ingest: &Value| ingest["openRankings"] == 0 && ingest["outbox"] == 0;
         self.until("all rankings closed", || settled(&self.status()["ingest"]));
@@ -123,13 +123,9 @@ impl Service {
     /// Asks again and again until it is so.
     ///
     /// # Panics
-    /// When that takes longer than a minute.
+    /// When that takes longer than [`wait::PATIENCE`].
     pub fn until(&self, what: &str, so: impl Fn() -> bool) {
-        let began = Instant::now();
-        while !so() {
-            assert!(began.elapsed() < Duration::from_secs(60), "not {what} in time: {}\n{}", self.status(), self.log());
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait::until(what, || format!("{}\n{}", self.status(), self.log()), so);
     }
 
     /// Ends the process as `kill -9` does, at once.
@@ -160,13 +156,9 @@ impl Service {
     /// Waits until the port takes no more connections.
     ///
     /// # Panics
-    /// When that takes longer than a minute.
+    /// When that takes longer than [`wait::PATIENCE`].
     pub fn wait_until_closed(&self) {
-        let began = Instant::now();
-        while std::net::TcpStream::connect(self.address).is_ok() {
-            assert!(began.elapsed() < Duration::from_secs(60), "the port is still open");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait::until("closed", || self.log(), || std::net::TcpStream::connect(self.address).is_err());
     }
 
     /// Waits for a process that was told to end; its exit code, `None` after a signal.

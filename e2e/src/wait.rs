@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Far longer than anything takes on a machine that has other things to do.
+/// Far longer than anything takes on a machine that has other things to do, and one that stands still for a minute.
 pub const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Whether the long tests are wanted: `RANKWRIGHT_TEST_LONG=1`.

@@ -25,8 +25,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, OnceCell};
 use tokio::task::JoinHandle;
 
-/// Longer than anything takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Longer than anything takes on a busy machine, and one that stands still for a minute.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(50);

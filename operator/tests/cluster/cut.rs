@@ -1,6 +1,6 @@
 //! The operator is cut off, or killed, at any of its requests.
 
-use crate::cluster::{Cluster, Servers, in_own_namespace};
+use crate::cluster::{Cluster, PATIENCE, Servers, in_own_namespace};
 use crate::pods::labels;
 use crate::samples::{whole, with};
 use futures_util::future::BoxFuture;
@@ -254,7 +254,7 @@ async fn watching_cut_at_any(after: bool) {
         // the status comes last
         let told = async || cluster.get::<RankingService>("shop").await.status.is_some();
         let done = async || cut.count.load(Ordering::SeqCst) >= at || told().await;
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + PATIENCE;
         while !done().await {
             assert!(Instant::now() < end, "neither cut at {at} nor done");
             tokio::time::sleep(Duration::from_millis(50)).await;

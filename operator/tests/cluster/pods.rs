@@ -1,6 +1,6 @@
 //! What a node would do with pods, where there is none.
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, PATIENCE};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Patch, PatchParams};
 use kube::core::NamespaceResourceScope;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 impl Cluster {
     /// Waits for so many pods.
     pub(crate) async fn pods(&self, labels: &str, count: usize) -> Vec<Pod> {
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + PATIENCE;
         loop {
             let pods: Vec<Pod> = self.list(labels).await;
             let pods: Vec<Pod> = pods.into_iter().filter(|pod| pod.metadata.deletion_timestamp.is_none()).collect();
@@ -30,7 +30,7 @@ impl Cluster {
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + DeserializeOwned + Debug,
     {
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + PATIENCE;
         while !self.list::<K>(labels).await.is_empty() {
             assert!(Instant::now() < end, "{} of {labels} never went", K::kind(&()));
             tokio::time::sleep(Duration::from_millis(50)).await;

@@ -1,6 +1,6 @@
 //! Operators that see what was, and operators that disturb each other.
 
-use crate::cluster::{Cluster, Servers, in_own_namespace};
+use crate::cluster::{Cluster, PATIENCE, Servers, in_own_namespace};
 use crate::samples::{minimal, whole, with};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Service};
@@ -124,7 +124,7 @@ async fn two_operators_at_a_time_end_in_the_same_objects_and_in_peace() {
         }
     };
     // the cluster's controllers may go on telling of their objects for a while; who undoes another's work never ends
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     loop {
         let Some(before) = cluster.writes() else { return };
         reconciled().await;

@@ -2,7 +2,7 @@
 
 use super::http::post_once_there;
 use super::{access_key, bucket, in_own_namespace_with_pods, kubectl, service};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, PATIENCE};
 use rankwright_crds::RankingService;
 use serde_json::json;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ const KINDS: &str = "deployments,replicasets,pods,services,configmaps,cronjobs,j
 /// Waits until no object of a service is left.
 pub(super) async fn until_nothing_is_left(namespace: &str, service: &str) {
     let selector = format!("app.kubernetes.io/instance={service}");
-    let end = Instant::now() + Duration::from_secs(120);
+    let end = Instant::now() + PATIENCE;
     loop {
         let left = kubectl(&["-n", namespace, "get", KINDS, "-l", &selector, "-o", "name"]).await;
         if left.is_empty() {
@@ -58,7 +58,7 @@ async fn filled(cluster: &Cluster, policy: &str) {
     let (status, answer) = post_once_there(&cluster.address("shop").await, "/feedback", &events).await;
     assert_eq!(status, 200, "{answer}");
     assert!(keys(&cluster.namespace, "shop").await > 0);
-    let end = Instant::now() + Duration::from_secs(120);
+    let end = Instant::now() + PATIENCE;
     while objects(&cluster.namespace).await == 0 {
         assert!(Instant::now() < end, "no click-through comes to the bucket");
         tokio::time::sleep(Duration::from_millis(500)).await;

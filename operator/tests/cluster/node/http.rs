@@ -1,5 +1,6 @@
 //! Requests to rank servers, each on a connection of its own.
 
+use crate::cluster::PATIENCE;
 use serde_json::Value;
 use std::io;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
 /// For an answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LIMIT: Duration = Duration::from_secs(10);
 
 /// Status and body of the answer.
 pub(super) async fn post(address: &str, path: &str, body: &Value) -> io::Result<(u16, Value)> {
@@ -28,12 +29,12 @@ pub(super) async fn post(address: &str, path: &str, body: &Value) -> io::Result<
         let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).ok_or_else(invalid)?;
         Ok((status, serde_json::from_str(body).map_err(|_| invalid())?))
     };
-    tokio::time::timeout(PATIENCE, answered).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+    tokio::time::timeout(LIMIT, answered).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
 /// The same, once the address answers: a Service takes a second to be known on all nodes.
 pub(super) async fn post_once_there(address: &str, path: &str, body: &Value) -> (u16, Value) {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     loop {
         match post(address, path, body).await {
             Ok(answer) => return answer,
@@ -55,12 +56,12 @@ async fn status_of(address: &str, path: &str) -> io::Result<u16> {
         let status = head.split(' ').nth(1).and_then(|code| code.parse().ok());
         status.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, head.into_owned()))
     };
-    tokio::time::timeout(PATIENCE, answered).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+    tokio::time::timeout(LIMIT, answered).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
 /// The same, once the address answers.
 pub(super) async fn status_once_there(address: &str, path: &str) -> u16 {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     loop {
         match status_of(address, path).await {
             Ok(status) => return status,
@@ -103,7 +104,7 @@ impl Visitors {
 
     /// Waits until so many requests more were answered.
     pub(super) async fn answered(&self, more: usize) {
-        let (begin, end) = (self.answered.load(Ordering::Relaxed), Instant::now() + Duration::from_secs(60));
+        let (begin, end) = (self.answered.load(Ordering::Relaxed), Instant::now() + PATIENCE);
         while self.answered.load(Ordering::Relaxed) < begin + more {
             assert!(Instant::now() < end, "requests are not answered");
             tokio::time::sleep(Duration::from_millis(50)).await;

@@ -2,7 +2,7 @@
 
 use super::http::post_once_there;
 use super::{kubectl, request};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, PATIENCE};
 use rankwright_crds::RankingService;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -71,7 +71,7 @@ pub(super) async fn trained(cluster: &Cluster, service: &str) {
 pub(super) async fn ranked(cluster: &Cluster, service: &str, models: &[&str]) {
     let address = cluster.address(service).await;
     for model in models {
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + PATIENCE;
         loop {
             let path = format!("/rank/{model}");
             let (status, answer) = post_once_there(&address, &path, &request(&["p3", "p1", "p2"])).await;

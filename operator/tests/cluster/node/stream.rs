@@ -3,7 +3,7 @@
 use super::learning::{over, ranked, trained, visits};
 use super::samples::{Sample, ranks};
 use super::{file, in_own_namespace_with_pods, kubectl};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, PATIENCE};
 use crate::pods::labels;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
@@ -77,7 +77,7 @@ async fn taken(cluster: &Cluster) -> u64 {
 }
 
 async fn until_taken(cluster: &Cluster, wanted: u64) {
-    let end = Instant::now() + Duration::from_secs(120);
+    let end = Instant::now() + PATIENCE;
     loop {
         let found = taken(cluster).await;
         if found == wanted {
