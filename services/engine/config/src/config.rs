@@ -37,8 +37,12 @@ impl Config {
     /// All mistakes of the text, if there is any.
     pub fn parse(text: &str, place: &str) -> Result<(Self, Vec<Warning>), Errors> {
         let tree = tree::parse(text).map_err(|mistake| Errors::new(place, vec![mistake]))?;
-        let report = Report::default();
-        let config = read::config(&Value::root(&tree, &report));
+        let mut report = Report::default();
+        let mut config = read::config(&Value::root(&tree, &report));
+        while let Some(again) = report.again() {
+            report = again;
+            config = read::config(&Value::root(&tree, &report));
+        }
         report.verdict(place, config)
     }
 

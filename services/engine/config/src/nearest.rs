@@ -12,6 +12,14 @@ pub(crate) fn close<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str
     within(&plain(word), 1, candidates)
 }
 
+/// The only candidate that is one letter away from `word`, or two from one of eight letters and more.
+pub(crate) fn surely<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = plain(word);
+    let bound = (word.len() / 4).clamp(1, 2);
+    let mut near = candidates.into_iter().filter(|candidate| distance(&word, &plain(candidate), bound) <= bound);
+    near.next().filter(|_| near.next().is_none())
+}
+
 fn within<'a>(word: &[char], bound: usize, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let scored = candidates.into_iter().map(|candidate| (distance(word, &plain(candidate), bound), candidate));
     // the first of equally near ones, so that the hint does not depend on chance
@@ -46,7 +54,7 @@ fn distance(a: &[char], b: &[char], bound: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::{nearest, surely};
 
     const KEYS: [&str; 4] = ["bucket_size", "windows", "interaction", "ttl"];
 
@@ -69,5 +77,13 @@ mod tests {
             assert_eq!(nearest(word, KEYS), None, "{word}");
         }
         assert_eq!(nearest("ttl", []), None);
+    }
+
+    #[test]
+    fn a_word_that_may_be_two_others_is_surely_neither() {
+        assert_eq!(surely("tll", KEYS), Some("ttl"));
+        assert_eq!(surely("intreacton", KEYS), Some("interaction"));
+        assert_eq!(surely("node", ["mode", "nodes"]), None);
+        assert_eq!(surely("tl", ["color", "xyz"]), None);
     }
 }

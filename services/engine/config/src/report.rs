@@ -3,18 +3,48 @@
 use crate::error::{Errors, Mistake, Warning};
 use crate::tree::Place;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 /// More mistakes than these help nobody.
 const MOST: usize = 1000;
+
+/// Each time, keys come to light that stand under those which were misspelt the time before.
+const MOST_TIMES: usize = 16;
 
 /// Mistakes and warnings so far.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     mistakes: RefCell<Vec<Mistake>>,
     warnings: RefCell<Vec<Warning>>,
+    /// Paths of misspelt keys that earlier readings found, and what is read in their place.
+    meant: BTreeMap<String, &'static str>,
+    /// The same, as this reading finds them.
+    means: RefCell<BTreeMap<String, &'static str>>,
+    /// What the reading before this one found wrong.
+    before: Vec<Mistake>,
+    times: usize,
 }
 
 impl Report {
+    /// The key that a misspelt one is to be read as.
+    pub(crate) fn meant(&self, path: &str) -> Option<&'static str> {
+        self.meant.get(path).copied()
+    }
+
+    /// Notes what a misspelt key is to be read as, the next time.
+    pub(crate) fn means(&self, path: String, key: &'static str) {
+        self.means.borrow_mut().insert(path, key);
+    }
+
+    /// For one more reading, if this one found a key that is to be read as another.
+    pub(crate) fn again(&self) -> Option<Self> {
+        let means = self.means.borrow();
+        let more = means.iter().any(|(path, _)| !self.meant.contains_key(path)) && self.times < MOST_TIMES;
+        let meant = || self.meant.iter().chain(means.iter()).map(|(path, &key)| (path.clone(), key)).collect();
+        let before = || self.mistakes.borrow().clone();
+        more.then(|| Self { meant: meant(), before: before(), times: self.times + 1, ..Self::default() })
+    }
+
     pub(crate) fn mistake(&self, mistake: Mistake) {
         let mut mistakes = self.mistakes.borrow_mut();
         // what an alias repeats is one mistake of its anchor
@@ -35,7 +65,9 @@ impl Report {
 
     /// `read`, if nothing was wrong with it.
     pub(crate) fn verdict<T>(self, place: &str, read: T) -> Result<(T, Vec<Warning>), Errors> {
-        let mistakes = self.mistakes.into_inner();
+        let found = self.mistakes.into_inner();
+        // what was misspelt is wrong wherever reading it as another key leads
+        let mistakes = if found.is_empty() { self.before } else { found };
         if !mistakes.is_empty() {
             return Err(Errors::new(place, mistakes));
         }

@@ -1,9 +1,11 @@
 //! A mapping with known keys. Reading a key makes it known; at the end, whatever was not read is a mistake.
 //!
-//! Keys that are missing are held back until then: a misspelt one explains a missing one, and is reported alone.
+//! Keys that are missing are held back until then: a misspelt one explains a missing one, and is reported alone. One that
+//! can stand for a single absent key only is taken for it when the text is read once more, so that what hangs on it is
+//! looked at in the same run.
 
 use crate::error::{Mistake, shown};
-use crate::nearest::{close, nearest};
+use crate::nearest::{nearest, surely};
 use crate::report::Report;
 use crate::tree::{Data, Entry, Place};
 use crate::value::Value;
@@ -16,11 +18,25 @@ pub(crate) struct Section<'a> {
     pub(crate) path: String,
     pub(crate) report: &'a Report,
     place: Place,
-    entries: Vec<&'a Entry>,
+    entries: Vec<Given<'a>>,
     known: RefCell<Vec<&'static str>>,
     missing: RefCell<Vec<(&'static str, String)>>,
     /// Whether all keys that belong here are known.
     read: bool,
+}
+
+/// An entry, and the key that its own stands for where that is misspelt.
+#[derive(Debug, Clone, Copy)]
+struct Given<'a> {
+    entry: &'a Entry,
+    meant: Option<&'static str>,
+}
+
+impl<'a> Given<'a> {
+    /// What it is read as.
+    fn key(&self) -> &'a str {
+        self.meant.unwrap_or(&self.entry.key)
+    }
 }
 
 impl<'a> Section<'a> {
@@ -36,7 +52,8 @@ impl<'a> Section<'a> {
                 Some(first) => section.given_twice(entry, *first),
                 None => {
                     seen.insert(&entry.key, entry.place);
-                    section.entries.push(entry);
+                    let meant = section.report.meant(&section.path_of(&entry.key));
+                    section.entries.push(Given { entry, meant });
                 }
             }
         }
@@ -46,8 +63,8 @@ impl<'a> Section<'a> {
     /// The value of a key, unless it is absent or nothing.
     pub(crate) fn get(&self, key: &'static str) -> Option<Value<'a>> {
         self.known.borrow_mut().push(key);
-        let entry = self.entries.iter().find(|entry| entry.key == key)?;
-        Some(self.value(entry)).filter(|value| !value.is_nothing())
+        let given = self.entries.iter().find(|given| given.key() == key)?;
+        Some(self.value(given.entry)).filter(|value| !value.is_nothing())
     }
 
     /// The value of a key that has two names.
@@ -71,27 +88,9 @@ impl<'a> Section<'a> {
         self.get(key).or_else(|| self.missing(key, what))
     }
 
-    /// As [`Section::required`], of a key that says how the others are to be read. Where it is missing, a misspelt one is
-    /// taken for it (and reported as such), so that the others are looked at all the same.
-    pub(crate) fn tag(&self, key: &'static str, what: &str) -> Option<Value<'a>> {
-        self.required(key, what).or_else(|| self.misspelt(key))
-    }
-
-    /// As [`Section::tag`], of a key that may be absent.
-    pub(crate) fn optional_tag(&self, key: &'static str) -> Option<Value<'a>> {
-        self.get(key).or_else(|| self.misspelt(key))
-    }
-
-    /// What stands under a word that is near to `key`, which is absent, and to no other key that was read before and is absent.
-    fn misspelt(&self, key: &'static str) -> Option<Value<'a>> {
-        let known = self.known.borrow();
-        let entry = self.entries.iter().find(|entry| close(&entry.key, self.absent(&known)) == Some(key))?;
-        Some(self.value(entry))
-    }
-
     /// Those keys that nothing stands under: a word that nobody knows is hardly one of the others.
     fn absent<'k>(&self, keys: &'k [&'static str]) -> impl Iterator<Item = &'static str> + use<'k, '_, 'a> {
-        keys.iter().copied().filter(|key| self.entries.iter().all(|entry| entry.key != *key))
+        keys.iter().copied().filter(|key| self.entries.iter().all(|given| given.key() != *key))
     }
 
     /// Notes that `key` is missing.
@@ -127,22 +126,29 @@ impl<'a> Section<'a> {
         self.read = true;
     }
 
-    /// Reports those keys that nobody has read which `told` takes, by the key and the known one it stands for.
+    /// Reports those keys that nobody has read which `told` takes, by the key and the known one it stands for, and those
+    /// that are read as another.
     fn unknown(&self, told: impl Fn(&str, Option<&str>) -> bool) {
         let known = self.known.borrow();
-        for entry in self.entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
-            let near = self.meant(&entry.key, &known);
-            if !told(&entry.key, near) {
+        for Given { entry, meant } in &self.entries {
+            if meant.is_none() && known.contains(&entry.key.as_str()) {
+                continue;
+            }
+            let near = meant.or_else(|| self.nearest(&entry.key, &known));
+            if meant.is_none() && !told(&entry.key, near) {
                 continue;
             }
             self.missing.borrow_mut().retain(|&(key, _)| Some(key) != near);
+            if let Some(key) = near.filter(|_| meant.is_none()).and_then(|_| surely(&entry.key, self.absent(&known))) {
+                self.report.means(self.path_of(&entry.key), key);
+            }
             let near = near.map(|key| format!("`{key}`"));
             self.at(entry, format!("unknown key `{}`", shown(&entry.key)), known.join(", "), near);
         }
     }
 
     /// The known key that an unknown one stands for, most likely one that is missing.
-    fn meant(&self, key: &str, known: &[&'static str]) -> Option<&'static str> {
+    fn nearest(&self, key: &str, known: &[&'static str]) -> Option<&'static str> {
         let missing = nearest(key, self.missing.borrow().iter().map(|&(key, _)| key));
         missing.or_else(|| nearest(key, self.absent(known))).or_else(|| nearest(key, known.iter().copied()))
     }
@@ -150,7 +156,7 @@ impl<'a> Section<'a> {
     /// All entries by their names.
     pub(crate) fn into_named(mut self) -> BTreeMap<String, Value<'a>> {
         self.read = true;
-        let named = |entry: &&'a Entry| (entry.key.clone(), self.value(entry));
+        let named = |given: &Given<'a>| (given.entry.key.clone(), self.value(given.entry));
         self.entries.iter().map(named).collect()
     }
 

@@ -80,12 +80,9 @@ impl<'a> Value<'a> {
         number.or_else(|| self.other(accepted))
     }
 
+    /// True or false; in quotes as well, as templates often write it.
     pub(crate) fn boolean(&self) -> Option<bool> {
-        let boolean = match &self.node.data {
-            Data::Scalar { text, plain: true } => scalar::boolean(text),
-            _ => None,
-        };
-        boolean.or_else(|| self.other("true or false"))
+        self.scalar().and_then(scalar::boolean).or_else(|| self.other("true or false"))
     }
 
     /// A duration of at least `shortest`.

@@ -55,7 +55,7 @@ fn feature(value: &Value<'_>, names: &mut BTreeMap<String, Place>) -> Option<Fea
     let name = section.required("name", "a unique name").and_then(|value| unique(&value, names));
     let refresh = section.get("refresh").and_then(|value| value.duration(Duration::ZERO));
     let ttl = section.or("ttl", NINETY_DAYS, |value| value.duration(MILLISECOND));
-    let of_type = section.tag("type", "what is computed, such as number or rate")?;
+    let of_type = section.required("type", "what is computed, such as number or rate")?;
     let type_name = known_type(&of_type)?;
     let kind = kind(type_name, &of_type, &section);
     section.finish();

@@ -63,7 +63,7 @@ fn method(value: &Value<'_>) -> Option<MatchMethod> {
         ("cross-encoder", Method::CrossEncoder),
     ];
     let section = value.section()?;
-    let of_type = section.tag("type", "bm25, ngram, term, bi-encoder or cross-encoder")?;
+    let of_type = section.required("type", "bm25, ngram, term, bi-encoder or cross-encoder")?;
     let method = match of_type.choice("method", &methods)? {
         Method::Bm25 => bm25(&section),
         Method::Ngram => ngram(&section),

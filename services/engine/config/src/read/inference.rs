@@ -12,7 +12,7 @@ pub(super) fn inference(value: &Value<'_>) -> BTreeMap<String, Inference> {
 fn one(value: &Value<'_>) -> Option<Inference> {
     let section = value.section()?;
     let kinds = [("bi-encoder", false), ("cross-encoder", true)];
-    let kind = section.tag("type", "bi-encoder or cross-encoder");
+    let kind = section.required("type", "bi-encoder or cross-encoder");
     let kind = kind.and_then(|value| value.choice("inference type", &kinds));
     let model = section.required("model", "<namespace>/<model> or file:///<folder>").and_then(|value| handle(&value));
     section.finish();

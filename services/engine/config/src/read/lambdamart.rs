@@ -100,7 +100,7 @@ fn backend(value: &Value<'_>) -> Option<Backend> {
         return value.choice("backend", &BOOSTERS).map(defaults);
     }
     let section = value.section()?;
-    let booster = section.tag("type", "xgboost or lightgbm");
+    let booster = section.required("type", "xgboost or lightgbm");
     let booster = booster.and_then(|value| value.choice("backend", &BOOSTERS));
     let default = defaults(booster.unwrap_or(Booster::XgBoost));
     let part = |value: Value<'_>| value.number("a number over 0, and 1 at most", |part| part > 0.0 && part <= 1.0);

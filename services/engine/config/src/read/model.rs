@@ -41,7 +41,7 @@ fn model(name: &str, value: &Value<'_>, names: &Names) -> Option<Model> {
         value.wrong("the name of this model cannot stand in a path", "a name without /, ? and #");
     }
     let section = value.section()?;
-    let of_type = section.tag("type", "lambdamart, shuffle, noop, als, trending or semantic")?;
+    let of_type = section.required("type", "lambdamart, shuffle, noop, als, trending or semantic")?;
     let model = match of_type.choice("model type", &kinds)? {
         Kind::LambdaMart => lambdamart::lambdamart(&section, names).map(Model::LambdaMart),
         Kind::Shuffle => shuffle(&section),
@@ -103,7 +103,7 @@ fn semantic_field(value: &Value<'_>) -> Option<String> {
 
 fn encoder(value: &Value<'_>) -> Option<Encoder> {
     let section = value.section()?;
-    let of_type = section.tag("type", "bert or csv")?;
+    let of_type = section.required("type", "bert or csv")?;
     let bert = of_type.choice("encoder type", &[("bert", true), ("csv", false)])?;
     let dim = section.required("dim", "the length of an embedding").and_then(|value| value.whole(1..=65_536));
     let encoder = if bert {

@@ -17,7 +17,7 @@ enum Kind {
 pub(super) fn source(value: &Value<'_>) -> Option<SourceConfig> {
     let section = value.section()?;
     let kinds = [("file", Kind::File), ("kafka", Kind::Kafka), ("pulsar", Kind::Pulsar), ("kinesis", Kind::Kinesis)];
-    let kind = section.tag("type", "file, kafka, pulsar or kinesis")?.choice("source type", &kinds)?;
+    let kind = section.required("type", "file, kafka, pulsar or kinesis")?.choice("source type", &kinds)?;
     let offset = section.or("offset", Offset::default(), |value| value.spelled("an offset"));
     let format = section.or("format", EventFormat::default(), |value| value.spelled("an event format"));
     let dead_letter = section.get("deadLetter").and_then(|value| dead_letter(&value, kind));

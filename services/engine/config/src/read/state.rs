@@ -21,7 +21,7 @@ enum Kind {
 pub(super) fn state(value: &Value<'_>) -> Option<State> {
     let section = value.section()?;
     let kinds = [("memory", Kind::Memory), ("redis", Kind::Redis), ("file", Kind::File)];
-    let kind = match section.optional_tag("type") {
+    let kind = match section.get("type") {
         None => Kind::Memory,
         Some(value) => value.choice("state type", &kinds)?,
     };
@@ -48,7 +48,7 @@ fn backend(value: &Value<'_>) -> Option<FileBackend> {
         return value.choice("backend", &KINDS).map(|rocksdb| if rocksdb { ROCKSDB } else { FileBackend::default() });
     }
     let section = value.section()?;
-    let backend = if section.optional_tag("type").map_or(Some(false), |value| value.choice("backend type", &KINDS))? {
+    let backend = if section.get("type").map_or(Some(false), |value| value.choice("backend type", &KINDS))? {
         FileBackend::RocksDb {
             lru_cache_bytes: section.or("lruCacheSizeMb", 1 << 30, |value| value.whole(0..=u64::MAX)),
             block_size: section.or("blockSize", 8192, |value| value.whole(1..=1 << 30)),

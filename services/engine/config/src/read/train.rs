@@ -27,7 +27,7 @@ pub(super) fn train(value: &Value<'_>) -> Option<ClickthroughStore> {
         ("memory", Kind::Memory),
         ("discard", Kind::Discard),
     ];
-    let kind = section.tag("type", "file, s3, redis, memory or discard")?.choice("train type", &kinds)?;
+    let kind = section.required("type", "file, s3, redis, memory or discard")?.choice("train type", &kinds)?;
     let store = match kind {
         Kind::Discard => Some(ClickthroughStore::Discard),
         Kind::Memory => Some(ClickthroughStore::Memory),
