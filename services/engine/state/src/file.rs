@@ -15,6 +15,8 @@ mod commit;
 mod disk;
 mod expire;
 mod flush;
+mod journal;
+mod making;
 mod meta;
 mod usage;
 

@@ -2,7 +2,7 @@
 //!
 //! This program is both sides. As a child it commits batches without end and prints each position once its commit has
 //! answered; as the test it kills the child after some lines, opens the state, and counts. The child then goes on from
-//! there, so the later rounds begin with what the earlier kills have left.
+//! there, so the later rounds begin with what the earlier kills have left. Others are killed while they make their state.
 
 #![allow(missing_docs)]
 
@@ -21,6 +21,9 @@ const SHARED_KEYS: u64 = 200;
 /// How many lines are read before the kill; with small buffers several of them meet a flush or a compaction.
 const ROUNDS: [usize; 8] = [1, 2, 50, 111, 3, 400, 7, 180];
 
+/// How many states are killed while they are made, each a tenth of a millisecond later than the one before.
+const MADE: u32 = 40;
+
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("starts a runtime");
     if let Some(path) = std::env::var_os(CHILD) {
@@ -33,6 +36,25 @@ fn main() {
         assert!(found >= printed, "round {round}: {printed} was answered, {found} is what the state has");
         println!("round {round}: killed after {printed} commits, {found} are there, whole");
     }
+    for round in 0..MADE {
+        let folder = tempfile::tempdir().expect("makes a folder");
+        let path = folder.path().join("state");
+        kill_at_birth(&path, Duration::from_micros(100) * round);
+        drop(open(&path)); // whatever the killed one has left of it
+    }
+    println!("{MADE} were killed while they made their state, and others opened it");
+}
+
+/// Starts the child, and kills it so long after its folder came.
+fn kill_at_birth(path: &Path, after: Duration) {
+    let program = std::env::current_exe().expect("this program has a path");
+    let mut child = Command::new(program).env(CHILD, path).stdout(Stdio::null()).spawn().expect("starts");
+    while !path.exists() {
+        assert_eq!(child.try_wait().expect("is ours"), None, "the child ended by itself");
+    }
+    std::thread::sleep(after);
+    child.kill().expect("is killed");
+    child.wait().expect("ends");
 }
 
 fn open(path: &Path) -> FileStore {

@@ -3,6 +3,8 @@
 use super::FileOptions;
 use super::address::{self, Address};
 use super::cache::Cache;
+use super::journal::{Cut, Ends};
+use super::making::{Making, Trouble};
 use super::meta::Meta;
 use crate::timeline::Timeline;
 use crate::{Entity, Error, Fingerprint, Format, Key, Lease, Listed, Show, Slot, Space, Stats, Writer, codec};
@@ -34,12 +36,35 @@ pub(super) enum Refusal {
     Held,
     #[error("it belongs to the service {found:?}, not to {wanted:?}")]
     Service { found: String, wanted: String },
+    #[error("only a part of a state is there, its file `version` is missing: put it back, or remove the folder to begin anew")]
+    Part,
+    #[error("its file `version` is damaged: put it back, or remove the folder to begin anew")]
+    Version,
+    #[error("its journal is damaged ({0}): put it back, or remove the folder to begin anew")]
+    Journal(fjall::JournalRecoveryError),
+    #[error("it is no folder")]
+    NoFolder,
 }
 
 /// Names the folder in an error.
 pub(super) fn cannot_open<E: Into<Box<dyn std::error::Error + Send + Sync>>>(path: &Path) -> impl Fn(E) -> Error {
     let place = path.display().to_string();
     move |source| Error::Open { place: place.clone(), source: source.into() }
+}
+
+/// What the store below says, in words of ours where they help.
+fn refused(error: fjall::Error) -> Box<dyn std::error::Error + Send + Sync> {
+    match error {
+        fjall::Error::Locked => Refusal::Held.into(),
+        fjall::Error::InvalidVersion(_) => Refusal::Version.into(),
+        fjall::Error::JournalRecovery(error) => Refusal::Journal(error).into(),
+        fjall::Error::Io(error) => not_read(error),
+        error => error.into(),
+    }
+}
+
+fn not_read(error: std::io::Error) -> Box<dyn std::error::Error + Send + Sync> {
+    if error.kind() == std::io::ErrorKind::NotADirectory { Refusal::NoFolder.into() } else { error.into() }
 }
 
 /// Names what was tried in an error.
@@ -50,10 +75,21 @@ pub(super) fn failed(action: &'static str) -> impl Fn(fjall::Error) -> Error {
 impl Disk {
     pub(super) fn open(path: &Path, options: FileOptions, service: &str) -> Result<Self, Error> {
         let blocks = options.cache_bytes / 4;
-        let db = Database::builder(path).cache_size(blocks).open().map_err(|error| match error {
-            fjall::Error::Locked => cannot_open(path)(Box::new(Refusal::Held) as Box<_>),
-            error => cannot_open(path)(Box::new(error) as Box<_>),
+        let io = |error: std::io::Error| cannot_open(path)(not_read(error));
+        let making = Making::begin(path).map_err(|trouble| match trouble {
+            Trouble::Refused(refusal) => cannot_open(path)(refusal),
+            Trouble::Io(error) => io(error),
         })?;
+        let ends = Ends::of(path).map_err(io)?;
+        let db = Database::builder(path).cache_size(blocks).open();
+        let db = db.map_err(|error| cannot_open(path)(refused(error)))?;
+        for Cut { journal, bytes } in ends.cut() {
+            tracing::warn!(
+                journal = %journal.display(), bytes,
+                "the end of a journal holds no whole commit and is dropped: one that nobody was told of, as its process was \
+                 killed; or damage, after which the last events have to be sent again"
+            );
+        }
         let meta = Meta::open(&db, path, service)?;
         let keyspace = |name: &str| {
             let name = format!("{name}.{}", meta.generation);
@@ -65,6 +101,9 @@ impl Disk {
         let cache = Cache::new(options.cache_bytes - blocks);
         let (writing, timeline) = (Mutex::default(), Mutex::default());
         let format = options.format.in_layout(meta.format);
+        if let Some(making) = making {
+            making.finish().map_err(io)?;
+        }
         Ok(Self { values, work, meta, cache, format, writing, entities, timeline, db })
     }
 

@@ -124,6 +124,87 @@ fn a_folder_that_is_open_already_is_refused() {
     assert_eq!(refusal(&folder, "shop"), "failed to open the state store at STATE: another process holds it");
 }
 
+/// What lies in a folder that was killed while its state was made.
+fn half_made(folder: &TempDir) {
+    std::fs::create_dir_all(folder.path().join("keyspaces/0")).expect("makes a folder");
+    for (name, text) in [("lock", ""), ("0.jnl", ""), ("keyspaces/0/current", "half"), ("unfinished", "begun")] {
+        std::fs::write(folder.path().join(name), text).expect("writes a file");
+    }
+}
+
+#[tokio::test]
+async fn a_state_that_was_never_finished_is_begun_anew() {
+    let folder = folder();
+    half_made(&folder);
+    let store = open(&folder, FileOptions::default());
+    put(&store, vec![(item("a"), clicks(1))]).await;
+    drop(store);
+    assert!(!folder.path().join("unfinished").exists());
+    assert_eq!(open(&folder, FileOptions::default()).stats().await.expect("has a size").entities, 1);
+}
+
+#[tokio::test]
+async fn a_marker_that_says_nothing_costs_no_state() {
+    let folder = folder();
+    let store = open(&folder, FileOptions::default());
+    put(&store, vec![(item("a"), clicks(1))]).await;
+    drop(store);
+    std::fs::write(folder.path().join("unfinished"), "").expect("writes a file");
+    assert_eq!(open(&folder, FileOptions::default()).stats().await.expect("has a size").entities, 1);
+    assert!(!folder.path().join("unfinished").exists());
+}
+
+#[test]
+fn a_state_that_another_process_makes_is_refused() {
+    let folder = folder();
+    half_made(&folder);
+    let other = std::fs::File::open(folder.path().join("unfinished")).expect("is there");
+    other.lock().expect("is free");
+    assert_eq!(refusal(&folder, "shop"), "failed to open the state store at STATE: another process holds it");
+}
+
+#[test]
+fn what_is_no_whole_state_is_refused_in_words() {
+    let refused = |change: fn(&Path)| {
+        let folder = folder();
+        drop(open(&folder, FileOptions::default()));
+        change(folder.path());
+        refusal(&folder, "shop").replace("failed to open the state store at STATE: ", "")
+    };
+    let missing = refused(|path| std::fs::remove_file(path.join("version")).expect("is there"));
+    assert!(missing.starts_with("only a part of a state is there, its file `version` is missing"), "{missing}");
+    let damaged = refused(|path| std::fs::write(path.join("version"), "?").expect("is written"));
+    assert!(damaged.starts_with("its file `version` is damaged"), "{damaged}");
+    let file = refused(|path| {
+        std::fs::remove_dir_all(path).expect("is removed");
+        std::fs::write(path, "").expect("is written");
+    });
+    assert_eq!(file, "it is no folder");
+}
+
+#[tokio::test]
+async fn what_is_dropped_of_a_journal_is_known() {
+    use journal::{Cut, Ends};
+    let folder = folder();
+    let store = open(&folder, FileOptions::default());
+    put(&store, vec![(item("a"), clicks(1)), (item("b"), clicks(1))]).await;
+    drop(store);
+    let ends = Ends::of(folder.path()).expect("reads");
+    drop(open(&folder, FileOptions::default()));
+    assert_eq!(ends.cut(), [], "a whole journal loses nothing");
+
+    let journal = folder.path().join("0.jnl");
+    let mut bytes = std::fs::read(&journal).expect("is there");
+    let end = bytes.len();
+    bytes[end / 2..end / 2 + 20].fill(0xff);
+    std::fs::write(&journal, bytes).expect("is written");
+    let ends = Ends::of(folder.path()).expect("reads");
+    drop(open(&folder, FileOptions::default()));
+    let left = journal.metadata().expect("is there").len();
+    assert!(left < end as u64);
+    assert_eq!(ends.cut(), [Cut { journal, bytes: end as u64 - left }]);
+}
+
 #[test]
 fn the_state_of_another_service_is_refused() {
     let folder = folder();

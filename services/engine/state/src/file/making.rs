@@ -1,0 +1,124 @@
+//! Making the store of a folder, in one step as far as anybody sees: a marker lies beside it until all of it is there, so
+//! that the next one begins anew where this one is killed, or its disk is full.
+
+use super::disk::Refusal;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+const MARKER: &str = "unfinished";
+/// In the marker, once it is certain that nothing else is there. An empty one says nothing.
+const BEGUN: &[u8] = b"this state was never finished: whatever lies beside this file can go\n";
+/// What tells the store below that it is there.
+const VERSION: &str = "version";
+const TABLES: &str = "keyspaces";
+const JOURNAL: &str = "jnl";
+
+/// A store that is being made. Whoever drops it leaves the marker behind.
+#[derive(Debug)]
+pub(super) struct Making {
+    folder: PathBuf,
+    _lock: File,
+}
+
+/// Why it is not made.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Trouble {
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl Making {
+    /// Clears the folder for a store that has to be made; `None` where there is one.
+    pub(super) fn begin(folder: &Path) -> Result<Option<Self>, Trouble> {
+        let marker = folder.join(MARKER);
+        loop {
+            let mut lock = match OpenOptions::new().read(true).write(true).open(&marker) {
+                Ok(found) => found,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    if !is_to_be_made(folder)? {
+                        return Ok(None);
+                    }
+                    std::fs::create_dir_all(folder)?;
+                    match File::create_new(&marker) {
+                        Ok(made) => made,
+                        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            };
+            match lock.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Err(Refusal::Held.into()),
+                Err(TryLockError::Error(error)) => return Err(error.into()),
+            }
+            if !is_still(&lock, &marker)? {
+                continue; // whoever held it has finished in between
+            }
+            if lock.metadata()?.len() == 0 {
+                if folder.join(VERSION).try_exists()? {
+                    std::fs::remove_file(&marker)?;
+                    return Ok(None);
+                }
+                lock.write_all(BEGUN)?;
+                lock.sync_all()?;
+            }
+            clear(folder)?;
+            return Ok(Some(Self { folder: folder.to_owned(), _lock: lock }));
+        }
+    }
+
+    /// All of it is there.
+    pub(super) fn finish(self) -> io::Result<()> {
+        std::fs::remove_file(self.folder.join(MARKER))?;
+        sync(&self.folder)
+    }
+}
+
+/// Whether a folder without a marker holds nothing of a store; an error where it holds a part of one.
+fn is_to_be_made(folder: &Path) -> Result<bool, Trouble> {
+    if folder.join(VERSION).try_exists()? {
+        return Ok(false);
+    }
+    if folder.try_exists()? && !parts(folder)?.is_empty() {
+        return Err(Refusal::Part.into());
+    }
+    Ok(true)
+}
+
+/// Whether the open file is the one that lies there.
+fn is_still(open: &File, path: &Path) -> io::Result<bool> {
+    match std::fs::metadata(path) {
+        Ok(there) => open.metadata().map(|open| (open.dev(), open.ino()) == (there.dev(), there.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes what is there of a store, but for its lock.
+fn clear(folder: &Path) -> io::Result<()> {
+    for part in parts(folder)? {
+        if part.is_dir() { std::fs::remove_dir_all(part)? } else { std::fs::remove_file(part)? }
+    }
+    sync(folder)
+}
+
+fn parts(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut parts = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let named = |name: &str| path.file_name().is_some_and(|of| of == name);
+        if named(VERSION) || named(TABLES) || path.extension().is_some_and(|extension| extension == JOURNAL) {
+            parts.push(path);
+        }
+    }
+    Ok(parts)
+}
+
+fn sync(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
