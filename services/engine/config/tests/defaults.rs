@@ -363,7 +363,8 @@ fn selectors_nest() {
 
 #[test]
 fn numbers_and_booleans_may_stand_in_quotes() {
-    let (config, _) = Config::parse("api: {port: '81'}\ncore: {tracking: {analytics: \"off\", errors: 'true'}}", "test")
-        .expect("a valid configuration");
+    let (config, _) =
+        Config::parse("api: {port: '81'}\ncore: {tracking: {analytics: \"off\", errors: 'true'}}", "test")
+            .expect("a valid configuration");
     assert_eq!((config.api.port, config.core.tracking.analytics, config.core.tracking.errors), (81, false, true));
 }

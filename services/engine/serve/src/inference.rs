@@ -1,12 +1,13 @@
 //! Language models by themselves: checked in the configuration, not served in this version.
 
+use crate::models::unknown::listed;
 use std::collections::BTreeSet;
 
 /// Why there is no answer.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unanswered {
     /// Nobody configured it.
-    #[error("no inference model named {name:?} is configured; there are: {}", known.join(", "))]
+    #[error("no inference model named {name:?} is configured; there {}", listed(.known))]
     Unknown {
         /// As asked for.
         name: String,

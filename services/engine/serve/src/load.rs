@@ -11,6 +11,7 @@ pub use published::Published;
 use crate::app::{App, Phase};
 use crate::models::{Current, Loaded, Slot, Version};
 use crate::rank::rehearse;
+use crate::ranker::Ranker;
 use futures_util::stream::{self, StreamExt};
 use rankwright_config as config;
 use rankwright_event::{Ranking, Tenant};
@@ -33,6 +34,9 @@ pub trait Loader: Send + Sync {
         model: &'a config::Model,
         current: Option<&'a Version>,
     ) -> BoxFuture<'a, Result<Found, LoadError>>;
+
+    /// What computes the features that a model lists and keeps the incoming order, for answers without a version.
+    fn without_version<'a>(&'a self, model: &'a config::Model) -> BoxFuture<'a, Result<Box<dyn Ranker>, LoadError>>;
 }
 
 /// What a [`Loader`] found.

@@ -3,7 +3,7 @@
 //! A version never changes. A newer one takes its place by swapping an [`Arc`]: requests that run keep the one they
 //! began with, and the old one goes when the last of them has ended.
 
-mod unknown;
+pub(crate) mod unknown;
 
 pub use unknown::Unknown;
 

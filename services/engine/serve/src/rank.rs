@@ -45,7 +45,7 @@ pub(crate) async fn rank(app: &App, slot: &Slot, body: &[u8], explain: bool, beg
         Current::Loaded(loaded) => with_model(app, slot, &loaded, &ranking, explain, began).await,
         Current::Missing(reason) => {
             slot.metrics.fell_back(FallbackReason::Untrained);
-            unordered(&ranking, &reason, explain, began)
+            without_model(app, slot, &ranking, &reason, explain, began).await
         }
     };
     slot.metrics.answered(Instant::now(), began.elapsed());
@@ -71,9 +71,29 @@ async fn with_model(
         Ok(outcome) => answer_of(loaded, ranking, &outcome, explain, began),
         Err(unavailable) => {
             slot.metrics.fell_back(FallbackReason::Store);
-            unordered(ranking, &unavailable.to_string(), explain, began)
+            let explained = explain.then(|| Explained::unknown(loaded.ranker.features()));
+            unordered(ranking, &unavailable.to_string(), explained, began)
         }
     }
+}
+
+/// The incoming order; where they are wanted, with the values that a version would have looked at.
+async fn without_model(
+    app: &App,
+    slot: &Slot,
+    ranking: &Ranking,
+    reason: &str,
+    explain: bool,
+    began: Instant,
+) -> Vec<u8> {
+    if !explain {
+        return unordered(ranking, reason, None, began);
+    }
+    let Ok(ranker) = app.loader().without_version(&slot.definition).await else {
+        return unordered(ranking, reason, Some(Explained::unknown(&[])), began);
+    };
+    let rows = compute(app, &*ranker, ranking).await.map(|outcome| outcome.rows).unwrap_or_default();
+    unordered(ranking, reason, Some(Explained::new(ranker.features(), &rows)), began)
 }
 
 async fn compute(app: &App, ranker: &dyn Ranker, ranking: &Ranking) -> Result<Outcome, Unavailable> {
@@ -97,10 +117,9 @@ fn answer_of(loaded: &Loaded, ranking: &Ranking, outcome: &Outcome, explain: boo
 }
 
 /// The incoming order, with scores from the number of items down to 1.
-fn unordered(ranking: &Ranking, reason: &str, explain: bool, began: Instant) -> Vec<u8> {
+fn unordered(ranking: &Ranking, reason: &str, explained: Option<Explained<'_>>, began: Instant) -> Vec<u8> {
     let count = ranking.items.len();
     let scores = fallback_scores(count);
     let order: Vec<usize> = (0..count).collect();
-    let explained = explain.then(Explained::default);
     Answer { ranking, scores: &scores, order: &order, explained, fallback: Some(reason) }.write(began)
 }

@@ -9,18 +9,23 @@ use rankwright_state::FieldValue;
 
 /// One column for each platform, system or browser; one for "is a crawler".
 pub(crate) struct UserAgent {
-    pub(crate) reader: FieldReader,
-    pub(crate) field: AgentField,
+    reader: FieldReader,
+    field: AgentField,
+    agents: &'static Agents,
 }
 
 impl UserAgent {
+    /// Compiles the rules, unless that is done: no visitor waits for it.
+    pub(crate) fn new(reader: FieldReader, field: AgentField) -> Self {
+        Self { reader, field, agents: Agents::shared() }
+    }
+
     fn column(&self, agent: &str) -> Option<usize> {
-        let agents = Agents::shared();
         match self.field {
-            AgentField::Platform => agents.platform(agent).map(Platform::index),
-            AgentField::Os => agents.os(agent).map(Os::index),
-            AgentField::Browser => agents.browser(agent).map(Browser::index),
-            AgentField::Bot => agents.bot(agent).then_some(0),
+            AgentField::Platform => self.agents.platform(agent).map(Platform::index),
+            AgentField::Os => self.agents.os(agent).map(Os::index),
+            AgentField::Browser => self.agents.browser(agent).map(Browser::index),
+            AgentField::Bot => self.agents.bot(agent).then_some(0),
         }
     }
 }

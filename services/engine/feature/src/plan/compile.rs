@@ -56,9 +56,7 @@ impl Compiler<'_> {
             Kind::WordCount(source) => Box::new(word_count::WordCount(self.reader(source, ttl))),
             Kind::ListSize(source) => Box::new(list_size::ListSize(self.reader(source, ttl))),
             Kind::TimeDiff(source) => Box::new(time_diff::TimeDiff(self.reader(source, ttl))),
-            Kind::UserAgent { source, field } => {
-                Box::new(user_agent::UserAgent { reader: self.reader(source, ttl), field: *field })
-            }
+            Kind::UserAgent { source, field } => Box::new(user_agent::UserAgent::new(self.reader(source, ttl), *field)),
             Kind::Relevancy => Box::new(relevancy::Relevancy::new(self.reader(&relevancy::Relevancy::source(), ttl))),
             Kind::Position(constant) => Box::new(position::Position(*constant)),
             Kind::Diversity { field, top } => {

@@ -54,11 +54,9 @@ impl Published {
         }
         let stored = self.blocking(name, move |versions, name| versions.load(name, Some(&id))).await?;
         let Some(stored) = stored else { return Ok(Found::Nothing) };
-        let plan = Plan::compile(&self.listed(&definition.features)?, &*self.state).await.map_err(LoadError::new)?;
+        let plan = self.plan(definition).await?;
         stored.check_columns(&columns(&plan)).map_err(LoadError::new)?;
-        let model = Model::load(&stored).map_err(LoadError::new)?;
-        let features = FeatureColumns::group(plan.columns().iter().map(|column| column.feature.as_str()));
-        let ranker = Box::new(Trained { plan, model, features });
+        let ranker = Box::new(Trained::new(plan, Model::load(&stored).map_err(LoadError::new)?));
         let samples = samples(stored.warmup());
         Ok(Found::Version(Loaded { version: version(&stored), ranker }, samples))
     }
@@ -80,6 +78,10 @@ impl Published {
         let (versions, name) = (self.versions.clone(), name.to_owned());
         let answer = tokio::task::spawn_blocking(move || ask(&*versions, &name)).await;
         answer.map_err(LoadError::new)?.map_err(LoadError::new)
+    }
+
+    async fn plan(&self, definition: &config::model::LambdaMart) -> Result<Plan, LoadError> {
+        Plan::compile(&self.listed(&definition.features)?, &*self.state).await.map_err(LoadError::new)
     }
 
     /// The features that a model lists, in its order.
@@ -110,6 +112,24 @@ impl Loader for Published {
                 _ => Found::Nothing,
             })
         })
+    }
+
+    fn without_version<'a>(&'a self, model: &'a config::Model) -> BoxFuture<'a, Result<Box<dyn Ranker>, LoadError>> {
+        Box::pin(async move {
+            Ok(match model {
+                config::Model::LambdaMart(definition) => {
+                    Box::new(Trained::new(self.plan(definition).await?, Model::Noop)) as Box<dyn Ranker>
+                }
+                _ => Box::new(Baseline(Model::Noop)),
+            })
+        })
+    }
+}
+
+impl Trained {
+    fn new(plan: Plan, model: Model) -> Self {
+        let features = FeatureColumns::group(plan.columns().iter().map(|column| column.feature.as_str()));
+        Self { plan, model, features }
     }
 }
 

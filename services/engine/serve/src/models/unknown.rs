@@ -23,7 +23,8 @@ pub enum Unknown {
     },
 }
 
-fn listed(known: &[String]) -> String {
+/// How a sentence that begins with "there" goes on.
+pub(crate) fn listed(known: &[String]) -> String {
     match known {
         [] => "are none".to_owned(),
         [one] => format!("is {one}"),

@@ -19,7 +19,6 @@ pub(super) struct Answer<'a> {
 }
 
 /// Feature values of all items.
-#[derive(Default)]
 pub(super) struct Explained<'a> {
     features: &'a [FeatureColumns],
     width: usize,
@@ -35,6 +34,11 @@ impl<'a> Explained<'a> {
     /// From rows in the order of the ranking's items.
     pub(super) fn new(features: &'a [FeatureColumns], rows: &'a [f32]) -> Self {
         Self { features, rows, width: features.last().map_or(0, |last| last.columns.end) }
+    }
+
+    /// Where no value could be read.
+    pub(super) fn unknown(features: &'a [FeatureColumns]) -> Self {
+        Self::new(features, &[])
     }
 
     fn row(&self, item: usize) -> &'a [f32] {
@@ -89,9 +93,10 @@ fn write_features(text: &mut Vec<u8>, features: &[FeatureColumns], row: &[f32]) 
         text.extend_from_slice(if place > 0 { b",{\"name\":" } else { b"{\"name\":" });
         json(text, feature.name.as_str());
         text.extend_from_slice(b",\"value\":");
-        match row.get(feature.columns.clone()).unwrap_or_default() {
-            [one] => json(text, &finite(*one)),
-            several => json(text, &several.iter().copied().map(finite).collect::<Vec<_>>()),
+        let value = |column| finite(row.get(column).copied().unwrap_or(f32::NAN));
+        match feature.columns.clone() {
+            columns if columns.len() == 1 => json(text, &value(columns.start)),
+            columns => json(text, &columns.map(value).collect::<Vec<_>>()),
         }
         text.push(b'}');
     }

@@ -103,4 +103,6 @@ async fn a_model_of_other_features_is_not_served() {
     let answer = service.post("/rank/shop", ranking(&["b", "a"])).await;
     assert_eq!((answer.status.as_u16(), answer.items()), (200, vec!["b".into(), "a".into()]));
     assert_eq!(answer.json()["fallback"], "model shop could not be loaded, the log says why");
+    let explained = service.post("/rank/shop?explain=true", ranking(&["b"])).await.json();
+    assert_eq!(explained["items"][0]["features"][0]["name"], "price", "{explained}");
 }

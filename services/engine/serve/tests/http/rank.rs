@@ -59,14 +59,17 @@ async fn ids_of_any_characters_come_back_as_they_were() {
 #[tokio::test]
 async fn a_model_that_is_not_trained_answers_in_the_incoming_order_and_says_so() {
     let service = Service::start().await;
+    service.price(&[("a", 7.0)]).await;
     let answer = service.post("/rank/new?explain=true", ranking(&["c", "a", "b"])).await;
     assert_eq!(answer.status, 200);
     let json = answer.json();
     assert_eq!(json["fallback"], "model new is not trained yet");
+    let values =
+        |price: Option<f64>| json!([{"name": "price", "value": price}, {"name": "both", "value": [0.1, null]}]);
     let expected = json!([
-        {"item": "c", "score": 3.0, "features": []},
-        {"item": "a", "score": 2.0, "features": []},
-        {"item": "b", "score": 1.0, "features": []},
+        {"item": "c", "score": 3.0, "features": values(None)},
+        {"item": "a", "score": 2.0, "features": values(Some(7.0))},
+        {"item": "b", "score": 1.0, "features": values(None)},
     ]);
     assert_eq!(json["items"], expected);
     let metrics = service.get("/metrics").await;
@@ -97,11 +100,14 @@ async fn a_store_that_fails_gives_the_incoming_order_and_a_breaker_stops_asking_
     }
     let open = service.post("/rank/shop", ranking(&["a", "b"])).await;
     assert_eq!(open.json()["fallback"], "the state store does not answer");
+    let explained = service.post("/rank/shop?explain=true", ranking(&["a"])).await.json();
+    let unknown = json!([{"name": "price", "value": null}, {"name": "both", "value": [null, null]}]);
+    assert_eq!(explained["items"][0]["features"], unknown);
     assert_eq!(service.post("/rank/plain", ranking(&["a"])).await.json().get("fallback"), None, "noop needs no state");
     assert_eq!(service.get("/ready").await.status, 200, "an outage of the store takes no replica out of service");
     assert_eq!(service.get("/status").await.json()["store"]["answers"], false);
     let metrics = service.get("/metrics").await;
-    assert!(metrics.text().contains("service_rank_fallbacks_total{model=\"shop\",reason=\"store\"} 6"));
+    assert!(metrics.text().contains("service_rank_fallbacks_total{model=\"shop\",reason=\"store\"} 7"));
 }
 
 #[tokio::test]

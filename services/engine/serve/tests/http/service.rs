@@ -211,6 +211,10 @@ impl Loader for Versions {
             })
         })
     }
+
+    fn without_version<'a>(&'a self, _: &'a Model) -> BoxFuture<'a, Result<Box<dyn Ranker>, LoadError>> {
+        Box::pin(async { Ok(Box::new(ByPrice::falling()) as Box<dyn Ranker>) })
+    }
 }
 
 impl ByPrice {

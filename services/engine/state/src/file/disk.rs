@@ -36,7 +36,9 @@ pub(super) enum Refusal {
     Held,
     #[error("it belongs to the service {found:?}, not to {wanted:?}")]
     Service { found: String, wanted: String },
-    #[error("only a part of a state is there, its file `version` is missing: put it back, or remove the folder to begin anew")]
+    #[error(
+        "only a part of a state is there, its file `version` is missing: put it back, or remove the folder to begin anew"
+    )]
     Part,
     #[error("its file `version` is damaged: put it back, or remove the folder to begin anew")]
     Version,
