@@ -67,9 +67,11 @@ impl Candidate {
         let mut renewed = Instant::now();
         loop {
             tokio::time::sleep(self.timing.period).await;
+            // others count from when they see it: at this time at the earliest
+            let asked = Instant::now();
             let attempt = tokio::time::timeout(self.timing.period, self.renew()).await;
             match attempt {
-                Ok(Ok(true)) => renewed = Instant::now(),
+                Ok(Ok(true)) => renewed = asked,
                 Ok(Ok(false)) => {
                     warn!("another operator leads");
                     return;

@@ -12,6 +12,7 @@ pub use reason::Reason;
 
 use crate::apply::Applied;
 use crate::deletion::Cleaning;
+use crate::error::is_of_another;
 use crate::labels::FIELD_MANAGER;
 use crate::observe::Observed;
 use crate::validate::Plan;
@@ -87,11 +88,13 @@ pub async fn publish(
         return Ok(None);
     }
     let api: Api<RankingService> = Api::namespaced(client.clone(), &service.namespace().unwrap_or_default());
-    let object = json!({ "apiVersion": "rankwright.dev/v1alpha1", "kind": "RankingService", "status": status });
+    // another one of the same name, made since, is not this one
+    let metadata = json!({ "uid": service.metadata.uid });
+    let object = json!({ "apiVersion": "rankwright.dev/v1alpha1", "kind": "RankingService", "metadata": metadata, "status": status });
     let ours = PatchParams::apply(FIELD_MANAGER).force();
     match api.patch_status(&service.name_any(), &ours, &Patch::Apply(&object)).await {
-        // it is gone, and its status with it
-        Err(kube::Error::Api(answer)) if answer.code == 404 => Ok(None),
+        // it is gone, and its status with it; another one has a status of its own
+        Err(kube::Error::Api(answer)) if answer.code == 404 || is_of_another(&answer) => Ok(None),
         answer => answer.map(Some).map_err(|source| Error::Status(Box::new(source))),
     }
 }

@@ -14,13 +14,14 @@ use crate::resolve::{self, Reference, Resolved};
 use configuration::Rendered;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::{Resource, ResourceExt};
+use rankwright_config::Offset;
 use rankwright_crds::ranking_service::{Mechanism, PodOptions};
 use rankwright_crds::{RankingService, RankingServiceSpec};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
 /// Environment variables that the operator sets.
-pub const RESERVED: [&str; 11] = [
+pub const RESERVED: [&str; 12] = [
     "SERVICE_CONFIG",
     "RANKWRIGHT_SERVICE",
     "SERVICE_REDIS_USER",
@@ -32,6 +33,7 @@ pub const RESERVED: [&str; 11] = [
     "AWS_REGION",
     "AWS_ENDPOINT_URL_S3",
     "TERMINATION_LOG",
+    "SERVICE_DRAIN_TIMEOUT",
 ];
 
 /// What the operator is told about all services.
@@ -99,6 +101,7 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
     unreserved(spec)?;
     credentials::check(spec)?;
     has_request(spec)?;
+    has_offset(spec)?;
     let mut configuration = configuration::rendered(spec, resolved)?;
     let (images, held) = images::images(spec, resolved, defaults);
     let mut references =
@@ -146,6 +149,13 @@ fn all_there(spec: &RankingServiceSpec, resolved: &Resolved, namespace: &str) ->
         }
     }
     Ok(())
+}
+
+/// The pattern of the field lets times and durations through that nobody can read.
+fn has_offset(spec: &RankingServiceSpec) -> Result<(), Refusal> {
+    let Some(import) = &spec.import else { return Ok(()) };
+    let read = import.offset.parse::<Offset>();
+    read.map(drop).map_err(|invalid| Refusal::unfit("import.offset", invalid.to_string()))
 }
 
 fn unreserved(spec: &RankingServiceSpec) -> Result<(), Refusal> {

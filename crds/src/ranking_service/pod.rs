@@ -25,14 +25,16 @@ pub struct PodOptions {
     /// Further environment variables, such as RUST_LOG. Names that the operator sets are refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
-    #[x_kube(validation = Rule::new("self.all(variable, !(variable.name in ['SERVICE_CONFIG', 'RANKWRIGHT_SERVICE', 'SERVICE_REDIS_USER', 'SERVICE_REDIS_PASSWORD', 'SERVICE_KAFKA_USER', 'SERVICE_KAFKA_PASSWORD', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_REGION', 'AWS_ENDPOINT_URL_S3', 'TERMINATION_LOG']))")
-        .message("env has a variable that the operator sets from other fields (SERVICE_CONFIG, RANKWRIGHT_SERVICE, SERVICE_REDIS_USER, SERVICE_REDIS_PASSWORD, SERVICE_KAFKA_USER, SERVICE_KAFKA_PASSWORD, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL_S3 or TERMINATION_LOG): leave it out"))]
+    #[x_kube(validation = Rule::new("self.all(variable, !(variable.name in ['SERVICE_CONFIG', 'RANKWRIGHT_SERVICE', 'SERVICE_REDIS_USER', 'SERVICE_REDIS_PASSWORD', 'SERVICE_KAFKA_USER', 'SERVICE_KAFKA_PASSWORD', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_REGION', 'AWS_ENDPOINT_URL_S3', 'TERMINATION_LOG', 'SERVICE_DRAIN_TIMEOUT']))")
+        .message("env has a variable that the operator sets from other fields (SERVICE_CONFIG, RANKWRIGHT_SERVICE, SERVICE_REDIS_USER, SERVICE_REDIS_PASSWORD, SERVICE_KAFKA_USER, SERVICE_KAFKA_PASSWORD, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL_S3, TERMINATION_LOG or SERVICE_DRAIN_TIMEOUT): leave it out"))]
     #[schemars(length(max = 64))]
     pub env: Vec<EnvVar>,
 
     /// Further volumes, each with the place where it is mounted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
+    #[x_kube(validation = Rule::new("self.all(one, self.exists_one(other, other.mountPath == one.mountPath))")
+        .message("two volumes have the same mountPath: give each a place of its own"))]
     #[schemars(length(max = 16))]
     pub volumes: Vec<ExtraVolume>,
 

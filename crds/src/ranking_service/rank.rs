@@ -44,7 +44,8 @@ pub struct Rank {
     /// configuration does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Warmup>,
-    /// What a server may take to finish running requests when it is stopped, in seconds.
+    /// What a server may take to end when it is stopped, in seconds: 5 in which no node sends it any more, then all but 2
+    /// for running requests.
     #[serde(default = "forty_five")]
     #[schemars(range(min = 10, max = 600))]
     pub termination_grace_period_seconds: i64,

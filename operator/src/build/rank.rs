@@ -24,6 +24,12 @@ const REQUESTS: &str = "rankwright_rank_requests_per_second";
 /// So long a server goes on taking requests after it was told to end: until no node sends it any more.
 const LEAVING_SECONDS: i64 = 5;
 
+/// What new servers may take before they count as stuck: ten minutes for the first answer, then models are loaded.
+const PATIENCE_SECONDS: i32 = 900;
+
+/// What is left of the time to end when the last request has.
+const ENDING_SECONDS: i64 = 2;
+
 pub(super) fn children(plan: &Plan) -> Vec<Child> {
     let mut children = vec![deployment(plan), service(plan), disruption_budget(plan)];
     children.extend(plan.spec.rank.autoscaling.as_ref().map(|autoscaling| autoscaler(plan, autoscaling)));
@@ -36,6 +42,11 @@ fn own_metadata(plan: &Plan) -> ObjectMeta {
 
 fn selector(plan: &Plan) -> LabelSelector {
     LabelSelector { match_labels: Some(labels::selector(&plan.name, Component::Rank)), ..LabelSelector::default() }
+}
+
+/// What requests that run have to end, once no node sends a server new ones.
+pub(super) fn drain_seconds(plan: &Plan) -> i64 {
+    plan.spec.rank.termination_grace_period_seconds - LEAVING_SECONDS - ENDING_SECONDS
 }
 
 fn deployment(plan: &Plan) -> Child {
@@ -71,6 +82,7 @@ fn deployment(plan: &Plan) -> Child {
                 rolling_update: Some(none_less),
             }),
             template: template(plan, program),
+            progress_deadline_seconds: Some(PATIENCE_SECONDS),
             ..DeploymentSpec::default()
         }),
         ..Deployment::default()

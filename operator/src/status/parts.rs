@@ -58,26 +58,27 @@ pub(super) fn import(facts: &Facts<'_>, before: Option<&ImportStatus>) -> Option
         return done.or_else(|| Some(ImportStatus { digest, ..ImportStatus::default() }));
     };
     let status = job.status.clone().unwrap_or_default();
-    let (phase, message) = phase(job);
     let trouble = facts.observed.troubles.iter().find(|(part, _)| *part == Component::Import);
+    let (phase, message) = phase(job, trouble.map(|(_, trouble)| trouble.as_str()));
     Some(ImportStatus {
         digest,
         phase,
         job: job.name_any(),
         started_at: status.start_time,
         finished_at: ended_at(job),
-        message: message.or_else(|| trouble.map(|(_, trouble)| trouble.clone())),
+        message,
     })
 }
 
-fn phase(job: &Job) -> (ImportPhase, Option<String>) {
+fn phase(job: &Job, trouble: Option<&str>) -> (ImportPhase, Option<String>) {
     match (condition(job, "Complete"), condition(job, "Failed")) {
         (Some(_), _) => (ImportPhase::Complete, None),
         (None, Some(message)) => {
+            let why = trouble.map_or(message.clone(), |trouble| format!("{message} ({trouble})"));
             let again = "the former state stays live; delete the Job, or raise import.attempt, to try again";
-            (ImportPhase::Failed, Some(format!("{message}: {again}")))
+            (ImportPhase::Failed, Some(format!("{why}: {again}")))
         }
-        (None, None) => (ImportPhase::Running, None),
+        (None, None) => (ImportPhase::Running, trouble.map(str::to_owned)),
     }
 }
 

@@ -253,6 +253,17 @@ fn an_import_is_another_one_when_its_events_are() {
 }
 
 #[test]
+fn an_offset_that_nobody_can_read_is_refused_before_a_pod_is_made() {
+    let with =
+        |offset: &str| planned(json!({"import": {"from": {"s3": {"bucket": "b", "prefix": "p"}}, "offset": offset}}));
+    assert!(with("ts=2026-01-01T00:00:00Z").is_ok());
+    for offset in ["ts=yesterday", "last=a week"] {
+        let refused = with(offset).unwrap_err().to_string();
+        assert!(refused.starts_with("import.offset: ") && refused.contains(offset), "{refused}");
+    }
+}
+
+#[test]
 fn an_api_that_the_cluster_has_not_is_warned_of() {
     let monitored = json!({"monitoring": {"podMonitor": {}, "alertRules": {}, "dashboard": {}}});
     let warnings = planned(monitored.clone()).unwrap().warnings;

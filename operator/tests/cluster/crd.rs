@@ -164,6 +164,14 @@ fn cases() -> Vec<Case> {
             Some("exactly one of secret, configMap"),
         ),
         (
+            "two volumes at one place",
+            rank(json!({"pod": {"volumes": [
+                {"name": "a", "mountPath": "/certificates", "secret": secret},
+                {"name": "b", "mountPath": "/certificates", "secret": secret},
+            ]}})),
+            Some("two volumes have the same mountPath"),
+        ),
+        (
             "a volume over the configuration",
             rank(json!({"pod": {"volumes": [{"name": "a", "mountPath": "/etc/rankwright/config", "secret": secret}]}})),
             Some("not below /etc/rankwright"),

@@ -91,11 +91,12 @@ async fn a_failed_import_is_told_and_tried_again_when_its_job_is_deleted() {
     let operator = cluster.operator(&Servers::answering());
     cluster.apply::<RankingService>("shop", importing("2025")).await;
     let pods = cluster.pods(&labels("shop", "import"), 1).await;
-    cluster.end(&pods[0], 1, "").await;
+    cluster.end(&pods[0], 1, "error: the bucket is gone").await;
     let service = cluster
         .until("shop", "has failed", |service: &RankingService| import(service).phase == ImportPhase::Failed)
         .await;
-    assert!(import(&service).message.unwrap().contains("the former state stays live"));
+    let message = import(&service).message.unwrap();
+    assert!(message.contains("the bucket is gone") && message.contains("the former state stays live"), "{message}");
     cluster.event("ImportFailed").await;
     cluster.delete::<Job>(&import(&service).job).await;
     cluster

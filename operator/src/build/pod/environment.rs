@@ -1,6 +1,7 @@
 //! Environment variables: where the configuration is, whose data, and secrets by reference.
 
 use super::volumes::configuration_path;
+use crate::build::rank::drain_seconds;
 use crate::labels::Component;
 use crate::validate::Plan;
 use k8s_openapi::api::core::v1::{EnvVar, EnvVarSource, SecretKeySelector};
@@ -34,6 +35,9 @@ pub(super) fn variables(plan: &Plan, component: Component, options: &PodOptions)
     }
     if component == Component::Import {
         variables.extend(events(plan));
+    }
+    if component == Component::Rank {
+        variables.push(value("SERVICE_DRAIN_TIMEOUT", format!("{}s", drain_seconds(plan))));
     }
     if component == Component::Training {
         variables.push(value("TERMINATION_LOG", TERMINATION_LOG.to_owned()));

@@ -41,6 +41,8 @@ pub struct Limits {
     pub max_concurrent_requests: usize,
     /// `requestTimeout`: time that a request may take, training excepted; default 30 seconds.
     pub request_timeout: Duration,
+    /// `drainTimeout`: time that running requests have to end once the process is told to stop; default 30 seconds.
+    pub drain_timeout: Duration,
 }
 
 impl Default for Api {
@@ -57,6 +59,7 @@ impl Default for Limits {
             max_events_per_batch: 100_000,
             max_concurrent_requests: 256,
             request_timeout: Duration::from_secs(30),
+            drain_timeout: Duration::from_secs(30),
         }
     }
 }

@@ -21,6 +21,8 @@ pub struct Environment {
     pub kafka_user: Option<String>,
     /// `SERVICE_KAFKA_PASSWORD`: takes the place of `sasl.password` there.
     pub kafka_password: Option<Secret>,
+    /// `SERVICE_DRAIN_TIMEOUT`: takes the place of `api.limits.drainTimeout`.
+    pub drain_timeout: Option<String>,
     /// `RANKWRIGHT_API_TOKEN`: takes the place of `api.token`.
     pub api_token: Option<Secret>,
 }
@@ -41,6 +43,7 @@ impl Environment {
             redis_password: get("SERVICE_REDIS_PASSWORD").map(Secret::from),
             kafka_user: get("SERVICE_KAFKA_USER"),
             kafka_password: get("SERVICE_KAFKA_PASSWORD").map(Secret::from),
+            drain_timeout: get("SERVICE_DRAIN_TIMEOUT"),
             api_token: get("RANKWRIGHT_API_TOKEN").map(Secret::from),
         }
     }
@@ -59,7 +62,18 @@ impl Environment {
         if let Some(SourceConfig { kind: SourceKind::Kafka { options, .. }, .. }) = &mut config.source {
             self.apply_to_kafka(options);
         }
-        self.apply_tracking(config).into_iter().collect()
+        self.apply_drain_timeout(config).into_iter().chain(self.apply_tracking(config)).collect()
+    }
+
+    fn apply_drain_timeout(&self, config: &mut Config) -> Option<Warning> {
+        let text = self.drain_timeout.as_deref()?;
+        match crate::duration::parse(text) {
+            Ok(length) => {
+                config.api.limits.drain_timeout = length;
+                None
+            }
+            Err(invalid) => Some(without_effect("SERVICE_DRAIN_TIMEOUT", text, invalid.accepted)),
+        }
     }
 
     fn apply_to_kafka(&self, options: &mut BTreeMap<String, String>) {
@@ -86,12 +100,14 @@ impl Environment {
                 None
             }
             Some(true) => None,
-            None => {
-                let message = format!("found `{}`, which does nothing: false is accepted", crate::error::shown(text));
-                Some(Warning { line: 0, path: "SERVICE_TRACKING".to_owned(), message })
-            }
+            None => Some(without_effect("SERVICE_TRACKING", text, "false")),
         }
     }
+}
+
+fn without_effect(variable: &str, text: &str, accepted: &str) -> Warning {
+    let message = format!("found `{}`, which does nothing: {accepted} is accepted", crate::error::shown(text));
+    Warning { line: 0, path: variable.to_owned(), message }
 }
 
 #[cfg(test)]
@@ -146,6 +162,16 @@ mod tests {
         let text = "state: {type: redis, host: h, port: 1, auth: {user: u, password: p}}";
         let (config, _) = applied(text, &[("SERVICE_REDIS_USER", ""), ("SERVICE_TRACKING", "")]);
         assert_eq!(config, Config::parse(text, "test").unwrap().0);
+    }
+
+    #[test]
+    fn what_the_platform_leaves_for_the_end_is_above_the_text() {
+        let text = "api: {limits: {drainTimeout: 5s}}";
+        let (config, warnings) = applied(text, &[("SERVICE_DRAIN_TIMEOUT", "38s")]);
+        assert_eq!((config.api.limits.drain_timeout.as_secs(), warnings.len()), (38, 0));
+        let (config, warnings) = applied(text, &[("SERVICE_DRAIN_TIMEOUT", "long")]);
+        assert_eq!(config.api.limits.drain_timeout.as_secs(), 5);
+        assert!(warnings[0].to_string().starts_with("SERVICE_DRAIN_TIMEOUT: found `long`, which does nothing"));
     }
 
     #[test]

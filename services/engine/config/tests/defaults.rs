@@ -54,7 +54,7 @@ api:
   host: 127.0.0.1
   port: '9090'
   token: secret
-  limits: {maxBodyBytes: 2048, maxItemsPerRequest: 5, maxEventsPerBatch: 6, maxConcurrentRequests: 7, requestTimeout: 8s}
+  limits: {maxBodyBytes: 2048, maxItemsPerRequest: 5, maxEventsPerBatch: 6, maxConcurrentRequests: 7, requestTimeout: 8s, drainTimeout: 9s}
 core:
   clickthrough: {maxParallelSessions: 1, maxSessionLength: 60s, rankingWait: 2s}
   ingest: {eventIdWindow: 3m, maxAhead: 4h}
@@ -65,6 +65,7 @@ core:
     let limits = config.api.limits;
     assert_eq!((limits.max_body_bytes, limits.max_items_per_request, limits.max_events_per_batch), (2048, 5, 6));
     assert_eq!((limits.max_concurrent_requests, limits.request_timeout), (7, SECOND * 8));
+    assert_eq!(limits.drain_timeout, SECOND * 9);
     let core = config.core;
     assert_eq!((core.clickthrough.max_parallel_sessions, core.clickthrough.max_session_length), (1, SECOND * 60));
     assert_eq!(core.clickthrough.ranking_wait, SECOND * 2);

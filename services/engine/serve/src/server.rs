@@ -65,7 +65,8 @@ pub async fn run(
         stop.await;
         app.enter(Phase::Draining);
     };
-    let served = serve(http::router(app.clone()), listener, tls, told, Timing::default()).await;
+    let timing = Timing { drain: app.limits().api.drain_timeout, ..Timing::default() };
+    let served = serve(http::router(app.clone()), listener, tls, told, timing).await;
     preparing.abort();
     served
 }

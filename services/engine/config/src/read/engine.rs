@@ -42,6 +42,7 @@ fn limits(section: Section<'_>) -> Limits {
         max_concurrent_requests: section
             .or("maxConcurrentRequests", default.max_concurrent_requests, |value| value.whole(1..=1_000_000)),
         request_timeout: section.or("requestTimeout", default.request_timeout, |value| value.duration(MILLISECOND)),
+        drain_timeout: section.or("drainTimeout", default.drain_timeout, |value| value.duration(Duration::ZERO)),
     };
     section.finish();
     limits
