@@ -5,6 +5,7 @@ use futures_util::future::BoxFuture;
 use http::Request;
 use kube::client::{Body, ClientBuilder};
 use kube::{Client, Config};
+use std::net::IpAddr;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tower::{BoxError, Layer, Service};
@@ -22,8 +23,24 @@ const SILENCE: Duration = Duration::from_secs(320);
 pub async fn client() -> Result<Client> {
     let mut config = Config::infer().await.context("no cluster is configured")?;
     config.read_timeout = Some(SILENCE);
+    let exempt = ["NO_PROXY", "no_proxy"].iter().find_map(|name| std::env::var(name).ok()).unwrap_or_default();
+    if config.cluster_url.host().is_some_and(|host| is_direct(host, &exempt)) {
+        config.proxy_url = None;
+    }
     let builder = ClientBuilder::try_from(config).context("the cluster's configuration cannot be used")?;
     Ok(builder.with_layer(&Limit(PATIENCE)).build())
+}
+
+/// Whether a host is asked without a proxy: this machine, and what `NO_PROXY` lists: hosts, domains with all that is in
+/// them, or `*`.
+fn is_direct(host: &str, exempt: &str) -> bool {
+    let host = host.trim_matches(['[', ']']);
+    let is_here = host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback());
+    let listed = |entry: &str| {
+        let domain = entry.trim_start_matches("*.").trim_start_matches('.');
+        entry == "*" || host == domain || host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'))
+    };
+    is_here || exempt.split(',').map(str::trim).filter(|entry| !entry.is_empty()).any(listed)
 }
 
 /// Gives up what is not answered in time.
@@ -80,6 +97,18 @@ mod tests {
         let request = Request::get("/api/v1/pods").body(Body::empty()).unwrap();
         let error = Limit(Duration::from_millis(1)).layer(silent).call(request).await.unwrap_err();
         assert_eq!(error.to_string(), "the API server does not answer within 1ms: GET /api/v1/pods");
+    }
+
+    #[test]
+    fn this_machine_and_what_is_exempt_are_asked_without_a_proxy() {
+        let exempt = "10.0.0.1, .corp.example.com,api.example.org";
+        for host in ["127.0.0.1", "[::1]", "localhost", "10.0.0.1", "k8s.corp.example.com", "api.example.org"] {
+            assert!(is_direct(host, exempt), "{host}");
+        }
+        for host in ["10.0.0.2", "notcorp.example.com", "api.example.com", "example.org"] {
+            assert!(!is_direct(host, exempt), "{host}");
+        }
+        assert!(is_direct("anything", "*") && !is_direct("anything", ""));
     }
 
     #[tokio::test]
