@@ -64,7 +64,8 @@ fn a_worker_that_wakes_up_while_it_takes_partitions_over_changes_nothing() {
     let mut crew = trial.crew(&config(&redis), &broker);
     trial.ranks(&mut crew, false);
     crew.join();
-    for newcomer in 1..=wait::scaled(2, 10) {
+    // each of them gets one
+    for newcomer in 1..wait::scaled(3, PARTITIONS) {
         crew.join();
         let begins = || crew.workers[newcomer].log().contains("reading partition=");
         wait::until("a partition taken over", || crew.log(), begins);
