@@ -74,7 +74,8 @@ impl Error {
     /// Whether an object is not the one that was to be written, or is there already.
     pub fn is_conflict(&self) -> bool {
         let Self::Apply { source, .. } = self else { return false };
-        matches!(&**source, kube::Error::Api(answer) if is_of_another(answer))
+        let kube::Error::Api(answer) = &**source else { return false };
+        answer.code == 409 || (answer.code == 422 && answer.message.contains("metadata.uid"))
     }
 
     /// The error and its cause in one line.
@@ -95,11 +96,6 @@ impl Error {
         let what = what.into();
         move |source| Self::Read { what, source: Box::new(source) }
     }
-}
-
-/// Whether the API server refuses a write because the object is not the one that was meant.
-pub(crate) fn is_of_another(answer: &kube::core::Status) -> bool {
-    answer.code == 409 || (answer.code == 422 && answer.message.contains("metadata.uid"))
 }
 
 #[cfg(test)]

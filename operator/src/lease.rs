@@ -46,14 +46,15 @@ impl Candidate {
         Self { api: Api::namespaced(client, namespace), identity, timing }
     }
 
-    /// Waits until the lease is held.
-    pub async fn acquire(&self) {
+    /// Waits until the lease is held; when it was asked for, as others count from later on.
+    pub async fn acquire(&self) -> Instant {
         let mut sighting = None;
         loop {
+            let asked = Instant::now();
             match self.try_acquire(&mut sighting).await {
                 Ok(true) => {
                     info!(identity = self.identity, "leading");
-                    return;
+                    return asked;
                 }
                 Ok(false) => {}
                 Err(error) => warn!(%error, "the lease was not acquired"),
@@ -62,9 +63,9 @@ impl Candidate {
         }
     }
 
-    /// Renews the lease for as long as it is held; ends when it is lost.
-    pub async fn keep(&self) {
-        let mut renewed = Instant::now();
+    /// Renews the lease for as long as it is held, which it is since `acquired`; ends when it is lost.
+    pub async fn keep(&self, acquired: Instant) {
+        let mut renewed = acquired;
         loop {
             tokio::time::sleep(self.timing.period).await;
             // others count from when they see it: at this time at the earliest

@@ -125,15 +125,15 @@ async fn run(options: RunOptions) -> Result<()> {
     let stop = Arc::new(Notify::new());
     let signal = stopped();
     let mut signal = std::pin::pin!(signal);
-    tokio::select! {
-        () = candidate.acquire() => {}
+    let acquired = tokio::select! {
+        acquired = candidate.acquire() => acquired,
         () = &mut signal => return Ok(()),
         ended = ports => anyhow::bail!("the port of /health has ended: {ended:?}"),
         ended = level => anyhow::bail!("the port of /log-level has ended: {ended:?}"),
-    }
+    };
     let defaults = Defaults { image: options.image, namespace: Some(options.own_namespace), user };
     let ctx = Arc::new(Context::new(client, Arc::new(OverHttp), metrics, defaults));
-    let keep = candidate.keep();
+    let keep = candidate.keep(acquired);
     let mut keep = std::pin::pin!(keep);
     let working = controller::run(ctx, options.namespace, stop.clone());
     let mut working = std::pin::pin!(working);

@@ -173,17 +173,16 @@ fn terminated(pod: &Pod) -> Option<&ContainerStateTerminated> {
 /// Why a pod does not run, in words. What changes from one attempt to the next is left out: it is no news.
 fn trouble(pod: &Pod) -> Option<String> {
     let (status, name) = (pod.status.as_ref()?, pod.name_any());
+    if let Some(ended) = terminated(pod).filter(|ended| ended.exit_code != 0) {
+        return Some(format!("pod {name} ended with {}", end(ended)));
+    }
     let mut conditions = status.conditions.iter().flatten();
     if let Some(unplaced) = conditions.find(|is| is.type_ == "PodScheduled" && is.status == "False") {
         let why = unplaced.message.as_deref().unwrap_or("no reason given");
         return Some(format!("pod {name} finds no node: {why}"));
     }
     let container = status.container_statuses.as_ref()?.first()?;
-    let state = container.state.as_ref()?;
-    if let Some(ended) = state.terminated.as_ref().filter(|ended| ended.exit_code != 0) {
-        return Some(format!("pod {name} ended with {}", end(ended)));
-    }
-    let waiting = state.waiting.as_ref()?;
+    let waiting = container.state.as_ref()?.waiting.as_ref()?;
     match waiting.reason.as_deref()? {
         "ContainerCreating" | "PodInitializing" => None,
         "ErrImagePull" | "ImagePullBackOff" | "InvalidImageName" | "ErrImageNeverPull" => {

@@ -12,7 +12,6 @@ pub use reason::Reason;
 
 use crate::apply::Applied;
 use crate::deletion::Cleaning;
-use crate::error::is_of_another;
 use crate::labels::FIELD_MANAGER;
 use crate::observe::Observed;
 use crate::validate::Plan;
@@ -75,7 +74,8 @@ pub fn of(facts: &Facts<'_>, now: Timestamp) -> RankingServiceStatus {
     }
 }
 
-/// Writes a status that differs from the one that is there; the resource as it is then.
+/// Writes a status that differs from the one that is there; the resource as it is then. Nothing, where it is gone or was changed
+/// since it was read.
 ///
 /// # Errors
 /// When the API server refuses it.
@@ -88,13 +88,12 @@ pub async fn publish(
         return Ok(None);
     }
     let api: Api<RankingService> = Api::namespaced(client.clone(), &service.namespace().unwrap_or_default());
-    // another one of the same name, made since, is not this one
-    let metadata = json!({ "uid": service.metadata.uid });
+    // not to another one of the same name, made since, nor over what changed meanwhile: the news of that brings us back
+    let metadata = json!({ "resourceVersion": service.metadata.resource_version });
     let object = json!({ "apiVersion": "rankwright.dev/v1alpha1", "kind": "RankingService", "metadata": metadata, "status": status });
     let ours = PatchParams::apply(FIELD_MANAGER).force();
     match api.patch_status(&service.name_any(), &ours, &Patch::Apply(&object)).await {
-        // it is gone, and its status with it; another one has a status of its own
-        Err(kube::Error::Api(answer)) if answer.code == 404 || is_of_another(&answer) => Ok(None),
+        Err(kube::Error::Api(answer)) if answer.code == 404 || answer.code == 409 => Ok(None),
         answer => answer.map(Some).map_err(|source| Error::Status(Box::new(source))),
     }
 }

@@ -44,7 +44,7 @@ pub struct Rank {
     /// configuration does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Warmup>,
-    /// What a server may take to end when it is stopped, in seconds: 5 in which no node sends it any more, then all but 2
+    /// What a server may take to end when it is stopped, in seconds: 5 until no node sends it any more, then all but 10
     /// for running requests.
     #[serde(default = "forty_five")]
     #[schemars(range(min = 10, max = 600))]

@@ -27,8 +27,8 @@ const LEAVING_SECONDS: i64 = 5;
 /// What new servers may take before they count as stuck: ten minutes for the first answer, then models are loaded.
 const PATIENCE_SECONDS: i32 = 900;
 
-/// What is left of the time to end when the last request has.
-const ENDING_SECONDS: i64 = 2;
+/// What is left of the time to end when the last request has, unless that is short: click-throughs go to their bucket.
+const ENDING_SECONDS: i64 = 10;
 
 pub(super) fn children(plan: &Plan) -> Vec<Child> {
     let mut children = vec![deployment(plan), service(plan), disruption_budget(plan)];
@@ -46,7 +46,8 @@ fn selector(plan: &Plan) -> LabelSelector {
 
 /// What requests that run have to end, once no node sends a server new ones.
 pub(super) fn drain_seconds(plan: &Plan) -> i64 {
-    plan.spec.rank.termination_grace_period_seconds - LEAVING_SECONDS - ENDING_SECONDS
+    let left = plan.spec.rank.termination_grace_period_seconds - LEAVING_SECONDS;
+    left - ENDING_SECONDS.min(left / 2)
 }
 
 fn deployment(plan: &Plan) -> Child {

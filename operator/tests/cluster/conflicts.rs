@@ -5,8 +5,24 @@ use crate::samples::minimal;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
 use kube::ResourceExt;
-use rankwright_crds::RankingService;
+use rankwright_crds::{RankingService, RankingServiceStatus};
+use rankwright_operator::status::publish;
 use serde_json::json;
+
+#[tokio::test]
+async fn a_status_goes_to_no_other_resource_of_the_same_name() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let former: RankingService = cluster.apply("shop", minimal()).await;
+    let status = RankingServiceStatus { warnings: vec!["of the former one".to_owned()], ..Default::default() };
+    let client = || cluster.client.clone();
+    assert!(publish(&client(), &former, &status).await.unwrap().is_some());
+    cluster.delete::<RankingService>("shop").await;
+    cluster.until_gone::<RankingService>("shop").await;
+    assert!(publish(&client(), &former, &status).await.unwrap().is_none());
+    cluster.apply::<RankingService>("shop", minimal()).await;
+    assert!(publish(&client(), &former, &status).await.unwrap().is_none());
+    assert_eq!(cluster.get::<RankingService>("shop").await.status, None);
+}
 
 #[tokio::test]
 async fn an_object_of_somebody_else_is_told_of_and_left_alone() {

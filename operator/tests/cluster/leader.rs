@@ -25,9 +25,9 @@ async fn of_two_operators_one_leads_and_the_other_follows_when_it_dies() {
         let candidate = Candidate::new(client(), &cluster.namespace, name.to_owned(), QUICK);
         let leading = leading.clone();
         tokio::spawn(async move {
-            candidate.acquire().await;
+            let acquired = candidate.acquire().await;
             together.fetch_or(leading.fetch_add(1, Ordering::SeqCst) > 0, Ordering::SeqCst);
-            candidate.keep().await;
+            candidate.keep(acquired).await;
         })
     };
     let first = candidate("first");
@@ -64,8 +64,8 @@ async fn an_operator_whose_lease_was_taken_stops() {
     let Some(cluster) = in_own_namespace().await else { return };
     let client = Client::try_from(cluster.operator_config()).unwrap();
     let first = Candidate::new(client, &cluster.namespace, "first".to_owned(), QUICK);
-    first.acquire().await;
-    let keeping = first.keep();
+    let acquired = first.acquire().await;
+    let keeping = first.keep(acquired);
     let taken = serde_json::json!({"spec": {"holderIdentity": "somebody"}});
     cluster.apply::<Lease>(LEASE, taken).await;
     tokio::time::timeout(Duration::from_secs(30), keeping).await.unwrap();

@@ -13,7 +13,7 @@ use rankwright_operator::cache::Sight;
 use rankwright_operator::reconcile::{Context, reconcile};
 use serde_json::json;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 fn replicas(rank: &Deployment) -> Option<i32> {
     rank.spec.as_ref().unwrap().replicas

@@ -111,11 +111,24 @@ impl App {
         let current = current.as_ref().map(|loaded| &loaded.version);
         match self.loader().load(slot.name(), &slot.definition, current).await {
             Ok(Found::Unchanged) => {}
-            Ok(Found::Nothing) => slot.explain_missing(format!("model {} is not trained yet", slot.name())),
+            Ok(Found::Nothing) => self.without_version(slot, format!("model {} is not trained yet", slot.name())).await,
             Ok(Found::Version(loaded, samples)) => self.serve_version(slot, loaded, samples).await,
             Err(error) => {
                 tracing::error!(model = slot.name(), %error, "failed to load a model");
-                slot.explain_missing(format!("model {} could not be loaded, the log says why", slot.name()));
+                self.without_version(slot, format!("model {} could not be loaded, the log says why", slot.name()))
+                    .await;
+            }
+        }
+    }
+
+    async fn without_version(&self, slot: &Slot, reason: String) {
+        slot.explain_missing(reason);
+        if slot.bare().is_none() && matches!(slot.current(), Current::Missing(_)) {
+            match self.loader().without_version(&slot.definition).await {
+                Ok(ranker) => slot.keep_bare(ranker),
+                Err(error) => {
+                    tracing::debug!(model = slot.name(), %error, "the features of a model are computed later")
+                }
             }
         }
     }

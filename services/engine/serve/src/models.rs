@@ -13,7 +13,7 @@ use parking_lot::RwLock;
 use rankwright_config as config;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// All models of the configuration, by name.
 pub struct Models {
@@ -28,6 +28,8 @@ pub struct Slot {
     current: RwLock<Current>,
     pub(crate) definition: config::Model,
     pub(crate) loading: tokio::sync::Mutex<()>,
+    /// Computes the features for answers without a version, once that was needed.
+    bare: OnceLock<Box<dyn Ranker>>,
     pub(crate) metrics: Arc<RankMetrics>,
 }
 
@@ -125,6 +127,7 @@ impl Slot {
             current: RwLock::new(Current::Missing(format!("model {name} is not loaded yet").into())),
             definition: model.clone(),
             loading: tokio::sync::Mutex::default(),
+            bare: OnceLock::new(),
             metrics,
         }
     }
@@ -142,6 +145,16 @@ impl Slot {
     /// What answers now.
     pub fn current(&self) -> Current {
         self.current.read().clone()
+    }
+
+    /// What computes the features while no version does.
+    pub(crate) fn bare(&self) -> Option<&dyn Ranker> {
+        self.bare.get().map(|ranker| &**ranker)
+    }
+
+    /// Keeps what computes the features while no version does.
+    pub(crate) fn keep_bare(&self, ranker: Box<dyn Ranker>) {
+        let _ = self.bare.set(ranker); // one is as good as the other
     }
 
     /// Lets another version answer from now on.

@@ -86,13 +86,10 @@ async fn without_model(
     explain: bool,
     began: Instant,
 ) -> Vec<u8> {
-    if !explain {
-        return unordered(ranking, reason, None, began);
-    }
-    let Ok(ranker) = app.loader().without_version(&slot.definition).await else {
-        return unordered(ranking, reason, Some(Explained::unknown(&[])), began);
+    let Some(ranker) = slot.bare().filter(|_| explain) else {
+        return unordered(ranking, reason, explain.then(|| Explained::unknown(&[])), began);
     };
-    let rows = compute(app, &*ranker, ranking).await.map(|outcome| outcome.rows).unwrap_or_default();
+    let rows = compute(app, ranker, ranking).await.map(|outcome| outcome.rows).unwrap_or_default();
     unordered(ranking, reason, Some(Explained::new(ranker.features(), &rows)), began)
 }
 

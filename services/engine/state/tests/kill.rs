@@ -21,8 +21,8 @@ const SHARED_KEYS: u64 = 200;
 /// How many lines are read before the kill; with small buffers several of them meet a flush or a compaction.
 const ROUNDS: [usize; 8] = [1, 2, 50, 111, 3, 400, 7, 180];
 
-/// How many states are killed while they are made, each a tenth of a millisecond later than the one before.
-const MADE: u32 = 40;
+/// How many states are killed while they are made, each a quarter of a millisecond later than the one before.
+const MADE: u32 = 60;
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("starts a runtime");
@@ -39,22 +39,27 @@ fn main() {
     for round in 0..MADE {
         let folder = tempfile::tempdir().expect("makes a folder");
         let path = folder.path().join("state");
-        kill_at_birth(&path, Duration::from_micros(100) * round);
+        let printed = kill_at_birth(&path, Duration::from_micros(250) * round);
         drop(open(&path)); // whatever the killed one has left of it
+        let found = if printed > 0 { runtime.block_on(count(&path)) } else { 0 };
+        assert!(found >= printed, "{printed} was answered, {found} is what the state has");
     }
     println!("{MADE} were killed while they made their state, and others opened it");
 }
 
-/// Starts the child, and kills it so long after its folder came.
-fn kill_at_birth(path: &Path, after: Duration) {
+/// Starts the child, kills it so long after its folder came, and returns the last position it printed.
+fn kill_at_birth(path: &Path, after: Duration) -> u64 {
     let program = std::env::current_exe().expect("this program has a path");
-    let mut child = Command::new(program).env(CHILD, path).stdout(Stdio::null()).spawn().expect("starts");
+    let mut child = Command::new(program).env(CHILD, path).stdout(Stdio::piped()).spawn().expect("starts");
+    let output = child.stdout.take().expect("was asked for");
     while !path.exists() {
         assert_eq!(child.try_wait().expect("is ours"), None, "the child ended by itself");
     }
     std::thread::sleep(after);
     child.kill().expect("is killed");
     child.wait().expect("ends");
+    let lines = BufReader::new(output).lines().map_while(Result::ok);
+    lines.filter_map(|line| line.parse().ok()).last().unwrap_or(0)
 }
 
 fn open(path: &Path) -> FileStore {

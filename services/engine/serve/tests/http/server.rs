@@ -95,6 +95,24 @@ async fn requests_that_do_not_finish_are_cut_off_in_the_end() {
 }
 
 #[tokio::test]
+async fn a_service_waits_for_requests_as_long_as_its_configuration_says() {
+    let config = format!("{CONFIG}\napi: {{limits: {{drainTimeout: 20ms}}}}");
+    let service = Service::start_with(&config, |builder| builder).await;
+    let (listener, address) = listener().await;
+    let (stop, stopped) = oneshot::channel::<()>();
+    let server = tokio::spawn(run(service.app.clone(), listener, None, async { drop(stopped.await) }));
+    let mut stuck = TcpStream::connect(address).await.unwrap();
+    stuck
+        .write_all(b"POST /rank/plain HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 9\r\n\r\n")
+        .await
+        .unwrap();
+    stuck.read_exact(&mut [0; 25]).await.unwrap();
+    stop.send(()).unwrap();
+    // far less than without it
+    tokio::time::timeout(Duration::from_secs(20), server).await.unwrap().unwrap().unwrap();
+}
+
+#[tokio::test]
 async fn a_head_that_does_not_come_ends_the_connection() {
     let service = Service::start().await;
     let (listener, address) = listener().await;

@@ -8,7 +8,7 @@ use super::making::{Making, Trouble};
 use super::meta::Meta;
 use crate::timeline::Timeline;
 use crate::{Entity, Error, Fingerprint, Format, Key, Lease, Listed, Show, Slot, Space, Stats, Writer, codec};
-use fjall::{Database, Keyspace, KeyspaceCreateOptions, Readable};
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
 use parking_lot::Mutex;
 use rankwright_event::Timestamp;
 use std::path::Path;
@@ -82,14 +82,22 @@ impl Disk {
             Trouble::Refused(refusal) => cannot_open(path)(refusal),
             Trouble::Io(error) => io(error),
         })?;
-        let ends = Ends::of(path).map_err(io)?;
-        let db = Database::builder(path).cache_size(blocks).open();
+        let ends = Ends::of(path);
+        let opened = || Database::builder(path).cache_size(blocks).open();
+        let db = match (opened(), &making) {
+            (Err(error), Some(making)) if !matches!(error, fjall::Error::Locked) => {
+                tracing::warn!(path = %path.display(), %error, "a state that was never finished is begun anew");
+                making.clear().map_err(io)?;
+                opened()
+            }
+            (opened, _) => opened,
+        };
         let db = db.map_err(|error| cannot_open(path)(refused(error)))?;
         for Cut { journal, bytes } in ends.cut() {
             tracing::warn!(
                 journal = %journal.display(), bytes,
-                "the end of a journal holds no whole commit and is dropped: one that nobody was told of, as its process was \
-                 killed; or damage, after which the last events have to be sent again"
+                "a journal is cut where no whole commit follows: one that nobody was told of, as its process was killed; or \
+                 damage, after which events of that time have to be sent again"
             );
         }
         let meta = Meta::open(&db, path, service)?;
@@ -104,6 +112,7 @@ impl Disk {
         let (writing, timeline) = (Mutex::default(), Mutex::default());
         let format = options.format.in_layout(meta.format);
         if let Some(making) = making {
+            db.persist(PersistMode::SyncAll).map_err(failed("begin a state"))?;
             making.finish().map_err(io)?;
         }
         Ok(Self { values, work, meta, cache, format, writing, entities, timeline, db })

@@ -1,4 +1,4 @@
-//! What the store below drops when it is opened: it cuts its journal where no whole commit follows, and does not say so.
+//! What the store below drops when it is opened: it cuts a journal where it finds no whole commit, and does not say so.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -16,21 +16,11 @@ pub(super) struct Cut {
 }
 
 impl Ends {
-    /// Of a folder that nobody has opened yet; none, where it does not exist.
-    pub(super) fn of(folder: &Path) -> io::Result<Self> {
-        let mut ends = Vec::new();
-        let entries = match std::fs::read_dir(folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            entries => entries?,
-        };
-        for entry in entries {
-            let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == "jnl") {
-                let end = end(&path)?;
-                ends.push((path, end));
-            }
-        }
-        Ok(Self(ends))
+    /// Of a folder that nobody has opened yet. What cannot be read is left out: opening it will say why.
+    pub(super) fn of(folder: &Path) -> Self {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let journals = entries.filter(|path| path.extension().is_some_and(|extension| extension == "jnl"));
+        Self(journals.filter_map(|path| end(&path).ok().map(|end| (path, end))).collect())
     }
 
     /// What is missing since then. A journal that is gone is none: what it held lies in tables now.

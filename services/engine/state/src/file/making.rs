@@ -32,17 +32,20 @@ pub(super) enum Trouble {
 }
 
 impl Making {
-    /// Clears the folder for a store that has to be made; `None` where there is one.
+    /// Makes way for a store that has to be made; `None` where there is one. What lies beside a marker stays as long as it
+    /// may be a whole store, one that another version has filled since, say: [`Making::clear`] is for what cannot be opened.
     pub(super) fn begin(folder: &Path) -> Result<Option<Self>, Trouble> {
         let marker = folder.join(MARKER);
         loop {
             let mut lock = match OpenOptions::new().read(true).write(true).open(&marker) {
                 Ok(found) => found,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    if !is_to_be_made(folder)? {
-                        return Ok(None);
+                    match lies_in(folder)? {
+                        Lies::Store => return Ok(None),
+                        Lies::Part if marker.try_exists()? => continue, // somebody makes it at this moment
+                        Lies::Part => return Err(Refusal::Part.into()),
+                        Lies::Nothing => std::fs::create_dir_all(folder)?,
                     }
-                    std::fs::create_dir_all(folder)?;
                     match File::create_new(&marker) {
                         Ok(made) => made,
                         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
@@ -59,17 +62,29 @@ impl Making {
             if !is_still(&lock, &marker)? {
                 continue; // whoever held it has finished in between
             }
-            if lock.metadata()?.len() == 0 {
-                if folder.join(VERSION).try_exists()? {
-                    std::fs::remove_file(&marker)?;
-                    return Ok(None);
+            let is_begun = lock.metadata()?.len() > 0;
+            match lies_in(folder)? {
+                Lies::Store if is_begun => {}
+                Lies::Part if is_begun => clear(folder)?,
+                Lies::Nothing => {
+                    lock.set_len(0)?;
+                    lock.write_all(BEGUN)?;
+                    lock.sync_all()?;
+                    sync(folder)?;
                 }
-                lock.write_all(BEGUN)?;
-                lock.sync_all()?;
+                // an empty one was left by somebody who came too late
+                lies => {
+                    std::fs::remove_file(&marker)?;
+                    return if lies == Lies::Store { Ok(None) } else { Err(Refusal::Part.into()) };
+                }
             }
-            clear(folder)?;
             return Ok(Some(Self { folder: folder.to_owned(), _lock: lock }));
         }
+    }
+
+    /// Removes what lies beside the marker and cannot be opened.
+    pub(super) fn clear(&self) -> io::Result<()> {
+        clear(&self.folder)
     }
 
     /// All of it is there.
@@ -79,15 +94,24 @@ impl Making {
     }
 }
 
-/// Whether a folder without a marker holds nothing of a store; an error where it holds a part of one.
-fn is_to_be_made(folder: &Path) -> Result<bool, Trouble> {
+/// What is there of a store.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lies {
+    Nothing,
+    Part,
+    Store,
+}
+
+fn lies_in(folder: &Path) -> io::Result<Lies> {
     if folder.join(VERSION).try_exists()? {
-        return Ok(false);
+        return Ok(Lies::Store);
     }
-    if folder.try_exists()? && !parts(folder)?.is_empty() {
-        return Err(Refusal::Part.into());
+    match parts(folder) {
+        Ok(parts) if parts.is_empty() => Ok(Lies::Nothing),
+        Ok(_) => Ok(Lies::Part),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Lies::Nothing),
+        Err(error) => Err(error),
     }
-    Ok(true)
 }
 
 /// Whether the open file is the one that lies there.

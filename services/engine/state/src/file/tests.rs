@@ -144,14 +144,38 @@ async fn a_state_that_was_never_finished_is_begun_anew() {
 }
 
 #[tokio::test]
-async fn a_marker_that_says_nothing_costs_no_state() {
+async fn what_was_made_and_cannot_be_opened_is_begun_anew() {
     let folder = folder();
-    let store = open(&folder, FileOptions::default());
-    put(&store, vec![(item("a"), clicks(1))]).await;
-    drop(store);
-    std::fs::write(folder.path().join("unfinished"), "").expect("writes a file");
-    assert_eq!(open(&folder, FileOptions::default()).stats().await.expect("has a size").entities, 1);
+    drop(open(&folder, FileOptions::default()));
+    std::fs::remove_dir_all(folder.path().join("keyspaces/0")).expect("is there");
+    half_made(&folder);
+    drop(open(&folder, FileOptions::default()));
     assert!(!folder.path().join("unfinished").exists());
+}
+
+/// A version that does not know the marker may have filled what was made.
+#[tokio::test]
+async fn a_marker_beside_a_whole_state_costs_nothing() {
+    for text in ["", "begun"] {
+        let folder = folder();
+        let store = open(&folder, FileOptions::default());
+        put(&store, vec![(item("a"), clicks(1))]).await;
+        drop(store);
+        std::fs::write(folder.path().join("unfinished"), text).expect("writes a file");
+        assert_eq!(open(&folder, FileOptions::default()).stats().await.expect("has a size").entities, 1);
+        assert!(!folder.path().join("unfinished").exists());
+    }
+}
+
+#[test]
+fn a_part_of_a_state_beside_a_marker_that_says_nothing_is_left_alone() {
+    let folder = folder();
+    drop(open(&folder, FileOptions::default()));
+    std::fs::remove_file(folder.path().join("version")).expect("is there");
+    std::fs::write(folder.path().join("unfinished"), "").expect("writes a file");
+    for _ in 0..2 {
+        assert!(refusal(&folder, "shop").contains("only a part of a state is there"));
+    }
 }
 
 #[test]
@@ -189,7 +213,7 @@ async fn what_is_dropped_of_a_journal_is_known() {
     let store = open(&folder, FileOptions::default());
     put(&store, vec![(item("a"), clicks(1)), (item("b"), clicks(1))]).await;
     drop(store);
-    let ends = Ends::of(folder.path()).expect("reads");
+    let ends = Ends::of(folder.path());
     drop(open(&folder, FileOptions::default()));
     assert_eq!(ends.cut(), [], "a whole journal loses nothing");
 
@@ -198,7 +222,7 @@ async fn what_is_dropped_of_a_journal_is_known() {
     let end = bytes.len();
     bytes[end / 2..end / 2 + 20].fill(0xff);
     std::fs::write(&journal, bytes).expect("is written");
-    let ends = Ends::of(folder.path()).expect("reads");
+    let ends = Ends::of(folder.path());
     drop(open(&folder, FileOptions::default()));
     let left = journal.metadata().expect("is there").len();
     assert!(left < end as u64);
