@@ -1,5 +1,8 @@
 //! Columns of the matrix that features fill.
 
+/// Tells a column from others in few bytes.
+pub type Tag = [u8; 4];
+
 /// One column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
@@ -11,6 +14,13 @@ pub struct Column {
     pub fingerprint: u64,
     /// Whether numbers stand for categories.
     pub categorical: bool,
+}
+
+impl Column {
+    /// Stable digest of its name and of what its numbers mean.
+    pub fn tag(&self) -> Tag {
+        (digest(&format!("{} {}", self.name, self.fingerprint)) as u32).to_le_bytes()
+    }
 }
 
 /// Stable 64-bit digest of a description (FNV-1a, Fowler, Noll and Vo 1991).

@@ -17,6 +17,6 @@ pub mod slot;
 mod testing;
 
 pub use candidates::{Candidates, Purpose};
-pub use column::Column;
+pub use column::{Column, Tag};
 pub use effect::{Captured, Closed, ClosedInteraction, Effects};
 pub use plan::{Error, Plan, readers};

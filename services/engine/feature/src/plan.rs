@@ -5,7 +5,7 @@ mod compile;
 mod need;
 
 use crate::candidates::{Candidates, Purpose};
-use crate::column::Column;
+use crate::column::{Column, Tag};
 use crate::effect::{Capture, Captured, Closed, ClosedInteraction, Effects, Rules};
 use crate::extractor::field::Sources;
 use crate::extractor::{Columns, Extractor};
@@ -36,6 +36,7 @@ pub enum Error {
 /// Compiled features: what events do to state, what a ranking reads, what its matrix looks like.
 pub struct Plan {
     columns: Vec<Column>,
+    tags: Vec<Tag>,
     steps: Vec<Step>,
     rules: Rules,
     captures: Vec<Capture>,
@@ -73,12 +74,18 @@ impl Plan {
         let global = slots.iter().any(|(meaning, ..)| need::is_global(meaning));
         let follows = features.iter().any(|feature| need::follows(&feature.kind));
         let retention = slots.iter().map(|(_, slot, kept)| (slot, kept.ttl)).collect();
-        Ok(Self { columns, steps, rules, captures, sources: compiler.sources, global, follows, retention })
+        let tags = columns.iter().map(Column::tag).collect();
+        Ok(Self { columns, tags, steps, rules, captures, sources: compiler.sources, global, follows, retention })
     }
 
     /// Columns of the matrix, in order.
     pub fn columns(&self) -> &[Column] {
         &self.columns
+    }
+
+    /// What tells each column from those of other plans, in order.
+    pub fn tags(&self) -> &[Tag] {
+        &self.tags
     }
 
     /// Number of columns.

@@ -90,10 +90,8 @@ fn shown(key: &Key, entity: &Entity) -> Result<Shown, Error> {
     if let Some(interaction) = stored::waiting(key, entity)? {
         return Ok(Shown { interactions: vec![interaction], ranking: None });
     }
-    Ok(match stored::open(key, entity)? {
-        Some(open) => Shown { ranking: Some((*open.ranking).clone()), interactions: open.interactions },
-        None => Shown { ranking: None, interactions: stored::late(key, entity)? },
-    })
+    let ranking = stored::ranking(key, entity)?.map(|shown| shown.ranking);
+    Ok(Shown { ranking, interactions: stored::late(key, entity)? })
 }
 
 /// As a single writer leaves it.

@@ -312,7 +312,7 @@ impl Ingest {
         fetched.add(keys, entities);
         if self.durable {
             let rows = self.plan.rows(ranking, &fetched, Purpose::Training);
-            let (slot, stored) = record::shown_value(ranking, self.plan.width(), &rows);
+            let (slot, stored) = record::shown_value(ranking, self.plan.tags(), &rows);
             self.overlay.write(&JoinId::of(ranking).key(), slot, stored);
             return Ok(Promise::kept(rows));
         }
@@ -363,7 +363,7 @@ impl Ingest {
         let entity = entity.ok_or_else(|| damaged("it is gone".to_owned()))?;
         let record = record::restore(&entity).map_err(damaged)?;
         let shown = record.shown.ok_or_else(|| damaged("it does not say what was shown".to_owned()))?;
-        Ok(Open::restored(shown, record.interactions))
+        Ok(Open::restored(shown, record.interactions, &self.plan))
     }
 
     /// An interaction that no known ranking caused takes effect.
@@ -411,7 +411,7 @@ impl Ingest {
     fn owe(&mut self, open: Open) {
         let key = self.durable.then(|| self.closed_key(&open.ranking.tenant, open.ranking.id.as_str()));
         if let Some(key) = &key {
-            let values = [open.shown_value(), record::interactions_value(&open.interactions)];
+            let values = [open.shown_value(self.plan.tags()), record::interactions_value(&open.interactions)];
             values.into_iter().for_each(|(slot, stored)| self.overlay.write(key, slot, stored));
         }
         self.closed.push((key, Closed::Ranking(open)));

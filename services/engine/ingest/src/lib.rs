@@ -14,6 +14,7 @@ mod outbox;
 mod record;
 mod rows;
 pub mod shared;
+mod shown;
 
 pub use counters::{Applied, Counters};
 pub use error::Error;

@@ -64,14 +64,31 @@ impl Taken {
 /// So many records may wait for a store that does not take them; ingest pauses then.
 const LIMIT: usize = 100_000;
 
+/// Brings records to the store. One that it will never take is left out, so that the others have their way.
+fn append(store: &dyn ClickthroughStore, mut records: Vec<Clickthrough>) -> Receipt {
+    loop {
+        let error = match store.append(&records) {
+            Ok(mark) => return Ok(mark),
+            Err(error) => error,
+        };
+        let (Error::Shape { ranking, .. } | Error::TooLarge { ranking, .. }) = &error else {
+            return Err((error, records));
+        };
+        let before = records.len();
+        records.retain(|record| record.ranking.as_str() != ranking);
+        if records.len() == before {
+            return Err((error, records));
+        }
+        tracing::error!(%error, "a click-through is lost: its store cannot hold it");
+    }
+}
+
 impl Courier {
     fn hire(store: Arc<dyn ClickthroughStore>) -> Self {
         let (errands, incoming) = sync_channel::<Vec<Closed>>(1);
         let (outgoing, receipts) = sync_channel(1);
-        let deliver = move |records: Vec<Closed>| {
-            let records: Vec<Clickthrough> = records.into_iter().map(Closed::into_clickthrough).collect();
-            store.append(&records).map_err(|error| (error, records))
-        };
+        let deliver =
+            move |records: Vec<Closed>| append(&*store, records.into_iter().map(Closed::into_clickthrough).collect());
         let work = move || incoming.iter().map(deliver).try_for_each(|receipt| outgoing.send(receipt)).unwrap_or(());
         let thread = thread::Builder::new().name("clickthroughs".into()).spawn(work);
         let thread = Some(thread.expect("the system has room for a thread"));

@@ -1,12 +1,13 @@
 //! An open ranking, in memory and as a durable store holds it.
 
 use crate::rows::Promise;
+use crate::shown::{Shown, ShownRef};
 use rankwright_clickthrough::{Click, Clickthrough, Rows};
 use rankwright_event::{Interaction, ItemId, Ranking, RankingId, Tenant, Timestamp};
-use rankwright_feature::{self as feature, Captured, ClosedInteraction, Effects, Plan};
+use rankwright_feature::{self as feature, Captured, ClosedInteraction, Effects, Plan, Tag};
 use rankwright_state::{Cell, Entity, Key, Scope, Slot, Stored};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -46,22 +47,6 @@ pub(crate) struct Open {
     pub(crate) last: Timestamp,
 }
 
-/// A ranking as it was shown.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Shown {
-    pub(crate) ranking: Ranking,
-    width: usize,
-    rows: Vec<f32>,
-}
-
-/// The stored form of [`Shown`]: the same parts in the same order.
-#[derive(Serialize)]
-pub(crate) struct ShownRef<'a> {
-    pub(crate) ranking: &'a Ranking,
-    pub(crate) width: usize,
-    pub(crate) rows: &'a [f32],
-}
-
 /// What takes no more interactions.
 pub(crate) enum Closed {
     /// A ranking.
@@ -77,12 +62,6 @@ pub(crate) struct Restored {
     /// Its effects were applied; only its click-through is owed. Records under [`Scope::Join`] say so that were left by a
     /// version before those closed had a key of their own.
     pub(crate) sealed: bool,
-}
-
-impl From<Shown> for Open {
-    fn from(shown: Shown) -> Self {
-        Self::new(Arc::new(shown.ranking), shown.width, Promise::kept(shown.rows))
-    }
 }
 
 impl JoinId {
@@ -109,9 +88,10 @@ impl Closed {
 }
 
 impl Open {
-    /// What a store has of it.
-    pub(crate) fn restored(shown: Shown, interactions: Vec<Interaction>) -> Self {
-        let mut open = Self::from(shown);
+    /// What a store has of it, with rows of a plan's columns.
+    pub(crate) fn restored(mut shown: Shown, interactions: Vec<Interaction>, plan: &Plan) -> Self {
+        let rows = Promise::kept(shown.rows_of(plan.tags()));
+        let mut open = Self::new(Arc::new(shown.ranking), plan.width(), rows);
         interactions.into_iter().for_each(|interaction| open.add(interaction));
         open
     }
@@ -167,9 +147,9 @@ impl Open {
         plan.closed(&closed, &interactions, effects);
     }
 
-    /// The stored form of what was shown, with the rows that were kept.
-    pub(crate) fn shown_value(&self) -> (Slot, Stored) {
-        shown_value(&self.ranking, self.width, self.rows.kept_rows())
+    /// The stored form of what was shown, with the rows that were kept, which have these columns.
+    pub(crate) fn shown_value(&self, columns: &[Tag]) -> (Slot, Stored) {
+        shown_value(&self.ranking, columns, self.rows.kept_rows())
     }
 
     pub(crate) fn into_clickthrough(self) -> Clickthrough {
@@ -189,8 +169,8 @@ fn counted(interaction: &Interaction) -> ClosedInteraction {
 }
 
 /// The stored form of what was shown.
-pub(crate) fn shown_value(ranking: &Ranking, width: usize, rows: &[f32]) -> (Slot, Stored) {
-    (RANKING, blob(&ShownRef { ranking, width, rows }, 0))
+pub(crate) fn shown_value(ranking: &Ranking, columns: &[Tag], rows: &[f32]) -> (Slot, Stored) {
+    (RANKING, blob(&ShownRef::new(ranking, columns, rows), 0))
 }
 
 /// The stored form of a record's interactions; a longer list takes the place of a shorter one.
@@ -222,8 +202,9 @@ fn blob(value: &impl Serialize, version: usize) -> Stored {
 
 /// Reads a stored record; the message says what is wrong with a damaged one.
 pub(crate) fn restore(entity: &Entity) -> Result<Restored, String> {
+    let shown = entity.blob(RANKING).map(Shown::read).transpose().map_err(|error| error.to_string())?;
     Ok(Restored {
-        shown: part(entity, RANKING)?,
+        shown,
         interactions: part(entity, INTERACTIONS)?.unwrap_or_default(),
         sealed: entity.values().any(|(slot, _)| slot == SEALED),
     })

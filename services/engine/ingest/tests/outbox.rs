@@ -5,7 +5,8 @@ mod common;
 
 use common::{Service, apply, click, shown};
 use rankwright_clickthrough::{
-    Clickthrough, ClickthroughStore, Error, Forgotten, Mark, MemoryStore as Clickthroughs, Records, Status, Subject,
+    Clickthrough, ClickthroughStore, Column, Error, Forgotten, Header, Mark, MemoryStore as Clickthroughs, Records,
+    Status, Subject,
 };
 use rankwright_event::Event;
 use rankwright_state::MemoryStore;
@@ -85,4 +86,22 @@ async fn events_are_taken_while_the_store_refuses_and_the_end_says_so() {
     let error = ingest.finish().await.expect_err("records are left").to_string();
     assert_eq!(error, "failed to keep click-throughs");
     assert_eq!(ingest.counters().outbox, 8);
+}
+
+#[tokio::test]
+async fn a_record_that_no_part_could_hold_is_in_nobody_s_way() {
+    let service = refusing(0).await;
+    let header = |columns: usize| {
+        let column = |place: usize| Column { name: place.to_string(), fingerprint: 1 };
+        Header { service: "test".into(), columns: (0..columns).map(column).collect() }
+    };
+    // its columns are not those of the rows, but of none
+    let clickthroughs: Arc<dyn ClickthroughStore> = Arc::new(Clickthroughs::new(header(7)).expect("memory"));
+    let service = Service { clickthroughs, ..service };
+    let mut ingest = service.ingest().await;
+    apply(&mut ingest, visit(0)).await;
+    apply(&mut ingest, vec![click("alone", None, "b", 50)]).await;
+    ingest.finish().await.expect("goes on");
+    let names: Vec<String> = service.records().iter().map(|record| record.ranking.to_string()).collect();
+    assert_eq!((names, ingest.counters().outbox), (vec!["alone".to_owned()], 0));
 }

@@ -33,7 +33,10 @@ impl Ingest {
         self.watermark =
             newest.chain(shown.iter().map(|shown| shown.ranking.timestamp)).fold(self.watermark, Timestamp::max);
         match shown {
-            Some(shown) => self.outbox.push(Some(key), Closed::Ranking(Open::restored(shown, interactions))),
+            Some(shown) => {
+                let open = Open::restored(shown, interactions, &self.plan);
+                self.outbox.push(Some(key), Closed::Ranking(open));
+            }
             None => {
                 let records = interactions.iter().map(Clickthrough::of_interaction);
                 records.for_each(|record| self.outbox.push(Some(key.clone()), Closed::Written(record)));
@@ -52,7 +55,7 @@ impl Ingest {
             }
             return Ok(());
         };
-        let open = Open::restored(shown, record.interactions);
+        let open = Open::restored(shown, record.interactions, &self.plan);
         self.watermark = self.watermark.max(open.ranking.timestamp);
         if record.sealed {
             self.overlay.remove(&key);
@@ -89,7 +92,7 @@ mod tests {
     async fn leave_sealed(store: &dyn Store, ranking: &Ranking, interaction: Interaction) {
         let mut entity = Entity::default();
         let mark = (Slot(2), Stored { at: Timestamp::default(), event: 0, cell: Cell::Counter(1) });
-        let shown = record::shown_value(ranking, 0, &[]);
+        let shown = record::shown_value(ranking, &[], &[]);
         for (slot, stored) in [shown, record::interactions_value(&[interaction]), mark] {
             entity.absorb_value(slot, &stored);
         }

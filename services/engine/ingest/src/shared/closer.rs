@@ -70,7 +70,7 @@ impl Closer {
         let known: HashSet<Key> = taken.keys().cloned().collect();
         let mut outbox = Outbox::after(clickthroughs, taken);
         for (key, entity) in owed.into_iter().filter(|(key, _)| !known.contains(key)) {
-            let closed = stored::closed(&key, &entity)?;
+            let closed = stored::closed(&key, &entity, &plan)?;
             outbox.push(Some(key), closed);
         }
         let (overlay, closed, counters) = (Overlay::default(), Vec::new(), Counters::default());
@@ -229,7 +229,7 @@ impl Closer {
         let (mut ended, mut late) = (Vec::with_capacity(due.len()), Vec::new());
         for (key, record) in due {
             self.overlay.remove(key);
-            let Some(mut open) = stored::open(key, record)? else { continue };
+            let Some(mut open) = stored::open(key, record, &self.plan)? else { continue };
             late.append(&mut open.split_off_late(self.settings.session_length));
             ended.extend(Some(open).filter(Open::is_worth_keeping));
         }
@@ -253,7 +253,7 @@ impl Closer {
         open.close(&self.plan, &captured, &mut self.overlay);
         self.counters.clickthroughs += 1;
         let key = stored::closed_key(&open.ranking);
-        let (slot, value) = stored::shown(&open.ranking, open.width, open.rows.kept_rows());
+        let (slot, value) = stored::shown(&open.ranking, self.plan.tags(), open.rows.kept_rows());
         self.overlay.write(&key, slot, value);
         for interaction in &open.interactions {
             let (slot, value) = stored::added(interaction);

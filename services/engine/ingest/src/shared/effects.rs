@@ -106,7 +106,7 @@ impl Effects {
         fetched.add(keys, entities);
         let rows = self.plan.rows(ranking, &fetched, Purpose::Training);
         self.plan.shown(ranking, &mut self.overlay);
-        let (slot, value) = stored::shown(ranking, self.plan.width(), &rows);
+        let (slot, value) = stored::shown(ranking, self.plan.tags(), &rows);
         self.overlay.write(&key, slot, value);
         Ok(())
     }

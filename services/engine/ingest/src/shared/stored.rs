@@ -1,9 +1,11 @@
 //! What lies in the store for the join: records of rankings, waiting interactions, closed click-throughs.
 
 use crate::error::Error;
-use crate::record::{Closed, Open, Shown, ShownRef};
+use crate::record::{Closed, Open};
+use crate::shown::{Shown, ShownRef};
 use rankwright_clickthrough::Clickthrough;
 use rankwright_event::{Interaction, Ranking, RankingId, Tenant, Timestamp};
+use rankwright_feature::{Plan, Tag};
 use rankwright_state::{Cell, Entity, Key, Part, Parts, Scope, Slot, Stored};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -37,8 +39,8 @@ pub(super) fn closed_alone_key(interaction: &Interaction) -> Key {
     Key::new(&interaction.tenant, Scope::Outbox(format!("interaction {}", interaction.id).into()))
 }
 
-pub(super) fn shown(ranking: &Ranking, width: usize, rows: &[f32]) -> (Slot, Stored) {
-    let cell = Cell::Blob(bytes(&ShownRef { ranking, width, rows }).into());
+pub(super) fn shown(ranking: &Ranking, columns: &[Tag], rows: &[f32]) -> (Slot, Stored) {
+    let cell = Cell::Blob(bytes(&ShownRef::new(ranking, columns, rows)).into());
     (SHOWN, Stored { at: ranking.timestamp, event: ranking.id.digest(), cell })
 }
 
@@ -72,14 +74,15 @@ pub(super) fn is_counted(waiting: &Entity) -> bool {
     waiting.values().any(|(slot, _)| slot == COUNTED)
 }
 
-/// The ranking of a record with its interactions; `None` where late interactions alone are left of it.
-pub(crate) fn open(key: &Key, record: &Entity) -> Result<Option<Open>, Error> {
-    let Some(shown) = record.blob(SHOWN) else { return Ok(None) };
-    let mut open = Open::from(read::<Shown>(key, shown)?);
-    for part in record.parts(INTERACTIONS) {
-        open.add(read(key, &part.bytes)?);
-    }
-    Ok(Some(open))
+/// The ranking of a record; `None` where late interactions alone are left of it.
+pub(crate) fn ranking(key: &Key, record: &Entity) -> Result<Option<Shown>, Error> {
+    record.blob(SHOWN).map(|bytes| Shown::read(bytes).map_err(|error| damaged(key, &error))).transpose()
+}
+
+/// The same with its interactions, and rows of a plan's columns.
+pub(super) fn open(key: &Key, record: &Entity, plan: &Plan) -> Result<Option<Open>, Error> {
+    let Some(shown) = ranking(key, record)? else { return Ok(None) };
+    Ok(Some(Open::restored(shown, late(key, record)?, plan)))
 }
 
 /// A waiting or closed interaction.
@@ -99,8 +102,8 @@ pub(crate) fn late(key: &Key, record: &Entity) -> Result<Vec<Interaction>, Error
 }
 
 /// A closed click-through.
-pub(super) fn closed(key: &Key, entity: &Entity) -> Result<Closed, Error> {
-    Ok(match open(key, entity)? {
+pub(super) fn closed(key: &Key, entity: &Entity, plan: &Plan) -> Result<Closed, Error> {
+    Ok(match open(key, entity, plan)? {
         Some(open) => Closed::Ranking(open),
         None => Closed::Written(Clickthrough::of_interaction(&interaction(key, entity)?)),
     })
@@ -111,5 +114,9 @@ fn bytes(value: &impl Serialize) -> Vec<u8> {
 }
 
 fn read<T: DeserializeOwned>(key: &Key, bytes: &[u8]) -> Result<T, Error> {
-    postcard::from_bytes(bytes).map_err(|error| Error::Damaged { ranking: key.to_string(), reason: error.to_string() })
+    postcard::from_bytes(bytes).map_err(|error| damaged(key, &error))
+}
+
+fn damaged(key: &Key, error: &postcard::Error) -> Error {
+    Error::Damaged { ranking: key.to_string(), reason: error.to_string() }
 }

@@ -36,7 +36,16 @@ impl Service {
     }
 
     pub async fn over(state: Arc<dyn Store>, clickthroughs: impl FnOnce(Header) -> Arc<dyn ClickthroughStore>) -> Self {
-        let (config, _) = Config::parse(FEATURES, "test").expect("a valid configuration");
+        Self::with(FEATURES, state, clickthroughs).await
+    }
+
+    /// One of other features.
+    pub async fn with(
+        features: &str,
+        state: Arc<dyn Store>,
+        clickthroughs: impl FnOnce(Header) -> Arc<dyn ClickthroughStore>,
+    ) -> Self {
+        let (config, _) = Config::parse(features, "test").expect("a valid configuration");
         let plan = Arc::new(Plan::compile(&config.features, &*state).await.expect("compiles"));
         let column =
             |column: &rankwright_feature::Column| Column { name: column.name.clone(), fingerprint: column.fingerprint };

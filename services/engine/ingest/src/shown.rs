@@ -1,0 +1,145 @@
+//! A ranking as it was shown, with its rows, as a durable store holds it.
+//!
+//! Its rows are those of the configuration of then. Where another one has come since, or two are about at once while
+//! programs are replaced one by one, they become rows of other columns: what both have is kept, what is new is missing.
+
+use rankwright_event::Ranking;
+use rankwright_feature::Tag;
+use serde::{Deserialize, Serialize};
+
+/// A ranking as it was shown.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    pub(crate) ranking: Ranking,
+    rows: Vec<f32>,
+    columns: Columns,
+}
+
+/// Columns of rows that were kept.
+#[derive(Debug)]
+enum Columns {
+    /// These.
+    Known(Vec<Tag>),
+    /// So many: a version wrote them that did not say which.
+    Unknown(usize),
+}
+
+/// The stored form of [`Shown`]. Versions that do not know the last part leave it out.
+#[derive(Serialize)]
+pub(crate) struct ShownRef<'a> {
+    ranking: &'a Ranking,
+    width: usize,
+    rows: &'a [f32],
+    columns: &'a [Tag],
+}
+
+impl<'a> ShownRef<'a> {
+    pub(crate) fn new(ranking: &'a Ranking, columns: &'a [Tag], rows: &'a [f32]) -> Self {
+        Self { ranking, width: columns.len(), rows, columns }
+    }
+}
+
+impl Shown {
+    /// Reads the stored form.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, postcard::Error> {
+        #[derive(Deserialize)]
+        struct First {
+            ranking: Ranking,
+            width: usize,
+            rows: Vec<f32>,
+        }
+        let (First { ranking, width, rows }, rest) = postcard::take_from_bytes(bytes)?;
+        let columns =
+            if rest.is_empty() { Columns::Unknown(width) } else { Columns::Known(postcard::from_bytes(rest)?) };
+        Ok(Self { ranking, rows, columns })
+    }
+
+    /// Its rows, a value for each of these columns: NaN for those that they did not have.
+    pub(crate) fn rows_of(&mut self, columns: &[Tag]) -> Vec<f32> {
+        let (width, wanted) = (columns.len(), self.ranking.items.len() * columns.len());
+        let (former, same) = match &self.columns {
+            Columns::Known(known) => (known.len(), known == columns),
+            Columns::Unknown(known) => (*known, *known == width),
+        };
+        if same && self.rows.len() == wanted {
+            return std::mem::take(&mut self.rows);
+        }
+        let place = |column| match &self.columns {
+            Columns::Known(known) => known.iter().position(|known| known == column),
+            Columns::Unknown(_) => None,
+        };
+        let places: Vec<_> = columns.iter().map(place).collect();
+        let mut rows = vec![f32::NAN; wanted];
+        if width > 0 && former > 0 {
+            for (row, kept) in rows.chunks_mut(width).zip(self.rows.chunks_exact(former)) {
+                row.iter_mut()
+                    .zip(&places)
+                    .for_each(|(value, place)| *value = place.map_or(f32::NAN, |place| kept[place]));
+            }
+        }
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rankwright_event::{RankedItem, Tenant, Timestamp};
+
+    const OLD: [Tag; 2] = [[1; 4], [2; 4]];
+
+    fn ranking() -> Ranking {
+        let item = |id: &str| RankedItem { id: id.into(), fields: vec![], label: None, score: None };
+        Ranking {
+            id: "r".into(),
+            timestamp: Timestamp::from_millis(1),
+            tenant: Tenant::default(),
+            user: None,
+            session: None,
+            fields: vec![],
+            items: ["a", "b"].map(item).to_vec(),
+        }
+    }
+
+    /// Rows that were stored with the columns [`OLD`], as those of others; bits, as NaN is not itself.
+    fn seen_as(columns: &[Tag]) -> Vec<u32> {
+        let ranking = ranking();
+        let stored = postcard::to_stdvec(&ShownRef::new(&ranking, &OLD, &[1.0, 2.0, 3.0, 4.0])).expect("plain data");
+        let mut shown = Shown::read(&stored).expect("whole");
+        assert_eq!(shown.ranking, ranking);
+        shown.rows_of(columns).into_iter().map(f32::to_bits).collect()
+    }
+
+    fn bits(rows: &[f32]) -> Vec<u32> {
+        rows.iter().map(|value| value.to_bits()).collect()
+    }
+
+    #[test]
+    fn rows_become_rows_of_other_columns() {
+        let (one, two, new) = (OLD[0], OLD[1], [3; 4]);
+        assert_eq!(seen_as(&[one, two]), bits(&[1.0, 2.0, 3.0, 4.0]));
+        assert_eq!(seen_as(&[two, one]), bits(&[2.0, 1.0, 4.0, 3.0]));
+        assert_eq!(seen_as(&[two, new, one]), bits(&[2.0, f32::NAN, 1.0, 4.0, f32::NAN, 3.0]));
+        assert_eq!(seen_as(&[two]), bits(&[2.0, 4.0]));
+        assert_eq!(seen_as(&[]), bits(&[]));
+    }
+
+    #[test]
+    fn what_a_version_wrote_that_did_not_name_its_columns_is_kept_where_they_are_as_many() {
+        let ranking = ranking();
+        let stored = postcard::to_stdvec(&(&ranking, 2_usize, vec![1.0_f32, 2.0, 3.0, 4.0])).expect("plain data");
+        let mut shown = Shown::read(&stored).expect("whole");
+        assert_eq!(shown.rows_of(&[[7; 4], [8; 4]]), [1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(bits(&shown.rows_of(&[[7; 4]])), bits(&[f32::NAN; 2]));
+    }
+
+    #[test]
+    fn what_is_cut_off_is_told() {
+        let ranking = ranking();
+        let whole = postcard::to_stdvec(&ShownRef::new(&ranking, &OLD, &[1.0, 2.0, 3.0, 4.0])).expect("plain data");
+        let first = whole.len() - 9; // without its columns, it is that of an older version
+        for cut in (0..whole.len()).filter(|cut| *cut != first) {
+            assert!(Shown::read(&whole[..cut]).is_err(), "{cut} of {}", whole.len());
+        }
+    }
+}
