@@ -10,8 +10,10 @@ use rankwright_state::Key;
 use std::collections::{HashSet, VecDeque};
 use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 /// Records that are not durable yet.
 pub(crate) struct Outbox {
@@ -27,6 +29,16 @@ pub(crate) struct Outbox {
 struct Bag {
     records: Vec<Closed>,
     keys: Vec<Key>,
+    /// About so many bytes are the records.
+    bytes: usize,
+}
+
+/// What a courier is sent for.
+enum Errand {
+    /// To bring these to the store.
+    Bring(Vec<Closed>),
+    /// To have all durable that it has brought there.
+    Keep,
 }
 
 /// What the store said; on an error, with the records that it did not take.
@@ -34,11 +46,18 @@ type Receipt = Result<Mark, (Error, Vec<Clickthrough>)>;
 
 /// Brings records to the store, on a thread of its own.
 struct Courier {
-    errands: Option<SyncSender<Vec<Closed>>>,
+    errands: Option<SyncSender<Errand>>,
     receipts: Mutex<Receiver<Receipt>>,
     thread: Option<JoinHandle<()>>,
-    /// Keys of the records that it has on it, and how many these are.
-    carried: Option<(Vec<Key>, usize)>,
+    carried: Option<Carried>,
+}
+
+/// What a courier has on it.
+#[derive(Default)]
+struct Carried {
+    keys: Vec<Key>,
+    records: usize,
+    bytes: usize,
 }
 
 /// Keys of records that the store has taken, and from which mark on each of them is durable.
@@ -61,8 +80,20 @@ impl Taken {
     }
 }
 
-/// So many records may wait for a store that does not take them; ingest pauses then.
+/// So many records may wait for a store that does not take them; nothing closes then, or ingest pauses.
 const LIMIT: usize = 100_000;
+/// About so many bytes of them may.
+const LIMIT_BYTES: usize = 256 << 20;
+/// So long others wait for a store; then it goes on beside them.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Does what waits for a store; what else an asynchronous runtime of many threads has to do goes on meanwhile.
+fn aside<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+        _ => work(),
+    }
+}
 
 /// Brings records to the store. One that it will never take is left out, so that the others have their way.
 fn append(store: &dyn ClickthroughStore, mut records: Vec<Clickthrough>) -> Receipt {
@@ -85,28 +116,43 @@ fn append(store: &dyn ClickthroughStore, mut records: Vec<Clickthrough>) -> Rece
 
 impl Courier {
     fn hire(store: Arc<dyn ClickthroughStore>) -> Self {
-        let (errands, incoming) = sync_channel::<Vec<Closed>>(1);
+        let (errands, incoming) = sync_channel(1);
         let (outgoing, receipts) = sync_channel(1);
-        let deliver =
-            move |records: Vec<Closed>| append(&*store, records.into_iter().map(Closed::into_clickthrough).collect());
+        let deliver = move |errand| match errand {
+            Errand::Bring(records) => append(&*store, records.into_iter().map(Closed::into_clickthrough).collect()),
+            Errand::Keep => store.flush().map_err(|error| (error, Vec::new())),
+        };
         let work = move || incoming.iter().map(deliver).try_for_each(|receipt| outgoing.send(receipt)).unwrap_or(());
         let thread = thread::Builder::new().name("clickthroughs".into()).spawn(work);
         let thread = Some(thread.expect("the system has room for a thread"));
         Self { errands: Some(errands), receipts: Mutex::new(receipts), thread, carried: None }
     }
 
-    fn send(&mut self, bag: Bag) {
-        self.carried = Some((bag.keys, bag.records.len()));
-        let gone = self.errands.as_ref().and_then(|errands| errands.send(bag.records).err());
+    fn bring(&mut self, bag: Bag) {
+        let carried = Carried { keys: bag.keys, records: bag.records.len(), bytes: bag.bytes };
+        self.send(Errand::Bring(bag.records), carried);
+    }
+
+    fn send(&mut self, errand: Errand, carried: Carried) {
+        self.carried = Some(carried);
+        let gone = self.errands.as_ref().and_then(|errands| errands.send(errand).err());
         if gone.is_some() {
             self.dismiss(); // it panicked
         }
     }
 
-    /// Waits for what became of the records that it has on it, if there are any.
-    fn receipt(&mut self) -> Option<(Vec<Key>, Receipt)> {
-        let (keys, _) = self.carried.take()?;
-        let receipt = self.receipts.get_mut().recv();
+    /// Waits for what became of the records that it has on it, if there are any: that long, or as long as it takes.
+    fn receipt(&mut self, patience: Option<Duration>) -> Option<(Vec<Key>, Receipt)> {
+        self.carried.as_ref()?;
+        let receipts = self.receipts.get_mut();
+        let receipt = aside(|| match patience {
+            Some(patience) => receipts.recv_timeout(patience),
+            None => receipts.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        });
+        if matches!(receipt, Err(RecvTimeoutError::Timeout)) {
+            return None;
+        }
+        let keys = self.carried.take()?.keys;
         receipt.map_err(|_| self.dismiss()).ok().map(|receipt| (keys, receipt))
     }
 
@@ -140,7 +186,7 @@ impl Outbox {
 
     /// Waits for the courier, and gives away what the store has taken; what it has not is left to the state.
     pub(crate) fn hand_over(mut self) -> Taken {
-        let _ = self.arrive(); // these were not taken
+        let _ = self.arrive(None); // these were not taken
         let mut taken = Taken(std::mem::take(&mut self.sent));
         // what was taken of a key is not all that the state has under it, where more of it waits here
         taken.leave_out(&self.unsent.keys.drain(..).collect());
@@ -148,43 +194,59 @@ impl Outbox {
     }
 
     pub(crate) fn push(&mut self, key: Option<Key>, record: Closed) {
+        self.unsent.bytes += record.bytes();
         self.unsent.records.push(record);
         self.unsent.keys.extend(key);
     }
 
     /// Number of records that are not durable.
     pub(crate) fn len(&self) -> usize {
-        let carried =
-            self.courier.as_ref().and_then(|courier| courier.carried.as_ref()).map_or(0, |(_, number)| *number);
+        let carried = self.carried().map_or(0, |carried| carried.records);
         self.unsent.records.len() + carried + self.sent.iter().map(|(_, keys)| keys.len()).sum::<usize>()
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.len() > LIMIT
+        let carried = self.carried().map_or(0, |carried| carried.bytes);
+        self.len() > LIMIT || self.unsent.bytes + carried > LIMIT_BYTES
     }
 
-    /// Has all records brought to the store; those that it does not take stay here.
+    fn carried(&self) -> Option<&Carried> {
+        self.courier.as_ref()?.carried.as_ref()
+    }
+
+    /// Has all records brought to the store, as soon as it has taken those before; those that it does not take stay here.
     ///
     /// # Errors
     /// That of the records sent before these.
     pub(crate) fn send(&mut self) -> Result<(), Error> {
-        self.arrive()?;
-        if !self.unsent.records.is_empty() {
-            let courier = self.courier.get_or_insert_with(|| Courier::hire(self.store.clone()));
-            courier.send(std::mem::take(&mut self.unsent));
+        self.send_after(Some(PATIENCE))
+    }
+
+    fn send_after(&mut self, patience: Option<Duration>) -> Result<(), Error> {
+        self.arrive(patience)?;
+        if !self.unsent.records.is_empty() && self.carried().is_none() {
+            let bag = std::mem::take(&mut self.unsent);
+            self.courier().bring(bag);
         }
         Ok(())
     }
 
-    /// Waits for the courier.
-    fn arrive(&mut self) -> Result<(), Error> {
-        let Some((keys, receipt)) = self.courier.as_mut().and_then(Courier::receipt) else { return Ok(()) };
+    fn courier(&mut self) -> &mut Courier {
+        self.courier.get_or_insert_with(|| Courier::hire(self.store.clone()))
+    }
+
+    /// Waits for the courier: that long, or as long as it takes.
+    fn arrive(&mut self, patience: Option<Duration>) -> Result<(), Error> {
+        let Some((keys, receipt)) = self.courier.as_mut().and_then(|courier| courier.receipt(patience)) else {
+            return Ok(());
+        };
         match receipt {
             Ok(mark) => self.sent.extend((!keys.is_empty()).then_some((mark, keys))),
             Err((error, records)) => {
                 let later = std::mem::take(&mut self.unsent);
                 self.unsent.records = records.into_iter().map(Closed::Written).chain(later.records).collect();
                 self.unsent.keys = keys.into_iter().chain(later.keys).collect();
+                self.unsent.bytes = self.unsent.records.iter().map(Closed::bytes).sum();
                 return Err(error);
             }
         }
@@ -193,16 +255,25 @@ impl Outbox {
 
     /// Makes all records durable.
     pub(crate) fn flush(&mut self) -> Result<(), Error> {
+        self.send_after(None)?;
+        self.arrive(None)?;
+        aside(|| self.store.flush()).map(|_| ())
+    }
+
+    /// Has what the store has taken made durable, and waits for it a little.
+    pub(crate) fn hurry(&mut self) -> Result<(), Error> {
         self.send()?;
-        self.arrive()?;
-        self.store.flush().map(|_| ())
+        if self.carried().is_none() {
+            self.courier().send(Errand::Keep, Carried::default());
+        }
+        self.arrive(Some(PATIENCE))
     }
 
     /// Has all records brought to the store, and made durable as far as they have waited long enough.
     pub(crate) fn flush_due(&mut self) -> Result<(), Error> {
         self.send()?;
-        self.arrive()?;
-        self.store.flush_due().map(|_| ())
+        self.arrive(Some(PATIENCE))?;
+        aside(|| self.store.flush_due()).map(|_| ())
     }
 
     /// Keys of records that have become durable, and may be forgotten.

@@ -79,6 +79,14 @@ impl JoinId {
 }
 
 impl Closed {
+    /// About so many bytes it takes in memory.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Ranking(open) => open.bytes(),
+            Self::Written(record) => bytes(record.items.len(), record.rows.values.len(), record.interactions.len()),
+        }
+    }
+
     pub(crate) fn into_clickthrough(self) -> Clickthrough {
         match self {
             Self::Ranking(open) => open.into_clickthrough(),
@@ -98,6 +106,12 @@ impl Open {
 
     pub(crate) fn new(ranking: Arc<Ranking>, width: usize, rows: Promise) -> Self {
         Self { last: ranking.timestamp, ranking, width, rows, interactions: Vec::new() }
+    }
+
+    /// About so many bytes it takes in memory.
+    pub(crate) fn bytes(&self) -> usize {
+        let items = self.ranking.items.len();
+        bytes(items, items * self.width, self.interactions.len())
     }
 
     pub(crate) fn add(&mut self, interaction: Interaction) {
@@ -157,6 +171,11 @@ impl Open {
         let clicks = self.interactions.iter().map(Click::from).collect();
         Clickthrough::of_ranking(&self.ranking, rows, clicks)
     }
+}
+
+/// About so many bytes a record takes, without its fields.
+fn bytes(items: usize, values: usize, interactions: usize) -> usize {
+    200 + 100 * items + 4 * values + 300 * interactions
 }
 
 fn counted(interaction: &Interaction) -> ClosedInteraction {

@@ -4,14 +4,16 @@
 mod common;
 
 use common::{Service, apply, click, shown};
+use parking_lot::Mutex;
 use rankwright_clickthrough::{
     Clickthrough, ClickthroughStore, Column, Error, Forgotten, Header, Mark, MemoryStore as Clickthroughs, Records,
     Status, Subject,
 };
-use rankwright_event::Event;
+use rankwright_event::{Event, Timestamp};
 use rankwright_state::MemoryStore;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// A store that refuses a number of times.
 struct Refusing {
@@ -104,4 +106,71 @@ async fn a_record_that_no_part_could_hold_is_in_nobody_s_way() {
     ingest.finish().await.expect("goes on");
     let names: Vec<String> = service.records().iter().map(|record| record.ranking.to_string()).collect();
     assert_eq!((names, ingest.counters().outbox), (vec!["alone".to_owned()], 0));
+}
+
+/// A store that takes nothing until it is told to; then it takes everything.
+struct Standing {
+    told: Mutex<Receiver<()>>,
+    inner: Clickthroughs,
+}
+
+impl ClickthroughStore for Standing {
+    fn append(&self, records: &[Clickthrough]) -> Result<Mark, Error> {
+        let _ = self.told.lock().recv(); // an error says that nobody is left who could tell: it was told
+        self.inner.append(records)
+    }
+
+    fn flush(&self) -> Result<Mark, Error> {
+        self.inner.flush()
+    }
+
+    fn durable(&self) -> Mark {
+        self.inner.durable()
+    }
+
+    fn read(&self) -> Result<Records, Error> {
+        self.inner.read()
+    }
+
+    fn forget(&self, subject: &Subject) -> Result<Forgotten, Error> {
+        self.inner.forget(subject)
+    }
+
+    fn status(&self) -> Status {
+        self.inner.status()
+    }
+}
+
+async fn standing() -> (Service, Sender<()>) {
+    let (tell, told) = channel();
+    let store =
+        |header| Arc::new(Standing { told: Mutex::new(told), inner: Clickthroughs::new(header).expect("memory") });
+    (Service::over(Arc::new(MemoryStore::default()), |header| store(header)).await, tell)
+}
+
+#[tokio::test]
+async fn events_are_taken_while_the_store_stands_still() {
+    let (service, tell) = standing().await;
+    let mut ingest = service.ingest().await;
+    for number in 0..3 {
+        apply(&mut ingest, visit(number)).await;
+    }
+    ingest.pass(Timestamp::from_millis(1_000_000)).await.expect("does not wait for it");
+    assert_eq!(ingest.counters().outbox, 3);
+    drop(tell);
+    ingest.finish().await.expect("takes all");
+    assert_eq!((service.records().len(), ingest.counters().outbox), (3, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn the_other_tasks_of_a_runtime_go_on_while_the_store_stands_still() {
+    let (service, tell) = standing().await;
+    let work = async move {
+        let mut ingest = service.ingest().await;
+        apply(&mut ingest, visit(0)).await;
+        tokio::spawn(async move { drop(tell) }); // on the thread that waits
+        ingest.finish().await.expect("takes all");
+        service.records().len()
+    };
+    assert_eq!(tokio::spawn(work).await.expect("ends"), 1);
 }

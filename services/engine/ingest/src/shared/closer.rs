@@ -22,8 +22,12 @@ use std::time::Duration;
 pub(crate) const WRITER: &str = "closer";
 /// In milliseconds.
 const WARN_EVERY: i64 = 60_000;
-/// So many records are dealt with in a batch. What many have in common, as the items that they show, is written once for all.
+/// At most so many records are dealt with in a batch. What many have in common, as the items that they show, is written once for all.
 const BATCH: usize = 2000;
+/// So many rankings are closed first, when it is not known yet how large they are,
+const FIRST: usize = 200;
+/// and then as many as have about so many bytes: they come with one answer of a server, which has a time limit.
+const BATCH_BYTES: usize = 16 << 20;
 /// So many waiting interactions are looked at in one go.
 const WAITING: usize = 100_000;
 
@@ -36,6 +40,8 @@ pub struct Closer {
     settings: Settings,
     overlay: Overlay,
     outbox: Outbox,
+    /// So many rankings are closed at once.
+    batch: usize,
     /// What this batch has closed.
     closed: Vec<(Key, Closed)>,
     counters: Counters,
@@ -84,6 +90,7 @@ impl Closer {
             settings,
             overlay,
             outbox,
+            batch: FIRST,
             closed,
             counters,
             done: counters,
@@ -111,7 +118,9 @@ impl Closer {
     /// When a store fails, or this one was replaced. It must not be used any further after an error of the state store.
     pub async fn tick(&mut self, wall: Timestamp) -> Result<(), Error> {
         let watermarks = self.watermarks(wall).await?;
-        self.work(watermarks.unwrap_or(Timestamp::MIN)).await?;
+        if self.has_room().await? {
+            self.work(watermarks.unwrap_or(Timestamp::MIN)).await?;
+        }
         self.outbox.flush_due()?;
         self.settle().await
     }
@@ -122,7 +131,17 @@ impl Closer {
     /// As [`Closer::tick`].
     pub async fn finish(&mut self, wall: Timestamp) -> Result<(), Error> {
         let watermarks = self.watermarks(wall).await?;
-        while !self.work(watermarks.unwrap_or(Timestamp::MAX)).await? {}
+        loop {
+            if self.outbox.is_full() {
+                self.outbox.flush()?;
+                self.commit().await?;
+            }
+            let before = self.done.updated;
+            let done = self.work(watermarks.unwrap_or(Timestamp::MAX)).await?;
+            if done || (self.done.updated == before && !self.outbox.is_full()) {
+                break; // what is left waits for other writers
+            }
+        }
         self.outbox.flush()?;
         self.settle().await
     }
@@ -146,12 +165,17 @@ impl Closer {
         Ok(watermarks.lowest)
     }
 
-    /// Whether all was done that is due.
-    async fn work(&mut self, watermark: Timestamp) -> Result<bool, Error> {
+    /// Whether there is room for what closes: nothing does while too much waits for the store of click-throughs.
+    async fn has_room(&mut self) -> Result<bool, Error> {
         if self.outbox.is_full() {
-            self.outbox.flush()?; // nothing closes before there is room for it
-            self.commit().await?;
+            self.outbox.hurry()?;
+            self.commit().await?; // what is durable makes room
         }
+        Ok(!self.outbox.is_full())
+    }
+
+    /// Whether all was done that is due, as far as there was room for it.
+    async fn work(&mut self, watermark: Timestamp) -> Result<bool, Error> {
         let waiting = self.store.oldest(Space::Waiting, Timestamp::MAX, WAITING).await?;
         self.counters.awaited = waiting.len() as u64;
         for some in waiting.chunks(BATCH) {
@@ -162,10 +186,11 @@ impl Closer {
         }
         let until = watermark.minus(self.settings.session_length).minus(Duration::from_millis(1));
         loop {
-            let due = self.store.oldest(Space::Joins, until, BATCH).await?;
+            let batch = self.batch;
+            let due = self.store.oldest(Space::Joins, until, batch).await?;
             self.close(&due).await?;
-            if due.len() < BATCH {
-                return Ok(true);
+            if due.len() < batch || self.outbox.is_full() {
+                return Ok(due.len() < batch);
             }
         }
     }
@@ -226,13 +251,15 @@ impl Closer {
 
     /// Rankings that take no more interactions.
     async fn close(&mut self, due: &Listed) -> Result<(), Error> {
-        let (mut ended, mut late) = (Vec::with_capacity(due.len()), Vec::new());
+        let (mut ended, mut late, mut bytes) = (Vec::with_capacity(due.len()), Vec::new(), 0);
         for (key, record) in due {
             self.overlay.remove(key);
             let Some(mut open) = stored::open(key, record, &self.plan)? else { continue };
+            bytes += open.bytes();
             late.append(&mut open.split_off_late(self.settings.session_length));
             ended.extend(Some(open).filter(Open::is_worth_keeping));
         }
+        self.batch = next_batch(bytes, due.len());
         let reads = ended.iter().flat_map(|open| self.plan.capture_reads(&open.ranking, open.looked_at()));
         let reads = super::distinct(reads);
         self.fetch(&reads).await?;
@@ -281,9 +308,7 @@ impl Closer {
         for (key, closed) in self.closed.drain(..) {
             self.outbox.push(Some(key), closed);
         }
-        if self.outbox.is_full() {
-            self.outbox.flush()?;
-        } else if let Err(error) = self.outbox.send() {
+        if let Err(error) = self.outbox.send() {
             let waiting = self.outbox.len();
             tracing::warn!(error = &error as &dyn std::error::Error, waiting, "click-throughs wait for their store");
         }
@@ -308,5 +333,21 @@ impl Closer {
     async fn settle(&mut self) -> Result<(), Error> {
         self.asks = self.store.shared(); // whether it is still its turn, though there may be nothing to do
         self.commit().await
+    }
+}
+
+/// How many rankings to close at once when so many had so many bytes.
+fn next_batch(bytes: usize, records: usize) -> usize {
+    (BATCH_BYTES / (bytes / records.max(1)).max(1)).clamp(1, BATCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_rankings_are_closed_some_at_a_time() {
+        let sizes = [(0, 0), (7_000, 1), (7_000 * 2000, 2000), (100_000 * 200, 200), (BATCH_BYTES * 3, 1)];
+        assert_eq!(sizes.map(|(bytes, records)| next_batch(bytes, records)), [2000, 2000, 2000, 167, 1]);
     }
 }
