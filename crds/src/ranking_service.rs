@@ -63,6 +63,22 @@ use std::collections::BTreeMap;
     validation = Rule::new("has(self.clickThroughStore) == has(oldSelf.clickThroughStore)")
         .message("clickThroughStore cannot be added or removed: what was collected would be left behind; create another RankingService")
 )]
+#[x_kube(
+    validation = Rule::new("!(has(self.clickThroughStore) && has(self.clickThroughStore.s3) && has(self.clickThroughStore.s3.credentialsSecretRef) && has(self.ingest) && has(self.ingest.source) && has(self.ingest.source.kinesis) && has(self.ingest.source.kinesis.credentialsSecretRef)) || self.clickThroughStore.s3.credentialsSecretRef == self.ingest.source.kinesis.credentialsSecretRef")
+        .message("a pod has one access key: ingest.source.kinesis.credentialsSecretRef must be that of clickThroughStore.s3, or be left out")
+)]
+#[x_kube(
+    validation = Rule::new("!(has(self.clickThroughStore) && has(self.clickThroughStore.s3) && has(self.clickThroughStore.s3.credentialsSecretRef) && has(self.__import__) && has(self.__import__.from.s3) && has(self.__import__.from.s3.credentialsSecretRef)) || self.clickThroughStore.s3.credentialsSecretRef == self.__import__.from.s3.credentialsSecretRef")
+        .message("a pod has one access key: import.from.s3.credentialsSecretRef must be that of clickThroughStore.s3, or be left out")
+)]
+#[x_kube(
+    validation = Rule::new("!(has(self.ingest) && has(self.ingest.source) && has(self.ingest.source.kinesis) && has(self.ingest.source.kinesis.credentialsSecretRef) && has(self.__import__) && has(self.__import__.from.s3) && has(self.__import__.from.s3.credentialsSecretRef)) || self.ingest.source.kinesis.credentialsSecretRef == self.__import__.from.s3.credentialsSecretRef")
+        .message("a pod has one access key: import.from.s3.credentialsSecretRef must be that of ingest.source.kinesis, or be left out")
+)]
+#[x_kube(
+    validation = Rule::new("!(has(self.__import__) && has(self.__import__.from.s3) && has(self.__import__.from.s3.endpoint) && has(self.clickThroughStore) && has(self.clickThroughStore.s3)) || has(self.clickThroughStore.s3.endpoint)")
+        .message("a pod has one address of S3, and click-throughs go to Amazon: leave import.from.s3.endpoint out, or give clickThroughStore.s3 an endpoint")
+)]
 #[serde(rename_all = "camelCase")]
 pub struct RankingServiceSpec {
     /// Image with all programs of Rankwright. Default: the one that belongs to the operator's version.

@@ -1,7 +1,7 @@
 //! Configurations and files of events in a bucket, and an encrypted port.
 
 use rankwright_e2e::many::{FEATURES, day};
-use rankwright_e2e::program::command;
+use rankwright_e2e::program::{clean, command, named};
 use rankwright_e2e::random::Random;
 use rankwright_e2e::{Ended, Launch, events};
 use rankwright_object::Runner;
@@ -40,12 +40,14 @@ impl Bucket {
     }
 
     fn run_with(&self, variable: &str, arguments: &[&str], folder: &Path) -> Ended {
-        let mut command = command(arguments);
+        Ended::of(self.in_a_pod(variable, &mut command(arguments)).current_dir(folder))
+    }
+
+    fn in_a_pod<'a>(&self, variable: &str, command: &'a mut Command) -> &'a mut Command {
         let endpoint = self.settings.endpoint.as_deref().unwrap_or_default();
         command.env(variable, endpoint).env("AWS_REGION", "us-east-1");
         command.env("AWS_ACCESS_KEY_ID", std::env::var("RANKWRIGHT_TEST_S3_KEY").unwrap_or_default());
-        command.env("AWS_SECRET_ACCESS_KEY", Self::secret());
-        Ended::of(command.current_dir(folder))
+        command.env("AWS_SECRET_ACCESS_KEY", Self::secret())
     }
 }
 
@@ -79,6 +81,17 @@ fn configuration_and_events_are_read_from_a_bucket() {
     bucket.put("wrong.yml", "prot: 1".to_owned());
     let wrong = bucket.run(&["import", "--config", &format!("s3://{}/wrong.yml", bucket.name())], folder).refused();
     assert!(wrong.stderr.contains("wrong.yml:1:1"), "{}", wrong.stderr);
+    let url = format!("s3://{}/wrong.yml", bucket.name());
+    let programs =
+        [("rank-server", None), ("ingest-worker", None), ("training-job", None), ("rankwright", Some("serve"))];
+    let more = ["train", "status", "purge"].map(|subcommand| ("rankwright", Some(subcommand)));
+    for (program, subcommand) in programs.into_iter().chain(more) {
+        let mut command = clean(Command::new(named(program)));
+        command.args(subcommand).args(["--config", &url]);
+        let said = Ended::of(bucket.in_a_pod("AWS_ENDPOINT_URL", &mut command).current_dir(folder));
+        assert_ne!(said.code, Some(0), "{program} {subcommand:?}");
+        assert!(said.stderr.contains("wrong.yml:1:1"), "{program} {subcommand:?}: {}", said.stderr);
+    }
     let secret = Bucket::secret();
     for ended in [whole, again, missing, no_config, wrong] {
         assert!(!ended.stderr.contains(&secret) && !ended.stdout.contains(&secret), "no credentials are told");

@@ -11,8 +11,11 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 const REPLICAS: usize = 3;
+/// No ranking takes longer, however busy the machine is.
+const LIMIT: Duration = Duration::from_secs(12);
 const BATCH: usize = 20;
 
 /// Values of features, and click-throughs.
@@ -48,7 +51,9 @@ fn rank_all_the_while(replicas: Arc<Mutex<Vec<SocketAddr>>>, over: Arc<AtomicBoo
                 let replicas = replicas.lock().expect("nobody panics with it");
                 replicas[turn % replicas.len()]
             };
+            let began = Instant::now();
             if let Ok(answer) = http::post(address, "/rank/same", request.as_bytes()) {
+                assert!(began.elapsed() < LIMIT, "{:?}", began.elapsed());
                 assert_eq!(answer.status, 200, "{}", answer.text);
                 assert_eq!(answer.json()["items"].as_array().map(Vec::len), Some(3));
                 answers += 1;

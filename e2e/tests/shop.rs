@@ -39,7 +39,7 @@ fn the_same_seed_gives_the_same_files_and_another_one_others() {
     generate(&one, &["--seed", "5"]);
     generate(&same, &["--seed", "5"]);
     generate(&other, &["--seed", "6"]);
-    for file in ["events.jsonl.gz", "config.yml", "request.json"] {
+    for file in ["events.jsonl.gz", "config.yml", "request.txt"] {
         assert!(read(&one.join(file)) == read(&same.join(file)), "{file} differs");
     }
     assert!(read(&one.join("events.jsonl.gz")) != read(&other.join("events.jsonl.gz")));
@@ -59,7 +59,7 @@ fn a_model_beats_the_order_that_the_shop_showed_and_answers_its_request() {
         assert!(quality.as_served.unwrap_or(quality.reranked) > quality.shown + 0.05, "{quality:?}");
     }
     assert!(!log.contains("WARN"), "nothing to warn of in our own data:\n{log}");
-    let request: Value = serde_json::from_slice(&read(&shop.join("request.json"))).expect("the request is JSON");
+    let request: Value = serde_json::from_slice(&read(&shop.join("request.txt"))).expect("the request is JSON");
     for model in ["lightgbm", "xgboost"] {
         let answer = service.rank(model, &request);
         assert_eq!(answer["fallback"], Value::Null, "{answer}");
@@ -79,7 +79,7 @@ fn the_same_events_give_the_same_scores_to_the_last_bit() {
     let folder = folder();
     let shop = folder.path().join("shop");
     generate(&shop, &["--rankings", "1000"]);
-    let request: Value = serde_json::from_slice(&read(&shop.join("request.json"))).expect("the request is JSON");
+    let request: Value = serde_json::from_slice(&read(&shop.join("request.txt"))).expect("the request is JSON");
     let answers = [0, 1].map(|_| {
         let service = Service::standalone(&configuration(&shop), &shop.join("events.jsonl.gz"), folder.path());
         ["lightgbm", "xgboost"].map(|model| service.rank(model, &request)["items"].to_string())

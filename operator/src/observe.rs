@@ -9,6 +9,7 @@ use crate::ask::Said;
 use crate::labels::{self, Component};
 use crate::reconcile::{Context, locked};
 use crate::{Error, Result};
+use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ContainerStateTerminated, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
@@ -30,6 +31,8 @@ pub struct Observed {
     pub troubles: Vec<(Component, String)>,
     /// Parts of which a pod runs.
     pub running: Vec<Component>,
+    /// Jobs of imports, of this service or of a namesake before it.
+    pub imports: Vec<Job>,
 }
 
 impl Observed {
@@ -69,6 +72,7 @@ pub async fn service(ctx: &Context, service: &RankingService) -> Result<Observed
         let mut podless = locked(&ctx.podless);
         jobs::tell(&mut observed, &jobs, &pods, podless.entry(service.uid().unwrap_or_default()).or_default());
     }
+    observed.imports = jobs.into_iter().filter(|job| labels::is_of(job, Component::Import)).collect();
     for address in to_ask(&pods) {
         observed.said = ctx.ask.ask(&address).await;
         if observed.said.is_some() {
@@ -112,6 +116,7 @@ pub fn of_pods(pods: &[Arc<Pod>]) -> Observed {
         training: last.and_then(trained),
         troubles: parts.into_iter().filter_map(troubled).collect(),
         running: parts.into_iter().filter(|component| part(*component).any(is_running)).collect(),
+        imports: Vec::new(),
     }
 }
 

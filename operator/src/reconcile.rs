@@ -187,19 +187,28 @@ async fn attempt(service: &RankingService, ctx: &Context) -> Result<Action> {
 }
 
 async fn converge(service: &RankingService, ctx: &Context, outcome: &mut Outcome) -> Result<()> {
+    let goes = service.metadata.deletion_timestamp.is_some();
+    // what it has written is there, also while it is refused
+    let ran = service.status.as_ref().is_some_and(|status| status.rank.is_some());
+    let held = !goes && ran && deletion::wants_finalizer(service);
+    if held {
+        deletion::settle_finalizer(ctx, service, true).await?;
+    }
     let apis = ctx.discovery.apis(&ctx.client).await?;
     let resolved = resolve::references(ctx, service, apis).await?; // reads the cluster
     let plan = validate::plan(service, &resolved, &ctx.defaults)?; // pure: resource in, checked plan out
     let plan = outcome.plan.insert(plan);
-    if service.metadata.deletion_timestamp.is_some() {
+    if goes {
         outcome.desired = vec![build::purge(plan)];
         let (cleaning, applied) = deletion::clean_up(ctx, service, plan).await?;
         outcome.cleaning = Some(cleaning);
         outcome.applied = Some(applied);
         return Ok(());
     }
-    // before anything is written that would have to be removed
-    deletion::settle_finalizer(ctx, service, deletion::wants_finalizer(service)).await?;
+    if !held {
+        // before anything is written that would have to be removed
+        deletion::settle_finalizer(ctx, service, deletion::wants_finalizer(service)).await?;
+    }
     outcome.desired = build::desired(plan); // pure: plan in, Kubernetes objects out
     let applied = apply::all(ctx, service, &outcome.desired, &plan.apis).await?; // writes the cluster
     outcome.applied = Some(applied);
@@ -221,7 +230,7 @@ struct Told {
 /// Writes events and status.
 async fn tell(service: &RankingService, ctx: &Context, outcome: &Outcome, failure: Option<&Error>) -> Result<Told> {
     let observed = observe::service(ctx, service).await?;
-    let workloads = workloads(ctx, service, outcome).await?;
+    let workloads = workloads(ctx, service, outcome, &observed).await?;
     let facts = Facts {
         service,
         plan: outcome.plan.as_ref(),
@@ -246,10 +255,14 @@ async fn tell(service: &RankingService, ctx: &Context, outcome: &Outcome, failur
     Ok(Told { written: written.map(|written| ctx.tell(written)), observed, soon, published })
 }
 
-async fn workloads(ctx: &Context, service: &RankingService, outcome: &Outcome) -> Result<Workloads> {
-    let applied = outcome.applied.as_ref();
-    let import = applied.and_then(|applied| found(applied, "Job", |object| labels::is_of(object, Component::Import)));
-    if let Some(applied) = applied {
+async fn workloads(
+    ctx: &Context,
+    service: &RankingService,
+    outcome: &Outcome,
+    observed: &Observed,
+) -> Result<Workloads> {
+    if let Some(applied) = &outcome.applied {
+        let import = found(applied, "Job", |object| labels::is_of(object, Component::Import));
         let deployment = |component: Component| found(applied, "Deployment", |object| labels::is_of(object, component));
         return Ok(Workloads { rank: deployment(Component::Rank), ingest: deployment(Component::Ingest), import });
     }
@@ -258,6 +271,10 @@ async fn workloads(ctx: &Context, service: &RankingService, outcome: &Outcome) -
         let found = resolve::deployment(ctx, service, component).await?;
         Ok::<_, Error>(found.filter(|deployment| labels::owns(service, deployment)))
     };
+    let told = || service.status.as_ref()?.import.as_ref().map(|import| import.job.clone());
+    let name = outcome.plan.as_ref().map_or_else(told, Plan::import_job);
+    let mut imports = observed.imports.iter().filter(|job| labels::owns(service, *job));
+    let import = imports.find(|job| job.metadata.name == name).cloned();
     Ok(Workloads { rank: read(Component::Rank).await?, ingest: read(Component::Ingest).await?, import })
 }
 

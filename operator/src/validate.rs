@@ -115,6 +115,8 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
     warnings.extend(missing_apis(spec, &resolved.apis));
     warnings.extend(blind_autoscaler(spec, &resolved.apis));
     warnings.extend(bare_password(spec));
+    warnings.extend(blind_alerts(spec));
+    warnings.extend(credentials::borrowed_key(spec));
     Ok(Plan {
         service: spec.state_store.service.clone().unwrap_or_else(|| format!("{namespace}.{name}")),
         references,
@@ -155,7 +157,7 @@ fn all_there(spec: &RankingServiceSpec, resolved: &Resolved, namespace: &str) ->
 fn has_offset(spec: &RankingServiceSpec) -> Result<(), Refusal> {
     let Some(import) = &spec.import else { return Ok(()) };
     let read = import.offset.parse::<Offset>();
-    read.map(drop).map_err(|invalid| Refusal::unfit("import.offset", invalid.to_string()))
+    read.map(drop).map_err(|invalid| Refusal::unfit("spec.import.offset", invalid.to_string()))
 }
 
 fn unreserved(spec: &RankingServiceSpec) -> Result<(), Refusal> {
@@ -245,6 +247,19 @@ fn bare_password(spec: &RankingServiceSpec) -> Option<String> {
     })
 }
 
+/// Alerts about series that nobody reads fire, as those of a service that is down.
+fn blind_alerts(spec: &RankingServiceSpec) -> Option<String> {
+    let monitoring = spec.monitoring.as_ref().filter(|monitoring| monitoring.alert_rules.is_some())?;
+    let closed = spec.network_policy.as_ref().is_some_and(|policy| policy.metrics_from.is_empty());
+    if closed {
+        let text = "spec.networkPolicy.metricsFrom: is empty, so no Prometheus of another namespace may read the metrics that spec.monitoring.alertRules is about, and alerts fire as if the service were down: let it in";
+        return Some(text.to_owned());
+    }
+    monitoring.pod_monitor.is_none().then(|| {
+        "spec.monitoring.alertRules: there is no podMonitor, and alerts fire as if the service were down, unless something else reads the metrics and gives series the labels rankingservice and component".to_owned()
+    })
+}
+
 /// The digest of the import that the status tells to be complete.
 fn imported(service: &RankingService) -> Option<String> {
     use rankwright_crds::status::ImportPhase;
@@ -289,6 +304,11 @@ impl Plan {
             stream.dead_letter = None;
         }
         Some(digest_of(&format!("{events} {}", serde_json::json!(stream))))
+    }
+
+    /// Name of the Job of that import.
+    pub fn import_job(&self) -> Option<String> {
+        Some(format!("{}-{}", self.named(Component::Import), &self.import_digest()?[..8]))
     }
 
     /// Name of a part's main object.

@@ -17,6 +17,9 @@ const BATCH: usize = 20;
 fn with_two_killed(trial: &mut Trial, config: &str, redis: &Redis, broker: &str) {
     let mut crew = trial.crew(config, broker);
     (0..2).for_each(|_| crew.join());
+    if config.contains("name: clicks") {
+        trial.ranks(&mut crew, false); // its model wants that feature
+    }
     for moment in trial.moments(2) {
         crew.until_read(redis, moment);
         crew.kill_one(&mut trial.random);

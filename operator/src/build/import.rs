@@ -13,7 +13,7 @@ use rankwright_crds::ranking_service::Import;
 const GRACE_SECONDS: i64 = 30;
 
 pub(super) fn job(plan: &Plan) -> Option<Child> {
-    let (import, digest) = (plan.spec.import.as_ref()?, plan.import_digest()?);
+    let (import, digest, name) = (plan.spec.import.as_ref()?, plan.import_digest()?, plan.import_job()?);
     let program = Program {
         component: Component::Import,
         image: &plan.images.import,
@@ -28,7 +28,6 @@ pub(super) fn job(plan: &Plan) -> Option<Child> {
         spread: Vec::new(),
         digests: None,
     };
-    let name = format!("{}-{}", plan.named(Component::Import), &digest[..8]);
     let labels = labels::of(&plan.name, Component::Import);
     let template = template(plan, program);
     let annotations = Some([(IMPORT_DIGEST.to_owned(), digest.clone()), digest_of_pods(&template)].into());

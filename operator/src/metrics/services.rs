@@ -60,7 +60,7 @@ impl Services {
         let (namespace, name) = (service.namespace().unwrap_or_default(), service.name_any());
         let ready = status.conditions.iter().any(|condition| condition.type_ == "Ready" && condition.status == "True");
         self.ready.with_label_values(&[&namespace, &name]).set(ready.into());
-        if let Some((outcome, at)) = last_training(status) {
+        if let Some((outcome, at)) = last_training(status).filter(|_| service.spec.training.is_some()) {
             self.trainings.with_label_values(&[namespace.as_str(), &name, outcome]).set(at.as_second());
         }
         for (model, at) in trained_by_schedule(service, status) {

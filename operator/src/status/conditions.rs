@@ -175,6 +175,8 @@ fn trained(facts: &Facts<'_>, models: &[ModelStatus], training: Option<&Training
         let message = format!("a training does not begin, and none takes its place while it waits: {trouble}");
         return Verdict::no(Reason::TrainingStuck, message);
     }
+    // one that nobody wants any more is over, however it ended
+    let training = training.filter(|_| facts.service.spec.training.is_some());
     if let Some(failed) = training.filter(|training| training.outcome == "Failed") {
         let why = failed.message.as_deref().unwrap_or_default();
         return Verdict::no(Reason::TrainingFailed, format!("training {} failed: {why}", failed.pod));

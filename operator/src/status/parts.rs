@@ -49,7 +49,9 @@ fn counted(deployment: Option<&Deployment>, is_new: bool) -> Option<WorkloadStat
 /// The import that the resource asks for. One that has ended stays so when its Job is cleared away.
 pub(super) fn import(facts: &Facts<'_>, before: Option<&ImportStatus>) -> Option<ImportStatus> {
     facts.service.spec.import.as_ref()?;
-    let Some(digest) = facts.plan.and_then(|plan| plan.import_digest()) else { return before.cloned() };
+    let wanted = facts.plan.and_then(|plan| plan.import_digest());
+    // while the resource is refused, it is the one that was told of
+    let Some(digest) = wanted.or_else(|| before.map(|before| before.digest.clone())) else { return None };
     let before = before.filter(|before| before.digest == digest);
     let Some(job) = &facts.workloads.import else {
         // it was not looked at where something was refused

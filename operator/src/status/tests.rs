@@ -7,6 +7,7 @@ use crate::testing::{planned, service};
 use crate::validate::Refusal;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use rankwright_crds::ranking_service::Training;
+use rankwright_crds::status::ImportPhase;
 use serde_json::Value;
 
 /// A Deployment with so many pods wanted, updated, there and ready.
@@ -196,7 +197,11 @@ fn ended(pod: &str, second: i64, outcome: &str) -> crate::observe::Trained {
 
 /// The status that follows upon another one.
 fn told_after(before: RankingServiceStatus, observed: &Observed) -> RankingServiceStatus {
-    let (mut service, plan) = (service(json!({})), planned(json!({})).unwrap());
+    told_of(json!({"training": {"schedule": "@daily"}}), before, observed)
+}
+
+fn told_of(over: Value, before: RankingServiceStatus, observed: &Observed) -> RankingServiceStatus {
+    let (mut service, plan) = (service(over.clone()), planned(over).unwrap());
     service.status = Some(before);
     let (workloads, applied) = (working(), Applied::default());
     let facts = Facts {
@@ -227,6 +232,8 @@ fn a_training_whose_pod_is_gone_stays_the_last_one() {
     let after = told_after(failed.clone(), &seen(Some(ended("second", 20, "published"))));
     assert_eq!(verdict(&after, "ModelTrained"), "False TrainingFailed", "its pod is gone, and it was the last");
     assert_eq!(condition(&after, "ModelTrained").message, condition(&failed, "ModelTrained").message);
+    let unwanted = told_of(json!({}), failed, &seen(None));
+    assert_eq!(verdict(&unwanted, "ModelTrained"), "True Served", "no training takes place any more");
 }
 
 #[test]
@@ -304,4 +311,30 @@ fn an_import_that_was_not_looked_at_stays_as_it_was_told() {
     };
     let status = of(&facts, Timestamp::UNIX_EPOCH);
     assert_eq!(status.import, service.status.unwrap().import);
+}
+
+#[test]
+fn an_import_is_told_as_it_is_while_something_else_is_refused() {
+    let import = json!({"import": {"from": {"s3": {"bucket": "events", "prefix": "2026"}}}});
+    let plan = planned(import.clone()).unwrap();
+    let mut service = service(import);
+    let job = plan.import_job().unwrap();
+    let running = json!({"digest": plan.import_digest(), "phase": "Running", "job": job});
+    service.status = Some(serde_json::from_value(json!({ "import": running })).unwrap());
+    let complete = json!([{"type": "Complete", "status": "True", "lastTransitionTime": "2026-11-23T09:00:00Z"}]);
+    let done = json!({"metadata": {"name": job}, "status": {"conditions": complete}});
+    let workloads = Workloads { import: Some(serde_json::from_value(done).unwrap()), ..Workloads::default() };
+    let (observed, failure) = (Observed::default(), Error::Refused(Refusal::Configuration("no".to_owned())));
+    for plan in [Some(&plan), None] {
+        let facts = Facts {
+            service: &service,
+            plan,
+            applied: None,
+            failure: Some(&failure),
+            cleaning: None,
+            observed: &observed,
+            workloads: &workloads,
+        };
+        assert_eq!(of(&facts, Timestamp::UNIX_EPOCH).import.unwrap().phase, ImportPhase::Complete);
+    }
 }

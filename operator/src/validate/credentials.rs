@@ -23,6 +23,24 @@ pub(super) fn check(spec: &RankingServiceSpec) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// The access key of another field takes the place of the pods' own identity, for the bucket of click-throughs, too.
+pub(super) fn borrowed_key(spec: &RankingServiceSpec) -> Option<String> {
+    let s3 = spec.click_through_store.as_ref()?.s3.as_ref().filter(|s3| s3.credentials_secret_ref.is_none())?;
+    let kinesis = spec.ingest.source.as_ref().and_then(|source| source.kinesis.as_ref());
+    let events = spec.import.as_ref().and_then(|import| import.from.s3.as_ref());
+    let streamed = kinesis.and_then(|kinesis| kinesis.credentials_secret_ref.as_ref());
+    let imported = events.and_then(|events| events.credentials_secret_ref.as_ref());
+    let (pods, key) = match (streamed, imported) {
+        (Some(key), _) => ("ingest workers and imports", key),
+        (None, Some(key)) => ("imports", key),
+        (None, None) => return None,
+    };
+    Some(format!(
+        "spec.clickThroughStore.s3.credentialsSecretRef: is not given, and {pods} have the access key of Secret {}, so they bring click-throughs to bucket {} with that, not with the identity of the service account: see that it may, and name it here, too",
+        key.name, s3.bucket
+    ))
+}
+
 fn one_key(one: Option<&S3Credentials>, other: Option<&S3Credentials>, field: &str) -> Result<(), Refusal> {
     match (one, other) {
         (Some(one), Some(other)) if one != other => {

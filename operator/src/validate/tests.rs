@@ -259,7 +259,7 @@ fn an_offset_that_nobody_can_read_is_refused_before_a_pod_is_made() {
     assert!(with("ts=2026-01-01T00:00:00Z").is_ok());
     for offset in ["ts=yesterday", "last=a week"] {
         let refused = with(offset).unwrap_err().to_string();
-        assert!(refused.starts_with("import.offset: ") && refused.contains(offset), "{refused}");
+        assert!(refused.starts_with("spec.import.offset: ") && refused.contains(offset), "{refused}");
     }
 }
 
@@ -275,6 +275,34 @@ fn an_api_that_the_cluster_has_not_is_warned_of() {
         ]
     );
     assert!(planned_with(Apis::of(OptionalApi::ALL), monitored).warnings.is_empty());
+}
+
+#[test]
+fn alerts_about_series_that_nobody_reads_are_warned_of() {
+    let warnings = |over: Value| planned_with(Apis::of(OptionalApi::ALL), over).warnings;
+    let alone = warnings(json!({"monitoring": {"alertRules": {}}}));
+    assert!(alone.len() == 1 && alone[0].contains("there is no podMonitor"), "{alone:?}");
+    let monitored = json!({"podMonitor": {}, "alertRules": {}});
+    let closed = warnings(json!({"monitoring": monitored, "networkPolicy": {}}));
+    assert!(closed.len() == 1 && closed[0].starts_with("spec.networkPolicy.metricsFrom: is empty"), "{closed:?}");
+    let open = json!({"metricsFrom": [{"namespaceSelector": {}}]});
+    assert!(warnings(json!({"monitoring": monitored, "networkPolicy": open})).is_empty());
+}
+
+#[test]
+fn an_access_key_that_takes_the_place_of_the_pods_identity_is_warned_of() {
+    let warnings = |bucket: Value, import: Value| {
+        let store = json!({ "s3": bucket });
+        planned(json!({"clickThroughStore": store, "import": {"from": {"s3": import}}})).unwrap().warnings
+    };
+    let bucket = || json!({"bucket": "kept", "prefix": "p", "region": "r"});
+    let key = |name: &str| json!({"bucket": "b", "prefix": "p", "credentialsSecretRef": {"name": name}});
+    let borrowed = warnings(bucket(), key("events"));
+    assert!(
+        borrowed.len() == 1 && borrowed[0].contains("imports have the access key of Secret events"),
+        "{borrowed:?}"
+    );
+    assert!(warnings(bucket(), json!({"bucket": "b", "prefix": "p"})).is_empty(), "all go by the service account");
 }
 
 #[test]

@@ -50,6 +50,17 @@ fn cases() -> Vec<Case> {
     let kinesis = json!({"region": "us-east-1", "stream": "s"});
     let logs_in = |over: Value| ingest(json!({"source": {"kafka": with(kafka.clone(), over)}}));
     let secret = json!({"secretName": "certificates"});
+    let events = json!({"bucket": "events", "prefix": "2026"});
+    let events_at = |endpoint: &str| json!({"spec": {"import": {"from": {"s3": with(events.clone(), json!({"endpoint": endpoint}))}}}});
+    // Secrets of click-throughs, of the stream, and of the events of an import
+    let keyed = |kept: Option<&str>, streamed: Option<&str>, imported: Option<&str>| {
+        let named = |base: &Value, name: Option<&str>| {
+            with(base.clone(), json!({"credentialsSecretRef": name.map(|name| json!({"name": name}))}))
+        };
+        let import = json!({"from": {"s3": named(&events, imported)}});
+        let source = json!({"kinesis": named(&kinesis, streamed)});
+        json!({"spec": {"clickThroughStore": {"s3": named(&s3, kept)}, "ingest": {"source": source}, "import": import}})
+    };
     vec![
         (
             "configuration by reference",
@@ -315,6 +326,36 @@ fn cases() -> Vec<Case> {
             "an import of no stream",
             json!({"spec": {"import": {"from": {"stream": {}}}}}),
             Some("import.from.stream reads the stream of ingest.source"),
+        ),
+        ("one key for all", keyed(Some("a"), Some("a"), Some("a")), None),
+        ("keys of other fields alone", keyed(None, Some("a"), Some("a")), None),
+        (
+            "two keys for workers",
+            keyed(Some("a"), Some("b"), None),
+            Some("ingest.source.kinesis.credentialsSecretRef must be that of clickThroughStore.s3"),
+        ),
+        (
+            "two keys for an import",
+            keyed(Some("a"), None, Some("b")),
+            Some("import.from.s3.credentialsSecretRef must be that of clickThroughStore.s3"),
+        ),
+        (
+            "two keys for an import beside a stream",
+            keyed(None, Some("a"), Some("b")),
+            Some("import.from.s3.credentialsSecretRef must be that of ingest.source.kinesis"),
+        ),
+        (
+            "two addresses of S3",
+            with(
+                events_at("http://minio:9000"),
+                store(json!({"s3": with(s3.clone(), json!({"endpoint": "http://minio:9001"}))})),
+            ),
+            None,
+        ),
+        (
+            "an address of S3 beside Amazon",
+            with(events_at("http://minio:9000"), store(json!({ "s3": s3 }))),
+            Some("a pod has one address of S3"),
         ),
         (
             "an import of the stream",

@@ -4,14 +4,43 @@ use crate::clock::{believed, now};
 use crate::engine::Engine;
 use rankwright_event::Timestamp;
 use rankwright_ingest::shared::{Closer, Taken};
-use rankwright_ingest::{Counters, Error};
-use rankwright_state::{Commit, Space, Writer};
+use rankwright_ingest::{Counters, Error, aside};
+use rankwright_state::{Commit, Error as StateError, Space, Store, Writer};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::task::AbortHandle;
 
 pub(crate) const TASK: &str = "closer";
 /// A process that does not show itself for so long is followed by another.
 pub(crate) const HELD: Duration = Duration::from_secs(10);
+
+/// Keeps the task of closing for its holder while it is there, however long that takes.
+pub(crate) struct Holding(AbortHandle);
+
+impl Holding {
+    /// `None` where somebody else has it.
+    pub(crate) async fn begin(state: Arc<dyn Store>, holder: &str) -> Result<Option<Self>, StateError> {
+        if !state.hold(TASK, holder, HELD).await? {
+            return Ok(None);
+        }
+        let holder = holder.to_owned();
+        let holding = tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(HELD / 4).await;
+                if let Err(error) = state.hold(TASK, &holder, HELD).await {
+                    tracing::warn!(%error, "somebody else may close rankings meanwhile");
+                }
+            }
+        });
+        Ok(Some(Self(holding.abort_handle())))
+    }
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
 
 /// Milliseconds between two looks through the ids of events.
 const LOOKS_EVERY: i64 = 60_000;
@@ -82,10 +111,11 @@ impl Closing {
     }
 
     async fn work(&mut self, all: bool) -> Result<(), Error> {
-        if !self.engine.state.hold(TASK, &self.holder, HELD).await? {
+        // also while a store lets us wait: nobody else closes, or forgets, what is under way here
+        let Some(_holding) = Holding::begin(self.engine.state.clone(), &self.holder).await? else {
             self.hand_over();
             return Ok(());
-        }
+        };
         if self.closer.is_none() {
             let engine = &*self.engine;
             let (plan, state, parts) = (engine.plan.clone(), engine.state.clone(), engine.clickthroughs.clone());
@@ -105,14 +135,15 @@ impl Closing {
         done
     }
 
-    /// Somebody wants to do something that nobody may close rankings meanwhile for: what is held here becomes durable.
+    /// Somebody wants to do something that nobody may close rankings meanwhile for: what is held here becomes durable. They wait
+    /// while it does not: it would come into the store behind their back.
     async fn make_room(&mut self) {
-        let held = self.hand_over(); // all that is on its way is with the store now
-        if let Err(error) = self.engine.clickthroughs.let_go() {
-            tracing::warn!(error = &error as &dyn std::error::Error, "click-throughs wait for their store");
-        }
-        if held {
-            self.let_others_close().await;
+        self.hand_over(); // all that is on its way is with the store now
+        match aside(|| self.engine.clickthroughs.let_go()) {
+            Ok(()) => self.let_others_close().await,
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "click-throughs wait for their store");
+            }
         }
     }
 }

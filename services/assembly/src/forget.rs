@@ -1,6 +1,6 @@
 //! Forgetting a visitor or an item, in all stores of a service.
 
-use crate::closing::{HELD, TASK};
+use crate::closing::{Holding, TASK};
 use crate::engine::Engine;
 use crate::serving::identity;
 use anyhow::{Result, bail};
@@ -13,7 +13,6 @@ use rankwright_state::{Commit, Key, Outcome, Scope, Store, Writer};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::task::AbortHandle;
 
 const WRITER: &str = "forget";
 /// Between two attempts to become the one who may close rankings.
@@ -23,7 +22,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 struct Alone {
     state: Arc<dyn Store>,
     holder: String,
-    holding: AbortHandle,
+    holding: Holding,
 }
 
 /// Removes a visitor or an item from the state, from open rankings and from click-throughs; what was removed, in words. Events of
@@ -107,32 +106,19 @@ impl Alone {
     /// Has whoever closes rankings write what it holds, and let go.
     async fn become_so(engine: &Engine) -> Result<Self> {
         let (state, holder) = (engine.state.clone(), format!("forget {}", identity()));
-        while !state.hold(TASK, &holder, HELD).await? {
+        loop {
+            if let Some(holding) = Holding::begin(state.clone(), &holder).await? {
+                return Ok(Self { state, holder, holding });
+            }
             state.acquire(&Writer(TASK.to_owned())).await?; // it is the name of its writer as well
             tokio::time::sleep(PAUSE).await;
         }
-        let (held, name) = (state.clone(), holder.clone());
-        let holding = tokio::spawn(async move {
-            loop {
-                tokio::time::sleep(HELD / 4).await;
-                if let Err(error) = held.hold(TASK, &name, HELD).await {
-                    tracing::warn!(%error, "rankings may be closed meanwhile");
-                }
-            }
-        });
-        Ok(Self { state, holder, holding: holding.abort_handle() })
     }
 
     async fn end(self) {
-        self.holding.abort();
+        drop(self.holding);
         if let Err(error) = self.state.hold(TASK, &self.holder, Duration::from_millis(1)).await {
             tracing::debug!(%error, "rankings are closed later");
         }
-    }
-}
-
-impl Drop for Alone {
-    fn drop(&mut self) {
-        self.holding.abort();
     }
 }

@@ -16,6 +16,7 @@ mod joins;
 #[path = "../../listed.rs"]
 mod listed;
 mod open;
+mod port;
 mod program;
 mod purge;
 mod rebuild;

@@ -5,16 +5,16 @@ use crate::engine::Engine;
 use crate::follow::{Tally, follow};
 use crate::gauges::Gauges;
 use crate::inlet::Inlet;
+use crate::port;
 use crate::size::Watch;
 use crate::waiting::Begun;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use futures_util::future::BoxFuture;
 use prometheus::Registry;
 use rankwright_config::SourceConfig;
 use rankwright_serve::{App, Published, Status, Training, tls};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tracing::{info, warn};
 
@@ -102,8 +102,7 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
         if let Some(waiting) = waiting {
             waiting.close().await;
         }
-        let listener = TcpListener::bind((host, port)).await;
-        let listener = listener.with_context(|| format!("failed to listen on {host}:{port}"))?;
+        let listener = port::bind(host, port).await?;
         info!(address = %listener.local_addr()?, "serving");
         let ticking = inlet.clone().map(|inlet| tokio::spawn(tick(inlet)));
         let watching = tokio::spawn(watch.run());

@@ -1,15 +1,15 @@
 //! A program whose state store is not there yet waits for it, and says so at its port.
 
 use crate::engine::Engine;
+use crate::port;
 use crate::program::chain;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use futures_util::future::BoxFuture;
 use rankwright_config::Config;
 use rankwright_serve::server::{self, Timing};
 use rankwright_serve::{Waiting, tls};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tracing::warn;
@@ -109,8 +109,7 @@ impl Port {
         warn!("waiting for the state store: {problem}");
         let (host, port) = (config.api.host.as_str(), config.api.port);
         let tls = config.api.tls.as_ref().map(|tls| tls::acceptor(&tls.cert, &tls.key)).transpose()?;
-        let listener = TcpListener::bind((host, port)).await;
-        let listener = listener.with_context(|| format!("failed to listen on {host}:{port}"))?;
+        let listener = port::bind(host, port).await?;
         let (waiting, stop) = (Waiting::new("redis", problem), Arc::new(Notify::new()));
         let (router, told) = (waiting.router(), stop.clone());
         let timing = Timing { drain: DRAIN, ..Timing::default() };

@@ -24,8 +24,7 @@ impl Coverage {
             Event::User(update) => note(&mut self.user, &update.fields),
             Event::Ranking(ranking) => {
                 note(&mut self.ranking, &ranking.fields);
-                // lists are alike: the first item speaks for all
-                ranking.items.first().into_iter().for_each(|item| note(&mut self.ranking, &item.fields));
+                ranking.items.iter().for_each(|item| note(&mut self.ranking, &item.fields));
             }
             Event::Interaction(interaction) => {
                 if !self.interactions.contains(&interaction.kind) {
@@ -142,6 +141,13 @@ mod tests {
     fn an_interaction_that_never_happened_is_told() {
         let count = "{name: n, type: interaction_count, interaction: clik, scope: item}";
         assert_eq!(gaps(count, &[FILM]), ["features[0] 'n' refers to the interaction 'clik', which no event carried"]);
+    }
+
+    #[test]
+    fn a_field_that_some_items_of_a_ranking_have_was_seen() {
+        let shown = r#"{"event":"ranking","id":"r","timestamp":"1","user":"u","session":"s","items":[{"id":"a"},{"id":"b","fields":[{"name":"relevancy","value":1}]}]}"#;
+        assert!(gaps("{name: rel, type: relevancy}", &[shown]).is_empty());
+        assert!(gaps("{name: rel, type: number, field: ranking.relevancy}", &[shown]).is_empty());
     }
 
     #[test]

@@ -36,7 +36,7 @@ const TOLD: u64 = 4096;
 /// How much is generated, and where it goes.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// Folder for events, config.yml and request.json; created if it is not there
+    /// Folder for events, config.yml and request.txt, a ranking to ask for; created if it is not there
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: PathBuf,
     /// Items of the shop
@@ -83,7 +83,7 @@ pub(crate) fn run(options: &Options) -> Result<Summary> {
     summary.events_file = output.finish()?;
     summary.config_file = write(&options.out.join("config.yml"), &configuration::text())?;
     let request = json::encode(&Event::Ranking(simulation.request())) + "\n";
-    summary.request_file = write(&options.out.join("request.json"), &request)?;
+    summary.request_file = write(&options.out.join("request.txt"), &request)?;
     Ok(summary)
 }
 

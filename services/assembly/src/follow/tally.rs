@@ -4,7 +4,7 @@ use crate::clock::now;
 use prometheus::{Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry};
 use rankwright_event::{Event, Timestamp};
 use rankwright_serve::Status;
-use rankwright_source::{BadLine, Batch, LettersLost, Merged, Partition, Position};
+use rankwright_source::{BadLine, Batch, Lag, LettersLost, Merged, Partition, Position};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -38,8 +38,8 @@ struct Known {
     newest: Timestamp,
     /// Where its next message is.
     position: u64,
-    /// Events ahead.
-    lag: u64,
+    /// How far its end is.
+    lag: Lag,
     /// Events that wait for those of other partitions.
     waiting: usize,
     events: u64,
@@ -73,10 +73,13 @@ impl Tally {
         let visible = Histogram::with_opts(HistogramOpts::new(name, help).buckets(VISIBLE.to_vec()))?;
         registry.register(Box::new(visible.clone()))?;
         Ok(Self {
-            lag_events: by_partition("service_ingest_partition_lag_events", "Events ahead in the partition.")?,
+            lag_events: by_partition(
+                "service_ingest_partition_lag_events",
+                "Events ahead in the partition, where the broker counts them.",
+            )?,
             lag_seconds: by_partition(
                 "service_ingest_partition_lag_seconds",
-                "Age of the newest event read, while events are ahead; 0 at the partition's end.",
+                "Age of the newest event read, or of the next one where the broker tells that, while events are ahead; 0 at the partition's end.",
             )?,
             waiting: by_partition(
                 "service_ingest_partition_waiting_events",
@@ -161,15 +164,19 @@ impl Tally {
     }
 
     /// Notes how much is ahead.
-    pub(crate) fn lag(&self, ahead: &[(Partition, u64)]) {
+    pub(crate) fn lag(&self, ahead: &[(Partition, Lag)]) {
         let wall = now();
         let mut all = self.partitions.lock().unwrap_or_else(PoisonError::into_inner);
         for (partition, lag) in ahead {
             let known = all.entry(partition.clone()).or_insert(Known::NOTHING);
             known.lag = *lag;
             let whole = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-            self.lag_events.with_label_values(&[partition.as_str()]).set(whole(*lag));
-            self.lag_seconds.with_label_values(&[partition.as_str()]).set(known.lag_seconds(wall));
+            if let Some(events) = lag.events {
+                self.lag_events.with_label_values(&[partition.as_str()]).set(whole(events));
+            }
+            if let Some(seconds) = known.lag_seconds(wall) {
+                self.lag_seconds.with_label_values(&[partition.as_str()]).set(whole(seconds));
+            }
         }
     }
 
@@ -196,11 +203,24 @@ impl Tally {
 }
 
 impl Known {
-    const NOTHING: Self = Self { newest: Timestamp::MIN, position: 0, lag: 0, waiting: 0, events: 0, unreadable: 0 };
+    const NOTHING: Self = Self {
+        newest: Timestamp::MIN,
+        position: 0,
+        lag: Lag { events: None, age: None },
+        waiting: 0,
+        events: 0,
+        unreadable: 0,
+    };
 
-    fn lag_seconds(&self, wall: Timestamp) -> i64 {
-        let unknown = self.lag == 0 || self.newest == Timestamp::MIN;
-        if unknown { 0 } else { wall.millis_since(self.newest).max(0) / 1000 }
+    /// `None` where the broker has not told yet how far its end is.
+    fn lag_seconds(&self, wall: Timestamp) -> Option<u64> {
+        match self.lag {
+            Lag { age: Some(age), .. } => Some(age.as_secs()),
+            Lag { events: None, .. } => None,
+            Lag { events: Some(0), .. } => Some(0),
+            _ if self.newest == Timestamp::MIN => Some(0), // nothing that was read could have an age
+            _ => Some(u64::try_from(wall.millis_since(self.newest)).unwrap_or(0) / 1000),
+        }
     }
 }
 
@@ -212,7 +232,7 @@ impl Status for Tally {
             let entry = json!({
                 "position": known.position,
                 "waiting": known.waiting,
-                "lagEvents": known.lag,
+                "lagEvents": known.lag.events,
                 "lagSeconds": known.lag_seconds(wall),
                 "events": known.events,
                 "unreadable": known.unreadable,
@@ -226,6 +246,19 @@ impl Status for Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn how_far_behind_is_told_as_far_as_the_broker_tells() {
+        let wall = Timestamp::from_millis(100_000);
+        let seconds =
+            |lag: Lag| Known { newest: Timestamp::from_millis(40_000), lag, ..Known::NOTHING }.lag_seconds(wall);
+        assert_eq!(seconds(Lag::default()), None, "nobody knows");
+        assert_eq!(seconds(Lag::of(0)), Some(0), "at the end");
+        assert_eq!(seconds(Lag::of(7)), Some(60), "as old as what was read last");
+        let age = |seconds| Lag { events: None, age: Some(Duration::from_secs(seconds)) };
+        assert_eq!((seconds(age(5)), seconds(age(0))), (Some(5), Some(0)), "as the broker says");
+        assert_eq!(Known { lag: Lag::of(7), ..Known::NOTHING }.lag_seconds(wall), Some(0), "nothing was read");
+    }
 
     #[test]
     fn metrics_are_listed_for_alerts_and_dashboards() {

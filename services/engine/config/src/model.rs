@@ -187,12 +187,12 @@ pub struct Warmup {
 pub enum Selector {
     /// All, or none.
     Accept(bool),
-    /// Those whose ranking field equals, or holds, a value.
+    /// Those whose ranking field equals, or holds, one of some values.
     Field {
         /// Ranking field.
         ranking_field: String,
-        /// The value.
-        value: String,
+        /// The values.
+        values: Vec<String>,
     },
     /// A random part, 0 to 1.
     Sampling(f64),

@@ -351,7 +351,7 @@ fn selectors_nest() {
                       {or: [{minInteractionPosition: 1, maxInteractionPosition: 9}, {minItems: 2}]}, \
                       {not: {accept: no}}]}}";
     let expected = Selector::And(vec![
-        Selector::Field { ranking_field: "source".to_owned(), value: "search".to_owned() },
+        Selector::Field { ranking_field: "source".to_owned(), values: vec!["search".to_owned()] },
         Selector::Sampling(0.5),
         Selector::Or(vec![
             Selector::InteractionPosition { min: Some(1), max: Some(9) },
@@ -360,6 +360,10 @@ fn selectors_nest() {
         Selector::Not(Box::new(Selector::Accept(false))),
     ]);
     assert_eq!(model(definition), Model::Noop { selector: expected });
+    let values = ["search", "mail"].map(str::to_owned).to_vec();
+    let either = Selector::Field { ranking_field: "source".to_owned(), values };
+    let listed = model("{type: noop, selector: {rankingField: source, value: [search, mail]}}");
+    assert_eq!(listed, Model::Noop { selector: either });
 }
 
 #[test]

@@ -121,10 +121,8 @@ impl Feedback {
         events.retain(|event| self.seen.is_new(event, now));
         let to = Position((count(self.ingest.position()) + 1).to_string());
         let ids: Vec<_> = events.iter().map(identity).collect();
-        if self.ingest.durable() {
-            ids.iter().for_each(|id| self.ingest.note(id, now));
-        }
-        let applied = self.ingest.apply_at(events, to, now).await.inspect_err(|_| self.seen.unsee(&ids))?;
+        let notes = if self.ingest.durable() { ids.as_slice() } else { &[] };
+        let applied = self.ingest.apply_at(events, notes, to, now).await.inspect_err(|_| self.seen.unsee(&ids))?;
         self.last = Some((self.ingest.watermark(), now));
         Ok(Applied { accepted, ..applied })
     }

@@ -128,11 +128,6 @@ impl Ingest {
         self.durable
     }
 
-    /// Keeps a note with the effects that the next commit makes last.
-    pub(crate) fn note(&mut self, key: &Key, at: Timestamp) {
-        self.overlay.write(key, NOTE, Stored { at, event: 0, cell: Cell::Counter(1) });
-    }
-
     /// Removes a note with the next commit.
     pub(crate) fn remove_note(&mut self, key: &Key) {
         self.overlay.remove(key);
@@ -152,15 +147,21 @@ impl Ingest {
     /// # Errors
     /// Nothing of the batch took place then. After an error of the state store this must not be used any further.
     pub async fn apply(&mut self, events: Vec<Event>, to: Position) -> Result<Applied, Error> {
-        self.apply_at(events, to, Timestamp::MAX).await
+        self.apply_at(events, &[], to, Timestamp::MAX).await
     }
 
     /// The same while events happen: event time does not go beyond the `wall` clock, so that one event that is ahead of it
-    /// closes nothing.
+    /// closes nothing. Notes under the keys become durable together with the effects, and not before.
     ///
     /// # Errors
     /// As [`Ingest::apply`].
-    pub async fn apply_at(&mut self, events: Vec<Event>, to: Position, wall: Timestamp) -> Result<Applied, Error> {
+    pub(crate) async fn apply_at(
+        &mut self,
+        events: Vec<Event>,
+        notes: &[Key],
+        to: Position,
+        wall: Timestamp,
+    ) -> Result<Applied, Error> {
         if self.outbox.is_full() {
             self.outbox.flush()?;
         }
@@ -170,6 +171,9 @@ impl Ingest {
         let accepted = events.len() as u64;
         for event in events {
             self.one(event, wall).await?;
+        }
+        for key in notes {
+            self.overlay.write(key, NOTE, Stored { at: wall, event: 0, cell: Cell::Counter(1) });
         }
         let updated = self.commit(to).await?;
         Ok(Applied { accepted, updated })

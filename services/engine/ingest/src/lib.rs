@@ -21,3 +21,4 @@ pub use error::Error;
 pub use feedback::Feedback;
 pub use forget::Unjoined;
 pub use ingest::{Ingest, Settings};
+pub use outbox::aside;

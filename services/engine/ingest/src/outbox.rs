@@ -12,25 +12,34 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 /// Records that are not durable yet.
 pub(crate) struct Outbox {
     store: Arc<dyn ClickthroughStore>,
-    unsent: Bag,
+    limits: Limits,
+    /// With the keys under which a durable state holds them.
+    unsent: VecDeque<(Option<Key>, Closed)>,
+    /// About so many bytes are these.
+    unsent_bytes: usize,
+    /// Keys of records that the store will never take; they are forgotten with those that it takes next.
+    lost: Vec<Key>,
     courier: Option<Courier>,
     /// Taken by the store, and durable from a mark on.
     sent: VecDeque<(Mark, Vec<Key>)>,
 }
 
-/// Records, and the keys under which the state holds them.
-#[derive(Default)]
-struct Bag {
-    records: Vec<Closed>,
-    keys: Vec<Key>,
-    /// About so many bytes are the records.
+/// How much may wait for a store, and how much of it is brought there at once.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// So many records, or about so many bytes of them, may wait for a store that does not take them; nothing closes then, or
+    /// ingest pauses.
+    records: usize,
     bytes: usize,
+    /// A courier takes no more with it: what a store takes in part is brought there again as a whole.
+    bag: usize,
+    bag_bytes: usize,
 }
 
 /// What a courier is sent for.
@@ -41,8 +50,8 @@ enum Errand {
     Keep,
 }
 
-/// What the store said; on an error, with the records that it did not take.
-type Receipt = Result<Mark, (Error, Vec<Clickthrough>)>;
+/// What the store said; on an error, with the records that it did not take, and the places that they had.
+type Receipt = Result<Mark, (Error, Vec<usize>, Vec<Clickthrough>)>;
 
 /// Brings records to the store, on a thread of its own.
 struct Courier {
@@ -55,8 +64,9 @@ struct Courier {
 /// What a courier has on it.
 #[derive(Default)]
 struct Carried {
-    keys: Vec<Key>,
-    records: usize,
+    /// Of each record.
+    keys: Vec<Option<Key>>,
+    lost: Vec<Key>,
     bytes: usize,
 }
 
@@ -80,15 +90,12 @@ impl Taken {
     }
 }
 
-/// So many records may wait for a store that does not take them; nothing closes then, or ingest pauses.
-const LIMIT: usize = 100_000;
-/// About so many bytes of them may.
-const LIMIT_BYTES: usize = 256 << 20;
+const LIMITS: Limits = Limits { records: 100_000, bytes: 256 << 20, bag: 2000, bag_bytes: 16 << 20 };
 /// So long others wait for a store; then it goes on beside them.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Does what waits for a store; what else an asynchronous runtime of many threads has to do goes on meanwhile.
-fn aside<T>(work: impl FnOnce() -> T) -> T {
+pub fn aside<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
         _ => work(),
@@ -97,18 +104,23 @@ fn aside<T>(work: impl FnOnce() -> T) -> T {
 
 /// Brings records to the store. One that it will never take is left out, so that the others have their way.
 fn append(store: &dyn ClickthroughStore, mut records: Vec<Clickthrough>) -> Receipt {
+    let mut places: Vec<usize> = (0..records.len()).collect();
     loop {
         let error = match store.append(&records) {
             Ok(mark) => return Ok(mark),
             Err(error) => error,
         };
         let (Error::Shape { ranking, .. } | Error::TooLarge { ranking, .. }) = &error else {
-            return Err((error, records));
+            return Err((error, places, records));
         };
         let before = records.len();
-        records.retain(|record| record.ranking.as_str() != ranking);
+        let refused: Vec<bool> = records.iter().map(|record| record.ranking.as_str() == ranking).collect();
+        let mut those = refused.iter();
+        places.retain(|_| those.next() == Some(&false));
+        let mut those = refused.iter();
+        records.retain(|_| those.next() == Some(&false));
         if records.len() == before {
-            return Err((error, records));
+            return Err((error, places, records));
         }
         tracing::error!(%error, "a click-through is lost: its store cannot hold it");
     }
@@ -120,17 +132,12 @@ impl Courier {
         let (outgoing, receipts) = sync_channel(1);
         let deliver = move |errand| match errand {
             Errand::Bring(records) => append(&*store, records.into_iter().map(Closed::into_clickthrough).collect()),
-            Errand::Keep => store.flush().map_err(|error| (error, Vec::new())),
+            Errand::Keep => store.flush().map_err(|error| (error, Vec::new(), Vec::new())),
         };
         let work = move || incoming.iter().map(deliver).try_for_each(|receipt| outgoing.send(receipt)).unwrap_or(());
         let thread = thread::Builder::new().name("clickthroughs".into()).spawn(work);
         let thread = Some(thread.expect("the system has room for a thread"));
         Self { errands: Some(errands), receipts: Mutex::new(receipts), thread, carried: None }
-    }
-
-    fn bring(&mut self, bag: Bag) {
-        let carried = Carried { keys: bag.keys, records: bag.records.len(), bytes: bag.bytes };
-        self.send(Errand::Bring(bag.records), carried);
     }
 
     fn send(&mut self, errand: Errand, carried: Carried) {
@@ -142,7 +149,7 @@ impl Courier {
     }
 
     /// Waits for what became of the records that it has on it, if there are any: that long, or as long as it takes.
-    fn receipt(&mut self, patience: Option<Duration>) -> Option<(Vec<Key>, Receipt)> {
+    fn receipt(&mut self, patience: Option<Duration>) -> Option<(Carried, Receipt)> {
         self.carried.as_ref()?;
         let receipts = self.receipts.get_mut();
         let receipt = aside(|| match patience {
@@ -152,14 +159,14 @@ impl Courier {
         if matches!(receipt, Err(RecvTimeoutError::Timeout)) {
             return None;
         }
-        let keys = self.carried.take()?.keys;
-        receipt.map_err(|_| self.dismiss()).ok().map(|receipt| (keys, receipt))
+        let carried = self.carried.take()?;
+        receipt.map_err(|_| self.dismiss()).ok().map(|receipt| (carried, receipt))
     }
 
     /// Waits for the end of the thread. A panic that it ended with goes on here.
     fn dismiss(&mut self) {
         self.errands = None;
-        if let Some(Err(panic)) = self.thread.take().map(JoinHandle::join)
+        if let Some(Err(panic)) = self.thread.take().map(|thread| aside(|| thread.join()))
             && !thread::panicking()
         {
             resume_unwind(panic);
@@ -176,7 +183,8 @@ impl Drop for Courier {
 
 impl Outbox {
     pub(crate) fn new(store: Arc<dyn ClickthroughStore>) -> Self {
-        Self { store, unsent: Bag::default(), courier: None, sent: VecDeque::new() }
+        let (unsent, lost, sent) = (VecDeque::new(), Vec::new(), VecDeque::new());
+        Self { store, limits: LIMITS, unsent, unsent_bytes: 0, lost, courier: None, sent }
     }
 
     /// One that goes on where another one of this process stopped.
@@ -189,32 +197,31 @@ impl Outbox {
         let _ = self.arrive(None); // these were not taken
         let mut taken = Taken(std::mem::take(&mut self.sent));
         // what was taken of a key is not all that the state has under it, where more of it waits here
-        taken.leave_out(&self.unsent.keys.drain(..).collect());
+        taken.leave_out(&self.unsent.drain(..).filter_map(|(key, _)| key).collect());
         taken
     }
 
     pub(crate) fn push(&mut self, key: Option<Key>, record: Closed) {
-        self.unsent.bytes += record.bytes();
-        self.unsent.records.push(record);
-        self.unsent.keys.extend(key);
+        self.unsent_bytes += record.bytes();
+        self.unsent.push_back((key, record));
     }
 
     /// Number of records that are not durable.
     pub(crate) fn len(&self) -> usize {
-        let carried = self.carried().map_or(0, |carried| carried.records);
-        self.unsent.records.len() + carried + self.sent.iter().map(|(_, keys)| keys.len()).sum::<usize>()
+        let carried = self.carried().map_or(0, |carried| carried.keys.len());
+        self.unsent.len() + carried + self.sent.iter().map(|(_, keys)| keys.len()).sum::<usize>()
     }
 
     pub(crate) fn is_full(&self) -> bool {
         let carried = self.carried().map_or(0, |carried| carried.bytes);
-        self.len() > LIMIT || self.unsent.bytes + carried > LIMIT_BYTES
+        self.len() > self.limits.records || self.unsent_bytes + carried > self.limits.bytes
     }
 
     fn carried(&self) -> Option<&Carried> {
         self.courier.as_ref()?.carried.as_ref()
     }
 
-    /// Has all records brought to the store, as soon as it has taken those before; those that it does not take stay here.
+    /// Has records brought to the store, as soon as it has taken those before; those that it does not take stay here.
     ///
     /// # Errors
     /// That of the records sent before these.
@@ -224,11 +231,31 @@ impl Outbox {
 
     fn send_after(&mut self, patience: Option<Duration>) -> Result<(), Error> {
         self.arrive(patience)?;
-        if !self.unsent.records.is_empty() && self.carried().is_none() {
-            let bag = std::mem::take(&mut self.unsent);
-            self.courier().bring(bag);
+        if !self.unsent.is_empty() && self.carried().is_none() {
+            let mut carried = Carried { lost: std::mem::take(&mut self.lost), ..Carried::default() };
+            let mut records = Vec::new();
+            while records.len() < self.limits.bag && carried.bytes < self.limits.bag_bytes {
+                let Some((key, record)) = self.unsent.pop_front() else { break };
+                carried.bytes += record.bytes();
+                carried.keys.push(key);
+                records.push(record);
+            }
+            self.unsent_bytes -= carried.bytes;
+            self.courier().send(Errand::Bring(records), carried);
         }
         Ok(())
+    }
+
+    /// Has all records brought to the store, or as many as it takes while others wait a little.
+    fn send_all(&mut self) -> Result<(), Error> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            self.send()?;
+            self.arrive(Some(until.saturating_duration_since(Instant::now())))?;
+            if self.unsent.is_empty() || Instant::now() >= until {
+                return Ok(());
+            }
+        }
     }
 
     fn courier(&mut self) -> &mut Courier {
@@ -237,32 +264,42 @@ impl Outbox {
 
     /// Waits for the courier: that long, or as long as it takes.
     fn arrive(&mut self, patience: Option<Duration>) -> Result<(), Error> {
-        let Some((keys, receipt)) = self.courier.as_mut().and_then(|courier| courier.receipt(patience)) else {
+        let Some((carried, receipt)) = self.courier.as_mut().and_then(|courier| courier.receipt(patience)) else {
             return Ok(());
         };
-        match receipt {
-            Ok(mark) => self.sent.extend((!keys.is_empty()).then_some((mark, keys))),
-            Err((error, records)) => {
-                let later = std::mem::take(&mut self.unsent);
-                self.unsent.records = records.into_iter().map(Closed::Written).chain(later.records).collect();
-                self.unsent.keys = keys.into_iter().chain(later.keys).collect();
-                self.unsent.bytes = self.unsent.records.iter().map(Closed::bytes).sum();
-                return Err(error);
+        let Carried { mut keys, mut lost, .. } = carried;
+        let (error, places, records) = match receipt {
+            Ok(mark) => {
+                lost.extend(keys.into_iter().flatten());
+                self.sent.extend((!lost.is_empty()).then_some((mark, lost)));
+                return Ok(());
             }
+            Err(refused) => refused,
+        };
+        for (place, record) in places.into_iter().zip(records).rev() {
+            let record = Closed::Written(record);
+            self.unsent_bytes += record.bytes();
+            self.unsent.push_front((keys[place].take(), record));
         }
-        Ok(())
+        lost.extend(keys.into_iter().flatten());
+        self.lost.append(&mut lost);
+        Err(error)
     }
 
     /// Makes all records durable.
     pub(crate) fn flush(&mut self) -> Result<(), Error> {
-        self.send_after(None)?;
-        self.arrive(None)?;
-        aside(|| self.store.flush()).map(|_| ())
+        loop {
+            self.send_after(None)?;
+            self.arrive(None)?;
+            if self.unsent.is_empty() {
+                return aside(|| self.store.flush()).map(|_| ());
+            }
+        }
     }
 
     /// Has what the store has taken made durable, and waits for it a little.
     pub(crate) fn hurry(&mut self) -> Result<(), Error> {
-        self.send()?;
+        self.send_all()?;
         if self.carried().is_none() {
             self.courier().send(Errand::Keep, Carried::default());
         }
@@ -271,8 +308,7 @@ impl Outbox {
 
     /// Has all records brought to the store, and made durable as far as they have waited long enough.
     pub(crate) fn flush_due(&mut self) -> Result<(), Error> {
-        self.send()?;
-        self.arrive(Some(PATIENCE))?;
+        self.send_all()?;
         aside(|| self.store.flush_due()).map(|_| ())
     }
 
@@ -286,5 +322,141 @@ impl Outbox {
     /// They could not be forgotten.
     pub(crate) fn put_back(&mut self, settled: Taken) {
         settled.0.into_iter().rev().for_each(|taken| self.sent.push_front(taken));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rankwright_clickthrough::{Forgotten, Records, Status, Subject};
+    use rankwright_event::{Interaction, Tenant, Timestamp};
+    use rankwright_state::Scope;
+
+    /// A store that notes what it is brought. It refuses the first bags, and never takes the record `never`.
+    #[derive(Default)]
+    struct Noting {
+        refuses: Mutex<usize>,
+        bags: Mutex<Vec<Vec<String>>>,
+        durable: Mutex<(u64, u64)>,
+    }
+
+    impl ClickthroughStore for Noting {
+        fn append(&self, records: &[Clickthrough]) -> Result<Mark, Error> {
+            let names: Vec<String> = records.iter().map(|record| record.ranking.to_string()).collect();
+            let never = names.iter().any(|name| name == "never");
+            let refuses = std::mem::replace(&mut *self.refuses.lock(), 0);
+            self.bags.lock().push(names);
+            *self.refuses.lock() = refuses.saturating_sub(usize::from(!never));
+            match (never, refuses) {
+                (true, _) => Err(Error::TooLarge { ranking: "never".into(), bytes: 2, limit: 1 }),
+                (false, 1..) => Err(Error::Newer { place: "full".into(), found: 2, newest: 1 }),
+                (false, 0) => {
+                    let taken = &mut self.durable.lock().1;
+                    *taken += records.len() as u64;
+                    Ok(Mark(*taken))
+                }
+            }
+        }
+
+        fn flush(&self) -> Result<Mark, Error> {
+            let durable = &mut *self.durable.lock();
+            durable.0 = durable.1;
+            Ok(Mark(durable.0))
+        }
+
+        fn durable(&self) -> Mark {
+            Mark(self.durable.lock().0)
+        }
+
+        fn read(&self) -> Result<Records, Error> {
+            Ok(Records::new(std::iter::empty()))
+        }
+
+        fn forget(&self, _: &Subject) -> Result<Forgotten, Error> {
+            Ok(Forgotten::default())
+        }
+
+        fn status(&self) -> Status {
+            Status::default()
+        }
+    }
+
+    fn key(name: &str) -> Key {
+        Key::new(&Tenant::default(), Scope::Outbox(name.into()))
+    }
+
+    /// With room for three records of which two are brought at a time.
+    fn outbox(store: &Arc<Noting>, refuses: usize, names: &[&str]) -> Outbox {
+        *store.refuses.lock() = refuses;
+        let mut outbox = Outbox::new(store.clone());
+        outbox.limits = Limits { records: 3, bag: 2, ..LIMITS };
+        for name in names {
+            let record = Clickthrough::of_interaction(&Interaction {
+                id: (*name).into(),
+                timestamp: Timestamp::from_millis(1),
+                tenant: Tenant::default(),
+                ranking: None,
+                user: None,
+                session: None,
+                kind: "click".into(),
+                item: "a".into(),
+                fields: vec![],
+            });
+            outbox.push(Some(key(name)), Closed::Written(record));
+        }
+        outbox
+    }
+
+    fn settled(outbox: &mut Outbox) -> Vec<Key> {
+        let mut keys: Vec<Key> = outbox.settled().keys().cloned().collect();
+        keys.sort();
+        keys
+    }
+
+    #[test]
+    fn a_store_is_brought_some_at_a_time_and_what_it_refused_comes_first_again() {
+        let store = Arc::new(Noting::default());
+        let mut outbox = outbox(&store, 1, &["a", "b", "c", "d", "e"]);
+        assert!(outbox.is_full());
+        outbox.flush().expect_err("refuses once");
+        assert_eq!((outbox.len(), outbox.unsent_bytes), (5, outbox.unsent.iter().map(|(_, one)| one.bytes()).sum()));
+        outbox.flush().expect("takes all");
+        let bags: Vec<String> = store.bags.lock().iter().map(|bag| bag.concat()).collect();
+        assert_eq!(bags, ["ab", "ab", "cd", "e"]);
+        assert_eq!(settled(&mut outbox), ["a", "b", "c", "d", "e"].map(key));
+        assert_eq!((outbox.len(), outbox.unsent_bytes, outbox.is_full()), (0, 0, false));
+    }
+
+    #[test]
+    fn a_record_that_is_never_taken_is_forgotten_with_the_others() {
+        let store = Arc::new(Noting::default());
+        let mut outbox = outbox(&store, 1, &["a", "never", "b"]);
+        outbox.flush().expect_err("refuses what is left of the first bag");
+        assert_eq!(outbox.len(), 2);
+        outbox.flush().expect("takes the others");
+        let bags: Vec<String> = store.bags.lock().iter().map(|bag| bag.concat()).collect();
+        assert_eq!(bags, ["anever", "a", "ab"]);
+        assert_eq!(settled(&mut outbox), ["a", "b", "never"].map(key));
+    }
+
+    #[test]
+    fn what_waits_for_room_is_made_durable_in_haste() {
+        let store = Arc::new(Noting::default());
+        let mut outbox = outbox(&store, 0, &["a", "b", "c", "d"]);
+        outbox.flush_due().expect("brings all");
+        assert!(outbox.is_full() && settled(&mut outbox).is_empty(), "the store waits for more");
+        outbox.hurry().expect("is fast");
+        assert_eq!(settled(&mut outbox).len(), 4);
+        assert!(!outbox.is_full());
+    }
+
+    #[test]
+    fn large_records_are_brought_alone_and_fill_the_room() {
+        let store = Arc::new(Noting::default());
+        let mut outbox = outbox(&store, 0, &["a", "b"]);
+        outbox.limits = Limits { bytes: 1, bag_bytes: 1, ..LIMITS };
+        assert!(outbox.is_full());
+        outbox.flush().expect("takes all");
+        assert_eq!(store.bags.lock().len(), 2);
     }
 }

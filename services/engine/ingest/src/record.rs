@@ -114,7 +114,12 @@ impl Open {
         bytes(items, items * self.width, self.interactions.len())
     }
 
+    /// An interaction that is there already, by its time and id, stays once.
     pub(crate) fn add(&mut self, interaction: Interaction) {
+        let same = |known: &Interaction| known.timestamp == interaction.timestamp && known.id == interaction.id;
+        if self.interactions.iter().any(same) {
+            return;
+        }
         self.last = self.last.max(interaction.timestamp);
         self.interactions.push(interaction);
     }

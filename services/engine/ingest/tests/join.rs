@@ -107,6 +107,22 @@ async fn the_same_ranking_sent_twice_is_one() {
 }
 
 #[tokio::test]
+async fn an_interaction_that_is_there_again_belongs_to_its_ranking_once() {
+    let early = || click("early", "r", "b", 0);
+    let twice = || [click("c", "r", "a", 2), click("c", "r", "a", 2)];
+    let service = Service::new().await;
+    let events = [early(), early(), shown("r", &["a", "b"], 1)].into_iter().chain(twice());
+    service.import(events.collect()).await;
+    let ids: Vec<_> = service.records()[0].interactions.iter().map(|click| click.id.to_string()).collect();
+    assert_eq!(ids, ["early", "c"]);
+    let once = Service::new().await;
+    once.import(vec![early(), shown("r", &["a", "b"], 1), click("c", "r", "a", 2)]).await;
+    let rates = |rows: Vec<f32>| [rows[1], rows[3]];
+    assert_eq!(rates(service.rows(&["a", "b"], 100).await), rates(once.rows(&["a", "b"], 100).await));
+    assert_eq!(service.records(), once.records());
+}
+
+#[tokio::test]
 async fn with_a_state_in_memory_the_oldest_ranking_gives_way() {
     let mut service = Service::new().await;
     service.settings.max_open = 2;

@@ -6,7 +6,9 @@ mod common;
 use common::{Service, apply, click, item, shown};
 use rankwright_clickthrough::Header;
 use rankwright_clickthrough::store::file::FileSettings;
-use rankwright_clickthrough::{Clickthrough, ClickthroughStore, FileStore as Parts, Format};
+use rankwright_clickthrough::{
+    Clickthrough, ClickthroughStore, Error, FileStore as Parts, Forgotten, Format, Mark, Records, Status, Subject,
+};
 use rankwright_event::Event;
 use rankwright_ingest::Feedback;
 use rankwright_state::file::FileOptions;
@@ -258,4 +260,55 @@ async fn a_ranking_that_is_shown_again_while_its_click_through_is_owed_has_effec
         assert_eq!(by_id(service.records()), records, "cut at {cut}");
         assert_eq!(service.rows(&["a", "c"], 400).await, rows, "cut at {cut}");
     }
+}
+
+/// A store with which the process ends.
+struct Deadly;
+
+impl ClickthroughStore for Deadly {
+    fn append(&self, _: &[Clickthrough]) -> Result<Mark, Error> {
+        panic!("the process ends here, as the test wants");
+    }
+
+    fn flush(&self) -> Result<Mark, Error> {
+        Ok(Mark(0))
+    }
+
+    fn durable(&self) -> Mark {
+        Mark(0)
+    }
+
+    fn read(&self) -> Result<Records, Error> {
+        Ok(Records::new(std::iter::empty()))
+    }
+
+    fn forget(&self, _: &Subject) -> Result<Forgotten, Error> {
+        Ok(Forgotten::default())
+    }
+
+    fn status(&self) -> Status {
+        Status::default()
+    }
+}
+
+#[tokio::test]
+async fn a_request_during_whose_closings_the_process_ends_is_no_repetition_when_it_comes_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let now = |seconds: i64| rankwright_event::Timestamp::from_millis(seconds * 1000);
+    let request = || vec![click("c", None, "a", 10_000)];
+    {
+        let state = FileStore::open(folder.path().join("state"), FileOptions::default(), "test").expect("opens");
+        let service = Service::over(Arc::new(state) as Arc<dyn Store>, |_| Arc::new(Deadly)).await;
+        let mut feedback = feedback(&service).await;
+        let visit = |number: usize| {
+            let name: &'static str = format!("r{number}").leak();
+            [shown(name, &["a"], 0), click(&format!("c{number}"), name, "a", 5)]
+        };
+        feedback.feed((0..2500).flat_map(visit).collect(), now(10)).await.expect("takes them in");
+        let ended = tokio::spawn(async move { feedback.feed(request(), now(10_000)).await.map(drop) });
+        ended.await.expect_err("some of the 2500 are closed and committed, then it ends");
+    }
+    let service = in_folder(folder.path()).await;
+    feedback(&service).await.feed(request(), now(10_001)).await.expect("takes it in");
+    assert_eq!(service.rows(&["a"], 10_002).await[0], 2501.0);
 }

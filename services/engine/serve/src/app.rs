@@ -5,7 +5,7 @@ mod builder;
 pub use builder::{Builder, Error};
 
 use crate::breaker::Guarded;
-use crate::gate::Gate;
+use crate::gate::{Arrivals, Gate};
 use crate::limits::Limits;
 use crate::load::Loader;
 use crate::metrics::Metrics;
@@ -34,6 +34,7 @@ struct Shared {
     metrics: Metrics,
     limits: Limits,
     gate: Gate,
+    arrivals: Arrivals,
     pool: Pool,
     token: Option<Secret>,
     inference: BTreeSet<String>,
@@ -110,6 +111,10 @@ impl App {
 
     pub(crate) fn gate(&self) -> &Gate {
         &self.shared.gate
+    }
+
+    pub(crate) fn arrivals(&self) -> &Arrivals {
+        &self.shared.arrivals
     }
 
     pub(crate) fn pool(&self) -> &Pool {

@@ -18,7 +18,7 @@ pub use error::Error as KafkaError;
 pub(crate) use options::connection;
 
 use crate::building::Building;
-use crate::stream::{BoxFuture, Partition, Step, Stream, StreamSettings};
+use crate::stream::{BoxFuture, Lag, Partition, Step, Stream, StreamSettings};
 use crate::{Error, Position};
 use assignment::{acknowledge, logged, note, release};
 use context::{Context, Event};
@@ -131,9 +131,9 @@ impl Stream for Kafka {
         }
     }
 
-    fn lag(&self) -> Vec<(Partition, u64)> {
+    fn lag(&self) -> Vec<(Partition, Lag)> {
         let readings = self.readings.values();
-        readings.filter_map(|reading| Some((reading.partition.clone(), reading.lag()?))).collect()
+        readings.filter_map(|reading| Some((reading.partition.clone(), Lag::of(reading.lag()?)))).collect()
     }
 
     fn close(self: Box<Self>) -> BoxFuture<'static, ()> {

@@ -20,7 +20,7 @@ mod steps;
 pub use error::Error as KinesisError;
 
 use crate::building::Building;
-use crate::stream::{BoxFuture, Partition, Step, Stream, StreamSettings};
+use crate::stream::{BoxFuture, Lag, Partition, Step, Stream, StreamSettings};
 use crate::{Error, Leases, Position};
 use aws_sdk_kinesis::Client;
 use client::Trouble;
@@ -91,6 +91,8 @@ struct Held {
     /// Of the start that counts.
     session: Option<u64>,
     task: Option<AbortHandle>,
+    /// For how long the next record has been there, as the service told last.
+    behind: Option<Duration>,
 }
 
 impl Kinesis {
@@ -218,8 +220,9 @@ impl Stream for Kinesis {
     }
 
     /// The service tells how old the next record is, and not how many there are.
-    fn lag(&self) -> Vec<(Partition, u64)> {
-        Vec::new()
+    fn lag(&self) -> Vec<(Partition, Lag)> {
+        let held = self.ours.values().filter(|held| held.behind.is_some());
+        held.map(|held| (held.partition.clone(), Lag { events: None, age: held.behind })).collect()
     }
 
     fn close(mut self: Box<Self>) -> BoxFuture<'static, ()> {

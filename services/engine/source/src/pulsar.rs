@@ -27,7 +27,7 @@ mod trouble;
 pub use error::Error as PulsarError;
 
 use crate::building::Building;
-use crate::stream::{BoxFuture, Partition, Step, Stream, StreamSettings};
+use crate::stream::{BoxFuture, Lag, Partition, Step, Stream, StreamSettings};
 use crate::{Error, Position};
 use ::pulsar::message::proto::MessageIdData;
 use line::{First, News, Order, Plan, Role};
@@ -80,6 +80,8 @@ struct Part {
     read: Vec<MessageIdData>,
     /// What was handed out and is not committed, by the batches' numbers.
     pending: BTreeMap<u64, Vec<MessageIdData>>,
+    /// Entries that are not acknowledged, as the broker told last.
+    backlog: Option<u64>,
     batches: u64,
 }
 
@@ -186,9 +188,10 @@ impl Stream for Pulsar {
         self.ordered
     }
 
-    /// Entries have no numbers that could be counted.
-    fn lag(&self) -> Vec<(Partition, u64)> {
-        Vec::new()
+    /// Entries of the subscription that are not acknowledged; what was read and is not committed is among them.
+    fn lag(&self) -> Vec<(Partition, Lag)> {
+        let ours = self.parts.iter().filter(|part| part.session.is_some());
+        ours.filter_map(|part| Some((part.partition.clone(), Lag::of(part.backlog?)))).collect()
     }
 
     fn close(mut self: Box<Self>) -> BoxFuture<'static, ()> {

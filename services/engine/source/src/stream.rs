@@ -57,6 +57,15 @@ pub enum Step {
     Ended,
 }
 
+/// How far the reader of a partition is behind, as far as the broker says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Lag {
+    /// Messages that are still ahead.
+    pub events: Option<u64>,
+    /// For how long the next one has been there.
+    pub age: Option<Duration>,
+}
+
 /// Events from partitions which several readers share.
 pub trait Stream: Send {
     /// What happened next; waits for it. A call that is dropped loses nothing.
@@ -95,11 +104,18 @@ pub trait Stream: Send {
         true
     }
 
-    /// How many events are still ahead in each partition that is read, where the broker said so.
-    fn lag(&self) -> Vec<(Partition, u64)>;
+    /// How far we are behind in each partition that is read, where the broker said so.
+    fn lag(&self) -> Vec<(Partition, Lag)>;
 
     /// Leaves, so that others can go on at once.
     fn close(self: Box<Self>) -> BoxFuture<'static, ()>;
+}
+
+impl Lag {
+    /// So many messages are ahead.
+    pub fn of(events: u64) -> Self {
+        Self { events: Some(events), age: None }
+    }
 }
 
 impl Partition {

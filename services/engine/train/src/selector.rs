@@ -15,7 +15,7 @@ const SALT: u64 = 0x5e1e_c705;
 pub fn accepts(selector: &Selector, seed: u64, record: &Clickthrough) -> bool {
     match selector {
         Selector::Accept(all) => *all,
-        Selector::Field { ranking_field, value } => has_value(record, ranking_field, value),
+        Selector::Field { ranking_field, values } => has_value(record, ranking_field, values),
         Selector::Sampling(ratio) => digest::uniform(record.ranking.digest(), SALT.wrapping_add(seed)) < *ratio,
         Selector::InteractionPosition { min, max } => interactions_lie_within(record, *min, *max),
         Selector::Length { min, max } => within(record.items.len(), *min, *max),
@@ -25,11 +25,12 @@ pub fn accepts(selector: &Selector, seed: u64, record: &Clickthrough) -> bool {
     }
 }
 
-/// Whether a ranking field equals a text, or is a list that holds it.
-fn has_value(record: &Clickthrough, name: &str, wanted: &str) -> bool {
+/// Whether a ranking field equals one of the texts, or is a list that holds one.
+fn has_value(record: &Clickthrough, name: &str, wanted: &[String]) -> bool {
+    let is_wanted = |text: &str| wanted.iter().any(|wanted| wanted == text);
     let matches = |value: &Value| match value {
-        Value::Text(text) => text == wanted,
-        Value::Texts(texts) => texts.iter().any(|text| text == wanted),
+        Value::Text(text) => is_wanted(text),
+        Value::Texts(texts) => texts.iter().any(|text| is_wanted(text)),
         Value::Bool(_) | Value::Number(_) | Value::Numbers(_) => false,
     };
     record.fields.iter().any(|field| field.name == name && matches(&field.value))
@@ -59,7 +60,7 @@ mod tests {
     }
 
     fn field(value: &str) -> Selector {
-        Selector::Field { ranking_field: "source".into(), value: value.into() }
+        Selector::Field { ranking_field: "source".into(), values: vec![value.into()] }
     }
 
     #[test]
@@ -70,6 +71,11 @@ mod tests {
         assert!(!accept(field("sear"), &search));
         search.fields = vec![Field::new("source", Value::Texts(vec!["mail".into(), "search".into()]))];
         assert!(accept(field("search"), &search));
+        let either = |values: [&str; 2]| Selector::Field {
+            ranking_field: "source".into(),
+            values: values.map(str::to_owned).to_vec(),
+        };
+        assert!(accept(either(["banner", "mail"]), &search) && !accept(either(["banner", "page"]), &search));
         search.fields = vec![Field::new("query", Value::Text("search".into()))];
         assert!(!accept(field("search"), &search));
     }

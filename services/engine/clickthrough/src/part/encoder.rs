@@ -3,9 +3,12 @@
 use super::{Format, Header, LIMIT, block, frame, json};
 use crate::{Clickthrough, Error, Result};
 
-/// A block is complete with this many bytes before compression: enough to pack well, little enough to lose, as damage
-/// takes a block with it (a few dozen rankings).
+/// A block is complete with this many bytes before compression, whatever it holds.
 pub const BLOCK_BYTES: usize = 128 << 10;
+
+/// With this many records it is, too, once it has enough bytes to pack well: damage takes a block with it.
+const FEW: u32 = 32;
+const ENOUGH_BYTES: usize = 16 << 10;
 
 /// Turns records into the bytes of a part.
 ///
@@ -104,7 +107,8 @@ impl Encoder {
 
     /// Whether the block is as large as it should become.
     pub fn is_full(&self) -> bool {
-        self.pending_bytes() >= self.block_bytes
+        let bytes = self.pending_bytes();
+        bytes >= self.block_bytes || (self.count >= FEW && bytes >= ENOUGH_BYTES)
     }
 
     /// The block of the records taken since the last one, `None` when there are none; on an error they stay.

@@ -44,8 +44,8 @@ fn field(section: &Section<'_>) -> Option<Selector> {
     let field = field.or_else(|| section.missing("rankingField", "a ranking field"));
     let value = value.or_else(|| section.missing("value", "what the ranking field should be"));
     let name = field.and_then(|field| field.text()).map(|name| name.trim_start_matches("ranking.").to_owned());
-    let value = value.and_then(|value| value.text());
-    found(name.zip(value).map(|(ranking_field, value)| Selector::Field { ranking_field, value }))
+    let values = value.map(|value| value.texts("a text or a list of texts"));
+    found(name.zip(values).map(|(ranking_field, values)| Selector::Field { ranking_field, values }))
 }
 
 fn sampling(section: &Section<'_>) -> Option<Selector> {

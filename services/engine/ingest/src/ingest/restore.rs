@@ -38,8 +38,12 @@ impl Ingest {
                 self.outbox.push(Some(key), Closed::Ranking(open));
             }
             None => {
-                let records = interactions.iter().map(Clickthrough::of_interaction);
-                records.for_each(|record| self.outbox.push(Some(key.clone()), Closed::Written(record)));
+                // the key goes with the last of them: it is not forgotten before all are durable
+                let mut records = interactions.iter().map(Clickthrough::of_interaction).peekable();
+                while let Some(record) = records.next() {
+                    let key = records.peek().is_none().then(|| key.clone());
+                    self.outbox.push(key, Closed::Written(record));
+                }
             }
         }
         Ok(())

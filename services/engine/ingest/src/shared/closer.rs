@@ -259,7 +259,9 @@ impl Closer {
             late.append(&mut open.split_off_late(self.settings.session_length));
             ended.extend(Some(open).filter(Open::is_worth_keeping));
         }
-        self.batch = next_batch(bytes, due.len());
+        if !due.is_empty() {
+            self.batch = next_batch(bytes, due.len());
+        }
         let reads = ended.iter().flat_map(|open| self.plan.capture_reads(&open.ranking, open.looked_at()));
         let reads = super::distinct(reads);
         self.fetch(&reads).await?;
@@ -336,9 +338,9 @@ impl Closer {
     }
 }
 
-/// How many rankings to close at once when so many had so many bytes.
+/// How many rankings to close at once when so many (one at least) had so many bytes.
 fn next_batch(bytes: usize, records: usize) -> usize {
-    (BATCH_BYTES / (bytes / records.max(1)).max(1)).clamp(1, BATCH)
+    (BATCH_BYTES / (bytes / records).max(1)).clamp(1, BATCH)
 }
 
 #[cfg(test)]
@@ -347,7 +349,7 @@ mod tests {
 
     #[test]
     fn large_rankings_are_closed_some_at_a_time() {
-        let sizes = [(0, 0), (7_000, 1), (7_000 * 2000, 2000), (100_000 * 200, 200), (BATCH_BYTES * 3, 1)];
-        assert_eq!(sizes.map(|(bytes, records)| next_batch(bytes, records)), [2000, 2000, 2000, 167, 1]);
+        let sizes = [(7_000, 1), (7_000 * 2000, 2000), (100_000 * 200, 200), (BATCH_BYTES * 3, 1)];
+        assert_eq!(sizes.map(|(bytes, records)| next_batch(bytes, records)), [2000, 2000, 167, 1]);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{App, Phase, Plugins, Shared};
 use crate::breaker::Guarded;
-use crate::gate::Gate;
+use crate::gate::{Arrivals, Gate};
 use crate::limits::Limits;
 use crate::load::Loader;
 use crate::metrics::Metrics;
@@ -100,6 +100,7 @@ impl Builder {
             metrics,
             limits: Limits { api: config.api.limits, ahead: config.core.ingest.max_ahead },
             gate: Gate::new(config.api.limits.max_concurrent_requests),
+            arrivals: Arrivals::before(config.api.limits.max_concurrent_requests),
             pool: Pool::start()?,
             token: config.api.token,
             inference: config.inference.into_keys().collect(),

@@ -1,9 +1,11 @@
 //! Reading a request's body: so large, so long, and no more.
 
 use crate::app::App;
+use crate::gate::Place;
 use crate::http::failure::Failure;
+use crate::http::rank::overloaded;
 use crate::metrics::Refusal;
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
 use axum::http::header;
 use http_body_util::BodyExt;
@@ -20,8 +22,21 @@ enum Broken {
     Cut(axum::Error),
 }
 
+/// A place among those that are worked on, and the body, which is waited for before.
+pub(super) async fn admit(app: &App, request: Request) -> Result<(Place, Bytes), Failure> {
+    if app.gate().is_full() {
+        return Err(overloaded(app));
+    }
+    let arriving = app.arrivals().enter(request.body().size_hint().exact());
+    let arriving = arriving.ok_or_else(|| overloaded(app))?;
+    let body = read(app, request).await?;
+    drop(arriving);
+    let place = app.gate().enter().ok_or_else(|| overloaded(app))?;
+    Ok((place, body))
+}
+
 /// The whole body.
-pub(super) async fn read(app: &App, request: Request) -> Result<Bytes, Failure> {
+async fn read(app: &App, request: Request) -> Result<Bytes, Failure> {
     let limits = app.limits().api;
     let waits = request.headers().contains_key(header::EXPECT);
     let announced = announced_len(&request);
@@ -77,7 +92,6 @@ async fn collect(body: &mut Body, most: usize) -> Result<Bytes, Broken> {
 }
 
 fn expected(body: &Body) -> usize {
-    use axum::body::HttpBody;
     usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX)
 }
 

@@ -5,7 +5,6 @@
 
 use crate::app::{App, now};
 use crate::http::failure::Failure;
-use crate::http::rank::overloaded;
 use crate::http::{body, json};
 use crate::metrics::Refusal;
 use crate::plugin::{Fed, FeedError, Feedback};
@@ -31,8 +30,7 @@ struct Answer {
 pub(super) async fn post(State(app): State<App>, request: Request) -> Result<Response, Failure> {
     let began = Instant::now();
     let feedback = app.feedback().ok_or_else(nobody_listens)?;
-    let place = app.gate().enter().ok_or_else(|| overloaded(&app))?;
-    let body = body::read(&app, request).await?;
+    let (place, body) = body::admit(&app, request).await?;
     let work = {
         let app = app.clone();
         async move {

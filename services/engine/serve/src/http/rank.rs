@@ -20,8 +20,7 @@ pub(super) async fn post(
     let model = name(path)?;
     app.models().ranker(&model)?;
     let explain = explain(query.as_deref().unwrap_or_default())?;
-    let place = app.gate().enter().ok_or_else(|| overloaded(&app))?;
-    let body = body::read(&app, request).await?;
+    let (place, body) = body::admit(&app, request).await?;
     let size = body.len();
     let work = {
         let app = app.clone();

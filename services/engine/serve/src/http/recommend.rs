@@ -2,7 +2,6 @@
 
 use crate::app::App;
 use crate::http::failure::Failure;
-use crate::http::rank::overloaded;
 use crate::http::{Name, body, json, name};
 use crate::recommend;
 use axum::extract::{Request, State};
@@ -12,8 +11,7 @@ use axum::response::Response;
 pub(super) async fn post(State(app): State<App>, path: Name, request: Request) -> Result<Response, Failure> {
     let name = name(path)?;
     let kind = app.models().recommender(&name)?;
-    let _place = app.gate().enter().ok_or_else(|| overloaded(&app))?;
-    let body = body::read(&app, request).await?;
+    let (_place, body) = body::admit(&app, request).await?;
     let answer = recommend::recommend(app.limits(), &name, kind, &body)?;
     serde_json::to_vec(&answer).map(json).map_err(|error| Failure::internal(error.to_string()))
 }

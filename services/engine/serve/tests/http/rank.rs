@@ -1,7 +1,12 @@
 //! `POST /rank/{model}`
 
 use crate::service::{CONFIG, Service, ranking};
+use rankwright_event::Event;
+use rankwright_serve::{Fed, FeedError, Feedback};
+use rankwright_state::BoxFuture;
 use serde_json::json;
+use std::sync::Arc;
+use tokio::sync::Notify;
 
 #[tokio::test]
 async fn items_are_answered_by_falling_score_with_every_input_item() {
@@ -195,17 +200,44 @@ async fn a_body_that_does_not_come_is_given_up() {
 
 #[tokio::test]
 async fn requests_beyond_the_limit_are_turned_away_at_once() {
+    struct Waiting(Arc<Notify>);
+    impl Feedback for Waiting {
+        fn feed(&self, _: Vec<Event>) -> BoxFuture<'_, Result<Fed, FeedError>> {
+            Box::pin(async {
+                self.0.notified().await;
+                Ok(Fed { accepted: 1, updated: 0 })
+            })
+        }
+    }
     let config = format!("{CONFIG}\napi: {{limits: {{maxConcurrentRequests: 1}}}}");
-    let service = Service::start_with(&config, |builder| builder).await;
-    let (sender, receiver) = tokio::sync::oneshot::channel::<Vec<u8>>();
-    let late = futures_util::stream::once(receiver);
-    let slow = service.post("/rank/plain", axum::body::Body::from_stream(late));
+    let go_on = Arc::new(Notify::new());
+    let waiting = Arc::new(Waiting(go_on.clone()));
+    let service = Service::start_with(&config, |builder| builder.feedback(waiting)).await;
+    let event = r#"{"event":"interaction","id":"c","timestamp":"1","type":"click","item":"a"}"#;
+    let slow = service.post("/feedback", event.to_owned());
     let (mut slow, body) = (std::pin::pin!(slow), ranking(&["a"]));
-    assert!(futures_util::poll!(slow.as_mut()).is_pending(), "it waits for its body, inside");
+    assert!(futures_util::poll!(slow.as_mut()).is_pending(), "it is worked on");
     let turned_away = service.post("/rank/plain", body.clone()).await;
     assert_eq!(turned_away.headers["retry-after"], "1");
     turned_away.error(503, "overloaded", None);
-    sender.send(body.clone().into_bytes()).unwrap();
+    go_on.notify_one();
     assert_eq!(slow.await.status, 200);
     assert_eq!(service.post("/rank/plain", body).await.status, 200, "the place is free again");
+}
+
+#[tokio::test]
+async fn bodies_that_are_on_their_way_keep_nobody_from_being_worked_on() {
+    let config = format!("{CONFIG}\napi: {{limits: {{maxConcurrentRequests: 1}}}}");
+    let service = Service::start_with(&config, |builder| builder).await;
+    let body = ranking(&["a"]);
+    let (sender, receiver) = tokio::sync::oneshot::channel::<Vec<u8>>();
+    let late = futures_util::stream::once(receiver);
+    let slow = service.post("/rank/plain", axum::body::Body::from_stream(late));
+    let mut slow = std::pin::pin!(slow);
+    assert!(futures_util::poll!(slow.as_mut()).is_pending(), "it waits for its body");
+    assert_eq!(service.post("/rank/plain", body.clone()).await.status, 200);
+    let never = axum::body::Body::from_stream(futures_util::stream::pending::<Result<Vec<u8>, std::io::Error>>());
+    service.post("/rank/plain", never).await.error(503, "overloaded", None); // they are bounded as well
+    sender.send(body.into_bytes()).unwrap();
+    assert_eq!(slow.await.status, 200);
 }

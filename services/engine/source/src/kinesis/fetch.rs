@@ -28,7 +28,8 @@ pub(super) struct Fetched {
 
 /// What is new of a shard.
 pub(super) enum News {
-    Records(Vec<Record>),
+    /// With the age of what follows them, in milliseconds.
+    Records(Vec<Record>, Option<i64>),
     /// Nothing, and nothing is behind: everything there was is read.
     CaughtUp,
     /// The shard is closed, and everything in it was told.
@@ -124,7 +125,7 @@ impl Fetch {
             self.place = Place::After(last.sequence_number.clone());
         }
         let caught_up = records.is_empty() && millis_behind_latest.unwrap_or(0) == 0;
-        let told = records.is_empty() || self.tell(News::Records(records)).await;
+        let told = records.is_empty() || self.tell(News::Records(records, millis_behind_latest)).await;
         match next_shard_iterator {
             None => told && self.tell(News::End).await,
             Some(_) if caught_up => told && self.tell(News::CaughtUp).await,

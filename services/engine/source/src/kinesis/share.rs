@@ -179,7 +179,7 @@ impl Kinesis {
     fn gain(&mut self, shard: &str) {
         let partition = self.partition(shard);
         self.steps.push_back(Step::Assigned(vec![partition.clone()]));
-        self.ours.insert(shard.to_owned(), Held { partition, session: None, task: None });
+        self.ours.insert(shard.to_owned(), Held { partition, session: None, task: None, behind: None });
     }
 
     fn lose(&mut self, shard: &str) {

@@ -9,7 +9,7 @@ use crate::{BadLine, Error, Partition, Position, Progress, Step};
 use aws_sdk_kinesis::types::Record;
 use rankwright_event::Timestamp;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 impl Kinesis {
     /// What happened next.
@@ -49,9 +49,13 @@ impl Kinesis {
         let partition = held.partition.clone();
         self.worked |= !matches!(news, News::Lost(_));
         match news {
-            News::Records(records) => self.take(session, &partition, &shard, &records),
+            News::Records(records, behind) => {
+                self.behind(&shard, behind);
+                self.take(session, &partition, &shard, &records);
+            }
             News::CaughtUp if self.bounded_reading() => self.pass_bound(session, &shard, &partition),
             News::CaughtUp => {
+                self.behind(&shard, Some(0));
                 self.finish_batch(session);
                 self.steps.push_back(Step::CaughtUp(partition));
             }
@@ -59,6 +63,12 @@ impl Kinesis {
             News::Lost(error) => return Err(error.into()),
         }
         Ok(())
+    }
+
+    fn behind(&mut self, shard: &str, millis: Option<i64>) {
+        if let Some(held) = self.ours.get_mut(shard) {
+            held.behind = millis.map(|millis| Duration::from_millis(u64::try_from(millis).unwrap_or(0)));
+        }
     }
 
     fn take(&mut self, session: u64, partition: &Partition, shard: &str, records: &[Record]) {

@@ -4,7 +4,7 @@ use pulsar::message::proto::base_command::Type;
 use pulsar::message::proto::command_ack::AckType;
 use pulsar::message::proto::command_subscribe::SubType;
 use pulsar::message::proto::{
-    BaseCommand, CommandAck, CommandCloseConsumer, CommandFlow, CommandGetLastMessageId,
+    BaseCommand, CommandAck, CommandCloseConsumer, CommandConsumerStats, CommandFlow, CommandGetLastMessageId,
     CommandGetLastMessageIdResponse, CommandLookupTopic, CommandLookupTopicResponse, CommandPartitionedTopicMetadata,
     CommandPartitionedTopicMetadataResponse, CommandRedeliverUnacknowledgedMessages, CommandSubscribe, MessageIdData,
 };
@@ -79,6 +79,19 @@ pub(super) fn last(consumer_id: u64) -> impl FnOnce(u64) -> BaseCommand {
 
 pub(super) fn last_found(answer: BaseCommand) -> Option<(u64, CommandGetLastMessageIdResponse)> {
     answer.get_last_message_id_response.map(|answer| (answer.request_id, answer))
+}
+
+pub(super) fn stats(consumer_id: u64) -> impl FnOnce(u64) -> BaseCommand {
+    move |request_id| BaseCommand {
+        r#type: Type::ConsumerStats.into(),
+        consumer_stats: Some(CommandConsumerStats { request_id, consumer_id }),
+        ..BaseCommand::default()
+    }
+}
+
+/// How many entries of a consumer's subscription are not acknowledged; nothing where the broker does not tell.
+pub(super) fn backlog(answer: BaseCommand) -> Option<(u64, Option<u64>)> {
+    answer.consumer_stats_response.map(|answer| (answer.request_id, answer.msg_backlog))
 }
 
 /// Allows the broker to send so many more messages.

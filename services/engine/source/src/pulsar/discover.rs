@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{self, UnboundedSender};
+use tokio::time::Instant;
 
 /// Between two attempts to ask a broker that is away.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -47,12 +48,23 @@ impl Pulsar {
             news: self.tell.clone(),
             ours: false,
             asked: None,
+            counted: Instant::now(),
             reading: None,
         };
         self.tasks.spawn(line.run());
         let (read, pending) = (Vec::new(), BTreeMap::new());
         let (ours, done) = (self.bounded, false);
-        self.parts.push(Part { partition, orders, ours, session: None, done, read, pending, batches: 0 });
+        self.parts.push(Part {
+            partition,
+            orders,
+            ours,
+            session: None,
+            done,
+            read,
+            pending,
+            backlog: None,
+            batches: 0,
+        });
     }
 
     /// Partitions that were added to the topic have only messages that arrived since.

@@ -77,6 +77,8 @@ pub(super) struct Line {
     /// What is to be read as soon as it can be.
     pub(super) asked: Option<Start>,
     pub(super) reading: Option<Reading>,
+    /// When the broker was asked last how much is not acknowledged.
+    pub(super) counted: Instant,
 }
 
 impl Line {

@@ -58,6 +58,7 @@ impl Pulsar {
             News::NotOurs => self.give_up(number),
             News::Entry(session, entry) if part.session == Some(session) => self.take(number, &entry),
             News::AtEnd(session) if part.session == Some(session) => self.reach_end(number),
+            News::Backlog(entries) => part.backlog = Some(entries),
             News::Entry(..) | News::AtEnd(_) => {} // read for an earlier start
             News::Lost(error) => return Err(error.into()),
         }
@@ -66,7 +67,7 @@ impl Pulsar {
 
     fn give_up(&mut self, number: usize) {
         let Some(part) = self.parts.get_mut(number) else { return };
-        (part.ours, part.session) = (false, None);
+        (part.ours, part.session, part.backlog) = (false, None, None);
         part.pending.clear();
         self.building.take(number); // for whoever has the partition next
         let partition = part.partition.clone();

@@ -5,7 +5,7 @@ use crate::seen::{Seen, failure};
 use crate::topic::{LONG, Topic, event};
 use rankwright_config::Offset;
 use rankwright_event::Timestamp;
-use rankwright_source::{Kafka, Stream};
+use rankwright_source::{Kafka, Lag, Stream};
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use rdkafka::client::DefaultClientContext;
 use rdkafka::producer::{BaseRecord, DefaultProducerContext, Producer, ThreadedProducer};
@@ -138,7 +138,7 @@ async fn what_a_transaction_took_back_is_never_read() {
     let (mut kafka, mut seen) = (topic.open(), Seen::default());
     seen.read_up(&mut kafka, 1).await;
     assert_eq!(seen.events[&topic.partition(0)], [1, 3]);
-    assert_eq!((seen.bad.len(), kafka.lag()[0].1), (0, 0), "the marks of transactions are no messages");
+    assert_eq!((seen.bad.len(), kafka.lag()[0].1), (0, Lag::of(0)), "the marks of transactions are no messages");
     let (mut bounded, mut all) = (topic.bounded(), Seen::default());
     all.read(&mut bounded, |seen| seen.ended).await;
     assert_eq!(all.events[&topic.partition(0)], [1, 3]);

@@ -5,7 +5,7 @@ use crate::stream::source;
 use crate::stub::{Answer, stub};
 use crate::table::Table;
 use rankwright_config::Offset;
-use rankwright_source::{Kinesis, Step, Stream};
+use rankwright_source::{Kinesis, Lag, Step, Stream};
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -50,6 +50,16 @@ async fn a_shard_has_caught_up_only_when_nothing_is_behind() {
     let (mut reader, mut seen) = (open(&address), Seen::default());
     seen.read_up(&mut reader, 1).await;
     assert_eq!(seen.events[PARTITION], [1, 2]);
+    assert_eq!(reader.lag()[0].1, Lag { events: None, age: Some(Duration::ZERO) });
+}
+
+#[tokio::test]
+async fn how_old_the_next_record_is_can_be_told() {
+    let (address, _) = stub((0..100).map(|number| Answer::Records(vec![number], 90_000))).await;
+    let (mut reader, mut seen) = (open(&address), Seen::default());
+    assert_eq!(reader.lag(), [], "nothing was asked yet");
+    seen.read(&mut reader, |seen| seen.count() > 0).await;
+    assert_eq!(reader.lag()[0].1, Lag { events: None, age: Some(Duration::from_secs(90)) });
 }
 
 #[tokio::test]

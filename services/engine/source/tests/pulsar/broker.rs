@@ -4,7 +4,7 @@ use crate::seen::{LONG, Seen, event};
 use crate::topic::{Topic, broker, server};
 use rankwright_config::{Offset, Subscription};
 use rankwright_event::Timestamp;
-use rankwright_source::{Partition, Pulsar, Stream};
+use rankwright_source::{Lag, Partition, Pulsar, Stream};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::timeout;
 
@@ -50,6 +50,13 @@ async fn the_position_counts_and_not_what_was_acknowledged() {
     first.read_up(&mut reader, 1).await;
     let acknowledged = async { while topic.backlog().await > 0 {} };
     timeout(LONG, acknowledged).await.expect("the broker's tools see how far it is committed");
+    let told = async {
+        while reader.lag().first().is_none_or(|(_, lag)| *lag != Lag::of(0)) {
+            let step = reader.next().await.expect("reads on");
+            first.take(&mut reader, step).await;
+        }
+    };
+    timeout(LONG, told).await.expect("and so does the reader");
     Box::new(reader).close().await;
     let (mut reader, mut again) = (topic.open(), Seen::default());
     again.read_up(&mut reader, 1).await;

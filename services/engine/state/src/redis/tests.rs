@@ -152,6 +152,31 @@ fn what_another_process_writes_is_seen_here_though_it_was_cached() {
 }
 
 #[test]
+fn without_news_what_is_cached_is_read_again_after_its_time() {
+    with_server(|settings| async move {
+        let service = service();
+        let there = open(&settings, &service).await;
+        put(&there, vec![(item("a"), counter(1))]).await;
+        let reader = |ttl| {
+            let options = RedisOptions { tracking: false, cache_ttl: ttl, ..small() };
+            RedisStore::open(settings.clone(), options, &service)
+        };
+        let (long, short) = (Duration::from_secs(3600), Duration::from_millis(50));
+        let [none, long, short] = [reader(None).await, reader(Some(long)).await, reader(Some(short)).await];
+        let [none, long, short] = [none, long, short].map(|store| store.expect("opens"));
+        for store in [&none, &long, &short] {
+            assert_eq!(count(store, &item("a")).await, Some(1));
+        }
+        put(&there, vec![(item("a"), counter(1))]).await;
+        assert_eq!(count(&long, &item("a")).await, Some(1), "nobody has told");
+        assert_eq!(count(&none, &item("a")).await, Some(2), "nothing is kept without a time");
+        while count(&short, &item("a")).await != Some(2) {}
+        put(&long, vec![(item("a"), counter(1))]).await;
+        assert_eq!(count(&long, &item("a")).await, Some(3), "what it writes itself, it knows");
+    });
+}
+
+#[test]
 fn a_batch_that_is_sent_again_has_no_second_effect() {
     let Some(settings) = testing::server() else { return };
     runtime().block_on(async move {

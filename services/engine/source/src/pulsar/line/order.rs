@@ -38,6 +38,8 @@ pub(in crate::pulsar) enum News {
     Ours,
     NotOurs,
     Entry(u64, Entry),
+    /// So many entries of the subscription are not acknowledged.
+    Backlog(u64),
     /// Nothing is left to read.
     AtEnd(u64),
     /// It cannot be read.

@@ -68,6 +68,18 @@ impl Line {
         if at_end {
             self.tell(News::AtEnd(session));
         }
+        self.count(connection).await
+    }
+
+    /// Asks now and then how much of the subscription is not acknowledged. A bounded reading has none.
+    async fn count(&mut self, connection: &mut Connection) -> Result<(), Fault> {
+        if self.plan.role == Role::Bounded || self.counted.elapsed() < LOOK {
+            return Ok(());
+        }
+        self.counted = Instant::now();
+        if let Some(backlog) = connection.ask(commands::stats(OWNER), commands::backlog).await? {
+            self.tell(News::Backlog(backlog));
+        }
         Ok(())
     }
 }

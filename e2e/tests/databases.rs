@@ -1,0 +1,54 @@
+//! Databases of one Redis: each kind of data lies in the one that the configuration names.
+
+use rankwright_e2e::events::{DURABLE, cheap_wins, lines, ranking};
+use rankwright_e2e::program::command;
+use rankwright_e2e::redis::Redis;
+use rankwright_e2e::{Ended, Launch};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+fn run(arguments: &[&str], service: &str, folder: &Path) -> Ended {
+    Ended::of(command(arguments).current_dir(folder).env("RANKWRIGHT_SERVICE", service)).ok()
+}
+
+/// What a service has in a database: the word behind its name; numbers are generations of its state.
+fn kinds(redis: &Redis, database: u8, service: &str) -> BTreeSet<String> {
+    let client = redis::Client::open(format!("redis://{}:{}/{database}", redis.host(), redis.port()));
+    let mut connection = client.and_then(|client| client.get_connection()).expect("the server answers");
+    let names: Vec<String> = redis::cmd("KEYS").arg(format!("rw:{service}:*")).query(&mut connection).expect("lists");
+    let kind = |name: &String| name.split(':').nth(2).unwrap_or_default().to_owned();
+    names.iter().map(kind).collect()
+}
+
+#[test]
+fn state_click_throughs_and_models_lie_in_the_databases_that_are_configured() {
+    let Some(redis) = Redis::for_tests() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let (folder, service) = (folder.path(), redis.own_service("databases"));
+    let state = format!("state: {{type: redis, {}, db: {{state: 9, rankings: 10, models: 11}}}}", redis.keys());
+    let config = DURABLE.replace("state: {type: file, path: ./data}", &state);
+    assert!(config.contains(&state));
+    std::fs::write(folder.join("config.yml"), &config).expect("can be written");
+    std::fs::write(folder.join("events.jsonl"), lines(&cheap_wins(200))).expect("can be written");
+    run(&["import", "--config", "config.yml", "--data", "events.jsonl"], &service, folder);
+    run(&["train", "--config", "config.yml"], &service, folder);
+    let environment = [("RANKWRIGHT_SERVICE", &*service)];
+    let launch = Launch { subcommand: "rank-server", config: &config, data: None, folder, environment: &environment };
+    let server = launch.start();
+    let answer = server.rank("m", &ranking("q", 500, "u1", &["i9", "i1", "i5"]));
+    assert_eq!(
+        (&answer["fallback"], &answer["items"][0]["item"]),
+        (&serde_json::Value::Null, &"i1".into()),
+        "{answer}"
+    );
+    server.terminate();
+    assert_eq!(server.wait(), Some(0));
+    let found = |database| kinds(&redis, database, &service);
+    let these = |kinds: &[&str]| kinds.iter().map(|kind| (*kind).to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(found(9), these(&["1", "meta"]));
+    assert_eq!((found(10), found(11)), (these(&["parts"]), these(&["models"])));
+    run(&["purge", "--config", "config.yml", "--yes"], &service, folder);
+    for database in 0..16 {
+        assert_eq!(found(database), these(&[]), "database {database}");
+    }
+}
