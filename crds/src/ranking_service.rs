@@ -64,15 +64,15 @@ use std::collections::BTreeMap;
         .message("clickThroughStore cannot be added or removed: what was collected would be left behind; create another RankingService")
 )]
 #[x_kube(
-    validation = Rule::new("!(has(self.clickThroughStore) && has(self.clickThroughStore.s3) && has(self.clickThroughStore.s3.credentialsSecretRef) && has(self.ingest) && has(self.ingest.source) && has(self.ingest.source.kinesis) && has(self.ingest.source.kinesis.credentialsSecretRef)) || self.clickThroughStore.s3.credentialsSecretRef == self.ingest.source.kinesis.credentialsSecretRef")
+    validation = Rule::new("!(has(self.clickThroughStore) && has(self.clickThroughStore.s3) && has(self.clickThroughStore.s3.credentialsSecretRef) && has(self.ingest) && has(self.ingest.source) && has(self.ingest.source.kinesis) && has(self.ingest.source.kinesis.credentialsSecretRef)) || (self.clickThroughStore.s3.credentialsSecretRef.name == self.ingest.source.kinesis.credentialsSecretRef.name && self.clickThroughStore.s3.credentialsSecretRef.accessKeyIdKey == self.ingest.source.kinesis.credentialsSecretRef.accessKeyIdKey && self.clickThroughStore.s3.credentialsSecretRef.secretAccessKeyKey == self.ingest.source.kinesis.credentialsSecretRef.secretAccessKeyKey)")
         .message("a pod has one access key: ingest.source.kinesis.credentialsSecretRef must be that of clickThroughStore.s3, or be left out")
 )]
 #[x_kube(
-    validation = Rule::new("!(has(self.clickThroughStore) && has(self.clickThroughStore.s3) && has(self.clickThroughStore.s3.credentialsSecretRef) && has(self.__import__) && has(self.__import__.from.s3) && has(self.__import__.from.s3.credentialsSecretRef)) || self.clickThroughStore.s3.credentialsSecretRef == self.__import__.from.s3.credentialsSecretRef")
+    validation = Rule::new("!(has(self.clickThroughStore) && has(self.clickThroughStore.s3) && has(self.clickThroughStore.s3.credentialsSecretRef) && has(self.__import__) && has(self.__import__.from.s3) && has(self.__import__.from.s3.credentialsSecretRef)) || (self.clickThroughStore.s3.credentialsSecretRef.name == self.__import__.from.s3.credentialsSecretRef.name && self.clickThroughStore.s3.credentialsSecretRef.accessKeyIdKey == self.__import__.from.s3.credentialsSecretRef.accessKeyIdKey && self.clickThroughStore.s3.credentialsSecretRef.secretAccessKeyKey == self.__import__.from.s3.credentialsSecretRef.secretAccessKeyKey)")
         .message("a pod has one access key: import.from.s3.credentialsSecretRef must be that of clickThroughStore.s3, or be left out")
 )]
 #[x_kube(
-    validation = Rule::new("!(has(self.ingest) && has(self.ingest.source) && has(self.ingest.source.kinesis) && has(self.ingest.source.kinesis.credentialsSecretRef) && has(self.__import__) && has(self.__import__.from.s3) && has(self.__import__.from.s3.credentialsSecretRef)) || self.ingest.source.kinesis.credentialsSecretRef == self.__import__.from.s3.credentialsSecretRef")
+    validation = Rule::new("!(has(self.ingest) && has(self.ingest.source) && has(self.ingest.source.kinesis) && has(self.ingest.source.kinesis.credentialsSecretRef) && has(self.__import__) && has(self.__import__.from.s3) && has(self.__import__.from.s3.credentialsSecretRef)) || (self.ingest.source.kinesis.credentialsSecretRef.name == self.__import__.from.s3.credentialsSecretRef.name && self.ingest.source.kinesis.credentialsSecretRef.accessKeyIdKey == self.__import__.from.s3.credentialsSecretRef.accessKeyIdKey && self.ingest.source.kinesis.credentialsSecretRef.secretAccessKeyKey == self.__import__.from.s3.credentialsSecretRef.secretAccessKeyKey)")
         .message("a pod has one access key: import.from.s3.credentialsSecretRef must be that of ingest.source.kinesis, or be left out")
 )]
 #[x_kube(

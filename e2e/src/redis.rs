@@ -5,6 +5,7 @@ mod own_cluster;
 
 use crate::{ports, wait};
 use redis::{Commands, Connection};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -189,10 +190,7 @@ impl Redis {
     /// How many there were, and whether one is on its way.
     fn batches_of_the_closer(&self, service: &str) -> (Option<u64>, bool) {
         let row = self.prefix(service) + "w:closer";
-        let read = |mut connection: Connection| -> Option<(Option<u64>, bool)> {
-            Some((connection.hget(&row, "sequence").ok()?, connection.hexists(&row, "redo").ok()?))
-        };
-        self.connections().into_iter().find_map(read).expect("one has the row")
+        self.of_its_node(|connection| Ok((connection.hget(&row, "sequence")?, connection.hexists(&row, "redo")?)))
     }
 
     /// How many batches a writer of a service has committed in a cluster.
@@ -201,8 +199,7 @@ impl Redis {
     /// When it is not known there.
     pub fn batches(&self, service: &str, writer: &str) -> u64 {
         let row = format!("{}w:{writer}", self.prefix(service));
-        let read = |mut connection: Connection| connection.hget::<_, _, u64>(&row, "sequence").ok();
-        self.connections().into_iter().find_map(read).expect("one has the row")
+        self.of_its_node(|connection| connection.hget(&row, "sequence"))
     }
 
     /// Sizes of an index in all shards.
@@ -222,9 +219,7 @@ impl Redis {
     /// When the server does not answer.
     pub fn position(&self, service: &str, writer: &str) -> String {
         let row = format!("{}w:{writer}", self.prefix(service));
-        let read = |mut connection: Connection| connection.hget::<_, _, Option<String>>(&row, "position").ok();
-        let position = self.connections().into_iter().find_map(read).expect("one has the row");
-        position.unwrap_or_default()
+        self.of_its_node(|connection| connection.hget::<_, _, Option<String>>(&row, "position")).unwrap_or_default()
     }
 
     /// All values of a service without the stamps before them.
@@ -293,8 +288,7 @@ impl Redis {
     /// When the server does not answer.
     pub fn generation(&self, service: &str) -> u32 {
         let meta = format!("rw:{service}:meta");
-        let read = |mut connection: Connection| connection.hget::<_, _, Option<u32>>(&meta, "live").ok();
-        self.connections().into_iter().find_map(read).expect("one has it").unwrap_or(1)
+        self.of_its_node(|connection| connection.hget::<_, _, Option<u32>>(&meta, "live")).unwrap_or(1)
     }
 
     /// How all names of the live generation begin.
@@ -334,6 +328,24 @@ impl Redis {
     /// Those that our programs use: for state, click-throughs and models.
     fn databases(&self) -> &'static [u8] {
         if self.nodes.is_empty() { &[0, 2, 3] } else { &[0] }
+    }
+
+    /// What the node says that has a key: the others refuse. A cluster of which a node was slow has a moment in which none has
+    /// it.
+    fn of_its_node<T>(&self, ask: impl Fn(&mut Connection) -> redis::RedisResult<T>) -> T {
+        let (mut answer, refusals) = (None, RefCell::default());
+        wait::until(
+            "answered by the node that has the key",
+            || format!("{:?}", refusals.borrow()),
+            || {
+                let asked = self.connections().into_iter().map(|mut connection| ask(&mut connection));
+                let (found, refused): (Vec<_>, Vec<_>) = asked.partition(Result::is_ok);
+                refusals.replace(refused.into_iter().filter_map(Result::err).collect::<Vec<_>>());
+                answer = found.into_iter().find_map(Result::ok);
+                answer.is_some()
+            },
+        );
+        answer.expect("it was waited for")
     }
 
     /// One to each node.

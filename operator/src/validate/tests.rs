@@ -296,12 +296,9 @@ fn an_access_key_that_takes_the_place_of_the_pods_identity_is_warned_of() {
         planned(json!({"clickThroughStore": store, "import": {"from": {"s3": import}}})).unwrap().warnings
     };
     let bucket = || json!({"bucket": "kept", "prefix": "p", "region": "r"});
-    let key = |name: &str| json!({"bucket": "b", "prefix": "p", "credentialsSecretRef": {"name": name}});
-    let borrowed = warnings(bucket(), key("events"));
-    assert!(
-        borrowed.len() == 1 && borrowed[0].contains("imports have the access key of Secret events"),
-        "{borrowed:?}"
-    );
+    let key = json!({"name": "redis", "accessKeyIdKey": "user", "secretAccessKeyKey": "password"});
+    let borrowed = warnings(bucket(), json!({"bucket": "b", "prefix": "p", "credentialsSecretRef": key}));
+    assert!(borrowed.len() == 1 && borrowed[0].contains("imports have the access key of Secret redis"), "{borrowed:?}");
     assert!(warnings(bucket(), json!({"bucket": "b", "prefix": "p"})).is_empty(), "all go by the service account");
 }
 

@@ -56,6 +56,10 @@ impl Report {
         }
     }
 
+    pub(crate) fn into_mistakes(self) -> Vec<Mistake> {
+        self.mistakes.into_inner()
+    }
+
     pub(crate) fn warning(&self, place: Place, path: &str, message: String) {
         let mut warnings = self.warnings.borrow_mut();
         if warnings.len() < MOST {

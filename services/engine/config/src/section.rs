@@ -10,6 +10,7 @@ use crate::report::Report;
 use crate::tree::{Data, Entry, Place};
 use crate::value::Value;
 use std::cell::RefCell;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 /// A mapping that is being read.
@@ -97,6 +98,29 @@ impl<'a> Section<'a> {
     pub(crate) fn missing<T>(&self, key: &'static str, what: &str) -> Option<T> {
         self.missing.borrow_mut().push((key, what.to_owned()));
         None
+    }
+
+    /// The kind of thing that this most probably is, where its `type` is missing: the one among `kinds` that has something to do
+    /// with most of the keys, and lacks fewest. Of several, the first one, if all find the same wrong with it. `read`
+    /// reads it as one of a kind.
+    pub(crate) fn guess<T: Copy>(&self, kinds: &[T], read: impl Fn(&Section<'_>, T)) -> Option<T> {
+        let taken = |known: &[&'static str]| self.entries.iter().filter(|given| known.contains(&given.key())).count();
+        let attempt = |&kind: &T| {
+            let report = Report::default();
+            let (known, missing) = (self.known.clone(), RefCell::default());
+            let (path, place, entries) = (self.path.clone(), self.place, self.entries.clone());
+            let section = Section { path, report: &report, place, entries, known, missing, read: true };
+            read(&section, kind);
+            let (taken, lacking) = (taken(&section.known.borrow()), section.missing.borrow().len());
+            drop(section);
+            (taken, lacking, kind, report.into_mistakes())
+        };
+        let attempts: Vec<_> = kinds.iter().map(attempt).collect();
+        let best = attempts.iter().map(|(taken, lacking, ..)| (*taken, Reverse(*lacking))).max()?;
+        let mut likely = attempts.iter().filter(|(taken, lacking, ..)| (*taken, Reverse(*lacking)) == best);
+        let (taken_at_best, _, kind, mistakes) = likely.next()?;
+        let says_something = *taken_at_best > taken(&self.known.borrow());
+        (says_something && likely.all(|(.., others)| others == mistakes)).then_some(*kind)
     }
 
     /// Reports that the keys do not go together.

@@ -519,3 +519,35 @@ fn an_encrypted_port_needs_certificate_and_key() {
     assert_eq!(only("api: {tls: {cert: c.pem}}").0, "api.tls");
     assert!(Config::parse("api: {tls: {cert: c.pem, key: k.pem}}", "test").is_ok());
 }
+
+#[test]
+fn where_a_type_is_missing_what_stands_beside_it_is_looked_at_all_the_same() {
+    let told = |text: &str| -> Vec<String> {
+        let told = |mistake: &rankwright_config::Mistake| format!("{}: {}", mistake.path, mistake.problem);
+        errors(text).mistakes().iter().map(told).collect()
+    };
+    let all = |text: &str, expected: &[&str]| {
+        let told = told(text);
+        for expected in expected {
+            assert!(told.iter().any(|told| told == expected), "{expected} in {told:#?}");
+        }
+        assert_eq!(told.len(), expected.len(), "{told:#?}");
+    };
+    all(
+        "models: {l: {backend: xgbost, weights: {click: x}, features: [zzz]}}",
+        &[
+            "models.l: `type` is missing",
+            "models.l.backend: unknown backend `xgbost`",
+            "models.l.weights.click: found `x`",
+            "models.l.features[0]: the feature `zzz` is not defined",
+        ],
+    );
+    all("source: {path: /x, offset: foo}", &["source: `type` is missing", "source.offset: found `foo`"]);
+    all("train: {path: x, format: jsn}", &["train: `type` is missing", "train.format: unknown format `jsn`"]);
+    all("state: {host: x, port: no}", &["state: `type` is missing", "state.port: found `no`"]);
+    all(
+        "features: [{name: a, top: click, bottom: view, bucket: 1d, periods: [x]}]",
+        &["features[0]: `type` is missing", "features[0].periods[0]: found `x`"],
+    );
+    all("features: [{name: a, ttl: 5}]", &["features[0]: `type` is missing", "features[0].ttl: found `5`"]);
+}

@@ -55,9 +55,15 @@ fn feature(value: &Value<'_>, names: &mut BTreeMap<String, Place>) -> Option<Fea
     let name = section.required("name", "a unique name").and_then(|value| unique(&value, names));
     let refresh = section.get("refresh").and_then(|value| value.duration(Duration::ZERO));
     let ttl = section.or("ttl", NINETY_DAYS, |value| value.duration(MILLISECOND));
-    let of_type = section.required("type", "what is computed, such as number or rate")?;
-    let type_name = known_type(&of_type)?;
-    let kind = kind(type_name, &of_type, &section);
+    let of_type = section.required("type", "what is computed, such as number or rate");
+    let type_name = match &of_type {
+        Some(of_type) => known_type(of_type)?,
+        None => {
+            let names: Vec<&str> = FEATURE_TYPES.iter().map(|of| of.name).collect();
+            section.guess(&names, |section, name| drop(kind(name, None, section)))?
+        }
+    };
+    let kind = kind(type_name, of_type.as_ref(), &section);
     section.finish();
     let kind = kind?;
     let usual_refresh = if matches!(kind, Kind::Rate { .. }) { HOUR } else { Duration::ZERO };
@@ -99,7 +105,7 @@ fn spellings() -> impl Iterator<Item = &'static str> {
     FEATURE_TYPES.iter().flat_map(|of| std::iter::once(of.name).chain(of.aliases.iter().copied()))
 }
 
-fn kind(name: &str, of_type: &Value<'_>, section: &Section<'_>) -> Option<Kind> {
+fn kind(name: &str, of_type: Option<&Value<'_>>, section: &Section<'_>) -> Option<Kind> {
     match name {
         "number" => extractor::scalar(section).map(Kind::Number),
         "boolean" => extractor::scalar(section).map(Kind::Boolean),
@@ -113,7 +119,9 @@ fn kind(name: &str, of_type: &Value<'_>, section: &Section<'_>) -> Option<Kind> 
         "interacted_with" => counter::interacted_with(section),
         "referer" => extractor::referer(section),
         "relevancy" => {
-            of_type.warn("the feature type relevancy is deprecated: use number with field ranking.relevancy");
+            if let Some(of_type) = of_type {
+                of_type.warn("the feature type relevancy is deprecated: use number with field ranking.relevancy");
+            }
             extractor::ignored_scope(section, None);
             Some(Kind::Relevancy)
         }

@@ -63,16 +63,23 @@ fn method(value: &Value<'_>) -> Option<MatchMethod> {
         ("cross-encoder", Method::CrossEncoder),
     ];
     let section = value.section()?;
-    let of_type = section.required("type", "bm25, ngram, term, bi-encoder or cross-encoder")?;
-    let method = match of_type.choice("method", &methods)? {
-        Method::Bm25 => bm25(&section),
-        Method::Ngram => ngram(&section),
-        Method::Term => language(&section).map(|language| MatchMethod::Term { language }),
-        Method::BiEncoder => bi_encoder(&section),
-        Method::CrossEncoder => cross_encoder(&section),
+    let method = match section.required("type", "bm25, ngram, term, bi-encoder or cross-encoder") {
+        Some(of_type) => of_type.choice("method", &methods)?,
+        None => section.guess(&methods.map(|(_, method)| method), |section, method| drop(by(method, section)))?,
     };
+    let method = by(method, &section);
     section.finish();
     method
+}
+
+fn by(method: Method, section: &Section<'_>) -> Option<MatchMethod> {
+    match method {
+        Method::Bm25 => bm25(section),
+        Method::Ngram => ngram(section),
+        Method::Term => language(section).map(|language| MatchMethod::Term { language }),
+        Method::BiEncoder => bi_encoder(section),
+        Method::CrossEncoder => cross_encoder(section),
+    }
 }
 
 fn bm25(section: &Section<'_>) -> Option<MatchMethod> {

@@ -41,17 +41,24 @@ fn model(name: &str, value: &Value<'_>, names: &Names) -> Option<Model> {
         value.wrong("the name of this model cannot stand in a path", "a name without /, ? and #");
     }
     let section = value.section()?;
-    let of_type = section.required("type", "lambdamart, shuffle, noop, als, trending or semantic")?;
-    let model = match of_type.choice("model type", &kinds)? {
-        Kind::LambdaMart => lambdamart::lambdamart(&section, names).map(Model::LambdaMart),
-        Kind::Shuffle => shuffle(&section),
-        Kind::Noop => Some(Model::Noop { selector: selector::optional(&section) }),
-        Kind::Als => als(&section),
-        Kind::Trending => trending(&section),
-        Kind::Semantic => semantic(&section),
+    let kind = match section.required("type", "lambdamart, shuffle, noop, als, trending or semantic") {
+        Some(of_type) => of_type.choice("model type", &kinds)?,
+        None => section.guess(&kinds.map(|(_, kind)| kind), |section, kind| drop(of_kind(kind, section, names)))?,
     };
+    let model = of_kind(kind, &section, names);
     section.finish();
     model
+}
+
+fn of_kind(kind: Kind, section: &Section<'_>, names: &Names) -> Option<Model> {
+    match kind {
+        Kind::LambdaMart => lambdamart::lambdamart(section, names).map(Model::LambdaMart),
+        Kind::Shuffle => shuffle(section),
+        Kind::Noop => Some(Model::Noop { selector: selector::optional(section) }),
+        Kind::Als => als(section),
+        Kind::Trending => trending(section),
+        Kind::Semantic => semantic(section),
+    }
 }
 
 fn shuffle(section: &Section<'_>) -> Option<Model> {
@@ -103,16 +110,23 @@ fn semantic_field(value: &Value<'_>) -> Option<String> {
 
 fn encoder(value: &Value<'_>) -> Option<Encoder> {
     let section = value.section()?;
-    let of_type = section.required("type", "bert or csv")?;
-    let bert = of_type.choice("encoder type", &[("bert", true), ("csv", false)])?;
+    let of_type = section.required("type", "bert or csv");
     let dim = section.required("dim", "the length of an embedding").and_then(|value| value.whole(1..=65_536));
-    let encoder = if bert {
+    let bert = match of_type {
+        Some(of_type) => of_type.choice("encoder type", &[("bert", true), ("csv", false)])?,
+        None => section.guess(&[true, false], |section, bert| drop(encoder_of(bert, section, dim)))?,
+    };
+    let encoder = encoder_of(bert, &section, dim);
+    section.finish();
+    encoder
+}
+
+fn encoder_of(bert: bool, section: &Section<'_>, dim: Option<usize>) -> Option<Encoder> {
+    if bert {
         let model = section.required("model", "a model handle").and_then(|value| handle(&value));
         model.zip(dim).map(|(model, dim)| Encoder::Bert { model, dim })
     } else {
         let path = section.required("path", "a CSV file of embeddings").and_then(|value| value.text());
         path.zip(dim).map(|(path, dim)| Encoder::Csv { dim, path })
-    };
-    section.finish();
-    encoder
+    }
 }

@@ -17,18 +17,26 @@ enum Kind {
 pub(super) fn source(value: &Value<'_>) -> Option<SourceConfig> {
     let section = value.section()?;
     let kinds = [("file", Kind::File), ("kafka", Kind::Kafka), ("pulsar", Kind::Pulsar), ("kinesis", Kind::Kinesis)];
-    let kind = section.required("type", "file, kafka, pulsar or kinesis")?.choice("source type", &kinds)?;
+    let of_type = section.required("type", "file, kafka, pulsar or kinesis");
     let offset = section.or("offset", Offset::default(), |value| value.spelled("an offset"));
     let format = section.or("format", EventFormat::default(), |value| value.spelled("an event format"));
-    let dead_letter = section.get("deadLetter").and_then(|value| dead_letter(&value, kind));
-    let kind = match kind {
-        Kind::File => file(&section),
-        Kind::Kafka => kafka(&section),
-        Kind::Pulsar => pulsar(&section),
-        Kind::Kinesis => kinesis(&section),
+    let kind = match of_type {
+        Some(of_type) => of_type.choice("source type", &kinds)?,
+        None => section.guess(&kinds.map(|(_, kind)| kind), |section, kind| drop(of_kind(kind, section)))?,
     };
+    let dead_letter = section.get("deadLetter").and_then(|value| dead_letter(&value, kind));
+    let kind = of_kind(kind, &section);
     section.finish();
     Some(SourceConfig { offset, format, kind: kind?, dead_letter })
+}
+
+fn of_kind(kind: Kind, section: &Section<'_>) -> Option<SourceKind> {
+    match kind {
+        Kind::File => file(section),
+        Kind::Kafka => kafka(section),
+        Kind::Pulsar => pulsar(section),
+        Kind::Kinesis => kinesis(section),
+    }
 }
 
 fn dead_letter(value: &Value<'_>, kind: Kind) -> Option<DeadLetter> {

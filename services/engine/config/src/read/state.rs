@@ -22,16 +22,27 @@ pub(super) fn state(value: &Value<'_>) -> Option<State> {
     let section = value.section()?;
     let kinds = [("memory", Kind::Memory), ("redis", Kind::Redis), ("file", Kind::File)];
     let kind = match section.get("type") {
-        None => Kind::Memory,
-        Some(value) => value.choice("state type", &kinds)?,
+        Some(of_type) => of_type.choice("state type", &kinds)?,
+        // memory has no other key
+        None => match section.guess(&[Kind::Redis, Kind::File], |section, kind| drop(of_kind(kind, section))) {
+            Some(kind) => {
+                let _: Option<()> = section.missing("type", "memory, redis or file");
+                kind
+            }
+            None => Kind::Memory,
+        },
     };
-    let state = match kind {
-        Kind::Memory => Some(State::Memory),
-        Kind::Redis => redis(&section).map(|redis| State::Redis(Box::new(redis))),
-        Kind::File => file(&section).map(State::File),
-    };
+    let state = of_kind(kind, &section);
     section.finish();
     state
+}
+
+fn of_kind(kind: Kind, section: &Section<'_>) -> Option<State> {
+    match kind {
+        Kind::Memory => Some(State::Memory),
+        Kind::Redis => redis(section).map(|redis| State::Redis(Box::new(redis))),
+        Kind::File => file(section).map(State::File),
+    }
 }
 
 fn file(section: &Section<'_>) -> Option<FileState> {

@@ -27,16 +27,23 @@ pub(super) fn train(value: &Value<'_>) -> Option<ClickthroughStore> {
         ("memory", Kind::Memory),
         ("discard", Kind::Discard),
     ];
-    let kind = section.required("type", "file, s3, redis, memory or discard")?.choice("train type", &kinds)?;
-    let store = match kind {
-        Kind::Discard => Some(ClickthroughStore::Discard),
-        Kind::Memory => Some(ClickthroughStore::Memory),
-        Kind::File => file(&section),
-        Kind::Redis => in_redis(&section),
-        Kind::S3 => s3(&section).map(|s3| ClickthroughStore::S3(Box::new(s3))),
+    let kind = match section.required("type", "file, s3, redis, memory or discard") {
+        Some(of_type) => of_type.choice("train type", &kinds)?,
+        None => section.guess(&kinds.map(|(_, kind)| kind), |section, kind| drop(of_kind(kind, section)))?,
     };
+    let store = of_kind(kind, &section);
     section.finish();
     store
+}
+
+fn of_kind(kind: Kind, section: &Section<'_>) -> Option<ClickthroughStore> {
+    match kind {
+        Kind::Discard => Some(ClickthroughStore::Discard),
+        Kind::Memory => Some(ClickthroughStore::Memory),
+        Kind::File => file(section),
+        Kind::Redis => in_redis(section),
+        Kind::S3 => s3(section).map(|s3| ClickthroughStore::S3(Box::new(s3))),
+    }
 }
 
 fn file(section: &Section<'_>) -> Option<ClickthroughStore> {
