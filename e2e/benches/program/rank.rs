@@ -1,5 +1,6 @@
 //! Serving: from start to first answer, answers under load, memory, training; beside it, a server that only echoes.
 
+use crate::import::reading;
 use crate::load::Load;
 use crate::table::Table;
 use crate::wrk::{self, Figures};
@@ -40,6 +41,7 @@ pub(crate) fn measure(load: &Load, effort: Effort, folder: &Path, table: &mut Ta
         starts.push(took);
     }
     let (resident, _) = process::memory(service.pid());
+    let mut echoing = f64::NAN;
     let trained = service.log().lines().filter(|line| line.contains(" trained ")).collect::<Vec<_>>().join("; ");
     for (items, connections, wanted) in CASES {
         let bodies = load.requests(items, REQUESTS);
@@ -47,15 +49,17 @@ pub(crate) fn measure(load: &Load, effort: Effort, folder: &Path, table: &mut Ta
         let ours = wrk::load(service.address(), service.pid(), &path, &bodies, connections, effort, folder);
         let echo = Echo::start();
         let limit = echo.load(answer, &bodies, connections, effort, folder);
+        echoing = process::memory(echo.child.id()).0;
         let what = format!("rank, {items} items, {connections} connection{}", if connections == 1 { "" } else { "s" });
         table.add(&what, shown(ours), wanted, format!("echo {}", shown(limit)));
     }
     let (loaded, peak) = process::memory(service.pid());
     let memory = format!("{resident:.0} MB, {loaded:.0} MB after the requests above ({peak:.0} MB at most)");
-    table.add("resident memory, serving", memory, "150 MB", "-".to_owned());
+    table.add("resident memory, serving", memory, "150 MB", format!("echo {echoing:.0} MB"));
     training(&service, load, effort, &trained, table);
     let first_answer = format!("{:.2} s", median(starts));
-    table.add("standalone, start to first answer", first_answer, "5 s", "-".to_owned());
+    let limit = format!("reading the events {:.2} s, and the booster's time above", reading(&load.events));
+    table.add("standalone, start to first answer", first_answer, "5 s", limit);
 }
 
 fn training(service: &Service, load: &Load, effort: Effort, first: &str, table: &mut Table) {
