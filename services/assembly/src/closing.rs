@@ -45,6 +45,17 @@ impl Drop for Holding {
 /// Milliseconds between two looks through the ids of events.
 const LOOKS_EVERY: i64 = 60_000;
 
+/// What is to be closed.
+#[derive(Debug, Clone, Copy)]
+enum What {
+    /// What is due, as far as the store of click-throughs has room for it.
+    Due,
+    /// All that is due.
+    AllDue,
+    /// All that nobody will add to.
+    All,
+}
+
 /// Closes rankings while no other process does.
 pub struct Closing {
     engine: Arc<Engine>,
@@ -86,7 +97,16 @@ impl Closing {
     /// # Errors
     /// When a store fails; the next tick begins anew.
     pub async fn tick(&mut self) -> Result<(), Error> {
-        self.work(false).await
+        self.work(What::Due).await
+    }
+
+    /// The same for who reads what is there once: all that is due is over before the next events are taken in, however long the
+    /// store of click-throughs takes.
+    ///
+    /// # Errors
+    /// When a store fails; the next tick begins anew.
+    pub async fn tick_through(&mut self) -> Result<(), Error> {
+        self.work(What::AllDue).await
     }
 
     /// Closes all that nobody will add to; false where another process closes.
@@ -94,7 +114,7 @@ impl Closing {
     /// # Errors
     /// When a store fails.
     pub async fn finish(&mut self) -> Result<bool, Error> {
-        self.work(true).await.map(|()| self.closer.is_some())
+        self.work(What::All).await.map(|()| self.closer.is_some())
     }
 
     /// Lets another process go on at once.
@@ -110,9 +130,9 @@ impl Closing {
         }
     }
 
-    async fn work(&mut self, all: bool) -> Result<(), Error> {
+    async fn work(&mut self, what: What) -> Result<(), Error> {
         // also while a store lets us wait: nobody else closes, or forgets, what is under way here
-        let Some(_holding) = Holding::begin(self.engine.state.clone(), &self.holder).await? else {
+        let Some(holding) = Holding::begin(self.engine.state.clone(), &self.holder).await? else {
             self.hand_over();
             return Ok(());
         };
@@ -126,10 +146,14 @@ impl Closing {
         if !self.engine.state.shared() {
             forget_seen(&self.engine, &mut self.looked).await?;
         }
-        let done = if all { closer.finish(now()).await } else { closer.tick(now()).await };
+        let done = match what {
+            What::Due => closer.tick(now()).await,
+            What::AllDue => closer.tick_through(now()).await,
+            What::All => closer.finish(now()).await,
+        };
         match &done {
             Ok(()) | Err(Error::Clickthroughs(_)) => {}
-            Err(Error::LostLease { .. }) => self.make_room().await,
+            Err(Error::LostLease { .. }) => self.make_room(holding).await,
             Err(_) => drop(self.hand_over()),
         }
         done
@@ -137,10 +161,13 @@ impl Closing {
 
     /// Somebody wants to do something that nobody may close rankings meanwhile for: what is held here becomes durable. They wait
     /// while it does not: it would come into the store behind their back.
-    async fn make_room(&mut self) {
+    async fn make_room(&mut self, holding: Holding) {
         self.hand_over(); // all that is on its way is with the store now
         match aside(|| self.engine.clickthroughs.let_go()) {
-            Ok(()) => self.let_others_close().await,
+            Ok(()) => {
+                drop(holding); // or it would be ours again
+                self.let_others_close().await;
+            }
             Err(error) => {
                 tracing::warn!(error = &error as &dyn std::error::Error, "click-throughs wait for their store");
             }

@@ -53,7 +53,7 @@ impl Importer {
                 Self::Own(ingest) => ingest.apply(events, to).await.map(|_| ()),
                 Self::Shared(intake, closing) => {
                     intake.apply(&events, &[], to, now()).await?;
-                    if let Err(error) = closing.tick().await {
+                    if let Err(error) = closing.tick_through().await {
                         tracing::debug!(%error, "rankings are closed later");
                     }
                     Ok(())

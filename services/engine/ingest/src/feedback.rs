@@ -51,8 +51,9 @@ impl Seen {
         true
     }
 
-    /// Events that took no effect are new when they come again.
+    /// Events that took no effect are new when they come again; they are the last ones that were noted.
     fn unsee(&mut self, ids: &[Key]) {
+        self.order.truncate(self.order.len() - ids.len());
         for id in ids {
             self.ids.remove(id);
         }
@@ -169,6 +170,20 @@ mod tests {
 
     fn noted(event: &str) -> Key {
         identity(&json::decode(event.as_bytes()).expect("a valid event"))
+    }
+
+    #[test]
+    fn an_event_that_took_no_effect_is_remembered_from_when_it_did() {
+        let click = br#"{"event":"interaction","id":"c","timestamp":"1000","type":"click","item":"a"}"#;
+        let event = json::decode(click).expect("a valid event");
+        let at = |seconds: i64| Timestamp::from_millis(seconds * 1000);
+        let mut seen = Seen::restored(Duration::from_secs(300), Vec::new());
+        assert!(seen.is_new(&event, at(0)));
+        seen.unsee(&[identity(&event)]);
+        assert!(seen.is_new(&event, at(240)), "it comes again");
+        assert_eq!(seen.forget(at(310)), None);
+        assert!(!seen.is_new(&event, at(310)), "it was taken in 70 seconds ago");
+        assert_eq!(seen.forget(at(541)), Some(identity(&event)));
     }
 
     #[test]

@@ -100,7 +100,9 @@ impl Open {
     pub(crate) fn restored(mut shown: Shown, interactions: Vec<Interaction>, plan: &Plan) -> Self {
         let rows = Promise::kept(shown.rows_of(plan.tags()));
         let mut open = Self::new(Arc::new(shown.ranking), plan.width(), rows);
-        interactions.into_iter().for_each(|interaction| open.add(interaction));
+        // each is there once, as it was when they were stored
+        open.last = interactions.iter().map(|interaction| interaction.timestamp).fold(open.last, Timestamp::max);
+        open.interactions = interactions;
         open
     }
 

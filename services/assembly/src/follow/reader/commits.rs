@@ -208,7 +208,7 @@ impl Reader {
     /// Rankings of what is read once close while it is read, as rates change when they do.
     async fn close_due(&mut self) {
         if let Some(closing) = &mut self.alone
-            && let Err(error) = closing.tick().await
+            && let Err(error) = closing.tick_through().await
         {
             tracing::debug!(%error, "rankings are closed later");
         }

@@ -31,6 +31,17 @@ const BATCH_BYTES: usize = 16 << 20;
 /// So many waiting interactions are looked at in one go.
 const WAITING: usize = 100_000;
 
+/// What came of what was due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Worked {
+    /// All was done.
+    All,
+    /// Something was, and something is left.
+    Some,
+    /// What is left waits for other writers, or for room.
+    Nothing,
+}
+
 /// Closes the rankings of all writers.
 pub struct Closer {
     name: String,
@@ -125,25 +136,41 @@ impl Closer {
         self.settle().await
     }
 
+    /// The same, however long the store of click-throughs takes: what is read next is to see all that was due.
+    ///
+    /// # Errors
+    /// As [`Closer::tick`].
+    pub async fn tick_through(&mut self, wall: Timestamp) -> Result<(), Error> {
+        let watermarks = self.watermarks(wall).await?;
+        self.work_through(watermarks.unwrap_or(Timestamp::MIN)).await?;
+        self.outbox.flush_due()?;
+        self.settle().await
+    }
+
     /// Closes all that nobody alive will add to: everything, where no other writer is left.
     ///
     /// # Errors
     /// As [`Closer::tick`].
     pub async fn finish(&mut self, wall: Timestamp) -> Result<(), Error> {
         let watermarks = self.watermarks(wall).await?;
+        self.work_through(watermarks.unwrap_or(Timestamp::MAX)).await?;
+        self.outbox.flush()?;
+        self.settle().await
+    }
+
+    /// Does all that is due; waits for room where there is none.
+    async fn work_through(&mut self, watermark: Timestamp) -> Result<(), Error> {
         loop {
             if self.outbox.is_full() {
                 self.outbox.flush()?;
                 self.commit().await?;
             }
-            let before = self.done.updated;
-            let done = self.work(watermarks.unwrap_or(Timestamp::MAX)).await?;
-            if done || (self.done.updated == before && !self.outbox.is_full()) {
-                break; // what is left waits for other writers
+            match self.work(watermark).await? {
+                Worked::All => return Ok(()),
+                Worked::Nothing if !self.outbox.is_full() => return Ok(()),
+                Worked::Some | Worked::Nothing => {}
             }
         }
-        self.outbox.flush()?;
-        self.settle().await
     }
 
     /// The lowest watermark of those who are waited for; to be read before anything else is.
@@ -174,29 +201,34 @@ impl Closer {
         Ok(!self.outbox.is_full())
     }
 
-    /// Whether all was done that is due, as far as there was room for it.
-    async fn work(&mut self, watermark: Timestamp) -> Result<bool, Error> {
+    /// Does what is due, as far as there is room for it.
+    async fn work(&mut self, watermark: Timestamp) -> Result<Worked, Error> {
         let waiting = self.store.oldest(Space::Waiting, Timestamp::MAX, WAITING).await?;
         self.counters.awaited = waiting.len() as u64;
+        let mut left = waiting.len();
         for some in waiting.chunks(BATCH) {
-            self.waiting(some, watermark).await?;
+            left -= self.waiting(some, watermark).await?;
         }
         if waiting.len() == WAITING {
-            return Ok(false); // a ranking does not close before those that wait for it have had their turn
+            // a ranking does not close before those that wait for it have had their turn
+            return Ok(if left < WAITING { Worked::Some } else { Worked::Nothing });
         }
         let until = watermark.minus(self.settings.session_length).minus(Duration::from_millis(1));
         loop {
             let batch = self.batch;
             let due = self.store.oldest(Space::Joins, until, batch).await?;
             self.close(&due).await?;
-            if due.len() < batch || self.outbox.is_full() {
-                return Ok(due.len() < batch);
+            if due.len() < batch {
+                return Ok(Worked::All);
+            }
+            if self.outbox.is_full() {
+                return Ok(Worked::Some);
             }
         }
     }
 
-    /// Interactions that no writer could join.
-    async fn waiting(&mut self, waiting: &[(Key, Arc<Entity>)], watermark: Timestamp) -> Result<(), Error> {
+    /// Interactions that no writer could join; how many of them wait no longer.
+    async fn waiting(&mut self, waiting: &[(Key, Arc<Entity>)], watermark: Timestamp) -> Result<usize, Error> {
         let mut interactions = Vec::with_capacity(waiting.len());
         for (key, entity) in waiting {
             interactions.push((stored::interaction(key, entity)?, stored::is_counted(entity)));
@@ -206,7 +238,9 @@ impl Closer {
         };
         let keys = super::distinct(interactions.iter().filter_map(|(interaction, _)| record(interaction)));
         self.fetch(&keys).await?;
+        let mut dealt_with = 0;
         for (interaction, counted) in interactions {
+            dealt_with += 1;
             let key = record(&interaction);
             let wait = self.settings.ranking_wait;
             let known = key.filter(|key| stored::takes(self.overlay.entity(key), &interaction, wait));
@@ -218,10 +252,10 @@ impl Closer {
                     self.plan.interaction(&interaction, &mut self.overlay);
                     self.lone(&interaction);
                 }
-                None => {}
+                None => dealt_with -= 1,
             }
         }
-        self.commit().await
+        self.commit().await.map(|()| dealt_with)
     }
 
     /// Its ranking was seen by now.

@@ -36,6 +36,10 @@ impl Line {
             connection.ask(commands::close(before.consumer), commands::done).await?;
         }
         let begun = self.subscribe(connection, session, from).await?;
+        if self.plan.role != Role::Bounded && begun.begin.after.entry >= 0 {
+            // what lies before is not ahead, wherever the subscription stood
+            connection.send(commands::acknowledge(OWNER, vec![begun.begin.after.id()], true)).await?;
+        }
         connection.send(commands::flow(session, queue)).await?;
         Ok(begun)
     }
