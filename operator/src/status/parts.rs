@@ -51,7 +51,7 @@ pub(super) fn import(facts: &Facts<'_>, before: Option<&ImportStatus>) -> Option
     facts.service.spec.import.as_ref()?;
     let wanted = facts.plan.and_then(|plan| plan.import_digest());
     // while the resource is refused, it is the one that was told of
-    let Some(digest) = wanted.or_else(|| before.map(|before| before.digest.clone())) else { return None };
+    let digest = wanted.or_else(|| before.map(|before| before.digest.clone()))?;
     let before = before.filter(|before| before.digest == digest);
     let Some(job) = &facts.workloads.import else {
         // it was not looked at where something was refused

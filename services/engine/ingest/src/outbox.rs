@@ -50,8 +50,17 @@ enum Errand {
     Keep,
 }
 
-/// What the store said; on an error, with the records that it did not take, and the places that they had.
-type Receipt = Result<Mark, (Error, Vec<usize>, Vec<Clickthrough>)>;
+/// What the store said.
+type Receipt = Result<Mark, Box<Refused>>;
+
+/// An error of the store.
+struct Refused {
+    error: Error,
+    /// What it did not take.
+    records: Vec<Clickthrough>,
+    /// The places that these had.
+    places: Vec<usize>,
+}
 
 /// Brings records to the store, on a thread of its own.
 struct Courier {
@@ -111,7 +120,7 @@ fn append(store: &dyn ClickthroughStore, mut records: Vec<Clickthrough>) -> Rece
             Err(error) => error,
         };
         let (Error::Shape { ranking, .. } | Error::TooLarge { ranking, .. }) = &error else {
-            return Err((error, places, records));
+            return Err(Box::new(Refused { error, records, places }));
         };
         let before = records.len();
         let refused: Vec<bool> = records.iter().map(|record| record.ranking.as_str() == ranking).collect();
@@ -120,7 +129,7 @@ fn append(store: &dyn ClickthroughStore, mut records: Vec<Clickthrough>) -> Rece
         let mut those = refused.iter();
         records.retain(|_| those.next() == Some(&false));
         if records.len() == before {
-            return Err((error, places, records));
+            return Err(Box::new(Refused { error, records, places }));
         }
         tracing::error!(%error, "a click-through is lost: its store cannot hold it");
     }
@@ -132,7 +141,10 @@ impl Courier {
         let (outgoing, receipts) = sync_channel(1);
         let deliver = move |errand| match errand {
             Errand::Bring(records) => append(&*store, records.into_iter().map(Closed::into_clickthrough).collect()),
-            Errand::Keep => store.flush().map_err(|error| (error, Vec::new(), Vec::new())),
+            Errand::Keep => store.flush().map_err(|error| {
+                let (records, places) = Default::default();
+                Box::new(Refused { error, records, places })
+            }),
         };
         let work = move || incoming.iter().map(deliver).try_for_each(|receipt| outgoing.send(receipt)).unwrap_or(());
         let thread = thread::Builder::new().name("clickthroughs".into()).spawn(work);
@@ -276,13 +288,13 @@ impl Outbox {
             return Ok(());
         };
         let Carried { mut keys, mut lost, .. } = carried;
-        let (error, places, records) = match receipt {
+        let Refused { error, records, places } = match receipt {
             Ok(mark) => {
                 lost.extend(keys.into_iter().flatten());
                 self.sent.extend((!lost.is_empty()).then_some((mark, lost)));
                 return Ok(());
             }
-            Err(refused) => refused,
+            Err(refused) => *refused,
         };
         for (place, record) in places.into_iter().zip(records).rev() {
             let record = Closed::Written(record);
