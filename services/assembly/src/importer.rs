@@ -15,7 +15,14 @@ pub enum Importer {
     /// Into a state that no other process writes to.
     Own(Box<Ingest>),
     /// Into a state that others may write to as well.
-    Shared(Box<Intake>, Box<Closing>),
+    Shared {
+        /// Takes them in.
+        intake: Box<Intake>,
+        /// Closes rankings, where no other process does.
+        closing: Box<Closing>,
+        /// Events that are taken in with the next commit.
+        taken: Vec<Event>,
+    },
 }
 
 impl Importer {
@@ -31,7 +38,7 @@ impl Importer {
             let (plan, state) = (engine.plan.clone(), engine.state.clone());
             let intake = Intake::open(writer, Origin::Partition, plan, state, engine.settings(), now()).await?;
             let closing = Closing::new(engine.clone(), crate::serving::identity());
-            Ok(Self::Shared(Box::new(intake), Box::new(closing)))
+            Ok(Self::Shared { intake: Box::new(intake), closing: Box::new(closing), taken: Vec::new() })
         })
     }
 
@@ -39,20 +46,36 @@ impl Importer {
     pub fn position(&self) -> &Position {
         match self {
             Self::Own(ingest) => ingest.position(),
-            Self::Shared(intake, _) => intake.position(),
+            Self::Shared { intake, .. } => intake.position(),
         }
     }
 
-    /// Takes in a batch, and commits it with the position behind it.
+    /// Takes in events, which [`Importer::commit`] makes durable.
     ///
     /// # Errors
     /// When a store fails.
-    pub fn apply<'a>(&'a mut self, events: Vec<Event>, to: Position) -> BoxFuture<'a, Result<(), Error>> {
+    pub fn take<'a>(&'a mut self, mut events: Vec<Event>) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             match self {
-                Self::Own(ingest) => ingest.apply(events, to).await.map(|_| ()),
-                Self::Shared(intake, closing) => {
-                    intake.apply(&events, &[], to, now()).await?;
+                Self::Own(ingest) => ingest.take(events).await,
+                Self::Shared { taken, .. } => {
+                    taken.append(&mut events);
+                    Ok(())
+                }
+            }
+        })
+    }
+
+    /// Commits what was taken, with the position behind it.
+    ///
+    /// # Errors
+    /// When a store fails.
+    pub fn commit<'a>(&'a mut self, to: Position) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            match self {
+                Self::Own(ingest) => ingest.commit_taken(to).await,
+                Self::Shared { intake, closing, taken } => {
+                    intake.apply(&std::mem::take(taken), &[], to, now()).await?;
                     if let Err(error) = closing.tick_through().await {
                         tracing::debug!(%error, "rankings are closed later");
                     }
@@ -70,7 +93,7 @@ impl Importer {
         Box::pin(async move {
             match self {
                 Self::Own(ingest) => ingest.finish().await.map(|()| true),
-                Self::Shared(intake, closing) => {
+                Self::Shared { intake, closing, .. } => {
                     intake.leave().await?;
                     let finished = closing.finish().await;
                     closing.leave().await;
@@ -84,7 +107,7 @@ impl Importer {
     pub fn counters(&self) -> Counters {
         match self {
             Self::Own(ingest) => ingest.counters(),
-            Self::Shared(intake, closing) => intake.counters().and(closing.counters()),
+            Self::Shared { intake, closing, .. } => intake.counters().and(closing.counters()),
         }
     }
 }

@@ -9,10 +9,9 @@ use rankwright_assembly::{
     Engine, Fetched, Importer, Rebuild, Tally, configuration, fetch, is_remote, is_stream, job_runtime, now, read_all,
 };
 use rankwright_config::{Config, Offset, SourceConfig, State};
-use rankwright_event::Event;
 use rankwright_ingest::Counters;
 use rankwright_source::{Batch, Files, Marks};
-use rankwright_state::Position;
+use rankwright_state::{Position, Store};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,8 +20,10 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tracing::{debug, info, warn};
 
-/// So many events are committed together: larger batches fold more writes into one.
-const BATCH: usize = 32_768;
+/// So many events are committed together: larger batches fold more writes into one, for a folder,
+const DURABLE_BATCH: usize = 32_768;
+/// while what a batch writes stays near the processor, in memory.
+const BATCH: usize = 8192;
 /// Into a state that others use meanwhile.
 const SHARED_BATCH: usize = 4096;
 
@@ -80,8 +81,8 @@ pub(crate) fn read(engine: &Arc<Engine>, options: &ImportOptions, runtime: &Runt
         order: Order::new(engine.settings().session_length),
         progress: Progress::new("import", files.bytes()),
         strict: options.strict,
-        batch: Vec::new(),
-        batch_size: if engine.state.shared() { SHARED_BATCH } else { BATCH },
+        taken: 0,
+        batch_size: batch_size(&*engine.state),
         files: files.clone(),
         marks,
         reached: false,
@@ -137,7 +138,7 @@ struct Import<'a> {
     progress: Progress,
     strict: bool,
     /// Events that are not committed yet, and how far the files are read with them.
-    batch: Vec<Event>,
+    taken: usize,
     batch_size: usize,
     files: Files,
     marks: Marks,
@@ -150,7 +151,7 @@ struct Import<'a> {
 }
 
 impl Import<'_> {
-    fn take(&mut self, mut batch: Batch) -> Result<()> {
+    fn take(&mut self, batch: Batch) -> Result<()> {
         for bad in &batch.bad {
             self.skip(&bad.to_string())?;
         }
@@ -159,10 +160,11 @@ impl Import<'_> {
             self.order.see(event.timestamp());
         }
         self.events += batch.events.len() as u64;
-        self.batch.append(&mut batch.events);
+        self.taken += batch.events.len();
+        self.runtime.block_on(self.ingest.take(batch.events))?;
         self.marks.reach(&self.files, &batch.position);
         self.reached = true;
-        if self.batch.len() >= self.batch_size {
+        if self.taken >= self.batch_size {
             self.commit()?;
         }
         self.progress.at(batch.progress.read, self.events, "events");
@@ -174,9 +176,9 @@ impl Import<'_> {
             return Ok(());
         }
         self.reached = false;
-        let events = std::mem::take(&mut self.batch);
+        self.taken = 0;
         let to = Position(serde_json::to_string(&self.marks)?);
-        self.runtime.block_on(self.ingest.apply(events, to))?;
+        self.runtime.block_on(self.ingest.commit(to))?;
         Ok(())
     }
 
@@ -207,6 +209,14 @@ impl Import<'_> {
             self.coverage.gaps(&self.engine.config.features).iter().for_each(|gap| warn!("{gap}"));
         }
         Ok(())
+    }
+}
+
+fn batch_size(state: &dyn Store) -> usize {
+    match (state.shared(), state.durable()) {
+        (true, _) => SHARED_BATCH,
+        (false, true) => DURABLE_BATCH,
+        (false, false) => BATCH,
     }
 }
 

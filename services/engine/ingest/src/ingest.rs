@@ -62,6 +62,8 @@ pub struct Ingest {
     swept: Timestamp,
     /// Whether join records must outlive this process.
     durable: bool,
+    /// Whether events were taken that are not committed yet.
+    taken: bool,
     counters: Counters,
 }
 
@@ -95,6 +97,7 @@ impl Ingest {
             watermark: Timestamp::MIN,
             swept: Timestamp::MIN,
             durable,
+            taken: false,
             counters: Counters::default(),
         };
         if durable {
@@ -162,21 +165,44 @@ impl Ingest {
         to: Position,
         wall: Timestamp,
     ) -> Result<Applied, Error> {
-        if self.outbox.is_full() {
-            self.outbox.flush()?;
-        }
-        if let Some(first) = events.first() {
-            self.close_by_commits(first.timestamp().min(wall)).await?;
-        }
         let accepted = events.len() as u64;
-        for event in events {
-            self.one(event, wall).await?;
-        }
+        self.take_at(events, wall).await?;
         for key in notes {
             self.overlay.write(key, NOTE, Stored { at: wall, event: 0, cell: Cell::Counter(1) });
         }
         let updated = self.commit(to).await?;
         Ok(Applied { accepted, updated })
+    }
+
+    /// Takes in events, in their order, whose effects [`Ingest::commit_taken`] commits together. They have to be
+    /// committed before anything else is done.
+    ///
+    /// # Errors
+    /// As [`Ingest::apply`].
+    pub async fn take(&mut self, events: Vec<Event>) -> Result<(), Error> {
+        self.take_at(events, Timestamp::MAX).await
+    }
+
+    /// Commits the effects of what was taken together with the position behind it.
+    ///
+    /// # Errors
+    /// As [`Ingest::apply`].
+    pub async fn commit_taken(&mut self, to: Position) -> Result<(), Error> {
+        self.commit(to).await.map(|_| ())
+    }
+
+    async fn take_at(&mut self, events: Vec<Event>, wall: Timestamp) -> Result<(), Error> {
+        if self.outbox.is_full() {
+            self.outbox.flush()?;
+        }
+        if let Some(first) = events.first().filter(|_| !self.taken) {
+            self.close_by_commits(first.timestamp().min(wall)).await?;
+        }
+        self.taken |= !events.is_empty();
+        for event in events {
+            self.one(event, wall).await?;
+        }
+        Ok(())
     }
 
     /// Event time as it was restored from what is open is not beyond the `wall` clock.
@@ -246,6 +272,7 @@ impl Ingest {
 
     /// Closes what is due before `watermark`, some with each commit, however many there are.
     async fn close_by_commits(&mut self, watermark: Timestamp) -> Result<(), Error> {
+        debug_assert!(!self.taken, "these commits would have effects in them whose position they do not name");
         let mut closed = 0;
         while let Some(due) = self.join.close_before(watermark) {
             self.close(due).await?;
@@ -430,6 +457,7 @@ impl Ingest {
 
     async fn commit(&mut self, to: Position) -> Result<u64, Error> {
         self.workshop.nudge();
+        self.taken = false;
         for (key, closed) in self.closed.drain(..) {
             self.outbox.push(key, closed);
         }

@@ -189,6 +189,29 @@ async fn rankings_close_by_thousands_as_by_one() {
     }
 }
 
+#[tokio::test]
+async fn what_was_taken_and_not_committed_has_no_effect_however_much_of_it_has_closed() {
+    let name = |number: i64| -> &'static str { Box::leak(format!("r{number}").into_boxed_str()) };
+    let visit = |number: i64| [shown(name(number), &["a", "b"], 0), click(&format!("c{number}"), name(number), "b", 1)];
+    let events: Vec<Event> = (0..2500).flat_map(visit).chain([item("b", 100), item("a", 200)]).collect();
+    let folder = tempfile::tempdir().expect("a folder");
+    for ends_there in [true, false] {
+        let service = in_folder(folder.path()).await;
+        let mut ingest = service.ingest().await;
+        assert_eq!(ingest.position().0, "", "nothing is durable yet");
+        for piece in events.chunks(5000) {
+            ingest.take(piece.to_vec()).await.expect("takes them in");
+        }
+        if ends_there {
+            continue;
+        }
+        ingest.commit_taken(rankwright_state::Position("all".into())).await.expect("commits");
+        ingest.finish().await.expect("finishes");
+        assert_eq!((service.records().len(), ingest.position().0.as_str()), (2500, "all"));
+        assert_eq!(service.rows(&["b"], 200).await, [2500.0, 1.0]);
+    }
+}
+
 /// Rankings that are clicked on long after they were shown, in the order of other ones, or not at all.
 fn interleaved() -> Vec<Event> {
     let name = |number: i64| -> &'static str { Box::leak(format!("r{number}").into_boxed_str()) };

@@ -2,12 +2,15 @@
 //!
 //! Every rule commutes and associates: a store may fold writes together, and writers may come in any order.
 
+mod windows;
+
+pub use windows::Windows;
+
 use crate::codec::wire;
 use crate::{Term, Terms};
 use compact_str::CompactString;
 use rankwright_event::{ItemId, Timestamp, Value};
 use serde::{Deserialize, Serialize};
-use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -45,15 +48,6 @@ pub enum FieldValue {
     Numbers(#[serde(with = "wire::numbers")] Arc<[f64]>),
     /// A list of strings.
     Texts(Terms),
-}
-
-/// Counts by period, the newest periods alone.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Windows {
-    /// How many periods back from the newest are kept.
-    keep: u32,
-    /// Period number (time divided by length) and count, in order.
-    counts: SmallVec<[(i64, u64); 1]>,
 }
 
 /// The newest interactions of a visitor.
@@ -137,49 +131,6 @@ impl FieldValue {
             Self::Number(number) => std::slice::from_ref(number),
             Self::Numbers(numbers) => numbers,
             _ => &[],
-        }
-    }
-}
-
-impl Windows {
-    /// One count in a period; `keep` periods are remembered.
-    pub fn one(period: i64, keep: u32) -> Self {
-        Self::of(period, 1, keep)
-    }
-
-    /// A count in a period; `keep` periods are remembered.
-    pub fn of(period: i64, count: u64, keep: u32) -> Self {
-        Self { keep, counts: SmallVec::from_slice(&[(period, count)]) }
-    }
-
-    /// From its parts; `None` where periods are not in order.
-    pub fn from_parts(keep: u32, counts: &[(i64, u64)]) -> Option<Self> {
-        let ordered = counts.windows(2).all(|pair| pair[0].0 < pair[1].0);
-        ordered.then(|| Self { keep, counts: SmallVec::from_slice(counts) })
-    }
-
-    /// How many periods are remembered, and period numbers with their counts in order.
-    pub fn parts(&self) -> (u32, &[(i64, u64)]) {
-        (self.keep, &self.counts)
-    }
-
-    /// Sum over the `length` periods that end with `newest`.
-    pub fn sum(&self, newest: i64, length: u32) -> u64 {
-        let oldest = newest.saturating_sub(i64::from(length));
-        self.counts.iter().filter(|(period, _)| (oldest < *period) & (*period <= newest)).map(|(_, count)| count).sum()
-    }
-
-    fn absorb(&mut self, other: &Self) {
-        self.keep = self.keep.max(other.keep);
-        for &(period, count) in &other.counts {
-            match self.counts.binary_search_by_key(&period, |entry| entry.0) {
-                Ok(place) => self.counts[place].1 = self.counts[place].1.saturating_add(count),
-                Err(place) => self.counts.insert(place, (period, count)),
-            }
-        }
-        if let Some(&(newest, _)) = self.counts.last() {
-            let oldest = newest.saturating_sub(i64::from(self.keep));
-            self.counts.retain(|(period, _)| *period > oldest);
         }
     }
 }

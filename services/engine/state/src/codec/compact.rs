@@ -165,11 +165,10 @@ fn put_field(bytes: &mut Vec<u8>, value: &FieldValue) {
 }
 
 fn put_windows(bytes: &mut Vec<u8>, windows: &Windows) {
-    let (keep, counts) = windows.parts();
-    put(bytes, u64::from(keep));
-    put(bytes, counts.len() as u64);
+    put(bytes, u64::from(windows.keep()));
+    put(bytes, windows.counts().count() as u64);
     let mut before = 0i64;
-    for &(period, count) in counts {
+    for (period, count) in windows.counts() {
         put(bytes, zigzag(period.wrapping_sub(before)));
         put(bytes, count);
         before = period;

@@ -58,13 +58,13 @@ fn expected<'de>(list: &impl SeqAccess<'de>) -> usize {
 
 impl Serialize for Windows {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.parts().serialize(serializer)
+        (self.keep(), self.counts().collect::<SmallVec<[(i64, u64); 8]>>()).serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Windows {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (keep, counts) = <(u32, SmallVec<[(i64, u64); 1]>)>::deserialize(deserializer)?;
+        let (keep, counts) = <(u32, SmallVec<[(i64, u64); 8]>)>::deserialize(deserializer)?;
         Self::from_parts(keep, &counts).ok_or_else(|| D::Error::custom("periods are not in order"))
     }
 }

@@ -37,7 +37,7 @@ pub(super) async fn writes_are_absorbed(store: &impl Store) {
     let (now, ttl) = (Timestamp::from_millis(3000), HOUR);
     assert_eq!(entity.field(Slot(0), now, ttl), Some(&FieldValue::Number(3.0)), "a late write does not win");
     assert_eq!(entity.counter(Slot(1), now, ttl), Some(6));
-    assert_eq!(entity.windows(Slot(2), now, ttl).map(Windows::parts), Some((2, [(2, 1), (3, 1)].as_slice())));
+    assert_eq!(entity.windows(Slot(2), now, ttl), Windows::from_parts(2, &[(2, 1), (3, 1)]).as_ref());
     let recent = entity.recent(Slot(3), now, ttl).expect("was written");
     assert_eq!(recent.visits(), [visit(3, "third"), visit(2, "second")]);
     assert_eq!(entity.flags(Slot(4), now, ttl), Some(0b1110));

@@ -90,7 +90,7 @@ fn heap(cell: &Cell) -> usize {
             value.texts().iter().map(|text| size_of::<u64>() + size_of_val(text) + text.len()).sum()
         }
         Cell::Field(value) => size_of_val(value.numbers()),
-        Cell::Windows(windows) => size_of_val(windows.parts().1),
+        Cell::Windows(windows) => windows.counts().count() * size_of::<(i64, u64)>(),
         Cell::Recent(recent) => {
             recent.visits().iter().map(|visit| size_of_val(visit) + visit.item.as_str().len()).sum()
         }
