@@ -102,7 +102,7 @@ fn batches(state: &State) -> BatchLimits {
 /// About how many events are committed at once, where several partitions have brought some: the state store is busy with
 /// them for some ten milliseconds. As many as of one partition, where the configuration says how many these are.
 fn together(limits: BatchLimits) -> usize {
-    const TOGETHER: usize = 4096;
+    const TOGETHER: usize = 8192;
     if limits.events == BatchLimits::default().events { TOGETHER } else { limits.events }
 }
 
