@@ -37,18 +37,24 @@ const LOOKS: usize = 3;
 /// What became of all objects.
 #[derive(Debug, Default)]
 pub struct Applied {
-    /// Deployments and Jobs at least, as the API server has them now.
+    /// Deployments, Jobs and autoscalers at least, as the API server has them now.
     pub objects: Vec<Arc<DynamicObject>>,
     /// Objects of somebody else in the place of ours, in words.
     pub conflicts: Vec<String>,
 }
 
-/// Applies everything that is wanted, and deletes what is not any more.
+/// Applies everything that is wanted, and deletes what is not any more. What is there is told also where something fails.
 ///
 /// # Errors
 /// When the API server refuses something, or does not answer.
-pub async fn all(ctx: &Context, service: &RankingService, desired: &[Child], optional: &Apis) -> Result<Applied> {
-    let (mut applied, mut refused) = (Applied::default(), None);
+pub async fn all(
+    ctx: &Context,
+    service: &RankingService,
+    desired: &[Child],
+    optional: &Apis,
+    applied: &mut Applied,
+) -> Result<()> {
+    let mut refused = None;
     for child in desired {
         match one(ctx, service, child).await {
             Ok(Outcome::There(object)) => applied.objects.extend(object),
@@ -67,7 +73,7 @@ pub async fn all(ctx: &Context, service: &RankingService, desired: &[Child], opt
         info!(object = gone.name(), namespace = service.namespace(), "deleted what is no longer wanted");
     }
     ctx.seen.clear(service, desired, optional);
-    refused.map_or(Ok(applied), Err)
+    refused.map_or(Ok(()), Err)
 }
 
 /// What became of an object.

@@ -96,7 +96,10 @@ async fn watch(ctx: &Arc<Context>, namespace: Option<&str>, apis: &Apis, stop: A
         // those of trainings belong to the CronJob
         .watches_stream_with(watches.content::<Job>(), |job| by_labels(&job), ApiResource::erase::<Job>(&()))
         .owns_stream(watches.metadata::<CronJob>())
-        .owns_stream(watches.metadata::<HorizontalPodAutoscaler>())
+        .owns_stream_with(
+            watches.content::<HorizontalPodAutoscaler>(),
+            ApiResource::erase::<HorizontalPodAutoscaler>(&()),
+        )
         .owns_stream(watches.metadata::<PodDisruptionBudget>())
         .owns_stream(watches.metadata::<Service>())
         .owns_stream(watches.metadata::<ServiceAccount>())

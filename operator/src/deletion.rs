@@ -86,7 +86,12 @@ pub async fn settle_finalizer(ctx: &Context, service: &RankingService, wanted: b
 ///
 /// # Errors
 /// When the API server refuses something, or does not answer.
-pub async fn clean_up(ctx: &Context, service: &RankingService, plan: &Plan) -> Result<(Cleaning, Applied)> {
+pub async fn clean_up(
+    ctx: &Context,
+    service: &RankingService,
+    plan: &Plan,
+    applied: &mut Applied,
+) -> Result<Cleaning> {
     let mut kept = build::kept_for_purge(plan);
     let running = running(ctx, service).await?;
     if running == 0 {
@@ -94,9 +99,9 @@ pub async fn clean_up(ctx: &Context, service: &RankingService, plan: &Plan) -> R
     } else {
         kept.push(build::purge(plan).kept());
     }
-    let applied = apply::all(ctx, service, &kept, &plan.apis).await?;
+    apply::all(ctx, service, &kept, &plan.apis, applied).await?;
     if running > 0 {
-        return Ok((Cleaning::Stopping { pods: running }, applied));
+        return Ok(Cleaning::Stopping { pods: running });
     }
     let name = Component::Purge.of(&service.name_any());
     let api: Api<Job> = Api::namespaced(ctx.client.clone(), &plan.namespace);
@@ -109,7 +114,7 @@ pub async fn clean_up(ctx: &Context, service: &RankingService, plan: &Plan) -> R
         Some(job) if crate::status::job_condition(&job, "Complete").is_some() => Cleaning::Done,
         Some(job) => crate::status::job_condition(&job, "Failed").map_or(Cleaning::Purging, Cleaning::PurgeFailed),
     };
-    Ok((cleaning, applied))
+    Ok(cleaning)
 }
 
 /// Pods of the service's programs that have not ended.

@@ -10,12 +10,16 @@ use crate::labels::{self, Component};
 use crate::reconcile::{Context, locked};
 use crate::{Error, Result};
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{ContainerStateTerminated, Pod};
+use k8s_openapi::api::core::v1::{ContainerStateTerminated, Pod, PodCondition};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
 use rankwright_crds::RankingService;
 use std::sync::Arc;
+
+/// A cluster makes a node within this time, where it makes any.
+const NODE_PATIENCE: SignedDuration = SignedDuration::from_mins(5);
 
 /// Of what a program said last, in bytes.
 const LONGEST_LINE: usize = 300;
@@ -66,7 +70,7 @@ pub struct Trained {
 /// When the pods cannot be listed.
 pub async fn service(ctx: &Context, service: &RankingService) -> Result<Observed> {
     let pods = pods(ctx, service).await?;
-    let mut observed = of_pods(&pods);
+    let mut observed = of_pods(&pods, Timestamp::now());
     let jobs = jobs::jobs(ctx, service).await?;
     {
         let mut podless = locked(&ctx.podless);
@@ -99,7 +103,7 @@ async fn pods(ctx: &Context, service: &RankingService) -> Result<Vec<Arc<Pod>>> 
 }
 
 /// What pods tell by themselves.
-pub fn of_pods(pods: &[Arc<Pod>]) -> Observed {
+pub fn of_pods(pods: &[Arc<Pod>], now: Timestamp) -> Observed {
     let part = |component: Component| pods.iter().map(|pod| &**pod).filter(move |pod| labels::is_of(*pod, component));
     // in the order in which the API server has seen them: clocks of nodes may differ
     let begun = |pod: &Pod| pod.metadata.creation_timestamp.as_ref().map(|time| time.0);
@@ -108,7 +112,9 @@ pub fn of_pods(pods: &[Arc<Pod>]) -> Observed {
         part(Component::Training).filter(|pod| trained(pod).is_some()).max_by_key(|pod| (begun(pod), ended(pod)));
     let parts = [Component::Rank, Component::Ingest, Component::Training, Component::Import, Component::Purge];
     // of trainings there are several, one after the other: those that have ended are told by how they did
-    let runs = |pod: &&Pod| !labels::is_of(*pod, Component::Training) || terminated(pod).is_none();
+    let runs = |pod: &&Pod| {
+        !labels::is_of(*pod, Component::Training) || (terminated(pod).is_none() && !awaits_node(pod, now))
+    };
     let troubled =
         |component: Component| part(component).filter(runs).find_map(trouble).map(|trouble| (component, trouble));
     Observed {
@@ -175,14 +181,25 @@ fn terminated(pod: &Pod) -> Option<&ContainerStateTerminated> {
     statuses.first()?.state.as_ref()?.terminated.as_ref()
 }
 
+/// Whether it has no node yet, and may get one that is being made.
+fn awaits_node(pod: &Pod, now: Timestamp) -> bool {
+    let since = unplaced(pod).and_then(|unplaced| unplaced.last_transition_time.as_ref());
+    since.is_some_and(|since| now.duration_since(since.0) < NODE_PATIENCE)
+}
+
+/// What says that it has no node, where it has none.
+fn unplaced(pod: &Pod) -> Option<&PodCondition> {
+    let mut conditions = pod.status.as_ref()?.conditions.iter().flatten();
+    conditions.find(|condition| condition.type_ == "PodScheduled" && condition.status == "False")
+}
+
 /// Why a pod does not run, in words. What changes from one attempt to the next is left out: it is no news.
 fn trouble(pod: &Pod) -> Option<String> {
     let (status, name) = (pod.status.as_ref()?, pod.name_any());
     if let Some(ended) = terminated(pod).filter(|ended| ended.exit_code != 0) {
         return Some(format!("pod {name} ended with {}", end(ended)));
     }
-    let mut conditions = status.conditions.iter().flatten();
-    if let Some(unplaced) = conditions.find(|is| is.type_ == "PodScheduled" && is.status == "False") {
+    if let Some(unplaced) = unplaced(pod) {
         let why = unplaced.message.as_deref().unwrap_or("no reason given");
         return Some(format!("pod {name} finds no node: {why}"));
     }

@@ -142,7 +142,10 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 struct Outcome {
     plan: Option<Plan>,
     desired: Vec<Child>,
+    /// Where nothing was refused.
     applied: Option<Applied>,
+    /// What is there, also where something else was refused.
+    there: Vec<Arc<DynamicObject>>,
     cleaning: Option<Cleaning>,
 }
 
@@ -174,14 +177,18 @@ async fn attempt(service: &RankingService, ctx: &Context) -> Result<Action> {
     if let (Err(Error::Refused(_)), Ok(Told { published: Err(_), .. })) = (&converged, &told) {
         return told?.published.map(|()| Action::await_change()); // it is tried again sooner than what was refused
     }
+    let renewed = match &told {
+        Ok(told) => apply::renew(ctx, &outcome.desired, &outcome.there, &told.observed).await,
+        Err(_) => Ok(false),
+    };
     converged?;
-    let Told { written, observed, soon, published } = told?;
+    let Told { written, soon, published, .. } = told?;
+    let renewed = renewed?;
     if outcome.cleaning == Some(Cleaning::Done) {
         // as it is now: the finalizers of an earlier version may not be all
         deletion::settle_finalizer(ctx, written.as_deref().unwrap_or(service), false).await?;
     }
     let applied = outcome.applied.unwrap_or_default();
-    let renewed = apply::renew(ctx, &outcome.desired, &applied, &observed).await?;
     published?;
     Ok(Action::requeue(if renewed || soon || !applied.conflicts.is_empty() { SOON } else { RESYNC }))
 }
@@ -200,8 +207,10 @@ async fn converge(service: &RankingService, ctx: &Context, outcome: &mut Outcome
     let plan = outcome.plan.insert(plan);
     if goes {
         outcome.desired = vec![build::purge(plan)];
-        let (cleaning, applied) = deletion::clean_up(ctx, service, plan).await?;
-        outcome.cleaning = Some(cleaning);
+        let mut applied = Applied::default();
+        let cleaning = deletion::clean_up(ctx, service, plan, &mut applied).await;
+        outcome.there.clone_from(&applied.objects);
+        outcome.cleaning = Some(cleaning?);
         outcome.applied = Some(applied);
         return Ok(());
     }
@@ -210,7 +219,10 @@ async fn converge(service: &RankingService, ctx: &Context, outcome: &mut Outcome
         deletion::settle_finalizer(ctx, service, deletion::wants_finalizer(service)).await?;
     }
     outcome.desired = build::desired(plan); // pure: plan in, Kubernetes objects out
-    let applied = apply::all(ctx, service, &outcome.desired, &plan.apis).await?; // writes the cluster
+    let mut applied = Applied::default();
+    let all = apply::all(ctx, service, &outcome.desired, &plan.apis, &mut applied).await; // writes the cluster
+    outcome.there.clone_from(&applied.objects);
+    all?;
     outcome.applied = Some(applied);
     Ok(())
 }
@@ -264,7 +276,8 @@ async fn workloads(
     if let Some(applied) = &outcome.applied {
         let import = found(applied, "Job", |object| labels::is_of(object, Component::Import));
         let deployment = |component: Component| found(applied, "Deployment", |object| labels::is_of(object, component));
-        return Ok(Workloads { rank: deployment(Component::Rank), ingest: deployment(Component::Ingest), import });
+        let scaler = found(applied, "HorizontalPodAutoscaler", |object| labels::is_of(object, Component::Rank));
+        return Ok(Workloads { rank: deployment(Component::Rank), ingest: deployment(Component::Ingest), import, scaler });
     }
     // nothing was applied: the parts may run all the same
     let read = async |component: Component| {
@@ -275,7 +288,8 @@ async fn workloads(
     let name = outcome.plan.as_ref().map_or_else(told, Plan::import_job);
     let mut imports = observed.imports.iter().filter(|job| labels::owns(service, *job));
     let import = imports.find(|job| job.metadata.name == name).cloned();
-    Ok(Workloads { rank: read(Component::Rank).await?, ingest: read(Component::Ingest).await?, import })
+    let (rank, ingest) = (read(Component::Rank).await?, read(Component::Ingest).await?);
+    Ok(Workloads { rank, ingest, import, scaler: None })
 }
 
 fn found<K: DeserializeOwned>(applied: &Applied, kind: &str, chosen: impl Fn(&DynamicObject) -> bool) -> Option<K> {

@@ -17,8 +17,9 @@ use crate::observe::Observed;
 use crate::validate::Plan;
 use crate::{Error, Result};
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::jiff::Timestamp;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::api::{Api, Patch, PatchParams};
 use kube::{Client, ResourceExt};
 use rankwright_crds::{RankingService, RankingServiceStatus};
@@ -51,7 +52,12 @@ pub struct Workloads {
     pub ingest: Option<Deployment>,
     /// The import that the resource asks for.
     pub import: Option<Job>,
+    /// What decides on the number of rank servers, where that is a part of its own.
+    pub scaler: Option<HorizontalPodAutoscaler>,
 }
+
+/// An autoscaler has its first figures within this time, and bridges gaps that are shorter.
+const SCALER_PATIENCE: SignedDuration = SignedDuration::from_mins(5);
 
 /// The status that follows from the facts and from what was told before.
 pub fn of(facts: &Facts<'_>, now: Timestamp) -> RankingServiceStatus {
@@ -60,6 +66,7 @@ pub fn of(facts: &Facts<'_>, now: Timestamp) -> RankingServiceStatus {
     let models = models::models(facts, &training, &before.models);
     let mut warnings = facts.plan.map(|plan| plan.warnings.clone()).unwrap_or_default();
     warnings.extend(facts.plan.and_then(|plan| plan.held.as_ref()).map(|held| format!("ingest {held}")));
+    warnings.extend(facts.workloads.scaler.as_ref().and_then(|scaler| parts::blind(scaler, now)));
     let import = parts::import(facts, before.import.as_ref());
     RankingServiceStatus {
         observed_generation: facts.service.metadata.generation,

@@ -71,7 +71,12 @@ fn merge(value: &mut Value, over: Value) {
 
 /// What an operator shows of itself that looks after one service, which is not well.
 pub(crate) fn measured() -> String {
-    let mut service = service(json!({"training": {"schedule": "@daily"}}));
+    measured_of(json!({"training": {"schedule": "@daily"}}))
+}
+
+/// The same of one with this in its spec.
+pub(crate) fn measured_of(over: Value) -> String {
+    let mut service = service(over);
     let status = json!({
         "conditions": [{"type": "Ready", "status": "False", "reason": "NoneReady", "message": "", "lastTransitionTime": "2026-11-16T00:00:00Z"}],
         "models": [

@@ -103,7 +103,7 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
     has_request(spec)?;
     has_offset(spec)?;
     let mut configuration = configuration::rendered(spec, resolved)?;
-    let (images, held) = images::images(spec, resolved, defaults);
+    let (images, held) = images::images(spec, resolved, defaults, former(service));
     let mut references =
         Digests { rank: digest(spec, resolved, Component::Rank), ingest: digest(spec, resolved, Component::Ingest) };
     let running = resolved.ingest.as_ref().and_then(|ingest| ingest.digests.clone());
@@ -133,6 +133,11 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
         held,
         warnings,
     })
+}
+
+/// The image that all rank servers ran when that was told last.
+fn former(service: &RankingService) -> Option<&str> {
+    service.status.as_ref()?.rank.as_ref()?.image.as_deref()
 }
 
 /// Everything that is named has to be there: pods would wait for it without a word.

@@ -14,7 +14,9 @@ pub struct Import {
     pub from: ImportFrom,
     /// First event that is read: earliest, ts=<unix time> or last=<duration>.
     #[serde(default = "earliest")]
-    #[schemars(length(min = 6, max = 64), regex(pattern = "^(earliest|ts=.+|last=.+)$"))]
+    #[x_kube(validation = Rule::new("self.matches('^(earliest|ts=(-?[0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2}.*)|last=(0|( *[0-9.]+ *(?i:(ms|milli(s|seconds?)?|s|sec(s|onds?)?|m|min(s|utes?)?|h|hr|hours?|d|days?|w|weeks?)) *)+))$')")
+        .message("offset is earliest, ts=<Unix time or ISO 8601 date and time> or last=<duration>, such as last=7d"))]
+    #[schemars(length(min = 6, max = 64))]
     pub offset: String,
     /// Raise it to import the same once more.
     #[serde(default)]

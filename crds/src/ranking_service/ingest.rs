@@ -75,7 +75,9 @@ pub struct IngestAutoscaling {
 pub struct Source {
     /// First event that is read where there is no position yet: earliest, latest, ts=<unix time> or last=<duration>.
     #[serde(default = "earliest")]
-    #[schemars(length(min = 6, max = 64), regex(pattern = "^(earliest|latest|ts=.+|last=.+)$"))]
+    #[x_kube(validation = Rule::new("self.matches('^(earliest|latest|ts=(-?[0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2}.*)|last=(0|( *[0-9.]+ *(?i:(ms|milli(s|seconds?)?|s|sec(s|onds?)?|m|min(s|utes?)?|h|hr|hours?|d|days?|w|weeks?)) *)+))$')")
+        .message("offset is earliest, latest, ts=<Unix time or ISO 8601 date and time> or last=<duration>, such as last=7d"))]
+    #[schemars(length(min = 6, max = 64))]
     pub offset: String,
     /// Where messages go that are no events. Without it they are logged, counted and skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -28,6 +28,10 @@ pub struct StateStore {
         .message("a Standalone Redis has a host and no nodes; Sentinel and Cluster have nodes, as host:port, and no host")
 )]
 #[x_kube(
+    validation = Rule::new("(self.mode == 'Cluster') == (oldSelf.mode == 'Cluster')")
+        .message("mode cannot change to or from Cluster: data would be left behind in the former servers; create another RankingService")
+)]
+#[x_kube(
     validation = Rule::new("has(self.masterName) == (self.mode == 'Sentinel')")
         .message("masterName, what the sentinels call the server, is needed with mode Sentinel, and with no other")
 )]

@@ -13,10 +13,14 @@ pub struct Training {
         .message("schedule has no time zone: give it in timeZone"))]
     #[x_kube(validation = Rule::new("self.matches('^(@(hourly|daily|midnight|weekly|monthly|yearly|annually)|[^ ]+( +[^ ]+){4})$')")
         .message("schedule has five parts, such as '0 3 * * *' for three in the morning, or is @hourly, @daily, @weekly or @monthly"))]
+    #[x_kube(validation = Rule::new("self.startsWith('@') || !self.matches('^[^ ]+( +[^ ]+){4}$') || self.matches('^([*?]|[0-5]?[0-9](-[0-5]?[0-9])?)(/0*[1-9][0-9]*)?(,([*?]|[0-5]?[0-9](-[0-5]?[0-9])?)(/0*[1-9][0-9]*)?)* +([*?]|([01]?[0-9]|2[0-3])(-([01]?[0-9]|2[0-3]))?)(/0*[1-9][0-9]*)?(,([*?]|([01]?[0-9]|2[0-3])(-([01]?[0-9]|2[0-3]))?)(/0*[1-9][0-9]*)?)* +([*?]|(0?[1-9]|[12][0-9]|3[01])(-(0?[1-9]|[12][0-9]|3[01]))?)(/0*[1-9][0-9]*)?(,([*?]|(0?[1-9]|[12][0-9]|3[01])(-(0?[1-9]|[12][0-9]|3[01]))?)(/0*[1-9][0-9]*)?)* +([*?]|((0?[1-9]|1[0-2])|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))(-((0?[1-9]|1[0-2])|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)))?)(/0*[1-9][0-9]*)?(,([*?]|((0?[1-9]|1[0-2])|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))(-((0?[1-9]|1[0-2])|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)))?)(/0*[1-9][0-9]*)?)* +([*?]|(0?[0-6]|(?i:sun|mon|tue|wed|thu|fri|sat))(-(0?[0-6]|(?i:sun|mon|tue|wed|thu|fri|sat)))?)(/0*[1-9][0-9]*)?(,([*?]|(0?[0-6]|(?i:sun|mon|tue|wed|thu|fri|sat))(-(0?[0-6]|(?i:sun|mon|tue|wed|thu|fri|sat)))?)(/0*[1-9][0-9]*)?)*$')")
+        .message("a part of schedule is no number in its range, list, range or step: minute 0-59, hour 0-23, day 1-31, month 1-12, weekday 0-6 with 0 for Sunday"))]
     #[schemars(length(min = 6, max = 128))]
     pub schedule: String,
     /// The schedule's time zone, such as Europe/Berlin.
     #[serde(default = "utc")]
+    #[x_kube(validation = Rule::new("self.lowerAscii() != 'local' && !self.contains(':') && timestamp('2026-01-01T00:00:00Z').getHours(self) >= 0")
+        .message("timeZone is a name of the IANA database, such as Europe/Berlin"))]
     #[schemars(length(min = 1, max = 64))]
     pub time_zone: String,
     /// Whether training waits until this is false again.

@@ -1,6 +1,5 @@
 //! Jobs whose pods cannot get to run, and were asked for anew since.
 
-use super::Applied;
 use super::children::{Found, delete};
 use crate::Result;
 use crate::build::{Child, Mode};
@@ -11,6 +10,7 @@ use crate::status::job_condition;
 use k8s_openapi::api::batch::v1::Job;
 use kube::ResourceExt;
 use kube::api::DynamicObject;
+use std::sync::Arc;
 use tracing::info;
 
 /// Deletes Jobs that are stuck and whose pods would be others now; the next look makes them again. One that runs is let be,
@@ -18,13 +18,13 @@ use tracing::info;
 ///
 /// # Errors
 /// When the API server refuses it.
-pub async fn renew(ctx: &Context, desired: &[Child], applied: &Applied, observed: &Observed) -> Result<bool> {
+pub async fn renew(ctx: &Context, desired: &[Child], there: &[Arc<DynamicObject>], observed: &Observed) -> Result<bool> {
     let mut renewed = false;
     for child in desired.iter().filter(|child| child.mode == Mode::Once) {
-        let same = |object: &&std::sync::Arc<DynamicObject>| {
+        let same = |object: &&Arc<DynamicObject>| {
             object.types == child.object.types && object.name_any() == child.object.name_any()
         };
-        let Some(live) = applied.objects.iter().find(same) else { continue };
+        let Some(live) = there.iter().find(same) else { continue };
         if is_outdated(live, child, observed) {
             delete(&ctx.client, &Found::of(child, live)).await?;
             info!(object = child.name(), namespace = live.namespace(), "deleted what could not run, to make it anew");

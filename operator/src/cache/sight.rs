@@ -23,7 +23,7 @@ pub struct Sight {
     pub going: bool,
     /// Differs where anything but its status does.
     pub mark: u64,
-    /// What is told of Deployments and Jobs in the status.
+    /// What is told of Deployments, Jobs and autoscalers in the status.
     pub content: Option<Arc<DynamicObject>>,
     pub(super) version: Option<u64>,
 }
@@ -31,7 +31,7 @@ pub struct Sight {
 impl Sight {
     /// Of an object.
     pub fn of(kind: &str, object: &DynamicObject) -> Self {
-        let content = matches!(kind, "Deployment" | "Job").then(|| Arc::new(told_of(kind, object)));
+        let content = version_of(kind).map(|version| Arc::new(told_of(kind, version, object)));
         let sight = Self { content, ..Self::of_metadata(&object.metadata) };
         // one that somebody made of a CronJob names it, and is not always controlled by it
         let schedules = || object.owner_references().iter().filter(|owner| kind == "Job" && owner.kind == "CronJob");
@@ -76,8 +76,18 @@ fn mark(metadata: &ObjectMeta) -> u64 {
     hasher.finish()
 }
 
-/// The parts of a Deployment or a Job that a status or a plan is computed from: they are a tenth of it.
-fn told_of(kind: &str, object: &DynamicObject) -> DynamicObject {
+/// The version of kinds that the status tells of.
+fn version_of(kind: &str) -> Option<&'static str> {
+    match kind {
+        "Deployment" => Some("apps/v1"),
+        "Job" => Some("batch/v1"),
+        "HorizontalPodAutoscaler" => Some("autoscaling/v2"),
+        _ => None,
+    }
+}
+
+/// The parts of an object that a status or a plan is computed from: they are a tenth of it.
+fn told_of(kind: &str, version: &str, object: &DynamicObject) -> DynamicObject {
     let (meta, data) = (object.meta(), &object.data);
     let metadata = ObjectMeta {
         name: meta.name.clone(),
@@ -109,7 +119,6 @@ fn told_of(kind: &str, object: &DynamicObject) -> DynamicObject {
             "template": { "metadata": { "annotations": digests }, "spec": { "containers": [container] } },
         });
     }
-    let version = if kind == "Deployment" { "apps/v1" } else { "batch/v1" };
     let types = Some(TypeMeta { api_version: version.to_owned(), kind: kind.to_owned() });
     DynamicObject { types, metadata, data: told }
 }

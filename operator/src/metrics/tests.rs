@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
-use crate::testing::measured;
+use crate::testing::{measured, measured_of};
+use serde_json::json;
 
 #[test]
 fn services_are_told_by_name_with_what_alerts_go_by() {
@@ -15,4 +16,12 @@ fn services_are_told_by_name_with_what_alerts_go_by() {
         assert!(text.contains(line), "{line} in {text}");
     }
     assert!(!text.contains(r#"model="pinned""#), "nobody wants a pinned one to be young: {text}");
+}
+
+#[test]
+fn a_training_that_nobody_wants_any_more_is_told_to_nobody() {
+    let text = measured_of(json!({}));
+    assert!(text.contains("rankwright_operator_service_ready{"), "{text}");
+    assert!(!text.contains("rankwright_operator_service_training_timestamp_seconds{"), "{text}");
+    assert!(!text.contains("rankwright_operator_model_trained_timestamp_seconds{"), "{text}");
 }

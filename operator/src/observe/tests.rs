@@ -19,7 +19,7 @@ fn seen(mut pod: Pod) -> Arc<Pod> {
 }
 
 fn trouble_of(state: Value, last: Value) -> Option<String> {
-    of_pods(&[seen(pod("rank", state, last))]).troubles.pop().map(|(_, trouble)| trouble)
+    of_pods(&[seen(pod("rank", state, last))], Timestamp::UNIX_EPOCH).troubles.pop().map(|(_, trouble)| trouble)
 }
 
 #[test]
@@ -50,18 +50,30 @@ fn a_pod_that_starts_is_no_trouble() {
 fn a_pod_without_a_node_says_why() {
     let condition = json!({"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available: 3 Insufficient memory."});
     let pod = json!({"metadata": {"name": "pod-1", "labels": {"app.kubernetes.io/component": "ingest"}}, "status": {"conditions": [condition]}});
-    let found = of_pods(&[seen(serde_json::from_value(pod).unwrap())]).troubles;
+    let found = of_pods(&[seen(serde_json::from_value(pod).unwrap())], Timestamp::UNIX_EPOCH).troubles;
     assert_eq!(found[0].0, Component::Ingest);
     assert!(found[0].1.contains("Insufficient memory"));
+}
+
+#[test]
+fn a_training_without_a_node_is_no_trouble_while_one_may_be_made() {
+    let trouble = |part: &str, now: &str| {
+        let condition = json!({"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available", "lastTransitionTime": "2026-11-22T03:00:00Z"});
+        let pod = json!({"metadata": {"name": "pod-1", "labels": {"app.kubernetes.io/component": part}}, "status": {"conditions": [condition]}});
+        !of_pods(&[seen(serde_json::from_value(pod).unwrap())], now.parse().unwrap()).troubles.is_empty()
+    };
+    assert!(!trouble("training", "2026-11-22T03:01:00Z"));
+    assert!(trouble("training", "2026-11-22T03:06:00Z"));
+    assert!(trouble("rank", "2026-11-22T03:01:00Z"), "it says why the others wait");
 }
 
 #[test]
 fn a_report_that_was_cut_is_understood_and_one_that_is_none_is_told_by_its_end() {
     let ended = |message: &str, code: i32| json!({"terminated": {"exitCode": code, "message": message, "finishedAt": "2026-11-22T03:00:00Z"}});
     let report = json!({"outcome": "kept", "models": [{"model": "a", "outcome": "kept", "message": "worse…"}], "omittedModels": 3}).to_string();
-    let training = of_pods(&[seen(pod("training", ended(&report, 0), json!({})))]).training.unwrap();
+    let training = of_pods(&[seen(pod("training", ended(&report, 0), json!({})))], Timestamp::UNIX_EPOCH).training.unwrap();
     assert_eq!(training.report.unwrap().models[0].message, "worse…");
-    let training = of_pods(&[seen(pod("training", ended("error: out of luck", 1), json!({})))]).training.unwrap();
+    let training = of_pods(&[seen(pod("training", ended("error: out of luck", 1), json!({})))], Timestamp::UNIX_EPOCH).training.unwrap();
     assert!(training.report.is_none());
     assert_eq!(training.end, "it ended with exit code 1: error: out of luck");
 }

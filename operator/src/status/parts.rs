@@ -1,9 +1,11 @@
 //! Rank servers, ingest workers and the import.
 
-use super::Facts;
+use super::{Facts, SCALER_PATIENCE};
 use crate::labels::Component;
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use rankwright_crds::status::{ImportPhase, ImportStatus, RankStatus, WorkloadStatus};
 
@@ -34,6 +36,17 @@ pub(super) fn rank(facts: &Facts<'_>, before: Option<RankStatus>) -> Option<Rank
 
 pub(super) fn ingest(facts: &Facts<'_>, before: Option<WorkloadStatus>) -> Option<WorkloadStatus> {
     counted(facts.workloads.ingest.as_ref(), before.is_none())
+}
+
+/// What an autoscaler says that has no figures to decide by, and that for a while.
+pub(super) fn blind(scaler: &HorizontalPodAutoscaler, now: Timestamp) -> Option<String> {
+    let mut conditions = scaler.status.as_ref()?.conditions.iter().flatten();
+    let inactive = conditions.find(|condition| condition.type_ == "ScalingActive" && condition.status == "False")?;
+    // somebody has scaled to none, which it leaves alone
+    let wanted = inactive.reason.as_deref() != Some("ScalingDisabled");
+    let lasts = now.duration_since(inactive.last_transition_time.as_ref()?.0) >= SCALER_PATIENCE;
+    let why = inactive.message.as_deref().unwrap_or("no reason given");
+    (wanted && lasts).then(|| format!("rank.autoscaling: the number of rank servers stays as it is: {why}"))
 }
 
 /// How many there are of a part; nothing of one that was never told of and is not there.

@@ -20,7 +20,7 @@ fn deployment(wanted: i32, updated: i32, there: i32, ready: i32) -> Deployment {
 }
 
 fn working() -> Workloads {
-    Workloads { rank: Some(deployment(2, 2, 2, 2)), ingest: Some(deployment(1, 1, 1, 1)), import: None }
+    Workloads { rank: Some(deployment(2, 2, 2, 2)), ingest: Some(deployment(1, 1, 1, 1)), ..Workloads::default() }
 }
 
 fn saying(version: &str) -> Observed {
@@ -78,6 +78,22 @@ fn each_way_of_a_deployment_has_a_reason() {
     let condition = json!({"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"});
     stuck.status.as_mut().unwrap().conditions = Some(vec![serde_json::from_value(condition).unwrap()]);
     assert_eq!(rank(Some(stuck)), "False RolloutStuck");
+}
+
+#[test]
+fn an_autoscaler_that_has_had_no_figures_for_a_while_is_warned_of() {
+    let warnings = |status: &str, reason: &str, since: &str| {
+        let why = "unable to get metrics for resource cpu";
+        let condition = json!({"type": "ScalingActive", "status": status, "reason": reason, "message": why, "lastTransitionTime": since});
+        let scaler = json!({"spec": {"maxReplicas": 3, "scaleTargetRef": {"kind": "Deployment", "name": "shop-rank"}}, "status": {"conditions": [condition], "currentMetrics": [], "desiredReplicas": 2}});
+        let workloads = Workloads { scaler: Some(serde_json::from_value(scaler).unwrap()), ..working() };
+        told(json!({}), &workloads, &saying("v1")).warnings.into_iter().filter(|text| text.contains(why)).count()
+    };
+    let (long, short) = ("1969-12-31T23:50:00Z", "1969-12-31T23:58:00Z");
+    assert_eq!(warnings("False", "FailedGetResourceMetric", long), 1);
+    assert_eq!(warnings("False", "FailedGetResourceMetric", short), 0, "it has only begun");
+    assert_eq!(warnings("True", "ValidMetricFound", long), 0);
+    assert_eq!(warnings("False", "ScalingDisabled", long), 0, "none are wanted");
 }
 
 #[test]

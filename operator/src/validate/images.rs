@@ -22,7 +22,14 @@ pub struct Images {
 
 /// Rank servers get a new image first, as only a newer program reads what a newer one writes. Whoever writes the state,
 /// or models, goes on with the former image until no server runs it any more.
-pub(super) fn images(spec: &RankingServiceSpec, resolved: &Resolved, defaults: &Defaults) -> (Images, Option<String>) {
+///
+/// `former` is the image that all rank servers ran last.
+pub(super) fn images(
+    spec: &RankingServiceSpec,
+    resolved: &Resolved,
+    defaults: &Defaults,
+    former: Option<&str>,
+) -> (Images, Option<String>) {
     let whole = spec.image.as_ref().unwrap_or(&defaults.image);
     let of = |options: Option<&PodOptions>| options.and_then(|options| options.image.as_ref()).unwrap_or(whole).clone();
     let training = spec.training.as_ref().map(|training| &training.pod);
@@ -44,6 +51,15 @@ pub(super) fn images(spec: &RankingServiceSpec, resolved: &Resolved, defaults: &
                 other.clone_from(image);
             }
             (images, Some(held))
+        }
+        _ if !rolled => {
+            // no worker tells of the image before, as theirs does not change
+            let Images { rank, training, import, .. } = &mut images;
+            if let Some(former) = former.filter(|former| former != rank) {
+                let writers = [training, import].into_iter().filter(|image| *image == rank);
+                writers.for_each(|image| former.clone_into(image));
+            }
+            (images, None)
         }
         _ => (images, None),
     }

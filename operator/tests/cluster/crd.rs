@@ -52,6 +52,10 @@ fn cases() -> Vec<Case> {
     let secret = json!({"secretName": "certificates"});
     let events = json!({"bucket": "events", "prefix": "2026"});
     let events_at = |endpoint: &str| json!({"spec": {"import": {"from": {"s3": with(events.clone(), json!({"endpoint": endpoint}))}}}});
+    let offset = |of: &str, offset: &str| match of {
+        "import" => json!({"spec": {"import": {"from": {"s3": events}, "offset": offset}}}),
+        _ => json!({"spec": {"ingest": {"source": {"kafka": kafka, "offset": offset}}}}),
+    };
     // Secrets of click-throughs, of the stream, and of the events of an import
     let keyed = |kept: Option<&str>, streamed: Option<&str>, imported: Option<&str>| {
         let named = |base: &Value, name: Option<&str>| {
@@ -314,6 +318,14 @@ fn cases() -> Vec<Case> {
         ("a schedule by an interval", training(json!({"schedule": "@every 1h"})), Some("schedule has five parts")),
         ("a schedule at a start", training(json!({"schedule": "@reboot"})), Some("schedule has five parts")),
         ("a schedule with a zone", training(json!({"schedule": "TZ=UTC 0 3 * * *"})), Some("give it in timeZone")),
+        ("a schedule of ranges, steps and names", training(json!({"schedule": "0,30 0-23/2 1-15 JAN,jul Mon-Fri"})), None),
+        ("a schedule at no minute", training(json!({"schedule": "61 3 * * *"})), Some("a part of schedule is no number")),
+        ("a schedule of steps of none", training(json!({"schedule": "*/0 3 * * *"})), Some("a part of schedule is no")),
+        ("a schedule on Sundays by 7", training(json!({"schedule": "0 3 * * 7"})), Some("0 for Sunday")),
+        ("a zone", training(json!({"schedule": "@daily", "timeZone": "America/Argentina/Buenos_Aires"})), None),
+        ("no zone", training(json!({"schedule": "@daily", "timeZone": "Europe/Berlim"})), Some("name of the IANA database")),
+        ("a shift", training(json!({"schedule": "@daily", "timeZone": "+02:00"})), Some("name of the IANA database")),
+        ("a zone of the server's", training(json!({"schedule": "@daily", "timeZone": "Local"})), Some("of the IANA database")),
         ("no schedule", training(json!({"schedule": "every night"})), Some("schedule has five parts")),
         (
             "a gate",
@@ -321,6 +333,13 @@ fn cases() -> Vec<Case> {
             None,
         ),
         ("an import", json!({"spec": {"import": {"from": {"s3": {"bucket": "events", "prefix": "2026"}}}}}), None),
+        ("an import from a moment", offset("import", "ts=2026-11-01T00:00:00Z"), None),
+        ("an import of some time", offset("import", "last=1d 12h"), None),
+        ("an import from the end", offset("import", "latest"), Some("offset is earliest, ts=<Unix time")),
+        ("an import of no time", offset("import", "last=7 moons"), Some("offset is earliest, ts=<Unix time")),
+        ("a stream from its end", offset("source", "latest"), None),
+        ("a stream from a second", offset("source", "ts=1700000000"), None),
+        ("a stream from somewhere", offset("source", "ts=yesterday"), Some("offset is earliest, latest, ts=<Unix time")),
         ("an import from nowhere", json!({"spec": {"import": {"from": {}}}}), Some("exactly one of s3 and stream")),
         (
             "an import of no stream",
@@ -395,11 +414,15 @@ async fn names_are_refused_that_services_and_jobs_cannot_have() {
 }
 
 /// Changes of a resource that collects click-throughs in S3, and what they are refused with.
-fn changes() -> [(Value, &'static str); 7] {
+fn changes() -> [(Value, &'static str); 8] {
     [
         (json!({"stateStore": {"service": "other"}}), "stateStore.service is immutable"),
         (json!({"stateStore": {"service": null}}), "stateStore.service is immutable"),
         (json!({"stateStore": {"redis": {"databases": {"state": 5}}}}), "databases are immutable"),
+        (
+            json!({"stateStore": {"redis": {"host": null, "mode": "Cluster", "nodes": ["redis-0:6379"]}}}),
+            "mode cannot change to or from Cluster",
+        ),
         (json!({"clickThroughStore": {"s3": {"bucket": "others"}}}), "bucket is immutable"),
         (json!({"clickThroughStore": {"s3": {"prefix": "others"}}}), "prefix is immutable"),
         (json!({"clickThroughStore": {"s3": null, "redis": {}}}), "cannot move between s3 and redis"),

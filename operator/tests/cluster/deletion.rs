@@ -58,6 +58,24 @@ async fn a_service_that_deletes_its_data_stops_then_purges_then_goes() {
 }
 
 #[tokio::test]
+async fn a_service_that_has_run_is_held_for_its_data_also_while_it_is_refused() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", minimal()).await;
+    cluster.told("shop", "RankServerReady", "False", "NoneReady").await;
+    let mut refused = deleting();
+    refused["spec"]["configuration"]["inline"]["features"][0]["type"] = "nonsense".into();
+    cluster.apply::<RankingService>("shop", refused).await;
+    cluster.told("shop", "ConfigurationValid", "False", "ConfigurationInvalid").await;
+    cluster
+        .until("shop", "is held", |service: &RankingService| service.finalizers().contains(&FINALIZER.to_owned()))
+        .await;
+    cluster.apply::<RankingService>("shop", minimal()).await;
+    cluster.until("shop", "is let go", |service: &RankingService| service.finalizers().is_empty()).await;
+    operator.end().await;
+}
+
+#[tokio::test]
 async fn data_that_cannot_be_removed_hold_the_service_until_somebody_decides() {
     let Some(cluster) = in_own_namespace().await else { return };
     let operator = cluster.operator(&Servers::answering());

@@ -4,6 +4,7 @@ use crate::cluster::{Servers, in_own_namespace};
 use crate::pods::labels;
 use crate::samples::{minimal, with};
 use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::ResourceQuota;
 use kube::ResourceExt;
 use rankwright_crds::RankingService;
 use rankwright_crds::status::{ImportPhase, ImportStatus};
@@ -82,6 +83,26 @@ async fn an_import_that_cannot_begin_is_made_anew_when_what_was_wrong_is_mended(
     let second = cluster.until(&first.name_any(), "is another one", |job: &Job| job.metadata.uid != uid).await;
     let containers = second.spec.unwrap().template.spec.unwrap().containers;
     assert_eq!(containers[0].image.as_deref(), Some("rankwright:right"));
+    operator.end().await;
+}
+
+#[tokio::test]
+async fn an_import_that_cannot_begin_is_told_and_made_anew_also_while_another_object_is_refused() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    cluster.apply::<ResourceQuota>("few", json!({"spec": {"hard": {"count/poddisruptionbudgets.policy": "0"}}})).await;
+    let counts = |quota: &ResourceQuota| quota.status.as_ref().is_some_and(|status| status.hard.is_some());
+    cluster.until("few", "counts", counts).await;
+    let operator = cluster.operator(&Servers::answering());
+    let with_image = |image: &str| with(importing("2025"), json!({"spec": {"import": {"pod": {"image": image}}}}));
+    cluster.apply::<RankingService>("shop", with_image("rankwright:wrong")).await;
+    let message = cluster.told("shop", "Ready", "False", "ApplyFailed").await;
+    assert!(message.contains("exceeded quota"), "{message}");
+    let told = |service: &RankingService| import(service).message.is_some_and(|why| why.contains("finds no node"));
+    let service = cluster.until("shop", "says what its import waits for", told).await;
+    let first: Job = cluster.get(&import(&service).job).await;
+    cluster.apply::<RankingService>("shop", with_image("rankwright:right")).await;
+    let uid = first.metadata.uid.clone();
+    cluster.until(&first.name_any(), "is another one", |job: &Job| job.metadata.uid != uid).await;
     operator.end().await;
 }
 

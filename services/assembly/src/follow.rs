@@ -135,6 +135,6 @@ mod tests {
     fn a_commit_is_as_large_as_a_batch_where_that_is_configured() {
         assert_eq!(together(of("{maxSize: 50}")), 50);
         assert_eq!(together(of("{enabled: false}")), 1);
-        assert_eq!(together(of("{maxSize: 128}")), 4096);
+        assert_eq!(together(of("{maxSize: 128}")), 8192);
     }
 }
