@@ -54,26 +54,51 @@ pub async fn all(
     optional: &Apis,
     applied: &mut Applied,
 ) -> Result<()> {
-    let mut refused = None;
+    let (mut refused, mut ready) = (None, true);
     for child in desired {
-        match one(ctx, service, child).await {
+        // pods would begin with what was there before, or with what somebody else has in its place, and nobody would tell
+        let kept = (!ready && makes_pods(child)).then(|| child.clone().kept());
+        match one(ctx, service, kept.as_ref().unwrap_or(child)).await {
             Ok(Outcome::There(object)) => applied.objects.extend(object),
-            Ok(Outcome::Foreign) => applied.conflicts.push(format!(
-                "{} exists and does not belong to this RankingService: rename one of them, or delete it",
-                child.name()
-            )),
+            Ok(Outcome::Foreign) => {
+                ready &= !is_for_pods(service, child);
+                applied.conflicts.push(format!(
+                    "{} exists and does not belong to this RankingService: rename one of them, or delete it",
+                    child.name()
+                ));
+            }
             Ok(Outcome::Absent) => {}
             // what is wrong with one object is no reason to go without the others
-            Err(error) if error.is_refusal() => refused = refused.or(Some(error)),
+            Err(error) if error.is_refusal() => {
+                ready &= !is_for_pods(service, child);
+                refused = refused.or(Some(error));
+            }
             Err(error) => return Err(error),
         }
     }
     for gone in unwanted(ctx, service, desired, optional).await? {
-        delete(&ctx.client, &gone).await?;
-        info!(object = gone.name(), namespace = service.namespace(), "deleted what is no longer wanted");
+        match delete(&ctx.client, &gone).await {
+            Ok(()) => {
+                info!(object = gone.name(), namespace = service.namespace(), "deleted what is no longer wanted");
+            }
+            Err(error) if error.is_refusal() => refused = refused.or(Some(error)),
+            Err(error) => return Err(error),
+        }
     }
     ctx.seen.clear(service, desired, optional);
     refused.map_or(Ok(()), Err)
+}
+
+fn makes_pods(child: &Child) -> bool {
+    matches!(child.resource.kind.as_str(), "Deployment" | "CronJob" | "Job")
+}
+
+/// Whether pods begin with it: the configuration that they mount, or who they are.
+fn is_for_pods(service: &RankingService, child: &Child) -> bool {
+    match child.resource.kind.as_str() {
+        "ConfigMap" => child.object.name_any() == labels::config_map(&service.name_any()),
+        kind => kind == "ServiceAccount",
+    }
 }
 
 /// What became of an object.

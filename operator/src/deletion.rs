@@ -36,6 +36,7 @@ impl Cleaning {
     /// As the condition `Ready` tells it.
     pub fn told(&self) -> (Reason, String) {
         match self {
+            Self::Stopping { pods: 0 } => (Reason::Deleting, "what makes pods goes before data are removed".to_owned()),
             Self::Stopping { pods } => {
                 (Reason::Deleting, format!("waiting for {pods} pods to end before data are removed"))
             }
@@ -86,21 +87,20 @@ pub async fn settle_finalizer(ctx: &Context, service: &RankingService, wanted: b
 ///
 /// # Errors
 /// When the API server refuses something, or does not answer.
-pub async fn clean_up(
-    ctx: &Context,
-    service: &RankingService,
-    plan: &Plan,
-    applied: &mut Applied,
-) -> Result<Cleaning> {
+pub async fn clean_up(ctx: &Context, service: &RankingService, plan: &Plan, applied: &mut Applied) -> Result<Cleaning> {
     let mut kept = build::kept_for_purge(plan);
     let running = running(ctx, service).await?;
-    if running == 0 {
-        kept.push(build::purge(plan));
+    let purge = build::purge(plan);
+    let wanted: Vec<_> = kept.iter().cloned().chain([purge.clone()]).collect();
+    // what is still there may make pods yet
+    let stopped = running == 0 && apply::unwanted(ctx, service, &wanted, &plan.apis).await?.is_empty();
+    if stopped {
+        kept.push(purge);
     } else {
-        kept.push(build::purge(plan).kept());
+        kept.push(purge.kept());
     }
     apply::all(ctx, service, &kept, &plan.apis, applied).await?;
-    if running > 0 {
+    if !stopped {
         return Ok(Cleaning::Stopping { pods: running });
     }
     let name = Component::Purge.of(&service.name_any());

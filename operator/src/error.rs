@@ -62,7 +62,7 @@ impl Error {
 
     /// Whether the API server has answered, with a refusal.
     pub fn is_refusal(&self) -> bool {
-        matches!(self, Self::Apply { source, .. } if matches!(**source, kube::Error::Api(_)))
+        matches!(self, Self::Apply { source, .. } | Self::Delete { source, .. } if matches!(**source, kube::Error::Api(_)))
     }
 
     /// Whether an event was refused for what it is, or for who publishes it: it will be again.

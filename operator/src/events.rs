@@ -1,6 +1,8 @@
 //! Events: what has changed between two statuses. What stays as it was is not told again.
 
+use crate::validate::digest_of;
 use crate::{Error, Result};
+use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Resource;
 use kube::runtime::events::{Event, EventType, Recorder};
 use rankwright_crds::status::ImportPhase;
@@ -95,7 +97,11 @@ pub async fn publish(recorder: &Recorder, service: &RankingService, news: &mut V
             reason: one.reason.clone(),
             note: Some(shortened(&one.note)),
             action: one.action.clone(),
-            secondary: None,
+            // the recorder counts events of one reason as one, whatever they say, but for what they relate to
+            secondary: Some(ObjectReference {
+                field_path: Some(format!("status/{}", digest_of(&one.note))),
+                ..service.object_ref(&())
+            }),
         };
         match recorder.publish(&event, &service.object_ref(&())).await {
             // its namespace is being deleted

@@ -112,9 +112,8 @@ pub fn of_pods(pods: &[Arc<Pod>], now: Timestamp) -> Observed {
         part(Component::Training).filter(|pod| trained(pod).is_some()).max_by_key(|pod| (begun(pod), ended(pod)));
     let parts = [Component::Rank, Component::Ingest, Component::Training, Component::Import, Component::Purge];
     // of trainings there are several, one after the other: those that have ended are told by how they did
-    let runs = |pod: &&Pod| {
-        !labels::is_of(*pod, Component::Training) || (terminated(pod).is_none() && !awaits_node(pod, now))
-    };
+    let runs =
+        |pod: &&Pod| !labels::is_of(*pod, Component::Training) || (terminated(pod).is_none() && !awaits_node(pod, now));
     let troubled =
         |component: Component| part(component).filter(runs).find_map(trouble).map(|trouble| (component, trouble));
     Observed {

@@ -277,7 +277,12 @@ async fn workloads(
         let import = found(applied, "Job", |object| labels::is_of(object, Component::Import));
         let deployment = |component: Component| found(applied, "Deployment", |object| labels::is_of(object, component));
         let scaler = found(applied, "HorizontalPodAutoscaler", |object| labels::is_of(object, Component::Rank));
-        return Ok(Workloads { rank: deployment(Component::Rank), ingest: deployment(Component::Ingest), import, scaler });
+        return Ok(Workloads {
+            rank: deployment(Component::Rank),
+            ingest: deployment(Component::Ingest),
+            import,
+            scaler,
+        });
     }
     // nothing was applied: the parts may run all the same
     let read = async |component: Component| {

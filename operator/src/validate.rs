@@ -15,7 +15,8 @@ use configuration::Rendered;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::{Resource, ResourceExt};
 use rankwright_config::Offset;
-use rankwright_crds::ranking_service::{Mechanism, PodOptions};
+use rankwright_crds::ranking_service::{ImportFrom, Mechanism, PodOptions};
+use rankwright_crds::status::{ImportPhase, ImportStatus};
 use rankwright_crds::{RankingService, RankingServiceSpec};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -74,6 +75,8 @@ pub struct Plan {
     pub user: Option<i64>,
     /// The digest of the import that is done already.
     pub imported: Option<String>,
+    /// The digest of the import that the status tells of.
+    pub known_import: Option<String>,
     /// Why ingest does not run the image that it should.
     pub held: Option<String>,
     /// What works, and probably not as meant.
@@ -121,6 +124,7 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
         service: spec.state_store.service.clone().unwrap_or_else(|| format!("{namespace}.{name}")),
         references,
         imported: imported(service),
+        known_import: known_import(service).map(|import| import.digest.clone()),
         apis: resolved.apis.clone(),
         operator_namespace: defaults.namespace.clone(),
         user: defaults.user,
@@ -254,8 +258,13 @@ fn bare_password(spec: &RankingServiceSpec) -> Option<String> {
 
 /// Alerts about series that nobody reads fire, as those of a service that is down.
 fn blind_alerts(spec: &RankingServiceSpec) -> Option<String> {
-    let monitoring = spec.monitoring.as_ref().filter(|monitoring| monitoring.alert_rules.is_some())?;
+    let monitoring = spec.monitoring.as_ref()?;
     let closed = spec.network_policy.as_ref().is_some_and(|policy| policy.metrics_from.is_empty());
+    if closed && monitoring.alert_rules.is_none() {
+        let text = "spec.networkPolicy.metricsFrom: is empty, so no Prometheus of another namespace may read what spec.monitoring.podMonitor is about: let it in";
+        return monitoring.pod_monitor.as_ref().map(|_| text.to_owned());
+    }
+    monitoring.alert_rules.as_ref()?;
     if closed {
         let text = "spec.networkPolicy.metricsFrom: is empty, so no Prometheus of another namespace may read the metrics that spec.monitoring.alertRules is about, and alerts fire as if the service were down: let it in";
         return Some(text.to_owned());
@@ -267,9 +276,11 @@ fn blind_alerts(spec: &RankingServiceSpec) -> Option<String> {
 
 /// The digest of the import that the status tells to be complete.
 fn imported(service: &RankingService) -> Option<String> {
-    use rankwright_crds::status::ImportPhase;
-    let import = service.status.as_ref()?.import.as_ref()?;
-    (import.phase == ImportPhase::Complete).then(|| import.digest.clone())
+    known_import(service).filter(|import| import.phase == ImportPhase::Complete).map(|import| import.digest.clone())
+}
+
+fn known_import(service: &RankingService) -> Option<&ImportStatus> {
+    service.status.as_ref()?.import.as_ref()
 }
 
 fn digest(spec: &RankingServiceSpec, resolved: &Resolved, component: Component) -> String {
@@ -279,6 +290,10 @@ fn digest(spec: &RankingServiceSpec, resolved: &Resolved, component: Component) 
         if let Some(content) = resolved.objects.get(&(reference.kind, reference.name.clone())) {
             content.digest_into(&reference, &mut digest);
         }
+    }
+    // clouds give a pod its role when it is made
+    for annotation in spec.service_account.iter().flat_map(|account| account.annotations.iter().flatten()) {
+        digest.update(format!("{annotation:?}"));
     }
     hex(&digest.finalize())
 }
@@ -300,7 +315,6 @@ impl Plan {
     /// What an import asks for, as a digest; its pod's options do not count.
     pub fn import_digest(&self) -> Option<String> {
         let import = self.spec.import.as_ref()?;
-        let events = serde_json::json!([import.from, import.offset, import.attempt]);
         let mut stream = import.from.stream.as_ref().and(self.spec.ingest.source.clone());
         // who reads a stream says nothing of what is in it
         if let Some(stream) = &mut stream {
@@ -308,7 +322,20 @@ impl Plan {
             stream.kinesis.iter_mut().for_each(|kinesis| kinesis.credentials_secret_ref = None);
             stream.dead_letter = None;
         }
-        Some(digest_of(&format!("{events} {}", serde_json::json!(stream))))
+        let digest = |from: &ImportFrom| {
+            let events = serde_json::json!([from, import.offset, import.attempt]);
+            digest_of(&format!("{events} {}", serde_json::json!(stream)))
+        };
+        // nor does who reads a bucket, or where its server is now; it did in a digest that may be told of
+        let told = digest(&import.from);
+        if self.known_import.as_ref() == Some(&told) {
+            return Some(told);
+        }
+        let mut from = import.from.clone();
+        if let Some(events) = &mut from.s3 {
+            (events.credentials_secret_ref, events.endpoint, events.region) = Default::default();
+        }
+        Some(digest(&from))
     }
 
     /// Name of the Job of that import.

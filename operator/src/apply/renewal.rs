@@ -18,7 +18,12 @@ use tracing::info;
 ///
 /// # Errors
 /// When the API server refuses it.
-pub async fn renew(ctx: &Context, desired: &[Child], there: &[Arc<DynamicObject>], observed: &Observed) -> Result<bool> {
+pub async fn renew(
+    ctx: &Context,
+    desired: &[Child],
+    there: &[Arc<DynamicObject>],
+    observed: &Observed,
+) -> Result<bool> {
     let mut renewed = false;
     for child in desired.iter().filter(|child| child.mode == Mode::Once) {
         let same = |object: &&Arc<DynamicObject>| {

@@ -27,7 +27,7 @@ const LEAVING_SECONDS: i64 = 5;
 /// What new servers may take before they count as stuck: ten minutes for the first answer, then models are loaded.
 const PATIENCE_SECONDS: i32 = 900;
 
-/// What is left of the time to end when the last request has, unless that is short: click-throughs go to their bucket.
+/// What is left of the time to end when the last request has, unless that is short: what is on its way to Redis arrives.
 const ENDING_SECONDS: i64 = 10;
 
 pub(super) fn children(plan: &Plan) -> Vec<Child> {

@@ -71,9 +71,12 @@ fn a_training_without_a_node_is_no_trouble_while_one_may_be_made() {
 fn a_report_that_was_cut_is_understood_and_one_that_is_none_is_told_by_its_end() {
     let ended = |message: &str, code: i32| json!({"terminated": {"exitCode": code, "message": message, "finishedAt": "2026-11-22T03:00:00Z"}});
     let report = json!({"outcome": "kept", "models": [{"model": "a", "outcome": "kept", "message": "worse…"}], "omittedModels": 3}).to_string();
-    let training = of_pods(&[seen(pod("training", ended(&report, 0), json!({})))], Timestamp::UNIX_EPOCH).training.unwrap();
+    let training =
+        of_pods(&[seen(pod("training", ended(&report, 0), json!({})))], Timestamp::UNIX_EPOCH).training.unwrap();
     assert_eq!(training.report.unwrap().models[0].message, "worse…");
-    let training = of_pods(&[seen(pod("training", ended("error: out of luck", 1), json!({})))], Timestamp::UNIX_EPOCH).training.unwrap();
+    let training = of_pods(&[seen(pod("training", ended("error: out of luck", 1), json!({})))], Timestamp::UNIX_EPOCH)
+        .training
+        .unwrap();
     assert!(training.report.is_none());
     assert_eq!(training.end, "it ended with exit code 1: error: out of luck");
 }

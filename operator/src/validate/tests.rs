@@ -236,7 +236,8 @@ fn trainings_and_imports_wait_for_the_rank_servers_where_workers_have_an_image_o
             "replicas": 1, "readyReplicas": 1, "ready": "1/1", "selector": "", "endpoint": "", "image": former,
         }}))
         .unwrap();
-        let plan = plan(&asked, &Resolved { rank, ingest: at("rankwright:own", true), ..resolved() }, &defaults()).unwrap();
+        let plan =
+            plan(&asked, &Resolved { rank, ingest: at("rankwright:own", true), ..resolved() }, &defaults()).unwrap();
         assert_eq!((plan.images.ingest.as_str(), plan.held.is_some()), ("rankwright:own", false));
         assert_eq!(plan.images.training, plan.images.import);
         plan.images.training
@@ -270,6 +271,16 @@ fn an_import_is_another_one_when_its_events_are() {
     let events = json!({"bucket": "b", "prefix": "p"});
     let first = digest(json!({"from": {"s3": events}}));
     assert_eq!(first, digest(json!({"from": {"s3": events}, "pod": {"labels": {"a": "b"}}, "backoffLimit": 7})));
+    let moved = json!({"region": "eu-west-1", "endpoint": "http://s3:9000", "credentialsSecretRef": {"name": "s3"}});
+    let mut elsewhere = events.clone();
+    elsewhere.as_object_mut().unwrap().extend(moved.as_object().unwrap().clone());
+    let moved = json!({"from": {"s3": elsewhere}});
+    assert_eq!(first, digest(moved.clone()), "the bucket has moved, or another key");
+    // the digest that was told of before such a change was none
+    let import = service(json!({ "import": moved })).spec.import.unwrap();
+    let told = digest_of(&format!("{} null", json!([import.from, import.offset, import.attempt])));
+    let known = Plan { known_import: Some(told.clone()), ..planned(json!({ "import": moved })).unwrap() };
+    assert_eq!(known.import_digest(), Some(told), "nothing is imported again for it");
     assert_ne!(first, digest(json!({"from": {"s3": events}, "attempt": 1})));
     assert_ne!(first, digest(json!({"from": {"s3": events}, "offset": "last=7d"})));
 }

@@ -29,7 +29,7 @@ use tokio::task::JoinHandle;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Between two looks.
-const PAUSE: Duration = Duration::from_millis(50);
+pub(crate) const PAUSE: Duration = Duration::from_millis(50);
 
 /// The image of a service that names none.
 pub(crate) const IMAGE: &str = "cluster.test/rankwright:1";

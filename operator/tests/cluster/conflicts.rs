@@ -3,7 +3,7 @@
 use crate::cluster::{Servers, in_own_namespace};
 use crate::samples::minimal;
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::core::v1::{ConfigMap, ResourceQuota, Service, ServiceAccount};
 use kube::ResourceExt;
 use rankwright_crds::{RankingService, RankingServiceStatus};
 use rankwright_operator::status::publish;
@@ -43,6 +43,45 @@ async fn an_object_of_somebody_else_is_told_of_and_left_alone() {
     cluster.told("shop", "Ready", "False", "NoneReady").await;
     let made: Service = cluster.get("shop-rank").await;
     assert_eq!(made.owner_references()[0].name, "shop");
+    operator.end().await;
+}
+
+#[tokio::test]
+async fn no_pod_begins_with_a_configuration_or_an_identity_of_somebody_else() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    cluster.apply::<ConfigMap>("shop-config", json!({"data": {"config.yml": "theirs"}})).await;
+    cluster.apply::<ServiceAccount>("blog", json!({})).await;
+    let operator = cluster.operator(&Servers::answering());
+    for (name, theirs) in [("shop", "ConfigMap shop-config"), ("blog", "ServiceAccount blog")] {
+        cluster.apply::<RankingService>(name, minimal()).await;
+        let message = cluster.told(name, "Ready", "False", "NameTaken").await;
+        assert!(message.contains(theirs), "{message}");
+        cluster.until(&format!("{name}-rank"), "was made all the same", |_: &Service| true).await;
+    }
+    assert!(cluster.list::<Deployment>("").await.is_empty(), "nothing runs");
+    cluster.delete::<ConfigMap>("shop-config").await;
+    cluster.until("shop-rank", "was made", |_: &Deployment| true).await;
+    operator.end().await;
+}
+
+#[tokio::test]
+async fn pods_wait_for_their_configuration() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    // the one that every namespace has
+    cluster.until("kube-root-ca.crt", "was made", |_: &ConfigMap| true).await;
+    cluster.apply::<ResourceQuota>("few", json!({"spec": {"hard": {"count/configmaps": "1"}}})).await;
+    let counts = |quota: &ResourceQuota| {
+        quota.status.as_ref().and_then(|status| status.used.as_ref()).is_some_and(|used| !used.is_empty())
+    };
+    cluster.until("few", "counts", counts).await;
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", minimal()).await;
+    let message = cluster.told("shop", "Ready", "False", "ApplyFailed").await;
+    assert!(message.contains("ConfigMap shop-config"), "{message}");
+    cluster.until("shop-rank", "was made all the same", |_: &Service| true).await;
+    assert!(cluster.list::<Deployment>("").await.is_empty(), "pods would have the configuration of before, if any");
+    cluster.delete::<ResourceQuota>("few").await;
+    cluster.until("shop-rank", "was made", |_: &Deployment| true).await;
     operator.end().await;
 }
 

@@ -318,14 +318,30 @@ fn cases() -> Vec<Case> {
         ("a schedule by an interval", training(json!({"schedule": "@every 1h"})), Some("schedule has five parts")),
         ("a schedule at a start", training(json!({"schedule": "@reboot"})), Some("schedule has five parts")),
         ("a schedule with a zone", training(json!({"schedule": "TZ=UTC 0 3 * * *"})), Some("give it in timeZone")),
-        ("a schedule of ranges, steps and names", training(json!({"schedule": "0,30 0-23/2 1-15 JAN,jul Mon-Fri"})), None),
-        ("a schedule at no minute", training(json!({"schedule": "61 3 * * *"})), Some("a part of schedule is no number")),
+        (
+            "a schedule of ranges, steps and names",
+            training(json!({"schedule": "0,30 0-23/2 1-15 JAN,jul Mon-Fri"})),
+            None,
+        ),
+        (
+            "a schedule at no minute",
+            training(json!({"schedule": "61 3 * * *"})),
+            Some("a part of schedule is no number"),
+        ),
         ("a schedule of steps of none", training(json!({"schedule": "*/0 3 * * *"})), Some("a part of schedule is no")),
         ("a schedule on Sundays by 7", training(json!({"schedule": "0 3 * * 7"})), Some("0 for Sunday")),
         ("a zone", training(json!({"schedule": "@daily", "timeZone": "America/Argentina/Buenos_Aires"})), None),
-        ("no zone", training(json!({"schedule": "@daily", "timeZone": "Europe/Berlim"})), Some("name of the IANA database")),
+        (
+            "no zone",
+            training(json!({"schedule": "@daily", "timeZone": "Europe/Berlim"})),
+            Some("name of the IANA database"),
+        ),
         ("a shift", training(json!({"schedule": "@daily", "timeZone": "+02:00"})), Some("name of the IANA database")),
-        ("a zone of the server's", training(json!({"schedule": "@daily", "timeZone": "Local"})), Some("of the IANA database")),
+        (
+            "a zone of the server's",
+            training(json!({"schedule": "@daily", "timeZone": "Local"})),
+            Some("of the IANA database"),
+        ),
         ("no schedule", training(json!({"schedule": "every night"})), Some("schedule has five parts")),
         (
             "a gate",
@@ -339,7 +355,11 @@ fn cases() -> Vec<Case> {
         ("an import of no time", offset("import", "last=7 moons"), Some("offset is earliest, ts=<Unix time")),
         ("a stream from its end", offset("source", "latest"), None),
         ("a stream from a second", offset("source", "ts=1700000000"), None),
-        ("a stream from somewhere", offset("source", "ts=yesterday"), Some("offset is earliest, latest, ts=<Unix time")),
+        (
+            "a stream from somewhere",
+            offset("source", "ts=yesterday"),
+            Some("offset is earliest, latest, ts=<Unix time"),
+        ),
         ("an import from nowhere", json!({"spec": {"import": {"from": {}}}}), Some("exactly one of s3 and stream")),
         (
             "an import of no stream",

@@ -196,11 +196,16 @@ impl Stage {
         cluster.none_left::<Pod>(&format!("app.kubernetes.io/instance={name}")).await;
         cluster.delete::<RankingService>(name).await;
         if self == Self::Purged {
-            assert!(completed(cluster, name).await);
+            assert!(Self::Deleted.is_over(cluster, name).await);
             let pods = cluster.pods(&labels(name, "purge"), 1).await;
             cluster.end(&pods[0], 0, "").await;
             cluster.until(&format!("{name}-purge"), "is complete", is_complete).await;
         }
+    }
+
+    /// Does what is left to do. Data are removed after another look than that which stops what might still write some.
+    async fn is_over(self, cluster: &Cluster, name: &str) -> bool {
+        completed(cluster, name).await && (self != Self::Deleted || completed(cluster, name).await)
     }
 
     /// What has become of a service, once it is complete.
@@ -214,7 +219,11 @@ impl Stage {
         if self == Self::Fixed {
             cluster.none_left::<Job>(&format!("app.kubernetes.io/instance={name}")).await; // its pod goes first
         }
-        outcome(cluster, name).await
+        let (objects, mut told) = outcome(cluster, name).await;
+        if self == Self::Deleted {
+            told.remove("Deleting"); // it is over when an operator that was cut off comes back
+        }
+        (objects, told)
     }
 }
 
@@ -229,12 +238,13 @@ async fn cut_at_any(stage: Stage, after: bool, least: usize) {
     stage.reached(&cluster, "undisturbed").await;
     let (requests, succeeded) = cut_at(&cluster, "undisturbed", usize::MAX, after).await;
     assert!(succeeded && requests > least, "{requests} requests");
+    assert!(stage.is_over(&cluster, "undisturbed").await);
     let wanted = stage.left(&cluster, "undisturbed").await;
     let cut = async |at: usize| {
         let name = format!("cut-{at}-x");
         stage.reached(&cluster, &name).await;
         cut_at(&cluster, &name, at, after).await;
-        assert!(completed(&cluster, &name).await, "not completed after request {at}");
+        assert!(stage.is_over(&cluster, &name).await, "not completed after request {at}");
         assert_eq!(stage.left(&cluster, &name).await, wanted, "after a cut at request {at}");
     };
     stream::iter(1..=requests).for_each_concurrent(AT_ONCE, cut).await;

@@ -3,6 +3,8 @@
 use crate::cluster::{Servers, in_own_namespace};
 use crate::samples::minimal;
 use futures_util::future::BoxFuture;
+use k8s_openapi::api::events::v1::Event;
+use kube::api::ListParams;
 use kube::client::{Body, ClientBuilder};
 use rankwright_crds::RankingService;
 use rankwright_operator::reconcile::reconcile;
@@ -72,4 +74,24 @@ async fn events_that_nobody_takes_hold_no_status_back_and_come_later() {
     deaf.0.store(false, Ordering::SeqCst);
     assert_eq!(reconciled().await.unwrap_err().reason(), "ConfigurationInvalid");
     assert!(cluster.told_of("shop").await.contains("ConfigurationInvalid"), "though nothing has changed since");
+}
+
+#[tokio::test]
+async fn events_of_one_reason_that_say_different_things_are_different_ones() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    for mistake in ["nonsense", "rubbish"] {
+        let mut refused = minimal();
+        refused["spec"]["configuration"]["inline"]["features"][0]["type"] = mistake.into();
+        cluster.apply::<RankingService>("shop", refused).await;
+        let message = cluster.told("shop", "ConfigurationValid", "False", "ConfigurationInvalid").await;
+        assert!(message.contains(mistake), "{message}");
+        cluster.apply::<RankingService>("shop", minimal()).await;
+        cluster.told("shop", "ConfigurationValid", "True", "Valid").await;
+    }
+    let events = cluster.api::<Event>().list(&ListParams::default()).await.unwrap();
+    let told =
+        |mistake: &str| events.iter().any(|event| event.note.as_ref().is_some_and(|note| note.contains(mistake)));
+    assert!(told("nonsense") && told("rubbish"), "{events:#?}");
+    operator.end().await;
 }

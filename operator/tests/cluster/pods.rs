@@ -65,6 +65,19 @@ impl Cluster {
         self.set(pod, status).await;
     }
 
+    /// Has a pod wait for an image on its node.
+    pub(crate) async fn lack_image(&self, pod: &Pod) {
+        let container = &pod.spec.as_ref().unwrap().containers[0];
+        let status = json!({
+            "conditions": [{"type": "PodScheduled", "status": "True"}],
+            "containerStatuses": [{
+                "name": container.name, "image": container.image, "imageID": "", "ready": false, "restartCount": 0,
+                "state": {"waiting": {"reason": "ErrImagePull"}},
+            }],
+        });
+        self.set(pod, status).await;
+    }
+
     async fn set(&self, pod: &Pod, status: Value) {
         let change = json!({ "status": status });
         let changed =

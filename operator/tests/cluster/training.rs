@@ -78,8 +78,9 @@ async fn a_training_that_does_not_begin_is_told_and_so_is_that_it_does() {
     let operator = cluster.operator(&Servers::answering());
     cluster.apply::<RankingService>("shop", scheduled()).await;
     let pod = cluster.train_now("first").await;
+    cluster.lack_image(&pod).await;
     let why = cluster.told("shop", "ModelTrained", "False", "TrainingStuck").await;
-    assert!(why.contains(&format!("while it waits: pod {} finds no node: ", pod.name_any())), "{why}");
+    assert!(why.contains(&format!("while it waits: pod {} has no image: ", pod.name_any())), "{why}");
     cluster.end(&pod, 0, &report("published", Some(FIRST), 0.7012)).await;
     cluster.told("shop", "ModelTrained", "False", "NotTrainedYet").await;
     operator.end().await;
