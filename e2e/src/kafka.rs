@@ -5,6 +5,7 @@ use rdkafka::ClientConfig;
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use rdkafka::client::DefaultClientContext;
 use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::{Headers, Message};
 use rdkafka::producer::{BaseRecord, DefaultProducerContext, Producer, ThreadedProducer};
 use serde_json::Value;
@@ -36,8 +37,17 @@ pub fn make_topic(broker: &str, topic: &str, partitions: usize) {
     let new = NewTopic::new(topic, partitions as i32, TopicReplication::Fixed(1)).set("retention.ms", "-1");
     let options = AdminOptions::new().operation_timeout(Some(LONG));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("starts");
-    let made = runtime.block_on(admin.create_topics([&new], &options)).expect("asks for a topic");
-    made.into_iter().for_each(|topic| drop(topic.expect("makes the topic")));
+    let mut asked = runtime.block_on(admin.create_topics([&new], &options));
+    if let Err(KafkaError::AdminOp(RDKafkaErrorCode::OperationTimedOut)) = asked {
+        // a broker that stood still for a minute may have made it all the same
+        asked = runtime.block_on(admin.create_topics([&new], &options));
+    }
+    for made in asked.expect("asks for a topic") {
+        match made {
+            Ok(_) | Err((_, RDKafkaErrorCode::TopicAlreadyExists)) => {}
+            Err((topic, code)) => panic!("the topic {topic} was not made: {code}"),
+        }
+    }
 }
 
 /// Where events go, in their order: what concerns one list goes anywhere.

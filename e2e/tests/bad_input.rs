@@ -1,7 +1,7 @@
 //! Mistakes get a message that helps, and never a crash.
 
 use rankwright_e2e::events::{self, DURABLE, cheap_wins, click, item, lines, order, ranking};
-use rankwright_e2e::program::{run, run_on};
+use rankwright_e2e::program::{self, run, run_on};
 use rankwright_e2e::{Ended, Service};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -59,6 +59,54 @@ fn lines_that_are_no_events_are_told_with_their_place_and_counted_and_the_import
         assert!(import.stderr.contains(&format!("events.jsonl:{line}: ")), "line {line}:\n{}", import.stderr);
     }
     assert!(import.stderr.contains("items=4") && import.stderr.contains("skipped=3"), "{}", import.stderr);
+}
+
+#[test]
+fn what_cannot_be_written_to_the_log_or_the_terminal_is_no_panic() {
+    let folder = folder();
+    let (config, events) = (config(folder.path()), write(folder.path(), "events.jsonl", &lines(&cheap_wins(20))));
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").expect("every Linux has it");
+    let mut import = program::command(&["import", "--config"]);
+    let import = import.arg(&config).arg("--data").arg(&events).stderr(full()).status().expect("starts");
+    assert!(import.success(), "the import does not hang on its log: {import}");
+    let mut status = program::command(&["status", "--config"]);
+    let status = Ended::of(status.arg(&config).stdout(full())).refused();
+    assert!(status.stderr.contains("error: standard output is closed, or full"), "{}", status.stderr);
+    // who reads it has seen enough
+    let (reader, writer) = std::io::pipe().expect("there are pipes");
+    drop(reader);
+    let mut status = program::command(&["status", "--config"]);
+    let ended = status.arg(&config).stdout(writer).output().expect("starts");
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+}
+
+#[test]
+fn events_of_a_pipe_are_refused_in_place_of_being_lost() {
+    let folder = folder();
+    let config = config(folder.path());
+    let mut import = program::command(&["import", "--data", "/dev/stdin", "--config"]);
+    let (reader, writer) = std::io::pipe().expect("there are pipes");
+    drop(writer);
+    let refused = Ended::of(import.arg(&config).stdin(reader)).refused();
+    assert!(refused.stderr.contains("/dev/stdin is no file, but a pipe or a device"), "{}", refused.stderr);
+    let events = folder.path().join("events");
+    std::fs::create_dir(&events).expect("is new");
+    write(&events, "a.jsonl", &lines(&cheap_wins(20)));
+    let made = std::process::Command::new("mkfifo").arg(events.join("b.jsonl")).status().expect("mkfifo runs");
+    assert!(made.success());
+    let ended = run_on("import", &config, &events, &[]).ok();
+    assert!(ended.stderr.contains("b.jsonl") && ended.stderr.contains("a pipe or a device"), "{}", ended.stderr);
+}
+
+#[test]
+fn click_throughs_that_would_end_with_the_process_are_warned_of() {
+    let folder = folder();
+    let path = config(folder.path());
+    let text = std::fs::read_to_string(&path).expect("was written");
+    let kept = text.lines().filter(|line| !line.starts_with("train:")).collect::<Vec<_>>().join("\n");
+    let path = write(folder.path(), "memory.yml", &format!("{kept}\ntrain: {{type: memory}}\n"));
+    let ended = run_on("import", &path, &write(folder.path(), "events.jsonl", &lines(&cheap_wins(20))), &[]).ok();
+    assert!(ended.stderr.contains("train is memory: click-throughs end with this process"), "{}", ended.stderr);
 }
 
 #[test]

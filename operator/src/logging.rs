@@ -23,7 +23,7 @@ pub struct Level(reload::Handle<EnvFilter, Registry>);
 /// When `filter` is none, such as `info` or `rankwright_operator=debug,kube=info`.
 pub fn start(filter: &str, format: Format) -> anyhow::Result<Level> {
     let (filter, handle) = reload::Layer::new(EnvFilter::try_new(filter)?);
-    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(false).log_internal_errors(false);
     let registry = tracing_subscriber::registry().with(filter);
     match format {
         Format::Text => registry.with(lines.with_target(false)).try_init()?,

@@ -188,7 +188,11 @@ fn awaits_node(pod: &Pod, now: Timestamp) -> bool {
 
 /// What says that it has no node, where it has none.
 fn unplaced(pod: &Pod) -> Option<&PodCondition> {
-    let mut conditions = pod.status.as_ref()?.conditions.iter().flatten();
+    let status = pod.status.as_ref()?;
+    if status.container_statuses.iter().flatten().next().is_some() {
+        return None; // a node has begun with it
+    }
+    let mut conditions = status.conditions.iter().flatten();
     conditions.find(|condition| condition.type_ == "PodScheduled" && condition.status == "False")
 }
 

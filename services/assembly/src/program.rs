@@ -1,5 +1,6 @@
 //! What every program needs first.
 
+use anyhow::Context;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 use tokio::runtime::Runtime;
@@ -22,6 +23,7 @@ pub fn log_to(writer: impl for<'a> MakeWriter<'a> + Send + Sync + 'static) {
         .with_writer(writer)
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
+        .log_internal_errors(false) // they would go where the log cannot be written, and panic
         .init();
 }
 
@@ -31,6 +33,21 @@ pub fn log_to(writer: impl for<'a> MakeWriter<'a> + Send + Sync + 'static) {
 /// When the system has no room for them.
 pub fn runtime() -> std::io::Result<Runtime> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()
+}
+
+/// Prints what was asked for. Who reads it may have seen enough.
+///
+/// # Errors
+/// When standard output takes it for another reason not.
+pub fn print(text: &str) -> anyhow::Result<()> {
+    use std::io::Write;
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(error).context("standard output is closed, or full")
+        }
+        _ => Ok(()),
+    }
 }
 
 /// How a program ends; an error is told in one line.

@@ -16,7 +16,8 @@ const SALT: &str = "rankwright installation ";
 pub(crate) fn print(mode: &str, path: Option<&Path>) -> Result<()> {
     let config = configuration(path)?;
     if config.core.tracking.analytics {
-        println!("{:#}", counters(mode, &config, installation(Path::new("/sys/class/net")).as_deref()));
+        let counters = counters(mode, &config, installation(Path::new("/sys/class/net")).as_deref());
+        rankwright_assembly::print(&format!("{counters:#}\n"))?;
     } else {
         eprintln!("nothing is counted: analytics are off, by core.tracking.analytics or SERVICE_TRACKING");
     }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use rankwright_assembly::{
     Engine, Fetched, Importer, Rebuild, Tally, configuration, fetch, is_remote, is_stream, job_runtime, now, read_all,
 };
-use rankwright_config::{Config, Offset, SourceConfig, State};
+use rankwright_config::{ClickthroughStore, Config, Offset, SourceConfig, State};
 use rankwright_ingest::Counters;
 use rankwright_source::{Batch, Files, Marks};
 use rankwright_state::{Position, Store};
@@ -36,6 +36,11 @@ pub(crate) fn run(options: &ImportOptions) -> Result<()> {
     if matches!(config.state, State::Memory) {
         warn!(
             "state is memory: what is imported ends with this process; use 'standalone', or 'state: {{type: file, path: ...}}'"
+        );
+    }
+    if !matches!(config.state, State::Memory) && matches!(config.train, Some(ClickthroughStore::Memory)) {
+        warn!(
+            "train is memory: click-throughs end with this process, and what was read is not read again for them; use 'standalone', or 'train: {{type: file, path: ...}}'"
         );
     }
     let runtime = job_runtime()?;

@@ -42,23 +42,13 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Train(options) => train::run(&options),
         Command::Serve(options) => serve::run(&options),
         Command::Standalone(options) => standalone::run(&options),
-        Command::Models(options) => {
-            print!("{}", models::run(&options)?);
-            Ok(())
-        }
-        Command::Purge(options) => {
-            print!("{}", purge::run(&options)?);
-            Ok(())
-        }
-        Command::Forget(options) => {
-            print!("{}", forget::run(&options)?);
-            Ok(())
-        }
+        Command::Models(options) => rankwright_assembly::print(&models::run(&options)?),
+        Command::Purge(options) => rankwright_assembly::print(&purge::run(&options)?),
+        Command::Forget(options) => rankwright_assembly::print(&forget::run(&options)?),
         Command::Status(options) => status::run(&options),
         Command::Generate(options) => {
             let summary = generate::run(&options)?;
-            println!("{summary}");
-            Ok(())
+            rankwright_assembly::print(&format!("{summary}\n"))
         }
         Command::Later(words) => Err(options::not_yet(&words)),
     }

@@ -2,7 +2,7 @@
 
 use crate::options::StatusOptions;
 use anyhow::{Result, bail};
-use rankwright_assembly::{Found, ModelFound, Size, StateFound, Survey, WriterFound, configuration, runtime};
+use rankwright_assembly::{Found, ModelFound, Size, StateFound, Survey, WriterFound, configuration, print, runtime};
 use rankwright_clickthrough::Status;
 use rankwright_state::{Memory, Room};
 use std::fmt::Write as _;
@@ -12,8 +12,8 @@ pub(crate) fn run(options: &StatusOptions) -> Result<()> {
     let config = configuration(options.config.as_deref())?;
     let survey = Survey::of(&config, &runtime()?);
     match options.json {
-        true => println!("{:#}", survey.json()),
-        false => print!("{}", text(&survey)),
+        true => print(&format!("{:#}\n", survey.json()))?,
+        false => print(&text(&survey))?,
     }
     match survey.problem() {
         Some(problem) => bail!("{problem}"),

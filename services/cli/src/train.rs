@@ -77,7 +77,10 @@ pub(crate) fn trainable(engine: &Engine) -> impl Iterator<Item = (&String, &Lamb
 pub(crate) fn one(engine: &Engine, name: &str) -> Result<Trained> {
     let Some((_, config)) = trainable(engine).find(|(other, _)| *other == name) else {
         let known: Vec<&str> = trainable(engine).map(|(name, _)| name.as_str()).collect();
-        bail!("no model '{name}' that is trained: the configuration has {}", known.join(", "));
+        match known.as_slice() {
+            [] => bail!("no model '{name}' that is trained: the configuration has none"),
+            known => bail!("no model '{name}' that is trained: the configuration has {}", known.join(", ")),
+        }
     };
     let (columns, served) = (engine.columns(), engine.served_constants());
     let training = Training { name, config, columns: &columns, served: &served, now: now() };

@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::Parser;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use rankwright_assembly::{
-    Engine, Service, TERMINATED, chain, configuration, exit_code, job_runtime, listen, log_to_stderr,
+    Engine, Service, TERMINATED, chain, configuration, exit_code, job_runtime, listen, log_to_stderr, print,
 };
 use report::{Outcome, Report, Shared};
 use std::path::PathBuf;
@@ -42,7 +42,9 @@ fn main() -> ExitCode {
         eprintln!("error: {}", chain(&error));
         Report::failed(chain(&error), exit_code(&error))
     });
-    println!("{}", report.to_json());
+    if let Err(error) = print(&format!("{}\n", report.to_json())) {
+        warn!(error = chain(&error), "the report was not printed");
+    }
     if let Some(path) = std::env::var_os("TERMINATION_LOG").filter(|path| !path.is_empty())
         && let Err(error) = std::fs::write(&path, termination::message(&report))
     {

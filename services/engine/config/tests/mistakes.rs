@@ -146,6 +146,7 @@ models:
             ("models.p.tpye", Some("`type`")),
             ("models.p.tpye", None),
             ("models.q.type", Some("`lambdamart`")),
+            ("models.q.weights", None),
         ]
     );
 }
@@ -358,7 +359,7 @@ fn features_are_checked_key_by_key() {
             Some("`window_count`"),
         ),
         (
-            "type: item_rate, top: a, bottom: b, bucket: 1d",
+            "type: item_rate, top: a, bottom: b, bucket: 1d, periods: [7]",
             "type",
             "unknown feature type `item_rate`",
             Some("`item_age`"),
@@ -550,4 +551,34 @@ fn where_a_type_is_missing_what_stands_beside_it_is_looked_at_all_the_same() {
         &["features[0]: `type` is missing", "features[0].periods[0]: found `x`"],
     );
     all("features: [{name: a, ttl: 5}]", &["features[0]: `type` is missing", "features[0].ttl: found `5`"]);
+    // and where it is one that there is not
+    all(
+        "models: {m: {type: xgboost, weights: {c: x}, features: [zz], backend: {type: xgboost, iterations: x}}}",
+        &[
+            "models.m.type: unknown model type `xgboost`",
+            "models.m.weights.c: found `x`",
+            "models.m.features[0]: the feature `zz` is not defined",
+            "models.m.backend.iterations: found `x`",
+        ],
+    );
+    all("state: {type: disk, host: x, port: no}", &["state.type: unknown state type `disk`", "state.port: found `no`"]);
+    all(
+        "source: {type: folder, path: /x, offset: foo}",
+        &["source.type: unknown source type `folder`", "source.offset: found `foo`"],
+    );
+    all(
+        "train: {type: bucket, path: x, format: jsn}",
+        &["train.type: unknown train type `bucket`", "train.format: unknown format `jsn`"],
+    );
+    all(
+        "features: [{name: a, type: count, top: click, bottom: view, bucket: 1d, periods: [x]}]",
+        &["features[0].type: unknown feature type `count`", "features[0].periods[0]: found `x`"],
+    );
+}
+
+#[test]
+fn a_name_of_a_model_is_one_that_a_file_can_have() {
+    let (path, problem, _) = only(&format!("models: {{{}: {{type: noop}}}}", "m".repeat(81)));
+    assert!(path.starts_with("models.mmm") && problem.contains("too long"), "{path}: {problem}");
+    assert!(Config::parse(&format!("models: {{{}: {{type: noop}}}}", "m".repeat(80)), "test").is_ok());
 }

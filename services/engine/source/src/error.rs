@@ -24,6 +24,12 @@ pub enum Error {
         /// What lies in the nearest folder that there is, in words.
         nearest: String,
     },
+    /// A pipe or a device.
+    #[error("{} is no file, but a pipe or a device: write the events to a file first", path.display())]
+    NoFile {
+        /// The path.
+        path: PathBuf,
+    },
     /// A folder without files that could hold events.
     #[error("{} holds no files named *.json, *.jsonl or *.ndjson, plain or with .gz, .zst, .zstd; {found}", folder.display())]
     Empty {

@@ -56,14 +56,15 @@ fn feature(value: &Value<'_>, names: &mut BTreeMap<String, Place>) -> Option<Fea
     let refresh = section.get("refresh").and_then(|value| value.duration(Duration::ZERO));
     let ttl = section.or("ttl", NINETY_DAYS, |value| value.duration(MILLISECOND));
     let of_type = section.required("type", "what is computed, such as number or rate");
-    let type_name = match &of_type {
-        Some(of_type) => known_type(of_type)?,
+    let known = of_type.as_ref().and_then(known_type);
+    let type_name = match known {
+        Some(known) => known,
         None => {
             let names: Vec<&str> = FEATURE_TYPES.iter().map(|of| of.name).collect();
             section.guess(&names, |section, name| drop(kind(name, None, section)))?
         }
     };
-    let kind = kind(type_name, of_type.as_ref(), &section);
+    let kind = kind(type_name, of_type.as_ref().filter(|_| known.is_some()), &section);
     section.finish();
     let kind = kind?;
     let usual_refresh = if matches!(kind, Kind::Rate { .. }) { HOUR } else { Duration::ZERO };

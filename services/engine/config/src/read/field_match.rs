@@ -63,8 +63,11 @@ fn method(value: &Value<'_>) -> Option<MatchMethod> {
         ("cross-encoder", Method::CrossEncoder),
     ];
     let section = value.section()?;
-    let method = match section.required("type", "bm25, ngram, term, bi-encoder or cross-encoder") {
-        Some(of_type) => of_type.choice("method", &methods)?,
+    let method = match section
+        .required("type", "bm25, ngram, term, bi-encoder or cross-encoder")
+        .and_then(|of_type| of_type.choice("method", &methods))
+    {
+        Some(known) => known,
         None => section.guess(&methods.map(|(_, method)| method), |section, method| drop(by(method, section)))?,
     };
     let method = by(method, &section);

@@ -22,6 +22,9 @@ enum Kind {
     Semantic,
 }
 
+/// In bytes, each of which takes three in the name of a file, at most.
+const LONGEST_NAME: usize = 80;
+
 /// All right models; `names` are those of the features there are.
 pub(super) fn models(value: &Value<'_>, names: &Names) -> BTreeMap<String, Model> {
     let named = value.named("a mapping of names to models");
@@ -37,12 +40,16 @@ fn model(name: &str, value: &Value<'_>, names: &Names) -> Option<Model> {
         ("trending", Kind::Trending),
         ("semantic", Kind::Semantic),
     ];
+    if name.len() > LONGEST_NAME {
+        value.wrong("the name of this model is too long for the files of its versions", "a name of at most 80 bytes");
+    }
     if name.is_empty() || name.contains(['/', '?', '#']) {
         value.wrong("the name of this model cannot stand in a path", "a name without /, ? and #");
     }
     let section = value.section()?;
-    let kind = match section.required("type", "lambdamart, shuffle, noop, als, trending or semantic") {
-        Some(of_type) => of_type.choice("model type", &kinds)?,
+    let of_type = section.required("type", "lambdamart, shuffle, noop, als, trending or semantic");
+    let kind = match of_type.and_then(|of_type| of_type.choice("model type", &kinds)) {
+        Some(kind) => kind,
         None => section.guess(&kinds.map(|(_, kind)| kind), |section, kind| drop(of_kind(kind, section, names)))?,
     };
     let model = of_kind(kind, &section, names);

@@ -20,8 +20,8 @@ pub(super) fn source(value: &Value<'_>) -> Option<SourceConfig> {
     let of_type = section.required("type", "file, kafka, pulsar or kinesis");
     let offset = section.or("offset", Offset::default(), |value| value.spelled("an offset"));
     let format = section.or("format", EventFormat::default(), |value| value.spelled("an event format"));
-    let kind = match of_type {
-        Some(of_type) => of_type.choice("source type", &kinds)?,
+    let kind = match of_type.and_then(|of_type| of_type.choice("source type", &kinds)) {
+        Some(kind) => kind,
         None => section.guess(&kinds.map(|(_, kind)| kind), |section, kind| drop(of_kind(kind, section)))?,
     };
     let dead_letter = section.get("deadLetter").and_then(|value| dead_letter(&value, kind));

@@ -22,7 +22,10 @@ pub(super) fn state(value: &Value<'_>) -> Option<State> {
     let section = value.section()?;
     let kinds = [("memory", Kind::Memory), ("redis", Kind::Redis), ("file", Kind::File)];
     let kind = match section.get("type") {
-        Some(of_type) => of_type.choice("state type", &kinds)?,
+        Some(of_type) => match of_type.choice("state type", &kinds) {
+            Some(kind) => kind,
+            None => section.guess(&[Kind::Redis, Kind::File], |section, kind| drop(of_kind(kind, section)))?,
+        },
         // memory has no other key
         None => match section.guess(&[Kind::Redis, Kind::File], |section, kind| drop(of_kind(kind, section))) {
             Some(kind) => {

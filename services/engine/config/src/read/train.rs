@@ -27,8 +27,11 @@ pub(super) fn train(value: &Value<'_>) -> Option<ClickthroughStore> {
         ("memory", Kind::Memory),
         ("discard", Kind::Discard),
     ];
-    let kind = match section.required("type", "file, s3, redis, memory or discard") {
-        Some(of_type) => of_type.choice("train type", &kinds)?,
+    let kind = match section
+        .required("type", "file, s3, redis, memory or discard")
+        .and_then(|of_type| of_type.choice("train type", &kinds))
+    {
+        Some(known) => known,
         None => section.guess(&kinds.map(|(_, kind)| kind), |section, kind| drop(of_kind(kind, section)))?,
     };
     let store = of_kind(kind, &section);

@@ -37,7 +37,7 @@ fn folder(folder: &Path) -> Result<Vec<File>, Error> {
     let mut files = Vec::new();
     for path in entries.into_iter().map(|entry| entry.path()) {
         let found = fs::metadata(&path);
-        match (skipped(&path, found.as_ref().is_ok_and(fs::Metadata::is_dir)), found) {
+        match (skipped(&path, found.as_ref().ok()), found) {
             (Some(reason), _) => info!(path = %path.display(), reason, "left out"),
             (None, Ok(found)) => files.push(file(&path, &found)?),
             (None, Err(source)) => return Err(Error::Open { path, source }),
@@ -47,17 +47,22 @@ fn folder(folder: &Path) -> Result<Vec<File>, Error> {
 }
 
 /// Why an entry of a folder is not read, if so.
-fn skipped(path: &Path, is_folder: bool) -> Option<&'static str> {
+fn skipped(path: &Path, found: Option<&fs::Metadata>) -> Option<&'static str> {
     match () {
-        () if is_folder => Some("a folder within the folder"),
+        () if found.is_some_and(fs::Metadata::is_dir) => Some("a folder within the folder"),
         () if name::is_hidden(path) => Some("hidden"),
         () if !name::is_events(path) => Some("not named *.json, *.jsonl or *.ndjson, plain or with .gz, .zst, .zstd"),
+        () if found.is_some_and(|found| !found.is_file()) => Some("no file, but a pipe or a device"),
         () => None,
     }
 }
 
 /// Opens the file once, so that one without permission fails now and not after an hour.
 fn file(path: &Path, found: &fs::Metadata) -> Result<File, Error> {
+    if !found.is_file() {
+        // it is opened more than once: what a pipe has given is gone
+        return Err(Error::NoFile { path: path.to_owned() });
+    }
     let modified = found.modified().map_err(|source| Error::Open { path: path.to_owned(), source })?;
     let name = path.file_name().map_or_else(|| path.to_string_lossy(), |name| name.to_string_lossy());
     let compression = Compression::of(path);

@@ -46,6 +46,12 @@ pub(super) enum Refusal {
     Journal(fjall::JournalRecoveryError),
     #[error("it is no folder")]
     NoFolder,
+    #[error("its tables are damaged ({0}): put a backup in its place, or remove the folder to begin anew")]
+    Tables(String),
+    #[error(
+        "an earlier write failed, as where the disk was full, and nothing is written since: see to the disk, and start the program again"
+    )]
+    Poisoned,
 }
 
 /// Names the folder in an error.
@@ -61,6 +67,7 @@ fn refused(error: fjall::Error) -> Box<dyn std::error::Error + Send + Sync> {
         fjall::Error::InvalidVersion(_) => Refusal::Version.into(),
         fjall::Error::JournalRecovery(error) => Refusal::Journal(error).into(),
         fjall::Error::Io(error) => not_read(error),
+        fjall::Error::Storage(error) => Refusal::Tables(error.to_string()).into(),
         error => error.into(),
     }
 }
@@ -71,7 +78,10 @@ fn not_read(error: std::io::Error) -> Box<dyn std::error::Error + Send + Sync> {
 
 /// Names what was tried in an error.
 pub(super) fn failed(action: &'static str) -> impl Fn(fjall::Error) -> Error {
-    move |source| Error::Failed { action, source: Box::new(source) }
+    move |source| match source {
+        fjall::Error::Poisoned => Error::Failed { action, source: Box::new(Refusal::Poisoned) },
+        source => Error::Failed { action, source: Box::new(source) },
+    }
 }
 
 impl Disk {
