@@ -55,9 +55,11 @@ pub(super) fn images(
         _ if !rolled => {
             // no worker tells of the image before, as theirs does not change
             let Images { rank, training, import, .. } = &mut images;
-            if let Some(former) = former.filter(|former| former != rank) {
-                let writers = [training, import].into_iter().filter(|image| *image == rank);
-                writers.for_each(|image| former.clone_into(image));
+            // it is not told any more once they are being replaced; the trainings have it then
+            for (image, before) in [(training, former.or(resolved.training.as_deref())), (import, former)] {
+                if *image == *rank {
+                    before.iter().for_each(|before| (*before).clone_into(image));
+                }
             }
             (images, None)
         }

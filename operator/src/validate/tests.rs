@@ -230,23 +230,27 @@ fn workers_keep_their_image_until_servers_are_rolled_out() {
 fn trainings_and_imports_wait_for_the_rank_servers_where_workers_have_an_image_of_their_own() {
     let over = json!({"image": "rankwright:2", "ingest": {"pod": {"image": "rankwright:own"}}});
     let at = |image: &str, complete| Some(Rollout { image: image.to_owned(), digests: None, complete });
-    let images = |former: Option<&str>, rank: Option<Rollout>| {
+    let images = |former: Option<&str>, rank: Option<Rollout>, training: Option<&str>| {
         let mut asked = service(over.clone());
         asked.status = serde_json::from_value(json!({"rank": {
             "replicas": 1, "readyReplicas": 1, "ready": "1/1", "selector": "", "endpoint": "", "image": former,
         }}))
         .unwrap();
-        let plan =
-            plan(&asked, &Resolved { rank, ingest: at("rankwright:own", true), ..resolved() }, &defaults()).unwrap();
+        let plan = plan(
+            &asked,
+            &Resolved { rank, ingest: at("rankwright:own", true), training: training.map(str::to_owned), ..resolved() },
+            &defaults(),
+        )
+        .unwrap();
         assert_eq!((plan.images.ingest.as_str(), plan.held.is_some()), ("rankwright:own", false));
-        assert_eq!(plan.images.training, plan.images.import);
         plan.images.training
     };
     let (old, new) = ("rankwright:1", "rankwright:2");
-    assert_eq!(images(Some(old), at(old, true)), old, "the servers are not told yet");
-    assert_eq!(images(Some(old), at(new, false)), old);
-    assert_eq!(images(Some(new), at(new, true)), new);
-    assert_eq!(images(None, None), new, "a new service waits for nothing");
+    assert_eq!(images(Some(old), at(old, true), None), old, "the servers are not told yet");
+    assert_eq!(images(None, at(new, false), Some(old)), old, "while they are replaced, no image is told");
+    assert_eq!(images(None, at(new, false), Some(new)), new, "a new service waits for nothing");
+    assert_eq!(images(Some(new), at(new, true), None), new);
+    assert_eq!(images(None, None, None), new);
 }
 
 #[test]
