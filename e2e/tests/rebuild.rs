@@ -118,6 +118,29 @@ fn a_rebuild_that_is_killed_changes_nothing_and_one_that_is_repeated_doubles_not
 }
 
 #[test]
+fn a_rebuild_under_a_name_is_done_once_whatever_has_come_since() {
+    let Some(redis) = Redis::for_tests() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let (first, second) = halves(&mut Random(8));
+    let service = redis.own_service("once");
+    let (config, home) = (config(&redis), folder.path().join("home"));
+    std::fs::create_dir_all(&home).expect("the folder can be made");
+    std::fs::write(home.join("first.jsonl"), lines(&first)).expect("can be written");
+    std::fs::write(home.join("second.jsonl"), lines(&second)).expect("can be written");
+    let named = |name: &str| rebuild(&config, &service, &home, &["--data", "first.jsonl", "--once", name]);
+    named("backfill");
+    let expected = redis.values(&service);
+    Ended::of(&mut importing(&config, &service, &home, &["--data", "second.jsonl"])).ok();
+    let (grown, generation) = (redis.values(&service), redis.generation(&service));
+    assert!(grown != expected, "more has come");
+    let again = named("backfill");
+    assert!(again.stderr.contains("imported under this name already"), "{}", again.stderr);
+    assert!(redis.values(&service) == grown && redis.generation(&service) == generation, "see redis-cli for {service}");
+    named("another backfill");
+    assert!(redis.values(&service) == expected, "see redis-cli for {service}");
+}
+
+#[test]
 fn a_state_in_a_folder_is_rebuilt_from_its_events_alone() {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let (first, second) = halves(&mut Random(7));
@@ -150,4 +173,8 @@ fn a_state_in_memory_is_not_rebuilt() {
     let config = format!("state: {{type: memory}}\n{FEATURES}");
     let refused = Ended::of(&mut importing(&config, "default", folder.path(), &["--rebuild", "--data", "x"])).refused();
     assert!(refused.stderr.contains("--rebuild: the state is in memory"), "{}", refused.stderr);
+    let folders = config.replace("type: memory", "type: file, path: ./state");
+    let named = ["--rebuild", "--data", "x", "--once", "name"];
+    let refused = Ended::of(&mut importing(&folders, "default", folder.path(), &named)).refused();
+    assert!(refused.stderr.contains("--once: only a state in Redis remembers"), "{}", refused.stderr);
 }

@@ -5,7 +5,7 @@ mod watches;
 use crate::apis::{Apis, Discovery};
 use crate::reconcile::{Context, error_policy, reconcile};
 use crate::resolve::{self, Kind};
-use crate::{Error, apply, labels};
+use crate::{Error, apply, labels, unreadable};
 use futures_util::StreamExt;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
@@ -162,6 +162,7 @@ async fn guarded(service: Arc<Guarded>, ctx: Arc<Context>) -> Result<Action, Err
                 "the resource cannot be read: apply it anew as the CRD describes it"
             );
             ctx.metrics.unreadable();
+            unreadable::tell(&ctx.client, &invalid.metadata, &invalid.error).await?;
             Ok(Action::await_change())
         }
     }

@@ -22,6 +22,7 @@ pub mod reconcile;
 pub mod resolve;
 pub mod server;
 pub mod status;
+pub mod unreadable;
 pub mod validate;
 
 #[cfg(test)]

@@ -80,8 +80,10 @@ impl Metrics {
     fn count(&self, store: Option<&Store<Guarded>>) {
         self.services.reset();
         for service in store.into_iter().flat_map(Store::state) {
-            let Ok(service) = &service.0 else { continue };
-            self.services.note(service);
+            match &service.0 {
+                Ok(service) => self.services.note(service),
+                Err(unreadable) => self.services.note_unreadable(&unreadable.metadata),
+            }
         }
     }
 }

@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
 /// Environment variables that the operator sets.
-pub const RESERVED: [&str; 12] = [
+pub const RESERVED: [&str; 13] = [
     "SERVICE_CONFIG",
     "RANKWRIGHT_SERVICE",
     "SERVICE_REDIS_USER",
@@ -35,6 +35,7 @@ pub const RESERVED: [&str; 12] = [
     "AWS_ENDPOINT_URL_S3",
     "TERMINATION_LOG",
     "SERVICE_DRAIN_TIMEOUT",
+    "RANKWRIGHT_IMPORT_ONCE",
 ];
 
 /// What the operator is told about all services.

@@ -1,5 +1,6 @@
 //! `monitoring` and `networkPolicy`.
 
+use super::pod::{LABELS_HAVE_NAMES, NO_NAME_OF_A_LABEL, label_value};
 use k8s_openapi::api::networking::v1::NetworkPolicyPeer;
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
@@ -37,7 +38,8 @@ pub struct PodMonitor {
     pub interval: String,
     /// Labels by which a Prometheus finds it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(extend("maxProperties" = 32))]
+    #[x_kube(validation = Rule::new(LABELS_HAVE_NAMES).message(NO_NAME_OF_A_LABEL))]
+    #[schemars(extend("maxProperties" = 32, "additionalProperties" = label_value()))]
     pub labels: BTreeMap<String, String>,
 }
 
@@ -46,7 +48,8 @@ pub struct PodMonitor {
 pub struct AlertRules {
     /// Labels by which a Prometheus finds it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(extend("maxProperties" = 32))]
+    #[x_kube(validation = Rule::new(LABELS_HAVE_NAMES).message(NO_NAME_OF_A_LABEL))]
+    #[schemars(extend("maxProperties" = 32, "additionalProperties" = label_value()))]
     pub labels: BTreeMap<String, String>,
 }
 
@@ -55,9 +58,14 @@ pub struct AlertRules {
 pub struct Dashboard {
     /// Labels by which Grafana's sidecar finds it. Default: grafana_dashboard, which is "1".
     #[serde(default = "of_the_sidecar")]
-    #[schemars(extend("maxProperties" = 32))]
+    #[x_kube(validation = Rule::new(LABELS_HAVE_NAMES).message(NO_NAME_OF_A_LABEL))]
+    #[schemars(extend("maxProperties" = 32, "additionalProperties" = label_value()))]
     pub labels: BTreeMap<String, String>,
 }
+
+const PEERS_ARE_OF_ONE_KIND: &str =
+    "self.all(peer, has(peer.ipBlock) != (has(peer.podSelector) || has(peer.namespaceSelector)))";
+const NO_PEER: &str = "who may send has ipBlock, or one or both of podSelector and namespaceSelector";
 
 /// Who may reach the pods.
 #[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
@@ -65,10 +73,12 @@ pub struct Dashboard {
 pub struct NetworkPolicy {
     /// Who may send rank requests, beside the pods of this namespace and the operator.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(validation = Rule::new(PEERS_ARE_OF_ONE_KIND).message(NO_PEER))]
     #[schemars(length(max = 64))]
     pub rank_from: Vec<NetworkPolicyPeer>,
     /// Who may read metrics, such as Prometheus. They have the port of the rank requests, so these may send some, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(validation = Rule::new(PEERS_ARE_OF_ONE_KIND).message(NO_PEER))]
     #[schemars(length(max = 64))]
     pub metrics_from: Vec<NetworkPolicyPeer>,
 }

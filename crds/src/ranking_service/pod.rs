@@ -8,6 +8,21 @@ use std::collections::BTreeMap;
 /// An amount as Kubernetes writes it.
 pub(super) const QUANTITY: &str = "^[0-9]+(\\.[0-9]+)?(k|Ki|[MGTPE]i?|[eE][0-9]+)?$";
 
+const VARIABLES_HAVE_NAMES: &str = "self.all(variable, variable.name != '')";
+const NO_NAME_OF_A_VARIABLE: &str = "a variable has a name";
+const VARIABLES_HAVE_ONE_VALUE: &str =
+    "self.all(variable, !(has(variable.value) && variable.value != '' && has(variable.valueFrom)))";
+const TWO_VALUES: &str = "a variable has value or valueFrom, not both";
+
+/// A rule for a map of labels; values have a pattern of their own.
+pub(super) const LABELS_HAVE_NAMES: &str = "self.all(key, key.size() < 318 && key.matches('^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))";
+pub(super) const NO_NAME_OF_A_LABEL: &str = "the name of a label has at most 63 letters, digits, - _ and ., with a letter or digit at both ends; before it may stand a domain and /";
+
+/// The schema of a label's value.
+pub(super) fn label_value() -> serde_json::Value {
+    serde_json::json!({"type": "string", "maxLength": 63, "pattern": "^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$"})
+}
+
 /// What can be said of the pods of any part.
 #[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq, Default)]
 #[serde(rename_all = "camelCase")]
@@ -25,8 +40,10 @@ pub struct PodOptions {
     /// Further environment variables, such as RUST_LOG. Names that the operator sets are refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
-    #[x_kube(validation = Rule::new("self.all(variable, !(variable.name in ['SERVICE_CONFIG', 'RANKWRIGHT_SERVICE', 'SERVICE_REDIS_USER', 'SERVICE_REDIS_PASSWORD', 'SERVICE_KAFKA_USER', 'SERVICE_KAFKA_PASSWORD', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_REGION', 'AWS_ENDPOINT_URL_S3', 'TERMINATION_LOG', 'SERVICE_DRAIN_TIMEOUT']))")
-        .message("env has a variable that the operator sets from other fields (SERVICE_CONFIG, RANKWRIGHT_SERVICE, SERVICE_REDIS_USER, SERVICE_REDIS_PASSWORD, SERVICE_KAFKA_USER, SERVICE_KAFKA_PASSWORD, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL_S3, TERMINATION_LOG or SERVICE_DRAIN_TIMEOUT): leave it out"))]
+    #[x_kube(validation = Rule::new("self.all(variable, !(variable.name in ['SERVICE_CONFIG', 'RANKWRIGHT_SERVICE', 'SERVICE_REDIS_USER', 'SERVICE_REDIS_PASSWORD', 'SERVICE_KAFKA_USER', 'SERVICE_KAFKA_PASSWORD', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_REGION', 'AWS_ENDPOINT_URL_S3', 'TERMINATION_LOG', 'SERVICE_DRAIN_TIMEOUT', 'RANKWRIGHT_IMPORT_ONCE']))")
+        .message("env has a variable that the operator sets from other fields (SERVICE_CONFIG, RANKWRIGHT_SERVICE, SERVICE_REDIS_USER, SERVICE_REDIS_PASSWORD, SERVICE_KAFKA_USER, SERVICE_KAFKA_PASSWORD, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL_S3, TERMINATION_LOG, SERVICE_DRAIN_TIMEOUT or RANKWRIGHT_IMPORT_ONCE): leave it out"))]
+    #[x_kube(validation = Rule::new(VARIABLES_HAVE_NAMES).message(NO_NAME_OF_A_VARIABLE))]
+    #[x_kube(validation = Rule::new(VARIABLES_HAVE_ONE_VALUE).message(TWO_VALUES))]
     #[schemars(length(max = 64))]
     pub env: Vec<EnvVar>,
 
@@ -42,7 +59,8 @@ pub struct PodOptions {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[x_kube(validation = Rule::new("self.all(key, !key.startsWith('app.kubernetes.io/') && !key.startsWith('rankwright.dev/'))")
         .message("labels that begin with app.kubernetes.io/ or rankwright.dev/ are set by the operator"))]
-    #[schemars(extend("maxProperties" = 32))]
+    #[x_kube(validation = Rule::new(LABELS_HAVE_NAMES).message(NO_NAME_OF_A_LABEL))]
+    #[schemars(extend("maxProperties" = 32, "additionalProperties" = label_value()))]
     pub labels: BTreeMap<String, String>,
 
     /// Further annotations of the pods.

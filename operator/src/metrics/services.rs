@@ -2,6 +2,7 @@
 
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
+use kube::api::ObjectMeta;
 use prometheus::{IntGaugeVec, Opts, Registry};
 use rankwright_crds::RankingService;
 use rankwright_crds::status::RankingServiceStatus;
@@ -50,6 +51,13 @@ impl Services {
         for gauge in [&self.resources, &self.ready, &self.trainings, &self.trained] {
             gauge.reset();
         }
+    }
+
+    /// One that cannot be read: nobody knows how it is.
+    pub(super) fn note_unreadable(&self, resource: &ObjectMeta) {
+        self.resources.with_label_values(&["Ready", "Unknown"]).inc();
+        let (namespace, name) = (resource.namespace.as_deref(), resource.name.as_deref());
+        self.ready.with_label_values(&[namespace.unwrap_or_default(), name.unwrap_or_default()]).set(0);
     }
 
     pub(super) fn note(&self, service: &RankingService) {

@@ -1,6 +1,9 @@
 #![allow(clippy::unwrap_used)]
 
+use super::Metrics;
 use crate::testing::{measured, measured_of};
+use kube::core::{DeserializeGuard, error_boundary::InvalidObject};
+use kube::runtime::{reflector, watcher};
 use serde_json::json;
 
 #[test]
@@ -24,4 +27,21 @@ fn a_training_that_nobody_wants_any_more_is_told_to_nobody() {
     assert!(text.contains("rankwright_operator_service_ready{"), "{text}");
     assert!(!text.contains("rankwright_operator_service_training_timestamp_seconds{"), "{text}");
     assert!(!text.contains("rankwright_operator_model_trained_timestamp_seconds{"), "{text}");
+}
+
+#[test]
+fn one_that_cannot_be_read_is_not_ready() {
+    let metadata = serde_json::from_value(json!({"name": "shop", "namespace": "search"})).unwrap();
+    let (store, mut writer) = reflector::store();
+    let unreadable = InvalidObject { error: "no number".to_owned(), metadata };
+    writer.apply_watcher_event(&watcher::Event::Apply(DeserializeGuard(Err(unreadable))));
+    let metrics = Metrics::new().unwrap();
+    metrics.describe(store);
+    let text = metrics.render().unwrap();
+    for line in [
+        r#"rankwright_operator_resources{condition="Ready",status="Unknown"} 1"#,
+        r#"rankwright_operator_service_ready{rankingservice="shop",rankingservice_namespace="search"} 0"#,
+    ] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
 }

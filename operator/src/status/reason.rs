@@ -52,6 +52,8 @@ pub enum Reason {
     Purging,
     /// Its data could not be removed.
     PurgeFailed,
+    /// The resource cannot be read.
+    Unreadable,
     /// What the operator could not do, see [`Error::reason`].
     Failed(&'static str),
 }

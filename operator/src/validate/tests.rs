@@ -243,6 +243,7 @@ fn trainings_and_imports_wait_for_the_rank_servers_where_workers_have_an_image_o
         )
         .unwrap();
         assert_eq!((plan.images.ingest.as_str(), plan.held.is_some()), ("rankwright:own", false));
+        assert_eq!(plan.images.import, plan.images.training);
         plan.images.training
     };
     let (old, new) = ("rankwright:1", "rankwright:2");

@@ -29,6 +29,9 @@ async fn an_import_is_done_once_and_again_when_it_changes() {
     let container = &first.spec.as_ref().unwrap().template.spec.as_ref().unwrap().containers[0];
     let command = container.command.as_ref().unwrap().join(" ");
     assert_eq!(command, "rankwright import --rebuild --offset earliest --data s3://events/2025");
+    // which the state remembers beyond the resource
+    let once = container.env.iter().flatten().find(|variable| variable.name == "RANKWRIGHT_IMPORT_ONCE").unwrap();
+    assert_eq!(once.value.as_ref(), Some(&import(&service).digest));
     let pods = cluster.pods(&labels("shop", "import"), 1).await;
     cluster.end(&pods[0], 0, "").await;
     let phase = |wanted| move |service: &RankingService| import(service).phase == wanted;

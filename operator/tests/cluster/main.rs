@@ -25,4 +25,5 @@ mod samples;
 mod stale;
 mod steady;
 mod training;
+mod unreadable;
 mod workloads;

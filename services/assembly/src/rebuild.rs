@@ -41,17 +41,28 @@ enum Target {
 
 impl Rebuild {
     /// Begins a state that replaces the live one. `data` names what is imported, where that is not the configuration's source.
+    /// With a `name`, the state remembers that it was imported under it; `None` where it does already.
     ///
     /// # Errors
-    /// When a store cannot be opened, or the state is in memory.
-    pub fn begin<'a>(config: &'a Config, data: Option<&'a Path>) -> BoxFuture<'a, Result<Self>> {
+    /// When a store cannot be opened, or the state is in memory, or in a folder, which remembers no names.
+    pub fn begin<'a>(
+        config: &'a Config,
+        data: Option<&'a Path>,
+        name: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Option<Self>>> {
         Box::pin(async move {
             match &config.state {
+                State::Memory | State::File(_) if name.is_some() => {
+                    bail!("--once: only a state in Redis remembers under which name it was imported")
+                }
                 State::Memory => bail!("--rebuild: the state is in memory, and begins anew with each process"),
-                State::File(file) => Self::in_folder(config, file, data).await,
+                State::File(file) => Self::in_folder(config, file, data).await.map(Some),
                 State::Redis(redis) => {
                     let live = open::redis(config, redis, &service()).await?;
-                    Self::in_redis(config, &live, false).await
+                    if name.is_some() && live.imported().await?.as_deref() == name {
+                        return Ok(None);
+                    }
+                    Self::in_redis(config, &live, false, name).await.map(Some)
                 }
             }
         })
@@ -69,13 +80,13 @@ impl Rebuild {
             if live.is_cluster() || !live.is_untouched().await? {
                 return Ok(None);
             }
-            Self::in_redis(config, &live, true).await.map(Some)
+            Self::in_redis(config, &live, true, None).await.map(Some)
         })
     }
 
-    async fn in_redis(config: &Config, live: &RedisStore, untouched: bool) -> Result<Self> {
+    async fn in_redis(config: &Config, live: &RedisStore, untouched: bool, name: Option<&str>) -> Result<Self> {
         Plan::compile(&config.features, live).await?; // so that all slots have a number there
-        let filling = live.fill_next().await?;
+        let filling = live.fill_next().await?.named(name.unwrap_or_default());
         let built = Arc::new(MemoryStore::default());
         built.slots(filling.slots()).await?; // in their order: so they get the same numbers
         let mut config = config.clone();

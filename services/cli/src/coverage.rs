@@ -1,8 +1,9 @@
 //! Which fields that features refer to were never seen in the data: most often a misspelt name.
 
 use compact_str::CompactString;
-use rankwright_config::Feature;
 use rankwright_config::feature::{AgeSource, Entity, Kind, LocalTimeSource, RateScope, Source};
+use rankwright_config::model::Model;
+use rankwright_config::{Config, Feature};
 use rankwright_event::{Event, Field};
 use std::collections::HashSet;
 
@@ -34,19 +35,35 @@ impl Coverage {
         }
     }
 
-    /// One line for each feature that refers to a field or an interaction nobody has seen.
-    pub(crate) fn gaps(&self, features: &[Feature]) -> Vec<String> {
+    /// One line for each feature and each weight that refers to a field or an interaction nobody has seen.
+    pub(crate) fn gaps(&self, config: &Config) -> Vec<String> {
         let gap = |(path, feature): (usize, &Feature)| {
             let unseen = self.unseen(&feature.kind);
             let prefix = format!("features[{path}] '{}'", feature.name);
             unseen.into_iter().map(move |what| format!("{prefix} refers to {what}, which no event carried"))
         };
-        features.iter().enumerate().flat_map(gap).collect()
+        let weights = config.models.iter().flat_map(|(name, model)| self.unweighted(name, model));
+        config.features.iter().enumerate().flat_map(gap).chain(weights).collect()
+    }
+
+    fn unweighted<'a>(&'a self, name: &'a str, model: &'a Model) -> impl Iterator<Item = String> + 'a {
+        let weights = match model {
+            Model::LambdaMart(model) => Some(&model.weights),
+            _ => None,
+        };
+        let unseen = weights.into_iter().flat_map(|weights| weights.keys()).filter(|kind| !self.interacted(kind));
+        unseen.map(move |kind| {
+            format!("models.{name}.weights refers to the interaction '{kind}', which no event carried")
+        })
+    }
+
+    fn interacted(&self, kind: &str) -> bool {
+        self.interactions.contains(kind)
     }
 
     fn unseen(&self, kind: &Kind) -> Vec<String> {
         let sources = sources(kind).into_iter().filter(|source| !self.knows(source)).map(|source| describe(&source));
-        let interactions = interactions(kind).into_iter().filter(|kind| !self.interactions.contains(*kind));
+        let interactions = interactions(kind).into_iter().filter(|kind| !self.interacted(kind));
         sources.chain(interactions.map(|kind| format!("the interaction '{kind}'"))).collect()
     }
 
@@ -115,15 +132,17 @@ fn interactions(kind: &Kind) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rankwright_config::Config;
 
     fn gaps(feature: &str, events: &[&str]) -> Vec<String> {
-        let text = format!("features:\n  - {feature}\nmodels:\n  none: {{type: noop}}\n");
-        let (config, _) = Config::parse(&text, "test").expect("a valid configuration");
+        gaps_of(&format!("features:\n  - {feature}\nmodels:\n  none: {{type: noop}}\n"), events)
+    }
+
+    fn gaps_of(text: &str, events: &[&str]) -> Vec<String> {
+        let (config, _) = Config::parse(text, "test").expect("a valid configuration");
         let mut coverage = Coverage::default();
         let decode = |line: &&str| rankwright_event::json::decode(line.as_bytes()).expect("a valid event");
         events.iter().map(decode).for_each(|event| coverage.see(&event));
-        coverage.gaps(&config.features)
+        coverage.gaps(&config)
     }
 
     const FILM: &str =
@@ -141,6 +160,16 @@ mod tests {
     fn an_interaction_that_never_happened_is_told() {
         let count = "{name: n, type: interaction_count, interaction: clik, scope: item}";
         assert_eq!(gaps(count, &[FILM]), ["features[0] 'n' refers to the interaction 'clik', which no event carried"]);
+    }
+
+    #[test]
+    fn a_weight_of_an_interaction_that_never_happened_is_told() {
+        let model = "models: {m: {type: lambdamart, weights: {click: 1, clik: 2}, features: [relevance]}}\n\
+                     features: [{name: relevance, type: relevancy}]";
+        let click = r#"{"event":"interaction","id":"c","timestamp":"1","type":"click","item":"a"}"#;
+        let gaps = gaps_of(model, &[click]);
+        assert!(gaps.contains(&"models.m.weights refers to the interaction 'clik', which no event carried".to_owned()));
+        assert!(!gaps.iter().any(|gap| gap.contains("'click'")), "{gaps:?}");
     }
 
     #[test]

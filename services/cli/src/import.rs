@@ -44,9 +44,12 @@ pub(crate) fn run(options: &ImportOptions) -> Result<()> {
         );
     }
     let runtime = job_runtime()?;
-    if let Some(rebuild) = runtime.block_on(rebuild(&config, options))? {
-        read(rebuild.engine(), options, &runtime)?;
-        if runtime.block_on(rebuild.complete())? {
+    if options.rebuild {
+        return rebuild(&config, options, &runtime);
+    }
+    if let Some(untouched) = runtime.block_on(Rebuild::of_untouched(&config))? {
+        read(untouched.engine(), options, &runtime)?;
+        if runtime.block_on(untouched.complete())? {
             return Ok(());
         }
         warn!("another process has written to the state meanwhile: the events are added to it one by one");
@@ -55,12 +58,15 @@ pub(crate) fn run(options: &ImportOptions) -> Result<()> {
     read(&engine, options, &runtime)
 }
 
-/// Where a state is built of its own, and put in its place when it is complete.
-async fn rebuild(config: &Config, options: &ImportOptions) -> Result<Option<Rebuild>> {
-    if options.rebuild {
-        return Rebuild::begin(config, options.data.as_deref()).await.map(Some);
-    }
-    Rebuild::of_untouched(config).await
+/// Builds a state of its own, and puts it in its place when it is complete.
+fn rebuild(config: &Config, options: &ImportOptions, runtime: &Runtime) -> Result<()> {
+    let once = options.once.as_deref().filter(|name| !name.is_empty());
+    let Some(rebuild) = runtime.block_on(Rebuild::begin(config, options.data.as_deref(), once))? else {
+        info!(name = once.unwrap_or_default(), "the state was imported under this name already: it stays as it is");
+        return Ok(());
+    };
+    read(rebuild.engine(), options, runtime)?;
+    runtime.block_on(rebuild.complete()).map(drop)
 }
 
 /// Reads the events that options or configuration name, and closes what they leave open.
@@ -211,7 +217,7 @@ impl Import<'_> {
         self.order.complaint().iter().for_each(|complaint| warn!("{complaint}"));
         // what an earlier import has read is not known here
         if self.events > 0 && !self.continued {
-            self.coverage.gaps(&self.engine.config.features).iter().for_each(|gap| warn!("{gap}"));
+            self.coverage.gaps(&self.engine.config).iter().for_each(|gap| warn!("{gap}"));
         }
         Ok(())
     }

@@ -69,6 +69,9 @@ pub(crate) struct ImportOptions {
     /// Build the state anew from these events, beside the live one, and put it in its place when it is complete
     #[arg(long)]
     pub(crate) rebuild: bool,
+    /// With --rebuild: a name that the state in Redis remembers; where it was imported under this name already, nothing is done
+    #[arg(long, value_name = "NAME", env = "RANKWRIGHT_IMPORT_ONCE", requires = "rebuild")]
+    pub(crate) once: Option<String>,
     /// Stop at the first event that cannot be read
     #[arg(long)]
     pub(crate) strict: bool,

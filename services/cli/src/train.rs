@@ -6,16 +6,14 @@ use anyhow::{Context, Result, bail};
 use rankwright_assembly::{Engine, chain, configuration, job_runtime, now};
 use rankwright_clickthrough::Losses;
 use rankwright_config::model::{LambdaMart, Model};
-use rankwright_config::{ClickthroughStore, State};
+use rankwright_config::{ClickthroughStore, Config, State};
 use rankwright_train::{self as train, Trained, Training};
 use tracing::{error, info, warn};
 
 /// Trains the given model, or all of them one after the other.
 pub(crate) fn run(options: &TrainOptions) -> Result<()> {
     let mut config = configuration(options.config.as_deref())?;
-    if matches!(config.train, Some(ClickthroughStore::Discard)) {
-        bail!("nothing to train on: 'train: {{type: discard}}' keeps no click-throughs");
-    }
+    kept(&config)?;
     let kept = !matches!(config.train, None | Some(ClickthroughStore::Memory));
     if matches!(config.state, State::Memory) && !kept {
         bail!(
@@ -75,6 +73,7 @@ pub(crate) fn trainable(engine: &Engine) -> impl Iterator<Item = (&String, &Lamb
 
 /// Trains one model, publishes it and says how good it is.
 pub(crate) fn one(engine: &Engine, name: &str) -> Result<Trained> {
+    kept(&engine.config)?;
     let Some((_, config)) = trainable(engine).find(|(other, _)| *other == name) else {
         let known: Vec<&str> = trainable(engine).map(|(name, _)| name.as_str()).collect();
         match known.as_slice() {
@@ -95,6 +94,14 @@ pub(crate) fn one(engine: &Engine, name: &str) -> Result<Trained> {
     let trained = trained?;
     report(name, &trained, progress.elapsed().as_millis());
     Ok(trained)
+}
+
+/// Refuses to look for click-throughs where none are kept.
+fn kept(config: &Config) -> Result<()> {
+    if matches!(config.train, Some(ClickthroughStore::Discard)) {
+        bail!("nothing to train on: 'train: {{type: discard}}' keeps no click-throughs");
+    }
+    Ok(())
 }
 
 fn report(name: &str, trained: &Trained, elapsed_ms: u128) {

@@ -103,9 +103,12 @@ fn decided(name: &str, config: &LambdaMart, candidate: Candidate, decision: Deci
 
 fn refused(name: &str, error: &Error) -> ModelReport {
     let outcome = match error {
-        Error::Empty { .. } | Error::NoneSelected { .. } | Error::NoPositives { .. } | Error::EmptySide { .. } => {
-            Outcome::Nothing
-        }
+        Error::Empty { .. }
+        | Error::NoneSelected { .. }
+        | Error::NoPositives { .. }
+        | Error::NoWeights { .. }
+        | Error::TooLong { .. }
+        | Error::EmptySide { .. } => Outcome::Nothing,
         _ => Outcome::Failed,
     };
     let mut causes: Vec<String> = vec![error.to_string()];

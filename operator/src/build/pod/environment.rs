@@ -35,6 +35,8 @@ pub(super) fn variables(plan: &Plan, component: Component, options: &PodOptions)
     }
     if component == Component::Import {
         variables.extend(events(plan));
+        // the state remembers it, and outlives the status that tells of it
+        variables.extend(plan.import_digest().map(|digest| value("RANKWRIGHT_IMPORT_ONCE", digest)));
     }
     if component == Component::Rank {
         variables.push(value("SERVICE_DRAIN_TIMEOUT", format!("{}s", drain_seconds(plan))));

@@ -4,14 +4,20 @@ use crate::error::Invalid;
 use std::time::Duration;
 
 const ACCEPTED: &str = "a duration such as 500ms, 30s, 1h30m, 24h, 90d or 60 days";
+const SHORTER: &str = "at most 36600d";
 /// Longer ones are unit errors, and sums of them stay far from overflow.
 const LONGEST: Duration = Duration::from_secs(100 * 366 * 24 * 60 * 60);
 
 /// Reads one or more numbers with units. Fractions (`1.5h`) are fine; a number without a unit is not, except 0.
 pub fn parse(text: &str) -> Result<Duration, Invalid> {
-    sum(text.trim()).filter(|&total| total <= LONGEST).ok_or_else(|| Invalid::new("duration", text, ACCEPTED))
+    match sum(text.trim()) {
+        None => Err(Invalid::new("duration", text, ACCEPTED)),
+        Some(total) if total > LONGEST => Err(Invalid::new("duration that makes sense here", text, SHORTER)),
+        Some(total) => Ok(total),
+    }
 }
 
+/// At most the longest duration there is.
 fn sum(text: &str) -> Option<Duration> {
     if text == "0" {
         return Some(Duration::ZERO);
@@ -19,7 +25,7 @@ fn sum(text: &str) -> Option<Duration> {
     let (mut rest, mut total) = (text, Duration::ZERO);
     loop {
         let (part, left) = part(rest)?;
-        total = total.checked_add(part)?;
+        total = total.saturating_add(part);
         rest = left;
         if rest.is_empty() {
             return Some(total);
@@ -35,9 +41,9 @@ fn part(text: &str) -> Option<(Duration, &str)> {
     let letters = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
     let (unit, rest) = rest.split_at(letters);
     let seconds = number.parse::<f64>().ok()? * seconds(unit)?;
-    let part = Duration::try_from_secs_f64(seconds).ok()?;
     // a fraction of a millisecond is rounding noise: event time has none
-    Some((Duration::from_millis(u64::try_from((part.as_nanos() + 500_000) / 1_000_000).ok()?), rest.trim_start()))
+    let millis = Duration::try_from_secs_f64(seconds).map_or(u128::MAX, |part| (part.as_nanos() + 500_000) / 1_000_000);
+    Some((Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX)), rest.trim_start()))
 }
 
 fn seconds(unit: &str) -> Option<f64> {
@@ -86,5 +92,14 @@ mod tests {
         {
             assert!(parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn one_that_is_too_long_is_told_the_longest() {
+        assert!(parse("36600d").is_ok());
+        for text in ["1000000h", "36600d1ms", "99999999999999999999999999d", "18446744073709551615s 1s"] {
+            assert!(parse(text).is_err_and(|error| error.accepted == "at most 36600d"), "{text}");
+        }
+        assert!(parse("5 lightyears").is_err_and(|error| error.accepted.contains("such as")));
     }
 }

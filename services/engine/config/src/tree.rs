@@ -6,12 +6,14 @@
 
 mod measure;
 mod merge;
+mod twice;
 
 use crate::error::Mistake;
 use measure::{cost, depth, own_cost};
 use merge::merged;
 use serde_saphyr::granit_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, Tag, options};
 use std::collections::HashMap;
+use twice::joined;
 
 const MAX_DEPTH: usize = 64;
 /// Bytes of text, with a flat charge for each node, aliases counted each time.
@@ -110,7 +112,7 @@ impl Builder {
     fn end(&mut self) -> Result<(), Mistake> {
         let Some(Open { place, anchor, data, .. }) = self.open.pop() else { return Ok(()) };
         let data = match data {
-            Data::Map(entries) => Data::Map(merged(entries)?),
+            Data::Map(entries) => Data::Map(joined(merged(entries)?)),
             other => other,
         };
         self.finish(Node { place, data }, anchor)

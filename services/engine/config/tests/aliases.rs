@@ -154,6 +154,17 @@ fn a_backend_may_be_its_name_alone() {
 }
 
 #[test]
+fn what_no_version_can_come_of_warns() {
+    let split = lambdamart(", split: time=100%").1.concat();
+    assert!(split.starts_with("line 2: models.m.split: nothing is left to test a version on"), "{split}");
+    let text = "features: [{name: f, type: position, position: 1}]\n\
+                models: {m: {type: lambdamart, weights: {click: 0, skip: -1}, features: [f]}}";
+    let weights = parse(text).1.concat();
+    assert!(weights.starts_with("line 2: models.m.weights: no weight is over 0"), "{weights}");
+    assert!(lambdamart(", split: time=99%").1.is_empty());
+}
+
+#[test]
 fn seeds_are_numbers_or_texts() {
     let seed = |seed: &str| lambdamart(&format!(", backend: {{type: xgboost, seed: {seed}}}")).0.backend.seed;
     assert_eq!((seed("0"), seed("'7'"), seed("random")), (Some(0), Some(7), None));

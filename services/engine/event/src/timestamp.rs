@@ -11,11 +11,23 @@ pub struct Timestamp(i64);
 
 /// A text or number that is no point in time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "invalid timestamp {found}: expected milliseconds since 1970 (\"1636907100000\") or ISO 8601 with a zone (\"2021-11-14T16:25:00Z\")"
-)]
-pub struct InvalidTimestamp {
-    found: String,
+pub enum InvalidTimestamp {
+    /// It is none at all.
+    #[error(
+        "invalid timestamp {found}: expected milliseconds since 1970 (\"1636907100000\") or ISO 8601 with a zone (\"2021-11-14T16:25:00Z\")"
+    )]
+    Form {
+        /// What was found.
+        found: String,
+    },
+    /// It is one, and too far away: most often microseconds in place of milliseconds.
+    #[error(
+        "invalid timestamp {found}: expected a time from -253402300799999 to 253402300799999 milliseconds since 1970, which is the end of the year 9999"
+    )]
+    Range {
+        /// What was found.
+        found: String,
+    },
 }
 
 impl Timestamp {
@@ -59,20 +71,22 @@ impl Timestamp {
     /// Milliseconds as a string, or an ISO 8601 date and time with a zone.
     pub fn parse(text: &str) -> Result<Self, InvalidTimestamp> {
         let digits = text.strip_prefix('-').unwrap_or(text);
+        let form = || InvalidTimestamp::Form { found: format!("{text:?}") };
+        let range = || InvalidTimestamp::Range { found: format!("{text:?}") };
         let time = if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
             text.parse().ok()
         } else {
             // a zone name in brackets may follow the offset, as Java's ZonedDateTime writes it
             let instant = text.split('[').next().unwrap_or(text);
-            instant.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)
+            Some(instant.parse::<jiff::Timestamp>().map_err(|_| form())?.as_millisecond())
         };
-        time.and_then(Self::checked).ok_or_else(|| InvalidTimestamp { found: format!("{text:?}") })
+        time.and_then(Self::checked).ok_or_else(range)
     }
 
     /// A JSON number of milliseconds; a fraction of a millisecond is cut off.
     pub fn from_number(number: f64) -> Result<Self, InvalidTimestamp> {
         let millis = (number.abs() <= Self::LATEST as f64).then_some(number as i64);
-        millis.ok_or_else(|| InvalidTimestamp { found: number.to_string() }).map(Self)
+        millis.ok_or_else(|| InvalidTimestamp::Range { found: number.to_string() }).map(Self)
     }
 
     fn checked(millis: i64) -> Option<Self> {
@@ -115,12 +129,18 @@ mod tests {
 
     #[test]
     fn what_is_no_time_is_refused() {
-        for text in
-            ["", "-", "yesterday", "2021-11-14", "2021-11-14T16:25:00", "99999999999999999999", "999999999999999999"]
-        {
-            assert!(Timestamp::parse(text).is_err(), "{text}");
+        for text in ["", "-", "yesterday", "2021-11-14", "2021-11-14T16:25:00"] {
+            assert!(matches!(Timestamp::parse(text), Err(InvalidTimestamp::Form { .. })), "{text}");
         }
         assert!(Timestamp::from_number(f64::NAN).is_err());
-        assert!(Timestamp::from_number(1e300).is_err());
+    }
+
+    #[test]
+    fn a_time_that_is_too_far_away_is_told_how_far_it_may_be() {
+        for text in ["99999999999999999999", "1636907100000000", "-999999999999999999"] {
+            let error = Timestamp::parse(text).expect_err(text).to_string();
+            assert!(error.contains(text) && error.contains("253402300799999 milliseconds"), "{error}");
+        }
+        assert!(matches!(Timestamp::from_number(1e300), Err(InvalidTimestamp::Range { .. })));
     }
 }

@@ -137,7 +137,7 @@ impl Ordered {
     }
 }
 
-/// Reads what look-ups in these entities begin with, so that the processor fetches it all at once.
+/// Reads what look-ups in these entities meet, so that the processor fetches it all at once.
 ///
 /// Entities lie all over the memory, and a look-up waits for one place after the other. Pass by pass, this asks for one
 /// place of every entity, and none of these reads waits for another.
@@ -146,9 +146,10 @@ pub fn warm(entities: &[Option<&Arc<Entity>>]) {
     let fields = || present().filter_map(|entity| entity.fields.as_ref());
     let mut sum = present().map(|entity| entity.counts.slots.len()).sum::<usize>();
     sum += fields().map(|fields| fields.slots.len()).sum::<usize>();
-    let first = |values: &Values| values.values.first().map_or(0, |stored| stored.event as usize);
-    sum = sum.wrapping_add(fields().map(|fields| first(fields)).fold(0, usize::wrapping_add));
-    sum = sum.wrapping_add(present().map(|entity| first(&entity.counts)).fold(0, usize::wrapping_add));
+    let events =
+        |values: &Values| values.values.iter().map(|stored| stored.event as usize).fold(0, usize::wrapping_add);
+    sum = sum.wrapping_add(fields().map(|fields| events(fields)).fold(0, usize::wrapping_add));
+    sum = sum.wrapping_add(present().map(|entity| events(&entity.counts)).fold(0, usize::wrapping_add));
     std::hint::black_box(sum);
 }
 

@@ -49,6 +49,8 @@ pub struct FileStore {
     flusher: Flusher, // ends before the disk is closed
     disk: Disk,
     walk: Box<Mutex<Walk>>,
+    /// Why the newest write failed, if it did.
+    trouble: Mutex<Option<String>>,
 }
 
 impl Default for FileOptions {
@@ -66,7 +68,7 @@ impl FileStore {
     pub fn open(path: impl AsRef<Path>, options: FileOptions, service: &str) -> Result<Self, Error> {
         let disk = Disk::open(path.as_ref(), options, service)?;
         let flusher = Flusher::start(disk.database()).map_err(disk::cannot_open(path.as_ref()))?;
-        Ok(Self { flusher, disk, walk: Box::default() })
+        Ok(Self { flusher, disk, walk: Box::default(), trouble: Mutex::default() })
     }
 
     /// Number of the generation that is read and written.
@@ -97,7 +99,11 @@ impl Store for FileStore {
     }
 
     fn commit<'a>(&'a self, lease: &'a Lease, commit: Commit) -> BoxFuture<'a, Result<Outcome, Error>> {
-        Box::pin(async move { self.disk.apply(lease, commit).inspect(|_| self.flusher.written()) })
+        Box::pin(async move {
+            let outcome = self.disk.apply(lease, commit);
+            *self.trouble.lock() = outcome.as_ref().err().map(told);
+            outcome.inspect(|_| self.flusher.written())
+        })
     }
 
     fn scan(&self, space: Space) -> BoxFuture<'_, Result<Listed, Error>> {
@@ -142,9 +148,19 @@ impl Store for FileStore {
         Box::pin(async move { writers.iter().map(position).collect() })
     }
 
+    fn trouble(&self) -> Option<String> {
+        self.trouble.lock().clone()
+    }
+
     fn live_generation(&self) -> u32 {
         self.generation()
     }
+}
+
+/// An error with its cause.
+fn told(error: &Error) -> String {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
+    format!("{error}{}", cause.unwrap_or_default())
 }
 
 #[cfg(test)]

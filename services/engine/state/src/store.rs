@@ -286,6 +286,11 @@ pub trait Store: Send + Sync {
         Box::pin(async { Ok(None) })
     }
 
+    /// Why nothing can be written, where the newest commit failed and the store knows by itself; reads may answer all the same.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
+
     /// Number of the generation that is live.
     fn live_generation(&self) -> u32 {
         1

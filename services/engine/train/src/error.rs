@@ -42,6 +42,26 @@ pub enum Error {
         /// Interaction types that have a weight.
         weights: Vec<String>,
     },
+    /// No type of interaction counts, and no ranking brings a label along.
+    #[error(
+        "model {model:?} has nothing to learn from: no weight of it is over 0, and in none of {rankings} rankings has an item a label"
+    )]
+    NoWeights {
+        /// Name of the model.
+        model: String,
+        /// Rankings that the selector accepted.
+        rankings: u64,
+    },
+    /// All rankings have more items than a booster takes.
+    #[error("model {model:?} has nothing to learn from: each of {rankings} rankings has more than {most} items")]
+    TooLong {
+        /// Name of the model.
+        model: String,
+        /// Rankings that the selector accepted.
+        rankings: u64,
+        /// The most items of a ranking that is learned from.
+        most: usize,
+    },
     /// One side of the split is empty.
     #[error(
         "the split {strategy} of model {model:?} leaves none of {rankings} rankings to {side}: give it another ratio, or import more events"

@@ -1,7 +1,7 @@
 //! One training, from click-throughs to a published version.
 
 use crate::booster::{self, Fitted, Iteration, Task};
-use crate::dataset::{Dataset, MAX_VALUES, Query, ReadError, Reading};
+use crate::dataset::{Dataset, MAX_ITEMS, MAX_VALUES, Query, ReadError, Reading};
 use crate::error::{Error, strategy_name};
 use crate::examples::Examples;
 use crate::quality::{Candidate, Measure, Running, ensemble};
@@ -176,8 +176,17 @@ impl Training<'_> {
             }
             Reading { rankings: 0, .. } => Error::Empty { model },
             Reading { rankings, selected: 0, .. } => Error::NoneSelected { model, rankings },
-            Reading { selected: rankings, .. } => {
-                Error::NoPositives { model, rankings, weights: self.config.weights.keys().cloned().collect() }
+            Reading { selected: rankings, too_long, .. } if too_long == rankings => {
+                Error::TooLong { model, rankings, most: MAX_ITEMS }
+            }
+            Reading { selected, too_long, .. } => {
+                let rankings = selected - too_long;
+                let counts = self.config.weights.iter().filter(|(_, weight)| **weight > 0.0);
+                let weights: Vec<_> = counts.map(|(kind, _)| kind.clone()).collect();
+                match weights.is_empty() {
+                    true => Error::NoWeights { model, rankings },
+                    false => Error::NoPositives { model, rankings, weights },
+                }
             }
         }
     }

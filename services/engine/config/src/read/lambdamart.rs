@@ -18,7 +18,7 @@ pub(super) fn lambdamart(section: &Section<'_>, names: &Names) -> Option<LambdaM
     let features = section.required("features", "a list of names of features");
     let features = features.map(|value| features_of(&value, names));
     let usual = Split { strategy: SplitStrategy::Time, ratio: 0.8 };
-    let split = section.or("split", usual, |value| value.spelled("a split"));
+    let split = section.or("split", usual, |value| split_of(&value));
     let selector = selector::optional(section);
     let eval = section.get("eval").map_or_else(|| vec![Metric::Ndcg(Some(10))], |value| metrics(&value));
     let warmup = section.section("warmup").map(warmup);
@@ -51,7 +51,11 @@ fn weights_of(value: &Value<'_>) -> Option<BTreeMap<String, f64>> {
         return value.other("a mapping of types of interaction to numbers, with one at least");
     }
     let weight = |value: &Value<'_>| value.number("a number", f64::is_finite);
-    Some(given.into_iter().filter_map(|(name, value)| Some((name, weight(&value)?))).collect())
+    let weights: BTreeMap<_, _> = given.into_iter().filter_map(|(name, value)| Some((name, weight(&value)?))).collect();
+    if !weights.is_empty() && weights.values().all(|weight| *weight <= 0.0) {
+        value.warn("no weight is over 0: a model learns from labels that rankings bring along, and from nothing else");
+    }
+    Some(weights)
 }
 
 fn features_of(value: &Value<'_>, names: &Names) -> Vec<String> {
@@ -79,6 +83,14 @@ fn some_of(names: &Names) -> String {
         _ => {}
     }
     shown.join(", ")
+}
+
+fn split_of(value: &Value<'_>) -> Option<Split> {
+    let split: Split = value.spelled("a split")?;
+    if split.ratio >= 1.0 {
+        value.warn("nothing is left to test a version on, so none can be trained: give a part below 100%");
+    }
+    Some(split)
 }
 
 fn metrics(value: &Value<'_>) -> Vec<Metric> {

@@ -28,11 +28,21 @@ pub(super) async fn admit(app: &App, request: Request) -> Result<(Place, Bytes),
         return Err(overloaded(app));
     }
     let arriving = app.arrivals().enter(request.body().size_hint().exact());
-    let arriving = arriving.ok_or_else(|| overloaded(app))?;
+    let arriving = arriving.ok_or_else(|| crowded(app))?;
     let body = read(app, request).await?;
     drop(arriving);
     let place = app.gate().enter().ok_or_else(|| overloaded(app))?;
     Ok((place, body))
+}
+
+/// A request whose body nobody waits for, as those of so many others are still on their way.
+fn crowded(app: &App) -> Failure {
+    app.metrics().refused(Refusal::Overload);
+    let most = app.limits().api.max_concurrent_requests;
+    Failure::overloaded(format!(
+        "too many bodies are on their way already: for each request that may be worked on at once ({most}, \
+         api.limits.maxConcurrentRequests), one large body is waited for, and 16 of up to 64 KiB"
+    ))
 }
 
 /// The whole body.

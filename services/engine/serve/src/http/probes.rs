@@ -97,6 +97,7 @@ async fn store(app: &App) -> Value {
         "type": app.store_kind(),
         "durable": state.store().durable(),
         "answers": answers,
+        "problem": state.store().trouble(),
         "entities": stats.map(|stats| stats.entities),
         "bytes": stats.and_then(|stats| stats.bytes),
         "cache": state.store().cache_use(),

@@ -31,7 +31,7 @@ async fn status_tells_models_versions_and_the_store() {
     assert_eq!(status["models"]["similar"]["state"], "missing");
     assert_eq!(
         status["store"],
-        json!({"type": "memory", "durable": false, "answers": true, "entities": 1, "bytes": null, "cache": null})
+        json!({"type": "memory", "durable": false, "answers": true, "problem": null, "entities": 1, "bytes": null, "cache": null})
     );
 }
 

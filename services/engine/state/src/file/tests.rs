@@ -278,6 +278,26 @@ async fn a_damaged_row_is_an_error_that_names_its_key() {
 }
 
 #[tokio::test]
+async fn why_the_newest_commit_failed_is_known_until_one_succeeds() {
+    let folder = folder();
+    let store = open(&folder, FileOptions::default());
+    store.disk.values.insert(item("p1").to_bytes(), [1, 200]).expect("writes");
+    assert_eq!(store.trouble(), None);
+    let lease = store.acquire(&Writer("suite".into())).await.expect("acquires");
+    let (from, to) = (lease.position.clone(), Position("+".into()));
+    let commit = |key: &str| Commit {
+        from: from.clone(),
+        to: to.clone(),
+        writes: vec![(item(key), clicks(1))],
+        ..Commit::default()
+    };
+    store.commit(&lease, commit("p1")).await.expect_err("cannot be merged into what is damaged");
+    assert!(store.trouble().is_some_and(|trouble| trouble.starts_with("damaged value under item \"p1\"")));
+    assert_eq!(store.commit(&lease, commit("p2")).await.expect("answers"), Outcome::Applied);
+    assert_eq!(store.trouble(), None);
+}
+
+#[tokio::test]
 async fn sync_and_dropping_leave_nothing_unwritten() {
     let folder = folder();
     let store = open(&folder, FileOptions::default());

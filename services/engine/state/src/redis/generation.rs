@@ -14,7 +14,7 @@ use super::shards::Shard;
 use super::{RedisStore, Shared, failed};
 use crate::{Entity, Error, Fingerprint, Key, Listed, Position, Space, Writer};
 use futures_util::future::try_join_all;
-use rankwright_redis::redis::{Pipeline, Script, cmd, pipe};
+use rankwright_redis::redis::{FromRedisValue, Pipeline, Script, cmd, pipe};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,24 +37,26 @@ return last + 1";
 
 /// Moves the pointer, where it stands as expected and no later generation was begun; sent again after a broken connection, it
 /// finds that it has. KEYS: the pointer. ARGV: the live
-/// generation, the next.
+/// generation, the next, the name under which it was imported, if it has one.
 const MOVE: &str = "
 local pointer = redis.call('HMGET', KEYS[1], 'live', 'last')
 if pointer[1] == ARGV[2] then return 1 end
 if pointer[1] ~= ARGV[1] or pointer[2] ~= ARGV[2] then return 0 end
 redis.call('HSET', KEYS[1], 'live', ARGV[2])
+if ARGV[3] ~= '' then redis.call('HSET', KEYS[1], 'import', ARGV[3]) end
 return 1";
 
 /// The same with slots, on one server. KEYS: the pointer; slots of the live generation and of the next; watermarks of the live
-/// one. ARGV: the live generation, the next, 1 where nobody may have written to the live one.
+/// one. ARGV: the live generation, the next, that name, 1 where nobody may have written to the live one.
 const SWITCH: &str = "
 local pointer = redis.call('HMGET', KEYS[1], 'live', 'last')
 if pointer[1] == ARGV[2] then return 1 end
 if pointer[1] ~= ARGV[1] or pointer[2] ~= ARGV[2] then return 0 end
-if ARGV[3] == '1' and redis.call('EXISTS', KEYS[4]) == 1 then return 0 end
+if ARGV[4] == '1' and redis.call('EXISTS', KEYS[4]) == 1 then return 0 end
 local slots = redis.call('HGETALL', KEYS[2])
 for i = 1, #slots, 2 do redis.call('HSET', KEYS[3], slots[i], slots[i + 1]) end
 redis.call('HSET', KEYS[1], 'live', ARGV[2])
+if ARGV[3] ~= '' then redis.call('HSET', KEYS[1], 'import', ARGV[3]) end
 return 1";
 
 /// A generation that is being filled.
@@ -63,6 +65,8 @@ pub struct Filling {
     names: Names,
     /// What its fingerprints mean is what they mean in the live one.
     slots: Vec<Fingerprint>,
+    /// Under which its import is remembered; empty for none.
+    name: String,
 }
 
 impl RedisStore {
@@ -86,7 +90,7 @@ impl RedisStore {
         }
         let names = live.names.of_generation(number, live.names.shards());
         let slots = live.all_slots().await?;
-        Ok(Filling { live, names, slots })
+        Ok(Filling { live, names, slots, name: String::new() })
     }
 
     /// Whether nobody has ever written an event to the live generation.
@@ -95,6 +99,15 @@ impl RedisStore {
     /// When the servers cannot be used.
     pub async fn is_untouched(&self) -> Result<bool, Error> {
         self.current().is_untouched().await
+    }
+
+    /// The name of the newest import that had one and became live.
+    ///
+    /// # Errors
+    /// When the servers cannot be used.
+    pub async fn imported(&self) -> Result<Option<String>, Error> {
+        let live = self.current();
+        live.of_meta("import").await.map_err(failed("tell what was imported"))
     }
 
     /// Whether keys are shared out among servers.
@@ -112,6 +125,17 @@ impl Shared {
             }
         }
         Ok(!self.has_values().await?)
+    }
+
+    /// A field of what concerns all generations.
+    async fn of_meta<T: FromRedisValue + Send>(&self, field: &str) -> Result<Option<T>, rankwright_redis::Error> {
+        let meta = self.names.meta();
+        let asked = self.link.send(&meta, |mut connection| {
+            let mut asked = cmd("HGET");
+            asked.arg(&meta).arg(field);
+            async move { asked.query_async::<Option<T>>(&mut connection).await }
+        });
+        asked.await
     }
 
     /// What slots mean, in the order of their numbers.
@@ -143,6 +167,12 @@ impl Filling {
     /// What the slots of the live generation mean, in the order of their numbers.
     pub fn slots(&self) -> &[Fingerprint] {
         &self.slots
+    }
+
+    /// Has its import remembered under a name, from the moment it is live.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        Self { name: name.to_owned(), ..self }
     }
 
     /// Number of the generation.
@@ -226,7 +256,7 @@ impl Filling {
                     let mut switch = script.prepare_invoke();
                     switch.key(live.meta()).key(live.slots()).key(next.slots());
                     switch.key(live.index(Space::Watermarks, Shard::WHOLE));
-                    switch.arg(live.generation()).arg(next.generation()).arg(u8::from(untouched));
+                    switch.arg(live.generation()).arg(next.generation()).arg(&self.name).arg(u8::from(untouched));
                     async move { switch.invoke_async::<bool>(&mut connection).await }
                 });
                 said.await.map_err(failed("make a generation live"))?
@@ -245,13 +275,8 @@ impl Filling {
 
     /// Whether this generation is the live one already.
     async fn is_live(&self) -> Result<bool, Error> {
-        let meta = self.names.meta();
-        let asked = self.live.link.send(&meta, |mut connection| {
-            let mut asked = cmd("HGET");
-            asked.arg(&meta).arg("live");
-            async move { asked.query_async::<Option<u32>>(&mut connection).await }
-        });
-        Ok(asked.await.map_err(failed("tell what is live"))? == Some(self.names.generation()))
+        let live = self.live.of_meta::<u32>("live").await.map_err(failed("tell what is live"))?;
+        Ok(live == Some(self.names.generation()))
     }
 
     /// Removes what was put there.
@@ -279,7 +304,7 @@ impl Filling {
         let script = Script::new(MOVE);
         let moved = self.live.link.send(&meta, |mut connection| {
             let mut pointer = script.prepare_invoke();
-            pointer.key(&meta).arg(live.generation()).arg(next.generation());
+            pointer.key(&meta).arg(live.generation()).arg(next.generation()).arg(&self.name);
             async move { pointer.invoke_async::<bool>(&mut connection).await }
         });
         let moved = moved.await.map_err(failed("make a generation live"))?;

@@ -109,6 +109,28 @@ fn a_state_that_somebody_wrote_to_is_not_replaced_as_untouched() {
 }
 
 #[test]
+fn the_newest_import_with_a_name_is_remembered_from_the_moment_it_is_live() {
+    with_server(|settings| async move {
+        let service = service();
+        let store = open(&settings, &service).await;
+        let imported = async || open(&settings, &service).await.imported().await.expect("answers");
+        assert_eq!(imported().await, None);
+        let filling = store.fill_next().await.expect("begins").named("first");
+        assert_eq!(imported().await, None, "it is not live yet");
+        assert!(filling.switch(false).await.expect("switches"));
+        assert_eq!(imported().await.as_deref(), Some("first"));
+        let store = open(&settings, &service).await;
+        assert!(store.fill_next().await.expect("begins").switch(false).await.expect("switches"));
+        assert_eq!(imported().await.as_deref(), Some("first"), "the one after it had no name");
+        let store = open(&settings, &service).await;
+        let late = store.fill_next().await.expect("begins").named("late");
+        let last = store.fill_next().await.expect("begins").named("last");
+        assert!(last.switch(false).await.expect("switches") && !late.switch(false).await.expect("answers"));
+        assert_eq!(imported().await.as_deref(), Some("last"));
+    });
+}
+
+#[test]
 fn what_an_attempt_has_left_is_not_in_the_next_one() {
     with_server(|settings| async move {
         let service = service();
