@@ -1,19 +1,22 @@
 //! Ranking requests that go on whatever else happens.
 
-use crate::Service;
 use crate::events::{order, ranking};
-use crate::http;
-use crate::wait;
+use crate::many::launch;
+use crate::{Ended, Service, http, program, wait};
 use serde_json::Value;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// A ranking waits four seconds for its state at most, once or twice; the rest is for a machine that is busy.
-pub const TIMEOUT: &str = "{connect: 4s, command: 4s, socket: 4s}";
+const TIMEOUT: &str = "{connect: 4s, command: 4s, socket: 4s}";
 const LIMIT: Duration = Duration::from_secs(12);
+
+/// Its answers come by this model.
+const MODEL: &str = "liked";
 
 /// Somebody who asks one server again and again.
 pub struct Asking {
@@ -23,10 +26,34 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// Asks from now on, for rankings by this model; where state may `go_away`, they may have the incoming order meanwhile.
-    pub fn begin(server: Service, model: &str, may_go_away: bool) -> Self {
+    /// Asks a server of this service, from now on, for rankings by a model that is trained on `parts`. Each is answered in
+    /// time, and by the model unless state may `go_away`.
+    ///
+    /// # Panics
+    /// When the model cannot be trained, or the server does not come up.
+    pub fn of(config: &str, service: &str, parts: &Path, folder: &Path, may_go_away: bool) -> Self {
+        let lines = config.lines().filter(|line| !line.starts_with("source:"));
+        let lines = lines.map(|line| match line {
+            line if line.starts_with("state:") => with_timeout(line),
+            line if line.starts_with("train:") => {
+                format!("train: {{type: file, path: '{}', format: json}}", parts.display())
+            }
+            line => line.to_owned(),
+        });
+        let config = lines.collect::<Vec<_>>().join("\n");
+        let model = "type: lambdamart, backend: {type: xgboost, iterations: 10}, weights: {click: 1}, features: [clicks, recent]";
+        let config = format!("{}\n  {MODEL}: {{{model}}}\n", config.trim_end());
+        let folder = folder.join("ranks");
+        std::fs::create_dir_all(&folder).expect("the folder can be made");
+        std::fs::write(folder.join("train.yml"), &config).expect("can be written");
+        let mut train = program::command(&["train", "--config", "train.yml", "--model", MODEL]);
+        Ended::of(train.current_dir(&folder).env("RANKWRIGHT_SERVICE", service)).ok();
+        Self::begin(launch("rank-server", &config, service, &folder), may_go_away)
+    }
+
+    fn begin(server: Service, may_go_away: bool) -> Self {
         let over = Arc::new(AtomicBool::new(false));
-        let (address, path, until) = (server.address(), format!("/rank/{model}"), over.clone());
+        let (address, path, until) = (server.address(), format!("/rank/{MODEL}"), over.clone());
         let asks = std::thread::spawn(move || {
             let mut answers = 0;
             while !until.load(Ordering::Relaxed) {
@@ -44,13 +71,13 @@ impl Asking {
     ///
     /// # Panics
     /// When one was not.
-    pub fn end(mut self, model: &str) {
+    pub fn end(mut self) {
         self.over.store(true, Ordering::Relaxed);
         let answers = self.asks.take().map(JoinHandle::join).expect("it was begun");
         let answers =
             answers.unwrap_or_else(|_| panic!("a ranking was not what it should be, see above\n{}", self.server.log()));
         assert!(answers > 0, "nothing was asked");
-        let path = format!("/rank/{model}");
+        let path = format!("/rank/{MODEL}");
         wait::until("ranked by the model", || self.server.log(), || ask(self.server.address(), &path, answers));
     }
 }
@@ -61,6 +88,12 @@ impl Drop for Asking {
         // a test that has failed says so itself
         let _ = self.asks.take().map(JoinHandle::join);
     }
+}
+
+/// The line of a configuration that names the state, for a server whose requests are to be answered in time.
+fn with_timeout(line: &str) -> String {
+    let (before, _) = line.split_once(", timeout:").unwrap_or((line.trim_end_matches('}'), ""));
+    format!("{before}, timeout: {TIMEOUT}}}")
 }
 
 /// Whether the answer is the model's; it has to be one, in time. Visitors are those of [`crate::many::day`].

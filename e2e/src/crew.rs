@@ -1,10 +1,10 @@
 //! Ingest workers on a topic of Kafka, which come and go, beside a server that is asked for rankings all the while.
 
-use crate::asking::{Asking, TIMEOUT};
+use crate::asking::Asking;
 use crate::many::launch;
 use crate::random::Random;
 use crate::redis::Redis;
-use crate::{Ended, Service, program, wait};
+use crate::{Service, wait};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -21,9 +21,6 @@ pub struct Crew {
     sizes: Vec<usize>,
     asking: Option<Asking>,
 }
-
-/// The model of [`Crew::ranks`].
-const MODEL: &str = "liked";
 
 /// The part of a configuration that names a topic, as a crew reads it.
 pub fn source(broker: &str, topic: &str) -> String {
@@ -47,24 +44,7 @@ impl Crew {
     /// # Panics
     /// When the model cannot be trained, or the server does not come up.
     pub fn ranks(&mut self, parts: &Path, may_go_away: bool) {
-        let lines = self.config.lines().filter(|line| !line.starts_with("source:"));
-        let lines = lines.map(|line| match line {
-            line if line.starts_with("state:") => with_timeout(line),
-            line if line.starts_with("train:") => {
-                format!("train: {{type: file, path: '{}', format: json}}", parts.display())
-            }
-            line => line.to_owned(),
-        });
-        let config = lines.collect::<Vec<_>>().join("\n");
-        let model = "type: lambdamart, backend: {type: xgboost, iterations: 10}, weights: {click: 1}, features: [clicks, recent]";
-        let config = format!("{}\n  {MODEL}: {{{model}}}\n", config.trim_end());
-        let folder = self.folder.join("ranks");
-        std::fs::create_dir_all(&folder).expect("the folder can be made");
-        std::fs::write(folder.join("train.yml"), &config).expect("can be written");
-        let mut train = program::command(&["train", "--config", "train.yml", "--model", MODEL]);
-        Ended::of(train.current_dir(&folder).env("RANKWRIGHT_SERVICE", &self.service)).ok();
-        let server = launch("rank-server", &config, &self.service, &folder);
-        self.asking = Some(Asking::begin(server, MODEL, may_go_away));
+        self.asking = Some(Asking::of(&self.config, &self.service, parts, &self.folder, may_go_away));
     }
 
     /// One more.
@@ -157,19 +137,13 @@ impl Crew {
     /// When one does not end well, or has said that it panicked; when a ranking was not answered as it should be.
     pub fn dismissed(mut self) -> Vec<PathBuf> {
         if let Some(asking) = self.asking.take() {
-            asking.end(MODEL);
+            asking.end();
         }
         while !self.workers.is_empty() {
             self.dismiss_one(&mut Random(0));
         }
         self.folders
     }
-}
-
-/// The line of a configuration that names the state, for a server whose requests are to be answered in time.
-fn with_timeout(line: &str) -> String {
-    let (before, _) = line.split_once(", timeout:").unwrap_or((line.trim_end_matches('}'), ""));
-    format!("{before}, timeout: {TIMEOUT}}}")
 }
 
 fn assert_well(worker: &Service) {

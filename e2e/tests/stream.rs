@@ -1,5 +1,6 @@
 //! Ingest workers on a topic of Kafka: whatever is killed, nothing is lost and nothing counts twice.
 
+use rankwright_e2e::asking::Asking;
 use rankwright_e2e::kafka::{broker, make_topic, produce, spread};
 use rankwright_e2e::many::{ITEMS, click_throughs, config, day, import, launch};
 use rankwright_e2e::random::Random;
@@ -64,6 +65,7 @@ fn workers_on_a_topic_that_are_killed_lose_and_double_nothing() {
     assert!(expected.len() > 2000, "{}", expected.len());
 
     let (config, partitions) = topic((&redis, &broker), &many, folder.path(), &events, &mut random);
+    let asking = Asking::of(&plain, &many, &folder.path().join("alone/parts"), folder.path(), false);
     let mut folders = Vec::new();
     let mut workers: Vec<Service> =
         (0..2).map(|number| worker(&config, &many, folder.path(), number, &mut folders)).collect();
@@ -74,6 +76,7 @@ fn workers_on_a_topic_that_are_killed_lose_and_double_nothing() {
         workers.push(worker(&config, &many, folder.path(), 2 + number, &mut folders));
     }
     workers[0].until("all read and closed", || is_over(&redis, &many, &partitions));
+    asking.end();
     let records = click_throughs(&folders);
     assert_eq!(records.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
     for (id, record) in &expected {

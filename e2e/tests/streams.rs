@@ -6,6 +6,7 @@ use aws_sdk_kinesis::config::{BehaviorVersion, Credentials, Region};
 use aws_sdk_kinesis::primitives::Blob;
 use aws_sdk_kinesis::types::{PutRecordsRequestEntry, Shard};
 use pulsar::{Pulsar, TokioExecutor};
+use rankwright_e2e::asking::Asking;
 use rankwright_e2e::many::{ITEMS, click_throughs, config, day, import};
 use rankwright_e2e::proxy::{Mode, Proxy};
 use rankwright_e2e::random::Random;
@@ -60,6 +61,7 @@ fn as_if_nothing_had_happened(
     import(&plain, &many, catalogue, &folder.path().join("catalogue"));
     produce(&many, rest);
     let config = format!("{plain}\nsource: {{{}, offset: earliest}}\n", source(&many));
+    let asking = Asking::of(&plain, &many, &folder.path().join("alone/parts"), folder.path(), false);
     let environment =
         [("RANKWRIGHT_SERVICE", &*many), ("AWS_ACCESS_KEY_ID", "test"), ("AWS_SECRET_ACCESS_KEY", "test")];
     let mut folders: Vec<PathBuf> = Vec::new();
@@ -88,6 +90,7 @@ fn as_if_nothing_had_happened(
     };
     let done = || all_there(&click_throughs(&folders)) && redis.is_settled(&many);
     workers[0].until("all read and closed", done);
+    asking.end();
     let records = click_throughs(&folders);
     assert!(!order || records == expected, "other click-throughs than those of an import");
     assert_eq!(interactions(&records), interactions(&expected), "other interactions");

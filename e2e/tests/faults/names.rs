@@ -41,6 +41,7 @@ fn ids_of_any_characters_are_those_of_one_visitor_and_one_item() {
     assert!(renamed.iter().all(|key| key.contains("🦀")), "{:?}", renamed.first());
     assert_eq!((renamed.len(), trial.expected.values.len()), (usual.records.len(), usual.values.len()));
     let mut crew = trial.crew(&config(&cluster), &broker);
+    trial.ranks(&mut crew, false);
     (0..2).for_each(|_| crew.join());
     for moment in trial.moments(1) {
         crew.until_read(&cluster, moment);

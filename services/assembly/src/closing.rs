@@ -20,14 +20,18 @@ pub(crate) struct Holding(AbortHandle);
 impl Holding {
     /// `None` where somebody else has it.
     pub(crate) async fn begin(state: Arc<dyn Store>, holder: &str) -> Result<Option<Self>, StateError> {
-        if !state.hold(TASK, holder, HELD).await? {
+        Self::for_spans_of(HELD, state, holder).await
+    }
+
+    async fn for_spans_of(span: Duration, state: Arc<dyn Store>, holder: &str) -> Result<Option<Self>, StateError> {
+        if !state.hold(TASK, holder, span).await? {
             return Ok(None);
         }
         let holder = holder.to_owned();
         let holding = tokio::spawn(async move {
             loop {
-                tokio::time::sleep(HELD / 4).await;
-                if let Err(error) = state.hold(TASK, &holder, HELD).await {
+                tokio::time::sleep(span / 4).await;
+                if let Err(error) = state.hold(TASK, &holder, span).await {
                     tracing::warn!(%error, "somebody else may close rankings meanwhile");
                 }
             }
@@ -188,4 +192,80 @@ async fn forget_seen(engine: &Engine, looked: &mut Timestamp) -> Result<(), Erro
     let (from, to) = (lease.position.clone(), lease.position.clone());
     engine.state.commit(&lease, Commit { from, to, writes, ..Commit::default() }).await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rankwright_state::{BoxFuture, Fingerprint, Key, Lease, Listed, MemoryStore, Outcome, Rows, Slot, Stats};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Counts how often a task is held, and fails every other time.
+    #[derive(Default)]
+    struct Counting {
+        inner: MemoryStore,
+        held: AtomicUsize,
+    }
+
+    impl Store for Counting {
+        fn slots<'a>(&'a self, wanted: &'a [Fingerprint]) -> BoxFuture<'a, Result<Vec<Slot>, StateError>> {
+            self.inner.slots(wanted)
+        }
+
+        fn read<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<Rows, StateError>> {
+            self.inner.read(keys)
+        }
+
+        fn acquire<'a>(&'a self, writer: &'a Writer) -> BoxFuture<'a, Result<Lease, StateError>> {
+            self.inner.acquire(writer)
+        }
+
+        fn commit<'a>(&'a self, lease: &'a Lease, commit: Commit) -> BoxFuture<'a, Result<Outcome, StateError>> {
+            self.inner.commit(lease, commit)
+        }
+
+        fn scan(&self, space: Space) -> BoxFuture<'_, Result<Listed, StateError>> {
+            self.inner.scan(space)
+        }
+
+        fn hold<'a>(&'a self, task: &'a str, _: &'a str, _: Duration) -> BoxFuture<'a, Result<bool, StateError>> {
+            assert_eq!(task, TASK);
+            let odd = self.held.fetch_add(1, Ordering::SeqCst) % 2 == 1;
+            let failed = || StateError::Failed { action: "hold a task", source: "it is away".into() };
+            Box::pin(async move { if odd { Err(failed()) } else { Ok(true) } })
+        }
+
+        fn expire<'a>(
+            &'a self,
+            now: Timestamp,
+            ttl: &'a [(Slot, Duration)],
+            other: Duration,
+        ) -> BoxFuture<'a, Result<u64, StateError>> {
+            self.inner.expire(now, ttl, other)
+        }
+
+        fn durable(&self) -> bool {
+            false
+        }
+
+        fn stats(&self) -> BoxFuture<'_, Result<Stats, StateError>> {
+            self.inner.stats()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_task_is_held_as_long_as_its_holder_works_whatever_a_store_answers_meanwhile() {
+        let store = Arc::new(Counting::default());
+        let span = Duration::from_millis(20);
+        let holding = Holding::for_spans_of(span, store.clone(), "one").await.expect("answers").expect("is free");
+        let held = || store.held.load(Ordering::SeqCst);
+        while held() < 6 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        drop(holding);
+        tokio::task::yield_now().await; // what was on its way has come by then: there is one thread
+        let before = held();
+        tokio::time::sleep(span).await;
+        assert_eq!(held(), before, "nobody holds it any more");
+    }
 }

@@ -218,6 +218,12 @@ impl Outbox {
         self.unsent.push_back((key, record));
     }
 
+    /// Has room for so many records, of which so many are brought at a time.
+    #[cfg(test)]
+    pub(crate) fn limit(&mut self, records: usize, bag: usize) {
+        self.limits = Limits { records, bag, ..LIMITS };
+    }
+
     /// Number of records that are not durable.
     pub(crate) fn len(&self) -> usize {
         let carried = self.carried().map_or(0, |carried| carried.keys.len());

@@ -83,7 +83,10 @@ fn restored(key: &Key, entity: &Entity) -> Result<Restored, Error> {
 mod tests {
     use crate::record::{self, JoinId};
     use crate::{Ingest, Settings};
-    use rankwright_clickthrough::{ClickthroughStore, Header, MemoryStore};
+    use parking_lot::Mutex;
+    use rankwright_clickthrough::{
+        Clickthrough, ClickthroughStore, Error, Forgotten, Header, Mark, MemoryStore, Records, Status, Subject,
+    };
     use rankwright_config::Config;
     use rankwright_event::{Event, Interaction, RankedItem, Ranking, Tenant, Timestamp};
     use rankwright_feature::Plan;
@@ -137,6 +140,86 @@ mod tests {
         assert_eq!(told, [(timestamp, 1)]);
         for space in [Space::Joins, Space::Outbox] {
             assert!(store.scan(space).await.expect("lists").is_empty(), "{space:?}");
+        }
+    }
+
+    /// Takes records, of which the first so many are durable.
+    struct Slowly {
+        inner: MemoryStore,
+        durable: Mutex<Mark>,
+    }
+
+    impl ClickthroughStore for Slowly {
+        fn append(&self, records: &[Clickthrough]) -> Result<Mark, Error> {
+            self.inner.append(records)
+        }
+
+        fn flush(&self) -> Result<Mark, Error> {
+            Ok(self.durable())
+        }
+
+        fn durable(&self) -> Mark {
+            *self.durable.lock()
+        }
+
+        fn read(&self) -> Result<Records, Error> {
+            self.inner.read()
+        }
+
+        fn forget(&self, subject: &Subject) -> Result<Forgotten, Error> {
+            self.inner.forget(subject)
+        }
+
+        fn status(&self) -> Status {
+            self.inner.status()
+        }
+    }
+
+    #[tokio::test]
+    async fn the_key_of_several_interactions_goes_when_the_last_of_them_is_durable() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = FileStore::open(folder.path(), FileOptions::default(), "test").expect("opens");
+        let store: Arc<dyn Store> = Arc::new(store);
+        let interactions = ["one", "two"].map(|id| Interaction {
+            id: id.into(),
+            timestamp: Timestamp::from_millis(1000),
+            tenant: Tenant::default(),
+            ranking: None,
+            user: Some("u".into()),
+            session: None,
+            kind: "click".into(),
+            item: "a".into(),
+            fields: Vec::new(),
+        });
+        let (slot, stored) = record::interactions_value(&interactions);
+        let lease = store.acquire(&Writer("test".into())).await.expect("is free");
+        let writes = vec![(record::closed_key(&Tenant::default(), 1, "one"), Some(Entity::one(slot, stored)))];
+        let commit = Commit { from: lease.position.clone(), to: Position("1".into()), writes, ..Commit::default() };
+        store.commit(&lease, commit).await.expect("commits");
+
+        let (config, _) = Config::parse("models: {none: {type: noop}}", "test").expect("a valid configuration");
+        let plan = Arc::new(Plan::compile(&config.features, &*store).await.expect("compiles"));
+        let header = Header { service: "test".into(), columns: Vec::new().into() };
+        let inner = MemoryStore::new(header).expect("memory");
+        let kept = Arc::new(Slowly { durable: Mutex::new(Mark(0)), inner });
+        let (session_length, ranking_wait) = (Duration::from_secs(60), Duration::from_secs(10));
+        let settings = Settings { session_length, ranking_wait, max_open: 10 };
+        let mut ingest = Ingest::open("test", plan, store.clone(), kept.clone(), settings).await.expect("opens");
+        ingest.outbox.limit(10, 1);
+        let mut moves = 1;
+        for (durable, owed) in [(0, 1), (1, 1), (2, 0)] {
+            *kept.durable.lock() = Mark(durable);
+            // once so that it is noticed, and until all is with the store
+            loop {
+                moves += 1;
+                ingest.apply(Vec::new(), Position(moves.to_string())).await.expect("looks");
+                if kept.inner.read().expect("reads").count() == 2 {
+                    break;
+                }
+            }
+            ingest.apply(Vec::new(), Position(format!("{moves}."))).await.expect("looks");
+            let left = store.scan(Space::Outbox).await.expect("lists").len();
+            assert_eq!(left, owed, "with {durable} of two durable");
         }
     }
 }

@@ -64,6 +64,25 @@ async fn the_position_counts_and_not_what_was_acknowledged() {
 }
 
 #[tokio::test]
+async fn what_lies_before_a_stored_position_is_acknowledged_as_soon_as_reading_begins_there() {
+    let Some(broker) = broker() else { return };
+    let topic = broker.topic(0).await;
+    let mut reader = topic.open(); // so that there is a subscription, which wants all
+    Seen::default().read(&mut reader, |seen| !seen.ours.is_empty()).await;
+    Box::new(reader).close().await;
+    topic.fill(None, 0..60).await;
+    let (mut import, mut imported) = (topic.bounded(Offset::Earliest), Seen::default());
+    imported.read(&mut import, |seen| seen.ended).await;
+    topic.fill(None, 60..100).await;
+    assert_eq!(topic.backlog().await, 100, "an import acknowledges nothing");
+    let (mut reader, mut seen) = (topic.open(), Seen::after(&imported.stored));
+    seen.read(&mut reader, |seen| !seen.ours.is_empty()).await;
+    let acknowledged = async { while topic.backlog().await > 40 {} };
+    timeout(LONG, acknowledged).await.expect("the broker's tools see where reading began");
+    assert_eq!(seen.count(), 0, "nothing of it was read yet");
+}
+
+#[tokio::test]
 async fn a_partition_is_read_again_from_where_it_is_started_again() {
     let Some(broker) = broker() else { return };
     let topic = broker.topic(0).await;
