@@ -4,7 +4,7 @@ use rankwright_e2e::kafka::{broker, first_message, make_topic, produce, spread};
 use rankwright_e2e::many::{FEATURES, click_throughs, halves};
 use rankwright_e2e::program::command;
 use rankwright_e2e::random::Random;
-use rankwright_e2e::{Ended, Service, events};
+use rankwright_e2e::{Ended, Launch, Service, events};
 use std::path::Path;
 
 const PARTITIONS: usize = 3;
@@ -117,4 +117,19 @@ fn a_topic_that_does_not_exist_is_named() {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let ended = import(folder.path(), &config(&kafka(&broker, "nobody-made-it", "{path: dead.jsonl}")), &[]).refused();
     assert!(ended.stderr.contains("nobody-made-it"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_server_whose_stream_is_lost_for_good_ends_and_says_why() {
+    let Some(broker) = broker() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let config = config(&kafka(&broker, "nobody-made-it-either", "{path: dead.jsonl}"));
+    let launch = Launch { subcommand: "serve", config: &config, data: None, folder: folder.path(), environment: &[] };
+    let service = launch.start_unasked();
+    service.wait_until_closed();
+    let log = service.log();
+    let code = service.wait();
+    assert_eq!(code, Some(1), "{log}");
+    let last = log.lines().last().unwrap_or_default();
+    assert!(last.starts_with("error: ") && last.contains("nobody-made-it-either"), "{log}");
 }

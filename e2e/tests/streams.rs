@@ -11,7 +11,7 @@ use rankwright_e2e::many::{ITEMS, click_throughs, config, day, import};
 use rankwright_e2e::proxy::{Mode, Proxy};
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
-use rankwright_e2e::{Launch, Service, wait};
+use rankwright_e2e::{Ended, Launch, Service, program, wait};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -104,6 +104,34 @@ fn as_if_nothing_had_happened(
     assert_eq!(ended, [Some(0); 2], "a worker that is told to ends well");
 }
 
+/// `import` reads what `produce` sends up to its end, with what comes out as of a file, and nothing of it a second time.
+fn imported_as_from_a_file(source: impl Fn(&str) -> String, produce: impl Fn(&str, &[Value])) {
+    let Some(redis) = Redis::for_tests() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let mut random = Random(11);
+    let events = day(&mut random, 400);
+    let (alone, streamed) = (redis.own_service("alone"), redis.own_service("imported"));
+    let (plain, place) = (config(&redis), |name: &str| folder.path().join(name));
+    import(&plain, &alone, &events, &place("alone"));
+    produce(&streamed, &events);
+    let config = format!("{plain}\nsource: {{{}, offset: earliest}}\n", source(&streamed));
+    let home = place("streamed");
+    std::fs::create_dir_all(&home).expect("the folder can be made");
+    std::fs::write(home.join("config.yml"), config).expect("can be written");
+    let read = || {
+        let mut import = program::command(&["import", "--config", "config.yml"]);
+        import.current_dir(&home).env("RANKWRIGHT_SERVICE", &streamed);
+        Ended::of(import.env("AWS_ACCESS_KEY_ID", "test").env("AWS_SECRET_ACCESS_KEY", "test")).ok()
+    };
+    let first = read();
+    assert!(first.stderr.contains(&format!("events={}", events.len())), "{}", first.stderr);
+    assert!(redis.values(&streamed) == redis.values(&alone), "another state, see redis-cli for {streamed} and {alone}");
+    assert_eq!(click_throughs(&[home.clone()]), click_throughs(&[place("alone")]));
+    let second = read();
+    assert!(second.stderr.contains("events=0"), "{}", second.stderr);
+    assert!(redis.values(&streamed) == redis.values(&alone), "another state, see redis-cli for {streamed} and {alone}");
+}
+
 /// Click-throughs by kind and id.
 type Records = BTreeMap<String, Value>;
 
@@ -154,21 +182,35 @@ async fn send(service: &str, topic: &str, events: &[Value]) {
     }
 }
 
+/// A topic of Pulsar with a subscription of this kind: the part of a configuration that names it, and how it is filled.
+fn pulsar_of(kind: &str) -> Option<(impl Fn(&str) -> String, impl Fn(&str, &[Value]))> {
+    let addresses = server("RANKWRIGHT_TEST_PULSAR")?;
+    let (service, admin) = addresses.split_once(',').expect("service URL and admin URL");
+    let (service, admin, kind) = (service.to_owned(), admin.to_owned(), kind.to_owned());
+    let named = format!("type: pulsar, serviceUrl: '{service}', adminUrl: '{admin}', subscriptionType: {kind}");
+    let source = move |topic: &str| format!("{named}, topic: {topic}, subscriptionName: workers");
+    let produce = move |topic: &str, events: &[Value]| {
+        make_topic(&admin, topic);
+        runtime().block_on(send(&service, topic, events));
+    };
+    Some((source, produce))
+}
+
 /// Workers on a topic of Pulsar with a subscription of this kind.
 fn on_pulsar(kind: &str) {
-    let Some(addresses) = server("RANKWRIGHT_TEST_PULSAR") else { return };
-    let (service, admin) = addresses.split_once(',').expect("service URL and admin URL");
-    let source = |topic: &str| {
-        format!(
-            "type: pulsar, serviceUrl: '{service}', adminUrl: '{admin}', topic: {topic}, subscriptionName: workers, \
-             subscriptionType: {kind}"
-        )
-    };
-    let produce = |topic: &str, events: &[Value]| {
-        make_topic(admin, topic);
-        runtime().block_on(send(service, topic, events));
-    };
-    as_if_nothing_had_happened(source, produce, 4, kind == "failover", None);
+    let Some((source, produce)) = pulsar_of(kind) else { return };
+    as_if_nothing_had_happened(source, produce, 4, kind != "shared", None);
+}
+
+#[test]
+fn an_import_reads_a_topic_of_pulsar_up_to_its_end() {
+    let Some((source, produce)) = pulsar_of("failover") else { return };
+    imported_as_from_a_file(source, produce);
+}
+
+#[test]
+fn workers_on_an_exclusive_subscription_that_are_killed_lose_and_double_nothing() {
+    on_pulsar("exclusive");
 }
 
 #[test]
@@ -225,6 +267,14 @@ async fn put_and_split(endpoint: &str, stream: &str, events: &[Value]) {
     split.new_starting_hash_key(middle).send().await.expect("splits");
     let after = shards(&client, stream).await;
     put(&client, stream, &after[1..], second).await;
+}
+
+#[test]
+fn an_import_reads_a_stream_that_was_split_up_to_its_end() {
+    let Some(endpoint) = server("RANKWRIGHT_TEST_KINESIS") else { return };
+    let source = |stream: &str| format!("type: kinesis, region: us-east-1, endpoint: '{endpoint}', topic: {stream}");
+    let produce = |stream: &str, events: &[Value]| runtime().block_on(put_and_split(&endpoint, stream, events));
+    imported_as_from_a_file(source, produce);
 }
 
 #[test]

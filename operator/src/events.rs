@@ -3,6 +3,7 @@
 use crate::validate::digest_of;
 use crate::{Error, Result};
 use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::jiff::Timestamp;
 use kube::Resource;
 use kube::runtime::events::{Event, EventType, Recorder};
 use rankwright_crds::status::ImportPhase;
@@ -22,6 +23,23 @@ pub struct News {
     pub action: String,
     /// What has happened.
     pub note: String,
+}
+
+impl News {
+    fn event(&self, service: &RankingService, place: String) -> Event {
+        Event {
+            type_: if self.warning { EventType::Warning } else { EventType::Normal },
+            reason: self.reason.clone(),
+            note: Some(shortened(&self.note)),
+            action: self.action.clone(),
+            // the recorder counts events of one reason as one, whatever they say, but for what they relate to
+            secondary: Some(ObjectReference { field_path: Some(place), ..service.object_ref(&()) }),
+        }
+    }
+}
+
+fn is_gone(answer: &kube::Result<()>) -> bool {
+    matches!(answer, Err(kube::Error::Api(answer)) if answer.code == 404)
 }
 
 /// What has changed.
@@ -92,18 +110,14 @@ fn of_training(before: &RankingServiceStatus, now: &RankingServiceStatus) -> Opt
 pub async fn publish(recorder: &Recorder, service: &RankingService, news: &mut Vec<News>) -> Result<()> {
     let (mut refused, mut answered) = (None, 0);
     for one in &*news {
-        let event = Event {
-            type_: if one.warning { EventType::Warning } else { EventType::Normal },
-            reason: one.reason.clone(),
-            note: Some(shortened(&one.note)),
-            action: one.action.clone(),
-            // the recorder counts events of one reason as one, whatever they say, but for what they relate to
-            secondary: Some(ObjectReference {
-                field_path: Some(format!("status/{}", digest_of(&one.note))),
-                ..service.object_ref(&())
-            }),
-        };
-        match recorder.publish(&event, &service.object_ref(&())).await {
+        let place = format!("status/{}", digest_of(&one.note));
+        let mut answer = recorder.publish(&one.event(service, place.clone()), &service.object_ref(&())).await;
+        if is_gone(&answer) && service.metadata.deletion_timestamp.is_none() {
+            // it was to be counted as another one of an event that somebody has deleted
+            let anew = one.event(service, format!("{place}/{}", Timestamp::now().as_nanosecond()));
+            answer = recorder.publish(&anew, &service.object_ref(&())).await;
+        }
+        match answer {
             // its namespace is being deleted
             Err(kube::Error::Api(answer))
                 if matches!(answer.code, 403 | 404) && service.metadata.deletion_timestamp.is_some() => {}
@@ -134,7 +148,6 @@ fn shortened(note: &str) -> String {
 mod tests {
     use super::*;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
-    use k8s_openapi::jiff::Timestamp;
 
     fn status(status: &str, reason: &str) -> RankingServiceStatus {
         let condition = Condition {

@@ -4,7 +4,7 @@ use crate::cluster::{Servers, in_own_namespace};
 use crate::samples::minimal;
 use futures_util::future::BoxFuture;
 use k8s_openapi::api::events::v1::Event;
-use kube::api::ListParams;
+use kube::api::{DeleteParams, ListParams};
 use kube::client::{Body, ClientBuilder};
 use rankwright_crds::RankingService;
 use rankwright_operator::reconcile::reconcile;
@@ -93,5 +93,23 @@ async fn events_of_one_reason_that_say_different_things_are_different_ones() {
     let told =
         |mistake: &str| events.iter().any(|event| event.note.as_ref().is_some_and(|note| note.contains(mistake)));
     assert!(told("nonsense") && told("rubbish"), "{events:#?}");
+    operator.end().await;
+}
+
+#[tokio::test]
+async fn what_comes_again_after_somebody_has_deleted_its_event_is_told_once_more() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    let events = cluster.api::<Event>();
+    for _ in 0..3 {
+        let mut refused = minimal();
+        refused["spec"]["configuration"]["inline"]["features"][0]["type"] = "nonsense".into();
+        cluster.apply::<RankingService>("shop", refused).await;
+        cluster.told("shop", "ConfigurationValid", "False", "ConfigurationInvalid").await;
+        cluster.event("ConfigurationInvalid").await;
+        cluster.apply::<RankingService>("shop", minimal()).await;
+        cluster.told("shop", "ConfigurationValid", "True", "Valid").await;
+        events.delete_collection(&DeleteParams::default(), &ListParams::default()).await.unwrap();
+    }
     operator.end().await;
 }

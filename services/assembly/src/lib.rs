@@ -34,7 +34,7 @@ pub use forget::forget;
 pub use gauges::Gauges;
 pub use importer::Importer;
 pub use inlet::Inlet;
-pub use program::{TERMINATED, chain, exit, exit_code, job_runtime, log_to, log_to_stderr, print, runtime};
+pub use program::{TERMINATED, chain, complain, exit, exit_code, job_runtime, log_to, log_to_stderr, print, runtime};
 pub use purge::{purge, purge_places};
 pub use rebuild::Rebuild;
 pub use remote::{Fetched, fetch, is_remote};

@@ -1,7 +1,7 @@
 //! What every program needs first.
 
 use anyhow::Context;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use tokio::runtime::Runtime;
 use tracing_subscriber::EnvFilter;
@@ -40,7 +40,6 @@ pub fn runtime() -> std::io::Result<Runtime> {
 /// # Errors
 /// When standard output takes it for another reason not.
 pub fn print(text: &str) -> anyhow::Result<()> {
-    use std::io::Write;
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -50,12 +49,17 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
+/// Tells a line at standard error, as long as somebody takes it.
+pub fn complain(line: &str) {
+    let _closed_or_full = writeln!(std::io::stderr(), "{line}");
+}
+
 /// How a program ends; an error is told in one line.
 pub fn exit(outcome: anyhow::Result<()>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", chain(&error));
+            complain(&format!("error: {}", chain(&error)));
             ExitCode::from(exit_code(&error))
         }
     }

@@ -1,7 +1,7 @@
 //! `--print-analytics`: what could be counted about a use of the program, and goes nowhere.
 
 use anyhow::Result;
-use rankwright_assembly::{configuration, now};
+use rankwright_assembly::{complain, configuration, now};
 use rankwright_config::{Config, Model};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -19,7 +19,7 @@ pub(crate) fn print(mode: &str, path: Option<&Path>) -> Result<()> {
         let counters = counters(mode, &config, installation(Path::new("/sys/class/net")).as_deref());
         rankwright_assembly::print(&format!("{counters:#}\n"))?;
     } else {
-        eprintln!("nothing is counted: analytics are off, by core.tracking.analytics or SERVICE_TRACKING");
+        complain("nothing is counted: analytics are off, by core.tracking.analytics or SERVICE_TRACKING");
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::Parser;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use rankwright_assembly::{
-    Engine, Service, TERMINATED, chain, configuration, exit_code, job_runtime, listen, log_to_stderr, print,
+    Engine, Service, TERMINATED, chain, complain, configuration, exit_code, job_runtime, listen, log_to_stderr, print,
 };
 use report::{Outcome, Report, Shared};
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     let options = Options::parse();
     log_to_stderr();
     let report = run(&options).unwrap_or_else(|error| {
-        eprintln!("error: {}", chain(&error));
+        complain(&format!("error: {}", chain(&error)));
         Report::failed(chain(&error), exit_code(&error))
     });
     if let Err(error) = print(&format!("{}\n", report.to_json())) {

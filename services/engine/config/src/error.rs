@@ -113,8 +113,12 @@ impl std::error::Error for Errors {}
 impl fmt::Display for Errors {
     /// A headline, then a block for each mistake with its place in front, as editors and terminals can follow it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = self.mistakes.len();
-        write!(f, "{}: {count} mistake{}", self.place, if count == 1 { "" } else { "s" })?;
+        let (count, most) = (self.mistakes.len(), crate::report::MOST);
+        match count {
+            1 => write!(f, "{}: 1 mistake", self.place)?,
+            _ if count >= most => write!(f, "{}: {count} mistakes or more, of which {most} are shown", self.place)?,
+            _ => write!(f, "{}: {count} mistakes", self.place)?,
+        }
         for mistake in &self.mistakes {
             write!(f, "\n\n{}:{}:{}", self.place, mistake.line, mistake.column)?;
             if !mistake.path.is_empty() {

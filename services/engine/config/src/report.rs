@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// More mistakes than these help nobody.
-const MOST: usize = 1000;
+pub(crate) const MOST: usize = 1000;
 
 /// Each time, keys come to light that stand under those which were misspelt the time before.
 const MOST_TIMES: usize = 16;

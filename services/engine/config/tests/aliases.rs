@@ -47,8 +47,12 @@ fn field_and_source_are_one_setting() {
 #[test]
 fn a_ranking_field_may_have_any_scope() {
     let relevancy = Kind::Number(source(Entity::Ranking, "relevancy"));
-    for scope in ["", "scope: ranking,", "scope: item,", "scope: user,", "scope: session,", "scope: global,"] {
+    for scope in ["", "scope: ranking,"] {
         assert_eq!(kind(&format!("type: number, {scope} field: ranking.relevancy")), relevancy, "{scope}");
+    }
+    for scope in ["item", "user", "session", "global"] {
+        let warned = warnings(&format!("type: number, scope: {scope}, field: ranking.relevancy"));
+        assert!(warned.concat().contains("does nothing"), "{scope}: {warned:?}");
     }
 }
 
@@ -58,6 +62,18 @@ fn a_scope_that_does_not_fit_its_field_only_warns() {
     assert_eq!(
         found,
         ["line 1: features[0].scope: the scope user does nothing: a field of the item is kept with the item"]
+    );
+    let found = warnings("type: number, scope: session, field: ranking.x");
+    assert_eq!(
+        found,
+        ["line 1: features[0].scope: the scope session does nothing: a field of the ranking comes with each request"]
+    );
+    let found = warnings("type: position, position: 1, scope: user");
+    assert_eq!(found, ["line 1: features[0].scope: the scope user does nothing with this type"]);
+    let found = warnings("type: referer, source: user.ref, scope: session");
+    assert_eq!(
+        found,
+        ["line 1: features[0].scope: the scope session does nothing: a field of the user is kept with the user"]
     );
 }
 

@@ -13,6 +13,7 @@ mod probes;
 mod rank;
 mod recommend;
 mod train;
+mod unread;
 mod waiting;
 
 use crate::app::App;
@@ -42,6 +43,7 @@ pub fn router(app: App) -> Router {
         .route("/metrics", get(probes::metrics))
         .fallback(no_such_path)
         .method_not_allowed_fallback(wrong_method)
+        .layer(axum::middleware::from_fn(unread::close))
         .layer(axum::middleware::from_fn(access::log))
         .with_state(app)
 }

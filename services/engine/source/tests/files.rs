@@ -139,9 +139,9 @@ fn an_array_that_is_not_closed_or_not_alone_is_reported_at_its_end() {
         (cut.to_owned(), items([1]), format!("a.json:2: {unclosed}")),
         ("[".to_owned(), items([]), format!("a.json:1: {unclosed}")),
         (
-            format!("{whole}\n{{}} rest \n {whole}"),
-            items([1, 2]),
-            "a.json:3: expected `[` or the end of the file after an array".to_owned(),
+            format!("{whole}\nrest \n {whole}"),
+            items([1, 2, 1, 2]),
+            "a.json:3: expected `[`, `{` or the end of the file after an array".to_owned(),
         ),
     ] {
         for block in [1, 3, 1000] {
@@ -152,6 +152,42 @@ fn an_array_that_is_not_closed_or_not_alone_is_reported_at_its_end() {
                 (vec![report.clone()], [&events[..], &items([3])].concat()),
                 "{text}"
             );
+        }
+    }
+}
+
+#[test]
+fn what_is_broken_in_an_array_or_before_lines_costs_itself_alone() {
+    let (good, more) = (lines(&items([1, 2, 3])), lines(&items([4, 5])));
+    let listed = good.trim_end().replace('\n', ",\n");
+    let pretty = |broken: &str| {
+        let nested = "{\n    \"event\": \"item\",\n    \"fields\": [\n      {\"name\": \"a\"}\n";
+        format!("[\n  {nested}{broken}\n  }},\n  {}\n]\n", listed.replace('\n', "\n  "))
+    };
+    for (text, expected, bad) in [
+        // before lines
+        (format!("[]\n{good}"), items([1, 2, 3]), 0),
+        (format!("[\"a\"]\n{good}"), items([1, 2, 3]), 1),
+        (format!("[{}]\n{good}", more.trim_end().replace('\n', ",")), items([4, 5, 1, 2, 3]), 0),
+        (format!("[\n{good}"), items([1, 2, 3]), 2),
+        (format!("[{{\"event\":\"item\",\n{good}"), items([1, 2, 3]), 3),
+        (format!("[1,2\n{good}"), items([1, 2, 3]), 4),
+        (format!("[\"x\n{good}"), items([1, 2, 3]), 3),
+        (format!("[]\n{good}[{}]\n{good}", more.trim_end().replace('\n', ",")), items([1, 2, 3, 4, 5, 1, 2, 3]), 0),
+        // within an array
+        (format!("[{{\"a\":[1,2}},\n{listed}]"), items([1, 2, 3]), 1),
+        (format!("[{{\"event\":\"item\",\"id\":\"q\n,{listed}]"), items([2, 3]), 1),
+        (format!("[{{\"event\":\"item\",\"id\":\"q\n{listed}]"), items([1, 2, 3]), 1),
+        (format!("[{{\"a\":1}}}}\n,{listed}\n]\n[{listed}]"), items([2, 3, 1, 2, 3]), 1),
+        (format!("[{{{{\n{listed}]"), items([1, 2, 3]), 1),
+        (format!("[{}]", good.trim_end()), items([1, 2, 3]), 1),
+        (pretty("    }"), items([1, 2, 3]), 1),
+        (pretty("    ],\n    \"x\": \"open"), items([1, 2, 3]), 1),
+    ] {
+        for block in [1, 3, 1000] {
+            let read = contents(&Folder::new().with("a.json", &text).open().with_limits(limits(block, 1000)));
+            assert_eq!(read.events, expected, "{text}\n{:?}", read.reports());
+            assert_eq!(read.reports().len(), bad, "{text}\n{:?}", read.reports());
         }
     }
 }

@@ -14,7 +14,11 @@ const LONGEST_VECTOR: usize = 4096;
 /// One field; a scope may be given, and follows from the field.
 pub(super) fn scalar(section: &Section<'_>) -> Option<Source> {
     let source = field::source(section, USUAL);
-    ignored_scope(section, source.as_ref());
+    if let Some(source) = &source {
+        ignored_scope(section, Some(source.entity));
+    } else {
+        section.get("scope"); // it may be right
+    }
     source
 }
 
@@ -85,17 +89,24 @@ pub(super) fn user_agent(section: &Section<'_>) -> Option<Kind> {
         ("browser", AgentField::Browser),
         ("bot", AgentField::Bot),
     ];
-    ignored_scope(section, None);
     let source = section.required("source", "ranking.<field>").and_then(|value| reference(&value, OWNERS));
+    ignored_scope(section, source.as_ref().map_or(Some(Entity::Ranking), |source| Some(source.entity)));
     let field = section.required("field", "platform, os, browser or bot");
     let field = field.and_then(|value| value.choice("property of a user agent", &fields));
     Some(Kind::UserAgent { source: source?, field: field? })
 }
 
 pub(super) fn referer(section: &Section<'_>) -> Option<Kind> {
-    let source = field::source(section, &[Entity::Ranking, Entity::User, Entity::Interaction]);
+    let source = field::source(section, &[Entity::Ranking, Entity::User, Entity::Interaction])?;
     let scope = visitor(section);
-    Some(Kind::Referer { source: source?, scope })
+    match (source.entity, section.get("scope")) {
+        (Entity::User, Some(value)) if scope == Visitor::Session => {
+            value.warn("the scope session does nothing: a field of the user is kept with the user");
+        }
+        _ => {}
+    }
+    let scope = if source.entity == Entity::User { Visitor::User } else { scope };
+    Some(Kind::Referer { source, scope })
 }
 
 pub(super) fn position(section: &Section<'_>) -> Option<Kind> {
@@ -107,7 +118,7 @@ pub(super) fn position(section: &Section<'_>) -> Option<Kind> {
 }
 
 pub(super) fn diversity(section: &Section<'_>) -> Option<Kind> {
-    ignored_scope(section, None);
+    ignored_scope(section, Some(Entity::Item));
     let source = field::source(section, &[Entity::Item]);
     let top = section.get("top").and_then(|value| value.whole(1..=1_000_000));
     Some(Kind::Diversity { field: source?.field, top })
@@ -122,7 +133,7 @@ pub(super) fn local_time(section: &Section<'_>) -> Option<Kind> {
         ("year", TimePart::Year),
         ("second", TimePart::Second),
     ];
-    ignored_scope(section, None);
+    ignored_scope(section, Some(Entity::Ranking));
     let source = match section.either("source", "field") {
         None => LocalTimeSource::Timestamp,
         Some(value) => match reference(&value, &[Entity::Ranking]).map(|source| source.field) {
@@ -136,7 +147,7 @@ pub(super) fn local_time(section: &Section<'_>) -> Option<Kind> {
 }
 
 pub(super) fn item_age(section: &Section<'_>) -> Option<Kind> {
-    ignored_scope(section, None);
+    ignored_scope(section, Some(Entity::Item));
     let source = section.either("source", "field").or_else(|| section.missing("source", "item.<field>"));
     Some(Kind::ItemAge(match item_field(&source?)? {
         field if field == "timestamp" => AgeSource::Updated,
@@ -150,16 +161,20 @@ pub(super) fn visitor(section: &Section<'_>) -> Visitor {
     section.or("scope", Visitor::Session, |value| value.choice("scope", &scopes))
 }
 
-/// Checks a scope that follows from the type, or from the field, anyway.
-pub(super) fn ignored_scope(section: &Section<'_>, source: Option<&Source>) {
+/// Checks a scope that follows from the type, or from the field of this entity, anyway.
+pub(super) fn ignored_scope(section: &Section<'_>, entity: Option<Entity>) {
     let Some(value) = section.get("scope") else { return };
     let words = ["item", "user", "session", "ranking", "global"].map(|word| (word, word));
     let Some(scope) = value.choice("scope", &words) else { return };
-    match source {
-        Some(Source { entity: entity @ (Entity::Item | Entity::User), .. }) if field::name(*entity) != scope => {
-            let owner = field::name(*entity);
+    match entity {
+        Some(entity) if field::name(entity) == scope => {}
+        Some(entity @ (Entity::Item | Entity::User)) => {
+            let owner = field::name(entity);
             value.warn(format!("the scope {scope} does nothing: a field of the {owner} is kept with the {owner}"));
         }
-        _ => {}
+        Some(Entity::Ranking) => {
+            value.warn(format!("the scope {scope} does nothing: a field of the ranking comes with each request"));
+        }
+        _ => value.warn(format!("the scope {scope} does nothing with this type")),
     }
 }

@@ -49,6 +49,15 @@ mod tests {
     }
 
     #[test]
+    fn what_users_bring_along_is_kept_with_them_whatever_the_scope() {
+        for scope in ["", ", scope: user", ", scope: session"] {
+            let shop = Shop::new(&format!("{{name: from, type: referer, source: user.ref{scope}}}"));
+            let shop = shop.user([("ref", "https://www.google.com/search?q=shoes".into())]);
+            assert_rows(&shop.rows(["a"]), [[0.0, 1.0, 0.0, 0.0, 0.0, 0.0]]);
+        }
+    }
+
+    #[test]
     fn a_visitor_who_was_never_seen_came_from_nowhere() {
         let shop = Shop::new("{name: from, type: referer, source: ranking.referer, scope: session}");
         assert_rows(&shop.rows(["a"]), [[0.0; 6]]);

@@ -28,9 +28,9 @@ struct Answer {
 
 /// Takes in events.
 pub(super) async fn post(State(app): State<App>, request: Request) -> Result<Response, Failure> {
-    let began = Instant::now();
     let feedback = app.feedback().ok_or_else(nobody_listens)?;
     let (place, body) = body::admit(&app, request).await?;
+    let began = Instant::now(); // a client may take its time
     let work = {
         let app = app.clone();
         async move {

@@ -48,6 +48,30 @@ async fn several_requests_share_a_connection() {
 }
 
 #[tokio::test]
+async fn a_client_is_told_that_its_connection_ends_where_nobody_has_read_its_body() {
+    let service = Service::start().await;
+    let (listener, address) = listener().await;
+    let server = tokio::spawn(run(service.app.clone(), listener, None, std::future::pending()));
+    let large = "x".repeat(300_000);
+    let broken = ranking(&["a"]) + "]";
+    for (path, body, status, closes) in [
+        ("/rank/plain", ranking(&["a"]), "200", false),
+        ("/rank/plain", broken, "400", false),
+        ("/rank/nobody", String::new(), "404", false),
+        ("/nowhere", large.clone(), "404", true),
+        ("/health", large, "405", true),
+    ] {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        // the rest may find nobody who takes it
+        drop(stream.write_all(request(path, &body).as_bytes()).await);
+        let answer = answer(&mut stream).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+        assert_eq!(answer.contains("\r\nconnection: close\r\n"), closes, "{answer}");
+    }
+    server.abort();
+}
+
+#[tokio::test]
 async fn a_server_that_is_told_to_stop_finishes_what_runs_and_takes_nothing_new() {
     let service = Service::start().await;
     let (listener, address) = listener().await;

@@ -1,7 +1,10 @@
 //! Text cut between the elements of an array.
 //!
 //! Only brackets, strings and commas are looked at; whether an element is JSON is for the decoder to say. Several
-//! arrays may follow each other, as in a file that was put together from compressed parts.
+//! arrays may follow each other, as in a file that was put together from compressed parts; so may lines.
+//!
+//! An element that cannot end any more (a text that ends with its line, a bracket that closes another kind, a value in
+//! place of a key) is left out alone: reading goes on with the next line that begins with `{` and is indented no further.
 
 use super::Limits;
 use super::cut::{Bad, Cut, Element, Records, broken_off, too_long};
@@ -18,9 +21,20 @@ pub(super) struct Array {
     at: usize,
     /// Line of that byte, from 1.
     line: u64,
-    /// How many brackets are open; 1 between elements.
-    depth: usize,
+    /// The brackets that are open; one between elements.
+    open: Vec<u8>,
     in_string: bool,
+    /// In an object, before a key.
+    wants_key: bool,
+    /// Bytes of this line before the one that is looked at next, and whether all of them are blank.
+    column: usize,
+    fresh: bool,
+    /// What is skipped, until a line begins with an element that is indented no further than this.
+    lost: Option<usize>,
+    /// Elements follow that are in no array, as lines are.
+    loose: bool,
+    /// It was told that a comma is missing in this array.
+    told: bool,
     element: Start,
     elements: Vec<Element>,
     /// Elements up to here, those left out included.
@@ -36,6 +50,7 @@ pub(super) struct Array {
 struct Start {
     at: usize,
     line: u64,
+    column: usize,
     /// The first of its array.
     first: bool,
     /// Nothing but blanks so far.
@@ -46,15 +61,21 @@ struct Start {
 impl Array {
     /// Goes on after `start`, which was read to see what the file is.
     pub(super) fn new(input: Input, start: Vec<u8>, limits: Limits) -> Self {
-        let element = Start { at: 0, line: 1, first: true, blank: true, too_long: false };
+        let element = Start { at: 0, line: 1, column: 0, first: true, blank: true, too_long: false };
         Self {
             input,
             limits,
             buffer: start,
             at: 0,
             line: 1,
-            depth: 0,
+            open: Vec::new(),
             in_string: false,
+            wants_key: false,
+            column: 0,
+            fresh: true,
+            lost: None,
+            loose: false,
+            told: false,
             element,
             elements: Vec::new(),
             count: 0,
@@ -80,67 +101,177 @@ impl Array {
 
     /// Goes on to the end of the buffer.
     fn scan(&mut self) {
-        while let Some(&byte) = self.buffer.get(self.at).filter(|_| !self.ended) {
+        while let Some(&byte) = self.buffer.get(self.at) {
             if self.in_string {
                 self.scan_string();
-                continue;
+            } else if let Some(column) = self.lost {
+                self.seek(byte, column);
+            } else {
+                self.scan_byte(byte);
             }
-            self.begin_text(byte);
-            self.at += 1;
-            match (byte, self.depth) {
-                (b'\n', _) => self.line += 1,
-                (b' ' | b'\t' | b'\r', _) => {}
-                (b'[', 0) => self.begin(true),
-                (_, 0) => {
-                    self.leave_out(self.line, "expected `[` or the end of the file after an array".to_owned(), true)
-                }
-                (b'"', _) => self.in_string = true,
-                (b'[' | b'{', _) => self.depth += 1,
-                (b']', 1) => self.end(true),
-                (b',', 1) => self.end(false),
-                (b']' | b'}', 2..) => self.depth -= 1,
-                _ => {}
+        }
+    }
+
+    fn scan_byte(&mut self, byte: u8) {
+        let inside = self.open.last().copied();
+        let (between, begun) = (self.open.len() == 1, !self.element.blank);
+        let wants_key = std::mem::take(&mut self.wants_key);
+        match (byte, inside) {
+            (b' ' | b'\t' | b'\r' | b'\n', _) => self.wants_key = wants_key,
+            (b'[', None) => return self.begin_array(),
+            (b'{', None) => return self.begin_loose(),
+            (_, None) => {
+                return self.lose("expected `[`, `{` or the end of the file after an array", usize::MAX);
             }
+            (b'{' | b'[', Some(b'{')) if wants_key => {
+                return self.lose("the element has a value in place of a key", self.element.column);
+            }
+            (b'}', Some(b'[')) | (b']', Some(b'{')) => {
+                return self.lose("the element has a bracket that closes another one", self.element.column);
+            }
+            (b'[', _) if between && self.loose && self.fresh => return self.tighten(begun),
+            (b'{' | b'[' | b'"', _) if between && begun => return self.divide(),
+            _ => {}
+        }
+        self.begin_text(byte);
+        self.step(byte);
+        match byte {
+            b'"' => self.in_string = true,
+            b'{' | b'[' => {
+                self.open.push(byte);
+                self.wants_key = byte == b'{';
+            }
+            b',' | b']' if between => self.end(byte == b']'),
+            b',' => self.wants_key = inside == Some(b'{'),
+            b'}' | b']' => drop(self.open.pop()),
+            _ => {}
         }
     }
 
     fn scan_string(&mut self) {
         let rest = &self.buffer[self.at..];
         let found = memchr3(b'"', b'\\', b'\n', rest);
-        match found.map(|offset| rest[offset]) {
-            Some(b'\\') => self.at += 1, // and one more: what is escaped ends no string
-            Some(b'"') => self.in_string = false,
-            Some(_) => self.line += 1,
+        let (what, read) = (found.map(|offset| rest[offset]), found.unwrap_or(rest.len()));
+        (self.at, self.column) = (self.at + read, self.column + read);
+        match what {
+            // and one more: what is escaped ends no string
+            Some(b'\\') => (self.at, self.column) = (self.at + 2, self.column + 2),
+            Some(b'"') => {
+                self.in_string = false;
+                self.step(b'"');
+            }
+            Some(_) => {
+                self.in_string = false;
+                self.lose("the element has a text that ends with its line", self.element.column);
+            }
             None => {}
         }
-        self.at += found.map_or(rest.len(), |offset| offset + 1);
     }
 
-    /// Begins an element behind the bracket or comma that was just read.
+    /// Goes on behind a byte.
+    fn step(&mut self, byte: u8) {
+        self.at += 1;
+        match byte {
+            b'\n' => (self.line, self.column, self.fresh) = (self.line + 1, 0, true),
+            _ => {
+                self.column += 1;
+                self.fresh &= matches!(byte, b' ' | b'\t' | b'\r');
+            }
+        }
+    }
+
+    /// Leaves out the element being read, which nobody can tell the end of, or what stands beside arrays.
+    fn lose(&mut self, reason: &str, column: usize) {
+        let line = if self.open.is_empty() { self.line } else { self.element.line };
+        self.leave_out(line, reason.to_owned());
+        self.open.truncate(1);
+        self.wants_key = false;
+        self.lost = Some(column);
+        self.begin(false);
+    }
+
+    /// Looks for the next element, or the end of the array.
+    fn seek(&mut self, byte: u8, column: usize) {
+        let here = self.fresh && self.column <= column;
+        match byte {
+            b'{' if here => {
+                self.lost = None;
+                self.begin(false);
+            }
+            b'[' if here && self.open.is_empty() => self.lost = None,
+            b']' if here && !self.open.is_empty() => {
+                self.lost = None;
+                self.step(byte);
+                self.open.clear();
+                self.begin(false);
+            }
+            _ => {
+                self.step(byte);
+                self.element.at = self.at; // nothing of it is kept
+            }
+        }
+    }
+
+    fn begin_array(&mut self) {
+        self.step(b'[');
+        self.open.push(b'[');
+        (self.told, self.loose) = (false, false);
+        self.begin(true);
+    }
+
+    /// Lines after an array are as an array without brackets and commas.
+    fn begin_loose(&mut self) {
+        self.open.push(b'[');
+        (self.told, self.loose) = (true, true);
+        self.begin(true);
+    }
+
+    /// An array follows lines.
+    fn tighten(&mut self, begun: bool) {
+        if begun {
+            self.take_element(self.at, false);
+        }
+        self.open.clear();
+        self.begin_array();
+    }
+
+    /// Ends an element before the next one, without a comma.
+    fn divide(&mut self) {
+        self.take_element(self.at, false);
+        if !std::mem::replace(&mut self.told, true) {
+            self.leave_out(self.line, "expected `,` between this element and the one before".to_owned());
+        }
+        self.begin(false);
+    }
+
+    /// Begins an element here.
     fn begin(&mut self, first: bool) {
-        self.depth = 1;
-        self.element = Start { at: self.at, line: self.line, first, blank: true, too_long: false };
+        let (at, line, column) = (self.at, self.line, self.column);
+        self.element = Start { at, line, column, first, blank: true, too_long: false };
     }
 
     /// Notes where the text of the element begins, after the blanks before it: at `byte`, if it is no blank.
     fn begin_text(&mut self, byte: u8) {
         let is_text = !matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b',' | b']');
         if self.element.blank && is_text {
-            self.element = Start { at: self.at, line: self.line, blank: false, ..self.element };
+            let (at, line, column) = (self.at, self.line, self.column);
+            self.element = Start { at, line, column, blank: false, ..self.element };
         }
     }
 
     /// Ends the element before the byte that was just read, and with it the array if it is the last.
     fn end(&mut self, last: bool) {
         self.take_element(self.at - 1, last);
+        if last {
+            self.open.clear();
+        }
         self.begin(false);
-        self.depth = usize::from(!last);
     }
 
     fn take_element(&mut self, end: usize, last: bool) {
-        let Start { at, line, first, blank, too_long: is_too_long } = self.element;
+        let Start { at, line, first, blank, too_long: is_too_long, .. } = self.element;
         if is_too_long || end - at > self.limits.line {
-            self.leave_out(line, too_long(self.limits), false);
+            self.leave_out(line, too_long(self.limits));
         } else if !(first && last && blank) {
             self.count += 1;
             self.elements.push(Element { range: at..end, line, record: self.count });
@@ -159,15 +290,21 @@ impl Array {
 
     /// What the end of the file leaves open.
     fn last(&mut self) -> io::Result<()> {
-        let (line, whole) = (self.element.line, self.depth == 1 && !self.in_string);
+        let (line, whole) = (self.element.line, self.open.len() == 1 && !self.in_string && self.lost.is_none());
         if let Some(reason) = broken_off(&mut self.input)? {
             self.break_off(self.line, reason);
-        } else if self.depth > 0 {
+        } else if !self.open.is_empty() {
             if whole && !self.element.blank {
                 self.take_element(self.buffer.len(), false);
             }
             let line = if whole { self.line } else { line };
-            self.break_off(line, "the array is not closed: expected `]`, found the end of the file".to_owned());
+            match self.loose {
+                true if whole => {}
+                true => self.break_off(line, "the line is cut off".to_owned()),
+                false => {
+                    self.break_off(line, "the array is not closed: expected `]`, found the end of the file".to_owned());
+                }
+            }
         }
         self.ended = true;
         Ok(())
@@ -178,10 +315,9 @@ impl Array {
         self.bad.push(Bad { record: self.count + 1, line, reason });
     }
 
-    fn leave_out(&mut self, line: u64, reason: String, ended: bool) {
+    fn leave_out(&mut self, line: u64, reason: String) {
         self.count += 1;
         self.bad.push(Bad { record: self.count, line, reason });
-        self.ended |= ended;
     }
 
     /// Takes the text up to the element being read.
