@@ -162,7 +162,8 @@ async fn guarded(service: Arc<Guarded>, ctx: Arc<Context>) -> Result<Action, Err
                 "the resource cannot be read: apply it anew as the CRD describes it"
             );
             ctx.metrics.unreadable();
-            unreadable::tell(&ctx.client, &invalid.metadata, &invalid.error).await?;
+            let told = unreadable::tell(&ctx, &invalid.metadata, &invalid.error).await;
+            told.inspect_err(|error| ctx.metrics.failed(error))?;
             Ok(Action::await_change())
         }
     }

@@ -3,6 +3,7 @@
 use crate::validate::digest_of;
 use crate::{Error, Result};
 use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
 use kube::Resource;
 use kube::runtime::events::{Event, EventType, Recorder};
@@ -26,20 +27,16 @@ pub struct News {
 }
 
 impl News {
-    fn event(&self, service: &RankingService, place: String) -> Event {
+    fn event(&self, about: &ObjectReference, place: String) -> Event {
         Event {
             type_: if self.warning { EventType::Warning } else { EventType::Normal },
             reason: self.reason.clone(),
             note: Some(shortened(&self.note)),
             action: self.action.clone(),
             // the recorder counts events of one reason as one, whatever they say, but for what they relate to
-            secondary: Some(ObjectReference { field_path: Some(place), ..service.object_ref(&()) }),
+            secondary: Some(ObjectReference { field_path: Some(place), ..about.clone() }),
         }
     }
-}
-
-fn is_gone(answer: &kube::Result<()>) -> bool {
-    matches!(answer, Err(kube::Error::Api(answer)) if answer.code == 404)
 }
 
 /// What has changed.
@@ -47,7 +44,15 @@ pub fn between(before: &RankingServiceStatus, now: &RankingServiceStatus) -> Vec
     let mut news: Vec<News> = Vec::new();
     for condition in &now.conditions {
         let former = before.conditions.iter().find(|former| former.type_ == condition.type_);
-        let same = former.is_some_and(|former| former.status == condition.status && former.reason == condition.reason);
+        // a configuration may be wrong in another way than before; other messages count and change all the time
+        let another = |former: &Condition| {
+            condition.type_ == "ConfigurationValid"
+                && condition.status == "False"
+                && former.message != condition.message
+        };
+        let same = former.is_some_and(|former| {
+            former.status == condition.status && former.reason == condition.reason && !another(former)
+        });
         // at first everything is not there yet, which is no news
         if same || (former.is_none() && condition.status != "False") || condition.reason == "NotCreated" {
             continue;
@@ -110,17 +115,10 @@ fn of_training(before: &RankingServiceStatus, now: &RankingServiceStatus) -> Opt
 pub async fn publish(recorder: &Recorder, service: &RankingService, news: &mut Vec<News>) -> Result<()> {
     let (mut refused, mut answered) = (None, 0);
     for one in &*news {
-        let place = format!("status/{}", digest_of(&one.note));
-        let mut answer = recorder.publish(&one.event(service, place.clone()), &service.object_ref(&())).await;
-        if is_gone(&answer) && service.metadata.deletion_timestamp.is_none() {
-            // it was to be counted as another one of an event that somebody has deleted
-            let anew = one.event(service, format!("{place}/{}", Timestamp::now().as_nanosecond()));
-            answer = recorder.publish(&anew, &service.object_ref(&())).await;
-        }
-        match answer {
+        let going = service.metadata.deletion_timestamp.is_some();
+        match publish_one(recorder, &service.object_ref(&()), going, one).await {
             // its namespace is being deleted
-            Err(kube::Error::Api(answer))
-                if matches!(answer.code, 403 | 404) && service.metadata.deletion_timestamp.is_some() => {}
+            Err(kube::Error::Api(answer)) if matches!(answer.code, 403 | 404) && going => {}
             Err(source) => {
                 let error = Error::Event(Box::new(source));
                 if !error.is_refused_event() {
@@ -137,6 +135,25 @@ pub async fn publish(recorder: &Recorder, service: &RankingService, news: &mut V
     refused.map_or(Ok(()), Err)
 }
 
+/// Tells one of it. `going` says that what it is `about` is being deleted.
+pub(crate) async fn publish_one(
+    recorder: &Recorder,
+    about: &ObjectReference,
+    going: bool,
+    news: &News,
+) -> kube::Result<()> {
+    let place = format!("status/{}", digest_of(&news.note));
+    let answer = recorder.publish(&news.event(about, place.clone()), about).await;
+    match answer {
+        // it was to be counted as another one of an event that somebody has deleted
+        Err(kube::Error::Api(gone)) if gone.code == 404 && !going => {
+            let anew = format!("{place}/{}", Timestamp::now().as_nanosecond());
+            recorder.publish(&news.event(about, anew), about).await
+        }
+        answer => answer,
+    }
+}
+
 fn shortened(note: &str) -> String {
     if note.len() <= LONGEST {
         return note.to_owned();
@@ -147,7 +164,7 @@ fn shortened(note: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
     fn status(status: &str, reason: &str) -> RankingServiceStatus {
         let condition = Condition {
@@ -169,6 +186,18 @@ mod tests {
         assert!(told[0].warning && told[0].reason == "NoneReady" && told[0].note == "because");
         assert!(between(&bad, &bad).is_empty());
         assert!(!between(&bad, &good)[0].warning);
+    }
+
+    #[test]
+    fn a_configuration_that_is_wrong_in_another_way_is_told_again() {
+        let missing = |name: &str| {
+            let mut told = status("False", "SecretMissing");
+            told.conditions[0].type_ = "ConfigurationValid".to_owned();
+            told.conditions[0].message = format!("Secret {name} does not exist");
+            told
+        };
+        assert_eq!(between(&missing("a"), &missing("b"))[0].note, "Secret b does not exist");
+        assert!(between(&missing("a"), &missing("a")).is_empty());
     }
 
     #[test]

@@ -52,8 +52,13 @@ impl Metrics {
     pub fn reconciled(&self, elapsed: Duration, error: Option<&Error>) {
         self.durations.observe(elapsed.as_secs_f64());
         if let Some(error) = error {
-            self.errors.with_label_values(&[error.reason()]).inc();
+            self.failed(error);
         }
+    }
+
+    /// Something could not be done.
+    pub fn failed(&self, error: &Error) {
+        self.errors.with_label_values(&[error.reason()]).inc();
     }
 
     /// A resource could not be read.

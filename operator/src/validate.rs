@@ -15,7 +15,7 @@ use configuration::Rendered;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::{Resource, ResourceExt};
 use rankwright_config::Offset;
-use rankwright_crds::ranking_service::{ImportFrom, Mechanism, PodOptions};
+use rankwright_crds::ranking_service::{ImportFrom, Mechanism, PodOptions, ServiceType};
 use rankwright_crds::status::{ImportPhase, ImportStatus};
 use rankwright_crds::{RankingService, RankingServiceSpec};
 use sha2::{Digest, Sha256};
@@ -120,6 +120,7 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
     warnings.extend(blind_autoscaler(spec, &resolved.apis));
     warnings.extend(bare_password(spec));
     warnings.extend(blind_alerts(spec));
+    warnings.extend(closed_door(spec));
     warnings.extend(credentials::borrowed_key(spec));
     Ok(Plan {
         service: spec.state_store.service.clone().unwrap_or_else(|| format!("{namespace}.{name}")),
@@ -273,6 +274,21 @@ fn blind_alerts(spec: &RankingServiceSpec) -> Option<String> {
     monitoring.pod_monitor.is_none().then(|| {
         "spec.monitoring.alertRules: there is no podMonitor, and alerts fire as if the service were down, unless something else reads the metrics and gives series the labels rankingservice and component".to_owned()
     })
+}
+
+/// Requests from outside of the namespace need to be let in.
+fn closed_door(spec: &RankingServiceSpec) -> Option<String> {
+    spec.network_policy.as_ref().filter(|policy| policy.rank_from.is_empty())?;
+    let rank = &spec.rank;
+    let ways = [
+        ("spec.rank.ingress", rank.ingress.is_some()),
+        ("spec.rank.gatewayRoute", rank.gateway_route.is_some()),
+        ("spec.rank.service.type", rank.service.type_ != ServiceType::ClusterIP),
+    ];
+    let (field, _) = ways.into_iter().find(|(_, open)| *open)?;
+    Some(format!(
+        "spec.networkPolicy.rankFrom: is empty, so what {field} lets in from outside of this namespace does not get through: let it in"
+    ))
 }
 
 /// The digest of the import that the status tells to be complete.

@@ -96,8 +96,8 @@ pub struct ExtraVolume {
     #[schemars(length(min = 1, max = 50), regex(pattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
     pub name: String,
     /// Where it is mounted.
-    #[x_kube(validation = Rule::new("self.startsWith('/') && !self.startsWith('/etc/rankwright')")
-        .message("mountPath is absolute, and not below /etc/rankwright, where the operator mounts its own"))]
+    #[x_kube(validation = Rule::new("self.startsWith('/') && !self.matches('^/+etc/+rankwright(/.*)?$') && !self.contains(':')")
+        .message("mountPath is absolute, has no :, and is not below /etc/rankwright, where the operator mounts its own"))]
     #[x_kube(validation = Rule::new("!self.matches('^/+tmp/*$')")
         .message("mountPath /tmp is taken by the operator: mount it elsewhere, and name that place in the variable TMPDIR"))]
     #[schemars(length(min = 2, max = 1024))]

@@ -71,12 +71,19 @@ fn condition(facts: &Facts<'_>, kind: &str, verdict: Verdict, before: &[Conditio
     };
     let same = before.iter().find(|condition| condition.type_ == kind && condition.status == status);
     let now = Timestamp::from_second(now.as_second()).unwrap_or(now); // the API server keeps seconds
+    // what could not be looked at is known of an earlier generation
+    let looked_at =
+        kind != "ConfigurationValid" || facts.plan.is_some() || matches!(facts.failure, Some(Error::Refused(_)));
+    let observed_generation = match looked_at {
+        true => facts.service.metadata.generation,
+        false => before.iter().find(|condition| condition.type_ == kind).and_then(|known| known.observed_generation),
+    };
     Condition {
         type_: kind.to_owned(),
         status: status.to_owned(),
         reason: verdict.reason.to_string(),
         message: verdict.message,
-        observed_generation: facts.service.metadata.generation,
+        observed_generation,
         last_transition_time: same.map_or(Time(now), |condition| condition.last_transition_time.clone()),
     }
 }

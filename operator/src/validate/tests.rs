@@ -321,6 +321,10 @@ fn alerts_about_series_that_nobody_reads_are_warned_of() {
     let alone = warnings(json!({"monitoring": {"alertRules": {}}}));
     assert!(alone.len() == 1 && alone[0].contains("there is no podMonitor"), "{alone:?}");
     let monitored = json!({"podMonitor": {}, "alertRules": {}});
+    let shut = warnings(json!({"networkPolicy": {}, "rank": {"service": {"type": "LoadBalancer"}}}));
+    assert!(shut.len() == 1 && shut[0].contains("spec.rank.service.type lets in"), "{shut:?}");
+    let let_in = json!({"rankFrom": [{"ipBlock": {"cidr": "0.0.0.0/0"}}]});
+    assert!(warnings(json!({"networkPolicy": let_in, "rank": {"service": {"type": "LoadBalancer"}}})).is_empty());
     let closed = warnings(json!({"monitoring": monitored, "networkPolicy": {}}));
     assert!(closed.len() == 1 && closed[0].starts_with("spec.networkPolicy.metricsFrom: is empty"), "{closed:?}");
     let open = json!({"metricsFrom": [{"namespaceSelector": {}}]});

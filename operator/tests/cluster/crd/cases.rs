@@ -161,6 +161,18 @@ pub(super) fn cases() -> Vec<Case> {
             Some("not below /etc/rankwright"),
         ),
         (
+            "a volume over the configuration, with a sign more",
+            rank(
+                json!({"pod": {"volumes": [{"name": "a", "mountPath": "//etc/rankwright/config", "secret": secret}]}}),
+            ),
+            Some("not below /etc/rankwright"),
+        ),
+        (
+            "a volume beside the configuration",
+            rank(json!({"pod": {"volumes": [{"name": "a", "mountPath": "/etc/rankwright-ca", "secret": secret}]}})),
+            None,
+        ),
+        (
             "a volume over the folder for what is short-lived",
             rank(json!({"pod": {"volumes": [{"name": "a", "mountPath": "/tmp", "secret": secret}]}})),
             Some("mountPath /tmp is taken"),
