@@ -12,6 +12,9 @@ use super::input::Input;
 use memchr::memchr3;
 use std::io;
 
+/// So many brackets are remembered, a byte each; no event has a thousandth of them.
+const DEEPEST: usize = 1 << 20;
+
 /// Cuts a file behind the last whole element of each block.
 pub(super) struct Array {
     pub(super) input: Input,
@@ -122,6 +125,9 @@ impl Array {
             (b'{', None) => return self.begin_loose(),
             (_, None) => {
                 return self.lose("expected `[`, `{` or the end of the file after an array", usize::MAX);
+            }
+            (b'{' | b'[', Some(_)) if self.open.len() >= DEEPEST => {
+                return self.lose("the element is nested too deeply", self.element.column);
             }
             (b'{' | b'[', Some(b'{')) if wants_key => {
                 return self.lose("the element has a value in place of a key", self.element.column);
