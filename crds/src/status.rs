@@ -54,7 +54,7 @@ pub struct RankStatus {
     pub selector: String,
     /// Where they are reached in the cluster.
     pub endpoint: String,
-    /// The image that all of them run; absent while they change.
+    /// The image that all of them run; while they are replaced, the one that all ran last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
 }

@@ -211,7 +211,8 @@ fn trouble(pod: &Pod) -> Option<String> {
     match waiting.reason.as_deref()? {
         "ContainerCreating" | "PodInitializing" => None,
         "ErrImagePull" | "ImagePullBackOff" | "InvalidImageName" | "ErrImageNeverPull" => {
-            Some(format!("pod {name} has no image: {} cannot be pulled", container.image))
+            let why = waiting.message.as_deref().and_then(not_pulled).map(|why| format!(": {why}"));
+            Some(format!("pod {name} has no image: {} cannot be pulled{}", container.image, why.unwrap_or_default()))
         }
         "CrashLoopBackOff" => {
             let last = container.last_state.as_ref().and_then(|state| state.terminated.as_ref());
@@ -225,6 +226,13 @@ fn trouble(pod: &Pod) -> Option<String> {
             Some(format!("pod {name} waits with {reason}{said}"))
         }
     }
+}
+
+/// The last part of what a node says of an image that it did not get. What stands before it names the image again, and
+/// changes from one attempt to the next.
+fn not_pulled(said: &str) -> Option<&str> {
+    let (_, why) = said.trim_end().rsplit_once(": ")?;
+    Some(&why[..why.floor_char_boundary(LONGEST_LINE)])
 }
 
 /// How a container has ended, and the last line that it has said.

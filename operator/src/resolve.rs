@@ -2,7 +2,7 @@
 
 mod references;
 
-pub use references::{Content, Kind, Reference, of_component, of_service};
+pub use references::{Content, Kind, Reference, besides, of_component, of_service};
 
 use crate::apis::Apis;
 use crate::cache::Known;
@@ -10,7 +10,6 @@ use crate::labels::{CONFIGURATION_DIGEST, Component, REFERENCES_DIGEST};
 use crate::reconcile::Context;
 use crate::{Error, Result};
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{Api, Client, ResourceExt};
 use rankwright_crds::RankingService;
@@ -27,8 +26,6 @@ pub struct Resolved {
     pub rank: Option<Rollout>,
     /// How far the ingest workers are.
     pub ingest: Option<Rollout>,
-    /// The image of the trainings, while rank servers are rolled out.
-    pub training: Option<String>,
 }
 
 /// How far a Deployment is rolled out.
@@ -59,11 +56,7 @@ pub async fn references(ctx: &Context, service: &RankingService, apis: Apis) -> 
     }
     let rank = deployment(ctx, service, Component::Rank).await?.as_ref().and_then(rolled_out);
     let ingest = deployment(ctx, service, Component::Ingest).await?.as_ref().and_then(rolled_out);
-    let training = match &rank {
-        Some(rank) if !rank.complete => training_image(ctx, service).await?,
-        _ => None,
-    };
-    Ok(Resolved { objects, apis, rank, ingest, training })
+    Ok(Resolved { objects, apis, rank, ingest })
 }
 
 /// The Deployment in the place of a part, as the watches have shown it, or as it is.
@@ -83,18 +76,6 @@ pub async fn deployment(ctx: &Context, service: &RankingService, component: Comp
     }
     let api: Api<Deployment> = Api::namespaced(ctx.client.clone(), &namespace);
     api.get_opt(&name).await.map_err(Error::reading(format!("Deployment {name}")))
-}
-
-/// The image that the CronJob of a service has now.
-async fn training_image(ctx: &Context, service: &RankingService) -> Result<Option<String>> {
-    let (namespace, name) = (service.namespace().unwrap_or_default(), Component::Training.of(&service.name_any()));
-    if matches!(ctx.cache.object("CronJob", &namespace, &name), Known::Absent) {
-        return Ok(None);
-    }
-    let api: Api<CronJob> = Api::namespaced(ctx.client.clone(), &namespace);
-    let found = api.get_opt(&name).await.map_err(Error::reading(format!("CronJob {name}")))?;
-    let pods = found.and_then(|schedule| schedule.spec.job_template.spec?.template.spec);
-    Ok(pods.and_then(|pods| pods.containers.into_iter().next()?.image))
 }
 
 async fn content(client: &Client, namespace: &str, reference: &Reference) -> Result<Option<Content>> {

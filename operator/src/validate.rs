@@ -122,6 +122,7 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
     warnings.extend(blind_alerts(spec));
     warnings.extend(closed_door(spec));
     warnings.extend(credentials::borrowed_key(spec));
+    warnings.extend(lacking(spec, resolved));
     Ok(Plan {
         service: spec.state_store.service.clone().unwrap_or_else(|| format!("{namespace}.{name}")),
         references,
@@ -289,6 +290,20 @@ fn closed_door(spec: &RankingServiceSpec) -> Option<String> {
     Some(format!(
         "spec.networkPolicy.rankFrom: is empty, so what {field} lets in from outside of this namespace does not get through: let it in"
     ))
+}
+
+/// Nobody else tells of them until an image cannot be pulled, or visitors see a certificate of somebody else.
+fn lacking(spec: &RankingServiceSpec, resolved: &Resolved) -> Vec<String> {
+    let gone =
+        resolve::besides(spec).into_iter().filter(|one| !resolved.objects.contains_key(&(one.kind, one.name.clone())));
+    let text = |Reference { name, field, .. }: Reference| {
+        let effect = match field.as_str() {
+            "spec.rank.ingress.tlsSecretName" => "the Ingress has no certificate of its own",
+            _ => "images are pulled without it",
+        };
+        format!("{field}: Secret {name} does not exist, so {effect}: create it")
+    };
+    gone.map(text).collect()
 }
 
 /// The digest of the import that the status tells to be complete.

@@ -8,15 +8,43 @@ use std::collections::BTreeMap;
 /// An amount as Kubernetes writes it.
 pub(super) const QUANTITY: &str = "^[0-9]+(\\.[0-9]+)?(k|Ki|[MGTPE]i?|[eE][0-9]+)?$";
 
+/// The same where it may be a part of one.
+const AMOUNT: &str = "^([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(m|u|n|k|Ki|[MGTPE]i?|[eE][-+]?[0-9]+)?$";
+
 const VARIABLES_HAVE_NAMES: &str = "self.all(variable, variable.name != '')";
 const NO_NAME_OF_A_VARIABLE: &str = "a variable has a name";
 const VARIABLES_HAVE_ONE_VALUE: &str =
     "self.all(variable, !(has(variable.value) && variable.value != '' && has(variable.valueFrom)))";
 const TWO_VALUES: &str = "a variable has value or valueFrom, not both";
+const VARIABLES_HAVE_ONE_SOURCE: &str = "self.all(variable, !has(variable.valueFrom) || [has(variable.valueFrom.secretKeyRef), has(variable.valueFrom.configMapKeyRef), has(variable.valueFrom.fieldRef), has(variable.valueFrom.resourceFieldRef)].exists_one(given, given))";
+const NOT_ONE_SOURCE: &str =
+    "valueFrom has exactly one of secretKeyRef, configMapKeyRef, fieldRef and resourceFieldRef";
+
+const REQUESTS_ARE_WITHIN_LIMITS: &str = "!has(self.requests) || !has(self.limits) || self.requests.all(what, !(what in self.limits) || quantity(string(self.requests[what])).compareTo(quantity(string(self.limits[what]))) <= 0)";
+const REQUEST_ABOVE_LIMIT: &str = "a request in resources is above the limit of the same name";
+const CLAIMS: &str = "resources.claims names devices of a pod's resourceClaims, which no pod here has: leave it out";
 
 /// A rule for a map of labels; values have a pattern of their own.
 pub(super) const LABELS_HAVE_NAMES: &str = "self.all(key, key.size() < 318 && key.matches('^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))";
 pub(super) const NO_NAME_OF_A_LABEL: &str = "the name of a label has at most 63 letters, digits, - _ and ., with a letter or digit at both ends; before it may stand a domain and /";
+
+const ANNOTATIONS_HAVE_NAMES: &str = "self.all(key, key.size() < 318 && key.matches('^([A-Za-z0-9]([-A-Za-z0-9.]{0,251}[A-Za-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))";
+const NO_NAME_OF_AN_ANNOTATION: &str = "the name of an annotation has at most 63 letters, digits, - _ and ., with a letter or digit at both ends; before it may stand a domain and /";
+
+/// Has amounts of `resources` be amounts, a few: rules on more would take too long.
+fn amounts(schema: &mut schemars::Schema) {
+    for part in ["requests", "limits"] {
+        let Some(amounts) = schema.pointer_mut(&format!("/properties/{part}")).and_then(|part| part.as_object_mut())
+        else {
+            continue;
+        };
+        amounts.insert("maxProperties".to_owned(), 16.into());
+        if let Some(amount) = amounts.get_mut("additionalProperties").and_then(|amount| amount.as_object_mut()) {
+            amount.insert("maxLength".to_owned(), 32.into());
+            amount.insert("pattern".to_owned(), AMOUNT.into());
+        }
+    }
+}
 
 /// The schema of a label's value.
 pub(super) fn label_value() -> serde_json::Value {
@@ -35,6 +63,9 @@ pub struct PodOptions {
     /// What the container asks for and may use at most. Default: no limits, and requests that suit a small shop: 250m and 256Mi
     /// for a rank server or an ingest worker, 500m and 1Gi for a training or an import.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[x_kube(validation = Rule::new(REQUESTS_ARE_WITHIN_LIMITS).message(REQUEST_ABOVE_LIMIT))]
+    #[x_kube(validation = Rule::new("!has(self.claims)").message(CLAIMS))]
+    #[schemars(transform = amounts)]
     pub resources: Option<ResourceRequirements>,
 
     /// Further environment variables, such as RUST_LOG. Names that the operator sets are refused.
@@ -44,6 +75,7 @@ pub struct PodOptions {
         .message("env has a variable that the operator sets from other fields (SERVICE_CONFIG, RANKWRIGHT_SERVICE, SERVICE_REDIS_USER, SERVICE_REDIS_PASSWORD, SERVICE_KAFKA_USER, SERVICE_KAFKA_PASSWORD, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL_S3, TERMINATION_LOG, SERVICE_DRAIN_TIMEOUT or RANKWRIGHT_IMPORT_ONCE): leave it out"))]
     #[x_kube(validation = Rule::new(VARIABLES_HAVE_NAMES).message(NO_NAME_OF_A_VARIABLE))]
     #[x_kube(validation = Rule::new(VARIABLES_HAVE_ONE_VALUE).message(TWO_VALUES))]
+    #[x_kube(validation = Rule::new(VARIABLES_HAVE_ONE_SOURCE).message(NOT_ONE_SOURCE))]
     #[schemars(length(max = 64))]
     pub env: Vec<EnvVar>,
 
@@ -65,12 +97,14 @@ pub struct PodOptions {
 
     /// Further annotations of the pods.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[x_kube(validation = Rule::new(ANNOTATIONS_HAVE_NAMES).message(NO_NAME_OF_AN_ANNOTATION))]
     #[schemars(extend("maxProperties" = 32))]
     pub annotations: BTreeMap<String, String>,
 
     /// Labels of the nodes on which the pods may run.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(extend("maxProperties" = 32))]
+    #[x_kube(validation = Rule::new(LABELS_HAVE_NAMES).message(NO_NAME_OF_A_LABEL))]
+    #[schemars(extend("maxProperties" = 32, "additionalProperties" = label_value()))]
     pub node_selector: BTreeMap<String, String>,
 
     /// Taints of nodes that the pods put up with.

@@ -73,6 +73,15 @@ impl Load {
     /// Longer than the data reaches in time, in milliseconds.
     pub(crate) const LENGTH: i64 = 40 * 86_400_000;
 
+    /// The configuration with a seed that lets a training on RankLens go on for about 160 rounds before it stops by itself.
+    pub(crate) fn of_more_trees(&self) -> Option<String> {
+        let config = self.config.replace(
+            r#""iterations": 500, "ndcgCutoff": 10, "seed": 0"#,
+            r#""iterations": 500, "ndcgCutoff": 10, "seed": 11"#,
+        );
+        (config != self.config).then_some(config)
+    }
+
     /// Newest event time.
     pub(crate) fn last(&self) -> i64 {
         self.last

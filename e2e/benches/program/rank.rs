@@ -42,7 +42,7 @@ pub(crate) fn measure(load: &Load, effort: Effort, folder: &Path, table: &mut Ta
     }
     let (resident, _) = process::memory(service.pid());
     let mut echoing = f64::NAN;
-    let trained = service.log().lines().filter(|line| line.contains(" trained ")).collect::<Vec<_>>().join("; ");
+    let first_trained = service.log().lines().filter(|line| line.contains(" trained ")).collect::<Vec<_>>().join("; ");
     for (items, connections, wanted) in CASES {
         let bodies = load.requests(items, REQUESTS);
         let answer = service.post_text(&path, &bodies[0]).ok().text.len();
@@ -56,28 +56,39 @@ pub(crate) fn measure(load: &Load, effort: Effort, folder: &Path, table: &mut Ta
     let (loaded, peak) = process::memory(service.pid());
     let memory = format!("{resident:.0} MB, {loaded:.0} MB after the requests above ({peak:.0} MB at most)");
     table.add("resident memory, serving", memory, "150 MB", format!("echo {echoing:.0} MB"));
-    training(&service, load, effort, &trained, table);
+    training(&service, load, effort, &first_trained, folder, table);
     let first_answer = format!("{:.2} s", median(starts));
     let limit = format!("reading the events {:.2} s, and the booster's time above", reading(&load.events));
     table.add("standalone, start to first answer", first_answer, "5 s", limit);
 }
 
-fn training(service: &Service, load: &Load, effort: Effort, first: &str, table: &mut Table) {
+fn training(service: &Service, load: &Load, effort: Effort, first: &str, folder: &Path, table: &mut Table) {
+    let library = crate::kernels::median_of("boosters", "train_lightgbm_as_many_rows_as_ranklens");
+    let limit = library.map_or("-".to_owned(), |time| format!("LightGBM alone, 160 trees, as many rows: {time}"));
+    let (seconds, trees) = trained(service, load, effort);
+    let measured =
+        format!("{seconds:.2} s, {trees} trees kept (at the start {:.2} s)", logged(first, "elapsed_ms") / 1e3);
+    table.add("training, reading included", measured, "2.5 s for about 160 trees", limit.clone());
+    let Some(config) = load.of_more_trees() else { return };
+    let (seconds, trees) = trained(&Service::standalone(&config, &load.events, folder), load, effort);
+    let measured = format!("{seconds:.2} s, {trees} trees kept, and 20 rounds to see that there is no better one");
+    table.add("the same with another seed", measured, "2.5 s for about 160 trees", limit);
+}
+
+/// Median time of trainings in seconds, and the trees that each has kept.
+fn trained(service: &Service, load: &Load, effort: Effort) -> (f64, f64) {
     let before = service.log().len();
     (0..effort.runs).for_each(|_| drop(service.train(load.model)));
     let log = service.log();
-    let field = |line: &str, name: &str| {
-        let value = line.split(' ').find_map(|field| field.strip_prefix(name)?.strip_prefix('=')).map(str::to_owned);
-        value.and_then(|value| value.parse::<f64>().ok()).unwrap_or(f64::NAN)
-    };
     let lines: Vec<&str> = log[before..].lines().filter(|line| line.contains(" trained ")).collect();
-    let seconds = median(lines.iter().map(|line| field(line, "elapsed_ms") / 1e3).collect());
-    let trees = lines.first().map_or(f64::NAN, |line| field(line, "trees"));
-    let measured =
-        format!("{seconds:.2} s, {trees} trees kept (at the start {:.2} s)", field(first, "elapsed_ms") / 1e3);
-    let library = crate::kernels::median_of("boosters", "train_lightgbm_as_many_rows_as_ranklens");
-    let limit = library.map_or("-".to_owned(), |time| format!("LightGBM alone, 160 trees, as many rows: {time}"));
-    table.add("training, reading included", measured, "2.5 s for about 160 trees", limit);
+    let seconds = median(lines.iter().map(|line| logged(line, "elapsed_ms") / 1e3).collect());
+    (seconds, lines.first().map_or(f64::NAN, |line| logged(line, "trees")))
+}
+
+/// A number in a line of the log.
+fn logged(line: &str, name: &str) -> f64 {
+    let value = line.split(' ').find_map(|field| field.strip_prefix(name)?.strip_prefix('='));
+    value.and_then(|value| value.parse().ok()).unwrap_or(f64::NAN)
 }
 
 fn shown(figures: Figures) -> String {

@@ -38,6 +38,13 @@ fn the_ways_in_which_an_image_is_missing_are_one() {
         let waiting = json!({"waiting": {"reason": reason, "message": "changes all the time"}});
         assert_eq!(trouble_of(waiting, json!({})).unwrap(), "pod pod-1 has no image: rankwright:1 cannot be pulled");
     }
+    let cause = "rpc error: code = Unknown desc = failed to pull and unpack image \"shop.example/rankwright:1\": failed to do request: dial tcp: lookup shop.example on 10.96.0.10:53: no such host";
+    let backing_off = format!("Back-off pulling image \"shop.example/rankwright:1\": ErrImagePull: {cause}");
+    for (reason, message) in [("ErrImagePull", cause), ("ImagePullBackOff", backing_off.as_str())] {
+        let waiting = json!({"waiting": {"reason": reason, "message": message}});
+        let told = trouble_of(waiting, json!({})).unwrap();
+        assert_eq!(told, "pod pod-1 has no image: rankwright:1 cannot be pulled: no such host");
+    }
 }
 
 #[test]

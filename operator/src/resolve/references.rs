@@ -101,7 +101,19 @@ pub fn of_service(spec: &RankingServiceSpec) -> Vec<Reference> {
     for component in [Component::Rank, Component::Ingest, Component::Training, Component::Import] {
         found.extend(of_component(spec, component));
     }
+    found.extend(besides(spec));
     found
+}
+
+/// Secrets that a resource names and pods start without, as others use them: those that pull images, or end TLS.
+pub fn besides(spec: &RankingServiceSpec) -> Vec<Reference> {
+    let pulling =
+        spec.image_pull_secrets.iter().map(|secret| (&secret.name, format!("spec.imagePullSecrets[{}]", secret.name)));
+    let certificate = spec.rank.ingress.as_ref().and_then(|ingress| ingress.tls_secret_name.as_ref());
+    let ending = certificate.map(|name| (name, "spec.rank.ingress.tlsSecretName".to_owned()));
+    let spared =
+        |(name, field): (&String, String)| Reference { optional: true, ..reference(Kind::Secret, name, None, &field) };
+    pulling.chain(ending).map(spared).collect()
 }
 
 /// What the pods of a part refer to.

@@ -21,6 +21,7 @@ pub(super) fn counts(deployment: &Deployment) -> (i32, i32, i32) {
 /// The rank servers. While the resource is refused they are told of where they are.
 pub(super) fn rank(facts: &Facts<'_>, before: Option<RankStatus>) -> Option<RankStatus> {
     let is_new = before.is_none();
+    let former = before.as_ref().and_then(|before| before.image.clone());
     let before = match (facts.plan, before) {
         (Some(plan), _) => {
             RankStatus { selector: plan.rank_selector(), endpoint: plan.endpoint(), ..RankStatus::default() }
@@ -29,7 +30,7 @@ pub(super) fn rank(facts: &Facts<'_>, before: Option<RankStatus>) -> Option<Rank
     };
     let there = counted(facts.workloads.rank.as_ref(), is_new)?;
     let rolled = facts.workloads.rank.as_ref().and_then(crate::resolve::rolled_out);
-    let image = rolled.filter(|rollout| rollout.complete).map(|rollout| rollout.image);
+    let image = rolled.filter(|rollout| rollout.complete).map(|rollout| rollout.image).or(former);
     let WorkloadStatus { replicas, ready_replicas, ready } = there;
     Some(RankStatus { replicas, ready_replicas, ready, image, ..before })
 }

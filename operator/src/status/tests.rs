@@ -31,7 +31,18 @@ fn saying(version: &str) -> Observed {
 
 /// The status of a service with this in its spec, and with these parts.
 fn told(over: Value, workloads: &Workloads, observed: &Observed) -> RankingServiceStatus {
-    let (service, plan, applied) = (service(over.clone()), planned(over).unwrap(), Applied::default());
+    told_from(over, None, workloads, observed)
+}
+
+/// The same of one that something was told of before.
+fn told_from(
+    over: Value,
+    before: Option<RankingServiceStatus>,
+    workloads: &Workloads,
+    observed: &Observed,
+) -> RankingServiceStatus {
+    let (mut service, plan, applied) = (service(over.clone()), planned(over).unwrap(), Applied::default());
+    service.status = before;
     let facts = Facts {
         service: &service,
         plan: Some(&plan),
@@ -217,19 +228,7 @@ fn told_after(before: RankingServiceStatus, observed: &Observed) -> RankingServi
 }
 
 fn told_of(over: Value, before: RankingServiceStatus, observed: &Observed) -> RankingServiceStatus {
-    let (mut service, plan) = (service(over.clone()), planned(over).unwrap());
-    service.status = Some(before);
-    let (workloads, applied) = (working(), Applied::default());
-    let facts = Facts {
-        service: &service,
-        plan: Some(&plan),
-        applied: Some(&applied),
-        failure: None,
-        cleaning: None,
-        observed,
-        workloads: &workloads,
-    };
-    of(&facts, Timestamp::UNIX_EPOCH)
+    told_from(over, Some(before), &working(), observed)
 }
 
 #[test]
@@ -271,6 +270,25 @@ fn a_pin_on_a_version_that_does_not_exist_is_told_once_servers_say_what_they_ser
     assert_eq!(verdict(&status, "ModelTrained"), "False PinNotServed");
     assert!(condition(&status, "ModelTrained").message.contains("v7 is pinned"));
     assert_eq!(verdict(&told(pin, &working(), &Observed::default()), "ModelTrained"), "False NotTrainedYet");
+}
+
+#[test]
+fn the_image_that_all_servers_ran_last_is_told_while_they_are_replaced() {
+    let of_image = |image: &str, updated: i32| {
+        let mut rank = deployment(2, updated, 2, 2);
+        let container = json!({"name": "rank", "image": image});
+        rank.spec.as_mut().unwrap().template.spec = serde_json::from_value(json!({"containers": [container]})).unwrap();
+        Workloads { rank: Some(rank), ..working() }
+    };
+    let mut before = None;
+    let mut image = |workloads: Workloads| {
+        before = Some(told_from(json!({}), before.take(), &workloads, &Observed::default()));
+        before.clone().unwrap().rank.unwrap().image
+    };
+    assert_eq!(image(of_image("rankwright:1", 1)), None, "they come up for the first time");
+    assert_eq!(image(of_image("rankwright:1", 2)).as_deref(), Some("rankwright:1"));
+    assert_eq!(image(of_image("rankwright:2", 1)).as_deref(), Some("rankwright:1"));
+    assert_eq!(image(of_image("rankwright:2", 2)).as_deref(), Some("rankwright:2"));
 }
 
 #[test]

@@ -55,10 +55,8 @@ pub(super) fn images(
         _ if !rolled => {
             // no worker tells of the image before, as theirs does not change
             let Images { rank, training, import, .. } = &mut images;
-            // it is not told any more once they are being replaced; trainings without an image of their own have it then
-            let before = former.or(resolved.training.as_deref().filter(|_| training == rank));
             for image in [training, import].into_iter().filter(|image| **image == *rank) {
-                before.iter().for_each(|before| (*before).clone_into(image));
+                former.iter().for_each(|former| (*former).clone_into(image));
             }
             (images, None)
         }

@@ -207,6 +207,29 @@ fn a_variable_from_a_secret_that_may_be_missing_waits_for_nobody() {
 }
 
 #[test]
+fn secrets_that_pods_start_without_are_warned_of() {
+    let ingress = json!({"host": "rank.example.com", "tlsSecretName": "rank-tls"});
+    let asked = service(json!({"imagePullSecrets": [{"name": "registry"}], "rank": {"ingress": ingress}}));
+    let mut resolved = resolved();
+    let (plain, lacking) =
+        (digest(&asked.spec, &resolved, Component::Rank), plan(&asked, &resolved, &defaults()).unwrap());
+    assert_eq!(
+        lacking.warnings,
+        [
+            "spec.imagePullSecrets[registry]: Secret registry does not exist, so images are pulled without it: create it",
+            "spec.rank.ingress.tlsSecretName: Secret rank-tls does not exist, so the Ingress has no certificate of its own: create it"
+        ]
+    );
+    for name in ["registry", "rank-tls"] {
+        let content = crate::resolve::Content::of_texts([("a", "b")]);
+        resolved.objects.insert((Kind::Secret, name.to_owned()), content);
+    }
+    let there = plan(&asked, &resolved, &defaults()).unwrap();
+    assert!(there.warnings.is_empty(), "{:?}", there.warnings);
+    assert_eq!(there.references.rank, plain, "no pod starts anew for what it does not read");
+}
+
+#[test]
 fn workers_keep_their_image_until_servers_are_rolled_out() {
     let asked = service(json!({"image": "rankwright:2"}));
     let at = |image: &str, complete| {
@@ -230,28 +253,24 @@ fn workers_keep_their_image_until_servers_are_rolled_out() {
 fn trainings_and_imports_wait_for_the_rank_servers_where_workers_have_an_image_of_their_own() {
     let over = json!({"image": "rankwright:2", "ingest": {"pod": {"image": "rankwright:own"}}});
     let at = |image: &str, complete| Some(Rollout { image: image.to_owned(), digests: None, complete });
-    let images = |former: Option<&str>, rank: Option<Rollout>, training: Option<&str>| {
+    let images = |former: Option<&str>, rank: Option<Rollout>| {
         let mut asked = service(over.clone());
         asked.status = serde_json::from_value(json!({"rank": {
             "replicas": 1, "readyReplicas": 1, "ready": "1/1", "selector": "", "endpoint": "", "image": former,
         }}))
         .unwrap();
-        let plan = plan(
-            &asked,
-            &Resolved { rank, ingest: at("rankwright:own", true), training: training.map(str::to_owned), ..resolved() },
-            &defaults(),
-        )
-        .unwrap();
+        let resolved = Resolved { rank, ingest: at("rankwright:own", true), ..resolved() };
+        let plan = plan(&asked, &resolved, &defaults()).unwrap();
         assert_eq!((plan.images.ingest.as_str(), plan.held.is_some()), ("rankwright:own", false));
         assert_eq!(plan.images.import, plan.images.training);
         plan.images.training
     };
     let (old, new) = ("rankwright:1", "rankwright:2");
-    assert_eq!(images(Some(old), at(old, true), None), old, "the servers are not told yet");
-    assert_eq!(images(None, at(new, false), Some(old)), old, "while they are replaced, no image is told");
-    assert_eq!(images(None, at(new, false), Some(new)), new, "a new service waits for nothing");
-    assert_eq!(images(Some(new), at(new, true), None), new);
-    assert_eq!(images(None, None, None), new);
+    assert_eq!(images(Some(old), at(old, true)), old, "the servers are not told yet");
+    assert_eq!(images(Some(old), at(new, false)), old, "they are being replaced");
+    assert_eq!(images(None, at(new, false)), new, "a new service waits for nothing");
+    assert_eq!(images(Some(new), at(new, true)), new);
+    assert_eq!(images(None, None), new);
 }
 
 #[test]

@@ -13,18 +13,32 @@ use std::collections::BTreeSet;
 /// What is laid over a sample, and a part of the words by which it is refused; none where it is accepted.
 type Case = (&'static str, Value, Option<&'static str>);
 
-async fn check(cluster: &Cluster, base: &Value, cases: Vec<Case>) {
+/// The place and the words of a rule.
+type Refused = (String, String);
+
+/// Applies each case; what was refused, and where.
+async fn check(cluster: &Cluster, base: &Value, cases: Vec<Case>) -> BTreeSet<Refused> {
+    let mut refused = BTreeSet::new();
     for (number, (what, over, refusal)) in cases.into_iter().enumerate() {
         let name = format!("case-{number}");
-        let answer = cluster.try_apply::<RankingService>(&name, &with(base.clone(), over)).await;
+        let answer = cluster.try_apply::<RankingService>(&name, &with(base.clone(), over.clone())).await;
         match (answer, refusal) {
             (Ok(_), None) => {}
             (Err(kube::Error::Api(status)), Some(words)) => {
                 assert!(status.message.contains(words), "{what}: refused with other words: {}", status.message);
+                let causes = status.details.into_iter().flat_map(|details| details.causes);
+                refused.extend(causes.map(|cause| (place(&cause.field), cause.message)));
             }
-            (answer, _) => panic!("{what}: {answer:#?}"),
+            (answer, _) => panic!("{what}: {over}: {answer:#?}"),
         }
     }
+    refused
+}
+
+/// The same for each of a list, and each of a map.
+fn place(field: &str) -> String {
+    let parts = field.split('[').map(|part| part.split_once(']').map_or(part, |(_, rest)| rest));
+    parts.collect()
 }
 
 #[tokio::test]
@@ -42,7 +56,57 @@ async fn samples_are_accepted_and_show_their_defaults() {
 #[tokio::test]
 async fn each_rule_accepts_what_is_right_and_refuses_the_rest_with_its_message() {
     let Some(cluster) = in_own_namespace().await else { return };
-    check(&cluster, &minimal(), cases()).await;
+    let refused = check(&cluster, &minimal(), everywhere(cases())).await;
+    // rules on changes have their own test, and the one on names
+    let mut rules = BTreeSet::new();
+    rules_of(
+        &serde_json::to_value(RankingService::crd()).unwrap()["spec"]["versions"][0]["schema"]["openAPIV3Schema"],
+        "",
+        &mut rules,
+    );
+    assert!(rules.len() > 70, "{rules:#?}");
+    let by_no_case = |(place, message): &&Refused| {
+        !refused.iter().any(|(at, words)| at == place && words.contains(message.as_str()))
+    };
+    let untried: Vec<_> = rules.iter().filter(by_no_case).collect();
+    assert!(untried.is_empty(), "no case is refused by: {untried:#?}\nof {refused:#?}");
+}
+
+/// Cases of the pods of one part are cases of those of all, and those of one list of peers of the other.
+fn everywhere(cases: Vec<Case>) -> Vec<Case> {
+    let mut all = Vec::new();
+    for (what, over, refusal) in cases {
+        let pods = &over["spec"]["rank"]["pod"];
+        if over["spec"]["rank"].as_object().is_some_and(|rank| rank.len() == 1) && !pods.is_null() {
+            // some name the part
+            let refusal = refusal.map(|words| words.strip_prefix("rank.").unwrap_or(words));
+            all.push((what, json!({"spec": {"ingest": {"pod": pods}}}), refusal));
+            all.push((what, json!({"spec": {"training": {"schedule": "@daily", "pod": pods}}}), refusal));
+            let from = json!({"s3": {"bucket": "events", "prefix": "2026"}});
+            all.push((what, json!({"spec": {"import": {"from": from, "pod": pods}}}), refusal));
+        }
+        let peers = &over["spec"]["networkPolicy"]["rankFrom"];
+        if !peers.is_null() {
+            all.push((what, json!({"spec": {"networkPolicy": {"metricsFrom": peers}}}), refusal));
+        }
+        all.push((what, over, refusal));
+    }
+    all
+}
+
+/// The rules of a schema that are not about changes, with the places at which they stand.
+fn rules_of(schema: &Value, at: &str, rules: &mut BTreeSet<Refused>) {
+    for rule in schema["x-kubernetes-validations"].as_array().into_iter().flatten() {
+        if !at.is_empty() && !rule["rule"].as_str().unwrap().contains("oldSelf") {
+            rules.insert((at.to_owned(), rule["message"].as_str().unwrap().to_owned()));
+        }
+    }
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        rules_of(field, &format!("{at}{}{name}", if at.is_empty() { "" } else { "." }), rules);
+    }
+    for part in ["items", "additionalProperties"].into_iter().filter_map(|part| schema.get(part)) {
+        rules_of(part, at, rules);
+    }
 }
 
 /// What a name that is too long, or has other signs, is refused with.

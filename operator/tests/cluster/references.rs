@@ -40,6 +40,23 @@ async fn a_missing_secret_is_told_by_name_and_used_when_it_comes() {
 }
 
 #[tokio::test]
+async fn a_secret_that_pods_start_without_is_warned_of_until_it_comes() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    let pulling = json!({"spec": {"imagePullSecrets": [{"name": "registry"}]}});
+    cluster.apply::<RankingService>("shop", with(minimal(), pulling)).await;
+    cluster.until("shop-rank", "was made", |_: &Deployment| true).await;
+    let warned = |service: &RankingService| {
+        let warnings = service.status.iter().flat_map(|status| &status.warnings);
+        warnings.into_iter().any(|warning| warning.contains("Secret registry does not exist"))
+    };
+    cluster.until("shop", "is warned", warned).await;
+    cluster.apply::<Secret>("registry", json!({"stringData": {"a": "b"}})).await;
+    cluster.until("shop", "is warned no more", |service: &RankingService| !warned(service)).await;
+    operator.end().await;
+}
+
+#[tokio::test]
 async fn a_changed_secret_rolls_what_uses_it_and_is_copied_nowhere() {
     let Some(cluster) = in_own_namespace().await else { return };
     let operator = cluster.operator(&Servers::answering());

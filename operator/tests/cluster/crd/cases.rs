@@ -229,6 +229,84 @@ pub(super) fn cases() -> Vec<Case> {
             Some("a variable has a name"),
         ),
         (
+            "a variable of two sources",
+            rank(json!({"pod": {"env": [{"name": "A", "valueFrom": {
+                "secretKeyRef": {"name": "s", "key": "k"}, "fieldRef": {"fieldPath": "metadata.name"},
+            }}]}})),
+            Some("valueFrom has exactly one of"),
+        ),
+        (
+            "a variable of no source",
+            rank(json!({"pod": {"env": [{"name": "A", "valueFrom": {}}]}})),
+            Some("valueFrom has exactly one of"),
+        ),
+        (
+            "a variable from a file that nobody writes",
+            rank(
+                json!({"pod": {"env": [{"name": "A", "valueFrom": {"fileKeyRef": {"volumeName": "v", "path": "a", "key": "A"}}}]}}),
+            ),
+            Some("valueFrom has exactly one of"),
+        ),
+        (
+            "a variable of the pod",
+            rank(json!({"pod": {"env": [{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]}})),
+            None,
+        ),
+        (
+            "requests and limits",
+            rank(json!({"pod": {"resources": {
+                "requests": {"cpu": 1, "memory": "1Gi"}, "limits": {"cpu": "1000m", "memory": "2Gi", "ephemeral-storage": "1e9"},
+            }}})),
+            None,
+        ),
+        (
+            "a request above its limit",
+            rank(json!({"pod": {"resources": {"requests": {"memory": "1Gi"}, "limits": {"memory": "1G"}}}})),
+            Some("a request in resources is above the limit"),
+        ),
+        (
+            "an amount that is none",
+            rank(json!({"pod": {"resources": {"requests": {"memory": "1 GB"}}}})),
+            Some("rank.pod.resources.requests.memory"),
+        ),
+        (
+            "a claim of a device",
+            rank(json!({"pod": {"resources": {"claims": [{"name": "gpu"}]}}})),
+            Some("which no pod here has"),
+        ),
+        (
+            "an annotation that has no name",
+            rank(json!({"pod": {"annotations": {"a/b/c": "x"}}})),
+            Some("the name of an annotation has at most 63"),
+        ),
+        ("an annotation", rank(json!({"pod": {"annotations": {"Example.com/a_b": "any text: at all"}}})), None),
+        ("nodes", rank(json!({"pod": {"nodeSelector": {"kubernetes.io/os": "linux"}}})), None),
+        (
+            "nodes with a label that has no name",
+            rank(json!({"pod": {"nodeSelector": {"os/": "linux"}}})),
+            Some("the name of a label has at most 63"),
+        ),
+        (
+            "nodes with a label whose value is none",
+            rank(json!({"pod": {"nodeSelector": {"kubernetes.io/os": "any text"}}})),
+            Some("rank.pod.nodeSelector.kubernetes.io/os"),
+        ),
+        (
+            "a monitor with a label that has no name",
+            json!({"spec": {"monitoring": {"podMonitor": {"labels": {"-a": "b"}}}}}),
+            Some("the name of a label has at most 63"),
+        ),
+        (
+            "alerts with a label that has no name",
+            json!({"spec": {"monitoring": {"alertRules": {"labels": {"-a": "b"}}}}}),
+            Some("the name of a label has at most 63"),
+        ),
+        (
+            "a dashboard with a label that has no name",
+            json!({"spec": {"monitoring": {"dashboard": {"labels": {"-a": "b"}}}}}),
+            Some("the name of a label has at most 63"),
+        ),
+        (
             "peers",
             peers(
                 json!([{"podSelector": {}, "namespaceSelector": {}}, {"ipBlock": {"cidr": "fd00::/8", "except": ["fd00:1::/32"]}}]),
