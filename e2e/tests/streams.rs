@@ -126,7 +126,7 @@ fn imported_as_from_a_file(source: impl Fn(&str) -> String, produce: impl Fn(&st
     let first = read();
     assert!(first.stderr.contains(&format!("events={}", events.len())), "{}", first.stderr);
     assert!(redis.values(&streamed) == redis.values(&alone), "another state, see redis-cli for {streamed} and {alone}");
-    assert_eq!(click_throughs(&[home.clone()]), click_throughs(&[place("alone")]));
+    assert_eq!(click_throughs(std::slice::from_ref(&home)), click_throughs(&[place("alone")]));
     let second = read();
     assert!(second.stderr.contains("events=0"), "{}", second.stderr);
     assert!(redis.values(&streamed) == redis.values(&alone), "another state, see redis-cli for {streamed} and {alone}");
@@ -182,8 +182,13 @@ async fn send(service: &str, topic: &str, events: &[Value]) {
     }
 }
 
-/// A topic of Pulsar with a subscription of this kind: the part of a configuration that names it, and how it is filled.
-fn pulsar_of(kind: &str) -> Option<(impl Fn(&str) -> String, impl Fn(&str, &[Value]))> {
+/// The part of a configuration that names a topic.
+type Source = Box<dyn Fn(&str) -> String>;
+/// How a topic is filled.
+type Produce = Box<dyn Fn(&str, &[Value])>;
+
+/// Topics of Pulsar with a subscription of this kind.
+fn pulsar_of(kind: &str) -> Option<(Source, Produce)> {
     let addresses = server("RANKWRIGHT_TEST_PULSAR")?;
     let (service, admin) = addresses.split_once(',').expect("service URL and admin URL");
     let (service, admin, kind) = (service.to_owned(), admin.to_owned(), kind.to_owned());
@@ -193,7 +198,7 @@ fn pulsar_of(kind: &str) -> Option<(impl Fn(&str) -> String, impl Fn(&str, &[Val
         make_topic(&admin, topic);
         runtime().block_on(send(&service, topic, events));
     };
-    Some((source, produce))
+    Some((Box::new(source), Box::new(produce)))
 }
 
 /// Workers on a topic of Pulsar with a subscription of this kind.

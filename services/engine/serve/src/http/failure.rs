@@ -42,6 +42,15 @@ impl Failure {
         self
     }
 
+    /// Of an event that came without a batch around it: its place is no place in a list.
+    pub(crate) fn of_one(mut self) -> Self {
+        let path = self.detail.path.take();
+        let within =
+            path.as_deref().map(|path| path.strip_prefix("[0]").map_or(path, |rest| rest.trim_start_matches('.')));
+        self.detail.path = within.filter(|path| !path.is_empty()).map(str::to_owned);
+        self
+    }
+
     fn with(mut self, name: &'static str, value: &'static str) -> Self {
         self.header = Some((name, value));
         self

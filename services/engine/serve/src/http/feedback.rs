@@ -53,16 +53,16 @@ async fn in_time<T>(app: &App, work: impl Future<Output = T>) -> Result<T, Failu
 }
 
 async fn feed(app: &App, feedback: Arc<dyn Feedback>, body: &[u8]) -> Result<Fed, Failure> {
-    let events = checked(app, body)?;
-    let fed = feedback.feed(events).await?;
+    let events = decode_batch(body)?;
+    let alone = events.len() == 1 && !body.trim_ascii_start().starts_with(b"[");
+    let fed = taken(app, feedback, events).await.map_err(|failure| if alone { failure.of_one() } else { failure })?;
     app.metrics().feedback_events.inc_by(fed.accepted);
     Ok(fed)
 }
 
-fn checked(app: &App, body: &[u8]) -> Result<Vec<Event>, Failure> {
-    let events = decode_batch(body)?;
+async fn taken(app: &App, feedback: Arc<dyn Feedback>, events: Vec<Event>) -> Result<Fed, Failure> {
     app.limits().check_events(&events, now())?;
-    Ok(events)
+    Ok(feedback.feed(events).await?)
 }
 
 fn nobody_listens() -> Failure {

@@ -94,6 +94,20 @@ async fn batches_and_rankings_over_the_limit_are_refused() {
     let items = json!([{"id": "a"}, {"id": "b"}, {"id": "c"}]);
     let ranking = json!({"event": "ranking", "id": "r", "timestamp": "1636907100000", "items": items});
     service.post("/feedback", json!([ranking]).to_string()).await.error(400, "invalid_request", Some("[0].items"));
+    service.post("/feedback", ranking.to_string()).await.error(400, "invalid_request", Some("items"));
+}
+
+#[tokio::test]
+async fn an_event_that_comes_alone_has_no_place_in_a_list() {
+    let service = Service::start().await;
+    for (path, alone) in [("user", Some("user")), ("", None)] {
+        let refusal = || Some(FeedError::Invalid { index: 0, path: path.into(), message: "no such visitor".into() });
+        *service.events.refusal.lock() = refusal();
+        service.post("/feedback", format!("\n{}", click("1"))).await.error(400, "invalid_request", alone);
+        *service.events.refusal.lock() = refusal();
+        let within = if path.is_empty() { "[0]".to_owned() } else { format!("[0].{path}") };
+        service.post("/feedback", json!([click("1")]).to_string()).await.error(400, "invalid_request", Some(&within));
+    }
 }
 
 #[tokio::test]
