@@ -25,6 +25,7 @@ pub(crate) use summary::Summary;
 use crate::progress::Progress;
 use anyhow::{Context, Result};
 use output::Output;
+use rankwright_assembly::complain;
 use rankwright_event::{Event, json};
 use simulation::{Simulation, Size};
 use std::fs;
@@ -81,6 +82,14 @@ pub(crate) fn run(options: &Options) -> Result<Summary> {
     }
     progress.end();
     summary.events_file = output.finish()?;
+    let other = options.out.join(options.other_form());
+    if other.exists() {
+        let folder = options.out.display();
+        complain(&format!(
+            "an import of {folder} reads {} as well, which was there before: remove it",
+            other.display()
+        ));
+    }
     summary.config_file = write(&options.out.join("config.yml"), &configuration::text())?;
     let request = json::encode(&Event::Ranking(simulation.request())) + "\n";
     summary.request_file = write(&options.out.join("request.txt"), &request)?;
@@ -90,6 +99,11 @@ pub(crate) fn run(options: &Options) -> Result<Summary> {
 impl Options {
     fn events(&self) -> PathBuf {
         self.out.join(if self.plain { "events.jsonl" } else { "events.jsonl.gz" })
+    }
+
+    /// What an earlier run may have left, and an import of the folder would read as well.
+    fn other_form(&self) -> &'static str {
+        if self.plain { "events.jsonl.gz" } else { "events.jsonl" }
     }
 
     fn size(&self) -> Size {

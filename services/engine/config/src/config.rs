@@ -1,6 +1,7 @@
 //! The whole configuration.
 
 use crate::report::Report;
+use crate::tree::Node;
 use crate::value::Value;
 use crate::{
     Api, ClickthroughStore, Core, Environment, Errors, Feature, Inference, LoadError, Model, SourceConfig, State,
@@ -37,11 +38,9 @@ impl Config {
     /// All mistakes of the text, if there is any.
     pub fn parse(text: &str, place: &str) -> Result<(Self, Vec<Warning>), Errors> {
         let tree = tree::parse(text).map_err(|mistake| Errors::new(place, vec![mistake]))?;
-        let mut report = Report::default();
-        let mut config = read::config(&Value::root(&tree, &report));
-        while let Some(again) = report.again() {
-            report = again;
-            config = read::config(&Value::root(&tree, &report));
+        let (report, config) = read_whole(&tree);
+        if let Some((others, places)) = tree::with_last(&tree) {
+            report.adopt(read_whole(&others).0, &places);
         }
         report.verdict(place, config)
     }
@@ -79,4 +78,15 @@ impl Config {
         warnings.extend(environment.apply(&mut config));
         Ok((config, warnings))
     }
+}
+
+/// Reads a tree, and once more with what misspelt keys are meant to be, until no more of them come to light.
+fn read_whole(tree: &Node) -> (Report, Config) {
+    let mut report = Report::default();
+    let mut config = read::config(&Value::root(tree, &report));
+    while let Some(again) = report.again() {
+        report = again;
+        config = read::config(&Value::root(tree, &report));
+    }
+    (report, config)
 }

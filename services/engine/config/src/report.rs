@@ -3,7 +3,7 @@
 use crate::error::{Errors, Mistake, Warning};
 use crate::tree::Place;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// More mistakes than these help nobody.
 pub(crate) const MOST: usize = 1000;
@@ -54,6 +54,12 @@ impl Report {
         if mistakes.len() < MOST && !mistakes.iter().any(known) {
             mistakes.push(mistake);
         }
+    }
+
+    /// Takes over what another reading found wrong at these places.
+    pub(crate) fn adopt(&self, other: Self, places: &BTreeSet<Place>) {
+        let there = |mistake: &Mistake| places.contains(&Place { line: mistake.line, column: mistake.column });
+        other.into_mistakes().into_iter().filter(there).for_each(|mistake| self.mistake(mistake));
     }
 
     pub(crate) fn into_mistakes(self) -> Vec<Mistake> {

@@ -26,8 +26,10 @@ impl FromStr for Split {
 }
 
 fn percent(text: &str) -> Option<f64> {
-    let number = text.trim().trim_end_matches('%').trim_end();
-    crate::scalar::number(number).filter(|&percent| percent > 0.0 && percent <= 100.0)
+    let text = text.trim();
+    let (number, told) = text.strip_suffix('%').map_or((text, false), |number| (number.trim_end(), true));
+    // without the sign 0.8 is hardly less than one per cent
+    crate::scalar::number(number).filter(|&percent| percent > 0.0 && percent <= 100.0 && (told || percent > 1.0))
 }
 
 impl FromStr for Metric {
@@ -53,7 +55,7 @@ impl FromStr for Offset {
 
     /// `earliest`, `latest`, `ts=<time>`, `last=<duration>`. A time is Unix seconds or milliseconds, or ISO 8601.
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        let accepted = "earliest, latest, ts=<Unix time or ISO 8601 date and time> or last=<duration>";
+        let accepted = "earliest, latest, ts=<Unix time or ISO 8601 date and time, up to the year 9999> or last=<duration, at most 36600d>";
         let invalid = || Invalid::new("offset", text, accepted);
         match text.split_once('=') {
             None if text == "earliest" => Ok(Self::Earliest),

@@ -14,6 +14,7 @@ use merge::merged;
 use serde_saphyr::granit_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, Tag, options};
 use std::collections::HashMap;
 use twice::joined;
+pub(crate) use twice::with_last;
 
 const MAX_DEPTH: usize = 64;
 /// Bytes of text, with a flat charge for each node, aliases counted each time.

@@ -177,6 +177,8 @@ fn what_no_version_can_come_of_warns() {
                 models: {m: {type: lambdamart, weights: {click: 0, skip: -1}, features: [f]}}";
     let weights = parse(text).1.concat();
     assert!(weights.starts_with("line 2: models.m.weights: no weight is over 0"), "{weights}");
+    let below = parse(&text.replace("click: 0", "click: 1")).1.concat();
+    assert!(below.starts_with("line 2: models.m.weights: the weight -1 of `skip` counts as 0"), "{below}");
     assert!(lambdamart(", split: time=99%").1.is_empty());
 }
 

@@ -40,6 +40,7 @@ fn missing_keys_are_named_for_each_kind() {
 fn a_wrong_value_is_named_by_its_path() {
     let filled = "expected a string that is not empty";
     let kinds = r#"expected "item", "user", "ranking" or "interaction""#;
+    let range = "expected a time from -253402300799999 to 253402300799999 milliseconds since 1970, which is the end of the year 9999";
     let time =
         "expected milliseconds since 1970 (\"1636907100000\") or ISO 8601 with a zone (\"2021-11-14T16:25:00Z\")";
     for (line, expected) in [
@@ -52,7 +53,11 @@ fn a_wrong_value_is_named_by_its_path() {
         (r#"{"user":"","event":"user"}"#, format!("user: {filled}, found \"\" (line 1, column 9)")),
         (r#"{"event":"interaction","type":""}"#, format!("type: {filled}, found \"\" (line 1, column 31)")),
         (r#"{"event":"item","timestamp":"soon"}"#, format!("timestamp: {time}, found \"soon\" (line 1, column 29)")),
-        (r#"{"event":"item","timestamp":1e300}"#, format!("timestamp: {time}, found 1e300 (line 1, column 29)")),
+        (r#"{"event":"item","timestamp":1e300}"#, format!("timestamp: {range}, found 1e300 (line 1, column 29)")),
+        (
+            r#"{"event":"item","timestamp":"1636907100000000"}"#,
+            format!("timestamp: {range}, found \"1636907100000000\" (line 1, column 29)"),
+        ),
         (
             r#"{"event":"item","timestamp":true}"#,
             "timestamp: expected a time: a string or a number, found true (line 1, column 29)".to_owned(),

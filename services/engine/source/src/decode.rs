@@ -9,7 +9,12 @@ pub(crate) fn decode(message: &[u8], until: Timestamp, events: &mut Vec<Event>, 
     let mut keep = |event: Event, text: &[u8], place: &str, bad: &mut dyn FnMut(&[u8], String)| {
         let (kind, at) = (event.kind(), event.timestamp());
         if at > until {
-            bad(text, format!("{place}the {kind} event's timestamp {at} lies in the future"));
+            bad(
+                text,
+                format!(
+                    "{place}the {kind} event's timestamp {at} lies further in the future than core.ingest.maxAhead allows"
+                ),
+            );
         } else {
             events.push(event);
         }
@@ -105,6 +110,6 @@ mod tests {
     fn an_event_of_the_future_is_bad() {
         let (events, bad) = read(&USER.replace("1000", "2001"));
         assert_eq!(events, 0);
-        assert!(bad[0].ends_with("lies in the future"), "{}", bad[0]);
+        assert!(bad[0].contains("lies further in the future"), "{}", bad[0]);
     }
 }

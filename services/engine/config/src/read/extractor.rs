@@ -97,8 +97,8 @@ pub(super) fn user_agent(section: &Section<'_>) -> Option<Kind> {
 }
 
 pub(super) fn referer(section: &Section<'_>) -> Option<Kind> {
-    let source = field::source(section, &[Entity::Ranking, Entity::User, Entity::Interaction])?;
     let scope = visitor(section);
+    let source = field::source(section, &[Entity::Ranking, Entity::User, Entity::Interaction])?;
     match (source.entity, section.get("scope")) {
         (Entity::User, Some(value)) if scope == Visitor::Session => {
             value.warn("the scope session does nothing: a field of the user is kept with the user");

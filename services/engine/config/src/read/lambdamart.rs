@@ -52,7 +52,15 @@ fn weights_of(value: &Value<'_>) -> Option<BTreeMap<String, f64>> {
     }
     let weight = |value: &Value<'_>| value.number("a number", f64::is_finite);
     let weights: BTreeMap<_, _> = given.into_iter().filter_map(|(name, value)| Some((name, weight(&value)?))).collect();
-    if !weights.is_empty() && weights.values().all(|weight| *weight <= 0.0) {
+    let learns = weights.values().any(|weight| *weight > 0.0);
+    let below = weights.iter().find(|(_, weight)| **weight < 0.0).filter(|_| learns);
+    if let Some((name, weight)) = below {
+        value.warn(format!(
+            "the weight {weight} of `{}` counts as 0: nothing is learned from what is below 0",
+            shown(name)
+        ));
+    }
+    if !weights.is_empty() && !learns {
         value.warn("no weight is over 0: a model learns from labels that rankings bring along, and from nothing else");
     }
     Some(weights)

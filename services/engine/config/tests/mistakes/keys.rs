@@ -1,6 +1,8 @@
 //! Keys that nobody knows, that are missing, that come twice; and what hangs on them.
 
-use super::{errors, feature, only};
+use super::{errors, feature, lambdamart, only};
+use rankwright_config::Offset;
+use std::str::FromStr;
 
 #[test]
 fn what_hangs_on_a_misspelt_type_is_looked_at_as_well() {
@@ -223,4 +225,52 @@ models:
         ],
         "{errors}"
     );
+}
+
+#[test]
+fn what_a_key_that_is_given_twice_brings_is_looked_at_both_times() {
+    let found = |text: &str| {
+        let errors = errors(text);
+        errors.mistakes().iter().map(|mistake| (mistake.line, mistake.problem.clone())).collect::<Vec<_>>()
+    };
+    let twice = |line: usize, key: &str, first: usize| (line, format!("`{key}` is given twice, first in line {first}"));
+    let of = |text: &str, expected: &[(usize, &str)]| {
+        let found = found(text);
+        for (line, words) in expected {
+            assert!(found.iter().any(|(at, problem)| at == line && problem.contains(words)), "{words}: {found:?}");
+        }
+        assert_eq!(found.len(), expected.len(), "{found:?}");
+    };
+    assert_eq!(found("api: {port: 1,\n  port: 2}"), [twice(2, "port", 1)]);
+    of("api: {port: 1,\n  port: x}", &[(2, "given twice"), (2, "found `x`")]);
+    of("api: {port: 1}\napi: {prt: x}", &[(2, "given twice"), (2, "unknown key `prt`"), (2, "found `x`")]);
+    let shuffled = [(3, "given twice"), (3, "shufle"), (3, "`maxPositionChange` is missing")];
+    of("models:\n  m: {type: noop}\n  m: {type: shufle}", &shuffled);
+    of("models:\n  m: {type: noop,\n    type: nop}", &[(3, "given twice"), (3, "nop")]);
+    // what another type would lack is no mistake of anybody
+    of("models:\n  m: {type: noop,\n    type: lambdamart}", &[(3, "given twice")]);
+}
+
+#[test]
+fn the_scope_of_a_referer_is_no_mistake_beside_another_one() {
+    for text in ["type: referer, scope: user", "type: referer, source: bad.x, scope: user"] {
+        let (_, problem, _) = feature(text);
+        assert!(!problem.contains("unknown key"), "{problem}");
+    }
+}
+
+#[test]
+fn a_part_of_one_is_no_per_cent() {
+    for part in ["0.8", "1", "80%%", "% %"] {
+        let (path, problem, _) = lambdamart(&format!("weights: {{click: 1}}, features: [price], split: 'time={part}'"));
+        assert!(path.ends_with(".split") && problem.contains(part), "{path}: {problem}");
+    }
+}
+
+#[test]
+fn an_offset_out_of_range_tells_the_range() {
+    for (offset, range) in [("ts=1636907100000000", "up to the year 9999"), ("last=999999d", "at most 36600d")] {
+        let refused = Offset::from_str(offset).expect_err("is out of range").to_string();
+        assert!(refused.contains(offset) && refused.contains(range), "{refused}");
+    }
 }

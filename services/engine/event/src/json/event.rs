@@ -6,7 +6,7 @@ use super::field::fields;
 use super::item::items;
 use super::kind::Kind;
 use super::parts::Parts;
-use crate::{Event, Ranking, Timestamp};
+use crate::{Event, InvalidTimestamp, Ranking, Timestamp};
 
 /// Reads one event. Where that fails, the kind is found first: the fault may lie in a key that events of this kind ignore.
 pub(super) fn event(cursor: &mut Cursor<'_>) -> Result<Event, Fault> {
@@ -67,10 +67,15 @@ fn timestamp(cursor: &mut Cursor<'_>) -> Result<Timestamp, Fault> {
         Some(b'"') => Timestamp::parse(&cursor.string("a string")?),
         _ => Timestamp::from_number(cursor.number("a time: a string or a number")?),
     };
-    time.map_err(|_| {
+    time.map_err(|invalid| {
         cursor.at = start;
-        cursor.unexpected(
-            "milliseconds since 1970 (\"1636907100000\") or ISO 8601 with a zone (\"2021-11-14T16:25:00Z\")",
-        )
+        cursor.unexpected(match invalid {
+            InvalidTimestamp::Form { .. } => {
+                "milliseconds since 1970 (\"1636907100000\") or ISO 8601 with a zone (\"2021-11-14T16:25:00Z\")"
+            }
+            InvalidTimestamp::Range { .. } => {
+                "a time from -253402300799999 to 253402300799999 milliseconds since 1970, which is the end of the year 9999"
+            }
+        })
     })
 }

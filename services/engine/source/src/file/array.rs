@@ -4,16 +4,20 @@
 //! arrays may follow each other, as in a file that was put together from compressed parts; so may lines.
 //!
 //! An element that cannot end any more (a text that ends with its line, a bracket that closes another kind, a value in
-//! place of a key) is left out alone: reading goes on with the next line that begins with `{` and is indented no further.
+//! place of a key, the end of the file) is left out alone: reading goes on with the next sign of an element behind its
+//! beginning, which is a line that begins with `{` and is indented no further, or an object whose first key is `event`.
 
 use super::Limits;
 use super::cut::{Bad, Cut, Element, Records, broken_off, too_long};
 use super::input::Input;
-use memchr::memchr3;
+use memchr::{memchr_iter, memchr2_iter, memchr3, memrchr};
 use std::io;
 
 /// So many brackets are remembered, a byte each; no event has a thousandth of them.
 const DEEPEST: usize = 1 << 20;
+
+/// So much of a file is looked at again, in bytes, for signs of elements in what turned out to be broken.
+const AGAIN: usize = 1 << 30;
 
 /// Cuts a file behind the last whole element of each block.
 pub(super) struct Array {
@@ -34,6 +38,8 @@ pub(super) struct Array {
     fresh: bool,
     /// What is skipped, until a line begins with an element that is indented no further than this.
     lost: Option<usize>,
+    /// Bytes that were looked at again.
+    again: usize,
     /// Elements follow that are in no array, as lines are.
     loose: bool,
     /// It was told that a comma is missing in this array.
@@ -77,6 +83,7 @@ impl Array {
             column: 0,
             fresh: true,
             lost: None,
+            again: 0,
             loose: false,
             told: false,
             element,
@@ -108,7 +115,9 @@ impl Array {
             if self.in_string {
                 self.scan_string();
             } else if let Some(column) = self.lost {
-                self.seek(byte, column);
+                if !self.seek(byte, column) {
+                    break;
+                }
             } else {
                 self.scan_byte(byte);
             }
@@ -137,6 +146,11 @@ impl Array {
             }
             (b'[', _) if between && self.loose && self.fresh => return self.tighten(begun),
             (b'{' | b'[' | b'"', _) if between && begun => return self.divide(),
+            (b'[', _) if between => {
+                // no event, and perhaps a bracket too many before one
+                self.element.line = self.line;
+                return self.lose("expected an event: an object, found an array", self.column + 1);
+            }
             _ => {}
         }
         self.begin_text(byte);
@@ -188,22 +202,55 @@ impl Array {
 
     /// Leaves out the element being read, which nobody can tell the end of, or what stands beside arrays.
     fn lose(&mut self, reason: &str, column: usize) {
-        let line = if self.open.is_empty() { self.line } else { self.element.line };
-        self.leave_out(line, reason.to_owned());
+        let within = !self.open.is_empty();
+        self.leave_out(if within { self.element.line } else { self.line }, reason.to_owned());
+        let sign = self.sign(column).filter(|_| within);
         self.open.truncate(1);
-        self.wants_key = false;
-        self.lost = Some(column);
+        (self.wants_key, self.in_string) = (false, false);
+        match sign {
+            Some(at) => {
+                self.again += self.at.saturating_sub(at);
+                let passed = &self.buffer[self.element.at..at];
+                self.line = self.element.line + memchr_iter(b'\n', passed).count() as u64;
+                self.column =
+                    memrchr(b'\n', passed).map_or(self.element.column + passed.len(), |end| passed.len() - end - 1);
+                (self.at, self.fresh) = (at, false);
+            }
+            None => self.lost = Some(column),
+        }
         self.begin(false);
     }
 
-    /// Looks for the next element, or the end of the array.
-    fn seek(&mut self, byte: u8, column: usize) {
+    /// Where an element seems to begin within the one being read, or what was taken for it.
+    fn sign(&self, column: usize) -> Option<usize> {
+        let (from, to) = (self.element.at + 1, self.at.min(self.buffer.len()));
+        if from >= to || self.again >= AGAIN {
+            return None;
+        }
+        let (within, mut line) = (&self.buffer[from..to], None);
+        let begins = |at: &usize| {
+            if within[*at] == b'\n' {
+                line = Some(at + 1);
+                return false;
+            }
+            let before = line.take().map(|line| &within[line..*at]).filter(|before| before.len() <= column);
+            let leads =
+                before.is_some_and(|before| before.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b',')));
+            leads || begins_event(&self.buffer[from + at..]) == Some(true)
+        };
+        memchr2_iter(b'{', b'\n', within).find(begins).map(|at| from + at)
+    }
+
+    /// Looks for the next element, or the end of the array. False where more of the file has to tell.
+    fn seek(&mut self, byte: u8, column: usize) -> bool {
         let here = self.fresh && self.column <= column;
         match byte {
-            b'{' if here => {
-                self.lost = None;
-                self.begin(false);
-            }
+            b'{' if here => self.find(),
+            b'{' => match begins_event(&self.buffer[self.at..]) {
+                Some(true) => self.find(),
+                None if !self.input.has_ended() => return false,
+                _ => self.pass(byte),
+            },
             b'[' if here && self.open.is_empty() => self.lost = None,
             b']' if here && !self.open.is_empty() => {
                 self.lost = None;
@@ -211,11 +258,24 @@ impl Array {
                 self.open.clear();
                 self.begin(false);
             }
-            _ => {
-                self.step(byte);
-                self.element.at = self.at; // nothing of it is kept
+            b',' if self.fresh => {
+                self.pass(byte);
+                self.fresh = true;
             }
+            _ => self.pass(byte),
         }
+        true
+    }
+
+    fn find(&mut self) {
+        self.lost = None;
+        self.begin(false);
+    }
+
+    /// Goes on behind a byte of which nothing is kept.
+    fn pass(&mut self, byte: u8) {
+        self.step(byte);
+        self.element.at = self.at;
     }
 
     fn begin_array(&mut self) {
@@ -284,9 +344,19 @@ impl Array {
         }
     }
 
-    /// Keeps nothing of an element that is too long, nor of blanks around elements.
+    /// Keeps nothing of an element that is too long, nor of blanks around elements, nor of what is skipped.
     fn forget(&mut self) {
+        if self.lost.is_some() {
+            let kept = self.elements.last().map_or(0, |element| element.range.end);
+            drop(self.buffer.drain(kept..self.element.at));
+            (self.at, self.element.at) = (self.at + kept - self.element.at, kept);
+            return;
+        }
         let kept = self.buffer.len();
+        let exceeds = !self.element.blank && !self.element.too_long && kept - self.element.at > self.limits.line;
+        if exceeds && self.sign(self.element.column).is_some() {
+            return self.lose(&too_long(self.limits), self.element.column);
+        }
         self.element.too_long |= !self.element.blank && kept - self.element.at > self.limits.line;
         if self.element.too_long || self.element.blank {
             self.buffer.truncate(self.element.at);
@@ -299,6 +369,9 @@ impl Array {
         let (line, whole) = (self.element.line, self.open.len() == 1 && !self.in_string && self.lost.is_none());
         if let Some(reason) = broken_off(&mut self.input)? {
             self.break_off(self.line, reason);
+        } else if self.open.len() > 1 && self.sign(self.element.column).is_some() {
+            self.lose("the element does not end", self.element.column);
+            return Ok(()); // there is more to read
         } else if !self.open.is_empty() {
             if whole && !self.element.blank {
                 self.take_element(self.buffer.len(), false);
@@ -336,5 +409,18 @@ impl Array {
         let records = Records::Elements(std::mem::take(&mut self.elements));
         let before = std::mem::replace(&mut self.before, self.count);
         Cut { text, records, bad: std::mem::take(&mut self.bad), before, after: self.count }
+    }
+}
+
+/// Whether an object has `event` for its first key, as far as one can see: within a text its quotes would be escaped.
+fn begins_event(text: &[u8]) -> Option<bool> {
+    const KEY: &[u8] = b"\"event\"";
+    const FARTHEST: usize = 64;
+    let rest = text.get(1..text.len().min(FARTHEST))?.trim_ascii_start();
+    let seen = rest.len().min(KEY.len());
+    match rest[..seen] == KEY[..seen] {
+        true if seen == KEY.len() => Some(true),
+        true => (text.len() >= FARTHEST).then_some(false),
+        false => Some(false),
     }
 }

@@ -94,7 +94,12 @@ impl Decoded<'_> {
     fn keep(&mut self, event: Event, line: u64) {
         let (kind, at) = (event.kind(), event.timestamp());
         if at > self.block.until {
-            return self.leave_out(line, format!("the {kind} event's timestamp {at} lies in the future"));
+            return self.leave_out(
+                line,
+                format!(
+                    "the {kind} event's timestamp {at} lies further in the future than core.ingest.maxAhead allows"
+                ),
+            );
         }
         if self.block.since == Timestamp::MIN || at >= self.block.since {
             self.events.push(event);

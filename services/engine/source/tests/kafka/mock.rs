@@ -35,7 +35,7 @@ async fn an_unreadable_message_is_named_and_the_next_ones_are_read() {
     for (bad, start) in seen.bad.iter().zip(starts) {
         assert!(bad.starts_with(start), "{bad}");
     }
-    assert!(seen.bad[3].ends_with("lies in the future"), "{:?}", seen.bad);
+    assert!(seen.bad[3].contains("lies further in the future"), "{:?}", seen.bad);
     assert_eq!((seen.bad.len(), seen.stored[&topic.partition(0)].line), (4, 6));
 }
 

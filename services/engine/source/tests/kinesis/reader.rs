@@ -78,7 +78,7 @@ async fn an_unreadable_record_is_named_and_the_next_ones_are_read() {
     seen.read(&mut reader, |seen| seen.count() == 2).await;
     assert_eq!(seen.events[&topic.partition(shard)], [1, 3]);
     assert!(seen.bad[0].starts_with(&format!("{}:", topic.partition(shard))), "{:?}", seen.bad);
-    assert!(seen.bad[1].ends_with("lies in the future"), "{:?}", seen.bad);
+    assert!(seen.bad[1].contains("lies further in the future"), "{:?}", seen.bad);
 }
 
 /// A moment later than everything before, and earlier than everything after; the server counts in milliseconds.
