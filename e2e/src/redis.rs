@@ -204,13 +204,19 @@ impl Redis {
 
     /// Sizes of an index in all shards.
     fn indexes(&self, service: &str, name: &str) -> Vec<u64> {
-        let sizes = |mut connection: Connection| {
-            let pattern = format!("{}*i:{name}", self.prefix(service));
-            let found: Vec<String> =
-                connection.scan_match(pattern).expect("answers").map(|key| key.expect("a key")).collect();
-            found.into_iter().map(|key| connection.zcard(key).expect("answers")).collect::<Vec<u64>>()
+        let pattern = format!("{}*i:{name}", self.prefix(service));
+        let sizes = |mut connection: Connection| -> redis::RedisResult<Vec<u64>> {
+            let found = connection.scan_match(&pattern)?.collect::<redis::RedisResult<Vec<String>>>()?;
+            found.into_iter().map(|key| connection.zcard(key)).collect()
         };
-        self.connections().into_iter().flat_map(sizes).collect()
+        let (mut answer, refusal) = (Vec::new(), RefCell::default());
+        // a cluster is down for moments where its machine stood still
+        let answered = || {
+            let asked = self.connections().into_iter().map(sizes).collect::<redis::RedisResult<Vec<_>>>();
+            asked.map(|sizes| answer = sizes.concat()).map_err(|refused| refusal.replace(Some(refused))).is_ok()
+        };
+        wait::until("answered by all nodes", || format!("{:?}", refusal.borrow()), answered);
+        answer
     }
 
     /// Where a writer of a service stands; empty where it has not begun.
@@ -220,6 +226,15 @@ impl Redis {
     pub fn position(&self, service: &str, writer: &str) -> String {
         let row = format!("{}w:{writer}", self.prefix(service));
         self.of_its_node(|connection| connection.hget::<_, _, Option<String>>(&row, "position")).unwrap_or_default()
+    }
+
+    /// How often a writer of a service has begun; 0 where it never did.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn epoch(&self, service: &str, writer: &str) -> u64 {
+        let row = format!("{}w:{writer}", self.prefix(service));
+        self.of_its_node(|connection| connection.hget::<_, _, Option<u64>>(&row, "epoch")).unwrap_or_default()
     }
 
     /// All values of a service without the stamps before them.

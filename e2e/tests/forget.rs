@@ -3,7 +3,9 @@
 use rankwright_e2e::events::{at, click, item, ranking};
 use rankwright_e2e::many::{FEATURES, launch};
 use rankwright_e2e::program::{command, named};
+use rankwright_e2e::proxy::{Mode, Proxy};
 use rankwright_e2e::redis::Redis;
+use rankwright_e2e::server::Server;
 use rankwright_e2e::{Ended, Service};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -41,8 +43,12 @@ fn events() -> Vec<Value> {
 }
 
 fn config(state: &str, parts: &Path) -> String {
-    let own = format!("train: {{type: file, path: '{}', format: json}}", parts.display());
-    let features = FEATURES.replace("train: {type: file, path: ./parts, format: json}", &own);
+    keeping(state, &format!("{{type: file, path: '{}', format: json}}", parts.display()))
+}
+
+/// A configuration with a store of click-throughs.
+fn keeping(state: &str, parts: &str) -> String {
+    let features = FEATURES.replace("{type: file, path: ./parts, format: json}", parts);
     format!("state: {state}\n{}", features.replace("maxSessionLength: 10s", "maxSessionLength: 10m"))
 }
 
@@ -97,6 +103,37 @@ fn nothing_of_a_visitor_or_an_item_is_left_in_any_store() {
     server.feedback(&[end]);
     worker.until("the rest is closed", || closed("\"kind\":\"ranking\"") == 11 && redis.is_settled(&service));
     assert_eq!(closed("\"id\":\"o3\""), 1);
+}
+
+#[test]
+fn nothing_of_them_comes_later_from_a_bucket_that_did_not_answer_meanwhile() {
+    let (Some(redis), Some(s3)) = (Redis::for_tests(), Server::s3("bucket")) else { return };
+    let (folder, proxy) = (tempfile::tempdir().expect("there is room for temporary files"), Proxy::to(s3.port()));
+    let bucket = format!(
+        "{{type: s3, bucket: bucket, prefix: parts, region: us-east-1, endpoint: 'http://127.0.0.1:{}', compress: none, \
+         format: json, cloudKey: test, cloudKeySecret: testsecret, partSizeEvents: 5, partInterval: 1s}}",
+        proxy.port()
+    );
+    let (config, service) =
+        (keeping(&format!("{{type: redis, {}}}", redis.keys()), &bucket), redis.own_service("forget-late"));
+    let worker = launch("ingest-worker", &config, &service, &folder.path().join("worker"));
+    let server = launch("rank-server", &config, &service, &folder.path().join("server"));
+    proxy.set(Mode::BlackHole);
+    let before = proxy.carried();
+    server.feedback(&events());
+    worker.until("a part is on its way", || proxy.carried() > before);
+    let epoch = redis.epoch(&service, "closer");
+    let told = std::thread::scope(|scope| {
+        let forgetting = scope.spawn(|| forget(&config, &service, &folder.path().join("cli"), &["--user", VISITOR]));
+        worker.until("it wants to be alone", || redis.epoch(&service, "closer") > epoch);
+        proxy.set(Mode::Pass);
+        forgetting.join().expect("it comes to its end")
+    });
+    worker.terminate();
+    assert_eq!(worker.wait(), Some(0));
+    let kept = texts(&s3.folder().join("versitygw/bucket"));
+    assert!(kept.contains("\"user\":\"another\"") && !kept.contains(VISITOR), "{told}: {kept}");
+    assert_eq!(redis.with(&service, VISITOR), [""; 0], "{told}");
 }
 
 /// Click-throughs lie in Redis, and a model that has learned from the visitor, with requests to warm it up.

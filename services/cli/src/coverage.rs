@@ -2,7 +2,7 @@
 
 use compact_str::CompactString;
 use rankwright_config::feature::{AgeSource, Entity, Kind, LocalTimeSource, RateScope, Source};
-use rankwright_config::model::Model;
+use rankwright_config::model::{LambdaMart, Model, Selector};
 use rankwright_config::{Config, Feature};
 use rankwright_event::{Event, Field};
 use std::collections::HashSet;
@@ -13,6 +13,7 @@ pub(crate) struct Coverage {
     item: HashSet<CompactString>,
     user: HashSet<CompactString>,
     ranking: HashSet<CompactString>,
+    interaction: HashSet<CompactString>,
     /// Kinds of interactions.
     interactions: HashSet<CompactString>,
 }
@@ -28,6 +29,7 @@ impl Coverage {
                 ranking.items.iter().for_each(|item| note(&mut self.ranking, &item.fields));
             }
             Event::Interaction(interaction) => {
+                note(&mut self.interaction, &interaction.fields);
                 if !self.interactions.contains(&interaction.kind) {
                     self.interactions.insert(interaction.kind.clone());
                 }
@@ -35,7 +37,7 @@ impl Coverage {
         }
     }
 
-    /// One line for each feature and each weight that refers to a field or an interaction nobody has seen.
+    /// One line for each feature, weight and selector that refers to a field or an interaction nobody has seen.
     pub(crate) fn gaps(&self, config: &Config) -> Vec<String> {
         let gap = |(path, feature): (usize, &Feature)| {
             let unseen = self.unseen(&feature.kind);
@@ -43,7 +45,13 @@ impl Coverage {
             unseen.into_iter().map(move |what| format!("{prefix} refers to {what}, which no event carried"))
         };
         let weights = config.models.iter().flat_map(|(name, model)| self.unweighted(name, model));
-        config.features.iter().enumerate().flat_map(gap).chain(weights).collect()
+        let unselected = |(name, model): (&String, &Model)| {
+            let unseen = selected(model).into_iter().filter(|field| !self.ranking.contains(*field));
+            let text = |field| format!("models.{name}.selector refers to ranking.{field}, which no event carried");
+            unseen.map(text).collect::<Vec<_>>()
+        };
+        let selectors = config.models.iter().flat_map(unselected);
+        config.features.iter().enumerate().flat_map(gap).chain(weights).chain(selectors).collect()
     }
 
     fn unweighted<'a>(&'a self, name: &'a str, model: &'a Model) -> impl Iterator<Item = String> + 'a {
@@ -74,7 +82,7 @@ impl Coverage {
             Entity::Item => self.item.contains(field) || self.ranking.contains(field),
             Entity::User => self.user.contains(field),
             Entity::Ranking => self.ranking.contains(field),
-            Entity::Interaction => true,
+            Entity::Interaction => self.interaction.contains(field),
         }
     }
 }
@@ -95,6 +103,25 @@ fn describe(source: &Source) -> String {
         Entity::Interaction => "interaction",
     };
     format!("{entity}.{}", source.field)
+}
+
+/// Fields of rankings that a model is chosen events by.
+fn selected(model: &Model) -> Vec<&str> {
+    match model {
+        Model::LambdaMart(LambdaMart { selector, .. }) | Model::Shuffle { selector, .. } | Model::Noop { selector } => {
+            fields(selector)
+        }
+        _ => vec![],
+    }
+}
+
+fn fields(selector: &Selector) -> Vec<&str> {
+    match selector {
+        Selector::Field { ranking_field, .. } => vec![ranking_field],
+        Selector::And(parts) | Selector::Or(parts) => parts.iter().flat_map(fields).collect(),
+        Selector::Not(part) => fields(part),
+        _ => vec![],
+    }
 }
 
 fn sources(kind: &Kind) -> Vec<Source> {
@@ -170,6 +197,35 @@ mod tests {
         let gaps = gaps_of(model, &[click]);
         assert!(gaps.contains(&"models.m.weights refers to the interaction 'clik', which no event carried".to_owned()));
         assert!(!gaps.iter().any(|gap| gap.contains("'click'")), "{gaps:?}");
+    }
+
+    #[test]
+    fn a_field_that_a_selector_waits_for_is_told() {
+        let model = "models: {m: {type: noop, selector: {not: {rankingField: categori, value: shoes}}}}\n\
+                     features: [{name: p, type: position, position: 1}]";
+        let shown = |field: &str| {
+            format!(
+                r#"{{"event":"ranking","id":"r","timestamp":"1","user":"u","session":"s","fields":[{{"name":"{field}","value":"x"}}],"items":[{{"id":"a"}}]}}"#
+            )
+        };
+        let told = gaps_of(model, &[&shown("category")]);
+        assert_eq!(told, ["models.m.selector refers to ranking.categori, which no event carried"]);
+        assert!(gaps_of(model, &[&shown("categori")]).is_empty());
+    }
+
+    #[test]
+    fn a_field_that_no_interaction_has_is_told() {
+        let click = |field: &str| {
+            format!(
+                r#"{{"event":"interaction","id":"c","timestamp":"1","type":"click","item":"a","fields":[{{"name":"{field}","value":"x"}}]}}"#
+            )
+        };
+        let medium = "{name: m, type: referer, source: interaction.ref}";
+        assert_eq!(
+            gaps(medium, &[&click("other")]),
+            ["features[0] 'm' refers to interaction.ref, which no event carried"]
+        );
+        assert!(gaps(medium, &[&click("ref")]).is_empty());
     }
 
     #[test]

@@ -156,10 +156,18 @@ fn an_array_that_is_not_closed_or_not_alone_is_reported_at_its_end() {
     }
 }
 
+/// An item event whose kind comes last.
+fn backwards(number: i64) -> String {
+    format!(
+        "{{\"id\":\"i{number}\",\"item\":\"i{number}\",\"timestamp\":\"{number}\",\"fields\":[],\"event\":\"item\"}}"
+    )
+}
+
 #[test]
 fn what_is_broken_in_an_array_or_before_lines_costs_itself_alone() {
     let (good, more) = (lines(&items([1, 2, 3])), lines(&items([4, 5])));
     let listed = good.trim_end().replace('\n', ",\n");
+    let others = [1, 2, 3].map(backwards).join("\n,");
     let cut = "{\"event\":\"item\",\"fields\":[{\"name\":\"a\",\"value\":1},";
     let pretty = |broken: &str| {
         let nested = "{\n    \"event\": \"item\",\n    \"fields\": [\n      {\"name\": \"a\"}\n";
@@ -189,6 +197,15 @@ fn what_is_broken_in_an_array_or_before_lines_costs_itself_alone() {
         (format!("[\n[{listed}]"), items([1, 2, 3]), 1),
         (format!("[{listed},\n[{listed}]"), items([1, 2, 3, 1, 2, 3]), 1),
         (format!("[\n{cut}\n{good}"), items([1, 2, 3]), 3),
+        // no event begins with its kind
+        (format!("[\n{{\"id\":\"b\",\"fields\":[{{\"a\":1}},\n,{others}\n]"), items([1, 2, 3]), 1),
+        (format!("[\n{{\"id\":\"b\",\"fields\":[{{\"name\":\"price\"\n, {others}\n]"), items([1, 2, 3]), 1),
+        (format!("[\n[\n  {}\n]", others.replace("\n,", ",\n  ")), items([1, 2, 3]), 1),
+        (
+            format!("[{{\"id\":\"a\\\n,{}]", listed.replace("\"fields\":[]", "\"x\":\"a \\\" b\",\"fields\":[]")),
+            items([1, 2, 3]),
+            1,
+        ),
         (format!("[{{{{\n{listed}]"), items([1, 2, 3]), 1),
         (format!("[{}]", good.trim_end()), items([1, 2, 3]), 1),
         (pretty("    }"), items([1, 2, 3]), 1),
@@ -199,6 +216,29 @@ fn what_is_broken_in_an_array_or_before_lines_costs_itself_alone() {
             assert_eq!(read.events, expected, "{text}\n{:?}", read.reports());
             assert_eq!(read.reports().len(), bad, "{text}\n{:?}", read.reports());
         }
+    }
+}
+
+/// A file that is written while it is read: what is cut off is read when it is whole, and counted no earlier.
+#[test]
+fn an_element_that_is_still_being_written_is_read_when_it_is_whole() {
+    let field = "{\n\"name\":\"a\",\n\"value\":1\n}";
+    let pretty = |number: usize| {
+        let id = format!("\"event\":\"item\",\n\"id\":\"i{number}\",\n\"item\":\"i{number}\",\n\"timestamp\":\"1\",");
+        format!("{{\n{id}\n\"meta\":{{\"event\":\"x\",\"y\":1}},\n\"fields\":[\n{field},\n{field}\n]\n}}")
+    };
+    let whole = format!("[\n{}\n]\n", (1..4).map(pretty).collect::<Vec<_>>().join(",\n"));
+    let all = contents(&Folder::new().with("a.json", &whole).open());
+    assert_eq!((all.events.len(), all.reports().len()), (3, 0));
+    for end in 0..whole.len() {
+        let folder = Folder::new().with("a.json", &whole[..end]);
+        let files = folder.open();
+        let (mut marks, first) = (Marks::of(&files), batches(&files, None));
+        first.iter().for_each(|batch| marks.reach(&files, &batch.position));
+        let folder = folder.with("a.json", &whole);
+        let rest = batches(&folder.open(), Some(&marks));
+        let events: Vec<_> = first.into_iter().chain(rest).flat_map(|batch| batch.events).collect();
+        assert!(events == all.events, "{} events of {}", events.len(), &whole[..end]);
     }
 }
 

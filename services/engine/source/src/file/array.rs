@@ -5,12 +5,16 @@
 //!
 //! An element that cannot end any more (a text that ends with its line, a bracket that closes another kind, a value in
 //! place of a key, the end of the file) is left out alone: reading goes on with the next sign of an element behind its
-//! beginning, which is a line that begins with `{` and is indented no further, or an object whose first key is `event`.
+//! beginning, which is a line that begins with `{`, perhaps behind a comma, and is indented no further, or an object whose
+//! first key is `event`. In what the end of the file cuts off, or is too long, a sign is a whole event and nothing less:
+//! the rest may be still to come, and is no record before.
 
 use super::Limits;
 use super::cut::{Bad, Cut, Element, Records, broken_off, too_long};
 use super::input::Input;
-use memchr::{memchr_iter, memchr2_iter, memchr3, memrchr};
+use memchr::{memchr, memchr_iter, memchr2_iter, memchr3, memrchr};
+use rankwright_event::json;
+use serde::de::IgnoredAny;
 use std::io;
 
 /// So many brackets are remembered, a byte each; no event has a thousandth of them.
@@ -18,6 +22,9 @@ const DEEPEST: usize = 1 << 20;
 
 /// So much of a file is looked at again, in bytes, for signs of elements in what turned out to be broken.
 const AGAIN: usize = 1 << 30;
+
+/// More bytes than an event has, as a rule.
+const USUAL: usize = 1 << 16;
 
 /// Cuts a file behind the last whole element of each block.
 pub(super) struct Array {
@@ -31,11 +38,15 @@ pub(super) struct Array {
     /// The brackets that are open; one between elements.
     open: Vec<u8>,
     in_string: bool,
+    /// Right behind a backslash.
+    escaped: bool,
     /// In an object, before a key.
     wants_key: bool,
-    /// Bytes of this line before the one that is looked at next, and whether all of them are blank.
+    /// Bytes of this line before the one that is looked at next, whether all of them are blanks and commas, and how many
+    /// stand before the first comma.
     column: usize,
     fresh: bool,
+    comma: Option<usize>,
     /// What is skipped, until a line begins with an element that is indented no further than this.
     lost: Option<usize>,
     /// Bytes that were looked at again.
@@ -79,9 +90,11 @@ impl Array {
             line: 1,
             open: Vec::new(),
             in_string: false,
+            escaped: false,
             wants_key: false,
             column: 0,
             fresh: true,
+            comma: None,
             lost: None,
             again: 0,
             loose: false,
@@ -149,7 +162,7 @@ impl Array {
             (b'[', _) if between => {
                 // no event, and perhaps a bracket too many before one
                 self.element.line = self.line;
-                return self.lose("expected an event: an object, found an array", self.column + 1);
+                return self.lose("expected an event: an object, found an array", usize::MAX);
             }
             _ => {}
         }
@@ -170,12 +183,18 @@ impl Array {
 
     fn scan_string(&mut self) {
         let rest = &self.buffer[self.at..];
+        if std::mem::take(&mut self.escaped) && rest[0] != b'\n' {
+            (self.at, self.column) = (self.at + 1, self.column + 1);
+            return;
+        }
         let found = memchr3(b'"', b'\\', b'\n', rest);
         let (what, read) = (found.map(|offset| rest[offset]), found.unwrap_or(rest.len()));
         (self.at, self.column) = (self.at + read, self.column + read);
         match what {
-            // and one more: what is escaped ends no string
-            Some(b'\\') => (self.at, self.column) = (self.at + 2, self.column + 2),
+            Some(b'\\') => {
+                (self.at, self.column) = (self.at + 1, self.column + 1);
+                self.escaped = true; // what comes next ends no string
+            }
             Some(b'"') => {
                 self.in_string = false;
                 self.step(b'"');
@@ -192,28 +211,35 @@ impl Array {
     fn step(&mut self, byte: u8) {
         self.at += 1;
         match byte {
-            b'\n' => (self.line, self.column, self.fresh) = (self.line + 1, 0, true),
+            b'\n' => (self.line, self.column, self.fresh, self.comma) = (self.line + 1, 0, true, None),
             _ => {
+                if byte == b',' && self.fresh {
+                    self.comma = self.comma.or(Some(self.column));
+                }
                 self.column += 1;
-                self.fresh &= matches!(byte, b' ' | b'\t' | b'\r');
+                self.fresh &= is_lead(byte);
             }
         }
     }
 
     /// Leaves out the element being read, which nobody can tell the end of, or what stands beside arrays.
     fn lose(&mut self, reason: &str, column: usize) {
-        let within = !self.open.is_empty();
-        self.leave_out(if within { self.element.line } else { self.line }, reason.to_owned());
-        let sign = self.sign(column).filter(|_| within);
+        let sign = if self.open.is_empty() { None } else { self.sign(column) };
+        self.lose_to(sign, reason, column);
+    }
+
+    /// Leaves it out, and goes on from a sign of the next one; looks for one in what follows, where there is none.
+    fn lose_to(&mut self, sign: Option<usize>, reason: &str, column: usize) {
+        self.leave_out(if self.open.is_empty() { self.line } else { self.element.line }, reason.to_owned());
         self.open.truncate(1);
-        (self.wants_key, self.in_string) = (false, false);
+        (self.wants_key, self.in_string, self.escaped) = (false, false, false);
         match sign {
             Some(at) => {
                 self.again += self.at.saturating_sub(at);
                 let passed = &self.buffer[self.element.at..at];
                 self.line = self.element.line + memchr_iter(b'\n', passed).count() as u64;
-                self.column =
-                    memrchr(b'\n', passed).map_or(self.element.column + passed.len(), |end| passed.len() - end - 1);
+                let column = |end: usize| passed.len() - end - 1;
+                self.column = memrchr(b'\n', passed).map_or(self.element.column + passed.len(), column);
                 (self.at, self.fresh) = (at, false);
             }
             None => self.lost = Some(column),
@@ -223,27 +249,54 @@ impl Array {
 
     /// Where an element seems to begin within the one being read, or what was taken for it.
     fn sign(&self, column: usize) -> Option<usize> {
+        self.signs(column).next()
+    }
+
+    fn signs(&self, column: usize) -> impl Iterator<Item = usize> + use<'_> {
         let (from, to) = (self.element.at + 1, self.at.min(self.buffer.len()));
-        if from >= to || self.again >= AGAIN {
-            return None;
-        }
-        let (within, mut line) = (&self.buffer[from..to], None);
-        let begins = |at: &usize| {
+        let within = self.buffer.get(from..to).filter(|_| self.again < AGAIN).unwrap_or_default();
+        let mut line = None;
+        let begins = move |at: &usize| {
             if within[*at] == b'\n' {
                 line = Some(at + 1);
                 return false;
             }
-            let before = line.take().map(|line| &within[line..*at]).filter(|before| before.len() <= column);
-            let leads =
-                before.is_some_and(|before| before.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b',')));
-            leads || begins_event(&self.buffer[from + at..]) == Some(true)
+            let before =
+                line.take().map(|line| &within[line..*at]).filter(|before| before.iter().all(|byte| is_lead(*byte)));
+            let indent = |before: &[u8]| memchr(b',', before).unwrap_or(before.len());
+            before.is_some_and(|before| indent(before) <= column)
+                || begins_event(&self.buffer[from + at..]) == Some(true)
         };
-        memchr2_iter(b'{', b'\n', within).find(begins).map(|at| from + at)
+        memchr2_iter(b'{', b'\n', within).filter(begins).map(move |at| from + at)
+    }
+
+    /// Where a whole event stands within the element being read.
+    fn whole_event(&mut self) -> Option<usize> {
+        let (mut looked, mut found) = (0, None);
+        for at in self.signs(self.element.column) {
+            let text = &self.buffer[at..];
+            let mut values = serde_json::Deserializer::from_slice(text).into_iter::<IgnoredAny>();
+            let (is_whole, read) = match values.next() {
+                Some(Ok(_)) => (true, values.byte_offset()),
+                Some(Err(error)) if !error.is_eof() => (false, text.len().min(USUAL)),
+                _ => (false, text.len()),
+            };
+            if is_whole && json::decode(&text[..read]).is_ok() {
+                found = Some(at);
+                break;
+            }
+            looked += read;
+            if self.again + looked >= AGAIN {
+                break;
+            }
+        }
+        self.again += looked;
+        found
     }
 
     /// Looks for the next element, or the end of the array. False where more of the file has to tell.
     fn seek(&mut self, byte: u8, column: usize) -> bool {
-        let here = self.fresh && self.column <= column;
+        let here = self.fresh && self.comma.unwrap_or(self.column) <= column;
         match byte {
             b'{' if here => self.find(),
             b'{' => match begins_event(&self.buffer[self.at..]) {
@@ -257,10 +310,6 @@ impl Array {
                 self.step(byte);
                 self.open.clear();
                 self.begin(false);
-            }
-            b',' if self.fresh => {
-                self.pass(byte);
-                self.fresh = true;
             }
             _ => self.pass(byte),
         }
@@ -354,8 +403,8 @@ impl Array {
         }
         let kept = self.buffer.len();
         let exceeds = !self.element.blank && !self.element.too_long && kept - self.element.at > self.limits.line;
-        if exceeds && self.sign(self.element.column).is_some() {
-            return self.lose(&too_long(self.limits), self.element.column);
+        if exceeds && let Some(at) = self.whole_event() {
+            return self.lose_to(Some(at), &too_long(self.limits), self.element.column);
         }
         self.element.too_long |= !self.element.blank && kept - self.element.at > self.limits.line;
         if self.element.too_long || self.element.blank {
@@ -369,8 +418,10 @@ impl Array {
         let (line, whole) = (self.element.line, self.open.len() == 1 && !self.in_string && self.lost.is_none());
         if let Some(reason) = broken_off(&mut self.input)? {
             self.break_off(self.line, reason);
-        } else if self.open.len() > 1 && self.sign(self.element.column).is_some() {
-            self.lose("the element does not end", self.element.column);
+        } else if self.open.len() > 1
+            && let Some(at) = self.whole_event()
+        {
+            self.lose_to(Some(at), "the element does not end", self.element.column);
             return Ok(()); // there is more to read
         } else if !self.open.is_empty() {
             if whole && !self.element.blank {
@@ -423,4 +474,9 @@ fn begins_event(text: &[u8]) -> Option<bool> {
         true => (text.len() >= FARTHEST).then_some(false),
         false => Some(false),
     }
+}
+
+/// What may stand before the first element of a line.
+fn is_lead(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b',')
 }

@@ -134,8 +134,8 @@ impl Folder {
 }
 
 impl Name {
-    fn parse(name: &str) -> Option<Self> {
-        let (name, open) = name.strip_suffix(".open").map_or((name, false), |name| (name, true));
+    fn parse(whole: &str) -> Option<Self> {
+        let (name, open) = whole.strip_suffix(".open").map_or((whole, false), |name| (name, true));
         let (name, format) = match (name.strip_suffix(".bin"), name.strip_suffix(".json")) {
             (Some(name), _) => (name, Format::Binary),
             (_, Some(name)) => (name, Format::Json),
@@ -149,7 +149,8 @@ impl Name {
             }
             _ => return None,
         };
-        Some(Self { sequence: sequence.parse().ok()?, format, closed })
+        let parsed = Self { sequence: sequence.parse().ok()?, format, closed };
+        (parsed.to_string() == whole).then_some(parsed) // else it is another file's name than the one we would look for
     }
 }
 
@@ -182,9 +183,17 @@ mod tests {
 
     #[test]
     fn other_files_are_no_parts() {
-        for name in
-            ["", ".open", "1.bin", "x.bin.open", "1-2-3.txt", "00000001-1-g.bin", "1-1-1-1.json", "1-1-1.bin.open"]
-        {
+        for name in [
+            "",
+            ".open",
+            "1.bin",
+            "x.bin.open",
+            "1-2-3.txt",
+            "00000001-1-g.bin",
+            "1-1-1-1.json",
+            "1-1-1.bin.open",
+            "00000009-1-aa.bin",
+        ] {
             assert_eq!(Name::parse(name), None, "{name}");
         }
     }

@@ -47,8 +47,8 @@ impl Name {
     }
 
     /// `None` where this is no name of a part.
-    pub(in crate::store) fn parse(name: &str) -> Option<Self> {
-        let (name, suffix) = name.split_once('.')?;
+    pub(in crate::store) fn parse(whole: &str) -> Option<Self> {
+        let (name, suffix) = whole.split_once('.')?;
         let kind = Kind::all().find(|kind| kind.suffix() == suffix)?;
         let mut parts = name.split('-');
         let (time, records, digest) = (parts.next()?, parts.next()?, parts.next()?);
@@ -58,7 +58,7 @@ impl Name {
             digest: u128::from_str_radix(digest, 16).ok()?,
             kind,
         };
-        parts.next().is_none().then_some(parsed)
+        (parsed.to_string() == whole).then_some(parsed)
     }
 }
 
@@ -129,7 +129,11 @@ mod tests {
         let good = Name::of(b"", 1, kind(), NOW, 0).to_string();
         assert!(Name::parse(&good).is_some());
         let others = ["", ".bin", "1-1-1.bin", &good[1..], &format!("{good}x"), &good.replace(".bin", "-1.bin")];
-        for other in others.into_iter().chain(["20261121T210401ü07Z-1-1.bin", "20261321T210401007Z-1-1.bin"]) {
+        for other in others.into_iter().chain([
+            "20261121T210401ü07Z-1-1.bin",
+            "20261321T210401007Z-1-1.bin",
+            "20261121T210401007Z-1-ff.bin",
+        ]) {
             assert_eq!(Name::parse(other), None, "{other}");
         }
     }
