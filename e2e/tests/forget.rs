@@ -109,13 +109,13 @@ fn nothing_of_a_visitor_or_an_item_is_left_in_any_store() {
 fn nothing_of_them_comes_later_from_a_bucket_that_did_not_answer_meanwhile() {
     let (Some(redis), Some(s3)) = (Redis::for_tests(), Server::s3("bucket")) else { return };
     let (folder, proxy) = (tempfile::tempdir().expect("there is room for temporary files"), Proxy::to(s3.port()));
-    let bucket = format!(
-        "{{type: s3, bucket: bucket, prefix: parts, region: us-east-1, endpoint: 'http://127.0.0.1:{}', compress: none, \
-         format: json, cloudKey: test, cloudKeySecret: testsecret, partSizeEvents: 5, partInterval: 1s}}",
-        proxy.port()
-    );
-    let (config, service) =
-        (keeping(&format!("{{type: redis, {}}}", redis.keys()), &bucket), redis.own_service("forget-late"));
+    let state = format!("{{type: redis, {}}}", redis.keys());
+    let through = |port: u16| {
+        let endpoint = format!("endpoint: 'http://127.0.0.1:{port}', cloudKey: test, cloudKeySecret: testsecret");
+        let bucket = format!("type: s3, bucket: bucket, prefix: parts, region: us-east-1, {endpoint}");
+        keeping(&state, &format!("{{{bucket}, compress: none, format: json, partSizeEvents: 5, partInterval: 1s}}"))
+    };
+    let (config, service) = (through(proxy.port()), redis.own_service("forget-late"));
     let worker = launch("ingest-worker", &config, &service, &folder.path().join("worker"));
     let server = launch("rank-server", &config, &service, &folder.path().join("server"));
     proxy.set(Mode::BlackHole);
@@ -124,8 +124,10 @@ fn nothing_of_them_comes_later_from_a_bucket_that_did_not_answer_meanwhile() {
     worker.until("a part is on its way", || proxy.carried() > before);
     let epoch = redis.epoch(&service, "closer");
     let told = std::thread::scope(|scope| {
-        let forgetting = scope.spawn(|| forget(&config, &service, &folder.path().join("cli"), &["--user", VISITOR]));
-        worker.until("it wants to be alone", || redis.epoch(&service, "closer") > epoch);
+        let forgetting =
+            scope.spawn(|| forget(&through(s3.port()), &service, &folder.path().join("cli"), &["--user", VISITOR]));
+        // or it is alone already, as the worker has given up for a while
+        worker.until("it wants to be alone", || redis.epoch(&service, "closer") > epoch || forgetting.is_finished());
         proxy.set(Mode::Pass);
         forgetting.join().expect("it comes to its end")
     });
