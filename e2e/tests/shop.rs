@@ -46,6 +46,20 @@ fn the_same_seed_gives_the_same_files_and_another_one_others() {
 }
 
 #[test]
+fn events_in_another_form_that_an_import_would_read_as_well_are_told() {
+    let folder = folder();
+    let out = folder.path().to_string_lossy().into_owned();
+    let generated = |more: &[&str]| {
+        let few = ["generate", "--out", &out, "--items", "50", "--users", "20", "--rankings", "20"];
+        run(&[&few[..], more].concat()).ok().stderr
+    };
+    assert!(!generated(&[]).contains("reads"), "nothing was there");
+    let told = generated(&["--plain"]);
+    assert!(told.contains("events.jsonl.gz as well, which was there before: remove it"), "{told}");
+    assert!(generated(&[]).contains("events.jsonl as well"), "nor is it taken away by itself");
+}
+
+#[test]
 fn a_model_beats_the_order_that_the_shop_showed_and_answers_its_request() {
     let folder = folder();
     let shop = folder.path().join("shop");

@@ -259,6 +259,19 @@ fn a_record_beyond_the_limit_is_a_bad_line_and_the_next_is_read() {
     }
 }
 
+/// Lines within it begin as elements do, and are none.
+#[test]
+fn an_element_beyond_the_limit_is_one_record_whatever_its_lines_look_like() {
+    let fields = "{\"name\":\"a\",\"value\":1},\n".repeat(100);
+    let long = format!("{{\"event\":\"item\",\"fields\":[\n{fields}{{\"name\":\"b\"}}]}}");
+    let text = format!("[\n{},\n{long},\n{}]", lines(&items([1])).trim_end(), lines(&items([2])).trim_end());
+    for block in [1, 10, 100_000] {
+        let read = contents(&Folder::new().with("a.json", &text).open().with_limits(limits(block, 200)));
+        assert_eq!(read.events, items([1, 2]), "block {block}");
+        assert_eq!(read.reports(), ["a.json:3: longer than 200 bytes"], "block {block}");
+    }
+}
+
 #[test]
 fn a_damaged_file_is_read_as_far_as_it_goes_and_the_next_one_whole() {
     let events = items(0..5000);
