@@ -75,6 +75,17 @@ ok "a number of replicas that is none is refused" refuses replicas --set replica
 ok "a format of the log that is not known is refused" refuses format --set log.format=xml
 ok "an account that is not made needs a name" refuses serviceAccount --set serviceAccount.create=false
 ok "a digest that is none is refused" refuses digest --set image.digest=latest
+monitored() { operator --set metrics.serviceMonitor.enabled=true --set "metrics.serviceMonitor.interval=$1" | grep "interval: $1}"; }
+for interval in 500ms 30s 1m30s 1h 1d12h; do
+  ok "an interval of $interval is taken" monitored "$interval"
+done
+for interval in soon 30 30s1m 1.5m ''; do
+  ok "an interval that is none to Prometheus is refused: '$interval'" refuses interval --set-string "metrics.serviceMonitor.interval=$interval"
+done
+# what an umbrella chart's condition is about gets into the values of its part
+ok "the operator's chart may be a part of another one" operator --set enabled=true
+ok "and the chart of the definition" helm template crds charts/rankwright-crds --set enabled=true
+ok "what switches them on is no text" refuses enabled --set-string enabled=true
 
 [ -z "$update" ] || cp crds/rankingservices.yaml charts/rankwright-crds/files/rankingservices.yaml
 again="run charts/check.sh --update"

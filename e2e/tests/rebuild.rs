@@ -1,5 +1,6 @@
 //! `import --rebuild`: a state that is built anew beside the live one, and takes its place while the service runs.
 
+use rankwright_e2e::asking::Asking;
 use rankwright_e2e::events::{at, click, lines, ranking};
 use rankwright_e2e::kafka::{broker, make_topic, produce, spread};
 use rankwright_e2e::many::{FEATURES, click_throughs, config, halves, import, launch};
@@ -71,13 +72,12 @@ fn a_service_goes_on_with_a_state_that_was_rebuilt_from_its_stream() {
     };
     worker.until("the first half is read", || at_end(&parts[..1]));
     let before = redis.generation(&many);
+    let asking = Asking::of(&plain, &many, &place("alone/parts"), folder.path(), false);
     rebuild(&config, &many, &place("rebuild"), &[]);
     assert_eq!(redis.generation(&many), before + 1);
-    let request = ranking("q", 500, "u1", &["i1", "i2", "i3"]);
-    let answer = server.post("/rank/same", &request).ok().json();
-    assert_eq!(answer["items"].as_array().map(Vec::len), Some(3));
     produce(&broker, &many, &parts[1]);
     worker.until("all is read and closed", || at_end(&parts) && redis.is_settled(&many));
+    asking.end();
     assert!(redis.values(&many) == redis.values(&alone), "another state, see redis-cli for {many} and {alone}");
     let expected = click_throughs(&[place("alone")]);
     assert_eq!(click_throughs(&[place("worker"), place("rebuild")]), expected);

@@ -1,5 +1,6 @@
 //! Rank servers and ingest workers over one Redis: whatever is killed, nothing is lost and nothing counts twice.
 
+use rankwright_e2e::asking::Asking;
 use rankwright_e2e::events::{click, item, ranking};
 use rankwright_e2e::many::{FEATURES, ITEMS, click_throughs, config, day, launch};
 use rankwright_e2e::random::Random;
@@ -108,6 +109,8 @@ fn killed_over(redis: &Redis, undisturbed: impl FnOnce(&[Value], &Path) -> Outco
     let live = Arc::new(Mutex::new(addresses(&replicas)));
     let mut workers: Vec<Service> =
         (0..2).map(|number| launch("ingest-worker", &config, &service, &place(&format!("worker {number}")))).collect();
+    // by values of the state; the others keep the order as it comes, and read nothing
+    let asking = Asking::of(&config, &service, &place("alone/parts"), folder.path(), false);
     let over = Arc::new(AtomicBool::new(false));
     let ranking = rank_all_the_while(live.clone(), over.clone());
     let mut folders: BTreeSet<_> = (0..2).map(|number| place(&format!("worker {number}"))).collect();
@@ -140,6 +143,7 @@ fn killed_over(redis: &Redis, undisturbed: impl FnOnce(&[Value], &Path) -> Outco
     workers[0].until("all closed", || redis.is_settled(&service));
     over.store(true, Ordering::Relaxed);
     assert!(ranking.join().expect("every answer was one") > 0);
+    asking.end();
 
     let folders: Vec<_> = folders.into_iter().collect();
     let records = click_throughs(&folders);

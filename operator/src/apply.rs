@@ -4,6 +4,7 @@
 //! written where nothing happens.
 
 mod children;
+mod handover;
 mod renewal;
 mod seen;
 
@@ -23,9 +24,6 @@ use std::sync::Arc;
 use tracing::{info, warn};
 
 pub use children::{delete, kinds, unwanted};
-
-/// Hands the number of replicas over to an autoscaler, see [`hand_over`].
-const HANDOVER: &str = "rankwright-operator-handover";
 
 /// A version that no object has: with it, an apply makes an object, and is refused where there is one already. So the
 /// object has one field manager from the start, which it would not have after a `POST`.
@@ -176,7 +174,7 @@ async fn write(
     let mut object = child.object.clone();
     match live {
         Some(live) => {
-            hand_over(&api, child, live).await.map_err(refused)?;
+            handover::hand_over(&api, service, child, live).await.map_err(refused)?;
             object.metadata.uid.clone_from(&live.metadata.uid);
         }
         None => object.metadata.resource_version = Some(NO_VERSION.to_owned()),
@@ -191,26 +189,4 @@ async fn write(
 
 fn api(ctx: &Context, service: &RankingService, child: &Child) -> Api<DynamicObject> {
     Api::namespaced_with(ctx.client.clone(), &service.namespace().unwrap_or_default(), &child.resource)
-}
-
-/// Keeps the number of replicas when an autoscaler gets to decide about it. A field that its only owner no longer sends
-/// falls back to its default, which is one pod; so somebody else owns it from now on.
-async fn hand_over(api: &Api<DynamicObject>, child: &Child, live: &DynamicObject) -> kube::Result<()> {
-    let wanted = child.object.data.pointer("/spec/replicas");
-    let Some(replicas) = live.data.pointer("/spec/replicas").filter(|_| wanted.is_none() && sends_replicas(live))
-    else {
-        return Ok(());
-    };
-    let mut kept = DynamicObject::new(&live.name_any(), &child.resource);
-    kept.data = serde_json::json!({ "spec": { "replicas": replicas } });
-    api.patch(&live.name_any(), &PatchParams::apply(HANDOVER).force(), &Patch::Apply(&kept)).await.map(drop)
-}
-
-/// Whether the operator has said how many replicas there are.
-fn sends_replicas(live: &DynamicObject) -> bool {
-    live.managed_fields().iter().any(|entry| {
-        let fields = entry.fields_v1.as_ref().map(|fields| &fields.0);
-        entry.manager.as_deref() == Some(FIELD_MANAGER)
-            && fields.is_some_and(|fields| fields.pointer("/f:spec/f:replicas").is_some())
-    })
 }

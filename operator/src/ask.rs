@@ -6,8 +6,9 @@ use http_body_util::{BodyExt, Empty, Limited};
 use hyper::body::Bytes;
 use hyper_util::rt::TokioIo;
 use serde::Deserialize;
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 
 /// A server that takes longer is not asked again in this round.
@@ -15,6 +16,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// More than any server says.
 const LONGEST: usize = 4 << 20;
+
+/// So long an address is not asked again that has not answered in time: twice as long each time, up to the last of these.
+const SILENCES: [Duration; 2] = [Duration::from_secs(15), Duration::from_secs(300)];
 
 /// What is used of `GET /status`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
@@ -59,21 +63,51 @@ pub trait Ask: Send + Sync {
     fn ask<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Option<Said>>;
 }
 
-/// Asks over HTTP.
+/// Asks over HTTP. Whoever does not answer in time is spared for a while: many that are not reached would keep the others
+/// waiting.
 #[derive(Debug, Default)]
-pub struct OverHttp;
+pub struct OverHttp {
+    silent: Mutex<HashMap<String, Silence>>,
+}
+
+/// An address that has not answered in time.
+#[derive(Debug, Clone, Copy)]
+struct Silence {
+    since: Instant,
+    lasts: Duration,
+}
+
+impl OverHttp {
+    fn is_spared(&self, address: &str, now: Instant) -> bool {
+        self.silent().get(address).is_some_and(|silence| now < silence.since + silence.lasts)
+    }
+
+    /// Notes an address that did not answer in time, and forgets those of which nothing was heard since long ago.
+    fn spare(&self, address: &str, now: Instant) {
+        let [first, longest] = SILENCES;
+        let mut silent = self.silent();
+        let lasts = silent.get(address).map_or(first, |silence| longest.min(2 * silence.lasts));
+        silent.insert(address.to_owned(), Silence { since: now, lasts });
+        silent.retain(|_, silence| now < silence.since + 2 * longest);
+    }
+
+    fn silent(&self) -> MutexGuard<'_, HashMap<String, Silence>> {
+        self.silent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Ask for OverHttp {
     fn ask<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Option<Said>> {
         Box::pin(async move {
-            match tokio::time::timeout(PATIENCE, get(address)).await {
-                Ok(Ok(said)) => Some(said),
-                Ok(Err(error)) => {
-                    tracing::debug!(address, %error, "a rank server was not understood");
-                    None
-                }
-                Err(_) => None,
+            if self.is_spared(address, Instant::now()) {
+                return None;
             }
+            let Ok(answered) = tokio::time::timeout(PATIENCE, get(address)).await else {
+                self.spare(address, Instant::now());
+                return None;
+            };
+            self.silent().remove(address);
+            answered.inspect_err(|error| tracing::debug!(address, %error, "a rank server was not understood")).ok()
         })
     }
 }
@@ -107,5 +141,26 @@ mod tests {
         assert!(said.store.answers);
         assert_eq!(said.models["a"].version.as_deref(), Some("v1"));
         assert_eq!(said.models["b"].reason.as_deref(), Some("no version yet"));
+    }
+    #[test]
+    fn an_address_that_does_not_answer_in_time_is_spared_longer_and_longer() {
+        let (asks, began) = (OverHttp::default(), Instant::now());
+        let after = |seconds: u64| began + Duration::from_secs(seconds);
+        assert!(!asks.is_spared("10.0.0.1", began));
+        asks.spare("10.0.0.1", began);
+        assert!(asks.is_spared("10.0.0.1", after(14)) && !asks.is_spared("10.0.0.1", after(15)));
+        assert!(!asks.is_spared("10.0.0.2", after(14)), "that is another one");
+        asks.spare("10.0.0.1", after(60));
+        assert!(asks.is_spared("10.0.0.1", after(89)) && !asks.is_spared("10.0.0.1", after(90)));
+        (0..10).for_each(|_| asks.spare("10.0.0.1", after(90)));
+        assert!(asks.is_spared("10.0.0.1", after(389)) && !asks.is_spared("10.0.0.1", after(390)), "not for ever");
+    }
+
+    #[test]
+    fn an_address_that_nobody_asks_any_more_is_forgotten() {
+        let (asks, began) = (OverHttp::default(), Instant::now());
+        asks.spare("10.0.0.1", began);
+        asks.spare("10.0.0.2", began + Duration::from_secs(3600));
+        assert_eq!(asks.silent().keys().collect::<Vec<_>>(), ["10.0.0.2"]);
     }
 }

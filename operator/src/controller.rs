@@ -116,7 +116,7 @@ async fn watch(ctx: &Arc<Context>, namespace: Option<&str>, apis: &Apis, stop: A
             referring(&maps, Kind::ConfigMap, &map).into_iter().chain(of_owner(&map)).collect::<Vec<_>>()
         })
         .graceful_shutdown_on(async move { stop.notified().await })
-        .run(guarded, |_, error, _| error_policy(error), ctx.clone())
+        .run(guarded, |service, error, ctx| error_policy(&ctx, service.meta(), error), ctx.clone())
         .for_each(async |outcome| log(outcome))
         .await;
     ctx.cache.end();

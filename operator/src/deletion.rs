@@ -19,10 +19,12 @@ use serde_json::json;
 /// How far the end of a service is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cleaning {
-    /// Pods of its programs run yet.
+    /// Pods of its programs run yet, or may be made.
     Stopping {
-        /// How many.
+        /// How many run.
         pods: usize,
+        /// A Job that makes some until it has ended.
+        job: Option<String>,
     },
     /// The Job that removes its data runs.
     Purging,
@@ -36,8 +38,13 @@ impl Cleaning {
     /// As the condition `Ready` tells it.
     pub fn told(&self) -> (Reason, String) {
         match self {
-            Self::Stopping { pods: 0 } => (Reason::Deleting, "what makes pods goes before data are removed".to_owned()),
-            Self::Stopping { pods } => {
+            Self::Stopping { pods: 0, job: None } => {
+                (Reason::Deleting, "what makes pods goes before data are removed".to_owned())
+            }
+            Self::Stopping { pods: 0, job: Some(job) } => {
+                (Reason::Deleting, format!("waiting for Job {job} to end before data are removed"))
+            }
+            Self::Stopping { pods, .. } => {
                 (Reason::Deleting, format!("waiting for {pods} pods to end before data are removed"))
             }
             Self::Purging => (Reason::Purging, "the data in Redis and S3 are being removed".to_owned()),
@@ -89,11 +96,12 @@ pub async fn settle_finalizer(ctx: &Context, service: &RankingService, wanted: b
 /// When the API server refuses something, or does not answer.
 pub async fn clean_up(ctx: &Context, service: &RankingService, plan: &Plan, applied: &mut Applied) -> Result<Cleaning> {
     let mut kept = build::kept_for_purge(plan);
-    let running = running(ctx, service).await?;
+    let (pods, job) = (running(ctx, service).await?, unfinished(ctx, service).await?);
     let purge = build::purge(plan);
     let wanted: Vec<_> = kept.iter().cloned().chain([purge.clone()]).collect();
     // what is still there may make pods yet
-    let stopped = running == 0 && apply::unwanted(ctx, service, &wanted, &plan.apis).await?.is_empty();
+    let ended = pods == 0 && job.is_none();
+    let stopped = ended && apply::unwanted(ctx, service, &wanted, &plan.apis).await?.is_empty();
     if stopped {
         kept.push(purge);
     } else {
@@ -101,7 +109,7 @@ pub async fn clean_up(ctx: &Context, service: &RankingService, plan: &Plan, appl
     }
     apply::all(ctx, service, &kept, &plan.apis, applied).await?;
     if !stopped {
-        return Ok(Cleaning::Stopping { pods: running });
+        return Ok(Cleaning::Stopping { pods, job });
     }
     let name = Component::Purge.of(&service.name_any());
     let api: Api<Job> = Api::namespaced(ctx.client.clone(), &plan.namespace);
@@ -127,4 +135,44 @@ async fn running(ctx: &Context, service: &RankingService) -> Result<usize> {
         matches!(phase, Some("Succeeded" | "Failed"))
     };
     Ok(pods.iter().filter(|pod| !labels::is_of(*pod, Component::Purge) && !ended(pod)).count())
+}
+
+/// A Job of the service's programs that has not ended: between two attempts it has no pod, and makes another one.
+async fn unfinished(ctx: &Context, service: &RankingService) -> Result<Option<String>> {
+    let api: Api<Job> = Api::namespaced(ctx.client.clone(), &service.namespace().unwrap_or_default());
+    let selected = ListParams::default().labels(&labels::text(&labels::common(&service.name_any())));
+    let jobs = api.list(&selected).await.map_err(Error::reading("the Jobs of the service"))?;
+    Ok(jobs.iter().find(|job| makes_pods(job)).map(ResourceExt::name_any))
+}
+
+/// Whether a Job may make pods that write what is about to be removed.
+fn makes_pods(job: &Job) -> bool {
+    let ended = ["Complete", "Failed"].iter().any(|kind| crate::status::job_condition(job, kind).is_some());
+    !ended && job.metadata.deletion_timestamp.is_none() && !labels::is_of(job, Component::Purge)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use serde_json::Value;
+
+    fn job(part: &str, status: Value) -> Job {
+        let labels = json!({"app.kubernetes.io/component": part});
+        serde_json::from_value(json!({"metadata": {"name": "shop-1", "labels": labels}, "status": status})).unwrap()
+    }
+
+    #[test]
+    fn a_job_makes_pods_until_it_has_ended_or_goes() {
+        let ended = |kind: &str| json!({"conditions": [{"type": kind, "status": "True"}]});
+        for part in ["training", "import"] {
+            assert!(makes_pods(&job(part, json!({"failed": 1}))), "it is tried again");
+            assert!(makes_pods(&job(part, ended("Suspended"))), "somebody may let it go on");
+            assert!(!makes_pods(&job(part, ended("Complete"))) && !makes_pods(&job(part, ended("Failed"))));
+        }
+        let mut going = job("training", json!({}));
+        going.metadata.deletion_timestamp = serde_json::from_value(json!("2026-11-25T03:00:00Z")).unwrap();
+        assert!(!makes_pods(&going));
+        assert!(!makes_pods(&job("purge", json!({}))), "that is what waits");
+    }
 }

@@ -132,7 +132,7 @@ async fn run(options: RunOptions) -> Result<()> {
         ended = level => anyhow::bail!("the port of /log-level has ended: {ended:?}"),
     };
     let defaults = Defaults { image: options.image, namespace: Some(options.own_namespace), user };
-    let ctx = Arc::new(Context::new(client, Arc::new(OverHttp), metrics, defaults));
+    let ctx = Arc::new(Context::new(client, Arc::new(OverHttp::default()), metrics, defaults));
     let keep = candidate.keep(acquired);
     let mut keep = std::pin::pin!(keep);
     let working = controller::run(ctx, options.namespace, stop.clone());

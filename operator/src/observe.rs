@@ -5,10 +5,11 @@ mod report;
 
 pub use report::{ModelReport, Report};
 
-use crate::ask::Said;
+use crate::ask::{Ask, Said};
 use crate::labels::{self, Component};
 use crate::reconcile::{Context, locked};
 use crate::{Error, Result};
+use futures_util::stream::{FuturesOrdered, StreamExt};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ContainerStateTerminated, Pod, PodCondition};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -64,7 +65,7 @@ pub struct Trained {
     pub end: String,
 }
 
-/// Looks at the pods of a service, and asks one rank server.
+/// Looks at the pods of a service, and asks its rank servers.
 ///
 /// # Errors
 /// When the pods cannot be listed.
@@ -77,13 +78,19 @@ pub async fn service(ctx: &Context, service: &RankingService) -> Result<Observed
         jobs::tell(&mut observed, &jobs, &pods, podless.entry(service.uid().unwrap_or_default()).or_default());
     }
     observed.imports = jobs.into_iter().filter(|job| labels::is_of(job, Component::Import)).collect();
-    for address in to_ask(&pods) {
-        observed.said = ctx.ask.ask(&address).await;
-        if observed.said.is_some() {
-            break;
+    observed.said = said(&*ctx.ask, &to_ask(&pods)).await;
+    Ok(observed)
+}
+
+/// What the first of these says that answers. They are asked at the same time: one that is not reached takes its time.
+async fn said(ask: &dyn Ask, addresses: &[String]) -> Option<Said> {
+    let mut answers: FuturesOrdered<_> = addresses.iter().map(|address| ask.ask(address)).collect();
+    while let Some(answer) = answers.next().await {
+        if answer.is_some() {
+            return answer;
         }
     }
-    Ok(observed)
+    None
 }
 
 /// Any sight of them will do: the news of a later one brings us back.

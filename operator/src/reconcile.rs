@@ -1,5 +1,7 @@
 //! Brings the cluster to what one RankingService asks for, and tells on it how that went.
 
+mod retries;
+
 use crate::apis::Discovery;
 use crate::apply::{self, Applied, Seen};
 use crate::ask::Ask;
@@ -14,24 +16,22 @@ use crate::status::{self, Facts, Workloads};
 use crate::validate::{self, Defaults, Plan};
 use crate::{Error, Result, resolve};
 use k8s_openapi::jiff::Timestamp;
-use kube::api::DynamicObject;
+use kube::api::{DynamicObject, ObjectMeta};
 use kube::runtime::controller::Action;
 use kube::runtime::events::Recorder;
 use kube::{Client, ResourceExt};
 use rankwright_crds::RankingService;
+use retries::Retries;
 use serde::de::DeserializeOwned;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What only rank servers tell, such as a store that went away, is asked for again after this time.
-const RESYNC: Duration = Duration::from_secs(60);
+pub const RESYNC: Duration = Duration::from_secs(60);
 
 /// An object of somebody else may go at any time, a store come back, a new version be taken up, and nobody tells.
 const SOON: Duration = Duration::from_secs(10);
-
-/// What the API server refused or did not answer is tried again after this time.
-const RETRY: Duration = Duration::from_secs(5);
 
 /// A resource that is refused waits for a change; should the news of it be lost, it is looked at after this time.
 const REFUSED: Duration = Duration::from_secs(300);
@@ -63,6 +63,8 @@ pub struct Context {
     pub(crate) podless: Mutex<HashMap<String, HashMap<String, Instant>>>,
     /// Events that nobody took, by the uids of what they are about.
     untold: Mutex<HashMap<String, Vec<News>>>,
+    /// When what could not be reconciled is tried again.
+    retries: Retries,
 }
 
 impl Context {
@@ -82,6 +84,7 @@ impl Context {
             told: Mutex::default(),
             podless: Mutex::default(),
             untold: Mutex::default(),
+            retries: Retries::default(),
         }
     }
 
@@ -129,6 +132,7 @@ impl Context {
         locked(&self.told).retain(|uid, _| there.contains(uid));
         locked(&self.untold).retain(|uid, _| there.contains(uid));
         locked(&self.podless).retain(|uid, _| there.contains(uid));
+        self.retries.keep_only(there);
         self.seen.keep_only(there);
     }
 }
@@ -155,8 +159,11 @@ struct Outcome {
 /// What could not be done; it is told in the status as well, where that can be written.
 pub async fn reconcile(service: Arc<RankingService>, ctx: Arc<Context>) -> Result<Action> {
     ctx.cache.filled().await;
-    let began = Instant::now();
+    let (began, uid) = (Instant::now(), service.uid().unwrap_or_default());
     let result = Box::pin(attempt(&ctx.caught_up(service), &ctx)).await;
+    if result.is_ok() {
+        ctx.retries.succeeded(&uid);
+    }
     ctx.metrics.reconciled(began.elapsed(), result.as_ref().err());
     result
 }
@@ -304,9 +311,9 @@ fn found<K: DeserializeOwned>(applied: &Applied, kind: &str, chosen: impl Fn(&Dy
 }
 
 /// Leaves a resource that is refused to its author, and tries anything else again.
-pub fn error_policy(error: &Error) -> Action {
+pub fn error_policy(ctx: &Context, resource: &ObjectMeta, error: &Error) -> Action {
     match error {
         Error::Refused(_) => Action::requeue(REFUSED),
-        _ => Action::requeue(RETRY),
+        _ => Action::requeue(ctx.retries.after(resource, Instant::now())),
     }
 }

@@ -2,11 +2,12 @@
 
 mod references;
 
-pub use references::{Content, Kind, Reference, besides, of_component, of_service};
+pub use references::{Content, Kind, Reference, besides, of_component, of_configuration, of_service};
 
 use crate::apis::Apis;
+use crate::build::pod::CONFIGURATION;
 use crate::cache::Known;
-use crate::labels::{CONFIGURATION_DIGEST, Component, REFERENCES_DIGEST};
+use crate::labels::{self, CONFIGURATION_DIGEST, Component, REFERENCES_DIGEST};
 use crate::reconcile::Context;
 use crate::{Error, Result};
 use k8s_openapi::api::apps::v1::Deployment;
@@ -26,6 +27,8 @@ pub struct Resolved {
     pub rank: Option<Rollout>,
     /// How far the ingest workers are.
     pub ingest: Option<Rollout>,
+    /// The configuration that its pods were given last, where it is being deleted.
+    pub kept: Option<String>,
 }
 
 /// How far a Deployment is rolled out.
@@ -56,7 +59,20 @@ pub async fn references(ctx: &Context, service: &RankingService, apis: Apis) -> 
     }
     let rank = deployment(ctx, service, Component::Rank).await?.as_ref().and_then(rolled_out);
     let ingest = deployment(ctx, service, Component::Ingest).await?.as_ref().and_then(rolled_out);
-    Ok(Resolved { objects, apis, rank, ingest })
+    let kept = kept_configuration(ctx, service).await?;
+    Ok(Resolved { objects, apis, rank, ingest, kept })
+}
+
+/// The configuration that the pods of a resource were given last. While it is not being deleted nobody asks for that.
+async fn kept_configuration(ctx: &Context, service: &RankingService) -> Result<Option<String>> {
+    if service.metadata.deletion_timestamp.is_none() {
+        return Ok(None);
+    }
+    let name = labels::config_map(&service.name_any());
+    let api: Api<ConfigMap> = Api::namespaced(ctx.client.clone(), &service.namespace().unwrap_or_default());
+    let found = api.get_opt(&name).await.map_err(Error::reading(format!("ConfigMap {name}")))?;
+    let ours = found.filter(|map| labels::owns(service, map));
+    Ok(ours.and_then(|map| map.data?.remove(CONFIGURATION)))
 }
 
 /// The Deployment in the place of a part, as the watches have shown it, or as it is.

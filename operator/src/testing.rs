@@ -31,6 +31,13 @@ pub(crate) fn service(over: Value) -> RankingService {
     serde_json::from_value(object).unwrap()
 }
 
+/// The same, being deleted.
+pub(crate) fn going(over: Value) -> RankingService {
+    let mut service = service(over);
+    service.metadata.deletion_timestamp = serde_json::from_value(json!("2026-11-25T03:00:00Z")).unwrap();
+    service
+}
+
 /// Every Secret and ConfigMap that a test may name.
 pub(crate) fn resolved() -> Resolved {
     let secret = |name: &str, content| ((Kind::Secret, name.to_owned()), content);

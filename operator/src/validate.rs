@@ -64,6 +64,8 @@ pub struct Plan {
     pub service: String,
     /// The engine's configuration.
     pub configuration: Rendered,
+    /// Why that is the one of before, of a resource that is being deleted.
+    pub outdated: Option<Refusal>,
     /// Digests of what pods refer to.
     pub references: Digests,
     /// The image of each part.
@@ -101,12 +103,11 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
     let (name, spec) = (service.name_any(), &service.spec);
     let namespace = service.namespace().unwrap_or_default();
     let owner = service.controller_owner_ref(&()).ok_or_else(|| Refusal::unfit("metadata.uid", "is missing"))?;
-    all_there(spec, resolved, &namespace)?;
-    unreserved(spec)?;
-    credentials::check(spec)?;
-    has_request(spec)?;
-    has_offset(spec)?;
-    let mut configuration = configuration::rendered(spec, resolved)?;
+    match service.metadata.deletion_timestamp {
+        None => right(spec, resolved, &namespace)?,
+        Some(_) => removable(spec, resolved, &namespace)?,
+    }
+    let (mut configuration, outdated) = configured(spec, resolved, &namespace)?;
     let (images, held) = images::images(spec, resolved, defaults, former(service));
     let mut references =
         Digests { rank: digest(spec, resolved, Component::Rank), ingest: digest(spec, resolved, Component::Ingest) };
@@ -136,10 +137,45 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
         name,
         namespace,
         configuration,
+        outdated,
         images,
         held,
         warnings,
     })
+}
+
+/// Whether a resource can be carried out.
+fn right(spec: &RankingServiceSpec, resolved: &Resolved, namespace: &str) -> Result<(), Refusal> {
+    all_there(resolve::of_service(spec), resolved, namespace)?;
+    let training = spec.training.as_ref().map(|training| &training.pod);
+    let import = spec.import.as_ref().map(|import| &import.pod);
+    unreserved("rank", Some(&spec.rank.pod))?;
+    unreserved("ingest", Some(&spec.ingest.pod))?;
+    unreserved("training", training)?;
+    unreserved("import", import)?;
+    credentials::check(spec)?;
+    has_request(spec)?;
+    has_offset(spec)
+}
+
+/// Whether the data of a resource can be removed that is being deleted: all else that it asks for is wanted by nobody any more.
+fn removable(spec: &RankingServiceSpec, resolved: &Resolved, namespace: &str) -> Result<(), Refusal> {
+    all_there(resolve::of_component(spec, Component::Purge), resolved, namespace)?;
+    unreserved("rank", Some(&spec.rank.pod))
+}
+
+/// The configuration; that of before where it cannot be put together any more, with the reason, if pods were given one.
+fn configured(
+    spec: &RankingServiceSpec,
+    resolved: &Resolved,
+    namespace: &str,
+) -> Result<(Rendered, Option<Refusal>), Refusal> {
+    let written = all_there(resolve::of_configuration(spec), resolved, namespace);
+    match (written.and_then(|()| configuration::rendered(spec, resolved)), &resolved.kept) {
+        (Ok(rendered), _) => Ok((rendered, None)),
+        (Err(refusal), Some(text)) => Ok((configuration::kept(text), Some(refusal))),
+        (Err(refusal), None) => Err(refusal),
+    }
 }
 
 /// The image that all rank servers ran when that was told last.
@@ -148,8 +184,8 @@ fn former(service: &RankingService) -> Option<&str> {
 }
 
 /// Everything that is named has to be there: pods would wait for it without a word.
-fn all_there(spec: &RankingServiceSpec, resolved: &Resolved, namespace: &str) -> Result<(), Refusal> {
-    for Reference { kind, name, key, optional, field } in resolve::of_service(spec) {
+fn all_there(named: impl IntoIterator<Item = Reference>, resolved: &Resolved, namespace: &str) -> Result<(), Refusal> {
+    for Reference { kind, name, key, optional, field } in named {
         if optional {
             continue;
         }
@@ -172,23 +208,11 @@ fn has_offset(spec: &RankingServiceSpec) -> Result<(), Refusal> {
     read.map(drop).map_err(|invalid| Refusal::unfit("spec.import.offset", invalid.to_string()))
 }
 
-fn unreserved(spec: &RankingServiceSpec) -> Result<(), Refusal> {
-    let training = spec.training.as_ref().map(|training| &training.pod);
-    let import = spec.import.as_ref().map(|import| &import.pod);
-    let parts = [
-        ("rank", Some(&spec.rank.pod)),
-        ("ingest", Some(&spec.ingest.pod)),
-        ("training", training),
-        ("import", import),
-    ];
-    for (part, options) in parts {
-        let Some(PodOptions { env, .. }) = options else { continue };
-        if let Some(variable) = env.iter().find(|variable| RESERVED.contains(&variable.name.as_str())) {
-            let field = format!("spec.{part}.pod.env[{}]", variable.name);
-            return Err(Refusal::unfit(field, "the operator sets this variable from other fields: leave it out"));
-        }
-    }
-    Ok(())
+fn unreserved(part: &str, options: Option<&PodOptions>) -> Result<(), Refusal> {
+    let mut variables = options.iter().flat_map(|options| &options.env);
+    let Some(variable) = variables.find(|variable| RESERVED.contains(&variable.name.as_str())) else { return Ok(()) };
+    let field = format!("spec.{part}.pod.env[{}]", variable.name);
+    Err(Refusal::unfit(field, "the operator sets this variable from other fields: leave it out"))
 }
 
 /// An autoscaler goes by the share of what was requested.

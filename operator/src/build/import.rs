@@ -36,7 +36,7 @@ pub(super) fn job(plan: &Plan) -> Option<Child> {
         spec: Some(JobSpec {
             backoff_limit: Some(import.backoff_limit),
             active_deadline_seconds: Some(import.active_deadline_seconds),
-            pod_failure_policy: Some(failure_policy(true, None)),
+            pod_failure_policy: Some(failure_policy(None)),
             template,
             ..JobSpec::default()
         }),

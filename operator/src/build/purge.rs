@@ -59,7 +59,8 @@ pub fn purge(plan: &Plan) -> Child {
         metadata: ObjectMeta { annotations, ..metadata(plan, plan.named(Component::Purge), labels) },
         spec: Some(JobSpec {
             backoff_limit: Some(6),
-            pod_failure_policy: Some(failure_policy(false, None)),
+            // without a deadline: it waits for servers that are away, until somebody decides to keep the data
+            pod_failure_policy: Some(failure_policy(None)),
             template,
             ..JobSpec::default()
         }),

@@ -180,3 +180,17 @@ fn a_cluster_that_chooses_the_user_is_told_none() {
     assert!(!["runAsUser", "runAsGroup", "fsGroup"].iter().any(|field| found.contains(field)), "{found}");
     assert!(found.contains("runAsNonRoot: true"));
 }
+
+#[test]
+fn every_job_waits_for_servers_that_are_away() {
+    let mut children = desired(&whole());
+    children.push(purge(&whole()));
+    let paths = ["/spec/podFailurePolicy", "/spec/jobTemplate/spec/podFailurePolicy"];
+    let policies: Vec<&Value> =
+        children.iter().filter_map(|child| paths.iter().find_map(|path| child.object.data.pointer(path))).collect();
+    for policy in &policies {
+        let away = json!({"action": "Ignore", "onExitCodes": {"operator": "In", "values": [75]}});
+        assert!(policy["rules"].as_array().unwrap().contains(&away), "{policy}");
+    }
+    assert_eq!(policies.len(), 3, "training, import, purge");
+}

@@ -39,7 +39,7 @@ pub(super) fn cron_job(plan: &Plan) -> Option<Child> {
     let job = JobSpec {
         backoff_limit: Some(training.backoff_limit),
         active_deadline_seconds: Some(training.active_deadline_seconds),
-        pod_failure_policy: Some(failure_policy(true, Some(FINAL.to_vec()))),
+        pod_failure_policy: Some(failure_policy(Some(FINAL.to_vec()))),
         template: template(plan, program),
         ..JobSpec::default()
     };
@@ -62,9 +62,9 @@ pub(super) fn cron_job(plan: &Plan) -> Option<Child> {
     }))
 }
 
-/// A pod that its node has lost is no failed attempt. Of a Job with a deadline, nor is one that found a server away: it is made
-/// again, later and later. Some exit codes end the Job at once.
-pub(super) fn failure_policy(has_deadline: bool, last: Option<Vec<i32>>) -> PodFailurePolicy {
+/// A pod that its node has lost is no failed attempt, nor is one that found a server away: it is made again, later and later. Some
+/// exit codes end the Job at once.
+pub(super) fn failure_policy(last: Option<Vec<i32>>) -> PodFailurePolicy {
     let taken_away = PodFailurePolicyRule {
         action: "Ignore".to_owned(),
         on_pod_conditions: Some(vec![PodFailurePolicyOnPodConditionsPattern {
@@ -82,7 +82,7 @@ pub(super) fn failure_policy(has_deadline: bool, last: Option<Vec<i32>>) -> PodF
         }),
         on_pod_conditions: None,
     };
-    let away = has_deadline.then(|| on_codes("Ignore", vec![SERVER_AWAY]));
+    let away = on_codes("Ignore", vec![SERVER_AWAY]);
     let last = last.map(|values| on_codes("FailJob", values));
-    PodFailurePolicy { rules: std::iter::once(taken_away).chain(away).chain(last).collect() }
+    PodFailurePolicy { rules: [taken_away, away].into_iter().chain(last).collect() }
 }

@@ -1,6 +1,8 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::ask::Store;
+use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 fn pod(part: &str, state: Value, last: Value) -> Pod {
@@ -101,4 +103,28 @@ fn servers_that_are_ready_are_asked_first_and_then_those_that_run() {
         server("10.0.0.3", "Running", "True"),
     ];
     assert_eq!(to_ask(&pods), ["10.0.0.3", "10.0.0.1"]);
+}
+
+/// Servers that answer when all of them are asked, but for those that never do.
+struct Together(tokio::sync::Barrier);
+
+impl Ask for Together {
+    fn ask<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Option<Said>> {
+        Box::pin(async move {
+            self.0.wait().await;
+            let answers = |problem: &str| Store { answers: false, problem: Some(problem.to_owned()) };
+            (address != "silent").then(|| Said { store: answers(address), ..Said::default() })
+        })
+    }
+}
+
+#[tokio::test]
+async fn servers_are_asked_at_the_same_time_and_the_first_that_answers_counts() {
+    let servers = Together(tokio::sync::Barrier::new(2));
+    for (addresses, counts) in [(["silent", "10.0.0.2"], "10.0.0.2"), (["10.0.0.1", "10.0.0.2"], "10.0.0.1")] {
+        let addresses = addresses.map(str::to_owned);
+        let asked = tokio::time::timeout(std::time::Duration::from_secs(60), said(&servers, &addresses));
+        let told = asked.await.unwrap().unwrap();
+        assert_eq!(told.store.problem.as_deref(), Some(counts));
+    }
 }

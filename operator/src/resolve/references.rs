@@ -94,15 +94,18 @@ impl Content {
 
 /// All that a resource refers to, in the order of its fields.
 pub fn of_service(spec: &RankingServiceSpec) -> Vec<Reference> {
-    let mut found = Vec::new();
-    if let Some(map) = &spec.configuration.config_map_ref {
-        found.push(reference(Kind::ConfigMap, &map.name, Some(&map.key), "spec.configuration.configMapRef"));
-    }
+    let mut found = Vec::from_iter(of_configuration(spec));
     for component in [Component::Rank, Component::Ingest, Component::Training, Component::Import] {
         found.extend(of_component(spec, component));
     }
     found.extend(besides(spec));
     found
+}
+
+/// What the configuration is written in, where that is not the resource.
+pub fn of_configuration(spec: &RankingServiceSpec) -> Option<Reference> {
+    let map = spec.configuration.config_map_ref.as_ref()?;
+    Some(reference(Kind::ConfigMap, &map.name, Some(&map.key), "spec.configuration.configMapRef"))
 }
 
 /// Secrets that a resource names and pods start without, as others use them: those that pull images, or end TLS.
@@ -136,18 +139,19 @@ pub fn of_component(spec: &RankingServiceSpec, component: Component) -> Vec<Refe
         found
             .extend(of_credentials(events.credentials_secret_ref.as_ref(), "spec.import.from.s3.credentialsSecretRef"));
     }
-    found.extend(of_pod(options, &format!("spec.{}.pod", component.name())));
+    // data are removed by a pod as those of rank servers are
+    let part = if component == Component::Purge { Component::Rank } else { component };
+    found.extend(of_pod(options, &format!("spec.{}.pod", part.name())));
     found
 }
 
 /// What is said of the pods of a part, where the resource has it.
 fn options(spec: &RankingServiceSpec, component: Component) -> Option<&PodOptions> {
     match component {
-        Component::Rank => Some(&spec.rank.pod),
+        Component::Rank | Component::Purge => Some(&spec.rank.pod),
         Component::Ingest => Some(&spec.ingest.pod),
         Component::Training => spec.training.as_ref().map(|training| &training.pod),
         Component::Import => spec.import.as_ref().map(|import| &import.pod),
-        Component::Purge => None,
     }
 }
 

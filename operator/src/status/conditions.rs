@@ -3,6 +3,7 @@
 use super::parts::counts;
 use super::{Facts, Reason};
 use crate::Error;
+use crate::deletion::Cleaning;
 use crate::labels::Component;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
@@ -92,8 +93,17 @@ fn configuration(facts: &Facts<'_>, before: &[Condition]) -> Verdict {
     if let Some(Error::Refused(refusal)) = facts.failure {
         return Verdict::no(Reason::Failed(refusal.reason()), refusal.to_string());
     }
+    if let Some(refusal) = facts.plan.and_then(|plan| plan.outdated.as_ref()) {
+        let message = format!("{refusal}; data are removed by the configuration of before");
+        return Verdict::no(Reason::Failed(refusal.reason()), message);
+    }
     if facts.plan.is_some() {
-        return Verdict::yes(Reason::Valid, "the configuration is right, and all that it names is there");
+        let goes = facts.service.metadata.deletion_timestamp.is_some();
+        let message = match goes {
+            true => "the configuration is right, and what the removal of data needs is there",
+            false => "the configuration is right, and all that it names is there",
+        };
+        return Verdict::yes(Reason::Valid, message);
     }
     // it could not be looked at: what is known of it stays
     let known = before.iter().find(|condition| condition.type_ == "ConfigurationValid" && condition.status == "True");
@@ -227,11 +237,22 @@ fn unpinned(facts: &Facts<'_>, model: &ModelStatus) -> Option<String> {
     }
 }
 
+/// What does not belong to a resource that stops, as after `kubectl delete --cascade=orphan`: nobody but its author can end that.
+fn in_the_way(facts: &Facts<'_>, cleaning: &Cleaning) -> String {
+    let conflicts = facts.applied.map(|applied| applied.conflicts.join("; ")).unwrap_or_default();
+    match cleaning {
+        Cleaning::Stopping { .. } if !conflicts.is_empty() => {
+            format!(": {conflicts}; or set deletionPolicy to Retain to let the resource go, with its data left")
+        }
+        _ => String::new(),
+    }
+}
+
 /// Whether all works; the first thing that does not tells why.
 fn ready(facts: &Facts<'_>, parts: [&Verdict; 3], store: &Verdict) -> Verdict {
     if let Some(cleaning) = facts.cleaning {
         let (reason, message) = cleaning.told();
-        return Verdict::no(reason, message + &trouble(facts, Component::Purge));
+        return Verdict::no(reason, message + &in_the_way(facts, cleaning) + &trouble(facts, Component::Purge));
     }
     if let Some(failure) = facts.failure {
         // only with deletionPolicy Delete is there anything left to fail

@@ -394,3 +394,56 @@ fn a_configuration_that_could_not_be_looked_at_is_known_of_its_earlier_generatio
     assert_eq!(condition(&status, "ConfigurationValid").observed_generation, Some(3));
     assert_eq!(condition(&status, "Ready").observed_generation, Some(4));
 }
+
+/// The status of a deleted service whose end is so far.
+fn told_at_end(plan: &Plan, cleaning: &Cleaning, conflicts: &[&str]) -> RankingServiceStatus {
+    let service = crate::testing::going(json!({"deletionPolicy": "Delete"}));
+    let applied = Applied { conflicts: conflicts.iter().map(|&text| text.to_owned()).collect(), ..Applied::default() };
+    let (observed, workloads) = (Observed::default(), Workloads::default());
+    let facts = Facts {
+        service: &service,
+        plan: Some(plan),
+        applied: Some(&applied),
+        failure: None,
+        cleaning: Some(cleaning),
+        observed: &observed,
+        workloads: &workloads,
+    };
+    of(&facts, Timestamp::UNIX_EPOCH)
+}
+
+#[test]
+fn what_keeps_a_deleted_service_is_told() {
+    let plan = planned(json!({})).unwrap();
+    let ready = |pods: usize, job: Option<&str>, conflicts: &[&str]| {
+        let cleaning = Cleaning::Stopping { pods, job: job.map(str::to_owned) };
+        let status = told_at_end(&plan, &cleaning, conflicts);
+        assert_eq!(verdict(&status, "Ready"), "False Deleting");
+        condition(&status, "Ready").message.clone()
+    };
+    assert_eq!(ready(3, Some("shop-import-1"), &[]), "waiting for 3 pods to end before data are removed");
+    assert_eq!(ready(0, Some("shop-import-1"), &[]), "waiting for Job shop-import-1 to end before data are removed");
+    assert_eq!(ready(0, None, &[]), "what makes pods goes before data are removed");
+    // as after `kubectl delete --cascade=orphan`
+    let orphaned = ready(3, None, &["ConfigMap shop-config is theirs", "ServiceAccount shop is theirs"]);
+    assert_eq!(
+        orphaned,
+        "waiting for 3 pods to end before data are removed: ConfigMap shop-config is theirs; ServiceAccount shop is theirs; \
+         or set deletionPolicy to Retain to let the resource go, with its data left"
+    );
+}
+
+#[test]
+fn a_deleted_service_whose_configuration_is_gone_says_by_which_its_data_are_removed() {
+    let configuration = |outdated: Option<Refusal>| {
+        let plan = Plan { outdated, ..planned(json!({})).unwrap() };
+        let status = told_at_end(&plan, &Cleaning::Purging, &[]);
+        assert_eq!(verdict(&status, "Ready"), "False Purging");
+        (verdict(&status, "ConfigurationValid"), condition(&status, "ConfigurationValid").message.clone())
+    };
+    let (valid, message) = configuration(None);
+    assert!(valid == "True Valid" && message.ends_with("what the removal of data needs is there"), "{message}");
+    let (invalid, message) = configuration(Some(Refusal::Configuration("features[0]: no".to_owned())));
+    assert_eq!(invalid, "False ConfigurationInvalid");
+    assert_eq!(message, "features[0]: no; data are removed by the configuration of before");
+}

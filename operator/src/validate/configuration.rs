@@ -41,18 +41,32 @@ pub(super) fn rendered(spec: &RankingServiceSpec, resolved: &Resolved) -> Result
         return Err(Refusal::Configuration(missing.join("; ")));
     }
     models::known(spec, &config)?;
-    let learns = |model: &Model| matches!(model, Model::LambdaMart(_));
-    let trained = config.models.iter().filter(|(_, model)| learns(model)).map(|(name, _)| name.clone()).collect();
     let without_place =
         |warning: rankwright_config::Warning| rankwright_config::Warning { line: 0, ..warning }.to_string();
     Ok(Rendered {
         digest: digest_of(&text),
         ingest_digest: digest_of(&yaml(&without_models(&tree))?),
-        models: config.models.keys().cloned().collect(),
         warnings: warnings.into_iter().map(without_place).collect(),
-        trained,
-        text,
+        ..of_models(&config, text)
     })
+}
+
+/// The configuration that pods were given last: it was checked when it was put together.
+pub(super) fn kept(text: &str) -> Rendered {
+    let digest = digest_of(text);
+    let known = Config::parse(text, "configuration").map(|(config, _)| of_models(&config, text.to_owned()));
+    let rendered = known.unwrap_or_else(|_| Rendered { text: text.to_owned(), ..Rendered::default() });
+    Rendered { ingest_digest: digest.clone(), digest, ..rendered }
+}
+
+fn of_models(config: &Config, text: String) -> Rendered {
+    let learns = |model: &Model| matches!(model, Model::LambdaMart(_));
+    Rendered {
+        models: config.models.keys().cloned().collect(),
+        trained: config.models.iter().filter(|(_, model)| learns(model)).map(|(name, _)| name.clone()).collect(),
+        text,
+        ..Rendered::default()
+    }
 }
 
 /// What the author wrote.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::apis::OptionalApi;
 use crate::resolve::{Kind, Rollout};
-use crate::testing::{defaults, planned, planned_with, resolved, service};
+use crate::testing::{defaults, going, planned, planned_with, resolved, service};
 use rankwright_config::{Config, Model, State};
 use serde_json::{Value, json};
 
@@ -377,4 +377,66 @@ fn yaml_of_a_config_map_may_use_anchors() {
         "{}",
         plan.configuration.text
     );
+}
+
+#[test]
+fn a_resource_that_goes_needs_what_the_removal_of_its_data_uses_and_nothing_else() {
+    let key = json!({"name": "gone", "key": "password"});
+    let variable = json!([{"name": "A", "valueFrom": {"secretKeyRef": key}}]);
+    let kafka = json!({"brokers": ["k:9092"], "topic": "t", "groupId": "g", "auth": {"username": "ann", "passwordSecretRef": key}});
+    let bucket = json!({"bucket": "b", "prefix": "p", "region": "r", "credentialsSecretRef": {"name": "gone"}});
+    let unused = [
+        json!({"ingest": {"source": {"kafka": kafka}}}),
+        json!({"training": {"schedule": "@daily", "pod": {"env": variable}}}),
+        json!({"import": {"from": {"s3": {"bucket": "b", "prefix": "p", "credentialsSecretRef": {"name": "gone"}}}}}),
+        json!({"import": {"from": {"s3": {"bucket": "b", "prefix": "p"}}, "offset": "ts=yesterday"}}),
+    ];
+    let removed = |over: &Value| plan(&going(over.clone()), &resolved(), &defaults()).map(drop);
+    for over in unused {
+        assert!(planned(over.clone()).is_err() && removed(&over).is_ok(), "{over}");
+    }
+    for (over, field) in [
+        (
+            json!({"stateStore": {"redis": {"auth": {"passwordSecretRef": key}}}}),
+            "spec.stateStore.redis.auth.passwordSecretRef",
+        ),
+        (json!({"clickThroughStore": {"s3": bucket}}), "spec.clickThroughStore.s3.credentialsSecretRef"),
+        (json!({"rank": {"pod": {"env": variable}}}), "spec.rank.pod.env[A]"),
+        (
+            json!({"rank": {"pod": {"env": [{"name": "RANKWRIGHT_SERVICE", "value": "x"}]}}}),
+            "spec.rank.pod.env[RANKWRIGHT_SERVICE]",
+        ),
+    ] {
+        let refused = removed(&over).unwrap_err().to_string();
+        assert!(refused.contains(field), "{refused}");
+    }
+}
+
+#[test]
+fn a_resource_that_goes_is_removed_by_the_configuration_of_before_where_it_has_none_any_more() {
+    let before = planned(json!({})).unwrap().configuration;
+    let gone = json!({"configuration": {"inline": null, "configMapRef": {"name": "gone"}}});
+    let wrong = json!({"configuration": {"inline": {"features": "none"}}});
+    let removed = |over: &Value, kept: Option<&str>| {
+        let resolved = Resolved { kept: kept.map(str::to_owned), ..resolved() };
+        plan(&going(over.clone()), &resolved, &defaults())
+    };
+    for (over, reason) in [(gone, "ConfigMapMissing"), (wrong, "ConfigurationInvalid")] {
+        assert_eq!(removed(&over, None).unwrap_err().reason(), reason, "nothing is known of it");
+        let plan = removed(&over, Some(&before.text)).unwrap();
+        assert_eq!(plan.outdated.unwrap().reason(), reason);
+        assert_eq!((&plan.configuration.text, &plan.configuration.models), (&before.text, &before.models));
+    }
+    let right = removed(&json!({}), Some("features: []")).unwrap();
+    assert!(right.outdated.is_none() && right.configuration == before, "it is the one that counts");
+    let unreadable = removed(&json!({"configuration": {"inline": {"features": "none"}}}), Some("of a newer version"));
+    assert_eq!(unreadable.unwrap().configuration.text, "of a newer version", "who removes data may know it");
+}
+
+#[test]
+fn the_variables_of_the_operator_are_those_on_the_page_about_trouble() {
+    let page = std::fs::read_to_string("../docs/kubernetes-troubleshooting.md").unwrap();
+    let (_, list) = page.split_once("Reserved are ").unwrap();
+    let told: Vec<&str> = list.lines().next().unwrap().split('`').skip(1).step_by(2).collect();
+    assert_eq!(told, RESERVED);
 }

@@ -1,6 +1,6 @@
 //! Who decides how many servers there are.
 
-use crate::cluster::{Servers, in_own_namespace};
+use crate::cluster::{Servers, condition, in_own_namespace};
 use crate::samples::{minimal, with};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
@@ -53,5 +53,35 @@ async fn an_autoscaler_takes_over_the_servers_there_are_and_is_not_fought() {
     cluster.until_gone::<HorizontalPodAutoscaler>("shop-rank").await;
     cluster.until("shop-rank", "has what is said", |rank: &Deployment| replicas(rank) == Some(6)).await;
     assert_eq!(cluster.get::<Deployment>("shop-rank").await.uid(), before.uid());
+    operator.end().await;
+}
+
+#[tokio::test]
+async fn an_autoscaler_that_finds_no_server_begins_with_its_fewest() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    let none = with(minimal(), json!({"spec": {"rank": {"replicas": 0}}}));
+    cluster.apply::<RankingService>("shop", none.clone()).await;
+    let has = |count: i32| move |rank: &Deployment| rank.spec.as_ref().unwrap().replicas == Some(count);
+    cluster.until("shop-rank", "was made", has(0)).await;
+    let autoscaling = json!({"minReplicas": 2, "maxReplicas": 9, "cpuUtilization": 70});
+    cluster.apply::<RankingService>("shop", with(none, json!({"spec": {"rank": {"autoscaling": autoscaling}}}))).await;
+    cluster.until("shop-rank", "begins", has(2)).await;
+
+    // what the autoscaler would never end is ended; any other number is its own
+    let scale = async |replicas: i32| {
+        let change = Patch::Merge(json!({"spec": {"replicas": replicas}}));
+        cluster.api::<Deployment>().patch_scale("shop-rank", &PatchParams::default(), &change).await.unwrap();
+    };
+    scale(0).await;
+    cluster.until("shop-rank", "begins again", has(2)).await;
+    scale(5).await;
+    cluster
+        .until("shop", "told of five servers", |service: &RankingService| {
+            let told = condition(service, "RankServerReady").map(|(_, _, message)| message);
+            told.is_some_and(|message| message.contains("none of 5 rank servers is ready"))
+        })
+        .await;
+    assert!(has(5)(&cluster.get("shop-rank").await));
     operator.end().await;
 }

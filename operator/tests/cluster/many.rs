@@ -5,6 +5,7 @@ use crate::samples::{minimal, with};
 use futures_util::{StreamExt, stream};
 use k8s_openapi::api::apps::v1::Deployment;
 use rankwright_crds::RankingService;
+use rankwright_operator::reconcile::RESYNC;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -51,5 +52,9 @@ async fn a_thousand_services_converge_and_then_nothing_is_written() {
         assert!(Instant::now() < end, "written all the time: {:?}", now.last());
         before = now;
     }
+    // by then each of them was looked at again
+    tokio::time::sleep(RESYNC + QUIET).await;
+    let after = cluster.writes().unwrap();
+    assert_eq!(after[before.len()..], [""; 0], "written when nothing has changed");
     operator.end().await;
 }

@@ -49,6 +49,7 @@ pub fn forget<'a>(engine: &'a Engine, subject: &'a Subject) -> BoxFuture<'a, Res
         };
         let unjoined = ingest::forget::forget(&*engine.state, many, subject).await?;
         let parts = tokio::task::block_in_place(|| engine.clickthroughs.forget(subject))?;
+        let unfinished = engine.state.clear_unfinished().await?;
         alone.end().await;
         let ingest::Unjoined { open, waiting, closed, .. } = unjoined;
         let mut told = vec![
@@ -59,6 +60,11 @@ pub fn forget<'a>(engine: &'a Engine, subject: &'a Subject) -> BoxFuture<'a, Res
         told.extend(
             parts.damaged.iter().map(|place| format!("what was damaged in {place}, with the rest of it written anew")),
         );
+        if unfinished > 0 {
+            told.push(format!(
+                "{unfinished} keys of a rebuild that was not completed: one that is under way has to begin again"
+            ));
+        }
         if matches!(engine.config.train, Some(rankwright_config::ClickthroughStore::Memory)) {
             told.push("nothing of the click-throughs in the memory of a running process: restart it".to_owned());
         }

@@ -29,7 +29,8 @@ pub fn purge_places(config: &Config) -> Result<Vec<String>> {
 /// stopped before: what they write meanwhile may stay.
 ///
 /// # Errors
-/// When a store fails; what was removed by then is gone, and it can be begun again.
+/// When a store fails, or holds parts that are damaged so that nobody can tell whose they are; what was removed by then is
+/// gone, and it can be begun again.
 pub fn purge<'a>(config: &'a Config) -> BoxFuture<'a, Result<Vec<String>>> {
     Box::pin(async move {
         let (service, mut told) = (checked(service())?, Vec::new());
@@ -44,6 +45,14 @@ pub fn purge<'a>(config: &'a Config) -> BoxFuture<'a, Result<Vec<String>>> {
                 tokio::task::block_in_place(|| clickthroughs_in_s3(s3, header)?.purge().map_err(anyhow::Error::from))?;
             let place = format!("s3://{}/{}", s3.bucket, s3.prefix);
             told.push(format!("{} parts in {place}; {} of others stay", purged.removed, purged.left));
+            if !purged.unreadable.is_empty() {
+                bail!(
+                    "removed {}; but nobody can tell whose these are, as they are damaged: {}. Remove them by hand if no other \
+                     service writes there",
+                    told.join(", "),
+                    purged.unreadable.join(", ")
+                );
+            }
         }
         Ok(told)
     })

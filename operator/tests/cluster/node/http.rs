@@ -1,6 +1,9 @@
-//! Requests to rank servers, each on a connection of its own.
+//! Requests to rank servers, each on a connection of its own unless it is said otherwise.
+
+mod kept;
 
 use crate::cluster::PATIENCE;
+use kept::Kept;
 use serde_json::Value;
 use std::io;
 use std::sync::Arc;
@@ -71,6 +74,14 @@ pub(super) async fn status_once_there(address: &str, path: &str) -> u16 {
     }
 }
 
+/// The answer on a connection that is kept, or on one of its own.
+async fn ask(kept: Option<&mut Kept>, address: &str, path: &str, body: &Value) -> io::Result<(u16, Value)> {
+    let Some(kept) = kept else { return post(address, path, body).await };
+    let answered = tokio::time::timeout(LIMIT, kept.post(address, path, body)).await;
+    let why = |error: io::Error| io::Error::new(error.kind(), format!("on a connection that is kept: {error}"));
+    answered.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())).map_err(why)
+}
+
 /// Visitors that send one request after another.
 pub(super) struct Visitors {
     stop: Arc<AtomicBool>,
@@ -81,14 +92,25 @@ pub(super) struct Visitors {
 impl Visitors {
     /// So many of them, with so much time between two requests of one.
     pub(super) fn start(count: usize, pause: Duration, address: &str, path: &str, body: &Value) -> Self {
+        Self::each((0..count).map(|_| None).collect(), pause, address, path, body)
+    }
+
+    /// The same, every other one of which keeps its connection.
+    pub(super) fn start_mixed(count: usize, pause: Duration, address: &str, path: &str, body: &Value) -> Self {
+        let connections = (0..count).map(|number| (number % 2 == 1).then(Kept::default)).collect();
+        Self::each(connections, pause, address, path, body)
+    }
+
+    /// One for each of these, which is the connection that it keeps, if any.
+    fn each(connections: Vec<Option<Kept>>, pause: Duration, address: &str, path: &str, body: &Value) -> Self {
         let (stop, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
-        let visit = |_| {
+        let visit = |mut connection: Option<Kept>| {
             let (stop, answered) = (stop.clone(), answered.clone());
             let (address, path, body) = (address.to_owned(), path.to_owned(), body.clone());
             tokio::spawn(async move {
                 let mut failures = Vec::new();
                 while !stop.load(Ordering::Relaxed) {
-                    match post(&address, &path, &body).await {
+                    match ask(connection.as_mut(), &address, &path, &body).await {
                         Ok((200, _)) => drop(answered.fetch_add(1, Ordering::Relaxed)),
                         Ok((status, body)) => failures.push(format!("{status} {body}")),
                         Err(error) => failures.push(error.to_string()),
@@ -98,7 +120,7 @@ impl Visitors {
                 failures
             })
         };
-        let tasks = (0..count).map(visit).collect();
+        let tasks = connections.into_iter().map(visit).collect();
         Self { stop, answered, tasks }
     }
 

@@ -33,7 +33,7 @@ async fn a_changed_configuration_reaches_all_servers_without_a_failed_request() 
     let first: Deployment = cluster.until("shop-rank", "was rolled out", is_rolled_out).await;
     let address = cluster.address("shop").await;
     post_once_there(&address, "/rank/shop", &request(&["p1", "p2"])).await;
-    let visitors = Visitors::start(4, Duration::from_millis(10), &address, "/rank/shop", &request(&["p1", "p2"]));
+    let visitors = Visitors::start_mixed(4, Duration::from_millis(10), &address, "/rank/shop", &request(&["p1", "p2"]));
     visitors.answered(100).await;
     cluster.apply::<RankingService>("shop", with_price_of("item.cost")).await;
     cluster
@@ -68,7 +68,7 @@ async fn a_new_image_gets_to_servers_then_to_workers_which_never_meet_former_one
     let newer = format!("docker.io/library/{former}");
     let address = cluster.address("shop").await;
     post_once_there(&address, "/rank/shop", &request(&["p1", "p2"])).await;
-    let visitors = Visitors::start(4, Duration::from_millis(10), &address, "/rank/shop", &request(&["p1", "p2"]));
+    let visitors = Visitors::start_mixed(4, Duration::from_millis(10), &address, "/rank/shop", &request(&["p1", "p2"]));
     visitors.answered(100).await;
     let mut upgraded = service(two);
     upgraded["spec"]["image"] = json!(newer);

@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 use commits::Sent;
 use futures_util::FutureExt;
 use rankwright_event::Timestamp;
-use rankwright_ingest::shared::{Pipeline, expect};
+use rankwright_ingest::shared::{Pipeline, expect, reached};
 use rankwright_ingest::{Counters, Error};
 use rankwright_source::{DeadLetters, Merged, Partition, Step, Stream};
 use rankwright_state::Position;
@@ -202,6 +202,29 @@ impl Reader {
             warn!("partitions are not noted yet: {}", chain(&error.into()));
             tokio::time::sleep(PAUSE).await;
         }
+        self.leave_gone().await
+    }
+
+    /// Nobody waits for partitions any more that the source no longer has.
+    async fn leave_gone(&mut self) -> Result<()> {
+        let reached = loop {
+            match reached(&*self.engine.state).await {
+                Ok(reached) => break reached,
+                Err(error) => warn!("waiting for the state store: {}", chain(&error.into())),
+            }
+            tokio::time::sleep(PAUSE).await;
+        };
+        let known = reached.iter().filter(|reached| reached.partition);
+        let gone = self.stream.gone(&known.map(|reached| reached.writer.as_str()).collect::<Vec<_>>());
+        let is_over = |partition: &Partition| {
+            let known = reached.iter().find(|reached| reached.writer == partition.as_str());
+            known.is_none_or(|known| known.watermark == Some(NEVER))
+        };
+        for partition in gone.into_iter().filter(|partition| !is_over(partition)) {
+            warn!(%partition, "the source has this no more: what nobody has read of it is lost, and closing waits no longer");
+            let writer = self.open(&partition).await;
+            self.end_of(&partition, writer).await;
+        }
         Ok(())
     }
 
@@ -281,17 +304,24 @@ impl Reader {
     async fn finish(&mut self, partition: &Partition) -> Result<()> {
         self.expect().await?;
         self.merged.revoke(partition);
-        let Some(mut writer) = self.writers.remove(partition) else { return Ok(()) };
+        let Some(writer) = self.writers.remove(partition) else { return Ok(()) };
+        if self.end_of(partition, writer).await {
+            info!(%partition, "read to its end");
+        }
+        Ok(())
+    }
+
+    /// Says that nothing more comes of a partition; false where somebody else is its writer, who finds that as well.
+    async fn end_of(&mut self, partition: &Partition, mut writer: Writer) -> bool {
         while let Err(error) = writer.pass(NEVER).await {
             if matches!(error, Error::LostLease { .. }) {
-                return Ok(()); // whoever has it now finds its end as well
+                return false;
             }
             warn!(%partition, "waiting for the state store: {}", chain(&error.into()));
             tokio::time::sleep(PAUSE).await;
             writer = self.open(partition).await;
         }
-        info!(%partition, "read to its end");
-        Ok(())
+        true
     }
 
     /// A partition that is read to its end comes as far in time as the wall clock.

@@ -310,3 +310,21 @@ fn a_service_removes_its_own_parts_and_no_others() {
     assert_eq!(keys(&settings).len(), 2, "what is no part is left alone");
     assert_eq!(of("shop").purge().unwrap().removed, 0);
 }
+
+#[test]
+fn a_part_of_which_nobody_can_tell_whose_it_is_stays_and_is_named() {
+    let Some(settings) = settings() else { return };
+    let store = S3Store::open(&settings, header(3)).unwrap();
+    store.append(&some(0, 3)).unwrap();
+    store.flush().unwrap();
+    let key = keys(&settings).remove(0);
+    let name = key.clone();
+    beside(&settings, |bucket| async move {
+        bucket.delete(&name).await.unwrap();
+        bucket.put(&name, Bytes::from_static(b"RW????")).await.unwrap();
+    });
+    let purged = store.purge().unwrap();
+    assert_eq!((purged.removed, purged.left, purged.unreadable.len()), (0, 0, 1));
+    assert!(purged.unreadable[0].ends_with(&key), "{:?}", purged.unreadable);
+    assert_eq!(keys(&settings), [key]);
+}

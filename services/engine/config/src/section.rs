@@ -63,7 +63,9 @@ impl<'a> Section<'a> {
 
     /// The value of a key, unless it is absent or nothing.
     pub(crate) fn get(&self, key: &'static str) -> Option<Value<'a>> {
-        self.known.borrow_mut().push(key);
+        if !self.known.borrow().contains(&key) {
+            self.known.borrow_mut().push(key);
+        }
         let given = self.entries.iter().find(|given| given.key() == key)?;
         Some(self.value(given.entry)).filter(|value| !value.is_nothing())
     }

@@ -1,5 +1,7 @@
 //! Points in event time.
 
+use jiff::civil;
+use jiff::fmt::temporal::Pieces;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -78,7 +80,11 @@ impl Timestamp {
         } else {
             // a zone name in brackets may follow the offset, as Java's ZonedDateTime writes it
             let instant = text.split('[').next().unwrap_or(text);
-            Some(instant.parse::<jiff::Timestamp>().map_err(|_| form())?.as_millisecond())
+            match instant.parse::<jiff::Timestamp>() {
+                Ok(instant) => Some(instant.as_millisecond()),
+                Err(_) if has_long_year(instant) => None,
+                Err(_) => Some(last_hours(instant).ok_or_else(form)?),
+            }
         };
         time.and_then(Self::checked).ok_or_else(range)
     }
@@ -92,6 +98,22 @@ impl Timestamp {
     fn checked(millis: i64) -> Option<Self> {
         (-Self::LATEST..=Self::LATEST).contains(&millis).then_some(Self(millis))
     }
+}
+
+/// Whether a date has a year of five digits or more.
+fn has_long_year(text: &str) -> bool {
+    let unsigned = text.trim_start_matches(['+', '-']);
+    let year = unsigned.split('-').next().unwrap_or_default().trim_start_matches('0');
+    year.len() > 4 && year.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A date and time with an offset in the hours before the end of the year 9999, which are no instant of the calendar's
+/// library: it keeps them free for the zones.
+fn last_hours(text: &str) -> Option<i64> {
+    let pieces = Pieces::parse(text).ok()?;
+    let (time, offset) = (pieces.date().to_datetime(pieces.time()?), pieces.to_numeric_offset()?);
+    let since = time.duration_since(civil::date(1970, 1, 1).at(0, 0, 0, 0));
+    i64::try_from(since.as_millis()).ok()?.checked_sub(i64::from(offset.seconds()) * 1000)
 }
 
 /// Whole milliseconds, at most the largest number there is; features ask for it for every value.
@@ -128,8 +150,21 @@ mod tests {
     }
 
     #[test]
+    fn the_year_9999_lasts_to_its_end() {
+        let end = Timestamp::from_millis(253_402_300_799_999);
+        for text in ["9999-12-31T23:59:59.999Z", "9999-12-31T22:59:59.999-01:00", "253402300799999"] {
+            assert_eq!(Timestamp::parse(text), Ok(end), "{text}");
+        }
+        let hours = Timestamp::from_millis(253_402_207_200_001);
+        assert_eq!(Timestamp::parse("9999-12-30T22:00:00.001+00:00[UTC]"), Ok(hours));
+        assert_eq!(Timestamp::parse("9999-12-30T23:00:00.001+01:00[Europe/Paris]"), Ok(hours));
+    }
+
+    #[test]
     fn what_is_no_time_is_refused() {
-        for text in ["", "-", "yesterday", "2021-11-14", "2021-11-14T16:25:00"] {
+        for text in
+            ["", "-", "yesterday", "2021-11-14", "2021-11-14T16:25:00", "2021-02-30T00:00:00Z", "9999-12-31T23:59:59"]
+        {
             assert!(matches!(Timestamp::parse(text), Err(InvalidTimestamp::Form { .. })), "{text}");
         }
         assert!(Timestamp::from_number(f64::NAN).is_err());
@@ -140,6 +175,11 @@ mod tests {
         for text in ["99999999999999999999", "1636907100000000", "-999999999999999999"] {
             let error = Timestamp::parse(text).expect_err(text).to_string();
             assert!(error.contains(text) && error.contains("253402300799999 milliseconds"), "{error}");
+        }
+        for text in
+            ["+010000-01-01T00:00:00Z", "12021-11-14T16:25:00Z", "9999-12-31T23:59:59-01:00", "-020000-01-01T00:00:00Z"]
+        {
+            assert!(matches!(Timestamp::parse(text), Err(InvalidTimestamp::Range { .. })), "{text}");
         }
         assert!(matches!(Timestamp::from_number(1e300), Err(InvalidTimestamp::Range { .. })));
     }

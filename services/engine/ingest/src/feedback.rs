@@ -10,7 +10,7 @@ use crate::counters::Applied;
 use crate::error::Error;
 use crate::ingest::Ingest;
 use rankwright_clickthrough::{Subject, Who};
-use rankwright_event::{Event, Timestamp};
+use rankwright_event::{Event, EventId, Timestamp};
 use rankwright_state::{Key, Position, Scope, Space};
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
@@ -84,16 +84,20 @@ pub(crate) fn notes(key: &Key, subject: &Subject) -> bool {
 }
 
 /// Under what an event is noted. Rankings and interactions are named by their ids; metadata has ids that nothing
-/// uses, often the same for all, so it is named by whose it is and when as well.
+/// uses, often the same for all, so it is named by whose it is and when as well; the length of the id tells where that ends.
 pub(crate) fn identity(event: &Event) -> Key {
     let kind = event.kind();
     let noted = match event {
-        Event::Item(event) => format!("{kind} {} {} {}", event.id, event.timestamp.millis(), event.item),
-        Event::User(event) => format!("{kind} {} {} {}", event.id, event.timestamp.millis(), event.user),
+        Event::Item(event) => of_metadata(kind, &event.id, event.timestamp, event.item.as_str()),
+        Event::User(event) => of_metadata(kind, &event.id, event.timestamp, event.user.as_str()),
         Event::Interaction(event) => format!("{kind} {}", event.id),
         Event::Ranking(event) => format!("{kind} {}", event.id),
     };
     Key::new(event.tenant(), Scope::Seen(noted.into()))
+}
+
+fn of_metadata(kind: &str, id: &EventId, at: Timestamp, whose: &str) -> String {
+    format!("{kind} {} {id} {} {whose}", id.as_str().len(), at.millis())
 }
 
 impl Feedback {
@@ -184,6 +188,14 @@ mod tests {
         assert_eq!(seen.forget(at(310)), None);
         assert!(!seen.is_new(&event, at(310)), "it was taken in 70 seconds ago");
         assert_eq!(seen.forget(at(541)), Some(identity(&event)));
+    }
+
+    #[test]
+    fn ids_with_spaces_and_numbers_are_told_apart() {
+        let item = |id: &str, at: &str, item: &str| {
+            noted(&format!(r#"{{"event":"item","id":"{id}","timestamp":"{at}","item":"{item}","fields":[]}}"#))
+        };
+        assert_ne!(item("a", "1", "2 c"), item("a 1", "2", "c"));
     }
 
     #[test]

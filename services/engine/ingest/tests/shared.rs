@@ -177,6 +177,40 @@ async fn an_event_that_is_ahead_of_the_clock_closes_nothing() {
 }
 
 #[tokio::test]
+async fn the_first_event_of_a_replica_closes_nothing_either_where_it_is_ahead_of_the_clock() {
+    let service = Service::new().await;
+    let now = |seconds: i64| Timestamp::from_millis(seconds * 1000);
+    let mut replica = replica(&service, "1").await;
+    replica.feed(&[item("b", 3000)], now(1000)).await.expect("takes it");
+    replica.feed(&[shown("r", &["a"], 1001)], now(1001)).await.expect("takes it");
+    let mut closer = closer(&service).await;
+    closer.tick(now(1002)).await.expect("works");
+    replica.feed(&[click("c", "r", "a", 1003)], now(1003)).await.expect("takes it");
+    closer.tick(now(1003)).await.expect("works");
+    assert!(joined(&service).is_empty(), "it is open");
+    replica.pass(now(1080), now(1080)).await.expect("passes");
+    closer.tick(now(1080)).await.expect("works");
+    assert_eq!(joined(&service), [("r".to_string(), vec!["c".to_string()])]);
+}
+
+#[tokio::test]
+async fn a_replica_whose_last_event_was_of_long_ago_holds_the_others_back_for_minutes_only() {
+    let service = Service::new().await;
+    let now = |seconds: i64| Timestamp::from_millis(seconds * 1000);
+    let (mut one, mut late) = (replica(&service, "1").await, replica(&service, "2").await);
+    one.feed(&[shown("r", &["a"], 10_000), click("c", "r", "a", 10_001)], now(10_001)).await.expect("takes it");
+    late.feed(&[item("b", 5)], now(10_001)).await.expect("takes it");
+    let mut closer = closer(&service).await;
+    let minutes = |minutes: u64| std::time::Duration::from_secs(60 * minutes);
+    for (idle, wall, closed) in [(minutes(2), now(10_120), 0), (minutes(6), now(10_400), 1)] {
+        one.pass(wall, wall).await.expect("passes");
+        late.idle(idle, wall).await.expect("passes");
+        closer.tick(wall).await.expect("works");
+        assert_eq!(joined(&service).len(), closed, "{idle:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_replica_that_is_gone_keeps_no_ranking_open() {
     let service = Service::new().await;
     let (mut one, mut gone) = (replica(&service, "1").await, replica(&service, "2").await);

@@ -1,23 +1,30 @@
 //! Serving an app on a listener, from the first connection to the last answer.
 //!
 //! Connections are bounded, and so is the time a client may take to send a request's head; that time is also how long
-//! an idle connection is kept. When told to stop, the server says so at `/ready`, accepts nothing more, lets running
-//! requests finish and ends idle connections; what is not done after [`Timing::drain`] is cut off.
+//! an idle connection is kept. When told to stop, the server says so at `/ready`, and for [`Timing::linger`] it ends each
+//! connection with its next answer: a client that keeps connections for later loses no request to one that is closed under
+//! it. Then it accepts nothing more, lets running requests finish and ends idle connections; what is not done after
+//! [`Timing::drain`] is cut off.
 
 use crate::app::{App, Phase};
 use crate::http;
 use axum::Router;
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
+use tower::util::MapResponse;
 
 /// Connections at once; further ones wait in the system's queue.
 const MOST_CONNECTIONS: usize = 10_000;
@@ -25,11 +32,17 @@ const MOST_CONNECTIONS: usize = 10_000;
 /// For a client to agree on encryption.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
+/// How often it is looked whether connections are left.
+const LOOKS_EVERY: Duration = Duration::from_millis(10);
+
 /// How long a server waits, and for what.
 #[derive(Debug, Clone, Copy)]
 pub struct Timing {
     /// For a request's head; an idle connection is closed after this time.
     pub head: Duration,
+    /// For clients to give up the connections that they keep, after being told to stop; no longer than there are any, and part
+    /// of the time to drain.
+    pub linger: Duration,
     /// For running requests to finish, after being told to stop.
     pub drain: Duration,
 }
@@ -37,7 +50,8 @@ pub struct Timing {
 impl Default for Timing {
     fn default() -> Self {
         // idle connections outlive those of common load balancers (60 seconds), which would otherwise send into a closing one
-        Self { head: Duration::from_secs(75), drain: Duration::from_secs(30) }
+        let (head, linger) = (Duration::from_secs(75), Duration::from_secs(2));
+        Self { head, linger, drain: Duration::from_secs(30) }
     }
 }
 
@@ -96,17 +110,30 @@ pub async fn serve(
 ) -> std::io::Result<()> {
     let connections = GracefulShutdown::new();
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let leaves = Arc::new(AtomicBool::new(false));
     let mut stop = std::pin::pin!(stop);
     loop {
         tokio::select! {
             () = &mut stop => break,
             (stream, place) = accept(&listener, &places) => {
-                connect(stream, tls.clone(), place, &router, timing, connections.watcher());
+                connect(stream, tls.clone(), place, (&router, &leaves), timing, connections.watcher());
+            }
+        }
+    }
+    leaves.store(true, Ordering::Relaxed);
+    let end = Instant::now() + timing.drain;
+    let mut over = std::pin::pin!(tokio::time::sleep(timing.linger.min(timing.drain)));
+    while connections.count() > 0 {
+        tokio::select! {
+            () = &mut over => break,
+            () = tokio::time::sleep(LOOKS_EVERY) => {}
+            (stream, place) = accept(&listener, &places) => {
+                connect(stream, tls.clone(), place, (&router, &leaves), timing, connections.watcher());
             }
         }
     }
     drop(listener);
-    if tokio::time::timeout(timing.drain, connections.shutdown()).await.is_err() {
+    if tokio::time::timeout_at(end, connections.shutdown()).await.is_err() {
         tracing::warn!(seconds = timing.drain.as_secs(), "requests were cut off that did not finish in time");
     }
     Ok(())
@@ -131,18 +158,18 @@ fn connect(
     stream: TcpStream,
     tls: Option<TlsAcceptor>,
     place: Option<OwnedSemaphorePermit>,
-    router: &Router,
+    (router, leaves): (&Router, &Arc<AtomicBool>),
     timing: Timing,
     watcher: Watcher,
 ) {
     // answers are written whole, nothing is gained by waiting for more; a failure means that the client is gone
     let _ = stream.set_nodelay(true);
-    let router = router.clone();
+    let (router, leaves) = (router.clone(), leaves.clone());
     tokio::spawn(async move {
         match tls {
-            None => answer(stream, router, timing, watcher).await,
+            None => answer(stream, (router, leaves), timing, watcher).await,
             Some(tls) => match tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await {
-                Ok(Ok(stream)) => answer(stream, router, timing, watcher).await,
+                Ok(Ok(stream)) => answer(stream, (router, leaves), timing, watcher).await,
                 Ok(Err(error)) => tracing::debug!(%error, "a connection was not encrypted"),
                 Err(_) => tracing::debug!("a connection was not encrypted in time"),
             },
@@ -151,11 +178,17 @@ fn connect(
     });
 }
 
-/// Answers the requests of one connection.
-async fn answer<S>(stream: S, router: Router, timing: Timing, watcher: Watcher)
+/// Answers the requests of one connection, which ends with the first answer after the server `leaves`.
+async fn answer<S>(stream: S, (router, leaves): (Router, Arc<AtomicBool>), timing: Timing, watcher: Watcher)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let router = MapResponse::new(router, move |mut answer: Response| {
+        if leaves.load(Ordering::Relaxed) {
+            answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        answer
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(timing.head)

@@ -202,6 +202,15 @@ impl Stream for Kinesis {
         })
     }
 
+    /// Shards that the service no longer has: their retention was over before somebody read them to their ends, or after.
+    fn gone(&mut self, known: &[&str]) -> Vec<Partition> {
+        let ours = known.iter().map(|name| Partition::new((*name).to_owned()));
+        let ours: Vec<_> = ours.filter_map(|partition| Some((self.shard(&partition)?, partition))).collect();
+        let gone = ours.into_iter().filter(|(shard, _)| !self.shards.has(shard)).collect::<Vec<_>>();
+        self.known.extend(gone.iter().map(|(shard, _)| shard.clone()));
+        gone.into_iter().map(|(_, partition)| partition).collect()
+    }
+
     fn start<'a>(
         &'a mut self,
         partition: &'a Partition,

@@ -82,6 +82,13 @@ pub trait Stream: Send {
     /// As [`Stream::next`].
     fn all(&mut self) -> BoxFuture<'_, Result<Vec<Partition>, Error>>;
 
+    /// Those of the partitions named in `known` that were of this source and are there no more: what follows from them is read
+    /// from its start. To be asked after [`Stream::all`].
+    fn gone(&mut self, known: &[&str]) -> Vec<Partition> {
+        let _ = known;
+        Vec::new()
+    }
+
     /// Reads an assigned partition from a position on, or from the configured offset where none is known; a partition
     /// that is read already is read again from there. Returns where reading begins: keep that at once, or a partition
     /// without events begins somewhere else the next time.

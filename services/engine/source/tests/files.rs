@@ -207,6 +207,10 @@ fn what_is_broken_in_an_array_or_before_lines_costs_itself_alone() {
             1,
         ),
         (format!("[{{{{\n{listed}]"), items([1, 2, 3]), 1),
+        // another array follows
+        (format!("[\n{{\"id\":\"b\n[{others}]\n"), items([1, 2, 3]), 1),
+        (format!("[\n{{\"id\":\"b\",\"fields\":[{{\"a\":1}},\n[{others}]\n"), items([1, 2, 3]), 1),
+        (format!("[\n{{\"id\":\"b\n[]\n[{others}\n]\n[{listed}]"), items([1, 2, 3, 1, 2, 3]), 1),
         (format!("[{}]", good.trim_end()), items([1, 2, 3]), 1),
         (pretty("    }"), items([1, 2, 3]), 1),
         (pretty("    ],\n    \"x\": \"open"), items([1, 2, 3]), 1),

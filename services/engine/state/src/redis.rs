@@ -223,8 +223,19 @@ fn failed(action: &'static str) -> impl Fn(rankwright_redis::Error) -> Error {
 
 impl Store for RedisStore {
     fn slots<'a>(&'a self, wanted: &'a [Fingerprint]) -> BoxFuture<'a, Result<Vec<Slot>, Error>> {
-        let wanted = wanted.to_vec();
-        self.run(move |shared| async move { shared.allocate(&wanted).await })
+        let (wanted, live) = (wanted.to_vec(), self.live.clone());
+        self.run(move |mut shared| async move {
+            loop {
+                match shared.allocate(&wanted).await? {
+                    Some(slots) => return Ok(slots),
+                    None => shared = go_on(&live, &shared).await?,
+                }
+            }
+        })
+    }
+
+    fn clear_unfinished(&self) -> BoxFuture<'_, Result<u64, Error>> {
+        self.run(move |shared| async move { shared.clear_unfinished().await })
     }
 
     fn read<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<Rows, Error>> {

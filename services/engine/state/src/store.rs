@@ -212,6 +212,12 @@ pub trait Store: Send + Sync {
         Box::pin(async { Ok(true) })
     }
 
+    /// Removes what was put beside the live state and did not take its place, as a rebuild that was killed leaves it; how many
+    /// keys. One that is under way can no longer take its place.
+    fn clear_unfinished(&self) -> BoxFuture<'_, Result<u64, Error>> {
+        Box::pin(async { Ok(0) })
+    }
+
     /// Whether other processes may write to it.
     fn shared(&self) -> bool {
         false

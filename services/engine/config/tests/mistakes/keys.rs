@@ -260,6 +260,13 @@ fn the_scope_of_a_referer_is_no_mistake_beside_another_one() {
 }
 
 #[test]
+fn each_accepted_key_is_named_once() {
+    let errors = errors("features: [{name: r, type: referer, source: user.r, scope: user, x1y2z3: 1}]");
+    let accepted = errors.mistakes().iter().find_map(|mistake| mistake.accepted.as_deref()).expect("some are accepted");
+    assert_eq!(accepted.matches("scope").count(), 1, "{accepted}");
+}
+
+#[test]
 fn a_part_of_one_is_no_per_cent() {
     for part in ["0.8", "1", "80%%", "% %"] {
         let (path, problem, _) = lambdamart(&format!("weights: {{click: 1}}, features: [price], split: 'time={part}'"));

@@ -74,6 +74,10 @@ impl Intake {
         self.lane.watermark
     }
 
+    pub(super) fn store(&self) -> &dyn Store {
+        &*self.effects.store
+    }
+
     /// What happened so far.
     pub fn counters(&self) -> Counters {
         self.effects.counters
@@ -93,7 +97,8 @@ impl Intake {
         wall: Timestamp,
     ) -> Result<Applied, Error> {
         if !self.lane.noted {
-            let first = events.iter().map(Event::timestamp).min().unwrap_or(Timestamp::MIN);
+            // one that is ahead of the clock moves event time no further than that
+            let first = events.iter().map(Event::timestamp).min().map_or(Timestamp::MIN, |first| first.min(wall));
             self.announce(first, wall).await?;
         }
         let updated = self.effects.apply(&mut [Part { lane: &mut self.lane, events, to }], seen, wall).await?;

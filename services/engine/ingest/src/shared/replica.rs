@@ -3,7 +3,7 @@
 //! A request that got no answer is sent again, perhaps to another process. So ids of events are noted in the store with
 //! their effects, and a batch is refused by the store where another process has noted one of its events meanwhile.
 
-use super::{Intake, Origin};
+use super::{Intake, Origin, watermark};
 use crate::counters::{Applied, Counters};
 use crate::error::Error;
 use crate::feedback::identity;
@@ -12,7 +12,10 @@ use rankwright_event::{Event, Timestamp};
 use rankwright_feature::Plan;
 use rankwright_state::{Position, Store};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// Whoever got no batch for so long has nothing to wait for, and keeps nothing open that others would close.
+const IDLE: Duration = Duration::from_secs(300);
 
 /// Takes in the events of requests to one of several processes.
 pub struct Replica {
@@ -68,7 +71,22 @@ impl Replica {
     /// # Errors
     /// As [`Intake::apply`].
     pub async fn tick(&mut self, wall: Timestamp) -> Result<(), Error> {
-        let Some((event, since)) = self.last else { return Ok(()) };
-        self.intake.pass(event.plus(since.elapsed()), wall).await
+        let Some((_, since)) = self.last else { return Ok(()) };
+        self.idle(since.elapsed(), wall).await
+    }
+
+    /// The same where the last batch came `time` ago. After some minutes event time comes up to that of the others: the last
+    /// batch may have been one of long ago, from a visitor who was offline.
+    ///
+    /// # Errors
+    /// As [`Intake::apply`].
+    pub async fn idle(&mut self, time: Duration, wall: Timestamp) -> Result<(), Error> {
+        let Some((event, _)) = self.last else { return Ok(()) };
+        let mut now = event.plus(time);
+        if time > IDLE && now < wall {
+            let newest = watermark::newest(self.intake.store(), wall).await?;
+            now = now.max(newest.unwrap_or(now).min(wall));
+        }
+        self.intake.pass(now, wall).await
     }
 }

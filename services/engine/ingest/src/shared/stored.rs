@@ -18,6 +18,10 @@ const SHOWN: Slot = Slot(0);
 const INTERACTIONS: Slot = Slot(1);
 /// An interaction alone, waiting or closed.
 const ALONE: Slot = Slot(2);
+/// How the names of interactions alone begin where they wait to be durable elsewhere; a ranking that is called so is given
+/// the other beginning.
+const ALONE_BEGINS: &str = "interaction ";
+const RANKING_BEGINS: &str = "ranking ";
 /// That the effects of an interaction alone are there already.
 const COUNTED: Slot = Slot(3);
 
@@ -31,12 +35,15 @@ pub(super) fn waiting_key(interaction: &Interaction) -> Key {
 
 /// Where a closed ranking waits until it is durable elsewhere.
 pub(super) fn closed_key(ranking: &Ranking) -> Key {
-    Key::new(&ranking.tenant, Scope::Outbox(ranking.id.clone()))
+    let id = &ranking.id;
+    let taken = [ALONE_BEGINS, RANKING_BEGINS].iter().any(|begins| id.as_str().starts_with(begins));
+    let name = if taken { format!("{RANKING_BEGINS}{id}").into() } else { id.clone() };
+    Key::new(&ranking.tenant, Scope::Outbox(name))
 }
 
 /// The same for an interaction alone, whose id may be that of a ranking.
 pub(super) fn closed_alone_key(interaction: &Interaction) -> Key {
-    Key::new(&interaction.tenant, Scope::Outbox(format!("interaction {}", interaction.id).into()))
+    Key::new(&interaction.tenant, Scope::Outbox(format!("{ALONE_BEGINS}{}", interaction.id).into()))
 }
 
 pub(super) fn shown(ranking: &Ranking, columns: &[Tag], rows: &[f32]) -> (Slot, Stored) {
@@ -119,4 +126,30 @@ fn read<T: DeserializeOwned>(key: &Key, bytes: &[u8]) -> Result<T, Error> {
 
 fn damaged(key: &Key, error: &postcard::Error) -> Error {
     Error::Damaged { ranking: key.to_string(), reason: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::expect_used)]
+    use super::*;
+    use rankwright_event::{Event, json};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn what_waits_to_be_durable_is_told_apart_whatever_its_id_is() {
+        let ids = ["x", "interaction x", "interaction interaction x", "ranking x", "ranking interaction x", "ranking "];
+        let mut keys = BTreeSet::new();
+        for id in ids {
+            let ranking = format!(r#"{{"event":"ranking","id":"{id}","timestamp":"1","items":[{{"id":"a"}}]}}"#);
+            let click = format!(r#"{{"event":"interaction","id":"{id}","timestamp":"1","type":"click","item":"a"}}"#);
+            for event in [ranking, click] {
+                keys.insert(match json::decode(event.as_bytes()).expect("a valid event") {
+                    Event::Ranking(ranking) => closed_key(&ranking),
+                    Event::Interaction(interaction) => closed_alone_key(&interaction),
+                    other => panic!("{other:?}"),
+                });
+            }
+        }
+        assert_eq!(keys.len(), 2 * ids.len(), "{keys:?}");
+    }
 }

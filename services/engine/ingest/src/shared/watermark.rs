@@ -99,6 +99,12 @@ pub async fn reached(store: &dyn Store) -> Result<Vec<Reached>, Error> {
     Ok(store.scan(Space::Watermarks).await?.into_iter().filter_map(reached).collect())
 }
 
+/// The newest event time that anybody has come to who is not at its end.
+pub(super) async fn newest(store: &dyn Store, wall: Timestamp) -> Result<Option<Timestamp>, Error> {
+    let reached = reached(store).await?.into_iter().filter_map(|reached| reached.watermark);
+    Ok(reached.filter(|reached| *reached <= wall).max())
+}
+
 /// What the writers have noted.
 #[derive(Default)]
 pub(super) struct Watermarks {

@@ -3,8 +3,22 @@
 
 use super::{StoreError, VersionStore, decode, surplus};
 use crate::version::{Version, VersionId};
-use rankwright_redis::redis::{Connection, cmd, pipe};
+use rankwright_redis::redis::{Connection, Script, cmd, pipe};
 use rankwright_redis::{Blocking, Settings, slot_of};
+
+/// Makes a version current that is there; whether it is. KEYS: the versions, the pointers. ARGV: the model, the version.
+const SELECT: &str = "
+if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then return 0 end
+redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
+return 1";
+
+/// Removes versions, but none that has become current meanwhile. The same, and more versions.
+const REMOVE: &str = "
+local current = redis.call('HGET', KEYS[2], ARGV[1])
+for i = 2, #ARGV do
+    if ARGV[i] ~= current then redis.call('HDEL', KEYS[1], ARGV[i]) end
+end
+return 0";
 
 /// Keeps versions in a server, which processes share.
 pub struct RedisVersions {
@@ -65,11 +79,11 @@ impl VersionStore for RedisVersions {
     }
 
     fn select(&self, model: &str, id: &VersionId) -> Result<(), StoreError> {
-        if !self.list(model)?.contains(id) {
-            return Err(StoreError::unknown(model, id));
-        }
-        let (key, id) = (self.pointers(model), id.to_string());
-        Ok(self.link.send(&key, |connection| cmd("HSET").arg(&key).arg(model).arg(&id).query::<()>(connection))?)
+        let (versions, pointers, script) = (self.versions(model), self.pointers(model), Script::new(SELECT));
+        let mut select = script.prepare_invoke();
+        select.key(&versions).key(&pointers).arg(model).arg(id.to_string());
+        let is_there = self.link.send(&versions, |connection| select.invoke::<bool>(connection))?;
+        is_there.then_some(()).ok_or_else(|| StoreError::unknown(model, id))
     }
 
     fn load(&self, model: &str, id: Option<&VersionId>) -> Result<Option<Version>, StoreError> {
@@ -91,11 +105,12 @@ impl VersionStore for RedisVersions {
         if surplus.is_empty() {
             return Ok(());
         }
-        let (key, mut removal) = (self.versions(model), cmd("HDEL"));
-        removal.arg(&key);
+        let (versions, pointers, script) = (self.versions(model), self.pointers(model), Script::new(REMOVE));
+        let mut removal = script.prepare_invoke();
+        removal.key(&versions).key(&pointers).arg(model);
         surplus.iter().for_each(|id| {
             removal.arg(id.to_string());
         });
-        Ok(self.link.send(&key, |connection| removal.query::<()>(connection))?)
+        Ok(self.link.send(&versions, |connection| removal.invoke::<()>(connection))?)
     }
 }

@@ -101,11 +101,44 @@ async fn a_server_that_is_told_to_stop_finishes_what_runs_and_takes_nothing_new(
 }
 
 #[tokio::test]
+async fn connections_that_are_kept_end_with_an_answer_when_a_server_is_told_to_stop() {
+    let service = Service::start().await;
+    let (listener, address) = listener().await;
+    let (stop, stopped) = oneshot::channel::<()>();
+    // it ends with the last connection, long before
+    let timing = Timing { linger: Duration::from_secs(600), ..Timing::default() };
+    let router = http::router(service.app.clone());
+    let (told, is_told) = oneshot::channel::<()>();
+    let told = async move {
+        drop(stopped.await);
+        told.send(()).unwrap();
+    };
+    let server = tokio::spawn(serve(router, listener, None, told, timing));
+    let mut kept = [TcpStream::connect(address).await.unwrap(), TcpStream::connect(address).await.unwrap()];
+    let request = request("/rank/plain", &ranking(&["a"]));
+    for kept in &mut kept {
+        kept.write_all(request.as_bytes()).await.unwrap();
+        assert!(!answer(kept).await.contains("connection: close"));
+    }
+    stop.send(()).unwrap();
+    is_told.await.unwrap();
+    tokio::task::yield_now().await;
+    for kept in &mut kept {
+        kept.write_all(request.as_bytes()).await.unwrap();
+        let answer = answer(kept).await;
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("\r\nconnection: close\r\n"), "{answer}");
+        assert_eq!(kept.read(&mut [0; 1]).await.unwrap(), 0, "it ends then");
+    }
+    server.await.unwrap().unwrap();
+    assert!(TcpStream::connect(address).await.is_err(), "nothing listens any more");
+}
+
+#[tokio::test]
 async fn requests_that_do_not_finish_are_cut_off_in_the_end() {
     let service = Service::start().await;
     let (listener, address) = listener().await;
     let (stop, stopped) = oneshot::channel::<()>();
-    let timing = Timing { head: Duration::from_secs(60), drain: Duration::from_millis(20) };
+    let timing = Timing { head: Duration::from_secs(60), linger: Duration::ZERO, drain: Duration::from_millis(20) };
     let router = http::router(service.app.clone());
     let server = tokio::spawn(serve(router, listener, None, async { drop(stopped.await) }, timing));
     let mut stuck = TcpStream::connect(address).await.unwrap();
@@ -140,7 +173,7 @@ async fn a_service_waits_for_requests_as_long_as_its_configuration_says() {
 async fn a_head_that_does_not_come_ends_the_connection() {
     let service = Service::start().await;
     let (listener, address) = listener().await;
-    let timing = Timing { head: Duration::from_millis(20), drain: Duration::ZERO };
+    let timing = Timing { head: Duration::from_millis(20), linger: Duration::ZERO, drain: Duration::ZERO };
     let server = tokio::spawn(serve(http::router(service.app.clone()), listener, None, std::future::pending(), timing));
     let mut slow = TcpStream::connect(address).await.unwrap();
     slow.write_all(b"POST /rank/plain HTTP/1.1\r\n").await.unwrap();

@@ -5,14 +5,14 @@
 //!
 //! An element that cannot end any more (a text that ends with its line, a bracket that closes another kind, a value in
 //! place of a key, the end of the file) is left out alone: reading goes on with the next sign of an element behind its
-//! beginning, which is a line that begins with `{`, perhaps behind a comma, and is indented no further, or an object whose
-//! first key is `event`. In what the end of the file cuts off, or is too long, a sign is a whole event and nothing less:
+//! beginning, which is a line that begins with `{`, perhaps behind a comma or the bracket of another array, and is indented
+//! no further, or an object whose first key is `event`. In what the end of the file cuts off, or is too long, a sign is a whole event and nothing less:
 //! the rest may be still to come, and is no record before.
 
 use super::Limits;
 use super::cut::{Bad, Cut, Element, Records, broken_off, too_long};
 use super::input::Input;
-use memchr::{memchr, memchr_iter, memchr2_iter, memchr3, memrchr};
+use memchr::{memchr_iter, memchr2_iter, memchr3, memrchr};
 use rankwright_event::json;
 use serde::de::IgnoredAny;
 use std::io;
@@ -42,11 +42,13 @@ pub(super) struct Array {
     escaped: bool,
     /// In an object, before a key.
     wants_key: bool,
-    /// Bytes of this line before the one that is looked at next, whether all of them are blanks and commas, and how many
-    /// stand before the first comma.
+    /// Bytes of this line before the one that is looked at next, whether all of them are blanks, commas and brackets that
+    /// open, and how many of them are blanks before the others.
     column: usize,
     fresh: bool,
-    comma: Option<usize>,
+    indent: Option<usize>,
+    /// One of them is a bracket.
+    bracket: bool,
     /// What is skipped, until a line begins with an element that is indented no further than this.
     lost: Option<usize>,
     /// Bytes that were looked at again.
@@ -94,7 +96,8 @@ impl Array {
             wants_key: false,
             column: 0,
             fresh: true,
-            comma: None,
+            indent: None,
+            bracket: false,
             lost: None,
             again: 0,
             loose: false,
@@ -211,10 +214,14 @@ impl Array {
     fn step(&mut self, byte: u8) {
         self.at += 1;
         match byte {
-            b'\n' => (self.line, self.column, self.fresh, self.comma) = (self.line + 1, 0, true, None),
+            b'\n' => {
+                (self.line, self.column) = (self.line + 1, 0);
+                (self.fresh, self.indent, self.bracket) = (true, None, false);
+            }
             _ => {
-                if byte == b',' && self.fresh {
-                    self.comma = self.comma.or(Some(self.column));
+                if self.fresh && is_mark(byte) {
+                    self.indent = self.indent.or(Some(self.column));
+                    self.bracket |= byte == b'[';
                 }
                 self.column += 1;
                 self.fresh &= is_lead(byte);
@@ -263,7 +270,7 @@ impl Array {
             }
             let before =
                 line.take().map(|line| &within[line..*at]).filter(|before| before.iter().all(|byte| is_lead(*byte)));
-            let indent = |before: &[u8]| memchr(b',', before).unwrap_or(before.len());
+            let indent = |before: &[u8]| before.iter().position(|byte| is_mark(*byte)).unwrap_or(before.len());
             before.is_some_and(|before| indent(before) <= column)
                 || begins_event(&self.buffer[from + at..]) == Some(true)
         };
@@ -296,7 +303,7 @@ impl Array {
 
     /// Looks for the next element, or the end of the array. False where more of the file has to tell.
     fn seek(&mut self, byte: u8, column: usize) -> bool {
-        let here = self.fresh && self.comma.unwrap_or(self.column) <= column;
+        let here = self.fresh && self.indent.unwrap_or(self.column) <= column;
         match byte {
             b'{' if here => self.find(),
             b'{' => match begins_event(&self.buffer[self.at..]) {
@@ -305,7 +312,7 @@ impl Array {
                 _ => self.pass(byte),
             },
             b'[' if here && self.open.is_empty() => self.lost = None,
-            b']' if here && !self.open.is_empty() => {
+            b']' if here && !self.bracket && !self.open.is_empty() => {
                 self.lost = None;
                 self.step(byte);
                 self.open.clear();
@@ -478,5 +485,10 @@ fn begins_event(text: &[u8]) -> Option<bool> {
 
 /// What may stand before the first element of a line.
 fn is_lead(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\r' | b',')
+    matches!(byte, b' ' | b'\t' | b'\r') || is_mark(byte)
+}
+
+/// What may stand there beside blanks.
+fn is_mark(byte: u8) -> bool {
+    matches!(byte, b',' | b'[')
 }

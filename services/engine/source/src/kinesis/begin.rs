@@ -23,7 +23,8 @@ impl Kinesis {
             }
             _ => None,
         };
-        let latest = self.latest && from.is_none() && self.shards.parents(&shard).next().is_none();
+        let follows = self.shards.parents(&shard).any(|parent| self.shards.has(parent) || self.known.contains(parent));
+        let latest = self.latest && from.is_none() && !follows;
         let place = from.unwrap_or_else(|| self.first(&shard));
         self.sessions += 1;
         let session = self.sessions;

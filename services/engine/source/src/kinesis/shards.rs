@@ -61,10 +61,14 @@ impl Shards {
         ready.map(|(shard, _)| shard.as_str())
     }
 
-    /// The parents of a shard that the service still has something of.
+    /// Whether the service still has something of a shard.
+    pub(super) fn has(&self, shard: &str) -> bool {
+        self.parents.contains_key(shard)
+    }
+
+    /// The parents of a shard, whether the service still has something of them or not.
     pub(super) fn parents(&self, shard: &str) -> impl Iterator<Item = &str> {
-        let parents = self.parents.get(shard).into_iter().flatten();
-        parents.map(String::as_str).filter(|parent| self.parents.contains_key(*parent))
+        self.parents.get(shard).into_iter().flatten().map(String::as_str)
     }
 
     /// Whether nothing is left to read.

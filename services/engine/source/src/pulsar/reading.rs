@@ -35,8 +35,8 @@ pub(super) struct Entry {
     pub(super) id: MessageIdData,
     /// How many messages it has.
     pub(super) count: u32,
-    /// They, with their numbers; in words why they cannot be read.
-    pub(super) messages: Result<Vec<(usize, Vec<u8>)>, String>,
+    /// They, with their numbers; in words why they cannot be read, and what came in their place.
+    pub(super) messages: Result<Vec<(usize, Vec<u8>)>, (String, Vec<u8>)>,
 }
 
 impl Reading {
@@ -78,6 +78,7 @@ impl Reading {
         }
         self.since = None;
         let messages = entry::messages(&payload.metadata, &payload.data);
+        let messages = messages.map_err(|reason| (reason, payload.data.clone()));
         Ok(Entry { id: id.clone(), count: permits, messages })
     }
 
@@ -86,5 +87,23 @@ impl Reading {
         self.taken += count;
         let enough = self.taken >= self.queue.div_ceil(2);
         enough.then(|| commands::flow(self.consumer, std::mem::take(&mut self.taken)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pulsar::message::Metadata;
+
+    #[test]
+    fn what_cannot_be_read_is_handed_on_as_it_came() {
+        let place = Place::behind(&MessageIdData::default());
+        let mut reading = Reading::new(1, 1, Begin::after(place), place, 100);
+        let metadata = Metadata { num_chunks_from_msg: Some(2), ..Metadata::default() };
+        let payload = Payload { metadata, data: b"half of it".to_vec() };
+        let id = MessageIdData { ledger_id: 7, entry_id: 1, ..MessageIdData::default() };
+        let entry = reading.receive(&id, &payload, true, None).expect("it is new");
+        let (reason, content) = entry.messages.expect_err("it is a chunk");
+        assert!(reason.contains("chunks") && content == b"half of it", "{reason}");
     }
 }

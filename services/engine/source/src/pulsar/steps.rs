@@ -139,7 +139,12 @@ impl Part {
             full |= building.push(number, partition, &Message { payload, place: &place, pass: &|_| {} }, until);
         }
         let bad = entry.messages.as_ref().err();
-        let bad = bad.map(|reason| BadLine { file: name(), line: 0, reason: reason.clone(), content: Box::default() });
+        let bad = bad.map(|(reason, content)| BadLine {
+            file: name(),
+            line: 0,
+            reason: reason.clone(),
+            content: content.as_slice().into(),
+        });
         building.skip(number, partition, bad, pass);
         full
     }

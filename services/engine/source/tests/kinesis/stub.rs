@@ -24,6 +24,8 @@ pub(crate) struct Script {
     /// The bodies of requests for iterators.
     pub(crate) iterators: Vec<String>,
     sequence: u64,
+    /// The shard that this one follows.
+    pub(crate) parent: Option<&'static str>,
 }
 
 /// A stub with these answers; then nothing comes any more.
@@ -81,8 +83,10 @@ impl Script {
             "ListShards" => {
                 let hashes = r#"{"StartingHashKey":"0","EndingHashKey":"1"}"#;
                 let numbers = r#"{"StartingSequenceNumber":"0"}"#;
-                let shard =
-                    format!(r#"{{"ShardId":"shard-0","HashKeyRange":{hashes},"SequenceNumberRange":{numbers}}}"#);
+                let parent = self.parent.map(|parent| format!(r#","ParentShardId":"{parent}""#)).unwrap_or_default();
+                let shard = format!(
+                    r#"{{"ShardId":"shard-0","HashKeyRange":{hashes},"SequenceNumberRange":{numbers}{parent}}}"#
+                );
                 ("200 OK", format!(r#"{{"Shards":[{shard}]}}"#))
             }
             "GetShardIterator" => {

@@ -77,17 +77,7 @@ impl RedisStore {
     /// When the servers cannot be used.
     pub async fn fill_next(&self) -> Result<Filling, Error> {
         let live = self.current();
-        let (meta, script) = (live.names.meta(), Script::new(BEGIN));
-        let begun = live.link.send(&meta, |mut connection| {
-            let mut begin = script.prepare_invoke();
-            begin.key(&meta);
-            async move { begin.invoke_async::<u32>(&mut connection).await }
-        });
-        let number = begun.await.map_err(failed("begin a generation"))?;
-        for earlier in live.names.generation() + 1..number {
-            let left = live.names.of_generation(earlier, live.names.shards()).prefix_of_all();
-            live.link.remove_all(&left).await.map_err(failed("remove what an earlier attempt left"))?;
-        }
+        let (number, _) = live.begin_next().await?;
         let names = live.names.of_generation(number, live.names.shards());
         let slots = live.all_slots().await?;
         Ok(Filling { live, names, slots, name: String::new() })
@@ -117,6 +107,32 @@ impl RedisStore {
 }
 
 impl Shared {
+    /// A new number, and how many keys earlier attempts had left, which can no longer become live.
+    async fn begin_next(&self) -> Result<(u32, u64), Error> {
+        let (meta, script) = (self.names.meta(), Script::new(BEGIN));
+        let begun = self.link.send(&meta, |mut connection| {
+            let mut begin = script.prepare_invoke();
+            begin.key(&meta);
+            async move { begin.invoke_async::<u32>(&mut connection).await }
+        });
+        let number = begun.await.map_err(failed("begin a generation"))?;
+        let mut removed = 0;
+        for earlier in self.names.generation() + 1..number {
+            let left = self.names.of_generation(earlier, self.names.shards()).prefix_of_all();
+            removed += self.link.remove_all(&left).await.map_err(failed("remove what an earlier attempt left"))?;
+        }
+        Ok((number, removed))
+    }
+
+    /// Removes what attempts have left that did not become live; how many keys.
+    pub(super) async fn clear_unfinished(&self) -> Result<u64, Error> {
+        let last = self.of_meta::<u32>("last").await.map_err(failed("tell what was begun"))?;
+        match last.is_some_and(|last| last > self.names.generation()) {
+            true => self.begin_next().await.map(|(_, removed)| removed),
+            false => Ok(0),
+        }
+    }
+
     async fn is_untouched(&self) -> Result<bool, Error> {
         // a writer's first batch says how far it has come, and no batch takes that back while it has values
         for space in [Space::Watermarks, Space::Joins, Space::Waiting, Space::Outbox, Space::Seen] {
@@ -288,18 +304,7 @@ impl Filling {
 
     async fn switch_in_cluster(&self) -> Result<bool, Error> {
         let (live, next) = (&self.live.names, &self.names);
-        let slots = self.live.all_slots().await?;
-        let name = next.slots();
-        let copied = self.live.link.send(&name, |mut connection| {
-            let mut copy = cmd("HSET");
-            copy.arg(&name);
-            for (number, fingerprint) in slots.iter().enumerate() {
-                copy.arg(format!("{:016x}", fingerprint.0)).arg(number);
-            }
-            let none = slots.is_empty();
-            async move { if none { Ok(()) } else { copy.query_async::<()>(&mut connection).await } }
-        });
-        copied.await.map_err(failed("copy slots"))?;
+        self.copy_slots().await?;
         let meta = live.meta();
         let script = Script::new(MOVE);
         let moved = self.live.link.send(&meta, |mut connection| {
@@ -309,9 +314,25 @@ impl Filling {
         });
         let moved = moved.await.map_err(failed("make a generation live"))?;
         if moved {
+            self.copy_slots().await?; // those that were given out between the copy and the move
             self.live.raise_writers().await?;
         }
         Ok(moved)
+    }
+
+    /// What slots mean in the live generation, they mean in the next.
+    async fn copy_slots(&self) -> Result<(), Error> {
+        let (slots, name) = (self.live.all_slots().await?, self.names.slots());
+        let copied = self.live.link.send(&name, |mut connection| {
+            let mut copy = cmd("HSET");
+            copy.arg(&name);
+            for (number, fingerprint) in slots.iter().enumerate() {
+                copy.arg(format!("{:016x}", fingerprint.0)).arg(number);
+            }
+            let none = slots.is_empty();
+            async move { if none { Ok(()) } else { copy.query_async::<()>(&mut connection).await } }
+        });
+        copied.await.map_err(failed("copy slots"))
     }
 }
 

@@ -138,29 +138,36 @@ impl Shared {
         asked.await.map_err(failed("tell who holds a task"))
     }
 
-    pub(super) async fn allocate(&self, wanted: &[Fingerprint]) -> Result<Vec<Slot>, Error> {
+    /// Numbers for fingerprints; none where another generation is live by now.
+    pub(super) async fn allocate(&self, wanted: &[Fingerprint]) -> Result<Option<Vec<Slot>>, Error> {
         let mut slots = Vec::with_capacity(wanted.len());
         for some in wanted.chunks(SLOTS_AT_ONCE) {
-            slots.extend(self.allocate_some(some).await?);
+            let Some(some) = self.allocate_some(some).await? else { return Ok(None) };
+            slots.extend(some);
         }
-        Ok(slots)
+        let moved = self.link.is_cluster() && self.successor().await?.is_some(); // no script could look
+        Ok(Some(slots).filter(|_| !moved))
     }
 
-    async fn allocate_some(&self, wanted: &[Fingerprint]) -> Result<Vec<Slot>, Error> {
+    async fn allocate_some(&self, wanted: &[Fingerprint]) -> Result<Option<Vec<Slot>>, Error> {
         let name = self.names.slots();
         let given = self.link.send(&name, |mut connection| {
             let mut script = self.scripts.slots.prepare_invoke();
             script.key(&name);
+            if !self.link.is_cluster() {
+                script.key(self.names.meta());
+            }
+            script.arg(self.names.generation());
             wanted.iter().for_each(|fingerprint| {
                 script.arg(format!("{:016x}", fingerprint.0));
             });
-            async move { script.invoke_async::<Vec<u16>>(&mut connection).await }
+            async move { script.invoke_async::<Option<Vec<u16>>>(&mut connection).await }
         });
-        let given = given.await.map_err(failed("give out slots"))?;
+        let Some(given) = given.await.map_err(failed("give out slots"))? else { return Ok(None) };
         if given.len() != wanted.len() {
             return Err(Error::Full(usize::from(u16::MAX) + 1));
         }
-        Ok(given.into_iter().map(Slot).collect())
+        Ok(Some(given.into_iter().map(Slot).collect()))
     }
 
     /// Where writers stand.

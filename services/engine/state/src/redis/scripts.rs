@@ -119,8 +119,12 @@ for i = 1, writers do
 end
 return {0}";
 
-/// Numbers for fingerprints; those that are new get the next ones, or none does where they do not fit.
+/// Numbers for fingerprints; those that are new get the next ones, or none does where they do not fit. Nothing comes back where
+/// another generation is live. KEYS: the slots, and the pointer unless it is on another server. ARGV: the generation, the
+/// fingerprints.
 const SLOTS: &str = "
+local generation = table.remove(ARGV, 1)
+if KEYS[2] and redis.call('HGET', KEYS[2], 'live') ~= generation then return false end
 local found, missing = redis.call('HMGET', KEYS[1], unpack(ARGV)), {}
 local count = redis.call('HLEN', KEYS[1])
 for i, fingerprint in ipairs(ARGV) do

@@ -6,12 +6,14 @@ use crate::store::remote::Place;
 use crate::{Error, Part, Result, read_part};
 
 /// What became of the parts under a prefix.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Purged {
     /// Parts of the service, which are gone.
     pub removed: u64,
-    /// Parts of other services, and ones that cannot be read: they stay.
+    /// Parts of other services: they stay.
     pub left: u64,
+    /// Where parts lie of which nobody can say whose they are, as their beginning is damaged: they stay.
+    pub unreadable: Vec<String>,
 }
 
 impl S3Store {
@@ -29,11 +31,13 @@ impl S3Store {
                 let Some(bytes) = place.bucket.get(&key).await? else { continue };
                 let part =
                     Part::new(place.name(&name), name.kind.format, unpack(bytes, name.kind.packing, name.kind.format));
-                if writer(part).as_deref() == Some(&*service) {
-                    place.bucket.delete(&key).await?;
-                    purged.removed += 1;
-                } else {
-                    purged.left += 1;
+                match writer(part) {
+                    Some(writer) if *writer == *service => {
+                        place.bucket.delete(&key).await?;
+                        purged.removed += 1;
+                    }
+                    Some(_) => purged.left += 1,
+                    None => purged.unreadable.push(place.name(&name)),
                 }
             }
             Ok::<_, Error>(purged)

@@ -142,6 +142,41 @@ fn what_an_attempt_has_left_is_not_in_the_next_one() {
 }
 
 #[test]
+fn what_an_attempt_has_left_can_be_cleared_and_one_that_is_under_way_becomes_live_no_more() {
+    with_server(|settings| async move {
+        let store = open(&settings, &service()).await;
+        put(&store, vec![(item("a"), counter(1))]).await;
+        assert_eq!(store.clear_unfinished().await.expect("clears"), 0, "there was none");
+        let filling = store.fill_next().await.expect("begins");
+        filling.put(&listed(item("a"), 40)).await.expect("fills");
+        assert_eq!(store.clear_unfinished().await.expect("clears"), 1);
+        assert_eq!(store.clear_unfinished().await.expect("clears"), 0);
+        assert!(!filling.switch(false).await.expect("answers"), "a later one was begun");
+        let next = store.fill_next().await.expect("begins");
+        next.put(&listed(item("b"), 2)).await.expect("fills");
+        assert!(next.switch(false).await.expect("switches"));
+        until("it is live", async || count(&store, &item("b")).await == Some(2)).await;
+        assert_eq!(store.clear_unfinished().await.expect("clears"), 0, "what is live stays");
+        assert_eq!(count(&store, &item("b")).await, Some(2));
+    });
+}
+
+/// Before a process has noticed that another generation is live.
+#[test]
+fn slots_are_given_out_in_the_live_generation_alone() {
+    with_server(|settings| async move {
+        let service = service();
+        let (one, two) = (open(&settings, &service).await, open(&settings, &service).await);
+        let filling = one.fill_next().await.expect("begins");
+        assert!(filling.switch(false).await.expect("switches"));
+        let late = two.slots(&[Fingerprint(1)]).await.expect("gives slots");
+        let other =
+            open(&settings, &service).await.slots(&[Fingerprint(2), Fingerprint(1)]).await.expect("gives slots");
+        assert_eq!(other, [Slot(1), late[0]]);
+    });
+}
+
+#[test]
 fn of_two_that_fill_generations_the_later_one_counts() {
     with_server(|settings| async move {
         let store = open(&settings, &service()).await;
