@@ -187,7 +187,12 @@ fn nothing_of_them_is_left_in_a_folder_either() {
     service.terminate();
     assert_eq!(service.wait(), Some(0));
     assert!(texts(&parts).contains(VISITOR) && texts(&parts).contains(ITEM));
-    forget(&config, "default", &home, &["--user", VISITOR]);
+    // as a rebuild leaves it that was killed
+    let unfinished = home.join("state/rebuilt-0123456789abcdef");
+    std::fs::create_dir_all(&unfinished).expect("the folder can be made");
+    std::fs::write(unfinished.join("values"), VISITOR).expect("can be written");
+    let told = forget(&config, "default", &home, &["--user", VISITOR]);
+    assert!(told.contains("a rebuild that was not completed") && !unfinished.exists(), "{told}");
     forget(&config, "default", &home, &["--item", ITEM]);
     assert!(!texts(&parts).contains(VISITOR) && !texts(&parts).contains(ITEM), "{}", texts(&parts));
     assert_eq!(texts(&parts).matches("\"kind\":\"ranking\"").count(), 10);

@@ -11,6 +11,8 @@ use std::time::Duration;
 use tokio::task::AbortHandle;
 
 pub(crate) const TASK: &str = "closer";
+/// Filling a state beside the live one.
+pub(crate) const REBUILD: &str = "rebuild";
 /// A process that does not show itself for so long is followed by another.
 pub(crate) const HELD: Duration = Duration::from_secs(10);
 
@@ -27,16 +29,26 @@ impl Holding {
         if !state.hold(TASK, holder, span).await? {
             return Ok(None);
         }
+        Ok(Some(Self::kept(TASK, span, state, holder)))
+    }
+
+    /// The task of filling a state beside the live one: others see that somebody does.
+    pub(crate) async fn of_rebuild(state: Arc<dyn Store>, holder: &str) -> Result<Self, StateError> {
+        state.hold(REBUILD, holder, HELD).await?; // who was killed has it for a moment yet
+        Ok(Self::kept(REBUILD, HELD, state, holder))
+    }
+
+    fn kept(task: &'static str, span: Duration, state: Arc<dyn Store>, holder: &str) -> Self {
         let holder = holder.to_owned();
         let holding = tokio::spawn(async move {
             loop {
                 tokio::time::sleep(span / 4).await;
-                if let Err(error) = state.hold(TASK, &holder, span).await {
-                    tracing::warn!(%error, "somebody else may close rankings meanwhile");
+                if let Err(error) = state.hold(task, &holder, span).await {
+                    tracing::warn!(%error, task, "somebody else may take this over meanwhile");
                 }
             }
         });
-        Ok(Some(Self(holding.abort_handle())))
+        Self(holding.abort_handle())
     }
 }
 

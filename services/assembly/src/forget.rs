@@ -1,11 +1,12 @@
 //! Forgetting a visitor or an item, in all stores of a service.
 
-use crate::closing::{Holding, TASK};
+use crate::closing::{Holding, REBUILD, TASK};
 use crate::engine::Engine;
 use crate::serving::identity;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use futures_util::future::BoxFuture;
 use rankwright_clickthrough::{Subject, Who};
+use rankwright_config::State;
 use rankwright_event::SessionId;
 use rankwright_ingest as ingest;
 use rankwright_state::forget::without_item;
@@ -35,6 +36,7 @@ pub fn forget<'a>(engine: &'a Engine, subject: &'a Subject) -> BoxFuture<'a, Res
         if !engine.state.durable() {
             bail!("the state is in memory: it is gone with the process that holds it");
         }
+        let rebuilt = unfinished(engine).await?;
         let alone = Alone::become_so(engine).await?;
         let many = engine.has_many_writers();
         // visits first: nothing names them any more once the records are gone
@@ -49,7 +51,6 @@ pub fn forget<'a>(engine: &'a Engine, subject: &'a Subject) -> BoxFuture<'a, Res
         };
         let unjoined = ingest::forget::forget(&*engine.state, many, subject).await?;
         let parts = tokio::task::block_in_place(|| engine.clickthroughs.forget(subject))?;
-        let unfinished = engine.state.clear_unfinished().await?;
         alone.end().await;
         let ingest::Unjoined { open, waiting, closed, .. } = unjoined;
         let mut told = vec![
@@ -60,11 +61,7 @@ pub fn forget<'a>(engine: &'a Engine, subject: &'a Subject) -> BoxFuture<'a, Res
         told.extend(
             parts.damaged.iter().map(|place| format!("what was damaged in {place}, with the rest of it written anew")),
         );
-        if unfinished > 0 {
-            told.push(format!(
-                "{unfinished} keys of a rebuild that was not completed: one that is under way has to begin again"
-            ));
-        }
+        told.extend(rebuilt);
         if matches!(engine.config.train, Some(rankwright_config::ClickthroughStore::Memory)) {
             told.push("nothing of the click-throughs in the memory of a running process: restart it".to_owned());
         }
@@ -94,6 +91,25 @@ fn keys_of_visitor(subject: &Subject, sessions: HashSet<SessionId>) -> Vec<Key> 
     let Who::User(user) = &subject.who else { return Vec::new() };
     let sessions = sessions.into_iter().map(Scope::Session);
     std::iter::once(Scope::User(user.clone())).chain(sessions).map(|scope| Key::new(&subject.tenant, scope)).collect()
+}
+
+/// Removes what a rebuild has left that was killed; in words, where there is one.
+async fn unfinished(engine: &Engine) -> Result<Option<String>> {
+    if let State::File(file) = &engine.config.state {
+        // whoever fills one holds the state itself as well
+        let folders = crate::rebuild::unfinished(&file.path)?;
+        for folder in &folders {
+            std::fs::remove_dir_all(folder).with_context(|| format!("failed to remove {}", folder.display()))?;
+        }
+        return Ok((!folders.is_empty()).then(|| "a rebuild that was not completed".to_owned()));
+    }
+    if engine.state.holder(REBUILD).await?.is_some() {
+        let under_way =
+            "nothing of a rebuild that is under way: it reads the events again; forget once more when it is complete";
+        return Ok(Some(under_way.to_owned()));
+    }
+    let keys = engine.state.clear_unfinished().await?;
+    Ok((keys > 0).then(|| format!("{keys} keys of a rebuild that was not completed")))
 }
 
 /// How many of these there were.

@@ -5,8 +5,9 @@
 //! seen before. A state for Redis, which has to fit into memory there, is built in memory here. One for a folder is built
 //! in a folder, and goes on there when it was killed.
 
-use crate::closing::TASK;
+use crate::closing::{Holding, TASK};
 use crate::engine::{Engine, service};
+use crate::serving::identity;
 use crate::{joins, open};
 use anyhow::{Context, Result, bail};
 use futures_util::future::BoxFuture;
@@ -21,6 +22,9 @@ use tracing::info;
 
 const SPACES: [Space; 6] = [Space::Values, Space::Joins, Space::Outbox, Space::Seen, Space::Waiting, Space::Watermarks];
 
+/// How folders are called in which a state is built.
+const REBUILT: &str = "rebuilt-";
+
 /// A state that is being built.
 pub struct Rebuild {
     engine: Arc<Engine>,
@@ -34,6 +38,8 @@ enum Target {
         filling: Filling,
         /// Nobody may write to the live state meanwhile.
         untouched: bool,
+        /// Others see that it is filled.
+        holding: Holding,
     },
     /// In the place of a folder, which nobody else uses meanwhile.
     Folder { built: PathBuf, path: PathBuf, held: FileStore },
@@ -62,7 +68,7 @@ impl Rebuild {
                     if name.is_some() && live.imported().await?.as_deref() == name {
                         return Ok(None);
                     }
-                    Self::in_redis(config, &live, false, name).await.map(Some)
+                    Self::in_redis(config, live, false, name).await.map(Some)
                 }
             }
         })
@@ -80,19 +86,21 @@ impl Rebuild {
             if live.is_cluster() || !live.is_untouched().await? {
                 return Ok(None);
             }
-            Self::in_redis(config, &live, true, None).await.map(Some)
+            Self::in_redis(config, live, true, None).await.map(Some)
         })
     }
 
-    async fn in_redis(config: &Config, live: &RedisStore, untouched: bool, name: Option<&str>) -> Result<Self> {
-        Plan::compile(&config.features, live).await?; // so that all slots have a number there
+    async fn in_redis(config: &Config, live: RedisStore, untouched: bool, name: Option<&str>) -> Result<Self> {
+        Plan::compile(&config.features, &live).await?; // so that all slots have a number there
+        let live = Arc::new(live);
+        let holding = Holding::of_rebuild(live.clone(), &identity()).await?;
         let filling = live.fill_next().await?.named(name.unwrap_or_default());
         let built = Arc::new(MemoryStore::default());
         built.slots(filling.slots()).await?; // in their order: so they get the same numbers
         let mut config = config.clone();
         config.core.clickthrough.max_parallel_sessions = usize::MAX; // it is no state that anybody keeps in memory
         let engine = Arc::new(Engine::over(config, built.clone()).await?);
-        Ok(Self { engine, target: Target::Redis { built, filling, untouched } })
+        Ok(Self { engine, target: Target::Redis { built, filling, untouched, holding } })
     }
 
     async fn in_folder(
@@ -102,7 +110,7 @@ impl Rebuild {
     ) -> Result<Self> {
         let path = file.path.join("state");
         let held = open::folder_of_state(&path, file)?;
-        let built = file.path.join(format!("rebuilt-{:016x}", digest(config, data)));
+        let built = file.path.join(format!("{REBUILT}{:016x}", digest(config, data)));
         let store = open::folder_of_state(&built, file)?;
         let engine = Arc::new(Engine::over(config.clone(), Arc::new(store)).await?);
         Ok(Self { engine, target: Target::Folder { built, path, held } })
@@ -123,7 +131,11 @@ impl Rebuild {
             let engine = Arc::into_inner(self.engine).context("the state that was built is in use")?;
             drop(engine); // click-throughs are where they belong, and folders are closed
             match self.target {
-                Target::Redis { built, filling, untouched } => fill(filling, &built, untouched).await,
+                Target::Redis { built, filling, untouched, holding } => {
+                    let filled = fill(filling, &built, untouched).await;
+                    drop(holding);
+                    filled
+                }
                 Target::Folder { built, path, held } => {
                     drop(held);
                     replace(&path, &built).map(|()| true)
@@ -131,6 +143,19 @@ impl Rebuild {
             }
         })
     }
+}
+
+/// Folders that rebuilds of the state in a folder have left.
+pub(crate) fn unfinished(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder).with_context(|| format!("failed to list {}", folder.display()))?;
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry.with_context(|| format!("failed to list {}", folder.display()))?;
+        if entry.file_name().to_string_lossy().starts_with(REBUILT) {
+            found.push(entry.path());
+        }
+    }
+    Ok(found)
 }
 
 /// Brings everything to Redis, and makes it live.
@@ -152,7 +177,7 @@ async fn fill(filling: Filling, built: &MemoryStore, untouched: bool) -> Result<
     if is_there {
         info!(generation, entities, elapsed_ms = began.elapsed().as_millis() as u64, "the new state is live");
     } else if !untouched {
-        bail!("another process has put another state in place meanwhile: run it again");
+        bail!("another process has put another state in place meanwhile, or begun to: run it again");
     }
     Ok(is_there)
 }

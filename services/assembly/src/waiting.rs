@@ -112,7 +112,7 @@ impl Port {
         let listener = port::bind(host, port).await?;
         let (waiting, stop) = (Waiting::new("redis", problem), Arc::new(Notify::new()));
         let (router, told) = (waiting.router(), stop.clone());
-        let timing = Timing { drain: DRAIN, ..Timing::default() };
+        let timing = Timing { linger: Duration::ZERO, drain: DRAIN, ..Timing::default() };
         let serving = tokio::spawn(async move { server::serve(router, listener, tls, told.notified(), timing).await });
         Ok(Self { waiting, told: Instant::now(), stop, serving })
     }

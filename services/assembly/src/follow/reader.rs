@@ -15,12 +15,13 @@ use anyhow::{Context, Result, bail};
 use commits::Sent;
 use futures_util::FutureExt;
 use rankwright_event::Timestamp;
-use rankwright_ingest::shared::{Pipeline, expect, reached};
+use rankwright_ingest::shared::{Pipeline, Reached, expect, reached};
 use rankwright_ingest::{Counters, Error};
 use rankwright_source::{DeadLetters, Merged, Partition, Step, Stream};
 use rankwright_state::Position;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 use tracing::{info, warn};
 
 /// So many batches wait for slower partitions at most.
@@ -29,6 +30,8 @@ const HELD: usize = 128;
 /// more than one of few, as what they change in common is written once.
 const AHEAD: usize = 32_768;
 /// How far a partition has come of which nothing is left: as far as times reach that are accepted.
+/// Nobody reads a partition of which nothing was said for so long.
+const UNREAD: Duration = Duration::from_secs(300);
 const NEVER: Timestamp = Timestamp::from_millis(253_402_300_799_999);
 
 /// Reads a stream into the state.
@@ -196,36 +199,45 @@ impl Reader {
 
     /// Has closing wait for all partitions, also those that others have or nobody has yet.
     async fn expect(&mut self) -> Result<()> {
+        // before the list: what is noted later may not be in it
+        let known = self.known().await;
         let partitions = self.stream.all().await?;
         let names: Vec<&str> = partitions.iter().map(Partition::as_str).collect();
         while let Err(error) = expect(&*self.engine.state, &names, now()).await {
             warn!("partitions are not noted yet: {}", chain(&error.into()));
             tokio::time::sleep(PAUSE).await;
         }
-        self.leave_gone().await
+        self.leave_gone(&known).await;
+        Ok(())
     }
 
-    /// Nobody waits for partitions any more that the source no longer has.
-    async fn leave_gone(&mut self) -> Result<()> {
-        let reached = loop {
+    /// The partitions that the state knows and nobody reads, by how far they were read. A list of partitions may lag behind by
+    /// a moment, so what was read a moment ago is there.
+    async fn known(&mut self) -> Vec<Reached> {
+        let mut known = loop {
             match reached(&*self.engine.state).await {
                 Ok(reached) => break reached,
                 Err(error) => warn!("waiting for the state store: {}", chain(&error.into())),
             }
             tokio::time::sleep(PAUSE).await;
         };
-        let known = reached.iter().filter(|reached| reached.partition);
-        let gone = self.stream.gone(&known.map(|reached| reached.writer.as_str()).collect::<Vec<_>>());
-        let is_over = |partition: &Partition| {
-            let known = reached.iter().find(|reached| reached.writer == partition.as_str());
-            known.is_none_or(|known| known.watermark == Some(NEVER))
-        };
-        for partition in gone.into_iter().filter(|partition| !is_over(partition)) {
+        let long_ago = now().minus(UNREAD);
+        known.retain(|known| known.partition && (known.seen < long_ago || known.watermark == Some(NEVER)));
+        known
+    }
+
+    /// Nobody waits for partitions any more that the source no longer has.
+    async fn leave_gone(&mut self, known: &[Reached]) {
+        let names: Vec<_> = known.iter().map(|known| known.writer.as_str()).collect();
+        for partition in self.stream.gone(&names) {
+            let open = known.iter().any(|known| known.writer == partition.as_str() && known.watermark != Some(NEVER));
+            if !open || self.writers.contains_key(&partition) {
+                continue;
+            }
             warn!(%partition, "the source has this no more: what nobody has read of it is lost, and closing waits no longer");
             let writer = self.open(&partition).await;
             self.end_of(&partition, writer).await;
         }
-        Ok(())
     }
 
     /// Reads partitions as [`Reader::begin`] does. All of them are begun at about the same time: what one is ahead of the

@@ -102,9 +102,11 @@ impl Timestamp {
 
 /// Whether a date has a year of five digits or more.
 fn has_long_year(text: &str) -> bool {
-    let unsigned = text.trim_start_matches(['+', '-']);
-    let year = unsigned.split('-').next().unwrap_or_default().trim_start_matches('0');
-    year.len() > 4 && year.bytes().all(|byte| byte.is_ascii_digit())
+    let digits = |part: Option<&str>| part.is_some_and(|part| part.bytes().all(|byte| byte.is_ascii_digit()));
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let mut parts = unsigned.splitn(3, '-');
+    let year = parts.next().map(|year| year.trim_start_matches('0'));
+    year.is_some_and(|year| year.len() > 4) && digits(year) && digits(parts.next()) && parts.next().is_some()
 }
 
 /// A date and time with an offset in the hours before the end of the year 9999, which are no instant of the calendar's
@@ -162,9 +164,16 @@ mod tests {
 
     #[test]
     fn what_is_no_time_is_refused() {
-        for text in
-            ["", "-", "yesterday", "2021-11-14", "2021-11-14T16:25:00", "2021-02-30T00:00:00Z", "9999-12-31T23:59:59"]
-        {
+        for text in [
+            "",
+            "-",
+            "yesterday",
+            "2021-11-14",
+            "2021-11-14T16:25:00",
+            "2021-02-30T00:00:00Z",
+            "+253402300799999",
+            "9999-12-31T23:59:59",
+        ] {
             assert!(matches!(Timestamp::parse(text), Err(InvalidTimestamp::Form { .. })), "{text}");
         }
         assert!(Timestamp::from_number(f64::NAN).is_err());

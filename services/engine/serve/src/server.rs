@@ -2,8 +2,8 @@
 //!
 //! Connections are bounded, and so is the time a client may take to send a request's head; that time is also how long
 //! an idle connection is kept. When told to stop, the server says so at `/ready`, and for [`Timing::linger`] it ends each
-//! connection with its next answer: a client that keeps connections for later loses no request to one that is closed under
-//! it. Then it accepts nothing more, lets running requests finish and ends idle connections; what is not done after
+//! connection with its next answer: a client that keeps connections, and uses them within that time, sends nothing into one
+//! that is closed under it. Then it accepts nothing more, lets running requests finish and ends idle connections; what is not done after
 //! [`Timing::drain`] is cut off.
 
 use crate::app::{App, Phase};
@@ -40,8 +40,8 @@ const LOOKS_EVERY: Duration = Duration::from_millis(10);
 pub struct Timing {
     /// For a request's head; an idle connection is closed after this time.
     pub head: Duration,
-    /// For clients to give up the connections that they keep, after being told to stop; no longer than there are any, and part
-    /// of the time to drain.
+    /// For clients to give up the connections that they keep, after being told to stop; no longer than there are any, and at
+    /// most half of the time to drain.
     pub linger: Duration,
     /// For running requests to finish, after being told to stop.
     pub drain: Duration,
@@ -122,7 +122,7 @@ pub async fn serve(
     }
     leaves.store(true, Ordering::Relaxed);
     let end = Instant::now() + timing.drain;
-    let mut over = std::pin::pin!(tokio::time::sleep(timing.linger.min(timing.drain)));
+    let mut over = std::pin::pin!(tokio::time::sleep(timing.linger.min(timing.drain / 2)));
     while connections.count() > 0 {
         tokio::select! {
             () = &mut over => break,

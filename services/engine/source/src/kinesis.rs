@@ -60,6 +60,8 @@ pub struct Kinesis {
     shards: Shards,
     /// Shards that were read before this reader began, and what follows from them.
     known: BTreeSet<String>,
+    /// The stream was read before: a shard that nobody knows, and that has children, came and went meanwhile.
+    resumes: bool,
     /// When the shards are listed again.
     list_at: Instant,
     /// When leases are renewed.
@@ -144,6 +146,7 @@ impl Kinesis {
             share: 0,
             shards: Shards::default(),
             known: BTreeSet::new(),
+            resumes: false,
             list_at: Instant::now(),
             renew_at: Instant::now(),
             rounds: JoinSet::new(),
@@ -206,6 +209,7 @@ impl Stream for Kinesis {
     fn gone(&mut self, known: &[&str]) -> Vec<Partition> {
         let ours = known.iter().map(|name| Partition::new((*name).to_owned()));
         let ours: Vec<_> = ours.filter_map(|partition| Some((self.shard(&partition)?, partition))).collect();
+        self.resumes |= !ours.is_empty();
         let gone = ours.into_iter().filter(|(shard, _)| !self.shards.has(shard)).collect::<Vec<_>>();
         self.known.extend(gone.iter().map(|(shard, _)| shard.clone()));
         gone.into_iter().map(|(_, partition)| partition).collect()

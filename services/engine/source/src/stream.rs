@@ -82,8 +82,8 @@ pub trait Stream: Send {
     /// As [`Stream::next`].
     fn all(&mut self) -> BoxFuture<'_, Result<Vec<Partition>, Error>>;
 
-    /// Those of the partitions named in `known` that were of this source and are there no more: what follows from them is read
-    /// from its start. To be asked after [`Stream::all`].
+    /// Those of the partitions named in `known` that were of this source and are there no more: what follows from them, or from
+    /// others that came and went meanwhile, is read from its start. To be asked after [`Stream::all`].
     fn gone(&mut self, known: &[&str]) -> Vec<Partition> {
         let _ = known;
         Vec::new()

@@ -4,7 +4,7 @@
 mod support;
 
 use rankwright_config::{EventFormat, FileOrder, Offset, SourceConfig, SourceKind};
-use rankwright_event::Timestamp;
+use rankwright_event::{Event, Timestamp};
 use rankwright_source::{Error, Files, Marks, Position};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -219,6 +219,77 @@ fn what_is_broken_in_an_array_or_before_lines_costs_itself_alone() {
             let read = contents(&Folder::new().with("a.json", &text).open().with_limits(limits(block, 1000)));
             assert_eq!(read.events, expected, "{text}\n{:?}", read.reports());
             assert_eq!(read.reports().len(), bad, "{text}\n{:?}", read.reports());
+        }
+    }
+}
+
+/// Events whose first key is no sign of one, and texts with what could be taken for the ends of others.
+#[test]
+fn a_text_that_is_not_closed_costs_its_element_alone_wherever_the_next_one_begins() {
+    let texts = ["a 24\\\" screen", "size {M}", "pack [2x], {", "}, {", "plain"];
+    let event = |number: usize, backwards: bool| {
+        let title = format!("[{{\"name\":\"title\",\"value\":\"{}\"}}]", texts[number % texts.len()]);
+        let (kind, rest) = (
+            "\"event\":\"item\"",
+            format!("\"id\":\"i{number}\",\"item\":\"i{number}\",\"timestamp\":\"{number}\",\"fields\":{title}"),
+        );
+        if backwards { format!("{{{rest},{kind}}}") } else { format!("{{{kind},{rest}}}") }
+    };
+    let numbers = |read: &Contents| -> Vec<String> {
+        let items = read.events.iter().map(|event| match event {
+            Event::Item(item) => item.item.to_string(),
+            other => panic!("{other:?}"),
+        });
+        items.collect()
+    };
+    for backwards in [false, true] {
+        for (open, between, close) in [("[", ",", "]"), ("[ ", ", ", " ]"), ("[\n", ",\n", "\n]"), ("[", "\n,", "]\n")]
+        {
+            for at in [0, 3, 7] {
+                let mut events: Vec<_> = (0..20).map(|number| event(number, backwards)).collect();
+                let whole = events[at].clone();
+                for broken in [
+                    whole.replacen("\",", ",", 1),
+                    whole[..whole.find(":\"i").expect("it has an id") + 3].to_owned(),
+                    whole.replacen(":\"i", ":i", 1),
+                ] {
+                    events[at] = broken;
+                    let text = format!("{open}{}{close}", events.join(between));
+                    for block in [1, 50, 10_000] {
+                        let read =
+                            contents(&Folder::new().with("a.json", &text).open().with_limits(limits(block, 10_000)));
+                        let expected: Vec<_> =
+                            (0..20).filter(|number| *number != at).map(|number| format!("i{number}")).collect();
+                        assert_eq!(numbers(&read), expected, "{text}\n{:?}", read.reports());
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// As Jackson prints arrays: an object begins on the line where the one before ends.
+#[test]
+fn an_element_that_begins_behind_the_end_of_a_broken_one_is_read() {
+    let event = |number: usize| {
+        let key = |key: &str, value: &str| format!("\n  \"{key}\" : \"{value}\"");
+        let name = format!("i{number}");
+        let keys = [key("id", &name), key("item", &name), key("timestamp", "1"), key("event", "item"), "\n  \"fields\" : [ {\n    \"name\" : \"a\",\n    \"value\" : 1\n  }, {\n    \"name\" : \"b\",\n    \"value\" : 2\n  } ]".to_owned()];
+        format!("{{{}\n}}", keys.join(","))
+    };
+    let whole: Vec<_> = (0..9).map(event).collect();
+    for broken in [
+        whole[3].replacen("\"1\"", "\"1", 1),
+        whole[3].replace(" ]\n", "\n"),
+        whole[3][..60].to_owned(),
+        whole[3][..whole[3].len() - 30].to_owned(),
+    ] {
+        let mut events = whole.clone();
+        events[3] = broken;
+        let text = format!("[ {} ]", events.join(", "));
+        for block in [1, 50, 10_000] {
+            let read = contents(&Folder::new().with("a.json", &text).open().with_limits(limits(block, 10_000)));
+            assert_eq!((read.events.len(), read.reports().len()), (8, 1), "{text}\n{:?}", read.reports());
         }
     }
 }

@@ -213,7 +213,7 @@ pub trait Store: Send + Sync {
     }
 
     /// Removes what was put beside the live state and did not take its place, as a rebuild that was killed leaves it; how many
-    /// keys. One that is under way can no longer take its place.
+    /// keys. One that is under way can no longer take its place: ask before whether somebody holds that task.
     fn clear_unfinished(&self) -> BoxFuture<'_, Result<u64, Error>> {
         Box::pin(async { Ok(0) })
     }

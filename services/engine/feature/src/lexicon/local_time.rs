@@ -4,11 +4,14 @@
 //! taken as written, so that no time zone database is asked and each machine finds the same. A time without a zone,
 //! or with the name of one alone, is none.
 
-use jiff::civil::DateTime;
+use jiff::SignedDuration;
+use jiff::civil::{DateTime, datetime};
 use jiff::fmt::temporal::{DateTimeParser, PiecesOffset};
 use jiff::tz::Offset;
 use rankwright_config::feature::TimePart;
 use rankwright_event::Timestamp;
+
+const EPOCH: DateTime = datetime(1970, 1, 1, 0, 0, 0, 0);
 
 /// Part of a local date and time, in the zone that the text names; `None` where the text is no ISO 8601 date and time
 /// with a zone.
@@ -16,10 +19,10 @@ pub(crate) fn part(text: &str, part: TimePart) -> Option<f64> {
     parse(text).map(|(local, offset)| field(local, offset, part))
 }
 
-/// Part of a point in time, in UTC; a time beyond the calendar becomes the nearest one that it covers.
+/// Part of a point in time, in UTC; a time beyond the calendar (years -9999 to 9999) becomes the nearest one that it covers.
 pub(crate) fn of_timestamp(time: Timestamp, part: TimePart) -> f64 {
-    let instant = jiff::Timestamp::from_millisecond(time.millis()).unwrap_or(edge(time.millis() > 0));
-    field(Offset::UTC.to_datetime(instant), Offset::UTC, part)
+    let edge = if time.millis() > 0 { DateTime::MAX } else { DateTime::MIN };
+    field(EPOCH.checked_add(SignedDuration::from_millis(time.millis())).unwrap_or(edge), Offset::UTC, part)
 }
 
 /// Seconds since 1970, with fraction, of a date and time with a zone, or of a text that holds such a number.
@@ -30,8 +33,7 @@ pub(crate) fn epoch_seconds(text: &str) -> Option<f64> {
         return text.parse().ok().filter(|seconds: &f64| seconds.is_finite());
     }
     let (local, offset) = parse(text)?;
-    let instant = offset.to_timestamp(local).ok()?;
-    Some(instant.as_second() as f64 + f64::from(instant.subsec_nanosecond()) / 1e9)
+    Some(since_epoch(local, offset).as_secs_f64())
 }
 
 fn parse(text: &str) -> Option<(DateTime, Offset)> {
@@ -63,15 +65,14 @@ fn hours(local: DateTime) -> f64 {
     hours.min(f64::from(24_f32.next_down())) // as a feature, it must not round to the next day
 }
 
-/// Whole seconds since 1970 in UTC; an instant beyond what the calendar covers becomes the nearest one that it does.
+/// Whole seconds since 1970 in UTC.
 fn whole_seconds(local: DateTime, offset: Offset) -> f64 {
-    let instant = offset.to_timestamp(local).unwrap_or(edge(local.year() > 0));
-    instant.as_duration().as_secs_f64().floor()
+    since_epoch(local, offset).as_secs_f64().floor()
 }
 
-/// The last or the first instant that the calendar covers (years -9999 to 9999).
-fn edge(last: bool) -> jiff::Timestamp {
-    if last { jiff::Timestamp::MAX } else { jiff::Timestamp::MIN }
+/// Also in the hours before the end of the year 9999, which are no instants of the calendar's library.
+fn since_epoch(local: DateTime, offset: Offset) -> SignedDuration {
+    local.duration_since(EPOCH) - SignedDuration::from_secs(offset.seconds().into())
 }
 
 #[cfg(test)]

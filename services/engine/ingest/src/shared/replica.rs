@@ -85,7 +85,7 @@ impl Replica {
         let mut now = event.plus(time);
         if time > IDLE && now < wall {
             let newest = watermark::newest(self.intake.store(), wall).await?;
-            now = now.max(newest.unwrap_or(now).min(wall));
+            now = now.max(newest.unwrap_or(now));
         }
         self.intake.pass(now, wall).await
     }

@@ -99,10 +99,13 @@ pub async fn reached(store: &dyn Store) -> Result<Vec<Reached>, Error> {
     Ok(store.scan(Space::Watermarks).await?.into_iter().filter_map(reached).collect())
 }
 
-/// The newest event time that anybody has come to who is not at its end.
+/// What is further ahead of the clock has come to its end; clocks differ by less.
+const AHEAD: Duration = Duration::from_secs(86_400);
+
+/// The newest event time that anybody has come to who is not at its end, and no further than the clock.
 pub(super) async fn newest(store: &dyn Store, wall: Timestamp) -> Result<Option<Timestamp>, Error> {
     let reached = reached(store).await?.into_iter().filter_map(|reached| reached.watermark);
-    Ok(reached.filter(|reached| *reached <= wall).max())
+    Ok(reached.filter(|reached| *reached < wall.plus(AHEAD)).map(|reached| reached.min(wall)).max())
 }
 
 /// What the writers have noted.

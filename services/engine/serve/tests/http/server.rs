@@ -134,6 +134,22 @@ async fn connections_that_are_kept_end_with_an_answer_when_a_server_is_told_to_s
 }
 
 #[tokio::test]
+async fn a_connection_that_nobody_uses_is_closed_in_time() {
+    let service = Service::start().await;
+    let (listener, address) = listener().await;
+    let (stop, stopped) = oneshot::channel::<()>();
+    let timing = Timing { drain: Duration::from_millis(200), ..Timing::default() };
+    let router = http::router(service.app.clone());
+    let server = tokio::spawn(serve(router, listener, None, async { drop(stopped.await) }, timing));
+    let mut idle = TcpStream::connect(address).await.unwrap();
+    idle.write_all(request("/rank/plain", &ranking(&["a"])).as_bytes()).await.unwrap();
+    answer(&mut idle).await;
+    stop.send(()).unwrap();
+    assert_eq!(idle.read(&mut [0; 1]).await.unwrap(), 0, "it is closed in order");
+    server.await.unwrap().unwrap();
+}
+
+#[tokio::test]
 async fn requests_that_do_not_finish_are_cut_off_in_the_end() {
     let service = Service::start().await;
     let (listener, address) = listener().await;

@@ -3,28 +3,23 @@
 //! Only brackets, strings and commas are looked at; whether an element is JSON is for the decoder to say. Several
 //! arrays may follow each other, as in a file that was put together from compressed parts; so may lines.
 //!
-//! An element that cannot end any more (a text that ends with its line, a bracket that closes another kind, a value in
-//! place of a key, the end of the file) is left out alone: reading goes on with the next sign of an element behind its
-//! beginning, which is a line that begins with `{`, perhaps behind a comma or the bracket of another array, and is indented
-//! no further, or an object whose first key is `event`. In what the end of the file cuts off, or is too long, a sign is a whole event and nothing less:
-//! the rest may be still to come, and is no record before.
+//! An element that cannot end any more (a text that ends with its line, or is followed by what follows no text, a bracket
+//! that closes another kind, a value in place of a key, the end of the file) is left out alone: reading goes on with the next
+//! sign of an element behind its beginning, which is a line that begins with `{`, perhaps behind a comma or the bracket of
+//! another array, and is indented no further, or an object whose first key is `event`, or one behind a comma that is an event.
+//! In what the end of the file cuts off, or is too long, a sign is a whole event and nothing less: the rest may be still to
+//! come, and is no record before.
+
+mod recovery;
 
 use super::Limits;
 use super::cut::{Bad, Cut, Element, Records, broken_off, too_long};
 use super::input::Input;
-use memchr::{memchr_iter, memchr2_iter, memchr3, memrchr};
-use rankwright_event::json;
-use serde::de::IgnoredAny;
+use memchr::memchr3;
 use std::io;
 
 /// So many brackets are remembered, a byte each; no event has a thousandth of them.
 const DEEPEST: usize = 1 << 20;
-
-/// So much of a file is looked at again, in bytes, for signs of elements in what turned out to be broken.
-const AGAIN: usize = 1 << 30;
-
-/// More bytes than an event has, as a rule.
-const USUAL: usize = 1 << 16;
 
 /// Cuts a file behind the last whole element of each block.
 pub(super) struct Array {
@@ -42,6 +37,8 @@ pub(super) struct Array {
     escaped: bool,
     /// In an object, before a key.
     wants_key: bool,
+    /// Behind a text, and perhaps blanks.
+    behind_text: bool,
     /// Bytes of this line before the one that is looked at next, whether all of them are blanks, commas and brackets that
     /// open, and how many of them are blanks before the others.
     column: usize,
@@ -51,6 +48,8 @@ pub(super) struct Array {
     bracket: bool,
     /// What is skipped, until a line begins with an element that is indented no further than this.
     lost: Option<usize>,
+    /// The last byte that was skipped, blanks left out.
+    passed: u8,
     /// Bytes that were looked at again.
     again: usize,
     /// Elements follow that are in no array, as lines are.
@@ -94,11 +93,13 @@ impl Array {
             in_string: false,
             escaped: false,
             wants_key: false,
+            behind_text: false,
             column: 0,
             fresh: true,
             indent: None,
             bracket: false,
             lost: None,
+            passed: b'[',
             again: 0,
             loose: false,
             told: false,
@@ -144,8 +145,9 @@ impl Array {
         let inside = self.open.last().copied();
         let (between, begun) = (self.open.len() == 1, !self.element.blank);
         let wants_key = std::mem::take(&mut self.wants_key);
+        let behind_text = std::mem::take(&mut self.behind_text) && self.open.len() > 1;
         match (byte, inside) {
-            (b' ' | b'\t' | b'\r' | b'\n', _) => self.wants_key = wants_key,
+            (b' ' | b'\t' | b'\r' | b'\n', _) => (self.wants_key, self.behind_text) = (wants_key, behind_text),
             (b'[', None) => return self.begin_array(),
             (b'{', None) => return self.begin_loose(),
             (_, None) => {
@@ -153,6 +155,10 @@ impl Array {
             }
             (b'{' | b'[', Some(_)) if self.open.len() >= DEEPEST => {
                 return self.lose("the element is nested too deeply", self.element.column);
+            }
+            (byte, _) if behind_text && !matches!(byte, b',' | b':' | b'}' | b']' | b'"') => {
+                return self
+                    .lose("the element has a text that is not closed, or a quote within one", self.element.column);
             }
             (b'{' | b'[', Some(b'{')) if wants_key => {
                 return self.lose("the element has a value in place of a key", self.element.column);
@@ -199,7 +205,7 @@ impl Array {
                 self.escaped = true; // what comes next ends no string
             }
             Some(b'"') => {
-                self.in_string = false;
+                (self.in_string, self.behind_text) = (false, true);
                 self.step(b'"');
             }
             Some(_) => {
@@ -227,111 +233,6 @@ impl Array {
                 self.fresh &= is_lead(byte);
             }
         }
-    }
-
-    /// Leaves out the element being read, which nobody can tell the end of, or what stands beside arrays.
-    fn lose(&mut self, reason: &str, column: usize) {
-        let sign = if self.open.is_empty() { None } else { self.sign(column) };
-        self.lose_to(sign, reason, column);
-    }
-
-    /// Leaves it out, and goes on from a sign of the next one; looks for one in what follows, where there is none.
-    fn lose_to(&mut self, sign: Option<usize>, reason: &str, column: usize) {
-        self.leave_out(if self.open.is_empty() { self.line } else { self.element.line }, reason.to_owned());
-        self.open.truncate(1);
-        (self.wants_key, self.in_string, self.escaped) = (false, false, false);
-        match sign {
-            Some(at) => {
-                self.again += self.at.saturating_sub(at);
-                let passed = &self.buffer[self.element.at..at];
-                self.line = self.element.line + memchr_iter(b'\n', passed).count() as u64;
-                let column = |end: usize| passed.len() - end - 1;
-                self.column = memrchr(b'\n', passed).map_or(self.element.column + passed.len(), column);
-                (self.at, self.fresh) = (at, false);
-            }
-            None => self.lost = Some(column),
-        }
-        self.begin(false);
-    }
-
-    /// Where an element seems to begin within the one being read, or what was taken for it.
-    fn sign(&self, column: usize) -> Option<usize> {
-        self.signs(column).next()
-    }
-
-    fn signs(&self, column: usize) -> impl Iterator<Item = usize> + use<'_> {
-        let (from, to) = (self.element.at + 1, self.at.min(self.buffer.len()));
-        let within = self.buffer.get(from..to).filter(|_| self.again < AGAIN).unwrap_or_default();
-        let mut line = None;
-        let begins = move |at: &usize| {
-            if within[*at] == b'\n' {
-                line = Some(at + 1);
-                return false;
-            }
-            let before =
-                line.take().map(|line| &within[line..*at]).filter(|before| before.iter().all(|byte| is_lead(*byte)));
-            let indent = |before: &[u8]| before.iter().position(|byte| is_mark(*byte)).unwrap_or(before.len());
-            before.is_some_and(|before| indent(before) <= column)
-                || begins_event(&self.buffer[from + at..]) == Some(true)
-        };
-        memchr2_iter(b'{', b'\n', within).filter(begins).map(move |at| from + at)
-    }
-
-    /// Where a whole event stands within the element being read.
-    fn whole_event(&mut self) -> Option<usize> {
-        let (mut looked, mut found) = (0, None);
-        for at in self.signs(self.element.column) {
-            let text = &self.buffer[at..];
-            let mut values = serde_json::Deserializer::from_slice(text).into_iter::<IgnoredAny>();
-            let (is_whole, read) = match values.next() {
-                Some(Ok(_)) => (true, values.byte_offset()),
-                Some(Err(error)) if !error.is_eof() => (false, text.len().min(USUAL)),
-                _ => (false, text.len()),
-            };
-            if is_whole && json::decode(&text[..read]).is_ok() {
-                found = Some(at);
-                break;
-            }
-            looked += read;
-            if self.again + looked >= AGAIN {
-                break;
-            }
-        }
-        self.again += looked;
-        found
-    }
-
-    /// Looks for the next element, or the end of the array. False where more of the file has to tell.
-    fn seek(&mut self, byte: u8, column: usize) -> bool {
-        let here = self.fresh && self.indent.unwrap_or(self.column) <= column;
-        match byte {
-            b'{' if here => self.find(),
-            b'{' => match begins_event(&self.buffer[self.at..]) {
-                Some(true) => self.find(),
-                None if !self.input.has_ended() => return false,
-                _ => self.pass(byte),
-            },
-            b'[' if here && self.open.is_empty() => self.lost = None,
-            b']' if here && !self.bracket && !self.open.is_empty() => {
-                self.lost = None;
-                self.step(byte);
-                self.open.clear();
-                self.begin(false);
-            }
-            _ => self.pass(byte),
-        }
-        true
-    }
-
-    fn find(&mut self) {
-        self.lost = None;
-        self.begin(false);
-    }
-
-    /// Goes on behind a byte of which nothing is kept.
-    fn pass(&mut self, byte: u8) {
-        self.step(byte);
-        self.element.at = self.at;
     }
 
     fn begin_array(&mut self) {
@@ -411,7 +312,7 @@ impl Array {
         let kept = self.buffer.len();
         let exceeds = !self.element.blank && !self.element.too_long && kept - self.element.at > self.limits.line;
         if exceeds && let Some(at) = self.whole_event() {
-            return self.lose_to(Some(at), &too_long(self.limits), self.element.column);
+            return self.lose_to(at, &too_long(self.limits));
         }
         self.element.too_long |= !self.element.blank && kept - self.element.at > self.limits.line;
         if self.element.too_long || self.element.blank {
@@ -428,7 +329,7 @@ impl Array {
         } else if self.open.len() > 1
             && let Some(at) = self.whole_event()
         {
-            self.lose_to(Some(at), "the element does not end", self.element.column);
+            self.lose_to(at, "the element does not end");
             return Ok(()); // there is more to read
         } else if !self.open.is_empty() {
             if whole && !self.element.blank {
@@ -467,19 +368,6 @@ impl Array {
         let records = Records::Elements(std::mem::take(&mut self.elements));
         let before = std::mem::replace(&mut self.before, self.count);
         Cut { text, records, bad: std::mem::take(&mut self.bad), before, after: self.count }
-    }
-}
-
-/// Whether an object has `event` for its first key, as far as one can see: within a text its quotes would be escaped.
-fn begins_event(text: &[u8]) -> Option<bool> {
-    const KEY: &[u8] = b"\"event\"";
-    const FARTHEST: usize = 64;
-    let rest = text.get(1..text.len().min(FARTHEST))?.trim_ascii_start();
-    let seen = rest.len().min(KEY.len());
-    match rest[..seen] == KEY[..seen] {
-        true if seen == KEY.len() => Some(true),
-        true => (text.len() >= FARTHEST).then_some(false),
-        false => Some(false),
     }
 }
 

@@ -23,8 +23,8 @@ impl Kinesis {
             }
             _ => None,
         };
-        let follows = self.shards.parents(&shard).any(|parent| self.shards.has(parent) || self.known.contains(parent));
-        let latest = self.latest && from.is_none() && !follows;
+        let has_parent = self.shards.parents(&shard).any(|parent| self.shards.has(parent) || self.was_read(parent));
+        let latest = self.latest && from.is_none() && !has_parent;
         let place = from.unwrap_or_else(|| self.first(&shard));
         self.sessions += 1;
         let session = self.sessions;
@@ -39,11 +39,16 @@ impl Kinesis {
 
     /// Where a shard begins of which no position is known: after a parent that was read before, at its start.
     pub(super) fn first(&mut self, shard: &str) -> Place {
-        if self.shards.parents(shard).any(|parent| self.known.contains(parent)) {
+        if self.shards.parents(shard).any(|parent| self.was_read(parent)) {
             self.known.insert(shard.to_owned());
             return Place::Start;
         }
         self.since.map_or(Place::Start, Place::Since)
+    }
+
+    /// Whether a parent was read before, or came and went while nobody read the stream.
+    fn was_read(&self, parent: &str) -> bool {
+        self.known.contains(parent) || self.resumes && !self.shards.has(parent)
     }
 
     /// Reads a shard from a place on, and not from where it was read before.

@@ -35,8 +35,16 @@ pub(super) struct Entry {
     pub(super) id: MessageIdData,
     /// How many messages it has.
     pub(super) count: u32,
-    /// They, with their numbers; in words why they cannot be read, and what came in their place.
-    pub(super) messages: Result<Vec<(usize, Vec<u8>)>, (String, Vec<u8>)>,
+    /// They, with their numbers.
+    pub(super) messages: Result<Vec<(usize, Vec<u8>)>, Unreadable>,
+}
+
+/// What came in place of messages.
+#[derive(Debug)]
+pub(super) struct Unreadable {
+    /// Why they cannot be read, in words.
+    pub(super) reason: String,
+    pub(super) content: Vec<u8>,
 }
 
 impl Reading {
@@ -78,7 +86,7 @@ impl Reading {
         }
         self.since = None;
         let messages = entry::messages(&payload.metadata, &payload.data);
-        let messages = messages.map_err(|reason| (reason, payload.data.clone()));
+        let messages = messages.map_err(|reason| Unreadable { reason, content: payload.data.clone() });
         Ok(Entry { id: id.clone(), count: permits, messages })
     }
 
@@ -103,7 +111,7 @@ mod tests {
         let payload = Payload { metadata, data: b"half of it".to_vec() };
         let id = MessageIdData { ledger_id: 7, entry_id: 1, ..MessageIdData::default() };
         let entry = reading.receive(&id, &payload, true, None).expect("it is new");
-        let (reason, content) = entry.messages.expect_err("it is a chunk");
+        let Err(Unreadable { reason, content }) = entry.messages else { panic!("it is a chunk") };
         assert!(reason.contains("chunks") && content == b"half of it", "{reason}");
     }
 }

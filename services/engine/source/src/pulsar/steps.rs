@@ -2,7 +2,7 @@
 
 use super::line::{News, Order};
 use super::place::{Begin, Place};
-use super::reading::Entry;
+use super::reading::{Entry, Unreadable};
 use super::{Part, Pulsar};
 use crate::building::{Building, Message};
 use crate::{BadLine, Error, Position, Progress, Step};
@@ -138,8 +138,7 @@ impl Part {
             let place = || (name(), *index as u64);
             full |= building.push(number, partition, &Message { payload, place: &place, pass: &|_| {} }, until);
         }
-        let bad = entry.messages.as_ref().err();
-        let bad = bad.map(|(reason, content)| BadLine {
+        let bad = entry.messages.as_ref().err().map(|Unreadable { reason, content }| BadLine {
             file: name(),
             line: 0,
             reason: reason.clone(),

@@ -28,16 +28,16 @@ const AT_ONCE: usize = 500;
 /// A writer's row that nobody writes goes after a year.
 const ROW_LIVES_MS: i64 = 31_536_000_000;
 
-/// A number that no generation had: whoever has an earlier one can no longer make it live. KEYS: the pointer.
+/// What is live, and a number that no generation had: whoever has an earlier one can no longer make it live. KEYS: the pointer.
 const BEGIN: &str = "
 local live, last = tonumber(redis.call('HGET', KEYS[1], 'live')), tonumber(redis.call('HGET', KEYS[1], 'last') or '0')
 if last < live then last = live end
 redis.call('HSET', KEYS[1], 'last', last + 1)
-return last + 1";
+return {live, last + 1}";
 
 /// Moves the pointer, where it stands as expected and no later generation was begun; sent again after a broken connection, it
-/// finds that it has. KEYS: the pointer. ARGV: the live
-/// generation, the next, the name under which it was imported, if it has one.
+/// finds that it has. KEYS: the pointer. ARGV: the live generation, the next, the name under which it was imported, if it has
+/// one.
 const MOVE: &str = "
 local pointer = redis.call('HMGET', KEYS[1], 'live', 'last')
 if pointer[1] == ARGV[2] then return 1 end
@@ -107,30 +107,41 @@ impl RedisStore {
 }
 
 impl Shared {
-    /// A new number, and how many keys earlier attempts had left, which can no longer become live.
+    /// A new number, and how many keys earlier attempts had left, which can no longer become live. What is live, the script
+    /// says: that may be another generation than this one by now.
     async fn begin_next(&self) -> Result<(u32, u64), Error> {
         let (meta, script) = (self.names.meta(), Script::new(BEGIN));
         let begun = self.link.send(&meta, |mut connection| {
             let mut begin = script.prepare_invoke();
             begin.key(&meta);
-            async move { begin.invoke_async::<u32>(&mut connection).await }
+            async move { begin.invoke_async::<(u32, u32)>(&mut connection).await }
         });
-        let number = begun.await.map_err(failed("begin a generation"))?;
+        let (live, number) = begun.await.map_err(failed("begin a generation"))?;
         let mut removed = 0;
-        for earlier in self.names.generation() + 1..number {
+        for earlier in live + 1..number {
             let left = self.names.of_generation(earlier, self.names.shards()).prefix_of_all();
             removed += self.link.remove_all(&left).await.map_err(failed("remove what an earlier attempt left"))?;
         }
         Ok((number, removed))
     }
 
-    /// Removes what attempts have left that did not become live; how many keys.
+    /// Removes what attempts have left that did not become live; how many keys. It is remembered up to where that was done, as
+    /// it takes a look at every key there is.
     pub(super) async fn clear_unfinished(&self) -> Result<u64, Error> {
-        let last = self.of_meta::<u32>("last").await.map_err(failed("tell what was begun"))?;
-        match last.is_some_and(|last| last > self.names.generation()) {
-            true => self.begin_next().await.map(|(_, removed)| removed),
-            false => Ok(0),
+        let of_meta = async |field| self.of_meta::<u32>(field).await.map_err(failed("tell what was begun"));
+        let (live, last, cleared) = (of_meta("live").await?, of_meta("last").await?, of_meta("cleared").await?);
+        if last <= live || last == cleared {
+            return Ok(0);
         }
+        let (number, removed) = self.begin_next().await?;
+        let meta = self.names.meta();
+        let noted = self.link.send(&meta, |mut connection| {
+            let mut note = cmd("HSET");
+            note.arg(&meta).arg("cleared").arg(number);
+            async move { note.query_async::<()>(&mut connection).await }
+        });
+        noted.await.map_err(failed("note what was removed"))?;
+        Ok(removed)
     }
 
     async fn is_untouched(&self) -> Result<bool, Error> {
@@ -304,25 +315,8 @@ impl Filling {
 
     async fn switch_in_cluster(&self) -> Result<bool, Error> {
         let (live, next) = (&self.live.names, &self.names);
-        self.copy_slots().await?;
-        let meta = live.meta();
-        let script = Script::new(MOVE);
-        let moved = self.live.link.send(&meta, |mut connection| {
-            let mut pointer = script.prepare_invoke();
-            pointer.key(&meta).arg(live.generation()).arg(next.generation()).arg(&self.name);
-            async move { pointer.invoke_async::<bool>(&mut connection).await }
-        });
-        let moved = moved.await.map_err(failed("make a generation live"))?;
-        if moved {
-            self.copy_slots().await?; // those that were given out between the copy and the move
-            self.live.raise_writers().await?;
-        }
-        Ok(moved)
-    }
-
-    /// What slots mean in the live generation, they mean in the next.
-    async fn copy_slots(&self) -> Result<(), Error> {
-        let (slots, name) = (self.live.all_slots().await?, self.names.slots());
+        let slots = self.live.all_slots().await?;
+        let name = next.slots();
         let copied = self.live.link.send(&name, |mut connection| {
             let mut copy = cmd("HSET");
             copy.arg(&name);
@@ -332,7 +326,19 @@ impl Filling {
             let none = slots.is_empty();
             async move { if none { Ok(()) } else { copy.query_async::<()>(&mut connection).await } }
         });
-        copied.await.map_err(failed("copy slots"))
+        copied.await.map_err(failed("copy slots"))?;
+        let meta = live.meta();
+        let script = Script::new(MOVE);
+        let moved = self.live.link.send(&meta, |mut connection| {
+            let mut pointer = script.prepare_invoke();
+            pointer.key(&meta).arg(live.generation()).arg(next.generation()).arg(&self.name);
+            async move { pointer.invoke_async::<bool>(&mut connection).await }
+        });
+        let moved = moved.await.map_err(failed("make a generation live"))?;
+        if moved {
+            self.live.raise_writers().await?;
+        }
+        Ok(moved)
     }
 }
 

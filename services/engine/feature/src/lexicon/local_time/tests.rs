@@ -68,6 +68,15 @@ fn a_timestamp_is_read_in_utc() {
 }
 
 #[test]
+fn the_last_hours_of_the_calendar_are_as_all_others() {
+    let end = Timestamp::from_millis(253_402_300_799_999);
+    assert_eq!(of_timestamp(end, TimePart::DayOfMonth), 31.0);
+    assert_eq!(of_timestamp(end, TimePart::Second), 253_402_300_799.0);
+    assert_eq!(part("9999-12-31T23:59:59Z", TimePart::Second), Some(253_402_300_799.0));
+    assert_eq!(epoch_seconds("9999-12-31T23:59:59.5-01:00"), Some(253_402_304_399.5));
+}
+
+#[test]
 fn epoch_seconds_come_from_dates_and_from_numbers() {
     for text in ["2022-01-07T11:32:15.25+02:00", "2022-01-07T09:32:15.250Z", "1641547935.25", " 1641547935.25 "] {
         assert_eq!(epoch_seconds(text), Some(1_641_547_935.25), "{text}");

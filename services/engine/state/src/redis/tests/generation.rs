@@ -161,6 +161,21 @@ fn what_an_attempt_has_left_can_be_cleared_and_one_that_is_under_way_becomes_liv
     });
 }
 
+#[test]
+fn what_is_live_stays_though_a_process_has_not_noticed_yet_that_it_is() {
+    with_server(|settings| async move {
+        let service = service();
+        let (one, late) = (open(&settings, &service).await, open(&settings, &service).await);
+        let filling = one.fill_next().await.expect("begins");
+        filling.put(&listed(item("a"), 40)).await.expect("fills");
+        assert!(filling.switch(false).await.expect("switches"));
+        open(&settings, &service).await.fill_next().await.expect("begins");
+        late.clear_unfinished().await.expect("clears");
+        late.fill_next().await.expect("begins");
+        assert_eq!(count(&open(&settings, &service).await, &item("a")).await, Some(40));
+    });
+}
+
 /// Before a process has noticed that another generation is live.
 #[test]
 fn slots_are_given_out_in_the_live_generation_alone() {
