@@ -16,7 +16,7 @@ pub(crate) const REBUILD: &str = "rebuild";
 /// A process that does not show itself for so long is followed by another.
 pub(crate) const HELD: Duration = Duration::from_secs(10);
 
-/// Keeps the task of closing for its holder while it is there, however long that takes.
+/// Keeps a task for its holder while it is there, however long that takes.
 pub(crate) struct Holding(AbortHandle);
 
 impl Holding {

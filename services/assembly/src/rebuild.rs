@@ -5,7 +5,7 @@
 //! seen before. A state for Redis, which has to fit into memory there, is built in memory here. One for a folder is built
 //! in a folder, and goes on there when it was killed.
 
-use crate::closing::{Holding, TASK};
+use crate::closing::{Holding, REBUILD, TASK};
 use crate::engine::{Engine, service};
 use crate::serving::identity;
 use crate::{joins, open};
@@ -18,6 +18,7 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use tracing::info;
 
 const SPACES: [Space; 6] = [Space::Values, Space::Joins, Space::Outbox, Space::Seen, Space::Waiting, Space::Watermarks];
@@ -38,8 +39,10 @@ enum Target {
         filling: Filling,
         /// Nobody may write to the live state meanwhile.
         untouched: bool,
-        /// Others see that it is filled.
+        /// Others see that it is filled, and by whom.
         holding: Holding,
+        holder: String,
+        live: Arc<RedisStore>,
     },
     /// In the place of a folder, which nobody else uses meanwhile.
     Folder { built: PathBuf, path: PathBuf, held: FileStore },
@@ -92,15 +95,15 @@ impl Rebuild {
 
     async fn in_redis(config: &Config, live: RedisStore, untouched: bool, name: Option<&str>) -> Result<Self> {
         Plan::compile(&config.features, &live).await?; // so that all slots have a number there
-        let live = Arc::new(live);
-        let holding = Holding::of_rebuild(live.clone(), &identity()).await?;
+        let (live, holder) = (Arc::new(live), identity());
+        let holding = Holding::of_rebuild(live.clone(), &holder).await?;
         let filling = live.fill_next().await?.named(name.unwrap_or_default());
         let built = Arc::new(MemoryStore::default());
         built.slots(filling.slots()).await?; // in their order: so they get the same numbers
         let mut config = config.clone();
         config.core.clickthrough.max_parallel_sessions = usize::MAX; // it is no state that anybody keeps in memory
         let engine = Arc::new(Engine::over(config, built.clone()).await?);
-        Ok(Self { engine, target: Target::Redis { built, filling, untouched, holding } })
+        Ok(Self { engine, target: Target::Redis { built, filling, untouched, holding, holder, live } })
     }
 
     async fn in_folder(
@@ -131,9 +134,12 @@ impl Rebuild {
             let engine = Arc::into_inner(self.engine).context("the state that was built is in use")?;
             drop(engine); // click-throughs are where they belong, and folders are closed
             match self.target {
-                Target::Redis { built, filling, untouched, holding } => {
+                Target::Redis { built, filling, untouched, holding, holder, live } => {
                     let filled = fill(filling, &built, untouched).await;
                     drop(holding);
+                    if let Err(error) = live.hold(REBUILD, &holder, Duration::from_millis(1)).await {
+                        tracing::debug!(%error, "for a moment others believe that the state is being filled");
+                    }
                     filled
                 }
                 Target::Folder { built, path, held } => {

@@ -30,9 +30,9 @@ const HELD: usize = 128;
 /// more than one of few, as what they change in common is written once.
 const AHEAD: usize = 32_768;
 /// How far a partition has come of which nothing is left: as far as times reach that are accepted.
+const NEVER: Timestamp = Timestamp::from_millis(253_402_300_799_999);
 /// Nobody reads a partition of which nothing was said for so long.
 const UNREAD: Duration = Duration::from_secs(300);
-const NEVER: Timestamp = Timestamp::from_millis(253_402_300_799_999);
 
 /// Reads a stream into the state.
 pub(super) struct Reader {

@@ -294,6 +294,17 @@ fn an_element_that_begins_behind_the_end_of_a_broken_one_is_read() {
     }
 }
 
+/// More broken elements than can be looked at again at some effort each.
+#[test]
+fn many_broken_elements_cost_themselves_alone() {
+    let good = "{\n  \"id\" : \"i\",\n  \"item\" : \"i\",\n  \"timestamp\" : \"1\",\n  \"event\" : \"item\",\n  \"fields\" : [ ]\n}";
+    let bad = good.replace("\"1\"", "\"a 24\" screen\"");
+    let pair = format!("{bad}, {good}");
+    let text = format!("[ {} ]", vec![pair; 25_000].join(", "));
+    let read = contents(&Folder::new().with("a.json", &text).open());
+    assert_eq!((read.events.len(), read.reports().len()), (25_000, 25_000));
+}
+
 /// A file that is written while it is read: what is cut off is read when it is whole, and counted no earlier.
 #[test]
 fn an_element_that_is_still_being_written_is_read_when_it_is_whole() {

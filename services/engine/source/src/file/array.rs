@@ -21,6 +21,9 @@ use std::io;
 /// So many brackets are remembered, a byte each; no event has a thousandth of them.
 const DEEPEST: usize = 1 << 20;
 
+/// So many reports are held, where nothing else is to be handed out.
+const MOST_BAD: usize = 1000;
+
 /// Cuts a file behind the last whole element of each block.
 pub(super) struct Array {
     pub(super) input: Input,
@@ -113,7 +116,7 @@ impl Array {
     }
 
     pub(super) fn next(&mut self) -> io::Result<Option<Cut>> {
-        while self.elements.is_empty() && !self.ended {
+        while self.elements.is_empty() && self.bad.len() < MOST_BAD && !self.ended {
             self.scan();
             if self.input.has_ended() {
                 self.last()?;

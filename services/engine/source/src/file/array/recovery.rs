@@ -12,8 +12,8 @@ use serde::de::IgnoredAny;
 /// So much of a file is looked at again, in bytes, for signs of elements in what turned out to be broken.
 const AGAIN: usize = 1 << 30;
 
-/// More bytes than an event has, as a rule.
-const USUAL: usize = 1 << 16;
+/// More bytes than an event has, as a rule: so many are waited for, to see whether one is whole.
+const USUAL: usize = 1 << 20;
 
 /// Whether something is whole, as far as one can see.
 enum Whole {
@@ -147,9 +147,10 @@ fn is_event(text: &[u8]) -> (Whole, usize) {
             let read = values.byte_offset();
             (if json::decode(&text[..read]).is_ok() { Whole::Yes } else { Whole::No }, read)
         }
-        // where it says how far it came on another line, that is not counted
-        Some(Err(error)) if error.line() == 1 && !error.is_eof() => (Whole::No, error.column()),
-        Some(Err(error)) if !error.is_eof() => (Whole::No, text.len().min(USUAL)),
+        Some(Err(error)) if !error.is_eof() => {
+            let line = error.line().checked_sub(2).and_then(|before| memchr_iter(b'\n', text).nth(before));
+            (Whole::No, line.unwrap_or(0) + error.column())
+        }
         _ => (Whole::Perhaps, text.len()),
     }
 }
