@@ -155,12 +155,7 @@ fn makes_pods(job: &Job) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use serde_json::Value;
-
-    fn job(part: &str, status: Value) -> Job {
-        let labels = json!({"app.kubernetes.io/component": part});
-        serde_json::from_value(json!({"metadata": {"name": "shop-1", "labels": labels}, "status": status})).unwrap()
-    }
+    use crate::testing::job;
 
     #[test]
     fn a_job_makes_pods_until_it_has_ended_or_goes() {

@@ -6,6 +6,7 @@ use crate::apis::Apis;
 use crate::metrics::Metrics;
 use crate::resolve::{Content, Kind, Resolved};
 use crate::validate::{Defaults, Plan, Refusal, plan};
+use k8s_openapi::api::batch::v1::Job;
 use kube::core::DeserializeGuard;
 use kube::runtime::{reflector, watcher};
 use rankwright_crds::RankingService;
@@ -36,6 +37,12 @@ pub(crate) fn going(over: Value) -> RankingService {
     let mut service = service(over);
     service.metadata.deletion_timestamp = serde_json::from_value(json!("2026-11-25T03:00:00Z")).unwrap();
     service
+}
+
+/// A Job of a part of a service.
+pub(crate) fn job(part: &str, status: Value) -> Job {
+    let labels = json!({"app.kubernetes.io/component": part});
+    serde_json::from_value(json!({"metadata": {"name": "shop-1", "labels": labels}, "status": status})).unwrap()
 }
 
 /// Every Secret and ConfigMap that a test may name.

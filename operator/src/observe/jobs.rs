@@ -109,12 +109,8 @@ fn is_pod_of(pod: &Pod, job: &Job) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::testing::job;
     use serde_json::{Value, json};
-
-    fn job(part: &str, status: Value) -> Job {
-        let labels = json!({"app.kubernetes.io/component": part});
-        serde_json::from_value(json!({"metadata": {"name": "shop-1", "labels": labels}, "status": status})).unwrap()
-    }
 
     /// What is told of a Job that has had no pod for some seconds.
     fn told(job: &Job, pods: &[Arc<Pod>], seconds: u64) -> Observed {

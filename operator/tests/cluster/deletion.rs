@@ -1,6 +1,6 @@
 //! The end of a service.
 
-use crate::cluster::{Servers, condition, in_own_namespace};
+use crate::cluster::{Cluster, Servers, condition, in_own_namespace};
 use crate::pods::labels;
 use crate::samples::{minimal, with};
 use k8s_openapi::api::apps::v1::Deployment;
@@ -14,6 +14,16 @@ use serde_json::json;
 
 fn deleting() -> serde_json::Value {
     with(minimal(), json!({"spec": {"deletionPolicy": "Delete"}}))
+}
+
+/// A service that is being deleted, whose purge gives up after its first failed pod, in place of many.
+async fn purging_hastily(cluster: &Cluster) {
+    cluster.apply::<RankingService>("shop", deleting()).await;
+    cluster.until("shop", "is held", |service: &RankingService| !service.finalizers().is_empty()).await;
+    cluster.delete::<RankingService>("shop").await;
+    cluster.until("shop-purge", "was made", |_: &Job| true).await;
+    let hasty = json!({"spec": {"backoffLimit": 0}});
+    cluster.api::<Job>().patch("shop-purge", &PatchParams::default(), &Patch::Merge(&hasty)).await.unwrap();
 }
 
 #[tokio::test]
@@ -79,13 +89,7 @@ async fn a_service_that_has_run_is_held_for_its_data_also_while_it_is_refused() 
 async fn data_that_cannot_be_removed_hold_the_service_until_somebody_decides() {
     let Some(cluster) = in_own_namespace().await else { return };
     let operator = cluster.operator(&Servers::answering());
-    cluster.apply::<RankingService>("shop", deleting()).await;
-    cluster.until("shop", "is held", |service: &RankingService| !service.finalizers().is_empty()).await;
-    cluster.delete::<RankingService>("shop").await;
-    cluster.until("shop-purge", "was made", |_: &Job| true).await;
-    // the Job gives up after its first failed pod, in place of many
-    let hasty = json!({"spec": {"backoffLimit": 0}});
-    cluster.api::<Job>().patch("shop-purge", &PatchParams::default(), &Patch::Merge(&hasty)).await.unwrap();
+    purging_hastily(&cluster).await;
     let pods = cluster.pods(&labels("shop", "purge"), 1).await;
     cluster.end(&pods[0], 1, "").await;
     let message = cluster.told("shop", "Ready", "False", "PurgeFailed").await;
@@ -126,13 +130,7 @@ async fn a_namespace_that_goes_is_held_by_data_that_nothing_can_remove_any_more_
 async fn data_are_removed_once_a_server_that_was_away_is_back() {
     let Some(cluster) = in_own_namespace().await else { return };
     let operator = cluster.operator(&Servers::answering());
-    cluster.apply::<RankingService>("shop", deleting()).await;
-    cluster.until("shop", "is held", |service: &RankingService| !service.finalizers().is_empty()).await;
-    cluster.delete::<RankingService>("shop").await;
-    cluster.until("shop-purge", "was made", |_: &Job| true).await;
-    // it would give up after one failed pod
-    let hasty = json!({"spec": {"backoffLimit": 0}});
-    cluster.api::<Job>().patch("shop-purge", &PatchParams::default(), &Patch::Merge(&hasty)).await.unwrap();
+    purging_hastily(&cluster).await;
     let first = cluster.pods(&labels("shop", "purge"), 1).await.remove(0);
     cluster.end(&first, 75, "error: no connection").await;
     let pods = cluster.pods(&labels("shop", "purge"), 2).await;

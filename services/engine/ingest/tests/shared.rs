@@ -160,37 +160,26 @@ async fn a_batch_that_was_sent_to_two_replicas_counts_once() {
 }
 
 #[tokio::test]
-async fn an_event_that_is_ahead_of_the_clock_closes_nothing() {
-    let service = Service::new().await;
-    let mut replica = replica(&service, "1").await;
+async fn an_event_that_is_ahead_of_the_clock_closes_nothing_be_it_the_first_of_a_replica() {
     let now = |seconds: i64| Timestamp::from_millis(seconds * 1000);
-    replica.feed(&[shown("r", &["a"], 1000)], now(1000)).await.expect("takes it");
-    let mut closer = closer(&service).await;
-    replica.feed(&[item("b", 3000)], now(1001)).await.expect("takes it");
-    closer.tick(now(1002)).await.expect("works");
-    replica.feed(&[click("c", "r", "a", 1003)], now(1003)).await.expect("takes it");
-    closer.tick(now(1003)).await.expect("works");
-    assert!(joined(&service).is_empty(), "it is open");
-    replica.pass(now(1080), now(1080)).await.expect("passes");
-    closer.tick(now(1080)).await.expect("works");
-    assert_eq!(joined(&service), [("r".to_string(), vec!["c".to_string()])]);
-}
-
-#[tokio::test]
-async fn the_first_event_of_a_replica_closes_nothing_either_where_it_is_ahead_of_the_clock() {
-    let service = Service::new().await;
-    let now = |seconds: i64| Timestamp::from_millis(seconds * 1000);
-    let mut replica = replica(&service, "1").await;
-    replica.feed(&[item("b", 3000)], now(1000)).await.expect("takes it");
-    replica.feed(&[shown("r", &["a"], 1001)], now(1001)).await.expect("takes it");
-    let mut closer = closer(&service).await;
-    closer.tick(now(1002)).await.expect("works");
-    replica.feed(&[click("c", "r", "a", 1003)], now(1003)).await.expect("takes it");
-    closer.tick(now(1003)).await.expect("works");
-    assert!(joined(&service).is_empty(), "it is open");
-    replica.pass(now(1080), now(1080)).await.expect("passes");
-    closer.tick(now(1080)).await.expect("works");
-    assert_eq!(joined(&service), [("r".to_string(), vec!["c".to_string()])]);
+    for ahead_is_first in [false, true] {
+        let service = Service::new().await;
+        let mut replica = replica(&service, "1").await;
+        let mut events = [shown("r", &["a"], 1000), item("b", 3000)];
+        if ahead_is_first {
+            events.reverse();
+        }
+        replica.feed(&events[..1], now(1000)).await.expect("takes it");
+        replica.feed(&events[1..], now(1001)).await.expect("takes it");
+        let mut closer = closer(&service).await;
+        closer.tick(now(1002)).await.expect("works");
+        replica.feed(&[click("c", "r", "a", 1003)], now(1003)).await.expect("takes it");
+        closer.tick(now(1003)).await.expect("works");
+        assert!(joined(&service).is_empty(), "it is open, the first is ahead: {ahead_is_first}");
+        replica.pass(now(1080), now(1080)).await.expect("passes");
+        closer.tick(now(1080)).await.expect("works");
+        assert_eq!(joined(&service), [("r".to_string(), vec!["c".to_string()])]);
+    }
 }
 
 #[tokio::test]

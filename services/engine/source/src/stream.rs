@@ -84,8 +84,7 @@ pub trait Stream: Send {
 
     /// Those of the partitions named in `known` that were of this source and are there no more: what follows from them, or from
     /// others that came and went meanwhile, is read from its start. To be asked after [`Stream::all`].
-    fn gone(&mut self, known: &[&str]) -> Vec<Partition> {
-        let _ = known;
+    fn gone(&mut self, _known: &[&str]) -> Vec<Partition> {
         Vec::new()
     }
 
