@@ -117,6 +117,35 @@ fn a_rebuild_that_is_killed_changes_nothing_and_one_that_is_repeated_doubles_not
     assert!(again.stderr.contains("events=0"), "an import goes on behind the rebuild: {}", again.stderr);
 }
 
+/// For ten seconds it seems to be under way.
+#[test]
+fn nothing_of_a_visitor_stays_in_what_a_rebuild_has_left_that_was_killed_a_moment_ago() {
+    let Some(redis) = Redis::for_tests() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let (first, second) = halves(&mut Random(1));
+    let (service, home) = (redis.own_service("killed-forget"), folder.path().join("home"));
+    let config = config(&redis);
+    import(&config, &service, &[first, second].concat(), &home);
+    let seems_under_way = || redis.names(&service).iter().any(|name| name.ends_with("t:rebuild"));
+    for attempt in 0.. {
+        assert!(attempt < 100, "it always comes to its end");
+        let generation = redis.generation(&service);
+        let mut running = importing(&config, &service, &home, &["--rebuild", "--data", "events.jsonl"])
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("starts");
+        while !seems_under_way() && running.try_wait().expect("can be asked").is_none() {}
+        running.kill().expect("can be killed");
+        running.wait().expect("ends");
+        if seems_under_way() && redis.generation(&service) == generation {
+            break;
+        }
+    }
+    let forgotten = ["forget", "--config", "config.yml", "--user", "u1"];
+    let told = Ended::of(command(&forgotten).current_dir(&home).env("RANKWRIGHT_SERVICE", &service)).ok().stdout;
+    assert!(told.contains("entities of the state") && !told.contains("under way"), "{told}");
+}
+
 #[test]
 fn a_rebuild_under_a_name_is_done_once_whatever_has_come_since() {
     let Some(redis) = Redis::for_tests() else { return };

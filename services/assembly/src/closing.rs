@@ -15,6 +15,8 @@ pub(crate) const TASK: &str = "closer";
 pub(crate) const REBUILD: &str = "rebuild";
 /// A process that does not show itself for so long is followed by another.
 pub(crate) const HELD: Duration = Duration::from_secs(10);
+/// Between two attempts to have what somebody else has.
+const AGAIN: Duration = Duration::from_millis(200);
 
 /// Keeps a task for its holder while it is there, however long that takes.
 pub(crate) struct Holding(AbortHandle);
@@ -32,20 +34,27 @@ impl Holding {
         Ok(Some(Self::kept(TASK, span, state, holder)))
     }
 
-    /// The task of filling a state beside the live one: others see that somebody does.
+    /// The task of filling a state beside the live one: others see that somebody does. Who was killed has it for a moment yet, and
+    /// another one who fills one, for as long as that takes.
     pub(crate) async fn of_rebuild(state: Arc<dyn Store>, holder: &str) -> Result<Self, StateError> {
-        state.hold(REBUILD, holder, HELD).await?; // who was killed has it for a moment yet
+        state.hold(REBUILD, holder, HELD).await?;
         Ok(Self::kept(REBUILD, HELD, state, holder))
     }
 
     fn kept(task: &'static str, span: Duration, state: Arc<dyn Store>, holder: &str) -> Self {
         let holder = holder.to_owned();
         let holding = tokio::spawn(async move {
+            let mut pause = AGAIN;
             loop {
-                tokio::time::sleep(span / 4).await;
-                if let Err(error) = state.hold(task, &holder, span).await {
-                    tracing::warn!(%error, task, "somebody else may take this over meanwhile");
-                }
+                tokio::time::sleep(pause).await;
+                pause = match state.hold(task, &holder, span).await {
+                    Ok(true) => span / 4,
+                    Ok(false) => AGAIN.min(span / 4),
+                    Err(error) => {
+                        tracing::warn!(%error, task, "somebody else may take this over meanwhile");
+                        span / 4
+                    }
+                };
             }
         });
         Self(holding.abort_handle())

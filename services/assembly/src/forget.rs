@@ -1,6 +1,6 @@
 //! Forgetting a visitor or an item, in all stores of a service.
 
-use crate::closing::{Holding, REBUILD, TASK};
+use crate::closing::{HELD, Holding, REBUILD, TASK};
 use crate::engine::Engine;
 use crate::serving::identity;
 use anyhow::{Context, Result, bail};
@@ -13,7 +13,7 @@ use rankwright_state::forget::without_item;
 use rankwright_state::{Commit, Key, Outcome, Scope, Store, Writer};
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const WRITER: &str = "forget";
 /// Between two attempts to become the one who may close rankings.
@@ -103,13 +103,25 @@ async fn unfinished(engine: &Engine) -> Result<Option<String>> {
         }
         return Ok((!folders.is_empty()).then(|| "a rebuild that was not completed".to_owned()));
     }
-    if engine.state.holder(REBUILD).await?.is_some() {
+    if is_under_way(engine).await? {
         let under_way =
             "nothing of a rebuild that is under way: it reads the events again; forget once more when it is complete";
         return Ok(Some(under_way.to_owned()));
     }
     let keys = engine.state.clear_unfinished().await?;
     Ok((keys > 0).then(|| format!("{keys} keys of a rebuild that was not completed")))
+}
+
+/// Whether somebody fills a state beside the live one. Who was killed is seen for some seconds yet.
+async fn is_under_way(engine: &Engine) -> Result<bool> {
+    let began = Instant::now();
+    while engine.state.holder(REBUILD).await?.is_some() {
+        if began.elapsed() > HELD + PAUSE {
+            return Ok(true);
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    Ok(false)
 }
 
 /// How many of these there were.

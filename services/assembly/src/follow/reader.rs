@@ -3,6 +3,8 @@
 //! Whoever becomes a partition's writer raises its epoch: what an earlier one still has under way is refused.
 
 mod commits;
+#[cfg(test)]
+mod tests;
 
 use super::sweep::Sweep;
 use super::tally::Tally;
@@ -31,7 +33,7 @@ const HELD: usize = 128;
 const AHEAD: usize = 32_768;
 /// How far a partition has come of which nothing is left: as far as times reach that are accepted.
 const NEVER: Timestamp = Timestamp::from_millis(253_402_300_799_999);
-/// Nobody reads a partition of which nothing was said for so long.
+/// Nobody reads a partition of which nothing was said for so long, as a rule.
 const UNREAD: Duration = Duration::from_secs(300);
 
 /// Reads a stream into the state.
@@ -56,6 +58,10 @@ pub(super) struct Reader {
     sweep: Sweep,
     /// Closes rankings while everything is read once, by nobody else.
     alone: Option<Closing>,
+    /// For how long partitions may be silent that are read.
+    unread: Duration,
+    /// When partitions that the source no longer has were read too recently to be sure of it, it is asked again.
+    asks_again: Option<Timestamp>,
 }
 
 impl Reader {
@@ -85,6 +91,8 @@ impl Reader {
             tally,
             sweep: Sweep::default(),
             alone,
+            unread: UNREAD,
+            asks_again: None,
         }
     }
 
@@ -120,6 +128,9 @@ impl Reader {
     async fn run(&mut self) -> Result<()> {
         self.expect().await?;
         loop {
+            if self.asks_again.is_some_and(|time| time < now()) {
+                self.expect().await?;
+            }
             let step = self.step().await?;
             self.again.clear();
             if let Step::Revoked(partitions) = &step {
@@ -200,7 +211,7 @@ impl Reader {
     /// Has closing wait for all partitions, also those that others have or nobody has yet.
     async fn expect(&mut self) -> Result<()> {
         // before the list: what is noted later may not be in it
-        let known = self.known().await;
+        let (known, recent) = self.known().await;
         let partitions = self.stream.all().await?;
         let names: Vec<&str> = partitions.iter().map(Partition::as_str).collect();
         while let Err(error) = expect(&*self.engine.state, &names, now()).await {
@@ -208,22 +219,24 @@ impl Reader {
             tokio::time::sleep(PAUSE).await;
         }
         self.leave_gone(&known).await;
+        let is_left = |known: &Reached| !names.contains(&known.writer.as_str());
+        self.asks_again = recent.iter().any(is_left).then(|| now().plus(self.unread));
         Ok(())
     }
 
-    /// The partitions that the state knows and nobody reads, by how far they were read. A list of partitions may lag behind by
-    /// a moment, so what was read a moment ago is there.
-    async fn known(&mut self) -> Vec<Reached> {
-        let mut known = loop {
+    /// The partitions that the state knows and nobody reads, by how far they were read, and those that somebody has read. A list of
+    /// partitions may lag behind by a moment, so what was read a moment ago is there.
+    async fn known(&mut self) -> (Vec<Reached>, Vec<Reached>) {
+        let known = loop {
             match reached(&*self.engine.state).await {
                 Ok(reached) => break reached,
                 Err(error) => warn!("waiting for the state store: {}", chain(&error.into())),
             }
             tokio::time::sleep(PAUSE).await;
         };
-        let long_ago = now().minus(UNREAD);
-        known.retain(|known| known.partition && (known.seen < long_ago || known.watermark == Some(NEVER)));
-        known
+        let long_ago = now().minus(self.unread);
+        let partitions = known.into_iter().filter(|known| known.partition);
+        partitions.partition(|known| known.seen < long_ago || known.watermark == Some(NEVER))
     }
 
     /// Nobody waits for partitions any more that the source no longer has.

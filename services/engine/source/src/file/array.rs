@@ -5,17 +5,22 @@
 //!
 //! An element that cannot end any more (a text that ends with its line, or is followed by what follows no text, a bracket
 //! that closes another kind, a value in place of a key, the end of the file) is left out alone: reading goes on with the next
-//! sign of an element behind its beginning, which is a line that begins with `{`, perhaps behind a comma or the bracket of
-//! another array, and is indented no further, or an object whose first key is `event`, or one behind a comma that is an event.
-//! In what the end of the file cuts off, or is too long, a sign is a whole event and nothing less: the rest may be still to
-//! come, and is no record before.
+//! sign of an element behind its beginning. That is an object whose first key is `event` (but no value of a key), or one behind
+//! a comma or a bracket that has this key; and a line that begins with an object which is broken, perhaps behind a comma or the bracket of
+//! another array, and is indented no further. What the end of the file cuts off, or is too long, is left out for the sake of a
+//! whole event in it and of nothing less: the rest may be still to come, and is no record before.
 
+mod place;
 mod recovery;
+mod sign;
 
 use super::Limits;
 use super::cut::{Bad, Cut, Element, Records, broken_off, too_long};
 use super::input::Input;
 use memchr::memchr3;
+use place::Place;
+use recovery::Stopped;
+use std::collections::VecDeque;
 use std::io;
 
 /// So many brackets are remembered, a byte each; no event has a thousandth of them.
@@ -29,28 +34,17 @@ pub(super) struct Array {
     pub(super) input: Input,
     limits: Limits,
     buffer: Vec<u8>,
-    /// Byte of the buffer that is looked at next.
-    at: usize,
-    /// Line of that byte, from 1.
-    line: u64,
+    /// Bytes that were taken from the buffer before the one that is looked at next.
+    base: usize,
+    place: Place,
     /// The brackets that are open; one between elements.
-    open: Vec<u8>,
-    in_string: bool,
-    /// Right behind a backslash.
-    escaped: bool,
-    /// In an object, before a key.
-    wants_key: bool,
-    /// Behind a text, and perhaps blanks.
-    behind_text: bool,
-    /// Bytes of this line before the one that is looked at next, whether all of them are blanks, commas and brackets that
-    /// open, and how many of them are blanks before the others.
-    column: usize,
-    fresh: bool,
-    indent: Option<usize>,
-    /// One of them is a bracket.
-    bracket: bool,
+    open: VecDeque<Open>,
     /// What is skipped, until a line begins with an element that is indented no further than this.
     lost: Option<usize>,
+    /// How far an element was read that was left out.
+    stopped: Option<Stopped>,
+    /// Where a whole event stands, in bytes of the file.
+    event: Option<usize>,
     /// The last byte that was skipped, blanks left out.
     passed: u8,
     /// Bytes that were looked at again.
@@ -69,12 +63,22 @@ pub(super) struct Array {
     ended: bool,
 }
 
+/// A bracket that is open.
+#[derive(Clone, Copy)]
+struct Open {
+    byte: u8,
+    /// Bytes of the file before it.
+    at: usize,
+}
+
 /// The element being read.
 #[derive(Clone, Copy)]
 struct Start {
     at: usize,
     line: u64,
     column: usize,
+    /// Line and column of the byte at `at`, others where the beginning is forgotten.
+    kept: (u64, usize),
     /// The first of its array.
     first: bool,
     /// Nothing but blanks so far.
@@ -85,23 +89,17 @@ struct Start {
 impl Array {
     /// Goes on after `start`, which was read to see what the file is.
     pub(super) fn new(input: Input, start: Vec<u8>, limits: Limits) -> Self {
-        let element = Start { at: 0, line: 1, column: 0, first: true, blank: true, too_long: false };
+        let element = Start { at: 0, line: 1, column: 0, kept: (1, 0), first: true, blank: true, too_long: false };
         Self {
             input,
             limits,
             buffer: start,
-            at: 0,
-            line: 1,
-            open: Vec::new(),
-            in_string: false,
-            escaped: false,
-            wants_key: false,
-            behind_text: false,
-            column: 0,
-            fresh: true,
-            indent: None,
-            bracket: false,
+            base: 0,
+            place: Place::new(0, 1, 0),
+            open: VecDeque::new(),
             lost: None,
+            stopped: None,
+            event: None,
             passed: b'[',
             again: 0,
             loose: false,
@@ -131,131 +129,134 @@ impl Array {
 
     /// Goes on to the end of the buffer.
     fn scan(&mut self) {
-        while let Some(&byte) = self.buffer.get(self.at) {
-            if self.in_string {
-                self.scan_string();
-            } else if let Some(column) = self.lost {
+        while let Some(&byte) = self.buffer.get(self.place.at) {
+            if let Some(column) = self.lost {
                 if !self.seek(byte, column) {
                     break;
                 }
+            } else if self.place.in_string {
+                self.scan_string();
+            } else if let Some((reason, column)) = self.fault(byte) {
+                self.lose(reason, column);
             } else {
                 self.scan_byte(byte);
             }
         }
     }
 
+    /// Why the element cannot end, and how far at most the next one is indented.
+    fn fault(&self, byte: u8) -> Option<(&'static str, usize)> {
+        let Place { wants_key, behind_text, .. } = self.place;
+        let column = self.element.column;
+        Some(match (byte, self.open.back().map(|open| open.byte)) {
+            (b' ' | b'\t' | b'\r' | b'\n', _) | (b'[' | b'{', None) => return None,
+            (_, None) => ("expected `[`, `{` or the end of the file after an array", usize::MAX),
+            (b'{' | b'[', _) if self.open.len() >= DEEPEST => ("the element is nested too deeply", column),
+            (byte, _) if behind_text && !self.may_follow_text(byte) => {
+                ("the element has a text that is not closed, or a quote within one", column)
+            }
+            (b'{' | b'[', Some(b'{')) if wants_key => ("the element has a value in place of a key", column),
+            (b'}', Some(b'[')) | (b']', Some(b'{')) => ("the element has a bracket that closes another one", column),
+            _ => return None,
+        })
+    }
+
+    /// Texts lie between commas, colons and brackets; between elements a comma may be missing.
+    fn may_follow_text(&self, byte: u8) -> bool {
+        match byte {
+            b',' | b']' | b'"' => true,
+            b':' | b'}' => self.open.len() > 1,
+            b'{' | b'[' => self.open.len() == 1,
+            _ => false,
+        }
+    }
+
     fn scan_byte(&mut self, byte: u8) {
-        let inside = self.open.last().copied();
+        let Some(inside) = self.open.back().map(|open| open.byte) else {
+            return self.begin_beside(byte);
+        };
         let (between, begun) = (self.open.len() == 1, !self.element.blank);
-        let wants_key = std::mem::take(&mut self.wants_key);
-        let behind_text = std::mem::take(&mut self.behind_text) && self.open.len() > 1;
-        match (byte, inside) {
-            (b' ' | b'\t' | b'\r' | b'\n', _) => (self.wants_key, self.behind_text) = (wants_key, behind_text),
-            (b'[', None) => return self.begin_array(),
-            (b'{', None) => return self.begin_loose(),
-            (_, None) => {
-                return self.lose("expected `[`, `{` or the end of the file after an array", usize::MAX);
-            }
-            (b'{' | b'[', Some(_)) if self.open.len() >= DEEPEST => {
-                return self.lose("the element is nested too deeply", self.element.column);
-            }
-            (byte, _) if behind_text && !matches!(byte, b',' | b':' | b'}' | b']' | b'"') => {
-                return self
-                    .lose("the element has a text that is not closed, or a quote within one", self.element.column);
-            }
-            (b'{' | b'[', Some(b'{')) if wants_key => {
-                return self.lose("the element has a value in place of a key", self.element.column);
-            }
-            (b'}', Some(b'[')) | (b']', Some(b'{')) => {
-                return self.lose("the element has a bracket that closes another one", self.element.column);
-            }
-            (b'[', _) if between && self.loose && self.fresh => return self.tighten(begun),
-            (b'{' | b'[' | b'"', _) if between && begun => return self.divide(),
-            (b'[', _) if between => {
+        match byte {
+            b' ' | b'\t' | b'\r' | b'\n' => return self.place.step(byte),
+            b'[' if between && self.loose && self.place.fresh => return self.tighten(begun),
+            b'{' | b'[' | b'"' if between && begun => return self.divide(),
+            b'[' if between => {
                 // no event, and perhaps a bracket too many before one
-                self.element.line = self.line;
+                self.element.line = self.place.line;
                 return self.lose("expected an event: an object, found an array", usize::MAX);
             }
+            b'{' if between && self.resume() => return,
             _ => {}
         }
         self.begin_text(byte);
-        self.step(byte);
+        self.place.behind_text = false;
+        self.place.wants_key = byte == b'{' || byte == b',' && inside == b'{';
         match byte {
-            b'"' => self.in_string = true,
-            b'{' | b'[' => {
-                self.open.push(byte);
-                self.wants_key = byte == b'{';
-            }
+            b'"' => self.place.in_string = true,
+            b'{' | b'[' => self.open.push_back(Open { byte, at: self.base + self.place.at }),
+            _ => {}
+        }
+        self.place.step(byte);
+        match byte {
             b',' | b']' if between => self.end(byte == b']'),
-            b',' => self.wants_key = inside == Some(b'{'),
-            b'}' | b']' => drop(self.open.pop()),
+            b'}' | b']' => drop(self.open.pop_back()),
             _ => {}
         }
     }
 
     fn scan_string(&mut self) {
-        let rest = &self.buffer[self.at..];
-        if std::mem::take(&mut self.escaped) && rest[0] != b'\n' {
-            (self.at, self.column) = (self.at + 1, self.column + 1);
-            return;
+        let rest = &self.buffer[self.place.at..];
+        if std::mem::take(&mut self.place.escaped) && rest[0] != b'\n' {
+            return self.place.pass(1);
         }
         let found = memchr3(b'"', b'\\', b'\n', rest);
         let (what, read) = (found.map(|offset| rest[offset]), found.unwrap_or(rest.len()));
-        (self.at, self.column) = (self.at + read, self.column + read);
+        self.place.pass(read);
         match what {
             Some(b'\\') => {
-                (self.at, self.column) = (self.at + 1, self.column + 1);
-                self.escaped = true; // what comes next ends no string
+                self.place.pass(1);
+                self.place.escaped = true; // what comes next ends no string
             }
             Some(b'"') => {
-                (self.in_string, self.behind_text) = (false, true);
-                self.step(b'"');
+                (self.place.in_string, self.place.behind_text) = (false, true);
+                self.place.step(b'"');
             }
-            Some(_) => {
-                self.in_string = false;
-                self.lose("the element has a text that ends with its line", self.element.column);
-            }
+            Some(_) => self.lose("the element has a text that ends with its line", self.element.column),
             None => {}
         }
     }
 
-    /// Goes on behind a byte.
-    fn step(&mut self, byte: u8) {
-        self.at += 1;
+    /// Begins an array, or lines after one.
+    fn begin_beside(&mut self, byte: u8) {
         match byte {
-            b'\n' => {
-                (self.line, self.column) = (self.line + 1, 0);
-                (self.fresh, self.indent, self.bracket) = (true, None, false);
-            }
-            _ => {
-                if self.fresh && is_mark(byte) {
-                    self.indent = self.indent.or(Some(self.column));
-                    self.bracket |= byte == b'[';
-                }
-                self.column += 1;
-                self.fresh &= is_lead(byte);
-            }
+            b'[' => self.begin_array(),
+            b'{' => self.begin_loose(),
+            _ => self.place.step(byte),
         }
     }
 
     fn begin_array(&mut self) {
-        self.step(b'[');
-        self.open.push(b'[');
+        self.open_array();
+        self.place.step(b'[');
         (self.told, self.loose) = (false, false);
         self.begin(true);
     }
 
     /// Lines after an array are as an array without brackets and commas.
     fn begin_loose(&mut self) {
-        self.open.push(b'[');
+        self.open_array();
         (self.told, self.loose) = (true, true);
         self.begin(true);
+    }
+
+    fn open_array(&mut self) {
+        self.open.push_back(Open { byte: b'[', at: self.base + self.place.at });
     }
 
     /// An array follows lines.
     fn tighten(&mut self, begun: bool) {
         if begun {
-            self.take_element(self.at, false);
+            self.take_element(self.place.at, false);
         }
         self.open.clear();
         self.begin_array();
@@ -263,31 +264,32 @@ impl Array {
 
     /// Ends an element before the next one, without a comma.
     fn divide(&mut self) {
-        self.take_element(self.at, false);
+        self.take_element(self.place.at, false);
         if !std::mem::replace(&mut self.told, true) {
-            self.leave_out(self.line, "expected `,` between this element and the one before".to_owned());
+            self.leave_out(self.place.line, "expected `,` between this element and the one before".to_owned());
         }
         self.begin(false);
     }
 
     /// Begins an element here.
     fn begin(&mut self, first: bool) {
-        let (at, line, column) = (self.at, self.line, self.column);
-        self.element = Start { at, line, column, first, blank: true, too_long: false };
+        let Place { at, line, column, .. } = self.place;
+        self.element = Start { at, line, column, kept: (line, column), first, blank: true, too_long: false };
     }
 
     /// Notes where the text of the element begins, after the blanks before it: at `byte`, if it is no blank.
     fn begin_text(&mut self, byte: u8) {
         let is_text = !matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b',' | b']');
         if self.element.blank && is_text {
-            let (at, line, column) = (self.at, self.line, self.column);
-            self.element = Start { at, line, column, blank: false, ..self.element };
+            let first = self.element.first;
+            self.begin(first);
+            self.element.blank = false;
         }
     }
 
     /// Ends the element before the byte that was just read, and with it the array if it is the last.
     fn end(&mut self, last: bool) {
-        self.take_element(self.at - 1, last);
+        self.take_element(self.place.at - 1, last);
         if last {
             self.open.clear();
         }
@@ -308,37 +310,40 @@ impl Array {
     fn forget(&mut self) {
         if self.lost.is_some() {
             let kept = self.elements.last().map_or(0, |element| element.range.end);
-            drop(self.buffer.drain(kept..self.element.at));
-            (self.at, self.element.at) = (self.at + kept - self.element.at, kept);
+            return self.remove(kept, self.element.at);
+        }
+        let Start { at, blank, too_long: is_too_long, .. } = self.element;
+        let exceeds = !blank && !is_too_long && self.buffer.len() - at > self.limits.line;
+        if exceeds && self.lose_unended(&too_long(self.limits)) {
             return;
         }
-        let kept = self.buffer.len();
-        let exceeds = !self.element.blank && !self.element.too_long && kept - self.element.at > self.limits.line;
-        if exceeds && let Some(at) = self.whole_event() {
-            return self.lose_to(at, &too_long(self.limits));
+        self.element.too_long |= exceeds;
+        if self.element.too_long || blank {
+            self.remove(at, self.buffer.len());
+            self.element.kept = (self.place.line, self.place.column);
         }
-        self.element.too_long |= !self.element.blank && kept - self.element.at > self.limits.line;
-        if self.element.too_long || self.element.blank {
-            self.buffer.truncate(self.element.at);
-            self.at -= kept - self.element.at;
-        }
+    }
+
+    /// Removes what was passed of the element, or before the next one.
+    fn remove(&mut self, from: usize, to: usize) {
+        drop(self.buffer.drain(from..to));
+        self.element.at = from;
+        self.place.at -= to - from;
+        self.base += to - from;
     }
 
     /// What the end of the file leaves open.
     fn last(&mut self) -> io::Result<()> {
-        let (line, whole) = (self.element.line, self.open.len() == 1 && !self.in_string && self.lost.is_none());
+        let whole = self.open.len() == 1 && !self.place.in_string && self.lost.is_none();
         if let Some(reason) = broken_off(&mut self.input)? {
-            self.break_off(self.line, reason);
-        } else if self.open.len() > 1
-            && let Some(at) = self.whole_event()
-        {
-            self.lose_to(at, "the element does not end");
+            self.break_off(self.place.line, reason);
+        } else if self.open.len() > 1 && self.lose_unended("the element does not end") {
             return Ok(()); // there is more to read
-        } else if !self.open.is_empty() {
+        } else if !self.open.is_empty() && !self.seems_closed() {
             if whole && !self.element.blank {
                 self.take_element(self.buffer.len(), false);
             }
-            let line = if whole { self.line } else { line };
+            let line = if whole { self.place.line } else { self.element.line };
             match self.loose {
                 true if whole => {}
                 true => self.break_off(line, "the line is cut off".to_owned()),
@@ -349,6 +354,11 @@ impl Array {
         }
         self.ended = true;
         Ok(())
+    }
+
+    /// Whether what was skipped up to the end of the file ends as arrays do.
+    fn seems_closed(&self) -> bool {
+        self.lost.is_some() && self.passed == b']' && self.place.at == self.buffer.len()
     }
 
     /// What is missing is not counted: it is read when the file is whole.
@@ -366,20 +376,11 @@ impl Array {
         let end = if self.ended { self.buffer.len() } else { self.element.at };
         let rest = self.buffer.split_off(end);
         let text = std::mem::replace(&mut self.buffer, rest);
-        self.at -= end.min(self.at);
+        self.place.at -= end.min(self.place.at);
+        self.base += end;
         self.element.at = 0;
         let records = Records::Elements(std::mem::take(&mut self.elements));
         let before = std::mem::replace(&mut self.before, self.count);
         Cut { text, records, bad: std::mem::take(&mut self.bad), before, after: self.count }
     }
-}
-
-/// What may stand before the first element of a line.
-fn is_lead(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\r') || is_mark(byte)
-}
-
-/// What may stand there beside blanks.
-fn is_mark(byte: u8) -> bool {
-    matches!(byte, b',' | b'[')
 }

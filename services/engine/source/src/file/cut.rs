@@ -48,7 +48,7 @@ pub(super) struct Bad {
 /// Cuts a file, as lines or as an array: the first byte that is not blank decides.
 pub(super) enum Cutter {
     Lines(Lines),
-    Array(Array),
+    Array(Box<Array>),
 }
 
 impl Cutter {
@@ -63,7 +63,7 @@ impl Cutter {
             input.fill(&mut start, limits.block);
         }
         Ok(match start.trim_ascii_start() {
-            [b'[', ..] => Self::Array(Array::new(input, start, limits)),
+            [b'[', ..] => Self::Array(Box::new(Array::new(input, start, limits))),
             _ => Self::Lines(Lines::new(input, start, limits)),
         })
     }

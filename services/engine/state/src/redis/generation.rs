@@ -35,14 +35,14 @@ if last < live then last = live end
 redis.call('HSET', KEYS[1], 'last', last + 1)
 return {live, last + 1}";
 
-/// Moves the pointer, where it stands as expected and no later generation was begun; sent again after a broken connection, it
-/// finds that it has. KEYS: the pointer. ARGV: the live generation, the next, the name under which it was imported, if it has
+/// Moves the pointer, where it stands as expected and no later generation was begun, and says where it stood; sent again after a
+/// broken connection, it finds that it has. KEYS: the pointer. ARGV: the live generation, the next, the name under which it was imported, if it has
 /// one.
 const MOVE: &str = "
 local pointer = redis.call('HMGET', KEYS[1], 'live', 'last')
 if pointer[1] == ARGV[2] then return 1 end
 if pointer[1] ~= ARGV[1] or pointer[2] ~= ARGV[2] then return 0 end
-redis.call('HSET', KEYS[1], 'live', ARGV[2])
+redis.call('HSET', KEYS[1], 'live', ARGV[2], 'former', ARGV[1])
 if ARGV[3] ~= '' then redis.call('HSET', KEYS[1], 'import', ARGV[3]) end
 return 1";
 
@@ -55,9 +55,31 @@ if pointer[1] ~= ARGV[1] or pointer[2] ~= ARGV[2] then return 0 end
 if ARGV[4] == '1' and redis.call('EXISTS', KEYS[4]) == 1 then return 0 end
 local slots = redis.call('HGETALL', KEYS[2])
 for i = 1, #slots, 2 do redis.call('HSET', KEYS[3], slots[i], slots[i + 1]) end
-redis.call('HSET', KEYS[1], 'live', ARGV[2])
+redis.call('HSET', KEYS[1], 'live', ARGV[2], 'former', ARGV[1])
 if ARGV[3] ~= '' then redis.call('HSET', KEYS[1], 'import', ARGV[3]) end
 return 1";
+
+/// What is known of generations.
+struct Begun {
+    live: u32,
+    /// The one that was live before.
+    former: Option<u32>,
+    last: Option<u32>,
+    /// Nothing is left of those up to here.
+    clean: u32,
+    /// The last one when those that did not become live were removed.
+    cleared: Option<u32>,
+}
+
+impl Begun {
+    /// Those that are live no more, or did not become it. Something may be left of each: whoever filled it may have been killed
+    /// after a later one was live already, or before the former one had a time limit.
+    fn left_behind(&self) -> impl Iterator<Item = u32> + use<> {
+        let (live, former) = (self.live, self.former);
+        let first = if former.is_some() { self.clean } else { live };
+        (first + 1..=self.last.unwrap_or_default()).filter(move |one| *one != live && Some(*one) != former)
+    }
+}
 
 /// A generation that is being filled.
 pub struct Filling {
@@ -107,8 +129,7 @@ impl RedisStore {
 }
 
 impl Shared {
-    /// A new number, and how many keys earlier attempts had left, which can no longer become live. What is live, the script
-    /// says: that may be another generation than this one by now.
+    /// A new number, and how many keys earlier attempts had left, which can no longer become live.
     async fn begin_next(&self) -> Result<(u32, u64), Error> {
         let (meta, script) = (self.names.meta(), Script::new(BEGIN));
         let begun = self.link.send(&meta, |mut connection| {
@@ -116,11 +137,15 @@ impl Shared {
             begin.key(&meta);
             async move { begin.invoke_async::<(u32, u32)>(&mut connection).await }
         });
-        let (live, number) = begun.await.map_err(failed("begin a generation"))?;
+        let (_, number) = begun.await.map_err(failed("begin a generation"))?;
+        let begun = self.begun().await?;
         let mut removed = 0;
-        for earlier in live + 1..number {
+        for earlier in begun.left_behind().filter(|earlier| *earlier < number) {
             let left = self.names.of_generation(earlier, self.names.shards()).prefix_of_all();
             removed += self.link.remove_all(&left).await.map_err(failed("remove what an earlier attempt left"))?;
+        }
+        if let Some(former) = begun.former {
+            self.remember("clean", former.saturating_sub(1)).await?;
         }
         Ok((number, removed))
     }
@@ -128,20 +153,35 @@ impl Shared {
     /// Removes what attempts have left that did not become live; how many keys. It is remembered up to where that was done, as
     /// it takes a look at every key there is.
     pub(super) async fn clear_unfinished(&self) -> Result<u64, Error> {
-        let of_meta = async |field| self.of_meta::<u32>(field).await.map_err(failed("tell what was begun"));
-        let (live, last, cleared) = (of_meta("live").await?, of_meta("last").await?, of_meta("cleared").await?);
-        if last <= live || last == cleared {
+        let begun = self.begun().await?;
+        if begun.last == begun.cleared || begun.left_behind().next().is_none() {
             return Ok(0);
         }
         let (number, removed) = self.begin_next().await?;
+        self.remember("cleared", number).await?;
+        Ok(removed)
+    }
+
+    /// Which generations there have been; that is asked anew, as another one than this may be live by now.
+    async fn begun(&self) -> Result<Begun, Error> {
+        let meta = self.names.meta();
+        let asked = self.link.send(&meta, |mut connection| {
+            let mut asked = cmd("HMGET");
+            asked.arg(&meta).arg(&["live", "former", "last", "clean", "cleared"]);
+            async move { asked.query_async::<[Option<u32>; 5]>(&mut connection).await }
+        });
+        let [live, former, last, clean, cleared] = asked.await.map_err(failed("tell what was begun"))?;
+        Ok(Begun { live: live.unwrap_or_default(), former, last, clean: clean.unwrap_or_default(), cleared })
+    }
+
+    async fn remember(&self, field: &str, generation: u32) -> Result<(), Error> {
         let meta = self.names.meta();
         let noted = self.link.send(&meta, |mut connection| {
             let mut note = cmd("HSET");
-            note.arg(&meta).arg("cleared").arg(number);
+            note.arg(&meta).arg(field).arg(generation);
             async move { note.query_async::<()>(&mut connection).await }
         });
-        noted.await.map_err(failed("note what was removed"))?;
-        Ok(removed)
+        noted.await.map_err(failed("note what was removed"))
     }
 
     async fn is_untouched(&self) -> Result<bool, Error> {

@@ -1,13 +1,17 @@
 //! Going on behind an element that cannot end.
 //!
 //! Its text is looked through again from right behind its beginning, and what follows it, until an element seems to begin
-//! (see [`super`]). Where nothing but the brackets told elements apart, as in an array on one line whose events begin with
-//! any key, each object behind a comma or an opening bracket is tried as an event.
+//! (see [`super`]). All that is counted follows from bytes that were read, so that a file which grew is counted the same:
+//! where the end of the file leaves open what something is, nothing behind it counts, unless an event in it shows that it
+//! cannot end either.
+//!
+//! The brackets that were open where reading stopped begin elements that cannot end before that place. Whoever comes to
+//! one of them goes on there at once: many elements that lack their ends cost one reading together.
 
-use super::Array;
-use memchr::{memchr_iter, memchr2_iter, memrchr};
-use rankwright_event::json;
-use serde::de::IgnoredAny;
+use super::place::Place;
+use super::sign::{self, Object};
+use super::{Array, Open, Start};
+use std::collections::VecDeque;
 
 /// So much of a file is looked at again, in bytes, for signs of elements in what turned out to be broken.
 const AGAIN: usize = 1 << 30;
@@ -15,82 +19,113 @@ const AGAIN: usize = 1 << 30;
 /// More bytes than an event has, as a rule: so many are waited for, to see whether one is whole.
 const USUAL: usize = 1 << 20;
 
-/// Whether something is whole, as far as one can see.
-enum Whole {
-    Yes,
-    No,
-    /// More of the file has to tell.
-    Perhaps,
+/// How far an element was read that was left out: of several, the one that was read farthest.
+pub(super) struct Stopped {
+    /// The brackets that were open, that of the array left out.
+    open: VecDeque<Open>,
+    place: Place,
+    /// What was taken from the buffer before that.
+    base: usize,
+    /// Nothing is wrong there; but it went on too long, or the file ended.
+    undecided: bool,
+}
+
+impl Stopped {
+    /// Bytes of the file before that place.
+    fn reach(&self) -> usize {
+        self.base + self.place.at
+    }
 }
 
 impl Array {
     /// Leaves out the element being read, which nobody can tell the end of, or what stands beside arrays.
     pub(super) fn lose(&mut self, reason: &str, column: usize) {
-        let begun = !self.open.is_empty() && !self.element.blank && self.again < AGAIN;
-        let from = begun.then_some(self.element.at + 1).filter(|from| *from < self.at.min(self.buffer.len()));
-        self.lose_from(from, reason);
-        self.lost = Some(column);
+        self.leave(reason, column, false);
     }
 
-    /// Leaves out what is too long, or does not end, and goes on with a whole event in it.
-    pub(super) fn lose_to(&mut self, event: usize, reason: &str) {
-        self.lose_from(Some(event), reason);
-    }
-
-    fn lose_from(&mut self, from: Option<usize>, reason: &str) {
-        self.leave_out(if self.open.is_empty() { self.line } else { self.element.line }, reason.to_owned());
-        self.open.truncate(1);
-        (self.wants_key, self.in_string, self.escaped, self.behind_text) = (false, false, false, false);
-        self.lost = None;
-        if let Some(at) = from {
-            self.again += self.at.saturating_sub(at);
-            let passed = &self.buffer[self.element.at..at];
-            self.line = self.element.line + memchr_iter(b'\n', passed).count() as u64;
-            let within = |end: usize| passed.len() - end - 1;
-            self.column = memrchr(b'\n', passed).map_or(self.element.column + passed.len(), within);
-            (self.at, self.fresh, self.passed) = (at, false, b'{');
+    /// Leaves out what is too long, or does not end, if there is an event in it.
+    pub(super) fn lose_unended(&mut self, reason: &str) -> bool {
+        let holds_event = !self.element.blank && self.holds_event(self.element.at);
+        if holds_event {
+            self.leave(reason, self.element.column, true);
         }
+        holds_event
+    }
+
+    fn leave(&mut self, reason: &str, column: usize, undecided: bool) {
+        let inside = !self.open.is_empty();
+        self.leave_out(if inside { self.element.line } else { self.place.line }, reason.to_owned());
+        if inside && !self.element.blank && self.again < AGAIN {
+            self.rewind(undecided);
+        }
+        self.open.truncate(1);
+        let Place { in_string, escaped, wants_key, behind_text, .. } = &mut self.place;
+        for told in [in_string, escaped, wants_key, behind_text] {
+            *told = false;
+        }
+        self.lost = Some(column);
         self.begin(false);
+    }
+
+    /// Goes back behind the first byte of the element, or to what is kept of it.
+    fn rewind(&mut self, undecided: bool) {
+        let Start { at, kept: (line, column), too_long, .. } = self.element;
+        let first = usize::from(!too_long);
+        let back = Place { fresh: false, ..Place::new(at + first, line, column + first) };
+        if back.at < self.place.at.min(self.buffer.len()) {
+            let array = self.open.pop_front();
+            let open = std::mem::replace(&mut self.open, array.into_iter().collect());
+            self.again += self.place.at - back.at;
+            let place = std::mem::replace(&mut self.place, back);
+            let stopped = Stopped { open, place, base: self.base, undecided };
+            if self.stopped.as_ref().is_none_or(|before| before.reach() <= stopped.reach()) {
+                self.stopped = Some(stopped);
+            }
+            self.passed = b'{';
+        }
+    }
+
+    /// Goes on where reading stopped, if the object that begins here was open there.
+    pub(super) fn resume(&mut self) -> bool {
+        let at = self.base + self.place.at;
+        let Some(index) = self.stopped.as_ref().and_then(|stopped| find(&stopped.open, at)) else { return false };
+        let Some(Stopped { mut open, place, base, .. }) = self.stopped.take() else { return false };
+        drop(open.drain(..index));
+        if let Some(array) = self.open.pop_front() {
+            open.push_front(array);
+        }
+        self.open = open;
+        self.begin(false);
+        self.element.blank = false;
+        let there = place.at + base - self.base;
+        self.again = self.again.saturating_sub(there - self.place.at);
+        self.place = Place { at: there, ..place };
+        true
     }
 
     /// Looks for the next element, or the end of the array. False where more of the file has to tell.
     pub(super) fn seek(&mut self, byte: u8, column: usize) -> bool {
-        let here = self.fresh && self.indent.unwrap_or(self.column) <= column;
-        match byte {
-            b'{' if here => self.find(),
-            b'{' => match begins_event(&self.buffer[self.at..]) {
-                Some(true) => self.find(),
-                None if !self.input.has_ended() => return false,
-                _ => return self.attempt(),
-            },
-            b'[' if here && self.open.is_empty() => self.lost = None,
-            b']' if here && !self.bracket && !self.open.is_empty() => {
+        let Place { fresh, indent, bracket, column: before, .. } = self.place;
+        let here = fresh && indent.unwrap_or(before) <= column;
+        let found = match byte {
+            b'{' => self.is_element(here),
+            b'[' => Some(here && self.open.is_empty()),
+            b']' if here && !bracket && !self.open.is_empty() => self.is_end(),
+            _ => Some(false),
+        };
+        match found {
+            None => return false,
+            Some(false) => self.pass(byte),
+            Some(true) => {
                 self.lost = None;
-                self.step(byte);
-                self.open.clear();
+                if byte == b']' {
+                    self.place.step(byte);
+                    self.open.clear();
+                }
                 self.begin(false);
             }
-            _ => self.pass(byte),
         }
         true
-    }
-
-    /// Takes an object for an element if it is an event.
-    fn attempt(&mut self) -> bool {
-        let may_be_one = matches!(self.passed, b',' | b'[') && self.again < AGAIN;
-        let (whole, read) = if may_be_one { is_event(&self.buffer[self.at..]) } else { (Whole::No, 0) };
-        self.again += read;
-        match whole {
-            Whole::Yes => self.find(),
-            Whole::Perhaps if !self.input.has_ended() && self.buffer.len() - self.at < USUAL => return false,
-            Whole::Perhaps | Whole::No => self.pass(b'{'),
-        }
-        true
-    }
-
-    fn find(&mut self) {
-        self.lost = None;
-        self.begin(false);
     }
 
     /// Goes on behind a byte of which nothing is kept.
@@ -98,72 +133,89 @@ impl Array {
         if !byte.is_ascii_whitespace() {
             self.passed = byte;
         }
-        self.step(byte);
-        self.element.at = self.at;
+        self.place.step(byte);
+        self.element.at = self.place.at;
     }
 
-    /// Where a whole event stands within the element being read.
-    pub(super) fn whole_event(&mut self) -> Option<usize> {
-        let (mut looked, mut found) = (0, None);
-        for at in self.signs() {
-            let (whole, read) = is_event(&self.buffer[at..]);
-            if matches!(whole, Whole::Yes) {
-                found = Some(at);
-                break;
-            }
-            looked += read;
-            if self.again + looked >= AGAIN {
-                break;
+    /// Whether an element begins with this object, which stands where elements do or `here`, where only they do.
+    fn is_element(&mut self, here: bool) -> Option<bool> {
+        let (text, ended) = (&self.buffer[self.place.at..], self.input.has_ended());
+        let is_value = !here && self.passed == b':';
+        match sign::begins_event(text) {
+            Some(true) if !is_value => return Some(true),
+            None if !ended => return None,
+            _ => {}
+        }
+        if !here && !matches!(self.passed, b',' | b'[') {
+            return Some(false);
+        }
+        if self.again >= AGAIN {
+            return Some(here);
+        }
+        let bytes = text.len();
+        match self.object() {
+            Object::Event => Some(true),
+            Object::Other => Some(false),
+            Object::Unended if ended => self.holds_event(self.place.at).then_some(here),
+            Object::Unended if bytes < USUAL => None,
+            Object::Broken | Object::Unended => Some(here),
+        }
+    }
+
+    fn object(&mut self) -> Object {
+        let at = self.base + self.place.at;
+        match &self.stopped {
+            Some(stopped) if find(&stopped.open, at).is_some() => match stopped.undecided {
+                true => Object::Unended,
+                false => Object::Broken,
+            },
+            _ => {
+                let (object, read) = sign::object(&self.buffer[self.place.at..]);
+                self.again += read;
+                object
             }
         }
-        self.again += looked;
-        found
     }
 
-    /// Where elements seem to begin within the one being read.
-    fn signs(&self) -> impl Iterator<Item = usize> + use<'_> {
-        let (from, to) = (self.element.at + 1, self.at.min(self.buffer.len()));
-        let within = self.buffer.get(from..to).filter(|_| self.again < AGAIN).unwrap_or_default();
-        let mut line = None;
-        let begins = move |at: &usize| {
-            if within[*at] == b'\n' {
-                line = Some(at + 1);
-                return false;
-            }
-            let before = &within[..*at];
-            let leads = line.take().is_some_and(|line| before[line..].iter().all(|byte| super::is_lead(*byte)));
-            let behind = before.iter().rev().find(|byte| !byte.is_ascii_whitespace());
-            leads || behind.is_some_and(|byte| super::is_mark(*byte))
+    /// Whether this bracket closes the array: only the end of the file, another array, or lines may follow.
+    fn is_end(&self) -> Option<bool> {
+        match self.buffer[self.place.at + 1..].trim_ascii_start().first() {
+            Some(byte) => Some(matches!(byte, b'[' | b'{')),
+            None => self.input.has_ended().then_some(true),
+        }
+    }
+
+    /// Whether a whole event stands behind the byte at `at`, as far as the file was read.
+    fn holds_event(&mut self, at: usize) -> bool {
+        let from = at + 1;
+        if self.event.is_some_and(|event| event >= self.base + from) {
+            return true;
+        }
+        let open = match &self.stopped {
+            Some(stopped) if self.lost.is_some() => &stopped.open,
+            _ => &self.open,
         };
-        memchr2_iter(b'{', b'\n', within).filter(begins).map(move |at| from + at)
+        let text = self.buffer.get(from..).unwrap_or_default();
+        let (mut again, mut found) = (self.again, None);
+        for sign in sign::signs(text) {
+            let place = self.base + from + sign;
+            if find(open, place).is_some() {
+                continue; // it does not end
+            }
+            let (is_event, read) = sign::is_event(&text[sign..]);
+            again += read;
+            found = is_event.then_some(place);
+            if is_event || again >= AGAIN {
+                break;
+            }
+        }
+        self.again = again;
+        self.event = found.or(self.event);
+        found.is_some()
     }
 }
 
-/// Whether an event stands at the beginning of a text, and how much of that was read, in bytes.
-fn is_event(text: &[u8]) -> (Whole, usize) {
-    let mut values = serde_json::Deserializer::from_slice(text).into_iter::<IgnoredAny>();
-    match values.next() {
-        Some(Ok(_)) => {
-            let read = values.byte_offset();
-            (if json::decode(&text[..read]).is_ok() { Whole::Yes } else { Whole::No }, read)
-        }
-        Some(Err(error)) if !error.is_eof() => {
-            let line = error.line().checked_sub(2).and_then(|before| memchr_iter(b'\n', text).nth(before));
-            (Whole::No, line.unwrap_or(0) + error.column())
-        }
-        _ => (Whole::Perhaps, text.len()),
-    }
-}
-
-/// Whether an object has `event` for its first key, as far as one can see: within a text its quotes would be escaped.
-fn begins_event(text: &[u8]) -> Option<bool> {
-    const KEY: &[u8] = b"\"event\"";
-    const FARTHEST: usize = 64;
-    let rest = text.get(1..text.len().min(FARTHEST))?.trim_ascii_start();
-    let seen = rest.len().min(KEY.len());
-    match rest[..seen] == KEY[..seen] {
-        true if seen == KEY.len() => Some(true),
-        true => (text.len() >= FARTHEST).then_some(false),
-        false => Some(false),
-    }
+/// The bracket that was opened at a byte of the file.
+fn find(open: &VecDeque<Open>, at: usize) -> Option<usize> {
+    open.binary_search_by_key(&at, |bracket| bracket.at).ok()
 }

@@ -161,6 +161,48 @@ fn what_an_attempt_has_left_can_be_cleared_and_one_that_is_under_way_becomes_liv
     });
 }
 
+/// Its keys would lie there for as long as a value is kept.
+#[test]
+fn what_is_filled_after_a_later_attempt_became_live_can_be_cleared() {
+    with_server(|settings| async move {
+        let store = open(&settings, &service()).await;
+        let (one, two) = (store.fill_next().await.expect("begins"), store.fill_next().await.expect("begins"));
+        two.put(&listed(item("a"), 2)).await.expect("fills");
+        assert!(two.switch(false).await.expect("switches"));
+        one.put(&listed(item("left"), 1)).await.expect("fills"); // and is killed
+        until("the later one is live", async || count(&store, &item("a")).await == Some(2)).await;
+        assert_eq!(store.clear_unfinished().await.expect("clears"), 1);
+        assert_eq!(store.clear_unfinished().await.expect("clears"), 0);
+        assert_eq!(count(&store, &item("a")).await, Some(2));
+    });
+}
+
+/// As if the process was killed between the switch and that.
+#[test]
+fn what_was_live_and_has_no_time_limit_goes_later() {
+    with_server(|settings| async move {
+        let service = service();
+        let store = open(&settings, &service).await;
+        put(&store, vec![(item("zero"), counter(1))]).await;
+        let switched = async || {
+            let store = open(&settings, &service).await;
+            let filling = store.fill_next().await.expect("begins");
+            filling.put(&listed(item("a"), 1)).await.expect("fills");
+            assert!(filling.switch(false).await.expect("switches"));
+            open(&settings, &service).await.current().names.entity(&item("a"))
+        };
+        let name = switched().await;
+        switched().await;
+        let _: i64 = ask(&settings, &[b"PERSIST", &name]).await;
+        let exists = async || ask::<i64>(&settings, &[b"EXISTS", &name]).await == 1;
+        assert!(exists().await, "others may read it yet");
+        switched().await;
+        assert!(exists().await, "it was cleared before a later one was live");
+        switched().await;
+        assert!(!exists().await);
+    });
+}
+
 #[test]
 fn what_is_live_stays_though_a_process_has_not_noticed_yet_that_it_is() {
     with_server(|settings| async move {

@@ -1,0 +1,90 @@
+use super::*;
+use prometheus::Registry;
+use rankwright_config::Config;
+use rankwright_source::{BoxFuture, Error as SourceError, Lag, Position as Place};
+use rankwright_state::{MemoryStore, Store};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const GONE: &str = "kinesis:events/shard-1";
+const THERE: &str = "kinesis:events/shard-2";
+/// Steps that a stream makes at most while it waits to be asked again.
+const MOST: usize = 10_000;
+
+/// A stream with one partition; another one is there no more. It ends when it was asked for its partitions so many times.
+struct Changed {
+    asked: Arc<AtomicUsize>,
+    until: usize,
+    steps: usize,
+}
+
+impl Stream for Changed {
+    fn next(&mut self) -> BoxFuture<'_, Result<Step, SourceError>> {
+        Box::pin(async move {
+            self.steps += 1;
+            if self.asked.load(Ordering::Relaxed) >= self.until || self.steps > MOST {
+                return Ok(Step::Ended);
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            Ok(Step::CaughtUp(Partition::new(THERE)))
+        })
+    }
+
+    fn all(&mut self) -> BoxFuture<'_, Result<Vec<Partition>, SourceError>> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        Box::pin(async { Ok(vec![Partition::new(THERE)]) })
+    }
+
+    fn gone(&mut self, known: &[&str]) -> Vec<Partition> {
+        known.iter().filter(|name| **name == GONE).map(|name| Partition::new(*name)).collect()
+    }
+
+    fn start<'a>(&'a mut self, _: &'a Partition, _: Option<Place>) -> BoxFuture<'a, Result<Place, SourceError>> {
+        unreachable!("nothing is assigned")
+    }
+
+    fn note(&mut self, _: &Partition, _: &Place) {}
+
+    fn lag(&self) -> Vec<(Partition, Lag)> {
+        Vec::new()
+    }
+
+    fn close(self: Box<Self>) -> BoxFuture<'static, ()> {
+        Box::pin(async {})
+    }
+}
+
+/// How far a partition that is gone has come, which was read last at `seen`, after a stream was asked so many times which there are.
+async fn left(seen: Timestamp, until: usize, unread: Duration) -> Option<Timestamp> {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    expect(&*store, &[GONE], seen).await.expect("notes it");
+    let text =
+        "source: {type: kinesis, topic: events, offset: earliest, region: eu-west-1}\nmodels: {none: {type: noop}}";
+    let (config, _) = Config::parse(text, "test").expect("a valid configuration");
+    let letters = DeadLetters::open(config.source.as_ref().expect("has one")).expect("opens nothing");
+    let engine = Arc::new(Engine::over(config, store.clone()).await.expect("opens"));
+    let tally = Tally::registered(&Registry::new(), Duration::from_secs(60)).expect("new names");
+    let stream = Changed { asked: Arc::default(), until, steps: 0 };
+    let opened: (Box<dyn Stream>, _) = (Box::new(stream), letters);
+    let mut reader = Reader::new(engine, "one".to_owned(), opened, Arc::new(tally), false);
+    reader.unread = unread;
+    reader.run().await.expect("reads");
+    let known = reached(&*store).await.expect("tells");
+    assert!(
+        known.iter().any(|known| known.writer == THERE && known.watermark.is_none()),
+        "it is waited for: {known:?}"
+    );
+    known.into_iter().find(|known| known.writer == GONE).expect("is known").watermark
+}
+
+#[tokio::test]
+async fn nobody_waits_for_a_partition_that_the_source_no_longer_has() {
+    let long_ago = now().minus(UNREAD.saturating_mul(2));
+    assert_eq!(left(long_ago, 1, UNREAD).await, Some(NEVER));
+}
+
+/// The list of partitions may be older than it.
+#[tokio::test]
+async fn a_partition_that_was_read_a_moment_ago_is_there_until_the_source_says_so_later() {
+    assert_eq!(left(now(), 1, UNREAD).await, None);
+    assert_eq!(left(now(), 2, Duration::from_millis(20)).await, Some(NEVER));
+}

@@ -1,0 +1,445 @@
+//! What is broken in arrays of events costs itself alone, whatever they are printed like.
+#![allow(clippy::expect_used, missing_docs)]
+
+mod support;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use rankwright_event::Event;
+use rankwright_source::Marks;
+use support::{Contents, Folder, array, batches, contents, items, limits, lines};
+
+#[test]
+fn an_array_that_is_not_closed_or_not_alone_is_reported_at_its_end() {
+    let whole = array(&items([1, 2]));
+    let (open, cut) = (&whole[..whole.len() - 1], &whole[..whole.len() - 5]);
+    let unclosed = "the array is not closed: expected `]`, found the end of the file";
+    for (text, events, report) in [
+        (open.to_owned(), items([1, 2]), format!("a.json:2: {unclosed}")),
+        (format!("{open},\n"), items([1, 2]), format!("a.json:3: {unclosed}")),
+        (format!("{open},\"a\\"), items([1, 2]), format!("a.json:2: {unclosed}")),
+        (cut.to_owned(), items([1]), format!("a.json:2: {unclosed}")),
+        ("[".to_owned(), items([]), format!("a.json:1: {unclosed}")),
+        (
+            format!("{whole}\nrest \n {whole}"),
+            items([1, 2, 1, 2]),
+            "a.json:3: expected `[`, `{` or the end of the file after an array".to_owned(),
+        ),
+    ] {
+        for block in [1, 3, 1000] {
+            let folder = Folder::new().with("a.json", &text).with("b.json", lines(&items([3])));
+            let read = contents(&folder.open().with_limits(limits(block, 1000)));
+            assert_eq!(
+                (read.reports(), read.events),
+                (vec![report.clone()], [&events[..], &items([3])].concat()),
+                "{text}"
+            );
+        }
+    }
+}
+
+/// An item event whose kind comes last.
+fn backwards(number: i64) -> String {
+    format!(
+        "{{\"id\":\"i{number}\",\"item\":\"i{number}\",\"timestamp\":\"{number}\",\"fields\":[],\"event\":\"item\"}}"
+    )
+}
+
+#[test]
+fn what_is_broken_in_an_array_or_before_lines_costs_itself_alone() {
+    let (good, more) = (lines(&items([1, 2, 3])), lines(&items([4, 5])));
+    let listed = good.trim_end().replace('\n', ",\n");
+    let others = [1, 2, 3].map(backwards).join("\n,");
+    let cut = "{\"event\":\"item\",\"fields\":[{\"name\":\"a\",\"value\":1},";
+    let pretty = |broken: &str| {
+        let nested = "{\n    \"event\": \"item\",\n    \"fields\": [\n      {\"name\": \"a\"}\n";
+        format!("[\n  {nested}{broken}\n  }},\n  {}\n]\n", listed.replace('\n', "\n  "))
+    };
+    for (text, expected, bad) in [
+        // before lines
+        (format!("[]\n{good}"), items([1, 2, 3]), 0),
+        (format!("[\"a\"]\n{good}"), items([1, 2, 3]), 1),
+        (format!("[{}]\n{good}", more.trim_end().replace('\n', ",")), items([4, 5, 1, 2, 3]), 0),
+        (format!("[\n{good}"), items([1, 2, 3]), 2),
+        (format!("[{{\"event\":\"item\",\n{good}"), items([1, 2, 3]), 3),
+        (format!("[1,2\n{good}"), items([1, 2, 3]), 4),
+        (format!("[\"x\n{good}"), items([1, 2, 3]), 3),
+        (format!("[]\n{good}[{}]\n{good}", more.trim_end().replace('\n', ",")), items([1, 2, 3, 4, 5, 1, 2, 3]), 0),
+        // within an array
+        (format!("[{{\"a\":[1,2}},\n{listed}]"), items([1, 2, 3]), 1),
+        (format!("[{{\"event\":\"item\",\"id\":\"q\n,{listed}]"), items([1, 2, 3]), 1),
+        (format!("[{{\"event\":\"item\",\"id\":\"q\n{listed}]"), items([1, 2, 3]), 1),
+        (format!("[{{\"a\":1}}}}\n,{listed}\n]\n[{listed}]"), items([1, 2, 3, 1, 2, 3]), 1),
+        (format!("[{{\"a\":[1}}\n,{}]", listed.replace(",\n", "\n,")), items([1, 2, 3]), 1),
+        (format!("[{{\"a\":[1}},{}]", listed.replace('\n', "")), items([1, 2, 3]), 1),
+        // cut within a list, which the next elements seem to be in
+        (format!("[{cut}\n{listed}]"), items([1, 2, 3]), 1),
+        (format!("[{listed},\n{cut}\n{listed},\n{cut}\n{listed}]"), items([1, 2, 3, 1, 2, 3, 1, 2, 3]), 2),
+        (format!("[{cut}{}]", listed.replace('\n', "")), items([1, 2, 3]), 1),
+        (format!("[\n[{listed}]"), items([1, 2, 3]), 1),
+        (format!("[{listed},\n[{listed}]"), items([1, 2, 3, 1, 2, 3]), 1),
+        (format!("[\n{cut}\n{good}"), items([1, 2, 3]), 3),
+        // no event begins with its kind
+        (format!("[\n{{\"id\":\"b\",\"fields\":[{{\"a\":1}},\n,{others}\n]"), items([1, 2, 3]), 1),
+        (format!("[\n{{\"id\":\"b\",\"fields\":[{{\"name\":\"price\"\n, {others}\n]"), items([1, 2, 3]), 1),
+        (format!("[\n[\n  {}\n]", others.replace("\n,", ",\n  ")), items([1, 2, 3]), 1),
+        (
+            format!("[{{\"id\":\"a\\\n,{}]", listed.replace("\"fields\":[]", "\"x\":\"a \\\" b\",\"fields\":[]")),
+            items([1, 2, 3]),
+            1,
+        ),
+        (format!("[{{{{\n{listed}]"), items([1, 2, 3]), 1),
+        (format!("[\"{}]", listed.replace('\n', "")), items([1, 2, 3]), 1),
+        // another array follows
+        (format!("[\n{{\"id\":\"b\n[{others}]\n"), items([1, 2, 3]), 1),
+        (format!("[\n{{\"id\":\"b\",\"fields\":[{{\"a\":1}},\n[{others}]\n"), items([1, 2, 3]), 1),
+        (format!("[\n{{\"id\":\"b\n[]\n[{others}\n]\n[{listed}]"), items([1, 2, 3, 1, 2, 3]), 1),
+        (format!("[{}]", good.trim_end()), items([1, 2, 3]), 1),
+        (pretty("    }"), items([1, 2, 3]), 1),
+        (pretty("    ],\n    \"x\": \"open"), items([1, 2, 3]), 1),
+    ] {
+        for block in [1, 3, 1000] {
+            let read = contents(&Folder::new().with("a.json", &text).open().with_limits(limits(block, 1000)));
+            assert_eq!(read.events, expected, "{text}\n{:?}", read.reports());
+            assert_eq!(read.reports().len(), bad, "{text}\n{:?}", read.reports());
+        }
+    }
+}
+
+/// Events whose first key is no sign of one, and texts with what could be taken for the ends of others.
+#[test]
+fn a_text_that_is_not_closed_costs_its_element_alone_wherever_the_next_one_begins() {
+    let texts = ["a 24\\\" screen", "size {M}", "pack [2x], {", "}, {", "plain"];
+    let event = |number: usize, backwards: bool| {
+        let title = format!("[{{\"name\":\"title\",\"value\":\"{}\"}}]", texts[number % texts.len()]);
+        let (kind, rest) = (
+            "\"event\":\"item\"",
+            format!("\"id\":\"i{number}\",\"item\":\"i{number}\",\"timestamp\":\"{number}\",\"fields\":{title}"),
+        );
+        if backwards { format!("{{{rest},{kind}}}") } else { format!("{{{kind},{rest}}}") }
+    };
+    let numbers = |read: &Contents| -> Vec<String> {
+        let items = read.events.iter().map(|event| match event {
+            Event::Item(item) => item.item.to_string(),
+            other => panic!("{other:?}"),
+        });
+        items.collect()
+    };
+    for backwards in [false, true] {
+        for (open, between, close) in [("[", ",", "]"), ("[ ", ", ", " ]"), ("[\n", ",\n", "\n]"), ("[", "\n,", "]\n")]
+        {
+            for at in [0, 3, 7] {
+                let mut events: Vec<_> = (0..20).map(|number| event(number, backwards)).collect();
+                let whole = events[at].clone();
+                for broken in [
+                    whole.replacen("\",", ",", 1),
+                    whole[..whole.find(":\"i").expect("it has an id") + 3].to_owned(),
+                    whole.replacen(":\"i", ":i", 1),
+                ] {
+                    events[at] = broken;
+                    let text = format!("{open}{}{close}", events.join(between));
+                    for block in [1, 50, 10_000] {
+                        let read =
+                            contents(&Folder::new().with("a.json", &text).open().with_limits(limits(block, 10_000)));
+                        let expected: Vec<_> =
+                            (0..20).filter(|number| *number != at).map(|number| format!("i{number}")).collect();
+                        assert_eq!(numbers(&read), expected, "{text}\n{:?}", read.reports());
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// As Jackson prints arrays: an object begins on the line where the one before ends.
+#[test]
+fn an_element_that_begins_behind_the_end_of_a_broken_one_is_read() {
+    let event = |number: usize| {
+        let key = |key: &str, value: &str| format!("\n  \"{key}\" : \"{value}\"");
+        let name = format!("i{number}");
+        let keys = [key("id", &name), key("item", &name), key("timestamp", "1"), key("event", "item"), "\n  \"fields\" : [ {\n    \"name\" : \"a\",\n    \"value\" : 1\n  }, {\n    \"name\" : \"b\",\n    \"value\" : 2\n  } ]".to_owned()];
+        format!("{{{}\n}}", keys.join(","))
+    };
+    let whole: Vec<_> = (0..9).map(event).collect();
+    for broken in [
+        whole[3].replacen("\"1\"", "\"1", 1),
+        whole[3].replace(" ]\n", "\n"),
+        whole[3][..60].to_owned(),
+        whole[3][..whole[3].len() - 30].to_owned(),
+    ] {
+        let mut events = whole.clone();
+        events[3] = broken;
+        let text = format!("[ {} ]", events.join(", "));
+        for block in [1, 50, 10_000] {
+            let read = contents(&Folder::new().with("a.json", &text).open().with_limits(limits(block, 10_000)));
+            assert_eq!((read.events.len(), read.reports().len()), (8, 1), "{text}\n{:?}", read.reports());
+        }
+    }
+}
+
+/// More broken elements than can be looked at again at some effort each.
+#[test]
+fn many_broken_elements_cost_themselves_alone() {
+    let good = "{\n  \"id\" : \"i\",\n  \"item\" : \"i\",\n  \"timestamp\" : \"1\",\n  \"event\" : \"item\",\n  \"fields\" : [ ]\n}";
+    let bad = good.replace("\"1\"", "\"a 24\" screen\"");
+    let pair = format!("{bad}, {good}");
+    let text = format!("[ {} ]", vec![pair; 25_000].join(", "));
+    let read = contents(&Folder::new().with("a.json", &text).open());
+    assert_eq!((read.events.len(), read.reports().len()), (25_000, 25_000));
+}
+
+/// A file that is written while it is read: what is cut off is read when it is whole, and counted no earlier.
+#[test]
+fn an_element_that_is_still_being_written_is_read_when_it_is_whole() {
+    let field = "{\n\"name\":\"a\",\n\"value\":1\n}";
+    let pretty = |number: usize| {
+        let id = format!("\"event\":\"item\",\n\"id\":\"i{number}\",\n\"item\":\"i{number}\",\n\"timestamp\":\"1\",");
+        format!("{{\n{id}\n\"meta\":{{\"event\":\"x\",\"y\":1}},\n\"fields\":[\n{field},\n{field}\n]\n}}")
+    };
+    let whole = format!("[\n{}\n]\n", (1..4).map(pretty).collect::<Vec<_>>().join(",\n"));
+    let all = contents(&Folder::new().with("a.json", &whole).open());
+    assert_eq!((all.events.len(), all.reports().len()), (3, 0));
+    for end in 0..whole.len() {
+        let folder = Folder::new().with("a.json", &whole[..end]);
+        let files = folder.open();
+        let (mut marks, first) = (Marks::of(&files), batches(&files, None));
+        first.iter().for_each(|batch| marks.reach(&files, &batch.position));
+        let folder = folder.with("a.json", &whole);
+        let rest = batches(&folder.open(), Some(&marks));
+        let events: Vec<_> = first.into_iter().chain(rest).flat_map(|batch| batch.events).collect();
+        assert!(events == all.events, "{} events of {}", events.len(), &whole[..end]);
+    }
+}
+
+/// Lines within it begin as elements do, and are none.
+#[test]
+fn an_element_beyond_the_limit_is_one_record_whatever_its_lines_look_like() {
+    let fields = "{\"name\":\"a\",\"value\":1},\n".repeat(100);
+    let long = format!("{{\"event\":\"item\",\"fields\":[\n{fields}{{\"name\":\"b\"}}]}}");
+    let text = format!("[\n{},\n{long},\n{}]", lines(&items([1])).trim_end(), lines(&items([2])).trim_end());
+    for block in [1, 10, 100_000] {
+        let read = contents(&Folder::new().with("a.json", &text).open().with_limits(limits(block, 200)));
+        assert_eq!(read.events, items([1, 2]), "block {block}");
+        assert_eq!(read.reports(), ["a.json:3: longer than 200 bytes"], "block {block}");
+    }
+}
+
+/// JSON to be printed.
+enum Json {
+    Text(String),
+    List(Vec<Json>),
+    Map(Vec<(&'static str, Json)>),
+}
+
+/// How arrays are printed.
+#[derive(Debug, Clone, Copy)]
+enum Layout {
+    /// What stands between elements, all else without blanks.
+    Compact(&'static str),
+    /// A line each key, indented by so much.
+    Pretty(usize),
+    /// As Jackson does: objects of a list begin on the line where the one before ends.
+    Jackson,
+}
+
+impl Layout {
+    const ALL: [Self; 8] = [
+        Self::Compact(","),
+        Self::Compact(", "),
+        Self::Compact(",\n"),
+        Self::Compact("\n,"),
+        Self::Compact(",\n  "),
+        Self::Pretty(2),
+        Self::Pretty(0),
+        Self::Jackson,
+    ];
+
+    fn print(self, value: &Json, depth: usize) -> String {
+        let (open, close, parts) = match value {
+            Json::Text(text) => return format!("{text:?}"),
+            Json::List(values) => ("[", "]", values.iter().map(|value| self.print(value, self.inner(depth))).collect()),
+            Json::Map(keys) => {
+                let colon = if matches!(self, Self::Jackson) { " : " } else { ":" };
+                let print = |(key, value): &(_, _)| format!("\"{key}\"{colon}{}", self.print(value, depth + 1));
+                ("{", "}", keys.iter().map(print).collect::<Vec<_>>())
+            }
+        };
+        match self {
+            Self::Jackson if open == "[" => format!("[ {} ]", parts.join(", ")),
+            Self::Pretty(_) | Self::Jackson => self.block(open, &parts, close, depth),
+            Self::Compact(_) => format!("{open}{}{close}", parts.join(",")),
+        }
+    }
+
+    /// Depth of what stands in a list.
+    fn inner(self, depth: usize) -> usize {
+        if matches!(self, Self::Jackson) { depth } else { depth + 1 }
+    }
+
+    fn block(self, open: &str, parts: &[String], close: &str, depth: usize) -> String {
+        let step = if let Self::Pretty(step) = self { step } else { 2 };
+        let line = |depth: usize| format!("\n{}", " ".repeat(step * depth));
+        let inner = line(depth + 1);
+        format!("{open}{inner}{}{}{close}", parts.join(&format!(",{inner}")), line(depth))
+    }
+
+    /// An array of elements.
+    fn array(self, elements: &[String]) -> String {
+        match self {
+            Self::Compact(between) => {
+                let line = between.trim_start_matches(',').trim_end_matches(',');
+                format!("[{line}{}{}]", elements.join(between), line.trim_end_matches(' '))
+            }
+            Self::Pretty(_) => format!("{}\n", self.block("[", elements, "]", 0)),
+            Self::Jackson => format!("[ {} ]", elements.join(", ")),
+        }
+    }
+
+    fn element(self, value: &Json) -> String {
+        self.print(value, self.inner(0))
+    }
+}
+
+/// An item event; its kind comes first or last.
+fn event(number: usize, backwards: bool) -> Json {
+    let text = |text: &str| Json::Text(text.to_owned());
+    let field = |name: &str| Json::Map(vec![("name", text(name)), ("value", text("a {b}, [c"))]);
+    let fields = ["size", "color", "name"][..number % 4].iter().map(|name| field(name));
+    let id = format!("i{number}");
+    let mut keys = vec![
+        ("event", text("item")),
+        ("id", text(&id)),
+        ("item", text(&id)),
+        ("fields", Json::List(fields.collect())),
+        ("timestamp", text("1")),
+    ];
+    // not known, and somewhat like events
+    match number % 3 {
+        0 => keys.insert(
+            3,
+            ("meta", Json::Map(vec![("event", text("x")), ("rows", Json::List(vec![field("a"), field("b")]))])),
+        ),
+        1 => {
+            keys.insert(2, ("history", Json::List(vec![Json::Map(vec![("event", text("click")), ("id", text("c"))])])))
+        }
+        _ => {}
+    }
+    if backwards {
+        keys.reverse();
+    }
+    Json::Map(keys)
+}
+
+fn numbers(events: &[Event]) -> Vec<String> {
+    let item = |event: &Event| match event {
+        Event::Item(item) => item.item.to_string(),
+        other => panic!("{other:?}"),
+    };
+    events.iter().map(item).collect()
+}
+
+/// What happens to an element.
+#[derive(Debug, Clone)]
+enum Fault {
+    /// A byte is missing.
+    Lacks(Index),
+    Has(Index, &'static str),
+    /// What comes from here on is missing.
+    Ends(Index),
+    LacksItsEnd,
+}
+
+fn fault() -> impl Strategy<Value = Fault> {
+    prop_oneof![
+        3 => any::<Index>().prop_map(Fault::Lacks),
+        3 => (any::<Index>(), select(&["\"", "{", "}", "[", "]", ",", ":", "\n", "\\"][..])).prop_map(|(at, what)| Fault::Has(at, what)),
+        2 => any::<Index>().prop_map(Fault::Ends),
+        2 => Just(Fault::LacksItsEnd),
+    ]
+}
+
+impl Fault {
+    fn of(&self, element: &str) -> String {
+        let mut text = element.to_owned();
+        match self {
+            Self::Lacks(at) => drop(text.remove(at.index(element.len()))),
+            Self::Has(at, what) => text.insert_str(at.index(element.len()), what),
+            Self::Ends(at) => text.truncate(1 + at.index(element.len() - 1)),
+            Self::LacksItsEnd => {
+                let end = text.rfind(']').expect("a list of fields");
+                text.truncate(end);
+                text.truncate(text.trim_end().len());
+            }
+        }
+        text
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Broken {
+    text: String,
+    whole: Vec<String>,
+}
+
+fn broken() -> impl Strategy<Value = Broken> {
+    (select(&Layout::ALL[..]), any::<bool>(), 2..12_usize, vec((any::<Index>(), fault()), 1..4)).prop_map(
+        |(layout, backwards, count, faults)| {
+            let mut elements: Vec<_> =
+                (0..count).map(|number| (true, layout.element(&event(number, backwards)))).collect();
+            for (at, fault) in faults {
+                let (whole, element) = &mut elements[at.index(count)];
+                if std::mem::take(whole) {
+                    *element = fault.of(element);
+                }
+            }
+            let whole = elements.iter().enumerate().filter(|(_, (whole, _))| *whole);
+            let whole = whole.map(|(number, _)| format!("i{number}")).collect();
+            let elements: Vec<_> = elements.into_iter().map(|(_, text)| text).collect();
+            Broken { text: layout.array(&elements), whole }
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn elements_that_are_whole_are_read_whatever_is_broken_beside_them(broken in broken(), block in 1..300_usize) {
+        let read = contents(&Folder::new().with("a.json", &broken.text).open().with_limits(limits(block, 10_000)));
+        let read_too = numbers(&read.events);
+        let missing: Vec<_> = broken.whole.iter().filter(|id| !read_too.contains(id)).collect();
+        prop_assert!(missing.is_empty(), "{missing:?} of\n{}\n{:?}", broken.text, read.reports());
+    }
+
+    #[test]
+    fn a_broken_file_that_grows_loses_nothing_and_doubles_nothing(broken in broken(), ends in vec(any::<Index>(), 1..4), block in 1..300_usize) {
+        let all = contents(&Folder::new().with("a.json", &broken.text).open());
+        let mut ends: Vec<_> = ends.iter().map(|end| end.index(broken.text.len())).collect();
+        ends.sort_unstable();
+        ends.push(broken.text.len());
+        let (mut folder, mut read, mut marks) = (Folder::new(), Contents::default(), None);
+        for end in ends {
+            folder = folder.with("a.json", &broken.text[..end]);
+            let files = folder.open().with_limits(limits(block, 10_000));
+            let new = batches(&files, marks.as_ref());
+            let marks = marks.get_or_insert_with(|| Marks::of(&files));
+            new.iter().for_each(|batch| marks.reach(&files, &batch.position));
+            new.into_iter().for_each(|batch| read.add(batch));
+        }
+        prop_assert_eq!(numbers(&read.events), numbers(&all.events), "{}", broken.text);
+    }
+}
+
+/// Each is in a list of the one before, up to the end of the file: reading all of them again from each would take hours.
+#[test]
+fn many_elements_that_lack_their_ends_cost_themselves_alone() {
+    for layout in Layout::ALL {
+        for backwards in [false, true] {
+            let good = |number| layout.element(&event(number, backwards));
+            let elements: Vec<_> = (0..10_000)
+                .map(|number| if number % 2 == 0 { Fault::LacksItsEnd.of(&good(number)) } else { good(number) })
+                .collect();
+            let read = contents(&Folder::new().with("a.json", layout.array(&elements)).open());
+            assert_eq!(read.events.len(), 5000, "{layout:?}, {backwards}");
+        }
+    }
+}
