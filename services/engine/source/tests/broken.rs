@@ -52,6 +52,7 @@ fn what_is_broken_in_an_array_or_before_lines_costs_itself_alone() {
     let listed = good.trim_end().replace('\n', ",\n");
     let others = [1, 2, 3].map(backwards).join("\n,");
     let cut = "{\"event\":\"item\",\"fields\":[{\"name\":\"a\",\"value\":1},";
+    let glued = "{\"event\":\"item\",\"id\":\"i9\":\"size\",\"value\":1}]}";
     let pretty = |broken: &str| {
         let nested = "{\n    \"event\": \"item\",\n    \"fields\": [\n      {\"name\": \"a\"}\n";
         format!("[\n  {nested}{broken}\n  }},\n  {}\n]\n", listed.replace('\n', "\n  "))
@@ -97,7 +98,24 @@ fn what_is_broken_in_an_array_or_before_lines_costs_itself_alone() {
         (format!("[\n{{\"id\":\"b\n[]\n[{others}\n]\n[{listed}]"), items([1, 2, 3, 1, 2, 3]), 1),
         (format!("[{}]", good.trim_end()), items([1, 2, 3]), 1),
         (pretty("    }"), items([1, 2, 3]), 1),
-        (pretty("    ],\n    \"x\": \"open"), items([1, 2, 3]), 1),
+        // beside what is whole
+        (format!("[]\n{}garbage\n{}", lines(&items([1])), lines(&items([2, 3]))), items([1, 2, 3]), 1),
+        (
+            format!("[{} x,{}]", lines(&items([1])).trim_end(), lines(&items([2, 3])).trim_end().replace('\n', ",")),
+            items([1, 2, 3]),
+            2,
+        ),
+        (format!("[{{\"id\":\"a 24\" s\"}}{}\n{more}", backwards(3)), items([3, 4, 5]), 3),
+        (format!("[{{\"id\":\"a 24\" s\"}}]{}\n{more}", backwards(3)), items([3, 4, 5]), 3),
+        (
+            format!("[{{\"id\":\"a 24\" s\"}},{},{listed}]", backwards(1).replace('}', ",\"event\":\"item\"}")),
+            items([1, 1, 2, 3]),
+            1,
+        ),
+        // what one lacks another one has
+        (format!("[{cut}{},{{\"name\":\"b\"}}]}},{listed}]", listed.replace('\n', "")), items([1, 2, 3, 1, 2, 3]), 1),
+        (format!("[{cut}{},{glued},{listed}]", listed.replace('\n', "")), items([1, 2, 3, 1, 2, 3]), 1),
+        (format!("[\n{cut}\n{listed},\n{glued},\n{listed}]"), items([1, 2, 3, 1, 2, 3]), 1),
     ] {
         for block in [1, 3, 1000] {
             let read = contents(&Folder::new().with("a.json", &text).open().with_limits(limits(block, 1000)));
@@ -347,6 +365,8 @@ enum Fault {
     Has(Index, &'static str),
     /// What comes from here on is missing.
     Ends(Index),
+    /// What comes before is missing.
+    Begins(Index),
     LacksItsEnd,
 }
 
@@ -359,12 +379,21 @@ fn fault() -> impl Strategy<Value = Fault> {
     ]
 }
 
+/// Several, or one of a kind that may make something whole of what another one has left, which nobody could tell from an event.
+fn faults() -> impl Strategy<Value = Vec<(Index, Fault)>> {
+    prop_oneof![
+        6 => vec((any::<Index>(), fault()), 1..4),
+        1 => (any::<Index>(), any::<Index>()).prop_map(|(at, from)| vec![(at, Fault::Begins(from))]),
+    ]
+}
+
 impl Fault {
     fn of(&self, element: &str) -> String {
         let mut text = element.to_owned();
         match self {
             Self::Lacks(at) => drop(text.remove(at.index(element.len()))),
             Self::Has(at, what) => text.insert_str(at.index(element.len()), what),
+            Self::Begins(at) => drop(text.drain(..at.index(element.len()))),
             Self::Ends(at) => text.truncate(1 + at.index(element.len() - 1)),
             Self::LacksItsEnd => {
                 let end = text.rfind(']').expect("a list of fields");
@@ -383,22 +412,19 @@ struct Broken {
 }
 
 fn broken() -> impl Strategy<Value = Broken> {
-    (select(&Layout::ALL[..]), any::<bool>(), 2..12_usize, vec((any::<Index>(), fault()), 1..4)).prop_map(
-        |(layout, backwards, count, faults)| {
-            let mut elements: Vec<_> =
-                (0..count).map(|number| (true, layout.element(&event(number, backwards)))).collect();
-            for (at, fault) in faults {
-                let (whole, element) = &mut elements[at.index(count)];
-                if std::mem::take(whole) {
-                    *element = fault.of(element);
-                }
+    (select(&Layout::ALL[..]), any::<bool>(), 2..12_usize, faults()).prop_map(|(layout, backwards, count, faults)| {
+        let mut elements: Vec<_> = (0..count).map(|number| (true, layout.element(&event(number, backwards)))).collect();
+        for (at, fault) in faults {
+            let (whole, element) = &mut elements[at.index(count)];
+            if std::mem::take(whole) {
+                *element = fault.of(element);
             }
-            let whole = elements.iter().enumerate().filter(|(_, (whole, _))| *whole);
-            let whole = whole.map(|(number, _)| format!("i{number}")).collect();
-            let elements: Vec<_> = elements.into_iter().map(|(_, text)| text).collect();
-            Broken { text: layout.array(&elements), whole }
-        },
-    )
+        }
+        let whole = elements.iter().enumerate().filter(|(_, (whole, _))| *whole);
+        let whole = whole.map(|(number, _)| format!("i{number}")).collect();
+        let elements: Vec<_> = elements.into_iter().map(|(_, text)| text).collect();
+        Broken { text: layout.array(&elements), whole }
+    })
 }
 
 proptest! {

@@ -12,7 +12,7 @@
 
 mod place;
 mod recovery;
-mod sign;
+pub(super) mod sign;
 
 use super::Limits;
 use super::cut::{Bad, Cut, Element, Records, broken_off, too_long};
@@ -114,17 +114,21 @@ impl Array {
     }
 
     pub(super) fn next(&mut self) -> io::Result<Option<Cut>> {
-        while self.elements.is_empty() && self.bad.len() < MOST_BAD && !self.ended {
+        while self.has_more() && self.bad.len() < MOST_BAD && !self.ended {
             self.scan();
             if self.input.has_ended() {
                 self.last()?;
-            } else if !self.ended {
-                self.forget();
+            } else if !self.forget() {
                 self.input.fill(&mut self.buffer, self.limits.block);
             }
         }
         let nothing = self.elements.is_empty() && self.bad.is_empty();
         Ok((!nothing).then(|| self.cut()))
+    }
+
+    /// Whether there is nothing to hand out yet, or a little of what the buffer holds that is to be looked at again.
+    fn has_more(&self) -> bool {
+        self.elements.is_empty() || self.place.at < self.buffer.len() && self.element.at < self.limits.block
     }
 
     /// Goes on to the end of the buffer.
@@ -186,6 +190,8 @@ impl Array {
                 return self.lose("expected an event: an object, found an array", usize::MAX);
             }
             b'{' if between && self.resume() => return,
+            b',' | b']' | b'}' => {}
+            _ if between && begun && self.is_whole() => return self.divide(),
             _ => {}
         }
         self.begin_text(byte);
@@ -202,6 +208,11 @@ impl Array {
             b'}' | b']' => drop(self.open.pop_back()),
             _ => {}
         }
+    }
+
+    /// Whether the element is an object, which nothing but a comma or the end of the array may follow.
+    fn is_whole(&self) -> bool {
+        !self.element.too_long && self.buffer.get(self.element.at) == Some(&b'{')
     }
 
     fn scan_string(&mut self) {
@@ -306,22 +317,25 @@ impl Array {
         }
     }
 
-    /// Keeps nothing of an element that is too long, nor of blanks around elements, nor of what is skipped.
-    fn forget(&mut self) {
+    /// Keeps nothing of an element that is too long, nor of blanks around elements, nor of what is skipped. Whether the buffer is
+    /// to be looked at again.
+    fn forget(&mut self) -> bool {
         if self.lost.is_some() {
             let kept = self.elements.last().map_or(0, |element| element.range.end);
-            return self.remove(kept, self.element.at);
+            self.remove(kept, self.element.at);
+            return false;
         }
         let Start { at, blank, too_long: is_too_long, .. } = self.element;
         let exceeds = !blank && !is_too_long && self.buffer.len() - at > self.limits.line;
         if exceeds && self.lose_unended(&too_long(self.limits)) {
-            return;
+            return self.place.at < self.buffer.len();
         }
         self.element.too_long |= exceeds;
         if self.element.too_long || blank {
             self.remove(at, self.buffer.len());
             self.element.kept = (self.place.line, self.place.column);
         }
+        false
     }
 
     /// Removes what was passed of the element, or before the next one.

@@ -1,9 +1,10 @@
 //! From a block to its events.
 
+use super::array::sign;
 use super::block::Block;
 use super::cut::{Element, Records, too_long};
 use crate::{BadLine, Batch, Position};
-use memchr::memchr;
+use memchr::{memchr, memchr_iter};
 use rankwright_event::{DecodeError, Event, Timestamp, json};
 use std::sync::Arc;
 
@@ -81,11 +82,15 @@ impl Decoded<'_> {
 
     fn elements(&mut self, elements: &[Element]) {
         for element in elements.iter().filter(|element| element.record > self.block.skip) {
-            match json::decode(&self.block.cut.text[element.range.clone()]) {
+            let text = &self.block.cut.text[element.range.clone()];
+            match json::decode(text) {
                 Ok(event) => self.keep(event, element.line),
                 Err(error) => {
                     let line = element.line + error.line() as u64 - 1;
                     self.leave_out(line, located(&format!("[{}]", element.record - 1), &error));
+                    for (at, event) in sign::events(text, error.path()) {
+                        self.keep(event, element.line + memchr_iter(b'\n', &text[..at]).count() as u64);
+                    }
                 }
             }
         }

@@ -13,8 +13,10 @@ use super::sign::{self, Object};
 use super::{Array, Open, Start};
 use std::collections::VecDeque;
 
-/// So much of a file is looked at again, in bytes, for signs of elements in what turned out to be broken.
+/// So much of a file is looked at again, in bytes, for signs of elements in what turned out to be broken, and of a long one so many
+/// times its length.
 const AGAIN: usize = 1 << 30;
+const TIMES: usize = 4;
 
 /// More bytes than an event has, as a rule: so many are waited for, to see whether one is whole.
 const USUAL: usize = 1 << 20;
@@ -55,7 +57,7 @@ impl Array {
     fn leave(&mut self, reason: &str, column: usize, undecided: bool) {
         let inside = !self.open.is_empty();
         self.leave_out(if inside { self.element.line } else { self.place.line }, reason.to_owned());
-        if inside && !self.element.blank && self.again < AGAIN {
+        if inside && !self.element.blank && self.again < self.most_again() {
             self.rewind(undecided);
         }
         self.open.truncate(1);
@@ -146,10 +148,10 @@ impl Array {
             None if !ended => return None,
             _ => {}
         }
-        if !here && !matches!(self.passed, b',' | b'[') {
+        if !here && !matches!(self.passed, b',' | b'[' | b']' | b'}') {
             return Some(false);
         }
-        if self.again >= AGAIN {
+        if self.again >= self.most_again() {
             return Some(here);
         }
         let bytes = text.len();
@@ -177,6 +179,10 @@ impl Array {
         }
     }
 
+    fn most_again(&self) -> usize {
+        AGAIN + TIMES * (self.base + self.place.at)
+    }
+
     /// Whether this bracket closes the array: only the end of the file, another array, or lines may follow.
     fn is_end(&self) -> Option<bool> {
         match self.buffer[self.place.at + 1..].trim_ascii_start().first() {
@@ -196,7 +202,7 @@ impl Array {
             _ => &self.open,
         };
         let text = self.buffer.get(from..).unwrap_or_default();
-        let (mut again, mut found) = (self.again, None);
+        let (mut again, mut found, most) = (self.again, None, self.most_again());
         for sign in sign::signs(text) {
             let place = self.base + from + sign;
             if find(open, place).is_some() {
@@ -205,7 +211,7 @@ impl Array {
             let (is_event, read) = sign::is_event(&text[sign..]);
             again += read;
             found = is_event.then_some(place);
-            if is_event || again >= AGAIN {
+            if is_event || again >= most {
                 break;
             }
         }
