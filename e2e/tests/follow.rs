@@ -4,7 +4,7 @@ use rankwright_e2e::kafka::{broker, first_message, make_topic, produce, spread};
 use rankwright_e2e::many::{FEATURES, click_throughs, halves};
 use rankwright_e2e::program::command;
 use rankwright_e2e::random::Random;
-use rankwright_e2e::{Ended, Launch, Service, events};
+use rankwright_e2e::{Ended, Launch, Service, events, wait};
 use std::path::Path;
 
 const PARTITIONS: usize = 3;
@@ -126,10 +126,10 @@ fn a_server_whose_stream_is_lost_for_good_ends_and_says_why() {
     let config = config(&kafka(&broker, "nobody-made-it-either", "{path: dead.jsonl}"));
     let launch = Launch { subcommand: "serve", config: &config, data: None, folder: folder.path(), environment: &[] };
     let service = launch.start_unasked();
-    service.wait_until_closed();
-    let log = service.log();
-    let code = service.wait();
-    assert_eq!(code, Some(1), "{log}");
-    let last = log.lines().last().unwrap_or_default();
-    assert!(last.starts_with("error: ") && last.contains("nobody-made-it-either"), "{log}");
+    let said = |log: &str| {
+        log.lines().last().is_some_and(|last| last.starts_with("error: ") && last.contains("nobody-made-it-either"))
+    };
+    // the port is closed a moment before
+    wait::until("said why", || service.log(), || said(&service.log()));
+    assert_eq!(service.wait(), Some(1));
 }
