@@ -6,8 +6,8 @@
 //! An element that cannot end any more (a text that ends with its line, or is followed by what follows no text, a bracket
 //! that closes another kind, a value in place of a key, the end of the file) is left out alone: reading goes on with the next
 //! sign of an element behind its beginning. That is an object whose first key is `event` (but no value of a key), or one behind
-//! a comma or a bracket that has this key; and a line that begins with an object which is broken, perhaps behind a comma or the bracket of
-//! another array, and is indented no further. What the end of the file cuts off, or is too long, is left out for the sake of a
+//! a comma or a bracket that has this key; and a line that begins with an object which is broken, perhaps behind a comma or
+//! the bracket of another array, and is indented no further. What the end of the file cuts off, or is too long, is left out for the sake of a
 //! whole event in it and of nothing less: the rest may be still to come, and is no record before.
 
 mod place;
@@ -23,7 +23,7 @@ use recovery::Stopped;
 use std::collections::VecDeque;
 use std::io;
 
-/// So many brackets are remembered, a byte each; no event has a thousandth of them.
+/// So many brackets are remembered, 16 bytes each; no event has a thousandth of them.
 const DEEPEST: usize = 1 << 20;
 
 /// So many reports are held, where nothing else is to be handed out.

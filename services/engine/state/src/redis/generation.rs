@@ -35,9 +35,9 @@ if last < live then last = live end
 redis.call('HSET', KEYS[1], 'last', last + 1)
 return {live, last + 1}";
 
-/// Moves the pointer, where it stands as expected and no later generation was begun, and says where it stood; sent again after a
-/// broken connection, it finds that it has. KEYS: the pointer. ARGV: the live generation, the next, the name under which it was imported, if it has
-/// one.
+/// Moves the pointer, where it stands as expected and no later generation was begun, and notes where it stood; sent again after a
+/// broken connection, it finds that it has. KEYS: the pointer. ARGV: the live generation, the next, the name under which it was
+/// imported, if it has one.
 const MOVE: &str = "
 local pointer = redis.call('HMGET', KEYS[1], 'live', 'last')
 if pointer[1] == ARGV[2] then return 1 end
