@@ -29,6 +29,17 @@ preloaded() {
 const net = require('net')
 // A connection that a test resets in the middle of an answer does not end the server for all others.
 process.on('uncaughtException', error => console.error(error))
+// The server asks an accepted connection for its addresses some time later, and accepts no more for good when a
+// connection that was reset in between has none.
+const emit = net.Server.prototype.emit
+net.Server.prototype.emit = function (event, socket, ...rest) {
+  if (event === 'connection' && socket) {
+    for (const [name, unknown] of Object.entries({ localAddress: '127.0.0.1', localPort: 1, remoteAddress: '127.0.0.1', remotePort: 1 })) {
+      Object.defineProperty(socket, name, { value: socket[name] ?? unknown, configurable: true })
+    }
+  }
+  return emit.call(this, event, socket, ...rest)
+}
 const listen = net.Server.prototype.listen
 net.Server.prototype.listen = function (...args) {
   const ready = typeof args[args.length - 1] === 'function' ? args.pop() : undefined

@@ -67,6 +67,21 @@ async fn a_dropped_call_loses_nothing() {
 }
 
 #[tokio::test]
+async fn connections_that_end_at_once_take_the_server_from_nobody() {
+    let Some(server) = server() else { return };
+    let address = server.strip_prefix("http://").expect("an address of http");
+    for _ in 0..100 {
+        let connection = tokio::net::TcpStream::connect(address).await.expect("connects");
+        connection.set_zero_linger().expect("asks for a reset");
+    }
+    let topic = Topic::make(&server, 1).await;
+    let shard = &topic.shards().await[0];
+    topic.fill(shard, 0..10).await;
+    let (mut reader, mut seen) = (topic.open(), Seen::default());
+    seen.read(&mut reader, |seen| seen.count() == 10).await;
+}
+
+#[tokio::test]
 async fn an_unreadable_record_is_named_and_the_next_ones_are_read() {
     let Some(server) = server() else { return };
     let topic = Topic::make(&server, 1).await;
