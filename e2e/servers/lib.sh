@@ -72,8 +72,15 @@ await() {
 # port PORT: true if something listens there on loopback. (Asks the kernel's table: a probing connection upsets some servers.)
 port() { grep -qE "^ *[0-9]+: [0-9A-F]*:$(printf %04X "$1") [0-9A-F]*:0000 0A " /proc/net/tcp /proc/net/tcp6 2>/dev/null; }
 
-# free_port PORT NAME: stop early, with a clear line, when another process already listens there.
-free_port() { ! port "$1" || alive "$2" || die "port $1 is taken by a process that this script did not start"; }
+# free_port PORT NAME: stop early, with a clear line, when another process already listens there. One that was killed lets go of
+# its port when the last of its threads has ended, a moment after the first.
+free_port() {
+    local n=0
+    while port "$1" && ! alive "$2"; do
+        n=$((n + 1)); [ "$n" -lt 100 ] || die "port $1 is taken by a process that this script did not start"
+        sleep 0.1
+    done
+}
 
 # certificates: a CA and a server certificate for localhost and 127.0.0.1, made once per run folder.
 certificates() {

@@ -1,9 +1,16 @@
 //! Importing more than once into a state that stays.
 
 use rankwright_e2e::Ended;
-use rankwright_e2e::program::run_on;
+use rankwright_e2e::events::lines;
+use rankwright_e2e::many::{self, ITEMS, day};
+use rankwright_e2e::outcome::Outcome;
+use rankwright_e2e::program::{command, run_on};
+use rankwright_e2e::random::Random;
+use rankwright_e2e::redis::Redis;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
 
 const CONFIG: &str = "
 state: {type: file, path: STATE}
@@ -85,4 +92,36 @@ fn an_earlier_offset_than_before_is_refused() {
     shop.import(&clicks, &["--offset", "ts=1636907100"]).ok();
     let refused = shop.import(&clicks, &[]).refused().stderr;
     assert!(refused.contains("read before, from 2021-11-14T16:25:00Z on"), "{refused}");
+}
+
+/// Its task to close rankings seems to be held for ten seconds more.
+#[test]
+fn an_import_into_redis_that_was_killed_is_brought_to_its_end_by_the_next_one_at_once() {
+    let Some(redis) = Redis::for_tests() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let seed = Random::seed();
+    println!("seed {seed}");
+    let events = day(&mut Random(seed), 20_000);
+    let expected = Outcome::undisturbed(&redis, &many::config(&redis), &events, folder.path());
+    let (service, home, config) =
+        (redis.own_service("killed-import"), folder.path().join("home"), many::config(&redis));
+    many::import(&config, &service, &events[..ITEMS], &home); // the next one shares the state with others
+    fs::write(home.join("events.jsonl"), lines(&events)).expect("can be written");
+    let importing = || {
+        let mut command = command(&["import", "--config", "config.yml", "--data", "events.jsonl"]);
+        command.current_dir(&home).env("RANKWRIGHT_SERVICE", &service);
+        command
+    };
+    let mut running = importing().stderr(Stdio::null()).spawn().expect("starts");
+    let closes = || fs::read_dir(home.join("parts")).is_ok_and(|mut parts| parts.next().is_some());
+    while !closes() {
+        assert!(running.try_wait().expect("can be asked").is_none(), "it ended before a ranking was closed");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    running.kill().expect("can be killed");
+    running.wait().expect("ends");
+    assert!(!redis.is_settled(&service), "it was killed too late");
+    Ended::of(&mut importing()).ok();
+    Outcome::of(&redis, &service, std::slice::from_ref(&home)).assert_is(&expected);
+    assert!(redis.is_settled(&service), "rankings are open yet");
 }

@@ -1,12 +1,12 @@
-//! `rankwright status`, and what running programs tell of their state: what is there, what it takes, and what cannot be
-//! reached.
+//! `rankwright status`, and what running programs tell: what is in their state, what it takes, what cannot be reached, and
+//! what they were asked.
 
 use rankwright_e2e::events::{item, ranking};
 use rankwright_e2e::many::{config, day, import, launch};
 use rankwright_e2e::program::command;
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
-use rankwright_e2e::{Ended, Service, ports};
+use rankwright_e2e::{Ended, Launch, Service, ports};
 use serde_json::Value;
 use std::path::Path;
 
@@ -186,4 +186,27 @@ fn a_state_in_memory_is_asked_of_its_process() {
     let config = format!("state: {{type: memory}}\n{}", rankwright_e2e::many::FEATURES);
     let told = status(&config, "default", folder.path(), &[]).ok().stdout;
     assert!(told.contains("state: memory: in the memory of the process that serves"), "{told}");
+}
+
+#[test]
+fn each_request_is_one_line_of_the_log_at_debug_level_and_none_above() {
+    let config = "state: {type: memory}\nfeatures:\n- {name: price, type: number, field: item.price}\n\
+        models:\n  same: {type: noop}\n";
+    let lines_at = |level: &str| {
+        let folder = tempfile::tempdir().expect("there is room for temporary files");
+        let environment = [("RUST_LOG", level)];
+        let launch =
+            Launch { subcommand: "serve", config, data: None, folder: folder.path(), environment: &environment };
+        let service = launch.start();
+        service.get("/health").ok();
+        service.post_text("/rank/nobody", "{}");
+        service.terminate();
+        // what it says last, behind all else
+        service.until("the end", || service.log().contains("stopped"));
+        let log = service.log();
+        let asked = ["path=\"/health\" status=200", "path=\"/rank/nobody\" status=404"];
+        log.lines().filter(|line| asked.iter().any(|words| line.contains(words))).count()
+    };
+    assert_eq!(lines_at("debug"), 2);
+    assert_eq!(lines_at("info"), 0);
 }

@@ -3,8 +3,9 @@
 use rankwright_e2e::program::{command, named, run, run_on};
 use rankwright_e2e::{Ended, Service};
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// The events of a made-up shop, with a state that stays.
 fn shop(folder: &Path) -> String {
@@ -69,6 +70,41 @@ fn a_job_publishes_what_is_good_enough_and_says_why() {
     // what was published is served
     let service = Service::serve(&config, folder);
     service.until("the version served", || service.status()["models"]["lightgbm"]["version"] == current.as_str());
+}
+
+#[test]
+fn a_job_that_is_told_to_stop_reports_what_it_has_done() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let folder = folder.path();
+    // the second model takes longer than anybody waits
+    let (quick, slow) = ("type: lightgbm", "type: xgboost\n      iterations: 1000000\n      learningRate: 0.000001");
+    let shop = shop(folder);
+    let config =
+        format!("{}\napi: {{host: 127.0.0.1, port: 0}}\n", shop.replace("type: xgboost\n      iterations: 100", slow));
+    assert!(config.contains(quick) && config.contains(slow), "{config}");
+    std::fs::write(folder.join("job.yml"), &config).expect("can be written");
+    run_on("import", &folder.join("job.yml"), &folder.join("events.jsonl.gz"), &[]).ok();
+    let mut job = Command::new(named("training-job"));
+    job.args(["--config", "job.yml"])
+        .current_dir(folder)
+        .env_clear()
+        .env("TERMINATION_LOG", folder.join("termination"));
+    let mut running = job.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program can be started");
+    let mut log = BufReader::new(running.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
+    let published = log.find(|line| line.contains("model=\"lightgbm\"") && line.contains("no version runs yet"));
+    assert!(published.is_some(), "it ended before");
+    let told = Command::new("kill").args(["-TERM", &running.id().to_string()]).status();
+    assert!(told.is_ok_and(|status| status.success()), "the process could not be told");
+    log.for_each(drop);
+    let ended = running.wait_with_output().expect("it ends");
+    let report: Value = serde_json::from_slice(&ended.stdout).expect("a report");
+    assert_eq!((ended.status.code(), report["outcome"].as_str()), (Some(143), Some("failed")), "{report}");
+    assert_eq!(report["message"], "told to stop before it was done with xgboost");
+    let models = report["models"].as_array().expect("a list");
+    assert!(models.len() == 1 && models[0]["outcome"] == "published", "{report}");
+    let left = std::fs::read_to_string(folder.join("termination")).expect("was written");
+    assert_eq!(serde_json::from_str::<Value>(&left).expect("is JSON"), report);
+    assert!(versions(folder).contains("lightgbm"), "what it has published stays");
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! The definition: what the API server accepts, what it refuses, and with which words.
 
 mod cases;
+mod columns;
+mod defaults;
+mod managers;
 
 use crate::cluster::{Cluster, Servers, in_own_namespace};
 use crate::samples::{minimal, whole, with};
@@ -14,16 +17,25 @@ use std::collections::BTreeSet;
 type Case = (&'static str, Value, Option<&'static str>);
 
 /// The place and the words of a rule.
-type Refused = (String, String);
+type Rule = (String, String);
 
-/// Applies each case; what was refused, and where.
-async fn check(cluster: &Cluster, base: &Value, cases: Vec<Case>) -> BTreeSet<Refused> {
-    let mut refused = BTreeSet::new();
+/// What became of cases.
+#[derive(Default)]
+struct Checked {
+    /// What was refused, and where.
+    refused: BTreeSet<Rule>,
+    /// What was said of resources that were accepted, and what the API server has made of it.
+    accepted: Vec<(Value, Value)>,
+}
+
+/// Applies each case.
+async fn check(cluster: &Cluster, base: &Value, cases: Vec<Case>) -> Checked {
+    let Checked { mut refused, mut accepted } = Checked::default();
     for (number, (what, over, refusal)) in cases.into_iter().enumerate() {
         let name = format!("case-{number}");
-        let answer = cluster.try_apply::<RankingService>(&name, &with(base.clone(), over.clone())).await;
-        match (answer, refusal) {
-            (Ok(_), None) => {}
+        let said = with(base.clone(), over.clone());
+        match (cluster.try_apply::<RankingService>(&name, &said).await, refusal) {
+            (Ok(taken), None) => accepted.push((said, serde_json::to_value(&taken).unwrap())),
             (Err(kube::Error::Api(status)), Some(words)) => {
                 assert!(status.message.contains(words), "{what}: refused with other words: {}", status.message);
                 let causes = status.details.into_iter().flat_map(|details| details.causes);
@@ -32,7 +44,13 @@ async fn check(cluster: &Cluster, base: &Value, cases: Vec<Case>) -> BTreeSet<Re
             (answer, _) => panic!("{what}: {over}: {answer:#?}"),
         }
     }
-    refused
+    Checked { refused, accepted }
+}
+
+/// The schema of the definition.
+fn schema() -> Value {
+    let mut definition = serde_json::to_value(RankingService::crd()).unwrap();
+    definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"].take()
 }
 
 /// The same for each of a list, and each of a map.
@@ -42,34 +60,23 @@ fn place(field: &str) -> String {
 }
 
 #[tokio::test]
-async fn samples_are_accepted_and_show_their_defaults() {
-    let Some(cluster) = in_own_namespace().await else { return };
-    cluster.apply::<RankingService>("whole", whole()).await;
-    let service: RankingService = cluster.apply("minimal", minimal()).await;
-    let rank = &service.spec.rank;
-    assert_eq!((rank.replicas, rank.service.port, rank.disruption_budget.max_unavailable), (2, 8080, 1));
-    let raw = serde_json::to_value(&service).unwrap();
-    assert_eq!(raw["spec"]["deletionPolicy"], "Retain");
-    assert_eq!(raw["spec"]["stateStore"]["redis"]["databases"], json!({"state": 0, "clickThroughs": 2, "models": 3}));
-}
-
-#[tokio::test]
 async fn each_rule_accepts_what_is_right_and_refuses_the_rest_with_its_message() {
     let Some(cluster) = in_own_namespace().await else { return };
-    let refused = check(&cluster, &minimal(), everywhere(cases())).await;
+    let Checked { refused, accepted } = check(&cluster, &minimal(), everywhere(cases())).await;
     // rules on changes have their own test, and the one on names
-    let mut rules = BTreeSet::new();
-    rules_of(
-        &serde_json::to_value(RankingService::crd()).unwrap()["spec"]["versions"][0]["schema"]["openAPIV3Schema"],
-        "",
-        &mut rules,
-    );
+    let (schema, mut rules) = (schema(), BTreeSet::new());
+    rules_of(&schema, "", None, false, &mut rules);
     assert!(rules.len() > 70, "{rules:#?}");
-    let by_no_case = |(place, message): &&Refused| {
-        !refused.iter().any(|(at, words)| at == place && words.contains(message.as_str()))
-    };
+    let by_no_case =
+        |(place, message): &&Rule| !refused.iter().any(|(at, words)| at == place && words.contains(message.as_str()));
     let untried: Vec<_> = rules.iter().filter(by_no_case).collect();
     assert!(untried.is_empty(), "no case is refused by: {untried:#?}\nof {refused:#?}");
+    let mut passed = BTreeSet::new();
+    for (_, taken) in &accepted {
+        rules_of(&schema, "", Some(taken), false, &mut passed);
+    }
+    let unpassed: Vec<_> = rules.difference(&passed).collect();
+    assert!(unpassed.is_empty(), "no case is accepted that is looked at by: {unpassed:#?}");
 }
 
 /// Cases of the pods of one part are cases of those of all, and those of one list of peers of the other.
@@ -94,18 +101,28 @@ fn everywhere(cases: Vec<Case>) -> Vec<Case> {
     all
 }
 
-/// The rules of a schema that are not about changes, with the places at which they stand.
-fn rules_of(schema: &Value, at: &str, rules: &mut BTreeSet<Refused>) {
+/// The rules of a schema that are about changes, or not, with the places at which they stand; of a value, those that look at it.
+fn rules_of(schema: &Value, at: &str, value: Option<&Value>, of_changes: bool, rules: &mut BTreeSet<Rule>) {
     for rule in schema["x-kubernetes-validations"].as_array().into_iter().flatten() {
-        if !at.is_empty() && !rule["rule"].as_str().unwrap().contains("oldSelf") {
+        if !at.is_empty() && rule["rule"].as_str().unwrap().contains("oldSelf") == of_changes {
             rules.insert((at.to_owned(), rule["message"].as_str().unwrap().to_owned()));
         }
     }
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
-        rules_of(field, &format!("{at}{}{name}", if at.is_empty() { "" } else { "." }), rules);
+        let place = format!("{at}{}{name}", if at.is_empty() { "" } else { "." });
+        match value {
+            None => rules_of(field, &place, None, of_changes, rules),
+            Some(value) if value[name].is_null() => {}
+            Some(value) => rules_of(field, &place, Some(&value[name]), of_changes, rules),
+        }
     }
     for part in ["items", "additionalProperties"].into_iter().filter_map(|part| schema.get(part)) {
-        rules_of(part, at, rules);
+        match value {
+            None => rules_of(part, at, None, of_changes, rules),
+            Some(Value::Array(list)) => list.iter().for_each(|each| rules_of(part, at, Some(each), of_changes, rules)),
+            Some(Value::Object(map)) => map.values().for_each(|each| rules_of(part, at, Some(each), of_changes, rules)),
+            Some(_) => {}
+        }
     }
 }
 
@@ -138,6 +155,16 @@ fn changes() -> [(Value, &'static str); 8] {
     ]
 }
 
+/// Changes of the same that leave no data behind.
+fn harmless() -> [Value; 4] {
+    [
+        json!({"stateStore": {"redis": {"host": "redis-2"}}}), // the server may move with its data
+        json!({"stateStore": {"redis": {"host": null, "mode": "Sentinel", "nodes": ["a:26379"], "masterName": "m"}}}),
+        json!({"clickThroughStore": {"s3": {"endpoint": "http://s3:9000", "credentialsSecretRef": {"name": "key"}}}}),
+        json!({"rank": {"replicas": 5}, "training": null}),
+    ]
+}
+
 #[tokio::test]
 async fn what_would_leave_data_behind_cannot_be_changed() {
     let Some(cluster) = in_own_namespace().await else { return };
@@ -148,9 +175,20 @@ async fn what_would_leave_data_behind_cannot_be_changed() {
         let changed = with(base.clone(), json!({ "spec": change }));
         let answer = cluster.try_apply::<RankingService>(&name, &changed).await.unwrap_err().to_string();
         assert!(answer.contains(words), "{words}: {answer}");
-        let moved = with(base.clone(), json!({"spec": {"stateStore": {"redis": {"host": "redis-2"}}}}));
-        cluster.apply::<RankingService>(&name, moved).await; // the server may move with its data
     }
+    // what leaves nothing behind can, and every rule on changes has looked at one of these
+    let (schema, mut rules, mut passed) = (schema(), BTreeSet::new(), BTreeSet::new());
+    rules_of(&schema, "", None, true, &mut rules);
+    assert!(rules.len() > 5, "{rules:#?}");
+    for (number, change) in harmless().into_iter().enumerate() {
+        let name = format!("harmless-{number}");
+        cluster.apply::<RankingService>(&name, base.clone()).await;
+        let changed = with(base.clone(), json!({ "spec": change }));
+        let taken: RankingService = cluster.apply(&name, changed).await;
+        rules_of(&schema, "", Some(&serde_json::to_value(&taken).unwrap()), true, &mut passed);
+    }
+    let unpassed: Vec<_> = rules.difference(&passed).collect();
+    assert!(unpassed.is_empty(), "no change is accepted that is looked at by: {unpassed:#?}");
     // nor added: what was collected in the state's Redis would be left behind
     cluster.apply::<RankingService>("without", minimal()).await;
     let added = with(minimal(), json!({"spec": {"clickThroughStore": {"redis": {}}}}));
@@ -160,7 +198,7 @@ async fn what_would_leave_data_behind_cannot_be_changed() {
 
 #[test]
 fn every_rule_of_the_definition_has_a_case_that_it_refuses() {
-    let definition = serde_json::to_value(RankingService::crd()).unwrap();
+    let definition = schema();
     let mut messages = BTreeSet::new();
     messages_of(&definition, &mut messages);
     assert!(messages.len() > 30, "{messages:#?}");

@@ -4,6 +4,9 @@ use crate::cluster::{Servers, in_own_namespace};
 use crate::samples::{minimal, with};
 use futures_util::{StreamExt, stream};
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{ConfigMap, Service, ServiceAccount};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use kube::Resource;
 use rankwright_crds::RankingService;
 use rankwright_operator::reconcile::RESYNC;
 use serde_json::json;
@@ -38,7 +41,14 @@ async fn a_thousand_services_converge_and_then_nothing_is_written() {
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
     println!("{SERVICES} services took {:.1} s", began.elapsed().as_secs_f64());
-    assert_eq!(cluster.list::<Deployment>("").await.len(), 2 * SERVICES);
+    macro_rules! as_many_of_each_service {
+        ($($kind:ty: $count:literal),*) => {$(
+            let of_one = cluster.list::<$kind>("app.kubernetes.io/instance=shop-7").await.len();
+            let of_all = cluster.list::<$kind>("app.kubernetes.io/instance").await.len();
+            assert_eq!((of_one, of_all), ($count, $count * SERVICES), "{}", <$kind as Resource>::kind(&()));
+        )*};
+    }
+    as_many_of_each_service!(Deployment: 2, ConfigMap: 1, Service: 1, ServiceAccount: 1, PodDisruptionBudget: 1);
 
     // what the cluster's controllers have said of their objects is taken in, and then it is quiet
     let Some(mut before) = cluster.writes() else { return };

@@ -1,16 +1,44 @@
 //! APIs that not every cluster has. One test, as they are there for a whole cluster or not at all.
 
-use crate::cluster::{Cluster, Servers, in_own_namespace};
+use crate::cluster::{Cluster, PATIENCE, PAUSE, Servers, in_own_namespace};
+use crate::cut::cut_at_any_with_optional_apis;
 use crate::samples::{minimal, with};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::ResourceExt;
-use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::runtime::{conditions, wait::await_condition};
 use rankwright_crds::RankingService;
 use rankwright_operator::apis::OptionalApi;
 use serde_json::{Value, json};
+use std::time::Instant;
+
+/// What a service says to have objects of all these APIs.
+pub(crate) fn asking() -> Value {
+    let kafka = json!({"brokers": ["kafka:9092"], "topic": "t", "groupId": "g"});
+    let route = json!({"parentRefs": [{"name": "gateway"}], "hostnames": ["rank.test"]});
+    json!({"spec": {
+        "ingest": {"source": {"kafka": kafka}, "autoscaling": {"minReplicas": 2, "maxReplicas": 4}},
+        "rank": {"ingress": null, "gatewayRoute": route},
+        "monitoring": {
+            "podMonitor": {"labels": {"release": "prometheus"}},
+            "alertRules": {"labels": {"release": "prometheus"}},
+            "dashboard": {},
+        },
+    }})
+}
+
+impl Cluster {
+    /// Objects of one of these APIs; none where the cluster has none.
+    pub(crate) async fn list_optional(&self, api: OptionalApi, labels: &str) -> Vec<DynamicObject> {
+        let objects: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), &self.namespace, &api.resource());
+        match objects.list(&ListParams::default().labels(labels)).await {
+            Err(kube::Error::Api(answer)) if answer.code == 404 => Vec::new(),
+            found => found.unwrap().items,
+        }
+    }
+}
 
 /// Defines an API with the fields of the real one that are used: the API server refuses any other.
 async fn define(cluster: &Cluster, api: OptionalApi) -> String {
@@ -46,19 +74,7 @@ async fn objects_of_an_api_are_made_where_it_is_there_and_told_of_where_it_is_no
         println!("SKIPPED: the cluster has {name}, whose objects are not to be taken away");
         return;
     }
-    let kafka = json!({"brokers": ["kafka:9092"], "topic": "t", "groupId": "g"});
-    let asking = with(
-        minimal(),
-        json!({"spec": {
-            "ingest": {"source": {"kafka": kafka}, "autoscaling": {"minReplicas": 2, "maxReplicas": 4}},
-            "rank": {"gatewayRoute": {"parentRefs": [{"name": "gateway"}], "hostnames": ["rank.test"]}},
-            "monitoring": {
-                "podMonitor": {"labels": {"release": "prometheus"}},
-                "alertRules": {"labels": {"release": "prometheus"}},
-                "dashboard": {},
-            },
-        }}),
-    );
+    let asking = with(minimal(), asking());
     let operator = cluster.operator(&Servers::answering());
     cluster.apply::<RankingService>("shop", asking.clone()).await;
     cluster.told("shop", "ConfigurationValid", "True", "Valid").await;
@@ -125,14 +141,26 @@ async fn objects_of_an_api_are_made_where_it_is_there_and_told_of_where_it_is_no
         .await;
     cluster.writes_nothing_at_rest("shop", operator).await;
     let operator = cluster.operator(&Servers::answering());
-    let unwatched = with(asking, json!({"spec": {"monitoring": {"alertRules": null, "dashboard": null}}}));
+    let unwatched = with(asking.clone(), json!({"spec": {"monitoring": {"alertRules": null, "dashboard": null}}}));
     cluster.apply::<RankingService>("shop", unwatched).await;
     cluster.until_gone::<ConfigMap>("shop-dashboard").await;
     let rules = OptionalApi::PrometheusRule.resource();
     let rules: Api<DynamicObject> = Api::namespaced_with(cluster.client.clone(), &cluster.namespace, &rules);
     let gone = await_condition(rules, "shop", |rule: Option<&DynamicObject>| rule.is_none());
     tokio::time::timeout(std::time::Duration::from_secs(60), gone).await.unwrap().unwrap();
+    cluster.apply::<RankingService>("shop", asking).await;
+    object(OptionalApi::PrometheusRule, "shop").await;
+    cluster.delete::<RankingService>("shop").await;
+    cluster.until_gone::<RankingService>("shop").await;
+    let end = Instant::now() + PATIENCE;
+    for api in OptionalApi::ALL {
+        while let [left, ..] = &cluster.list_optional(api, "app.kubernetes.io/instance=shop").await[..] {
+            assert!(Instant::now() < end, "never went: {left:#?}");
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
     operator.end().await;
+    cut_at_any_with_optional_apis().await;
     let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client.clone());
     for name in names {
         definitions.delete(&name, &DeleteParams::default()).await.unwrap();

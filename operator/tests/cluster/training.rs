@@ -11,7 +11,7 @@ use rankwright_crds::status::ModelStatus;
 use rankwright_operator::ask::{Model, Said, Store};
 use serde_json::{Value, json};
 
-const FIRST: &str = "20261114T162500000Z-1a2b3c4d";
+pub(crate) const FIRST: &str = "20261114T162500000Z-1a2b3c4d";
 const SECOND: &str = "20261115T162500000Z-5e6f7a8b";
 
 fn scheduled() -> Value {
@@ -42,7 +42,8 @@ fn report(outcome: &str, version: Option<&str>, candidate: f64) -> String {
     json!({"service": "a.shop", "outcome": outcome, "startedAt": "2026-11-22T03:00:00Z", "models": [model]}).to_string()
 }
 
-fn serving(version: &str) -> Said {
+/// What servers say that serve a version.
+pub(crate) fn serving(version: &str) -> Said {
     let model = Model {
         state: "loaded".to_owned(),
         version: Some(version.to_owned()),

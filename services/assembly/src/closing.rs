@@ -7,7 +7,7 @@ use rankwright_ingest::shared::{Closer, Taken};
 use rankwright_ingest::{Counters, Error, aside};
 use rankwright_state::{Commit, Error as StateError, Space, Store, Writer};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::task::AbortHandle;
 
 pub(crate) const TASK: &str = "closer";
@@ -15,6 +15,11 @@ pub(crate) const TASK: &str = "closer";
 pub(crate) const REBUILD: &str = "rebuild";
 /// A process that does not show itself for so long is followed by another.
 pub(crate) const HELD: Duration = Duration::from_secs(10);
+/// What is said where somebody keeps closing rankings to itself.
+pub const STILL_OPEN: &str = "rankings are open yet: another process closes them, and does not let go of that while its store of click-throughs does not answer; run this again when it does";
+
+/// Who has not let go of a task by then keeps it.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Between two attempts to have what somebody else has.
 const AGAIN: Duration = Duration::from_millis(200);
 
@@ -111,7 +116,7 @@ impl Closing {
 
     /// Whoever closes next begins with what this one left.
     fn hand_over(&mut self) -> bool {
-        self.before = Counters { outbox: 0, awaited: 0, ..self.counters() };
+        self.before = Counters { outbox: 0, awaited: 0, open: 0, ..self.counters() };
         let Some(closer) = self.closer.take() else { return false };
         self.taken = closer.hand_over();
         true
@@ -134,12 +139,30 @@ impl Closing {
         self.work(What::AllDue).await
     }
 
-    /// Closes all that nobody will add to; false where another process closes.
+    /// Closes all that nobody will add to, when whoever closes has written what it holds and let go of the task, or was killed
+    /// and has it no more. False where somebody keeps it: its store of click-throughs does not answer.
     ///
     /// # Errors
     /// When a store fails.
     pub async fn finish(&mut self) -> Result<bool, Error> {
-        self.work(What::All).await.map(|()| self.closer.is_some())
+        let (began, mut asked) = (Instant::now(), None::<Instant>);
+        loop {
+            match self.work(What::All).await {
+                Err(Error::LostLease { .. }) => {} // another one does the same
+                done => done?,
+            }
+            if self.closer.is_some() {
+                return Ok(true);
+            }
+            if began.elapsed() > PATIENCE {
+                return Ok(false);
+            }
+            if asked.is_none_or(|asked| asked.elapsed() > HELD / 2) {
+                self.engine.state.acquire(&Writer(TASK.to_owned())).await?; // it is the name of its writer as well
+                asked = Some(Instant::now());
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
     }
 
     /// Lets another process go on at once.

@@ -85,7 +85,7 @@ impl Importer {
         })
     }
 
-    /// Closes what no more events will come for; false where another process does that.
+    /// Closes what no more events will come for; false where another process keeps that to itself, see [`Closing::finish`].
     ///
     /// # Errors
     /// When a store fails.

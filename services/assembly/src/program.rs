@@ -102,6 +102,17 @@ pub fn job_runtime() -> std::io::Result<Runtime> {
 
 /// An error and its causes in one line, each cause once.
 pub fn chain(error: &anyhow::Error) -> String {
+    in_one_line(&chained(error))
+}
+
+/// Without the ends of lines that a server's answer, or a library's text, has brought into it.
+fn in_one_line(text: &str) -> String {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default().to_owned();
+    lines.fold(first, |text, line| format!("{text} {line}"))
+}
+
+fn chained(error: &anyhow::Error) -> String {
     let mut message = error.to_string();
     for cause in error.chain().skip(1) {
         let cause = cause.to_string();

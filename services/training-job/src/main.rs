@@ -8,12 +8,15 @@ use anyhow::Result;
 use clap::Parser;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use rankwright_assembly::{
-    Engine, Service, TERMINATED, chain, complain, configuration, exit_code, job_runtime, listen, log_to_stderr, print,
+    Engine, Service, TERMINATED, chain, complain, configuration, exit_code, listen, log_to_stderr, print, runtime,
 };
+use rankwright_serve::server::stop_signal;
 use report::{Outcome, Report, Shared};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use tracing::{info, warn};
 
 #[global_allocator]
@@ -22,7 +25,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Trains models on the click-throughs there are, and publishes those that are good enough
 ///
 /// Prints a report as JSON. Exit codes: 0, each model was published or its running version kept; 1, something failed;
-/// 2, wrong arguments; 3, there is nothing to learn from yet; 75, a server was away when it began.
+/// 2, wrong arguments; 3, there is nothing to learn from yet; 75, a server was away when it began; 143, it was told to
+/// stop, and reports what it had done.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Options {
@@ -42,23 +46,36 @@ fn main() -> ExitCode {
         complain(&format!("error: {}", chain(&error)));
         Report::failed(chain(&error), exit_code(&error))
     });
+    if !tell(&report) {
+        std::thread::sleep(Duration::MAX); // it is about to end
+    }
+    ExitCode::from(report.exit_code())
+}
+
+/// Prints a report, and leaves it for whoever looks after the container; false where that was done before.
+fn tell(report: &Report) -> bool {
+    static TOLD: AtomicBool = AtomicBool::new(false);
+    if TOLD.swap(true, Ordering::SeqCst) {
+        return false;
+    }
     if let Err(error) = print(&format!("{}\n", report.to_json())) {
         warn!(error = chain(&error), "the report was not printed");
     }
     if let Some(path) = std::env::var_os("TERMINATION_LOG").filter(|path| !path.is_empty())
-        && let Err(error) = std::fs::write(&path, termination::message(&report))
+        && let Err(error) = std::fs::write(&path, termination::message(report))
     {
         warn!(path = %path.display(), %error, "the report was not written");
     }
-    ExitCode::from(report.exit_code())
+    true
 }
 
 fn run(options: &Options) -> Result<Report> {
     let config = job::checked(configuration(options.config.as_deref())?)?;
     let names = job::names(&config, &options.model)?;
-    let runtime = job_runtime()?;
-    let engine = Arc::new(runtime.block_on(Engine::open(config))?);
+    let runtime = runtime()?;
     let report = Arc::new(Shared::new(Report::new(rankwright_assembly::service())));
+    runtime.spawn(stop(report.clone(), names.clone()));
+    let engine = Arc::new(runtime.block_on(Engine::open(config))?);
     let port = Service { status: vec![("training", report.clone())], ..Service::default() };
     runtime.spawn(show(engine.clone(), port));
     for name in &names {
@@ -73,11 +90,17 @@ fn run(options: &Options) -> Result<Report> {
     Ok(report.whole())
 }
 
-/// Answers on the port while the job runs. It ends the job when told to stop: what it has published stays, the rest is as
-/// if it had not begun.
+/// Ends the job when it is told to: what it has published stays, and is told; the rest is as if it had not begun.
+async fn stop(report: Arc<Shared>, names: Vec<String>) {
+    stop_signal().await;
+    if tell(&report.stopped(&names)) {
+        std::process::exit(TERMINATED);
+    }
+}
+
+/// Answers on the port while the job runs.
 async fn show(engine: Arc<Engine>, service: Service) {
-    match listen(engine, service).await {
-        Ok(()) => std::process::exit(TERMINATED),
-        Err(error) => warn!("training goes on without a port: {}", chain(&error)),
+    if let Err(error) = listen(engine, service).await {
+        warn!("training goes on without a port: {}", chain(&error));
     }
 }

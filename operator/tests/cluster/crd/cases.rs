@@ -87,6 +87,7 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         ("a bucket", store(json!({"s3": s3})), None),
         ("click-throughs in Redis", store(json!({"redis": {"ttl": "90d"}})), None),
+        ("click-throughs in Redis for as long as nobody says", store(json!({"redis": {}})), None),
         ("two click-through stores", store(json!({"s3": s3, "redis": {}})), Some("exactly one of s3 and redis")),
         ("no click-through store", store(json!({})), Some("exactly one of s3 and redis")),
         (
@@ -104,6 +105,7 @@ pub(super) fn cases() -> Vec<Case> {
             rank(json!({"autoscaling": {"maxReplicas": 4}})),
             Some("without a target nothing scales"),
         ),
+        ("a warm-up", rank(json!({"warmup": {}})), None),
         ("a route", rank(json!({"gatewayRoute": {"parentRefs": [{"name": "gateway"}]}})), None),
         (
             "a route of all hosts of a domain",
@@ -140,6 +142,13 @@ pub(super) fn cases() -> Vec<Case> {
         (
             "a volume",
             rank(json!({"pod": {"volumes": [{"name": "a", "mountPath": "/certificates", "secret": secret}]}})),
+            None,
+        ),
+        (
+            "a disk",
+            rank(
+                json!({"pod": {"volumes": [{"name": "a", "mountPath": "/a", "persistentVolumeClaim": {"claimName": "a"}}]}}),
+            ),
             None,
         ),
         (
@@ -443,6 +452,7 @@ pub(super) fn cases() -> Vec<Case> {
             training(json!({"schedule": "@daily", "qualityGate": {"metric": "NDCG@10", "margin": "0.02"}})),
             None,
         ),
+        ("a gate by the model's metric", training(json!({"schedule": "@daily", "qualityGate": {}})), None),
         ("an import", json!({"spec": {"import": {"from": {"s3": {"bucket": "events", "prefix": "2026"}}}}}), None),
         ("an import from a moment", offset("import", "ts=2026-11-01T00:00:00Z"), None),
         ("an import of some time", offset("import", "last=1d 12h"), None),
@@ -499,6 +509,11 @@ pub(super) fn cases() -> Vec<Case> {
         ("a pin", json!({"spec": {"modelVersion": {"shop": "20261114T162500000Z-1a2b3c4d"}}}), None),
         ("a pin on nothing", json!({"spec": {"modelVersion": {"shop": ""}}}), Some("modelVersion holds versions")),
         ("metrics", json!({"spec": {"monitoring": {"podMonitor": {}}}}), None),
+        (
+            "monitoring with labels",
+            json!({"spec": {"monitoring": {"podMonitor": {"labels": {"a.example/b": "c"}}, "alertRules": {"labels": {"a": ""}}}}}),
+            None,
+        ),
         ("a dashboard alone", json!({"spec": {"monitoring": {"dashboard": {}}}}), None),
         ("monitoring by nothing", json!({"spec": {"monitoring": {}}}), Some("monitoring makes nothing by itself")),
         ("an account of one's own", json!({"spec": {"serviceAccount": {"name": "search"}}}), None),

@@ -42,8 +42,7 @@ async fn a_changed_configuration_reaches_all_servers_without_a_failed_request() 
         })
         .await;
     visitors.answered(100).await;
-    let (answered, failures) = visitors.end().await;
-    assert!(failures.is_empty(), "{} of {answered} requests failed: {:?}", failures.len(), failures.first());
+    visitors.end_with_none_failed().await;
 }
 
 /// Images of a part's pods that run, or finish what they began.
@@ -96,6 +95,5 @@ async fn a_new_image_gets_to_servers_then_to_workers_which_never_meet_former_one
     assert_eq!(running(&cluster, "ingest").await, BTreeSet::from([newer]));
     cluster.told("shop", "Ready", "True", "AllPartsWork").await;
     visitors.answered(100).await;
-    let (answered, failures) = visitors.end().await;
-    assert!(failures.is_empty(), "{} of {answered} requests failed: {:?}", failures.len(), failures.first());
+    visitors.end_with_none_failed().await;
 }

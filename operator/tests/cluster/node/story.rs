@@ -103,8 +103,7 @@ async fn a_shop_is_imported_trained_ranked_clicked_retrained_and_rolled_back() {
     cluster
         .until("shop", "went on", |service: &RankingService| version(service).is_some_and(|served| served != first))
         .await;
-    let (answered, failures) = visitors.end().await;
-    assert!(failures.is_empty(), "{} of {answered} requests failed: {:?}", failures.len(), failures.first());
+    visitors.end_with_none_failed().await;
 
     // away with it: the data stay
     cluster.delete::<RankingService>("shop").await;

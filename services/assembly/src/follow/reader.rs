@@ -10,7 +10,7 @@ use super::sweep::Sweep;
 use super::tally::Tally;
 use super::writer::{PAUSE, Writer};
 use crate::clock::{believed, now};
-use crate::closing::Closing;
+use crate::closing::{Closing, STILL_OPEN};
 use crate::engine::Engine;
 use crate::program::chain;
 use anyhow::{Context, Result, bail};
@@ -120,7 +120,7 @@ impl Reader {
         let finished = closing.finish().await;
         closing.leave().await;
         if !finished? {
-            info!("what is still open is closed by another process of this service");
+            bail!("{STILL_OPEN}");
         }
         Ok(counters.and(closing.counters()))
     }

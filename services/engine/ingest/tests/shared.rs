@@ -7,8 +7,10 @@ use common::{Service, click, item, shown};
 use proptest::prelude::*;
 use rankwright_clickthrough::Clickthrough;
 use rankwright_event::{Event, Timestamp};
+use rankwright_ingest::Error;
 use rankwright_ingest::shared::{Closer, Intake, Origin, Pipeline, Prepared, Replica, Share, Taken, expect};
 use rankwright_state::{Position, Space};
+use std::time::Duration;
 
 const WALL: Timestamp = Timestamp::from_millis(1_000_000_000);
 
@@ -113,6 +115,31 @@ async fn a_ranking_stays_open_while_a_partition_may_still_hold_its_clicks() {
     take(&mut behind, &[item("y", 101)]).await;
     closer.tick(WALL).await.expect("works");
     assert_eq!(joined(&service), [("r".to_string(), vec!["c".to_string()])]);
+}
+
+#[tokio::test]
+async fn what_the_last_replica_has_left_open_closes_though_nothing_comes_any_more() {
+    let service = Service::new().await;
+    let (mut one, mut two) = (replica(&service, "1").await, replica(&service, "2").await);
+    one.feed(&[shown("old", &["a"], 1)], WALL).await.expect("takes them");
+    two.feed(&[shown("r", &["a"], 10), click("c", "r", "a", 11)], WALL).await.expect("takes them");
+    let mut closer = closer(&service).await;
+    let later = |seconds| WALL.plus(Duration::from_secs(seconds));
+    for seconds in [0, 11, 40] {
+        closer.tick(later(seconds)).await.expect("works");
+        assert!(joined(&service).is_empty(), "after {seconds} seconds");
+        assert_eq!(closer.counters().open, 2);
+    }
+    // nobody is there, not even who has closed so far
+    let mut closer = closer_after(&service, "other", Taken::default()).await;
+    closer.tick(later(200)).await.expect("works");
+    assert_eq!(joined(&service), [("r".to_string(), vec!["c".to_string()])]);
+    assert_eq!((left_over(&service).await, closer.counters().open), (0, 0));
+    // should one of them come back, it has to begin anew
+    for replica in [&mut one, &mut two] {
+        let late = replica.feed(&[click("late", "r", "a", 12)], later(201)).await;
+        assert!(matches!(late, Err(Error::LostLease { .. })), "{late:?}");
+    }
 }
 
 #[tokio::test]

@@ -81,13 +81,31 @@ impl Marks {
 impl Head {
     /// Reads the start of a file.
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
-        Self::read(path, HEAD)
+        let start = start(path, HEAD)?;
+        let is_whole = (start.len() as u64) < HEAD;
+        Ok(Self::over(if is_whole { before_end(&start) } else { &start }))
     }
 
     fn read(path: &Path, most: u64) -> io::Result<Self> {
-        let mut start = Vec::new();
-        File::open(path)?.take(most).read_to_end(&mut start)?;
-        Ok(Self { bytes: start.len() as u64, digest: digest(&start) })
+        Ok(Self::over(&start(path, most)?))
+    }
+
+    fn over(start: &[u8]) -> Self {
+        Self { bytes: start.len() as u64, digest: digest(start) }
+    }
+}
+
+fn start(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    File::open(path)?.take(most).read_to_end(&mut start)?;
+    Ok(start)
+}
+
+/// What of a file stays when more follows: all, but of an array, which is written anew from its last bracket on.
+fn before_end(text: &[u8]) -> &[u8] {
+    match text.trim_ascii() {
+        [b'[', .., b']'] => text.trim_ascii_end().strip_suffix(b"]").unwrap_or(text).trim_ascii_end(),
+        _ => text,
     }
 }
 

@@ -71,7 +71,7 @@ fn what_is_broken_in_an_array_or_before_lines_costs_itself_alone() {
         (format!("[{{\"a\":[1,2}},\n{listed}]"), items([1, 2, 3]), 1),
         (format!("[{{\"event\":\"item\",\"id\":\"q\n,{listed}]"), items([1, 2, 3]), 1),
         (format!("[{{\"event\":\"item\",\"id\":\"q\n{listed}]"), items([1, 2, 3]), 1),
-        (format!("[{{\"a\":1}}}}\n,{listed}\n]\n[{listed}]"), items([1, 2, 3, 1, 2, 3]), 1),
+        (format!("[{{\"a\":1}}}}\n,{listed}\n]\n[{listed}]"), items([1, 2, 3, 1, 2, 3]), 2),
         (format!("[{{\"a\":[1}}\n,{}]", listed.replace(",\n", "\n,")), items([1, 2, 3]), 1),
         (format!("[{{\"a\":[1}},{}]", listed.replace('\n', "")), items([1, 2, 3]), 1),
         // cut within a list, which the next elements seem to be in
@@ -112,6 +112,13 @@ fn what_is_broken_in_an_array_or_before_lines_costs_itself_alone() {
             items([1, 1, 2, 3]),
             1,
         ),
+        // before a bracket that closes nothing
+        (format!("[{listed}}}]"), items([1, 2, 3]), 1),
+        (format!("[\n{listed}\n}},\n{listed}\n]"), items([1, 2, 3, 1, 2, 3]), 1),
+        (format!("[{}}},{}]", listed.replace('\n', ""), listed.replace('\n', "")), items([1, 2, 3, 1, 2, 3]), 1),
+        (format!("[{others}\n}},\n{others}\n]"), items([1, 2, 3, 1, 2, 3]), 1),
+        (format!("[\n{listed}\n}}\n"), items([1, 2, 3]), 2),
+        (format!("[]\n{}}}\n{more}", good.trim_end()), items([1, 2, 3, 4, 5]), 1),
         // what one lacks another one has
         (format!("[{cut}{},{{\"name\":\"b\"}}]}},{listed}]", listed.replace('\n', "")), items([1, 2, 3, 1, 2, 3]), 1),
         (format!("[{cut}{},{glued},{listed}]", listed.replace('\n', "")), items([1, 2, 3, 1, 2, 3]), 1),
@@ -122,6 +129,110 @@ fn what_is_broken_in_an_array_or_before_lines_costs_itself_alone() {
             assert_eq!(read.events, expected, "{text}\n{:?}", read.reports());
             assert_eq!(read.reports().len(), bad, "{text}\n{:?}", read.reports());
         }
+    }
+}
+
+/// Where all stands on one line, that says little.
+#[test]
+fn what_is_broken_behind_others_on_its_line_is_reported_with_its_place() {
+    let whole = array(&items([1])).replace(['[', ']'], "");
+    let whole = whole.replace("\"fields\":", "\"fields\":[]");
+    let (cut, wrong) = (&whole[..whole.len() - 1], whole.replace("\"1\"", "NaN"));
+    let column = |before: &str| before.len() + 1;
+    let text = format!("[{whole} {whole},{cut},{wrong},{whole}}},{whole}\n,{wrong}]\n[{whole},{wrong}]");
+    let place = |what: &str, nth: usize| text.match_indices(what).nth(nth).expect("it is there").0;
+    let read = contents(&Folder::new().with("a.json", &text).open());
+    let in_line = |at: usize| at - text[..at].rfind('\n').map_or(0, |newline| newline + 1) + 1;
+    let reports = read.reports();
+    assert_eq!(read.events, items([1, 1, 1, 1, 1]), "{reports:#?}");
+    let stray = place("}}", 0) + 1;
+    assert_eq!(
+        reports,
+        [
+            "a.json:1: expected `,` between this element and the one before".to_owned(),
+            format!(
+                "a.json:1: the element has a value in place of a key (column {})",
+                column(&format!("[{whole} {whole},"))
+            ),
+            format!(
+                "a.json:1: [3].timestamp: expected a time: a string or a number, found `N` (column {})",
+                in_line(place("NaN", 0))
+            ),
+            format!("a.json:1: expected `,` or `]` behind the element, found `}}` (column {})", in_line(stray)),
+            "a.json:2: [6].timestamp: expected a time: a string or a number, found `N`".to_owned(),
+            format!(
+                "a.json:3: [1].timestamp: expected a time: a string or a number, found `N` (column {})",
+                in_line(place("NaN", 2))
+            ),
+        ]
+    );
+}
+
+/// An element that lacks its end seems to hold all that follows.
+#[test]
+fn what_can_be_read_of_a_damaged_file_is_as_in_a_whole_one() {
+    let cut = "{\"event\":\"item\",\"fields\":[{\"name\":\"a\",\"value\":1}";
+    let listed = lines(&items([1, 2, 3])).trim_end().replace('\n', ",\n");
+    let text = format!("[\n{cut},\n{listed}\n]\n");
+    let (gzip, zstd) = (support::gzip(text.as_bytes()), support::zstd(text.as_bytes()));
+    let mut changed = gzip.clone();
+    let checksum = gzip.len() - 8;
+    changed[checksum] ^= 1;
+    for (name, bytes) in [
+        ("a.json.gz", changed),
+        ("a.json.gz", gzip[..gzip.len() - 4].to_vec()),
+        ("a.json.gz", [&gzip[..], &[0; 512]].concat()),
+        ("a.json.zst", [&zstd[..], &zstd[..7]].concat()),
+    ] {
+        for block in [1, 30, 10_000] {
+            let folder = Folder::new().with_bytes(name, &bytes);
+            let read = contents(&folder.open().with_limits(limits(block, 10_000)));
+            let reports = read.reports();
+            assert_eq!(read.events, items([1, 2, 3]), "{reports:?}");
+            assert_eq!(reports.len(), 2, "{reports:?}");
+            assert_eq!(reports[0], format!("{name}:2: the element does not end"));
+            assert!(reports[1].contains("the file is damaged"), "{reports:?}");
+        }
+    }
+}
+
+/// The last event before that is whole.
+#[test]
+fn an_event_right_before_the_damage_is_read() {
+    let text = array(&items([1, 2, 3]));
+    let packed = [support::gzip(&text.as_bytes()[..text.len() - 1]), b"no part".to_vec()].concat();
+    let read = contents(&Folder::new().with_bytes("a.json.gz", &packed).open());
+    assert_eq!(read.events, items([1, 2, 3]), "{:?}", read.reports());
+    assert!(read.reports().len() == 1 && read.reports()[0].contains("the file is damaged"), "{:?}", read.reports());
+}
+
+/// Whoever writes an array anew with more in it replaces its end; before the first one there may be blanks.
+#[test]
+fn an_array_that_is_written_anew_with_more_in_it_is_read_on() {
+    let whole = array(&items(0..100));
+    let pretty = |count| format!("[\n{}\n]\n", lines(&items(1..count)).trim_end().replace('\n', ",\n"));
+    let below = |count| format!("\n\n\n{}", array(&items(1..count)));
+    for texts in [
+        ["[]".to_owned(), array(&items([1])), array(&items([1, 2]))],
+        ["[\n]\n".to_owned(), pretty(2), pretty(3)],
+        ["\n\n\n".to_owned(), below(2), below(3)],
+        [
+            whole.clone(),
+            format!("{},\n{}", &whole[..whole.len() - 1], &array(&items([100]))[1..]),
+            array(&items(0..102)),
+        ],
+    ] {
+        let (mut folder, mut read, mut marks) = (Folder::new(), Contents::default(), None);
+        for text in &texts {
+            folder = folder.with("a.json", text);
+            let files = folder.open();
+            let new = batches(&files, marks.as_ref());
+            let marks = marks.get_or_insert_with(|| Marks::of(&files));
+            new.iter().for_each(|batch| marks.reach(&files, &batch.position));
+            new.into_iter().for_each(|batch| read.add(batch));
+        }
+        let last = contents(&folder.open());
+        assert_eq!((read.events, read.bad), (last.events, last.bad), "{}", texts[2]);
     }
 }
 

@@ -121,7 +121,7 @@ fn bad_elements_are_reported_with_the_line_of_the_fault_and_their_index() {
             [
                 "a.json:3: [1]: expected an event: an object, found 7",
                 "a.json:6: [2].items[0].id: expected a string that is not empty, found 5",
-                "a.json:6: [3]: expected an event: an object, found the end",
+                "a.json:6: [3]: expected an event: an object, found the end (column 12)",
             ]
         );
     }

@@ -118,6 +118,10 @@ impl Store for FileStore {
         Box::pin(async move { self.disk.oldest(space, until, limit) })
     }
 
+    fn count(&self, space: Space) -> BoxFuture<'_, Result<usize, Error>> {
+        Box::pin(async move { self.disk.in_timeline(|timeline| timeline.count(space)) })
+    }
+
     fn expire<'a>(
         &'a self,
         now: Timestamp,

@@ -159,17 +159,20 @@ impl MemoryStore {
         found
     }
 
-    fn oldest_of(&self, space: Space, until: Timestamp, limit: usize) -> Listed {
+    fn in_timeline<T>(&self, look: impl FnOnce(&Timeline) -> T) -> T {
         let _writers = self.writers.lock();
         let mut timeline = self.timeline.lock();
-        let timeline = timeline.get_or_insert_with(|| {
+        look(timeline.get_or_insert_with(|| {
             let mut timeline = Timeline::default();
             for shard in &self.work {
                 shard.read().iter().for_each(|(key, entity)| timeline.note(key, Some(entity.newest())));
             }
             timeline
-        });
-        let keys = timeline.oldest(space, until, limit);
+        }))
+    }
+
+    fn oldest_of(&self, space: Space, until: Timestamp, limit: usize) -> Listed {
+        let keys = self.in_timeline(|timeline| timeline.oldest(space, until, limit));
         keys.into_iter().filter_map(|key| self.get(&key).map(|entity| (key, entity))).collect()
     }
 
@@ -219,6 +222,10 @@ impl Store for MemoryStore {
 
     fn oldest(&self, space: Space, until: Timestamp, limit: usize) -> BoxFuture<'_, Result<Listed, Error>> {
         Box::pin(async move { Ok(self.oldest_of(space, until, limit)) })
+    }
+
+    fn count(&self, space: Space) -> BoxFuture<'_, Result<usize, Error>> {
+        Box::pin(async move { Ok(self.in_timeline(|timeline| timeline.count(space))) })
     }
 
     fn expire<'a>(

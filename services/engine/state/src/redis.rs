@@ -22,6 +22,7 @@ mod parts;
 mod redo;
 mod scripts;
 mod shards;
+mod slots;
 mod sweep;
 #[cfg(test)]
 mod tests;
@@ -293,6 +294,10 @@ impl Store for RedisStore {
 
     fn oldest(&self, space: Space, until: Timestamp, limit: usize) -> BoxFuture<'_, Result<Listed, Error>> {
         self.run(move |shared| async move { shared.oldest(space, until, limit).await })
+    }
+
+    fn count(&self, space: Space) -> BoxFuture<'_, Result<usize, Error>> {
+        self.run(move |shared| async move { shared.count(space).await })
     }
 
     fn hold<'a>(&'a self, task: &'a str, holder: &'a str, time: Duration) -> BoxFuture<'a, Result<bool, Error>> {

@@ -206,6 +206,11 @@ pub trait Store: Send + Sync {
         })
     }
 
+    /// How many keys there are in a part of them other than values; one whose time is over may be counted yet.
+    fn count(&self, space: Space) -> BoxFuture<'_, Result<usize, Error>> {
+        Box::pin(async move { Ok(self.scan(space).await?.len()) })
+    }
+
     /// Holds a task that only one process should do, for a time from now on; whether this holder has it. An embedded store
     /// has one process, which holds everything. A holder's pause may outlast its time: commits are guarded by leases.
     fn hold<'a>(&'a self, _task: &'a str, _holder: &'a str, _time: Duration) -> BoxFuture<'a, Result<bool, Error>> {

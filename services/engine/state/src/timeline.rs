@@ -29,6 +29,11 @@ impl Timeline {
         }
     }
 
+    /// How many keys of a space there are.
+    pub(crate) fn count(&self, space: Space) -> usize {
+        self.order.get(&space).map_or(0, BTreeSet::len)
+    }
+
     /// At most so many keys of a space that have no value newer than `until`, the oldest first.
     pub(crate) fn oldest(&self, space: Space, until: Timestamp, limit: usize) -> Vec<Key> {
         let order = self.order.get(&space).into_iter().flatten();
@@ -55,6 +60,7 @@ mod tests {
         }
         timeline.note(&join("c"), Some(at(7)));
         timeline.note(&join("e"), None);
+        assert_eq!((timeline.count(Space::Joins), timeline.count(Space::Waiting)), (4, 0));
         assert_eq!(timeline.oldest(Space::Joins, at(8), 10), [join("a"), join("b"), join("c")]);
         assert_eq!(timeline.oldest(Space::Joins, at(9), 2), [join("a"), join("b")]);
         assert!(timeline.oldest(Space::Waiting, at(9), 2).is_empty());

@@ -60,6 +60,8 @@ pub struct Closer {
     done: Counters,
     /// When it was last said that closing is held up.
     warned: Timestamp,
+    /// Whose lease was taken away that nobody else was there beside.
+    resting: Option<Writer>,
     /// Whether the next commit takes place without anything to write, too.
     asks: bool,
 }
@@ -106,6 +108,7 @@ impl Closer {
             counters,
             done: counters,
             warned,
+            resting: None,
             asks: false,
         })
     }
@@ -128,12 +131,13 @@ impl Closer {
     /// # Errors
     /// When a store fails, or this one was replaced. It must not be used any further after an error of the state store.
     pub async fn tick(&mut self, wall: Timestamp) -> Result<(), Error> {
-        let watermarks = self.watermarks(wall).await?;
+        let watermark = self.watermark(wall).await?;
         if self.has_room().await? {
-            self.work(watermarks.unwrap_or(Timestamp::MIN)).await?;
+            self.work(watermark).await?;
         }
         self.outbox.flush_due()?;
-        self.settle().await
+        self.settle().await?;
+        self.count_open().await
     }
 
     /// The same, however long the store of click-throughs takes: what is read next is to see all that was due.
@@ -141,8 +145,8 @@ impl Closer {
     /// # Errors
     /// As [`Closer::tick`].
     pub async fn tick_through(&mut self, wall: Timestamp) -> Result<(), Error> {
-        let watermarks = self.watermarks(wall).await?;
-        self.work_through(watermarks.unwrap_or(Timestamp::MIN)).await?;
+        let watermark = self.watermark(wall).await?;
+        self.work_through(watermark).await?;
         self.outbox.flush_due()?;
         self.settle().await
     }
@@ -153,9 +157,29 @@ impl Closer {
     /// As [`Closer::tick`].
     pub async fn finish(&mut self, wall: Timestamp) -> Result<(), Error> {
         let watermarks = self.watermarks(wall).await?;
-        self.work_through(watermarks.unwrap_or(Timestamp::MAX)).await?;
+        self.work_through(watermarks.lowest.unwrap_or(Timestamp::MAX)).await?;
         self.outbox.flush()?;
-        self.settle().await
+        self.settle().await?;
+        self.count_open().await
+    }
+
+    /// How many rankings take interactions, whoever has taken them in.
+    async fn count_open(&mut self) -> Result<(), Error> {
+        self.counters.open = self.store.count(Space::Joins).await? as u64;
+        self.done.open = self.counters.open;
+        Ok(())
+    }
+
+    /// Up to where nothing is waited for. Where nobody is left, time passes as it would for the last replica that was: what it
+    /// has left open closes though nothing comes any more.
+    async fn watermark(&mut self, wall: Timestamp) -> Result<Timestamp, Error> {
+        let watermarks = self.watermarks(wall).await?;
+        let Some((writer, by_now)) = watermarks.resting else { return Ok(watermarks.lowest.unwrap_or(Timestamp::MIN)) };
+        if self.resting.as_ref() != Some(&writer) {
+            self.store.acquire(&writer).await?;
+            self.resting = Some(writer);
+        }
+        Ok(by_now)
     }
 
     /// Does all that is due; waits for room where there is none.
@@ -177,19 +201,19 @@ impl Closer {
     ///
     /// Whoever may add to a record is waited for. So the lease of a replica that does not show itself is taken away before
     /// it is left out: should it come back, it has to begin anew.
-    async fn watermarks(&mut self, wall: Timestamp) -> Result<Option<Timestamp>, Error> {
+    async fn watermarks(&mut self, wall: Timestamp) -> Result<Watermarks, Error> {
         let watermarks = Watermarks::read(&*self.store, wall).await?;
         for (key, writer) in &watermarks.silent {
             self.store.acquire(writer).await?;
             self.overlay.remove(key);
         }
-        if let Some(partition) = watermarks.stalled
+        if let Some(partition) = &watermarks.stalled
             && wall.millis_since(self.warned) > WARN_EVERY
         {
             self.warned = wall;
             tracing::warn!(partition, "no ranking closes: nobody has read this for minutes; start its reader again");
         }
-        Ok(watermarks.lowest)
+        Ok(watermarks)
     }
 
     /// Whether there is room for what closes: nothing does while too much waits for the store of click-throughs.

@@ -113,21 +113,27 @@ pub(super) async fn newest(store: &dyn Store, wall: Timestamp) -> Result<Option<
 pub(super) struct Watermarks {
     /// The lowest one of those who are alive; `None` where nobody is.
     pub(super) lowest: Option<Timestamp>,
+    /// Where nobody is: the replica that would have come farthest by now, and how far, as its time passes with the clock's.
+    pub(super) resting: Option<(Writer, Timestamp)>,
     /// The partition that holds the lowest one, where nobody has read it for long.
     pub(super) stalled: Option<String>,
-    /// Replicas that do not show themselves, with the keys of their notes.
+    /// Other replicas that do not show themselves, with the keys of their notes.
     pub(super) silent: Vec<(Key, Writer)>,
 }
 
 impl Watermarks {
     pub(super) async fn read(store: &dyn Store, wall: Timestamp) -> Result<Self, Error> {
-        let mut watermarks = Self::default();
+        let (mut watermarks, mut silent_ones) = (Self::default(), Vec::new());
         for (key, entity) in store.scan(Space::Watermarks).await? {
             let Some((_, stored)) = entity.values().next() else { continue };
             let silent = wall.millis_since(Timestamp::from_millis(i64::try_from(stored.event).unwrap_or(i64::MAX)));
             let silent = Duration::from_millis(u64::try_from(silent).unwrap_or(0));
             match stored.cell {
-                Cell::Flags(REPLICA) if silent > SILENCE => watermarks.silent.extend(writer(key)),
+                Cell::Flags(REPLICA) if silent > SILENCE => {
+                    // before its first event it has come nowhere
+                    let by_now = if stored.at > Timestamp::MIN { stored.at.plus(silent) } else { stored.at };
+                    silent_ones.extend(writer(key).map(|(key, writer)| (by_now, key, writer)));
+                }
                 _ if watermarks.lowest.is_none_or(|lowest| stored.at < lowest) => {
                     watermarks.lowest = Some(stored.at);
                     watermarks.stalled = (silent > STALLED).then(|| key.scope.writer()).flatten();
@@ -135,6 +141,13 @@ impl Watermarks {
                 _ => {}
             }
         }
+        silent_ones.sort();
+        if watermarks.lowest.is_none()
+            && let Some((by_now, _, writer)) = silent_ones.pop()
+        {
+            watermarks.resting = Some((writer, by_now));
+        }
+        watermarks.silent = silent_ones.into_iter().map(|(_, key, writer)| (key, writer)).collect();
         Ok(watermarks)
     }
 }

@@ -57,6 +57,8 @@ pub(super) struct Array {
     elements: Vec<Element>,
     /// Elements up to here, those left out included.
     count: u64,
+    /// Those of this array.
+    index: u64,
     /// Elements before the buffer.
     before: u64,
     bad: Vec<Bad>,
@@ -81,21 +83,30 @@ struct Start {
     kept: (u64, usize),
     /// The first of its array.
     first: bool,
+    /// The first on its line.
+    leads: bool,
     /// Nothing but blanks so far.
     blank: bool,
     too_long: bool,
 }
 
+impl Start {
+    fn at(place: &Place, first: bool) -> Self {
+        let Place { at, line, column, fresh, .. } = *place;
+        Self { at, line, column, kept: (line, column), first, leads: fresh, blank: true, too_long: false }
+    }
+}
+
 impl Array {
     /// Goes on after `start`, which was read to see what the file is.
     pub(super) fn new(input: Input, start: Vec<u8>, limits: Limits) -> Self {
-        let element = Start { at: 0, line: 1, column: 0, kept: (1, 0), first: true, blank: true, too_long: false };
+        let place = Place::new(0, 1, 0);
         Self {
             input,
             limits,
             buffer: start,
             base: 0,
-            place: Place::new(0, 1, 0),
+            place,
             open: VecDeque::new(),
             lost: None,
             stopped: None,
@@ -104,9 +115,10 @@ impl Array {
             again: 0,
             loose: false,
             told: false,
-            element,
+            element: Start::at(&place, true),
             elements: Vec::new(),
             count: 0,
+            index: 0,
             before: 0,
             bad: Vec::new(),
             ended: false,
@@ -160,6 +172,7 @@ impl Array {
                 ("the element has a text that is not closed, or a quote within one", column)
             }
             (b'{' | b'[', Some(b'{')) if wants_key => ("the element has a value in place of a key", column),
+            (b'}', Some(b'[')) if self.stands_behind_whole() => return None,
             (b'}', Some(b'[')) | (b']', Some(b'{')) => ("the element has a bracket that closes another one", column),
             _ => return None,
         })
@@ -186,12 +199,12 @@ impl Array {
             b'{' | b'[' | b'"' if between && begun => return self.divide(),
             b'[' if between => {
                 // no event, and perhaps a bracket too many before one
-                self.element.line = self.place.line;
                 return self.lose("expected an event: an object, found an array", usize::MAX);
             }
             b'{' if between && self.resume() => return,
+            b'}' if self.stands_behind_whole() => return self.pass_stray(),
             b',' | b']' | b'}' => {}
-            _ if between && begun && self.is_whole() => return self.divide(),
+            _ if self.stands_behind_whole() => return self.divide(),
             _ => {}
         }
         self.begin_text(byte);
@@ -210,9 +223,10 @@ impl Array {
         }
     }
 
-    /// Whether the element is an object, which nothing but a comma or the end of the array may follow.
-    fn is_whole(&self) -> bool {
-        !self.element.too_long && self.buffer.get(self.element.at) == Some(&b'{')
+    /// Whether the element is an object that has ended, which nothing but a comma or the end of the array may follow.
+    fn stands_behind_whole(&self) -> bool {
+        let Start { at, blank, too_long, .. } = self.element;
+        self.open.len() == 1 && !blank && !too_long && self.buffer.get(at) == Some(&b'{')
     }
 
     fn scan_string(&mut self) {
@@ -249,7 +263,7 @@ impl Array {
     fn begin_array(&mut self) {
         self.open_array();
         self.place.step(b'[');
-        (self.told, self.loose) = (false, false);
+        (self.told, self.loose, self.index) = (false, false, 0);
         self.begin(true);
     }
 
@@ -282,10 +296,17 @@ impl Array {
         self.begin(false);
     }
 
+    /// Ends an element before a bracket that closes nothing.
+    fn pass_stray(&mut self) {
+        let column = self.element.column;
+        self.take_element(self.place.at, false);
+        self.begin(false);
+        self.lose("expected `,` or `]` behind the element, found `}`", column);
+    }
+
     /// Begins an element here.
     fn begin(&mut self, first: bool) {
-        let Place { at, line, column, .. } = self.place;
-        self.element = Start { at, line, column, kept: (line, column), first, blank: true, too_long: false };
+        self.element = Start::at(&self.place, first);
     }
 
     /// Notes where the text of the element begins, after the blanks before it: at `byte`, if it is no blank.
@@ -308,13 +329,18 @@ impl Array {
     }
 
     fn take_element(&mut self, end: usize, last: bool) {
-        let Start { at, line, first, blank, too_long: is_too_long, .. } = self.element;
+        let Start { at, line, column, first, leads, blank, too_long: is_too_long, .. } = self.element;
+        if first && last && blank {
+            return;
+        }
         if is_too_long || end - at > self.limits.line {
             self.leave_out(line, too_long(self.limits));
-        } else if !(first && last && blank) {
+        } else {
             self.count += 1;
-            self.elements.push(Element { range: at..end, line, record: self.count });
+            let (index, behind) = ((!self.loose).then_some(self.index), if leads { None } else { Some(column) });
+            self.elements.push(Element { range: at..end, line, behind, index, record: self.count });
         }
+        self.index += 1;
     }
 
     /// Keeps nothing of an element that is too long, nor of blanks around elements, nor of what is skipped. Whether the buffer is
@@ -327,7 +353,7 @@ impl Array {
         }
         let Start { at, blank, too_long: is_too_long, .. } = self.element;
         let exceeds = !blank && !is_too_long && self.buffer.len() - at > self.limits.line;
-        if exceeds && self.lose_unended(&too_long(self.limits)) {
+        if exceeds && self.lose_unended() {
             return self.place.at < self.buffer.len();
         }
         self.element.too_long |= exceeds;
@@ -349,10 +375,14 @@ impl Array {
     /// What the end of the file leaves open.
     fn last(&mut self) -> io::Result<()> {
         let whole = self.open.len() == 1 && !self.place.in_string && self.lost.is_none();
-        if let Some(reason) = broken_off(&mut self.input)? {
-            self.break_off(self.place.line, reason);
-        } else if self.open.len() > 1 && self.lose_unended("the element does not end") {
+        if self.open.len() > 1 && !self.input.has_failed() && self.lose_unended() {
             return Ok(()); // there is more to read
+        }
+        if let Some(reason) = broken_off(&mut self.input)? {
+            if whole && self.stands_behind_whole() {
+                self.take_element(self.buffer.len(), false);
+            }
+            self.break_off(self.place.line, reason);
         } else if !self.open.is_empty() && !self.seems_closed() {
             if whole && !self.element.blank {
                 self.take_element(self.buffer.len(), false);

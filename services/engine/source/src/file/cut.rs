@@ -32,8 +32,12 @@ pub(super) struct Element {
     pub(super) range: Range<usize>,
     /// Its number in the file, from 1.
     pub(super) record: u64,
+    /// Its place in its array, from 0; none outside of all.
+    pub(super) index: Option<u64>,
     /// Line of the file in which the range begins, from 1.
     pub(super) line: u64,
+    /// How many bytes of that line lie before it, where others of its kind do.
+    pub(super) behind: Option<usize>,
 }
 
 /// A record that is not read.
@@ -64,6 +68,8 @@ impl Cutter {
         }
         Ok(match start.trim_ascii_start() {
             [b'[', ..] => Self::Array(Box::new(Array::new(input, start, limits))),
+            // of lines, even blank ones would be counted; what comes later may be an array
+            [] if input.has_ended() => Self::Array(Box::new(Array::new(input, start, limits))),
             _ => Self::Lines(Lines::new(input, start, limits)),
         })
     }

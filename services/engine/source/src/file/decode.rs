@@ -11,20 +11,11 @@ use std::sync::Arc;
 /// Decodes a block. The result depends on nothing else, so that any thread may do it.
 pub(super) fn decode(block: &Block) -> Batch {
     let cut = &block.cut;
-    let known = cut.bad.iter().filter(|bad| bad.record > block.skip);
-    let known = known.map(|bad| BadLine {
-        file: Arc::clone(&block.file),
-        line: bad.line,
-        reason: bad.reason.clone(),
-        content: Box::default(),
-    });
-    let mut decoded = Decoded {
-        block,
-        events: Vec::with_capacity(likely(block)),
-        bad: known.collect(),
-        too_old: 0,
-        unfinished: false,
-    };
+    let events = Vec::with_capacity(likely(block));
+    let mut decoded = Decoded { block, events, bad: Vec::new(), too_old: 0, unfinished: false };
+    for bad in cut.bad.iter().filter(|bad| bad.record > block.skip) {
+        decoded.leave_out(bad.line, bad.record, bad.reason.clone());
+    }
     match &cut.records {
         Records::Lines => decoded.lines(&cut.text),
         Records::Elements(elements) => decoded.elements(elements),
@@ -41,7 +32,8 @@ fn likely(block: &Block) -> usize {
 struct Decoded<'a> {
     block: &'a Block,
     events: Vec<Event>,
-    bad: Vec<BadLine>,
+    /// With their records.
+    bad: Vec<(u64, BadLine)>,
     too_old: u64,
     /// Whether the file ends within a line, which may still be written.
     unfinished: bool,
@@ -65,16 +57,16 @@ impl Decoded<'_> {
     /// Whether the line holds an event.
     fn line(&mut self, line: &[u8], number: u64) -> bool {
         if line.len() > self.block.limits.line {
-            self.leave_out(number, too_long(self.block.limits));
+            self.leave_out(number, number, too_long(self.block.limits));
             return false;
         }
         match json::decode(line) {
             Ok(event) => {
-                self.keep(event, number);
+                self.keep(event, number, number);
                 true
             }
             Err(error) => {
-                self.leave_out(number, format!("{} (column {})", located("", &error), error.column()));
+                self.leave_out(number, number, format!("{} (column {})", located("", &error), error.column()));
                 false
             }
         }
@@ -84,23 +76,28 @@ impl Decoded<'_> {
         for element in elements.iter().filter(|element| element.record > self.block.skip) {
             let text = &self.block.cut.text[element.range.clone()];
             match json::decode(text) {
-                Ok(event) => self.keep(event, element.line),
+                Ok(event) => self.keep(event, element.line, element.record),
                 Err(error) => {
                     let line = element.line + error.line() as u64 - 1;
-                    self.leave_out(line, located(&format!("[{}]", element.record - 1), &error));
+                    let index = element.index.map_or_else(String::new, |index| format!("[{index}]"));
+                    let column = element.behind.filter(|_| error.line() == 1).map(|before| before + error.column());
+                    let column = column.map_or_else(String::new, |column| format!(" (column {column})"));
+                    self.leave_out(line, element.record, located(&index, &error) + &column);
                     for (at, event) in sign::events(text, error.path()) {
-                        self.keep(event, element.line + memchr_iter(b'\n', &text[..at]).count() as u64);
+                        let line = element.line + memchr_iter(b'\n', &text[..at]).count() as u64;
+                        self.keep(event, line, element.record);
                     }
                 }
             }
         }
     }
 
-    fn keep(&mut self, event: Event, line: u64) {
+    fn keep(&mut self, event: Event, line: u64, record: u64) {
         let (kind, at) = (event.kind(), event.timestamp());
         if at > self.block.until {
             return self.leave_out(
                 line,
+                record,
                 format!(
                     "the {kind} event's timestamp {at} lies further in the future than core.ingest.maxAhead allows"
                 ),
@@ -113,15 +110,16 @@ impl Decoded<'_> {
         }
     }
 
-    fn leave_out(&mut self, line: u64, reason: String) {
-        self.bad.push(BadLine { file: Arc::clone(&self.block.file), line, reason, content: Box::default() });
+    fn leave_out(&mut self, line: u64, record: u64, reason: String) {
+        let bad = BadLine { file: Arc::clone(&self.block.file), line, reason, content: Box::default() };
+        self.bad.push((record, bad));
     }
 
     fn batch(mut self) -> Batch {
-        self.bad.sort_by_key(|bad| bad.line);
+        self.bad.sort_by_key(|(record, bad)| (bad.line, *record));
         Batch {
             events: self.events,
-            bad: self.bad,
+            bad: self.bad.into_iter().map(|(_, bad)| bad).collect(),
             before_offset: self.too_old,
             position: Position::new(&*self.block.file, self.block.cut.after - u64::from(self.unfinished)),
             progress: self.block.progress,

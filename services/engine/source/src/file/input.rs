@@ -46,6 +46,11 @@ impl Input {
         self.end.is_some()
     }
 
+    /// Whether that is because the system could not read on.
+    pub(super) fn has_failed(&self) -> bool {
+        matches!(&self.end, Some(Err(error)) if error.raw_os_error().is_some())
+    }
+
     /// Why there is nothing more to come, if that is not the end of the file. Asked once.
     pub(super) fn take_error(&mut self) -> Option<io::Error> {
         self.end.replace(Ok(())).and_then(Result::err)

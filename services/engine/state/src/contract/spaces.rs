@@ -25,6 +25,8 @@ pub(super) async fn the_oldest_of_a_space_come_first(store: &impl Store) {
     put(store, vec![write("late", 9), write("early", 2), write("middle", 5), write("moved", 1)]).await;
     put(store, vec![(join("moved"), Some(Entity::one(Slot(1), number(7, 1.0)))), (item("other"), write("", 0).1)])
         .await;
+    let counted = async || store.count(Space::Joins).await.expect("counts");
+    assert_eq!((counted().await, store.count(Space::Waiting).await.expect("counts")), (4, 0));
     let listed = |until: i64, limit: usize| store.oldest(Space::Joins, Timestamp::from_millis(until * 1000), limit);
     let keys = |listed: Vec<(Key, Arc<Entity>)>| listed.into_iter().map(|entry| entry.0).collect::<Vec<_>>();
     assert!(keys(listed(0, 10).await.expect("lists nothing")).is_empty());
@@ -32,6 +34,7 @@ pub(super) async fn the_oldest_of_a_space_come_first(store: &impl Store) {
     assert_eq!(keys(listed(7, 10).await.expect("lists")), ["early", "middle", "moved"].map(join));
     assert_eq!(keys(listed(7, 1).await.expect("lists")), [join("early")]);
     put(store, vec![(join("early"), None)]).await;
+    assert_eq!(counted().await, 3);
     assert_eq!(keys(listed(6, 10).await.expect("lists")), [join("middle")]);
 }
 

@@ -178,21 +178,27 @@ impl Disk {
         Ok(())
     }
 
-    /// As [`crate::Store::oldest`].
-    pub(super) fn oldest(&self, space: Space, until: Timestamp, limit: usize) -> Result<Listed, Error> {
+    /// Looks at the times of all keys but those of values.
+    pub(super) fn in_timeline<T>(&self, look: impl FnOnce(&Timeline) -> T) -> Result<T, Error> {
         const WORK: [Space; 5] = [Space::Joins, Space::Outbox, Space::Seen, Space::Waiting, Space::Watermarks];
-        let keys = {
-            let _writing = self.writing.lock();
-            let mut kept = self.timeline.lock();
-            if kept.is_none() {
+        let _writing = self.writing.lock();
+        let mut kept = self.timeline.lock();
+        let timeline = match kept.take() {
+            Some(timeline) => timeline,
+            None => {
                 let mut timeline = Timeline::default();
                 for space in WORK {
                     self.each(space, &mut |key, entity| timeline.note(&key, Some(entity.newest())))?;
                 }
-                *kept = Some(timeline);
+                timeline
             }
-            kept.as_ref().map(|timeline| timeline.oldest(space, until, limit)).unwrap_or_default()
         };
+        Ok(look(kept.insert(timeline)))
+    }
+
+    /// As [`crate::Store::oldest`].
+    pub(super) fn oldest(&self, space: Space, until: Timestamp, limit: usize) -> Result<Listed, Error> {
+        let keys = self.in_timeline(|timeline| timeline.oldest(space, until, limit))?;
         let mut listed = Listed::with_capacity(keys.len());
         for key in keys {
             if let Some(entity) = self.get(&key)?.filter(|entity| entity.newest() <= until) {

@@ -11,6 +11,7 @@ use super::commit::index_number;
 use super::layout::{Names, Stamp, frame};
 use super::meta;
 use super::shards::Shard;
+use super::slots::field;
 use super::{RedisStore, Shared, failed};
 use crate::{Entity, Error, Fingerprint, Key, Listed, Position, Space, Writer};
 use futures_util::future::try_join_all;
@@ -60,15 +61,17 @@ if ARGV[3] ~= '' then redis.call('HSET', KEYS[1], 'import', ARGV[3]) end
 return 1";
 
 /// What is known of generations.
-struct Begun {
-    live: u32,
+pub(super) struct Begun {
+    pub(super) live: u32,
     /// The one that was live before.
-    former: Option<u32>,
+    pub(super) former: Option<u32>,
     last: Option<u32>,
     /// Nothing is left of those up to here.
     clean: u32,
     /// The last one when those that did not become live were removed.
     cleared: Option<u32>,
+    /// The last one that has all slots of the former one; in a cluster.
+    pub(super) brought: Option<u32>,
 }
 
 impl Begun {
@@ -163,25 +166,25 @@ impl Shared {
     }
 
     /// Which generations there have been; that is asked anew, as another one than this may be live by now.
-    async fn begun(&self) -> Result<Begun, Error> {
+    pub(super) async fn begun(&self) -> Result<Begun, Error> {
         let meta = self.names.meta();
         let asked = self.link.send(&meta, |mut connection| {
             let mut asked = cmd("HMGET");
-            asked.arg(&meta).arg(&["live", "former", "last", "clean", "cleared"]);
-            async move { asked.query_async::<[Option<u32>; 5]>(&mut connection).await }
+            asked.arg(&meta).arg(&["live", "former", "last", "clean", "cleared", "brought"]);
+            async move { asked.query_async::<[Option<u32>; 6]>(&mut connection).await }
         });
-        let [live, former, last, clean, cleared] = asked.await.map_err(failed("tell what was begun"))?;
-        Ok(Begun { live: live.unwrap_or_default(), former, last, clean: clean.unwrap_or_default(), cleared })
+        let [live, former, last, clean, cleared, brought] = asked.await.map_err(failed("tell what was begun"))?;
+        Ok(Begun { live: live.unwrap_or_default(), former, last, clean: clean.unwrap_or_default(), cleared, brought })
     }
 
-    async fn remember(&self, field: &str, generation: u32) -> Result<(), Error> {
+    pub(super) async fn remember(&self, field: &str, generation: u32) -> Result<(), Error> {
         let meta = self.names.meta();
         let noted = self.link.send(&meta, |mut connection| {
             let mut note = cmd("HSET");
             note.arg(&meta).arg(field).arg(generation);
             async move { note.query_async::<()>(&mut connection).await }
         });
-        noted.await.map_err(failed("note what was removed"))
+        noted.await.map_err(failed("note what was done"))
     }
 
     async fn is_untouched(&self) -> Result<bool, Error> {
@@ -203,22 +206,6 @@ impl Shared {
             async move { asked.query_async::<Option<T>>(&mut connection).await }
         });
         asked.await
-    }
-
-    /// What slots mean, in the order of their numbers.
-    pub(super) async fn all_slots(&self) -> Result<Vec<Fingerprint>, Error> {
-        let name = self.names.slots();
-        let listed = self.link.send(&name, |mut connection| {
-            let mut listing = cmd("HGETALL");
-            listing.arg(&name);
-            async move { listing.query_async::<Vec<(String, u16)>>(&mut connection).await }
-        });
-        let mut listed = listed.await.map_err(failed("list slots"))?;
-        listed.sort_by_key(|(_, number)| *number);
-        let damaged = || Error::Damaged { key: name.clone(), reason: "these are not the numbers of slots".to_owned() };
-        let in_order = listed.iter().enumerate().all(|(place, (_, number))| place == usize::from(*number));
-        let slots = listed.iter().map(|(text, _)| u64::from_str_radix(text, 16).map(Fingerprint));
-        slots.collect::<Result<_, _>>().ok().filter(|_| in_order).ok_or_else(damaged)
     }
 
     /// Takes their leases from all writers.
@@ -354,19 +341,32 @@ impl Filling {
     }
 
     async fn switch_in_cluster(&self) -> Result<bool, Error> {
-        let (live, next) = (&self.live.names, &self.names);
+        self.copy_slots().await?;
+        let moved = self.move_pointer().await?;
+        if moved {
+            self.live.raise_writers().await?;
+        }
+        Ok(moved)
+    }
+
+    /// Copies what was given out so far; what comes later is brought when somebody asks.
+    pub(super) async fn copy_slots(&self) -> Result<(), Error> {
         let slots = self.live.all_slots().await?;
-        let name = next.slots();
+        let name = self.names.slots();
         let copied = self.live.link.send(&name, |mut connection| {
             let mut copy = cmd("HSET");
             copy.arg(&name);
             for (number, fingerprint) in slots.iter().enumerate() {
-                copy.arg(format!("{:016x}", fingerprint.0)).arg(number);
+                copy.arg(field(*fingerprint)).arg(number);
             }
             let none = slots.is_empty();
             async move { if none { Ok(()) } else { copy.query_async::<()>(&mut connection).await } }
         });
-        copied.await.map_err(failed("copy slots"))?;
+        copied.await.map_err(failed("copy slots"))
+    }
+
+    pub(super) async fn move_pointer(&self) -> Result<bool, Error> {
+        let (live, next) = (&self.live.names, &self.names);
         let meta = live.meta();
         let script = Script::new(MOVE);
         let moved = self.live.link.send(&meta, |mut connection| {
@@ -374,11 +374,7 @@ impl Filling {
             pointer.key(&meta).arg(live.generation()).arg(next.generation()).arg(&self.name);
             async move { pointer.invoke_async::<bool>(&mut connection).await }
         });
-        let moved = moved.await.map_err(failed("make a generation live"))?;
-        if moved {
-            self.live.raise_writers().await?;
-        }
-        Ok(moved)
+        moved.await.map_err(failed("make a generation live"))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::layout::Names;
 use super::shards::SHARDS;
 use super::{Shared, failed};
-use crate::{Error, Fingerprint, Lease, Position, Slot, Stats, Writer};
+use crate::{Error, Lease, Position, Stats, Writer};
 use futures_util::future::try_join_all;
 use rankwright_redis::redis::{self, Script, pipe};
 use rankwright_redis::{Link, SLOTS};
@@ -12,8 +12,6 @@ use std::time::Duration;
 /// Version of the layout; raised when an older version of ours could not read what this one writes.
 /// Values are compact since version 2; a state of version 1 keeps those that it was begun with.
 const FORMAT: u32 = 2;
-/// So many slots are asked for at once: a script has room for some thousands of values at a time.
-const SLOTS_AT_ONCE: usize = 4_000;
 
 /// What lies under the service's name: the number of its live generation, and of its shards where it has some.
 pub(super) struct Live {
@@ -136,38 +134,6 @@ impl Shared {
             async move { asked.query_async::<Option<String>>(&mut connection).await }
         });
         asked.await.map_err(failed("tell who holds a task"))
-    }
-
-    /// Numbers for fingerprints; none where another generation is live by now.
-    pub(super) async fn allocate(&self, wanted: &[Fingerprint]) -> Result<Option<Vec<Slot>>, Error> {
-        let mut slots = Vec::with_capacity(wanted.len());
-        for some in wanted.chunks(SLOTS_AT_ONCE) {
-            let Some(some) = self.allocate_some(some).await? else { return Ok(None) };
-            slots.extend(some);
-        }
-        let moved = self.link.is_cluster() && self.successor().await?.is_some(); // no script could look
-        Ok(Some(slots).filter(|_| !moved))
-    }
-
-    async fn allocate_some(&self, wanted: &[Fingerprint]) -> Result<Option<Vec<Slot>>, Error> {
-        let name = self.names.slots();
-        let given = self.link.send(&name, |mut connection| {
-            let mut script = self.scripts.slots.prepare_invoke();
-            script.key(&name);
-            if !self.link.is_cluster() {
-                script.key(self.names.meta());
-            }
-            script.arg(self.names.generation());
-            wanted.iter().for_each(|fingerprint| {
-                script.arg(format!("{:016x}", fingerprint.0));
-            });
-            async move { script.invoke_async::<Option<Vec<u16>>>(&mut connection).await }
-        });
-        let Some(given) = given.await.map_err(failed("give out slots"))? else { return Ok(None) };
-        if given.len() != wanted.len() {
-            return Err(Error::Full(usize::from(u16::MAX) + 1));
-        }
-        Ok(Some(given.into_iter().map(Slot).collect()))
     }
 
     /// Where writers stand.

@@ -96,6 +96,19 @@ impl Shared {
         Ok(try_join_all(listed).await.map_err(failed("list"))?.concat())
     }
 
+    /// How many names there are of a space that has an index.
+    pub(super) async fn count(&self, space: Space) -> Result<usize, Error> {
+        let indexes = self.names.indexes(space);
+        let counted = indexes.iter().map(|index| {
+            self.link.send(index, move |mut connection| {
+                let mut count = cmd("ZCARD");
+                count.arg(index);
+                async move { count.query_async::<usize>(&mut connection).await }
+            })
+        });
+        Ok(try_join_all(counted).await.map_err(failed("count"))?.into_iter().sum())
+    }
+
     /// Whether there is any value.
     pub(super) async fn has_values(&self) -> Result<bool, Error> {
         let pattern = &self.names.pattern(Space::Values);

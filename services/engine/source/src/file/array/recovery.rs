@@ -46,18 +46,26 @@ impl Array {
     }
 
     /// Leaves out what is too long, or does not end, if there is an event in it.
-    pub(super) fn lose_unended(&mut self, reason: &str) -> bool {
+    pub(super) fn lose_unended(&mut self) -> bool {
         let holds_event = !self.element.blank && self.holds_event(self.element.at);
         if holds_event {
-            self.leave(reason, self.element.column, true);
+            self.leave("the element does not end", self.element.column, true);
         }
         holds_event
     }
 
     fn leave(&mut self, reason: &str, column: usize, undecided: bool) {
-        let inside = !self.open.is_empty();
-        self.leave_out(if inside { self.element.line } else { self.place.line }, reason.to_owned());
-        if inside && !self.element.blank && self.again < self.most_again() {
+        let is_element = !self.open.is_empty() && !self.element.blank;
+        let begin = if is_element { self.element } else { Start::at(&self.place, false) };
+        self.leave_out(
+            begin.line,
+            match begin.leads {
+                true => reason.to_owned(),
+                false => format!("{reason} (column {})", begin.column + 1),
+            },
+        );
+        self.index += u64::from(is_element);
+        if is_element && self.again < self.most_again() {
             self.rewind(undecided);
         }
         self.open.truncate(1);

@@ -300,6 +300,28 @@ fn a_state_of_a_cluster_is_not_taken_for_one_of_one_server() {
     });
 }
 
+/// As if whoever makes it live was killed right after.
+#[test]
+fn a_slot_that_is_given_out_while_another_generation_becomes_live_is_given_to_nothing_else() {
+    with_cluster(|settings| async move {
+        let service = service();
+        let (one, two) = (open(&settings, &service).await, open(&settings, &service).await);
+        let known = two.slots(&[Fingerprint(9)]).await.expect("gives slots");
+        let filling = one.fill_next().await.expect("begins");
+        filling.copy_slots().await.expect("copies");
+        let late = two.slots(&[Fingerprint(1), Fingerprint(5)]).await.expect("gives slots");
+        assert!(filling.move_pointer().await.expect("moves"));
+        let next = open(&settings, &service).await;
+        assert_eq!(next.fill_next().await.expect("begins").slots(), [Fingerprint(9), Fingerprint(1), Fingerprint(5)]);
+        let all = [2, 1, 5, 9].map(Fingerprint);
+        let wanted = [&[Slot(3)][..], &late, &known].concat();
+        assert_eq!(next.slots(&all).await.expect("gives slots"), wanted);
+        // what is given out in the former one later is not, as it is live no more
+        let other = two.slots(&[Fingerprint(7)]).await.expect("gives slots");
+        assert_eq!((other, next.slots(&all).await.expect("gives slots")), (vec![Slot(4)], wanted));
+    });
+}
+
 #[test]
 fn what_was_read_from_all_nodes_is_kept_as_all_of_them_tell_of_changes() {
     with_cluster(|settings| async move {
