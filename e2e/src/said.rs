@@ -35,7 +35,7 @@ impl Said {
     /// the folder has a file `events.jsonl` without events.
     ///
     /// # Panics
-    /// When neither happens, or it ends without having said any where some are wanted.
+    /// When neither happens.
     pub fn by(program: &str, config: &str, environment: &[(&str, &str)], words: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("there is room for temporary files");
         let place = |name: &str| folder.path().join(name);
@@ -54,7 +54,6 @@ impl Said {
             code = running.0.try_wait().expect("can be asked");
             code.is_some() || words.iter().any(|word| text().contains(word))
         });
-        assert!(words.is_empty() || words.iter().any(|word| text().contains(word)), "{words:?} in {}", text());
         let answers = address(&text()).map(answers).unwrap_or_default();
         Self { code: code.and_then(|status| status.code()), text: text(), answers }
     }

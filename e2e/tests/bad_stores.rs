@@ -218,7 +218,8 @@ fn a_broker_that_refuses_the_password_or_is_not_there_is_told() {
     let said = Said::by("ingest-worker", &config(&scram), &[], &[]);
     assert!(said.code == Some(1) && said.text.contains("refused the credentials of source.options"), "{}", said.text);
     let nowhere = format!("127.0.0.1:{}", rankwright_e2e::ports::free(1));
-    Said::by("ingest-worker", &config(&nowhere), &[], &["no broker answers"]);
+    let said = Said::by("ingest-worker", &config(&nowhere), &[], &["no broker answers"]);
+    assert!(said.code.is_none() && said.text.contains("no broker answers"), "{}", said.text);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use rankwright_e2e::asking::Asking;
 use rankwright_e2e::events::{click, item, ranking};
-use rankwright_e2e::many::{FEATURES, ITEMS, click_throughs, config, day, launch};
+use rankwright_e2e::many::{FEATURES, ITEMS, click_throughs, config, day, import, launch};
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
 use rankwright_e2e::{Service, http, wait};
@@ -150,6 +150,45 @@ fn killed_over(redis: &Redis, undisturbed: impl FnOnce(&[Value], &Path) -> Outco
     assert_eq!(records.keys().collect::<Vec<_>>(), expected_records.keys().collect::<Vec<_>>());
     assert_eq!(records, expected_records);
     assert_eq!(redis.values(&service), expected_values);
+}
+
+/// How often each command was sent to a server.
+fn calls(redis: &Redis) -> BTreeMap<String, u64> {
+    let client = redis::Client::open(format!("redis://{}:{}", redis.host(), redis.port()));
+    let mut connection = client.and_then(|client| client.get_connection()).expect("the server answers");
+    let told: String = redis::cmd("INFO").arg("commandstats").query(&mut connection).expect("answers");
+    let call = |line: &str| {
+        let (name, rest) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
+        Some((name.to_owned(), rest.split(',').next()?.parse().ok()?))
+    };
+    told.lines().filter_map(call).collect()
+}
+
+/// Which entities an item's values come from is in values of the item itself: one after the other.
+#[test]
+fn a_rank_request_takes_two_round_trips_to_redis_where_nothing_is_kept_and_none_where_all_is() {
+    let Some(redis) = Redis::of_its_own() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let model = "m: {type: lambdamart, backend: {type: xgboost}, weights: {click: 1}, features: [clicks, recent, ctr, brand_ctr]}";
+    let config = config(&redis).replace("same: {type: noop}", model);
+    import(&config, "shop", &day(&mut Random(1), 100), &folder.path().join("import"));
+    let items: Vec<String> = (0..ITEMS).map(|number| format!("i{number}")).collect();
+    let request = ranking("q", 5000, "u1", &items.iter().map(String::as_str).collect::<Vec<_>>());
+    for (cache, trips) in [("maxSize: 0", 2), ("maxSize: 100000", 0)] {
+        let config = config.replace("type: redis,", &format!("type: redis, cache: {{{cache}}},"));
+        let server = launch("rank-server", &config, "shop", &folder.path().join(cache));
+        let values = server.rank("m", &request); // what is kept is known from here on
+        let (before, requests) = (calls(&redis), 200);
+        for _ in 0..requests {
+            assert_eq!(server.rank("m", &request)["items"], values["items"]);
+        }
+        let after = calls(&redis);
+        let sent = |name: &str| after[name] - before.get(name).copied().unwrap_or_default();
+        assert_eq!(sent("mget"), trips * requests, "{cache}");
+        // beside what the server asks once a second
+        let others = after.keys().filter(|name| name.as_str() != "mget" && sent(name) >= requests / 2);
+        assert_eq!(others.collect::<Vec<_>>(), [""; 0], "{cache}");
+    }
 }
 
 #[test]

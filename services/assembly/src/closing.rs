@@ -6,17 +6,32 @@ use rankwright_event::Timestamp;
 use rankwright_ingest::shared::{Closer, Taken};
 use rankwright_ingest::{Counters, Error, aside};
 use rankwright_state::{Commit, Error as StateError, Space, Store, Writer};
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::AbortHandle;
 
 pub(crate) const TASK: &str = "closer";
+/// What the names of those begin with who hold it to forget somebody.
+pub(crate) const FORGETS: &str = "forget ";
 /// Filling a state beside the live one.
 pub(crate) const REBUILD: &str = "rebuild";
 /// A process that does not show itself for so long is followed by another.
 pub(crate) const HELD: Duration = Duration::from_secs(10);
-/// What is said where somebody keeps closing rankings to itself.
-pub const STILL_OPEN: &str = "rankings are open yet: another process closes them, and does not let go of that while its store of click-throughs does not answer; run this again when it does";
+/// Somebody keeps closing rankings to itself.
+#[derive(Debug)]
+pub struct StillOpen;
+
+impl fmt::Display for StillOpen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "rankings are open yet: another process closes them, and does not let go of that while its store of \
+             click-throughs does not answer; run this again when it does",
+        )
+    }
+}
+
+impl std::error::Error for StillOpen {}
 
 /// Who has not let go of a task by then keeps it.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -145,19 +160,21 @@ impl Closing {
     /// # Errors
     /// When a store fails.
     pub async fn finish(&mut self) -> Result<bool, Error> {
-        let (began, mut asked) = (Instant::now(), None::<Instant>);
+        let (mut waits, mut asked) = (Instant::now(), None::<Instant>);
         loop {
             match self.work(What::All).await {
-                Err(Error::LostLease { .. }) => {} // another one does the same
+                Err(Error::LostLease { .. }) => waits = Instant::now(), // another one does the same
                 done => done?,
             }
             if self.closer.is_some() {
                 return Ok(true);
             }
-            if began.elapsed() > PATIENCE {
+            let holder = self.engine.state.holder(TASK).await?;
+            if holder.is_some_and(|holder| holder.starts_with(FORGETS)) {
+                waits = Instant::now(); // it comes to its end, and is not to be disturbed before
+            } else if waits.elapsed() > PATIENCE {
                 return Ok(false);
-            }
-            if asked.is_none_or(|asked| asked.elapsed() > HELD / 2) {
+            } else if asked.is_none_or(|asked| asked.elapsed() > HELD / 2) {
                 self.engine.state.acquire(&Writer(TASK.to_owned())).await?; // it is the name of its writer as well
                 asked = Some(Instant::now());
             }

@@ -1,6 +1,6 @@
 //! Forgetting a visitor or an item, in all stores of a service.
 
-use crate::closing::{HELD, Holding, REBUILD, TASK};
+use crate::closing::{FORGETS, HELD, Holding, REBUILD, TASK};
 use crate::engine::Engine;
 use crate::serving::identity;
 use anyhow::{Context, Result, bail};
@@ -139,7 +139,7 @@ async fn remove(engine: &Engine, keys: &[Key]) -> Result<u64> {
 impl Alone {
     /// Has whoever closes rankings write what it holds, and let go.
     async fn become_so(engine: &Engine) -> Result<Self> {
-        let (state, holder) = (engine.state.clone(), format!("forget {}", identity()));
+        let (state, holder) = (engine.state.clone(), format!("{FORGETS}{}", identity()));
         loop {
             if let Some(holding) = Holding::begin(state.clone(), &holder).await? {
                 return Ok(Self { state, holder, holding });

@@ -28,9 +28,8 @@ pub struct Inlet {
     feedback: Mutex<Option<Way>>,
     /// Closes rankings of a shared state, where this process may.
     closing: Option<Mutex<Closing>>,
-    counters: SyncMutex<Counters>,
-    /// Of the closing.
-    closed: SyncMutex<Counters>,
+    /// Of taking in, and of the closing.
+    counters: SyncMutex<(Counters, Counters)>,
     gauges: Gauges,
 }
 
@@ -104,8 +103,7 @@ impl Inlet {
         };
         let closing =
             (closes && engine.has_many_writers()).then(|| Mutex::new(Closing::new(engine.clone(), &*identity)));
-        let (counters, closed) = (SyncMutex::default(), SyncMutex::default());
-        Ok(Self { engine, identity, feedback: Mutex::new(way), closing, counters, closed, gauges })
+        Ok(Self { engine, identity, feedback: Mutex::new(way), closing, counters: SyncMutex::default(), gauges })
     }
 
     /// Lets time pass: what is due closes.
@@ -126,14 +124,14 @@ impl Inlet {
                 }
             }
             drop(held);
-            self.note(counters);
+            self.note(|(taken, _)| *taken = counters);
         }
         let Some(closing) = &self.closing else { return };
         let mut closing = closing.lock().await;
         if let Err(error) = closing.tick().await {
             warn!(error = chain(&error.into()), "rankings are closed later");
         }
-        *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = closing.counters();
+        self.note(|(_, closed)| *closed = closing.counters());
     }
 
     /// What is open stays in a durable state; with a state in memory, nothing of it can be used any more.
@@ -148,10 +146,10 @@ impl Inlet {
         }
     }
 
-    fn note(&self, counters: Counters) {
-        let counters = counters.and(*self.closed.lock().unwrap_or_else(PoisonError::into_inner));
-        self.gauges.note(&counters);
-        *self.counters.lock().unwrap_or_else(PoisonError::into_inner) = counters;
+    fn note(&self, change: impl FnOnce(&mut (Counters, Counters))) {
+        let mut counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut counters);
+        self.gauges.note(&counters.0.and(counters.1));
     }
 
     async fn take(&self, events: Vec<Event>) -> Result<Fed, FeedError> {
@@ -167,7 +165,7 @@ impl Inlet {
             *held = None; // where too many click-throughs wait, nothing is lost
         }
         drop(held);
-        self.note(counters);
+        self.note(|(taken, _)| *taken = counters);
         outcome.map(|applied| Fed { accepted: applied.accepted, updated: applied.updated }).map_err(failed)
     }
 }
@@ -180,7 +178,8 @@ impl Feedback for Inlet {
 
 impl Status for Inlet {
     fn status(&self) -> Value {
-        let counters = *self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        let (taken, closed) = *self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        let counters = taken.and(closed);
         json!({
             "events": {
                 "item": counters.items,

@@ -27,7 +27,7 @@ mod survey;
 mod waiting;
 
 pub use clock::now;
-pub use closing::{Closing, STILL_OPEN};
+pub use closing::{Closing, StillOpen};
 pub use engine::{Engine, configuration, open_versions, service};
 pub use follow::{Tally, is_stream, read_all};
 pub use forget::forget;

@@ -1,5 +1,6 @@
 //! What every program needs first.
 
+use crate::closing::StillOpen;
 use anyhow::Context;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -80,7 +81,9 @@ fn passes(error: &anyhow::Error) -> bool {
             Some(rankwright_clickthrough::Error::Object(error)) => (redis, Some(error)),
             _ => (redis, object),
         };
-        redis.is_some_and(|error| error.problem.passes()) || object.is_some_and(|error| error.problem.passes())
+        cause.is::<StillOpen>()
+            || redis.is_some_and(|error| error.problem.passes())
+            || object.is_some_and(|error| error.problem.passes())
     })
 }
 
@@ -102,17 +105,6 @@ pub fn job_runtime() -> std::io::Result<Runtime> {
 
 /// An error and its causes in one line, each cause once.
 pub fn chain(error: &anyhow::Error) -> String {
-    in_one_line(&chained(error))
-}
-
-/// Without the ends of lines that a server's answer, or a library's text, has brought into it.
-fn in_one_line(text: &str) -> String {
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let first = lines.next().unwrap_or_default().to_owned();
-    lines.fold(first, |text, line| format!("{text} {line}"))
-}
-
-fn chained(error: &anyhow::Error) -> String {
     let mut message = error.to_string();
     for cause in error.chain().skip(1) {
         let cause = cause.to_string();

@@ -6,8 +6,8 @@ use crate::order::Order;
 use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
 use rankwright_assembly::{
-    Engine, Fetched, Importer, Rebuild, STILL_OPEN, Tally, configuration, fetch, is_remote, is_stream, job_runtime,
-    now, read_all,
+    Engine, Fetched, Importer, Rebuild, StillOpen, Tally, configuration, fetch, is_remote, is_stream, job_runtime, now,
+    read_all,
 };
 use rankwright_config::{ClickthroughStore, Config, Offset, SourceConfig, State};
 use rankwright_ingest::Counters;
@@ -212,7 +212,7 @@ impl Import<'_> {
     fn finish(mut self) -> Result<()> {
         self.commit()?;
         if !self.runtime.block_on(self.ingest.finish())? {
-            bail!("{STILL_OPEN}");
+            return Err(StillOpen.into());
         }
         told(&self.ingest.counters(), self.bad, self.events, self.progress.elapsed());
         self.order.complaint().iter().for_each(|complaint| warn!("{complaint}"));

@@ -80,12 +80,12 @@ fn run(options: &Options) -> Result<Report> {
     runtime.spawn(show(engine.clone(), port));
     for name in &names {
         let trained = job::train(&engine, name);
+        report.add(trained.clone());
         let (version, message) = (trained.version.as_deref().unwrap_or_default(), &trained.message);
         match trained.outcome {
             Outcome::Failed | Outcome::Nothing => warn!(model = name, "{message}"),
             Outcome::Published | Outcome::Kept => info!(model = name, version, "{message}"),
         }
-        report.add(trained);
     }
     Ok(report.whole())
 }
@@ -93,7 +93,8 @@ fn run(options: &Options) -> Result<Report> {
 /// Ends the job when it is told to: what it has published stays, and is told; the rest is as if it had not begun.
 async fn stop(report: Arc<Shared>, names: Vec<String>) {
     stop_signal().await;
-    if tell(&report.stopped(&names)) {
+    // one that is done with all ends by itself
+    if report.stopped(&names).is_some_and(|stopped| tell(&stopped)) {
         std::process::exit(TERMINATED);
     }
 }

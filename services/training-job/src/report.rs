@@ -124,13 +124,13 @@ impl Shared {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).add(model);
     }
 
-    /// Of a job that is told to stop before it has dealt with all these models: nothing is added from here on.
-    pub(crate) fn stopped(&self, names: &[String]) -> Report {
-        let mut report = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Of a job that is told to stop before it has dealt with all these models; none where it has.
+    pub(crate) fn stopped(&self, names: &[String]) -> Option<Report> {
+        let mut report = self.whole();
         let left: Vec<&str> = names.iter().map(String::as_str).skip(report.models.len()).collect();
         report.message = format!("told to stop before it was done with {}", left.join(", "));
         report.outcome = Outcome::Failed;
-        report.clone()
+        (!left.is_empty()).then_some(report)
     }
 
     pub(crate) fn whole(&self) -> Report {

@@ -10,7 +10,7 @@ use super::sweep::Sweep;
 use super::tally::Tally;
 use super::writer::{PAUSE, Writer};
 use crate::clock::{believed, now};
-use crate::closing::{Closing, STILL_OPEN};
+use crate::closing::{Closing, StillOpen};
 use crate::engine::Engine;
 use crate::program::chain;
 use anyhow::{Context, Result, bail};
@@ -120,7 +120,7 @@ impl Reader {
         let finished = closing.finish().await;
         closing.leave().await;
         if !finished? {
-            bail!("{STILL_OPEN}");
+            return Err(StillOpen.into());
         }
         Ok(counters.and(closing.counters()))
     }

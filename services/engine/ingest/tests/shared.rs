@@ -135,6 +135,13 @@ async fn what_the_last_replica_has_left_open_closes_though_nothing_comes_any_mor
     closer.tick(later(200)).await.expect("works");
     assert_eq!(joined(&service), [("r".to_string(), vec!["c".to_string()])]);
     assert_eq!((left_over(&service).await, closer.counters().open), (0, 0));
+    // nor may they bring anything to what an import closes that ends
+    let mut replica_of_now = replica(&service, "3").await;
+    replica_of_now.feed(&[shown("now", &["a"], 300)], later(300)).await.expect("takes them");
+    let mut importing = closer_after(&service, "an import", Taken::default()).await;
+    importing.finish(later(311)).await.expect("works");
+    let late = replica_of_now.feed(&[click("late", "now", "a", 301)], later(312)).await;
+    assert!(matches!(late, Err(Error::LostLease { .. })), "{late:?}");
     // should one of them come back, it has to begin anew
     for replica in [&mut one, &mut two] {
         let late = replica.feed(&[click("late", "r", "a", 12)], later(201)).await;

@@ -103,14 +103,23 @@ fn is_about_tls(text: &str) -> bool {
         .any(|word| text.contains(word))
 }
 
-/// The server's words where there are any.
+/// The server's words where there are any, in one line.
 fn text(error: &RedisError) -> String {
-    error.detail().map_or_else(|| error.to_string(), str::to_owned)
+    let text = error.detail().map_or_else(|| error.to_string(), str::to_owned);
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_answer_of_a_redis_server_is_told_in_one_line() {
+        let error = redis::parse_redis_value(b"HTTP/1.1 400 Bad Request\r\n").expect_err("it is none");
+        assert!(error.to_string().contains('\n'), "the library tells it in several: {error}");
+        let told = Problem::of(&error, &Settings::new("127.0.0.1", 80)).to_string();
+        assert!(told.starts_with("this is no answer of a Redis server (") && !told.contains('\n'), "{told}");
+    }
 
     #[test]
     fn keys_that_are_elsewhere_are_another_fault_in_a_cluster_than_at_a_single_server() {

@@ -81,9 +81,10 @@ impl Marks {
 impl Head {
     /// Reads the start of a file.
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
-        let start = start(path, HEAD)?;
-        let is_whole = (start.len() as u64) < HEAD;
-        Ok(Self::over(if is_whole { before_end(&start) } else { &start }))
+        let start = start(path, 2 * HEAD)?;
+        let is_whole = (start.len() as u64) < 2 * HEAD;
+        let kept = if is_whole { before_end(&start) } else { &start };
+        Ok(Self::over(&kept[..kept.len().min(HEAD as usize)]))
     }
 
     fn read(path: &Path, most: u64) -> io::Result<Self> {
@@ -103,7 +104,7 @@ fn start(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 
 /// What of a file stays when more follows: all, but of an array, which is written anew from its last bracket on.
 fn before_end(text: &[u8]) -> &[u8] {
-    match text.trim_ascii() {
+    match text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).trim_ascii() {
         [b'[', .., b']'] => text.trim_ascii_end().strip_suffix(b"]").unwrap_or(text).trim_ascii_end(),
         _ => text,
     }

@@ -135,9 +135,9 @@ impl Closer {
         if self.has_room().await? {
             self.work(watermark).await?;
         }
+        self.count_open().await?;
         self.outbox.flush_due()?;
-        self.settle().await?;
-        self.count_open().await
+        self.settle().await
     }
 
     /// The same, however long the store of click-throughs takes: what is read next is to see all that was due.
@@ -158,9 +158,9 @@ impl Closer {
     pub async fn finish(&mut self, wall: Timestamp) -> Result<(), Error> {
         let watermarks = self.watermarks(wall).await?;
         self.work_through(watermarks.lowest.unwrap_or(Timestamp::MAX)).await?;
+        self.count_open().await?;
         self.outbox.flush()?;
-        self.settle().await?;
-        self.count_open().await
+        self.settle().await
     }
 
     /// How many rankings take interactions, whoever has taken them in.
@@ -174,12 +174,8 @@ impl Closer {
     /// has left open closes though nothing comes any more.
     async fn watermark(&mut self, wall: Timestamp) -> Result<Timestamp, Error> {
         let watermarks = self.watermarks(wall).await?;
-        let Some((writer, by_now)) = watermarks.resting else { return Ok(watermarks.lowest.unwrap_or(Timestamp::MIN)) };
-        if self.resting.as_ref() != Some(&writer) {
-            self.store.acquire(&writer).await?;
-            self.resting = Some(writer);
-        }
-        Ok(by_now)
+        let resting = watermarks.resting.map(|(_, by_now)| by_now);
+        Ok(watermarks.lowest.or(resting).unwrap_or(Timestamp::MIN))
     }
 
     /// Does all that is due; waits for room where there is none.
@@ -206,6 +202,12 @@ impl Closer {
         for (key, writer) in &watermarks.silent {
             self.store.acquire(writer).await?;
             self.overlay.remove(key);
+        }
+        if let Some((writer, _)) = &watermarks.resting
+            && self.resting.as_ref() != Some(writer)
+        {
+            self.store.acquire(writer).await?;
+            self.resting = Some(writer.clone());
         }
         if let Some(partition) = &watermarks.stalled
             && wall.millis_since(self.warned) > WARN_EVERY

@@ -82,7 +82,7 @@ pub struct Reached {
     pub seen: Timestamp,
 }
 
-/// How far all writers of a shared state have come that are alive, or were a moment ago.
+/// How far all writers of a shared state have come that are alive, or were a moment ago; where none is, the last that was.
 ///
 /// # Errors
 /// When the store fails.

@@ -330,7 +330,10 @@ impl Array {
 
     fn take_element(&mut self, end: usize, last: bool) {
         let Start { at, line, column, first, leads, blank, too_long: is_too_long, .. } = self.element;
-        if first && last && blank {
+        if last && blank {
+            if !first {
+                self.break_off(line, "expected an event behind `,`".to_owned()); // one may be put there
+            }
             return;
         }
         if is_too_long || end - at > self.limits.line {

@@ -320,6 +320,9 @@ impl Filling {
             if !self.is_live().await? {
                 self.give_up().await;
             }
+        } else if let Err(error) = self.bring_slots().await {
+            let generation = live.generation();
+            tracing::warn!(%error, generation, "keys of the former generation stay until the next one");
         } else if let Err(error) = self.live.link.expire_all(&live.prefix_of_all(), LEFT_FOR).await {
             let generation = live.generation();
             tracing::warn!(%error, generation, "some keys of the former generation stay until their own time is over");
@@ -337,6 +340,14 @@ impl Filling {
     async fn give_up(&self) {
         if let Err(error) = self.live.link.remove_all(&self.names.prefix_of_all()).await {
             tracing::debug!(%error, "what was filled is removed by the next attempt");
+        }
+    }
+
+    /// What was given out in the former generation of a cluster while this one became live; before its keys expire.
+    pub(super) async fn bring_slots(&self) -> Result<(), Error> {
+        match self.live.link.is_cluster() {
+            true => self.live.bring_between(&self.live.names, &self.names).await,
+            false => Ok(()),
         }
     }
 

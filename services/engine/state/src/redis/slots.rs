@@ -1,10 +1,12 @@
 //! Numbers of what features are known by, which every generation keeps.
 //!
 //! On one server the script that makes a generation live copies them in that moment. In a cluster they are copied before the
-//! pointer moves, and some may be given out in between: whoever wants to know the numbers of a generation first brings over
-//! what the former one has beside. After the pointer has moved nothing that is given out there counts, so once is enough.
+//! pointer moves, and some may be given out in between: whoever moves it brings these over then, and should it be killed before, whoever
+//! next wants to know the numbers of the generation. After the pointer has moved nothing that is given out in the former one
+//! counts, so once is enough.
 
 use super::generation::Begun;
+use super::layout::Names;
 use super::{Shared, failed};
 use crate::{Error, Fingerprint, Slot};
 use rankwright_redis::redis::{Script, cmd};
@@ -72,8 +74,13 @@ impl Shared {
         if live != own || brought == Some(own) {
             return Ok(());
         }
-        let (name, script) = (self.names.slots(), Script::new(BRING));
-        let slots = self.slots_of(&self.names.of_generation(former, self.names.shards()).slots()).await?;
+        self.bring_between(&self.names.of_generation(former, self.names.shards()), &self.names).await
+    }
+
+    /// The same, of two generations of which the second one has just become live.
+    pub(super) async fn bring_between(&self, former: &Names, live: &Names) -> Result<(), Error> {
+        let (name, script) = (live.slots(), Script::new(BRING));
+        let slots = self.slots_of(&former.slots()).await?;
         let brought = self.link.send(&name, |mut connection| {
             let mut bring = script.prepare_invoke();
             bring.key(&name);
@@ -83,7 +90,7 @@ impl Shared {
             async move { bring.invoke_async::<()>(&mut connection).await }
         });
         brought.await.map_err(failed("bring slots to another generation"))?;
-        self.remember("brought", own).await
+        self.remember("brought", live.generation()).await
     }
 
     async fn slots_of(&self, name: &str) -> Result<Vec<Fingerprint>, Error> {

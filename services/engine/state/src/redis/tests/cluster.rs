@@ -300,6 +300,23 @@ fn a_state_of_a_cluster_is_not_taken_for_one_of_one_server() {
     });
 }
 
+#[test]
+fn slots_of_a_former_generation_are_known_when_its_keys_are_gone() {
+    with_cluster(|settings| async move {
+        let service = service();
+        let (one, two) = (open(&settings, &service).await, open(&settings, &service).await);
+        let filling = one.fill_next().await.expect("begins");
+        filling.copy_slots().await.expect("copies");
+        let late = two.slots(&[Fingerprint(1)]).await.expect("gives slots");
+        assert!(filling.move_pointer().await.expect("moves"));
+        filling.bring_slots().await.expect("brings them");
+        let former = one.current().names.slots();
+        assert_eq!(ask::<i64>(&settings, &[b"DEL", former.as_bytes()]).await, 1);
+        let next = open(&settings, &service).await.slots(&[Fingerprint(2), Fingerprint(1)]).await;
+        assert_eq!(next.expect("gives slots"), [Slot(1), late[0]]);
+    });
+}
+
 /// As if whoever makes it live was killed right after.
 #[test]
 fn a_slot_that_is_given_out_while_another_generation_becomes_live_is_given_to_nothing_else() {
