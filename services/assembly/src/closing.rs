@@ -160,7 +160,7 @@ impl Closing {
     /// # Errors
     /// When a store fails.
     pub async fn finish(&mut self) -> Result<bool, Error> {
-        let (mut waits, mut asked) = (Instant::now(), None::<Instant>);
+        let (mut waits, mut asks_next, mut pause, mut told) = (Instant::now(), Instant::now(), HELD / 2, false);
         loop {
             match self.work(What::All).await {
                 Err(Error::LostLease { .. }) => waits = Instant::now(), // another one does the same
@@ -170,13 +170,17 @@ impl Closing {
                 return Ok(true);
             }
             let holder = self.engine.state.holder(TASK).await?;
-            if holder.is_some_and(|holder| holder.starts_with(FORGETS)) {
+            if let Some(holder) = holder.filter(|holder| holder.starts_with(FORGETS)) {
                 waits = Instant::now(); // it comes to its end, and is not to be disturbed before
+                if !std::mem::replace(&mut told, true) {
+                    tracing::info!(holder, "what is open is closed when somebody is forgotten");
+                }
             } else if waits.elapsed() > PATIENCE {
                 return Ok(false);
-            } else if asked.is_none_or(|asked| asked.elapsed() > HELD / 2) {
+            } else if asks_next <= Instant::now() {
                 self.engine.state.acquire(&Writer(TASK.to_owned())).await?; // it is the name of its writer as well
-                asked = Some(Instant::now());
+                // of two who want the same, each gets longer and longer
+                (asks_next, pause) = (Instant::now() + pause, pause * 2);
             }
             tokio::time::sleep(AGAIN).await;
         }

@@ -123,8 +123,8 @@ impl Inlet {
                     *held = None;
                 }
             }
-            drop(held);
             self.note(|(taken, _)| *taken = counters);
+            drop(held);
         }
         let Some(closing) = &self.closing else { return };
         let mut closing = closing.lock().await;
@@ -164,8 +164,8 @@ impl Inlet {
         if outcome.as_ref().is_err_and(|error| !matches!(error, ingest::Error::Clickthroughs(_))) {
             *held = None; // where too many click-throughs wait, nothing is lost
         }
-        drop(held);
         self.note(|(taken, _)| *taken = counters);
+        drop(held);
         outcome.map(|applied| Fed { accepted: applied.accepted, updated: applied.updated }).map_err(failed)
     }
 }

@@ -8,13 +8,11 @@ use crate::record;
 use crate::shared::{WRITER, stored};
 use rankwright_clickthrough::{Subject, Who};
 use rankwright_event::{Interaction, Ranking, SessionId};
-use rankwright_state::{Commit, Entity, Key, Lease, Outcome, Space, Store, Writer};
+use rankwright_state::{Commit, Entity, Key, Outcome, Space, Store, Writer};
 use std::collections::HashSet;
 
 /// So many keys are removed at once.
 const AT_ONCE: usize = 1000;
-/// So often somebody else may want whoever closes rankings to begin anew meanwhile.
-const ATTEMPTS: usize = 100;
 
 /// What was removed from the state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -50,28 +48,17 @@ pub async fn sessions(store: &dyn Store, many: bool, subject: &Subject) -> Resul
 /// # Errors
 /// When the store fails, or holds a damaged record.
 pub async fn forget(store: &dyn Store, many: bool, subject: &Subject) -> Result<Unjoined, Error> {
-    let mut first = None;
-    for _ in 0..ATTEMPTS {
-        let lease = store.acquire(&Writer(WRITER.to_owned())).await?; // whoever closed rankings has to read them anew
-        let (unjoined, keys) = find(store, many, subject).await?;
-        let unjoined = first.get_or_insert(unjoined);
-        if remove(store, &lease, &keys).await? {
-            return Ok(std::mem::take(unjoined));
-        }
-    }
-    Err(Error::LostLease { writer: WRITER.to_owned() })
-}
-
-/// False where the lease was taken by somebody who wants whoever closes to begin anew.
-async fn remove(store: &dyn Store, lease: &Lease, keys: &[Key]) -> Result<bool, Error> {
+    let lease = store.acquire(&Writer(WRITER.to_owned())).await?; // whoever closed rankings has to read them anew
+    let (unjoined, keys) = find(store, many, subject).await?;
     for some in keys.chunks(AT_ONCE) {
         let writes = some.iter().map(|key| (key.clone(), None)).collect();
         let (from, to) = (lease.position.clone(), lease.position.clone());
-        if store.commit(lease, Commit { from, to, writes, ..Commit::default() }).await? != Outcome::Applied {
-            return Ok(false);
+        match store.commit(&lease, Commit { from, to, writes, ..Commit::default() }).await? {
+            Outcome::Applied => {}
+            Outcome::LostLease | Outcome::Exists => return Err(Error::LostLease { writer: WRITER.to_owned() }),
         }
     }
-    Ok(true)
+    Ok(unjoined)
 }
 
 /// What there is, and where.

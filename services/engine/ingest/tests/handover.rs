@@ -7,17 +7,12 @@ use common::{Service, click, item, shown};
 use parking_lot::Mutex;
 use rankwright_clickthrough::{
     Clickthrough, ClickthroughStore, Error, Forgotten, Mark, MemoryStore as Clickthroughs, Records, Status, Subject,
-    Who,
 };
-use rankwright_event::{Event, Tenant, Timestamp};
+use rankwright_event::{Event, Timestamp};
 use rankwright_ingest::shared::{Closer, Intake, Origin, Taken};
-use rankwright_state::{
-    BoxFuture, Commit, Error as StateError, Fingerprint, Key, Lease, Listed, MemoryStore, Outcome, Position, Rows,
-    Slot, Space, Stats, Store, Writer,
-};
+use rankwright_state::{MemoryStore, Position, Space};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 const WALL: Timestamp = Timestamp::from_millis(1_000_000_000);
 
@@ -122,70 +117,4 @@ async fn what_is_owed_is_brought_again_where_another_process_has_closed_since() 
     drop(other);
     closer(&service, "one", taken).await.tick(WALL).await.expect("works");
     assert_eq!(store.taken.load(Ordering::Relaxed), 5 + 6 + 6, "who knows what the other one has left");
-}
-
-/// A state in which somebody wants whoever closes to begin anew before the first two commits of the closer.
-#[derive(Default)]
-struct Interrupted {
-    inner: MemoryStore,
-    often: AtomicUsize,
-}
-
-impl Store for Interrupted {
-    fn slots<'a>(&'a self, wanted: &'a [Fingerprint]) -> BoxFuture<'a, Result<Vec<Slot>, StateError>> {
-        self.inner.slots(wanted)
-    }
-
-    fn read<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<Rows, StateError>> {
-        self.inner.read(keys)
-    }
-
-    fn acquire<'a>(&'a self, writer: &'a Writer) -> BoxFuture<'a, Result<Lease, StateError>> {
-        self.inner.acquire(writer)
-    }
-
-    fn commit<'a>(&'a self, lease: &'a Lease, commit: Commit) -> BoxFuture<'a, Result<Outcome, StateError>> {
-        Box::pin(async move {
-            if lease.writer.0 == "closer" && self.often.fetch_add(1, Ordering::Relaxed) < 2 {
-                self.inner.acquire(&lease.writer).await?;
-            }
-            self.inner.commit(lease, commit).await
-        })
-    }
-
-    fn scan(&self, space: Space) -> BoxFuture<'_, Result<Listed, StateError>> {
-        self.inner.scan(space)
-    }
-
-    fn expire<'a>(
-        &'a self,
-        now: Timestamp,
-        ttl: &'a [(Slot, Duration)],
-        other: Duration,
-    ) -> BoxFuture<'a, Result<u64, StateError>> {
-        self.inner.expire(now, ttl, other)
-    }
-
-    fn durable(&self) -> bool {
-        false
-    }
-
-    fn stats(&self) -> BoxFuture<'_, Result<Stats, StateError>> {
-        self.inner.stats()
-    }
-}
-
-#[tokio::test]
-async fn a_visitor_is_forgotten_though_somebody_wants_the_closer_to_begin_anew_meanwhile() {
-    let state = Arc::new(Interrupted::default());
-    let service = Service::over(state.clone(), |header| Arc::new(Clickthroughs::new(header).expect("memory"))).await;
-    let (plan, store) = (service.plan.clone(), service.state.clone());
-    let mut intake = Intake::open("1", Origin::Partition, plan, store, service.settings, WALL).await.expect("opens");
-    let events = [shown("r", &["a"], 10), click("c", "r", "a", 11)];
-    intake.apply(&events, &[], Position("1".into()), WALL).await.expect("takes them");
-    let Event::Ranking(ranking) = &events[0] else { unreachable!("it is one") };
-    let subject = Subject { tenant: Tenant::default(), who: Who::User(ranking.user.clone().expect("a visitor")) };
-    let removed = rankwright_ingest::forget::forget(&*state, true, &subject).await.expect("forgets");
-    assert_eq!((removed.open, state.often.load(Ordering::Relaxed)), (1, 3));
-    assert!(state.scan(Space::Joins).await.expect("lists").is_empty());
 }

@@ -172,9 +172,8 @@ impl MemoryStore {
     }
 
     fn oldest_of(&self, space: Space, until: Timestamp, limit: usize) -> Listed {
-        let keys = self.in_timeline(|timeline| timeline.oldest(space, until, limit));
-        let listed = keys.into_iter().filter_map(|key| self.get(&key).map(|entity| (key, entity)));
-        listed.filter(|(_, entity)| entity.newest() <= until).collect() // one may have been written to meanwhile
+        let listed = |key: Key| self.get(&key).map(|entity| (key, entity));
+        self.in_timeline(|timeline| timeline.oldest(space, until, limit).into_iter().filter_map(listed).collect())
     }
 
     fn remove_outdated(&self, outdated: impl Fn(Slot, Timestamp) -> bool) -> u64 {

@@ -322,7 +322,7 @@ impl Filling {
             }
         } else if let Err(error) = self.bring_slots().await {
             let generation = live.generation();
-            tracing::warn!(%error, generation, "keys of the former generation stay until the next one");
+            tracing::warn!(%error, generation, "keys of the former generation stay until their own time is over");
         } else if let Err(error) = self.live.link.expire_all(&live.prefix_of_all(), LEFT_FOR).await {
             let generation = live.generation();
             tracing::warn!(%error, generation, "some keys of the former generation stay until their own time is over");
@@ -360,7 +360,7 @@ impl Filling {
         Ok(moved)
     }
 
-    /// Copies what was given out so far; what comes later is brought when somebody asks.
+    /// Copies what was given out so far; what comes later is brought afterwards.
     pub(super) async fn copy_slots(&self) -> Result<(), Error> {
         let slots = self.live.all_slots().await?;
         let name = self.names.slots();

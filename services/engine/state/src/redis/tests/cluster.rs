@@ -308,9 +308,9 @@ fn slots_of_a_former_generation_are_known_when_its_keys_are_gone() {
         let filling = one.fill_next().await.expect("begins");
         filling.copy_slots().await.expect("copies");
         let late = two.slots(&[Fingerprint(1)]).await.expect("gives slots");
+        let former = one.current().names.slots();
         assert!(filling.move_pointer().await.expect("moves"));
         filling.bring_slots().await.expect("brings them");
-        let former = one.current().names.slots();
         assert_eq!(ask::<i64>(&settings, &[b"DEL", former.as_bytes()]).await, 1);
         let next = open(&settings, &service).await.slots(&[Fingerprint(2), Fingerprint(1)]).await;
         assert_eq!(next.expect("gives slots"), [Slot(1), late[0]]);
