@@ -156,6 +156,9 @@ async fn outcome(cluster: &Cluster, name: &str) -> Outcome {
     }
     collect!(ConfigMap, ServiceAccount, Deployment, HorizontalPodAutoscaler, CronJob, Job);
     collect!(PodDisruptionBudget, Service, Ingress, NetworkPolicy);
+    // what holds a service until its data are removed
+    let service = cluster.api::<RankingService>().get_opt(name).await.unwrap();
+    all.extend(service.map(|service| json!({ "finalizers": service.metadata.finalizers })));
     for api in OptionalApi::ALL {
         let found = cluster.list_optional(api, &label).await;
         all.extend(found.iter().map(|object| comparable(object, &api.resource().kind, name)));
@@ -286,6 +289,9 @@ async fn cut_at_any(stage: Stage, after: bool, least: usize) {
     assert!(succeeded && requests > least, "{requests} requests");
     assert!(stage.is_over(&cluster, "undisturbed").await);
     let wanted = stage.left(&cluster, "undisturbed").await;
+    for api in OptionalApi::ALL.into_iter().filter(|_| stage == Stage::Optional) {
+        assert!(wanted.0.iter().any(|object| object["kind"] == api.resource().kind), "{api:?} is not among them");
+    }
     let cut = async |at: usize| {
         let name = format!("cut-{at}-x");
         stage.reached(&cluster, &name).await;

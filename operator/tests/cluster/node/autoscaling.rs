@@ -20,6 +20,8 @@ async fn rank_servers_come_with_the_load_and_go_with_it() {
         .apply::<RankingService>("shop", service(json!({"spec": {"rank": {"replicas": null, "autoscaling": scaled}}})))
         .await;
     cluster.told("shop", "RankServerReady", "True", "Available").await;
+    // one that begins takes some time of a processor as well
+    cluster.until("shop-rank", "has one server", |found: &Deployment| replicas(found) == 1).await;
     let address = cluster.address("shop").await;
     let wanted = request(&["p1", "p2", "p3"]);
     post_once_there(&address, "/rank/shop", &wanted).await;
