@@ -18,6 +18,11 @@ pub(crate) const FORGETS: &str = "forget ";
 pub(crate) const REBUILD: &str = "rebuild";
 /// A process that does not show itself for so long is followed by another.
 pub(crate) const HELD: Duration = Duration::from_secs(10);
+/// Who has not let go of a task by then keeps it.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two attempts to have what somebody else has.
+const AGAIN: Duration = Duration::from_millis(200);
+
 /// Somebody keeps closing rankings to itself.
 #[derive(Debug)]
 pub struct StillOpen;
@@ -32,11 +37,6 @@ impl fmt::Display for StillOpen {
 }
 
 impl std::error::Error for StillOpen {}
-
-/// Who has not let go of a task by then keeps it.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Between two attempts to have what somebody else has.
-const AGAIN: Duration = Duration::from_millis(200);
 
 /// Keeps a task for its holder while it is there, however long that takes.
 pub(crate) struct Holding(AbortHandle);
