@@ -2,6 +2,7 @@
 # A real Apache Kafka broker (KRaft, one node; loopback only, unless $KAFKA_ALSO names an address).
 #   kafka.sh install | start | stop | wipe | kill | tool CLASS ARGS...
 # Prints the address that tests read as RANKWRIGHT_TEST_KAFKA. Data and logs of a run lie in the folder $SERVERS_RUN.
+# Who comes in by SCRAM as "guest", with the same password, may do nothing.
 # Listeners: $KAFKA_PORT plain, +1 SASL_SSL with SCRAM, +2 SASL_PLAINTEXT with SCRAM, +3 the controller's own.
 # KAFKA_ALSO="HOST:PORT NAME:PORT" adds a plain one at an address of this machine, whose clients are told the name.
 . "$(dirname "$0")/lib.sh"
@@ -35,6 +36,8 @@ listeners=$here,CONTROLLER://127.0.0.1:$((KAFKA_PORT + 3))${KAFKA_ALSO:+,ALSO://
 advertised.listeners=$here${KAFKA_ALSO:+,ALSO://${KAFKA_ALSO#* }}
 listener.security.protocol.map=ALSO:PLAINTEXT,PLAIN:PLAINTEXT,TLS:SASL_SSL,SCRAM:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
 controller.listener.names=CONTROLLER
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:ANONYMOUS;User:$KAFKA_USER
 inter.broker.listener.name=PLAIN
 sasl.enabled.mechanisms=SCRAM-SHA-256,SCRAM-SHA-512
 listener.name.tls.scram-sha-256.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
@@ -66,7 +69,8 @@ log.retention.check.interval.ms=5000
 C
     [ -f "$data/logs/meta.properties" ] || jvm kafka.tools.StorageTool format -c "$data/server.properties" -t "$(printf 'rankwright-tests' | base64 | tr '+/' '-_' | cut -c1-22)" \
         --add-scram "SCRAM-SHA-256=[name=$KAFKA_USER,password=$KAFKA_PASSWORD]" \
-        --add-scram "SCRAM-SHA-512=[name=$KAFKA_USER,password=$KAFKA_PASSWORD]" > "$data/format.log" 2>&1 || { cat "$data/format.log" >&2; die 'format failed'; }
+        --add-scram "SCRAM-SHA-512=[name=$KAFKA_USER,password=$KAFKA_PASSWORD]" \
+        --add-scram "SCRAM-SHA-512=[name=guest,password=$KAFKA_PASSWORD]" > "$data/format.log" 2>&1 || { cat "$data/format.log" >&2; die 'format failed'; }
 }
 
 case ${1:-start} in

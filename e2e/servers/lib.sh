@@ -53,6 +53,7 @@ halt() {
     kill -s "${2:-TERM}" "$id" 2>/dev/null || true
     while alive "$1"; do
         n=$((n + 1)); [ "$n" -lt 150 ] || kill -s KILL "$id" 2>/dev/null || true
+        [ "$n" -lt 1200 ] || die "$1 does not end, though it was killed (process $id)"
         sleep 0.1
     done
     rm -f "$SERVERS_RUN/$1.pid"

@@ -71,7 +71,7 @@ allowLoopback=true
 C
 }
 
-ready() { curl -sf -o "$data/ready" "http://127.0.0.1:$((PULSAR_PORT + 1))/admin/v2/namespaces/public" && grep -q public/default "$data/ready"; }
+ready() { curl -sf --max-time 5 -o "$data/ready" "http://127.0.0.1:$((PULSAR_PORT + 1))/admin/v2/namespaces/public" && grep -q public/default "$data/ready"; }
 
 case ${1:-start} in
     install) install ;;

@@ -11,7 +11,7 @@ REDIS_CLUSTER_PORT=${REDIS_CLUSTER_PORT:-17100}
 first=$REDIS_CLUSTER_PORT
 names=(redis-sentinel-0 redis-sentinel-1 redis-sentinel-2 redis-replica redis-primary redis-cluster-0 redis-cluster-1 redis-cluster-2)
 
-ask() { local at=$1; shift; redis-cli -h 127.0.0.1 -p "$at" "$@"; }
+ask() { local at=$1; shift; timeout 5 redis-cli -h 127.0.0.1 -p "$at" "$@"; }
 says() { local text=$1; shift; ask "$@" | grep -q "$text"; }
 
 # instance NAME PORT OPTIONS...
@@ -32,7 +32,7 @@ cluster() {
     done
     [ -f "$SERVERS_RUN/redis-cluster-0/formed" ] || {
         local log=$SERVERS_RUN/redis-cluster-create.log
-        redis-cli --cluster create "${nodes[@]}" --cluster-replicas 0 --cluster-yes > "$log" || { cat "$log" >&2; die 'the cluster was not formed'; }
+        timeout 120 redis-cli --cluster create "${nodes[@]}" --cluster-replicas 0 --cluster-yes > "$log" || { cat "$log" >&2; die 'the cluster was not formed'; }
         touch "$SERVERS_RUN/redis-cluster-0/formed"
     }
     for i in 0 1 2; do await 30 "redis-cluster-$i" says cluster_state:ok $((first + i)) cluster info; done

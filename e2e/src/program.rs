@@ -1,7 +1,10 @@
 //! Finding and running the program.
 
+use crate::wait;
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::thread::{JoinHandle, spawn};
 
 /// A run that has come to its end.
 #[derive(Debug, Clone)]
@@ -15,14 +18,29 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Runs a command to its end.
+    /// Runs a command to its end, and keeps what it prints.
     ///
     /// # Panics
-    /// When it cannot be started.
+    /// When it cannot be started, and when it hangs, with its log.
     pub fn of(command: &mut Command) -> Self {
-        let output = command.output().expect("the program can be started");
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        Self { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+        Self::of_running(
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program can be started"),
+        )
+    }
+
+    /// Waits for the end of a run, and reads what it prints to pipes.
+    ///
+    /// # Panics
+    /// When it hangs, with its log.
+    pub fn of_running(mut child: Child) -> Self {
+        let (stdout, stderr) = (child.stdout.take().map(text), child.stderr.take().map(text));
+        let ended = wait::ended(&mut child);
+        let text = |read: Option<JoinHandle<String>>| {
+            read.map(|read| read.join().expect("the reader does not panic")).unwrap_or_default()
+        };
+        let (stdout, stderr) = (text(stdout), text(stderr));
+        let status = ended.unwrap_or_else(|| panic!("the program did not end:\n{stdout}{stderr}"));
+        Self { code: status.code(), stdout, stderr }
     }
 
     /// The run, if it was a success.
@@ -43,6 +61,15 @@ impl Ended {
         assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
         self
     }
+}
+
+/// All that comes out of a pipe.
+fn text(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
+    spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = pipe.read_to_end(&mut bytes); // what came before is there
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
 }
 
 /// The program: what `RANKWRIGHT_BIN` names, else `rankwright` in the folder that cargo builds into.

@@ -368,17 +368,19 @@ impl Redis {
         if self.nodes.is_empty() {
             return vec![self.connection()];
         }
-        let connect = |(host, port): &(String, u16)| {
-            let client = redis::Client::open((host.as_str(), *port)).expect("an address");
-            client.get_connection().expect("the server answers")
-        };
-        self.nodes.iter().map(connect).collect()
+        self.nodes.iter().map(|(host, port)| connected(host, *port).expect("the server answers")).collect()
     }
 
     fn connection(&self) -> Connection {
-        let client = redis::Client::open((self.host.as_str(), self.port)).expect("an address");
-        client.get_connection().expect("the server answers")
+        connected(&self.host, self.port).expect("the server answers")
     }
+}
+
+/// A connection whose questions are answered in time, or fail.
+fn connected(host: &str, port: u16) -> redis::RedisResult<Connection> {
+    let connection = redis::Client::open((host, port)).expect("an address").get_connection()?;
+    connection.set_read_timeout(Some(wait::PATIENCE))?;
+    Ok(connection)
 }
 
 impl Killed {
@@ -412,6 +414,5 @@ fn spawn(port: u16, folder: &Path, options: &[&str]) -> Child {
 }
 
 fn answers(host: &str, port: u16) -> bool {
-    let client = redis::Client::open((host, port)).expect("an address");
-    client.get_connection().and_then(|mut connection| redis::cmd("PING").query::<String>(&mut connection)).is_ok()
+    connected(host, port).and_then(|mut connection| redis::cmd("PING").query::<String>(&mut connection)).is_ok()
 }

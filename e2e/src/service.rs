@@ -162,8 +162,12 @@ impl Service {
     }
 
     /// Waits for a process that was told to end; its exit code, `None` after a signal.
+    ///
+    /// # Panics
+    /// When it hangs.
     pub fn wait(mut self) -> Option<i32> {
-        self.child.wait().ok().and_then(|status| status.code())
+        let ended = wait::ended(&mut self.child);
+        ended.unwrap_or_else(|| panic!("the process did not end:\n{}", self.log())).code()
     }
 
     fn end(&mut self) {

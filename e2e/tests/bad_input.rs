@@ -5,6 +5,7 @@ use rankwright_e2e::program::{self, run, run_on};
 use rankwright_e2e::{Ended, Service};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("there is room for temporary files")
@@ -70,7 +71,8 @@ fn what_cannot_be_written_to_the_log_or_the_terminal_is_no_panic() {
     let import = import.arg(&config).arg("--data").arg(&events).stderr(full()).status().expect("starts");
     assert!(import.success(), "the import does not hang on its log: {import}");
     let mut status = program::command(&["status", "--config"]);
-    let status = Ended::of(status.arg(&config).stdout(full())).refused();
+    let status = status.arg(&config).stdout(full()).stderr(Stdio::piped()).spawn().expect("starts");
+    let status = Ended::of_running(status).refused();
     assert!(status.stderr.contains("error: standard output is closed, or full"), "{}", status.stderr);
     // who reads it has seen enough
     let (reader, writer) = std::io::pipe().expect("there are pipes");

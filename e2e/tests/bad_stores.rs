@@ -210,11 +210,18 @@ fn a_broker_that_refuses_the_password_or_is_not_there_is_told() {
     let (Some(redis), Some(broker)) = (Redis::for_tests(), broker()) else { return };
     let (host, port) = broker.rsplit_once(':').expect("host:port");
     let scram = format!("{host}:{}", port.parse::<u16>().expect("a port") + 2);
-    let config = |brokers: &str| {
-        let options = "{security.protocol: SASL_PLAINTEXT, sasl.mechanism: SCRAM-SHA-256, sasl.username: test, sasl.password: wrong}";
+    let config_of = |brokers: &str, user: &str, password: &str| {
+        let login = format!("sasl.mechanism: SCRAM-SHA-512, sasl.username: {user}, sasl.password: {password}");
+        let options = format!("{{security.protocol: SASL_PLAINTEXT, {login}}}");
         plain(&redis)
             + &format!("source: {{type: kafka, brokers: ['{brokers}'], topic: t, groupId: g, options: {options}}}\n")
     };
+    let config = |brokers: &str| config_of(brokers, "test", "wrong");
+    for program in ["ingest-worker", "serve", "import"] {
+        let said = Said::by(program, &config_of(&scram, "guest", "secret"), &[], &[]);
+        let told = said.text.contains("does not allow reading topic t as group g: grant the user");
+        assert!(said.code == Some(1) && told, "{program}: {}", said.text);
+    }
     let said = Said::by("ingest-worker", &config(&scram), &[], &[]);
     assert!(said.code == Some(1) && said.text.contains("refused the credentials of source.options"), "{}", said.text);
     let nowhere = format!("127.0.0.1:{}", rankwright_e2e::ports::free(1));

@@ -106,6 +106,43 @@ fn nothing_of_a_visitor_or_an_item_is_left_in_any_store() {
 }
 
 #[test]
+fn several_that_are_forgotten_at_once_disturb_each_other_not() {
+    let Some(redis) = Redis::for_tests() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let (service, parts) = (redis.own_service("forget-together"), folder.path().join("parts"));
+    let config = config(&format!("{{type: redis, {}}}", redis.keys()), &parts);
+    let server = launch("rank-server", &config, &service, &folder.path().join("server"));
+    let visitors: Vec<_> = (0..200).map(|number| format!("visitor-{number:03}")).collect();
+    for round in 0..3 {
+        // what is open is looked through by each of them
+        let open = |(number, user): (usize, &String)| ranking(&format!("r{round}-{number}"), 5000, user, &["a", "b"]);
+        server.feedback(&visitors.iter().enumerate().map(open).collect::<Vec<_>>());
+        std::thread::scope(|scope| {
+            for visitor in &visitors[..3] {
+                let home = folder.path().join(visitor);
+                let (config, service) = (&config, &service);
+                scope.spawn(move || {
+                    let told = forget(config, service, &home, &["--user", visitor]);
+                    assert!(told.contains("removed 1 open rankings"), "{told}");
+                });
+            }
+        });
+    }
+    for visitor in &visitors[..3] {
+        assert_eq!(redis.with(&service, visitor), [""; 0], "{visitor}");
+    }
+}
+
+/// Lets bytes pass from its end on, be that a failed assertion: others wait for them.
+struct Passes<'a>(&'a Proxy);
+
+impl Drop for Passes<'_> {
+    fn drop(&mut self) {
+        self.0.set(Mode::Pass);
+    }
+}
+
+#[test]
 fn nothing_of_them_comes_later_from_a_bucket_that_did_not_answer_meanwhile() {
     let (Some(redis), Some(s3)) = (Redis::for_tests(), Server::s3("bucket")) else { return };
     let (folder, proxy) = (tempfile::tempdir().expect("there is room for temporary files"), Proxy::to(s3.port()));
@@ -124,11 +161,12 @@ fn nothing_of_them_comes_later_from_a_bucket_that_did_not_answer_meanwhile() {
     worker.until("a part is on its way", || proxy.carried() > before);
     let epoch = redis.epoch(&service, "closer");
     let told = std::thread::scope(|scope| {
+        let passes = Passes(&proxy);
         let forgetting =
             scope.spawn(|| forget(&through(s3.port()), &service, &folder.path().join("cli"), &["--user", VISITOR]));
         // or it is alone already, as the worker has given up for a while
         worker.until("it wants to be alone", || redis.epoch(&service, "closer") > epoch || forgetting.is_finished());
-        proxy.set(Mode::Pass);
+        drop(passes);
         forgetting.join().expect("it comes to its end")
     });
     worker.terminate();

@@ -98,6 +98,43 @@ fn configuration_and_events_are_read_from_a_bucket() {
     }
 }
 
+/// As a platform's operators expect, who hand credentials to a pod whatever its configuration says.
+#[test]
+fn credentials_of_the_environment_go_before_those_of_the_configuration() {
+    let Some(bucket) = Bucket::own() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let folder = folder.path();
+    std::fs::write(folder.join("events.jsonl"), events::lines(&day(&mut Random(7), 50))).expect("can be written");
+    let right = (std::env::var("RANKWRIGHT_TEST_S3_KEY").unwrap_or_default(), Bucket::secret());
+    let wrong = ("nobody".to_owned(), "xyzzy-s3-secret".to_owned());
+    let import = |environment: Option<&(String, String)>, configured: &(String, String), prefix: &str| {
+        let endpoint = bucket.settings.endpoint.as_deref().unwrap_or_default();
+        let keys = format!("cloudKey: {}, cloudKeySecret: {}", configured.0, configured.1);
+        let place = format!("bucket: {}, prefix: {prefix}, region: us-east-1, endpoint: '{endpoint}'", bucket.name());
+        let features = FEATURES.replace(
+            "train: {type: file, path: ./parts, format: json}",
+            &format!("train: {{type: s3, {place}, {keys}}}"),
+        );
+        assert!(features.contains("cloudKey"), "{features}");
+        std::fs::write(folder.join("config.yml"), format!("state: {{type: file, path: ./{prefix}}}\n{features}"))
+            .expect("can be written");
+        let mut command = command(&["import", "--config", "config.yml", "--data", "events.jsonl"]);
+        command.env_remove("AWS_ACCESS_KEY_ID").env_remove("AWS_SECRET_ACCESS_KEY");
+        if let Some((key, secret)) = environment {
+            command.env("AWS_ACCESS_KEY_ID", key).env("AWS_SECRET_ACCESS_KEY", secret);
+        }
+        Ended::of(command.current_dir(folder))
+    };
+    import(Some(&right), &wrong, "environment").ok();
+    import(None, &right, "configuration").ok();
+    for (environment, configured) in [(Some(&wrong), &right), (None, &wrong)] {
+        let refused = import(environment, configured, "refused");
+        let told = refused.stderr.contains("the service does not know the access key");
+        assert!(refused.code == Some(1) && told, "{}", refused.stderr);
+        assert!(!refused.stderr.contains("xyzzy-s3-secret"), "{}", refused.stderr);
+    }
+}
+
 #[test]
 fn the_port_is_encrypted_where_the_configuration_says_so() {
     let folder = tempfile::tempdir().expect("there is room for temporary files");

@@ -7,6 +7,7 @@ use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
 use rankwright_e2e::{Service, http, wait};
 use serde_json::{Value, json};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -26,17 +27,26 @@ type Outcome = (BTreeMap<Vec<u8>, Vec<u8>>, BTreeMap<String, Value>);
 fn send(replicas: &Mutex<Vec<SocketAddr>>, batch: &[Value], random: &mut Random) {
     let body = json!(batch).to_string();
     let mut left = 1 + usize::from(random.below(3) == 0);
-    while left > 0 {
-        let address = {
-            let replicas = replicas.lock().expect("nobody panics with it");
-            replicas[random.below(replicas.len())]
-        };
-        match http::post(address, "/feedback", body.as_bytes()) {
-            Ok(answer) if answer.status == 200 => left -= 1,
-            Ok(answer) => assert_eq!(answer.status, 503, "{}", answer.text),
-            Err(_) => std::thread::yield_now(), // it is gone; another one comes
-        }
-    }
+    let last = RefCell::new(String::new());
+    wait::until(
+        "taken",
+        || last.borrow().clone(),
+        || {
+            let address = {
+                let replicas = replicas.lock().expect("nobody panics with it");
+                replicas[random.below(replicas.len())]
+            };
+            match http::post(address, "/feedback", body.as_bytes()) {
+                Ok(answer) if answer.status == 200 => left -= 1,
+                Ok(answer) => {
+                    assert_eq!(answer.status, 503, "{}", answer.text);
+                    last.replace(answer.text);
+                }
+                Err(error) => drop(last.replace(error.to_string())), // it is gone; another one comes
+            }
+            left == 0
+        },
+    );
 }
 
 /// Ranks until told to stop; every answer that comes must be one.

@@ -11,6 +11,13 @@ const S3_KEY: &str = "XYZZYS3KEYID";
 const S3: &str = "xyzzy-s3-secret";
 const TOKEN: &str = "xyzzy-api-token";
 const KAFKA: &str = "xyzzy-kafka-password";
+const PULSAR: &str = "xyzzy-pulsar-token";
+const KINESIS: &str = "xyzzy-kinesis-secret";
+const SENTINEL: &str = "xyzzy-sentinel-password";
+/// Of the server; it has the right one in it.
+const WRONG: &str = "xyzzy-redis-password-too";
+const WRONG_S3: &str = "xyzzy-s3-secret-too";
+const NOT_LET_IN: &str = "user or password refused";
 
 /// Where a service is told to find its stores.
 #[derive(Clone)]
@@ -44,15 +51,17 @@ fn said(program: &str, config: &str, environment: &[(&str, &str)], words: &[&str
     said.text + &said.answers
 }
 
-fn assert_kept(what: &str, said: &str) {
-    assert!(!said.is_empty(), "{what}: nothing was said");
+/// Asserts that it came to what is to be seen, and that no secret was told.
+fn assert_kept(what: &str, word: &str, said: &str) {
+    assert!(said.contains(word), "{what}: not {word} in {said}");
     let told = told(said);
     assert!(told.is_empty(), "{what}: {told:?}");
 }
 
 /// Lines that have a secret. The id of a key is none: the client of S3 logs it at level debug.
 fn told(said: &str) -> Vec<&str> {
-    let has = |line: &&str| [REDIS, S3, TOKEN, KAFKA].iter().any(|secret| line.contains(secret));
+    let all = [REDIS, S3, TOKEN, KAFKA, PULSAR, KINESIS, SENTINEL];
+    let has = |line: &&str| all.iter().any(|secret| line.contains(secret));
     said.lines().filter(has).collect()
 }
 
@@ -78,24 +87,34 @@ fn secrets_are_kept_while_all_is_well_and_when_it_is_not() {
     let (Some(broker), Some((_redis, _s3, right))) = (kafka::broker(), servers()) else { return };
     let (host, port) = broker.rsplit_once(':').expect("host:port");
     let scram = format!("{host}:{}", port.parse::<u16>().expect("a port") + 2);
-    let (serves, waits) = ("serving address=", "waiting for the state store");
-    let (no_broker, refused) = ("no broker answers", "refused the credentials");
+    let (all, of_a_stream) =
+        (&["rank-server", "ingest-worker", "serve", "training-job"][..], &["ingest-worker", "serve"][..]);
+    let of_a_bucket = &all[1..];
+    let (no_broker, refused, no_bucket) = ("no broker answers", "refused the credentials", "no such bucket");
     let cases = [
-        ("no broker", right.clone(), no_broker),
-        ("a wrong password for kafka", Places { kafka: scram, ..right.clone() }, refused),
-        ("a wrong password for redis", Places { password: "xyzzy-redis-password-too", ..right.clone() }, serves),
-        ("no redis", Places { redis: ports::free(1), ..right.clone() }, waits),
-        ("no bucket", Places { bucket: "missing".into(), ..right.clone() }, serves),
-        ("no s3", Places { s3: format!("http://{}", nowhere()), ..right.clone() }, serves),
+        ("no broker", right.clone(), of_a_stream, no_broker),
+        ("a wrong password for kafka", Places { kafka: scram, ..right.clone() }, of_a_stream, refused),
+        ("a wrong password for redis", Places { password: WRONG, ..right.clone() }, all, NOT_LET_IN),
+        ("no redis", Places { redis: ports::free(1), ..right.clone() }, all, "no connection"),
+        ("no bucket", Places { bucket: "missing".into(), ..right.clone() }, of_a_bucket, no_bucket),
+        ("no s3", Places { s3: format!("http://{}", nowhere()), ..right.clone() }, of_a_bucket, "cannot be reached"),
     ];
-    for (what, places, word) in cases {
-        for program in ["rank-server", "ingest-worker", "serve", "training-job"] {
-            let words = if program == "rank-server" { vec![serves, word] } else { vec![word] };
-            let said = said(program, &places.config(), &[("RUST_LOG", "debug")], &words);
-            assert_kept(&format!("{program}, {what}"), &said);
-            assert!((program, what) != ("rank-server", "no broker") || said.contains("service_rank"), "{what}: {said}");
+    for (what, places, concerned, word) in cases {
+        for program in all {
+            let word = if concerned.contains(program) { word } else { well(program) };
+            let said = said(program, &places.config(), &[("RUST_LOG", "debug")], &[word]);
+            assert_kept(&format!("{program}, {what}"), word, &said);
+            assert!(
+                (*program, what) != ("rank-server", "no broker") || said.contains("service_rank"),
+                "{what}: {said}"
+            );
         }
     }
+}
+
+/// What a program says that nothing is wrong for, over a state without events.
+fn well(program: &str) -> &'static str {
+    if program.contains("train") { "nothing to learn from" } else { "serving address=" }
 }
 
 #[test]
@@ -106,7 +125,11 @@ fn secrets_of_the_environment_are_kept_as_well() {
         .replace(&format!(", cloudKey: {S3_KEY}, cloudKeySecret: {S3}"), "")
         .replace(&format!(", sasl.password: {KAFKA}"), "")
         .replace(&format!(", token: {TOKEN}"), "");
-    for (redis, s3) in [(REDIS, S3), ("xyzzy-redis-password-too", S3), (REDIS, "xyzzy-s3-secret-too")] {
+    for (redis, s3, word) in [
+        (REDIS, S3, None),
+        (WRONG, S3, Some(NOT_LET_IN)),
+        (REDIS, WRONG_S3, Some("the secret is not that of the access key")),
+    ] {
         let environment = [
             ("SERVICE_REDIS_PASSWORD", redis),
             ("SERVICE_KAFKA_PASSWORD", KAFKA),
@@ -115,8 +138,10 @@ fn secrets_of_the_environment_are_kept_as_well() {
             ("RANKWRIGHT_API_TOKEN", TOKEN),
         ];
         for program in ["rank-server", "ingest-worker", "train"] {
-            let said = said(program, &config, &environment, &["serving address="]);
-            assert_kept(&format!("{program} with {redis} and {s3}"), &said);
+            let concerned = program != "rank-server" || s3 == S3;
+            let word = word.filter(|_| concerned).unwrap_or(well(program));
+            let said = said(program, &config, &environment, &[word]);
+            assert_kept(&format!("{program} with {redis} and {s3}"), word, &said);
             assert!(!said.contains(S3_KEY), "{said}");
         }
     }
@@ -134,8 +159,54 @@ fn the_login_to_kafka_may_come_by_the_environment() {
     for (password, word) in [("secret", "reading partition="), (KAFKA, "refused the credentials")] {
         let environment = [("SERVICE_KAFKA_USER", "test"), ("SERVICE_KAFKA_PASSWORD", password)];
         let said = said("ingest-worker", &config, &environment, &[word]);
-        assert!(said.contains(word), "{said}");
-        assert_kept(word, &said);
+        assert_kept("the login to kafka", word, &said);
+    }
+}
+
+/// The configuration with another line for a section.
+fn with(config: &str, section: &str) -> String {
+    let (name, _) = section.split_once(' ').expect("a name, and what it is");
+    assert!(config.lines().any(|line| line.starts_with(name)), "{name}");
+    let lines = config.lines().map(|line| if line.starts_with(name) { section } else { line });
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn tokens_and_keys_of_other_streams_are_kept_as_well() {
+    let Some((_redis, _s3, right)) = servers() else { return };
+    let (config, debug) = (right.config(), ("RUST_LOG", "debug"));
+    let at = format!("serviceUrl: 'pulsar://{}', adminUrl: 'http://127.0.0.1:1', topic: t", nowhere());
+    let pulsar =
+        format!("source: {{type: pulsar, {at}, subscriptionName: s, options: {{authParams: 'token:{PULSAR}'}}}}");
+    for program in ["ingest-worker", "serve"] {
+        let said = said(program, &with(&config, &pulsar), &[debug], &["no broker answers"]);
+        assert_kept(program, "no broker answers", &said);
+    }
+
+    let kinesis = format!("source: {{type: kinesis, region: us-east-1, topic: t, endpoint: 'http://{}'}}", nowhere());
+    let keys = [debug, ("AWS_ACCESS_KEY_ID", S3_KEY), ("AWS_SECRET_ACCESS_KEY", KINESIS)];
+    // of the environment, they go before those of the bucket
+    let config = with(&with(&config, &kinesis), "train: {type: file, path: ./parts}");
+    for program in ["ingest-worker", "serve"] {
+        let said = said(program, &config, &keys, &["does not answer"]);
+        assert_kept(program, "does not answer", &said);
+    }
+}
+
+#[test]
+fn the_password_for_sentinels_is_kept_as_well() {
+    let (Some(sentinels), Some((_redis, _s3, right))) = (Server::sentinels(), servers()) else { return };
+    let state = |nodes: &str| {
+        let who = format!("sentinel: {{master: rw, user: me, password: {SENTINEL}}}");
+        format!("state: {{type: redis, mode: sentinel, nodes: {nodes}, {who}}}")
+    };
+    let nobody = format!("[\"{}\"]", nowhere());
+    for (nodes, word) in [(nobody, "no connection"), (sentinels.sentinel_addresses(), "sentinel")] {
+        for program in ["rank-server", "ingest-worker", "training-job"] {
+            let config = with(&right.config(), &state(&nodes));
+            let said = said(program, &config, &[("RUST_LOG", "debug")], &[word]);
+            assert_kept(program, word, &said);
+        }
     }
 }
 
@@ -172,8 +243,8 @@ fn a_secret_in_the_place_of_its_section_is_not_told() {
 fn assert_not_told(right: &str, wrong: &str) {
     let config = example();
     assert!(config.contains(right), "{right}");
-    assert_kept(
-        wrong,
-        &said("ingest-worker", &config.replace(right, wrong), &[], &["serving address=", "waiting for"]),
-    );
+    let said = said("ingest-worker", &config.replace(right, wrong), &[], &["serving address=", "waiting for"]);
+    // what there is to set of the client of Kafka, it alone knows
+    let word = if wrong.starts_with("sasl.pasword") { "waiting for" } else { "config.yml:" };
+    assert_kept(wrong, word, &said);
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::large_futures, reason = "those of the client that writes to topics are")]
 
 use aws_sdk_kinesis::Client;
+use aws_sdk_kinesis::config::timeout::TimeoutConfig;
 use aws_sdk_kinesis::config::{BehaviorVersion, Credentials, Region};
 use aws_sdk_kinesis::primitives::Blob;
 use aws_sdk_kinesis::types::{PutRecordsRequestEntry, Shard};
@@ -151,6 +152,7 @@ fn runtime() -> tokio::runtime::Runtime {
 fn make_topic(admin: &str, topic: &str) {
     let host = admin.trim_start_matches("http://");
     let mut stream = TcpStream::connect(host).expect("connects");
+    stream.set_read_timeout(Some(wait::PATIENCE)).expect("can be set");
     let path = format!("/admin/v2/persistent/public/default/{topic}/partitions");
     let head = "Connection: close\r\nContent-Type: application/json\r\nContent-Length: 1";
     write!(stream, "PUT {path} HTTP/1.1\r\nHost: {host}\r\n{head}\r\n\r\n{PARTITIONS}").expect("asks");
@@ -229,7 +231,7 @@ fn workers_on_a_shared_subscription_that_are_killed_lose_and_double_nothing() {
 }
 
 async fn shards(client: &Client, stream: &str) -> Vec<Shard> {
-    loop {
+    for _ in 0..10_000 {
         let found = client.describe_stream_summary().stream_name(stream).send().await.expect("describes");
         let status = found.stream_description_summary.map(|found| found.stream_status.as_str().to_owned());
         if status.as_deref() == Some("ACTIVE") {
@@ -238,6 +240,7 @@ async fn shards(client: &Client, stream: &str) -> Vec<Shard> {
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+    panic!("the stream {stream} does not become active");
 }
 
 /// Puts events into a stream, each into any of these shards.
@@ -261,6 +264,7 @@ async fn put_and_split(endpoint: &str, stream: &str, events: &[Value]) {
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new("us-east-1"))
         .credentials_provider(Credentials::new("test", "test", None, None, "test"))
+        .timeout_config(TimeoutConfig::builder().operation_timeout(wait::PATIENCE).build())
         .endpoint_url(endpoint);
     let client = Client::from_conf(config.build());
     client.create_stream().stream_name(stream).shard_count(2).send().await.expect("makes a stream");

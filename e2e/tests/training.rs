@@ -1,11 +1,13 @@
 //! `training-job`: what it publishes, what it keeps, and what it tells.
 
 use rankwright_e2e::program::{command, named, run, run_on};
-use rankwright_e2e::{Ended, Service};
+use rankwright_e2e::random::Random;
+use rankwright_e2e::{Ended, Service, wait};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// The events of a made-up shop, with a state that stays.
 fn shop(folder: &Path) -> String {
@@ -72,11 +74,8 @@ fn a_job_publishes_what_is_good_enough_and_says_why() {
     service.until("the version served", || service.status()["models"]["lightgbm"]["version"] == current.as_str());
 }
 
-#[test]
-fn a_job_that_is_told_to_stop_reports_what_it_has_done() {
-    let folder = tempfile::tempdir().expect("there is room for temporary files");
-    let folder = folder.path();
-    // the second model takes longer than anybody waits
+/// A shop that is imported into `folder`, whose model of XGBoost takes longer to train than anybody waits.
+fn slow(folder: &Path) {
     let (quick, slow) = ("type: lightgbm", "type: xgboost\n      iterations: 1000000\n      learningRate: 0.000001");
     let shop = shop(folder);
     let config =
@@ -84,21 +83,52 @@ fn a_job_that_is_told_to_stop_reports_what_it_has_done() {
     assert!(config.contains(quick) && config.contains(slow), "{config}");
     std::fs::write(folder.join("job.yml"), &config).expect("can be written");
     run_on("import", &folder.join("job.yml"), &folder.join("events.jsonl.gz"), &[]).ok();
+}
+
+/// Runs a job, and tells it to stop so long after it has said this.
+fn stopped(folder: &Path, more: &[&str], says: impl Fn(&str) -> bool, after: Duration) -> Ended {
     let mut job = Command::new(named("training-job"));
     job.args(["--config", "job.yml"])
+        .args(more)
         .current_dir(folder)
         .env_clear()
         .env("TERMINATION_LOG", folder.join("termination"));
     let mut running = job.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program can be started");
     let mut log = BufReader::new(running.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
-    let published = log.find(|line| line.contains("model=\"lightgbm\"") && line.contains("no version runs yet"));
-    assert!(published.is_some(), "it ended before");
+    assert!(log.any(|line| says(&line)), "it ended before");
+    std::thread::sleep(after);
     let told = Command::new("kill").args(["-TERM", &running.id().to_string()]).status();
     assert!(told.is_ok_and(|status| status.success()), "the process could not be told");
-    log.for_each(drop);
-    let ended = running.wait_with_output().expect("it ends");
-    let report: Value = serde_json::from_slice(&ended.stdout).expect("a report");
-    assert_eq!((ended.status.code(), report["outcome"].as_str()), (Some(143), Some("failed")), "{report}");
+    let rest = std::thread::spawn(move || log.for_each(drop));
+    let ended = Ended::of_running(running);
+    rest.join().expect("the log can be read");
+    ended
+}
+
+/// Whatever the threads of the boosters do in that moment.
+#[test]
+fn a_job_that_is_told_to_stop_at_any_moment_ends_well() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let folder = folder.path();
+    slow(folder);
+    let mut random = Random(7);
+    for _ in 0..wait::scaled(20, 200) {
+        let after = Duration::from_millis(random.below(400) as u64);
+        let ended = stopped(folder, &["--model", "xgboost"], |line| line.contains("serving address="), after);
+        let report: Value = serde_json::from_str(&ended.stdout).expect("a report");
+        assert_eq!((ended.code, report["outcome"].as_str()), (Some(143), Some("failed")), "{after:?}: {report}");
+    }
+}
+
+#[test]
+fn a_job_that_is_told_to_stop_reports_what_it_has_done() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let folder = folder.path();
+    slow(folder);
+    let published = |line: &str| line.contains("model=\"lightgbm\"") && line.contains("no version runs yet");
+    let ended = stopped(folder, &[], published, Duration::ZERO);
+    let report: Value = serde_json::from_str(&ended.stdout).expect("a report");
+    assert_eq!((ended.code, report["outcome"].as_str()), (Some(143), Some("failed")), "{report}");
     assert_eq!(report["message"], "told to stop before it was done with xgboost");
     let models = report["models"].as_array().expect("a list");
     assert!(models.len() == 1 && models[0]["outcome"] == "published", "{report}");

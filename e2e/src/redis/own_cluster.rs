@@ -1,6 +1,6 @@
 //! A cluster that a test may kill.
 
-use super::{Redis, answers, spawn};
+use super::{Redis, answers, connected, spawn};
 use crate::{ports, wait};
 use redis::Commands;
 use std::process::{Child, Command};
@@ -32,8 +32,12 @@ impl OwnCluster {
         let first = ports::free(6);
         let cluster = Self { nodes: (0..3).map(|number| Node::new(first + number, first + 3 + number)).collect() };
         let addresses = cluster.nodes.iter().map(|node| format!("127.0.0.1:{}", node.port));
-        let mut create = Command::new("redis-cli");
-        create.args(["--cluster", "create"]).args(addresses).args(["--cluster-replicas", "0", "--cluster-yes"]);
+        let mut create = Command::new("timeout"); // it waits for ever for a node that was not there in time
+        create.args(["120", "redis-cli", "--cluster", "create"]).args(addresses).args([
+            "--cluster-replicas",
+            "0",
+            "--cluster-yes",
+        ]);
         let done = create.output().expect("redis-cli can be started");
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
         cluster.until_whole();
@@ -90,9 +94,7 @@ impl OwnCluster {
 
     fn until_whole(&self) {
         let whole = |node: &Node| {
-            let client = redis::Client::open(("127.0.0.1", node.port)).expect("an address");
-            let told = client
-                .get_connection()
+            let told = connected("127.0.0.1", node.port)
                 .and_then(|mut asked| redis::cmd("CLUSTER").arg("INFO").query::<String>(&mut asked));
             told.is_ok_and(|told| told.contains("cluster_state:ok"))
         };
@@ -103,7 +105,7 @@ impl OwnCluster {
 impl Node {
     /// Whether one of its rows has a redo record.
     fn has_redo(&self, rows: &str) -> redis::RedisResult<bool> {
-        let mut connection = redis::Client::open(("127.0.0.1", self.port))?.get_connection()?;
+        let mut connection = connected("127.0.0.1", self.port)?;
         let found = connection.scan_match::<_, String>(rows)?.collect::<redis::RedisResult<Vec<String>>>()?;
         for row in found {
             if connection.hexists(row, "redo")? {

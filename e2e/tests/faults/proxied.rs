@@ -75,14 +75,13 @@ fn workers_whose_broker_and_bucket_are_on_a_bad_network_lose_and_double_nothing(
 /// Sends a batch until somebody says that it was taken.
 fn send(servers: &[Service], batch: &[Value], random: &mut Random) {
     let body = json!(batch).to_string();
-    loop {
+    let logs = || servers.iter().map(Service::log).collect::<String>();
+    wait::until("taken", logs, || {
         let server = random.one_of(servers);
         let answer = http::post(server.address(), "/feedback", body.as_bytes()).expect("it lives");
-        if answer.status == 200 {
-            return;
-        }
-        assert_eq!(answer.status, 503, "{}", answer.text);
-    }
+        assert!([200, 503].contains(&answer.status), "{}", answer.text);
+        answer.status == 200
+    });
 }
 
 #[test]

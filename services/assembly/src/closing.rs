@@ -1,10 +1,10 @@
 //! Closing rankings, by one process at a time.
 
-use crate::clock::{believed, now};
 use crate::engine::Engine;
 use rankwright_event::Timestamp;
 use rankwright_ingest::shared::{Closer, Taken};
 use rankwright_ingest::{Counters, Error, aside};
+use rankwright_serve::clock::believed;
 use rankwright_state::{Commit, Error as StateError, Space, Store, Writer};
 use std::fmt;
 use std::sync::Arc;
@@ -161,6 +161,7 @@ impl Closing {
     /// When a store fails.
     pub async fn finish(&mut self) -> Result<bool, Error> {
         let (mut waits, mut asks_next, mut pause, mut told) = (Instant::now(), Instant::now(), HELD / 2, false);
+        let mut asked = None::<Instant>;
         loop {
             match self.work(What::All).await {
                 Err(Error::LostLease { .. }) => waits = Instant::now(), // another one does the same
@@ -181,8 +182,11 @@ impl Closing {
                 self.engine.state.acquire(&Writer(TASK.to_owned())).await?; // it is the name of its writer as well
                 // of two who want the same, each gets longer and longer
                 (asks_next, pause) = (Instant::now() + pause, pause * 2);
+                asked = Some(Instant::now());
             }
-            tokio::time::sleep(AGAIN).await;
+            // others who may close look each second: who has asked is there before them
+            let soon = asked.is_some_and(|asked| asked.elapsed() < HELD / 5);
+            tokio::time::sleep(if soon { AGAIN / 10 } else { AGAIN }).await;
         }
     }
 
@@ -215,10 +219,12 @@ impl Closing {
         if !self.engine.state.shared() {
             forget_seen(&self.engine, &mut self.looked).await?;
         }
+        // by a clock that has jumped ahead all others would have been gone for long
+        let now = believed();
         let done = match what {
-            What::Due => closer.tick(now()).await,
-            What::AllDue => closer.tick_through(now()).await,
-            What::All => closer.finish(now()).await,
+            What::Due => closer.tick(now).await,
+            What::AllDue => closer.tick_through(now).await,
+            What::All => closer.finish(now).await,
         };
         match &done {
             Ok(()) | Err(Error::Clickthroughs(_)) => {}

@@ -11,7 +11,6 @@ mod writer;
 
 pub use tally::Tally;
 
-use crate::clock::believed;
 use crate::engine::Engine;
 use crate::serving::identity;
 use anyhow::{Context, Result, bail};
@@ -20,6 +19,7 @@ use leases::Held;
 use rankwright_config::state::Pipeline;
 use rankwright_config::{SourceConfig, SourceKind, State};
 use rankwright_ingest::Counters;
+use rankwright_serve::clock::believed;
 use rankwright_source::{BatchLimits, DeadLetters, Kafka, Kinesis, Pulsar, Stream, StreamSettings};
 use reader::Reader;
 use std::sync::Arc;

@@ -137,14 +137,16 @@ async fn remove(engine: &Engine, keys: &[Key]) -> Result<u64> {
 }
 
 impl Alone {
-    /// Has whoever closes rankings write what it holds, and let go.
+    /// Has whoever closes rankings write what it holds, and let go. Another one who forgets comes to its end first.
     async fn become_so(engine: &Engine) -> Result<Self> {
         let (state, holder) = (engine.state.clone(), format!("{FORGETS}{}", identity()));
         loop {
             if let Some(holding) = Holding::begin(state.clone(), &holder).await? {
                 return Ok(Self { state, holder, holding });
             }
-            state.acquire(&Writer(TASK.to_owned())).await?; // it is the name of its writer as well
+            if !state.holder(TASK).await?.is_some_and(|by| by.starts_with(FORGETS)) {
+                state.acquire(&Writer(TASK.to_owned())).await?; // it is the name of its writer as well
+            }
             tokio::time::sleep(PAUSE).await;
         }
     }

@@ -1,12 +1,12 @@
 //! Taking in the events of files, into a state of this process or one that it shares.
 
-use crate::clock::now;
 use crate::closing::Closing;
 use crate::engine::Engine;
 use futures_util::future::BoxFuture;
 use rankwright_event::Event;
 use rankwright_ingest::shared::{Intake, Origin};
 use rankwright_ingest::{Counters, Error, Ingest};
+use rankwright_serve::clock::now;
 use rankwright_state::Position;
 use std::sync::Arc;
 

@@ -1,6 +1,5 @@
 //! `POST /feedback`: one batch after the other.
 
-use crate::clock::{believed, now};
 use crate::closing::Closing;
 use crate::engine::Engine;
 use crate::gauges::Gauges;
@@ -9,6 +8,7 @@ use crate::serving::identity;
 use rankwright_event::Event;
 use rankwright_ingest::shared::Replica;
 use rankwright_ingest::{self as ingest, Applied, Counters};
+use rankwright_serve::clock::{believed, latest};
 use rankwright_serve::{Fed, FeedError, Feedback, Status};
 use rankwright_state::BoxFuture;
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ impl Way {
     async fn open(engine: &Engine, identity: &str) -> Result<Self, ingest::Error> {
         if engine.has_many_writers() {
             let (plan, state) = (engine.plan.clone(), engine.state.clone());
-            let replica = Replica::open(identity, plan, state, engine.settings(), now()).await?;
+            let replica = Replica::open(identity, plan, state, engine.settings(), latest()).await?;
             return Ok(Self::Shared(Box::new(replica)));
         }
         let ingest = engine.ingest(WRITER).await?;
@@ -61,11 +61,11 @@ impl Way {
             Self::Own(feedback) => return feedback.feed(events, believed()).await,
             Self::Shared(replica) => replica,
         };
-        match replica.feed(&events, now()).await {
+        match replica.feed(&events, latest()).await {
             Err(ingest::Error::LostLease { .. }) => {
                 *self = Self::open(engine, identity).await?;
                 let Self::Shared(replica) = self else { unreachable!("the state is shared as before") };
-                replica.feed(&events, now()).await
+                replica.feed(&events, latest()).await
             }
             outcome => outcome,
         }
@@ -74,7 +74,7 @@ impl Way {
     async fn tick(&mut self) -> Result<(), ingest::Error> {
         match self {
             Self::Own(feedback) => feedback.tick(believed()).await,
-            Self::Shared(replica) => replica.tick(now()).await,
+            Self::Shared(replica) => replica.tick(latest()).await,
         }
     }
 

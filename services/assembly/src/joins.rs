@@ -4,11 +4,11 @@
 //! stream, what is open from then closes first, as at the end of an import: nothing is lost, the two forms never mix, and
 //! nobody waits for partitions of before.
 
-use crate::clock::now;
 use crate::engine::Engine;
 use anyhow::{Context, Result};
 use rankwright_config::{SourceConfig, SourceKind};
 use rankwright_ingest::shared::{Closer, Taken};
+use rankwright_serve::clock::now;
 use rankwright_state::{Commit, Lease, Position, Space, Writer};
 
 /// Keeps as its position what was said the last time.

@@ -3,7 +3,6 @@
 //! What programs await is boxed: of an `async fn` each program would compile all that it awaits once more.
 
 mod cached;
-mod clock;
 mod closing;
 mod engine;
 mod follow;
@@ -26,7 +25,6 @@ mod size;
 mod survey;
 mod waiting;
 
-pub use clock::now;
 pub use closing::{Closing, StillOpen};
 pub use engine::{Engine, configuration, open_versions, service};
 pub use follow::{Tally, is_stream, read_all};
@@ -34,8 +32,11 @@ pub use forget::forget;
 pub use gauges::Gauges;
 pub use importer::Importer;
 pub use inlet::Inlet;
-pub use program::{TERMINATED, chain, complain, exit, exit_code, job_runtime, log_to, log_to_stderr, print, runtime};
+pub use program::{
+    TERMINATED, chain, complain, exit, exit_code, job_runtime, leave, log_to, log_to_stderr, print, runtime,
+};
 pub use purge::{purge, purge_places};
+pub use rankwright_serve::clock::now;
 pub use rebuild::Rebuild;
 pub use remote::{Fetched, fetch, is_remote};
 pub use serving::{Service, listen};

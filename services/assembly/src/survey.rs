@@ -4,7 +4,6 @@
 
 mod json;
 
-use crate::clock::now;
 use crate::closing::TASK;
 use crate::engine::service;
 use crate::open::{clickthroughs_of, format, redis_options, redis_settings, replaced, versions};
@@ -16,6 +15,7 @@ use rankwright_config::{self as config, ClickthroughStore, Config, Model, State}
 use rankwright_event::Timestamp;
 use rankwright_ingest::shared::{Reached, reached};
 use rankwright_model::VersionStore;
+use rankwright_serve::clock::now;
 use rankwright_state::{FileOptions, FileStore, Position, RedisOptions, RedisStore, Store, Writer};
 use std::collections::BTreeMap;
 use std::path::Path;

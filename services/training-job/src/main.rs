@@ -8,7 +8,8 @@ use anyhow::Result;
 use clap::Parser;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use rankwright_assembly::{
-    Engine, Service, TERMINATED, chain, complain, configuration, exit_code, listen, log_to_stderr, print, runtime,
+    Engine, Service, TERMINATED, chain, complain, configuration, exit_code, leave, listen, log_to_stderr, print,
+    runtime,
 };
 use rankwright_serve::server::stop_signal;
 use report::{Outcome, Report, Shared};
@@ -95,7 +96,7 @@ async fn stop(report: Arc<Shared>, names: Vec<String>) {
     stop_signal().await;
     // one that is done with all ends by itself
     if report.stopped(&names).is_some_and(|stopped| tell(&stopped)) {
-        std::process::exit(TERMINATED);
+        leave(TERMINATED);
     }
 }
 

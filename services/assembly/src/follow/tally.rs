@@ -1,9 +1,9 @@
 //! What is known of the partitions that this process reads: as metrics, and for `/status`.
 
-use crate::clock::now;
 use prometheus::{Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry};
 use rankwright_event::{Event, Timestamp};
 use rankwright_serve::Status;
+use rankwright_serve::clock::now;
 use rankwright_source::{BadLine, Batch, Lag, LettersLost, Merged, Partition, Position};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

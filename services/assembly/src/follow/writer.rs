@@ -1,10 +1,10 @@
 //! Who writes what one partition brings.
 
-use crate::clock::now;
 use crate::engine::Engine;
 use rankwright_event::{Event, Timestamp};
 use rankwright_ingest::shared::{Intake, Origin, Replica};
 use rankwright_ingest::{Counters, Error};
+use rankwright_serve::clock::{latest, now};
 use rankwright_source::Partition;
 use rankwright_state::Position;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl Writer {
             }
             Some(reader) => {
                 let name = format!("{partition} {reader}");
-                Ok(Self::Dealt(Box::new(Replica::open(&name, plan, state, settings, now()).await?)))
+                Ok(Self::Dealt(Box::new(Replica::open(&name, plan, state, settings, latest()).await?)))
             }
         }
     }
@@ -59,7 +59,7 @@ impl Writer {
             Self::Ordered(intake) => intake.apply(events, &[], to, now()).await.map(drop),
             // nobody waits for a reader that has brought nothing
             Self::Dealt(_) if events.is_empty() => Ok(()),
-            Self::Dealt(replica) => replica.feed(events, now()).await.map(drop),
+            Self::Dealt(replica) => replica.feed(events, latest()).await.map(drop),
         }
     }
 
@@ -67,7 +67,7 @@ impl Writer {
     pub(super) async fn pass(&mut self, until: Timestamp) -> Result<(), Error> {
         match self {
             Self::Ordered(intake) => intake.pass(until, now()).await,
-            Self::Dealt(replica) => replica.pass(until, now()).await,
+            Self::Dealt(replica) => replica.pass(until, latest()).await,
         }
     }
 

@@ -2,12 +2,12 @@
 
 use super::Size;
 use super::forecast::{Forecast, History};
-use crate::clock::now;
 use crate::engine::Engine;
 use crate::program::chain;
 use anyhow::{Context, Result};
 use prometheus::{GaugeVec, IntGauge, IntGaugeVec, Opts, Registry};
 use rankwright_serve::Status;
+use rankwright_serve::clock::now;
 use rankwright_state::{Memory, Room};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -13,12 +13,11 @@ use crate::models::Models;
 use crate::plugin::{Feedback, Status, Training};
 use crate::pool::Pool;
 use rankwright_config::{Config, Secret};
-use rankwright_event::Timestamp;
 use rankwright_state::Store;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 /// A service, ready to be served; clones share everything.
 #[derive(Clone)]
@@ -148,10 +147,4 @@ impl App {
     pub(crate) fn uptime(&self) -> Duration {
         self.shared.started.elapsed()
     }
-}
-
-/// The wall clock.
-pub(crate) fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_millis(since.as_millis() as i64)
 }

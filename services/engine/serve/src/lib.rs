@@ -10,6 +10,7 @@
 
 pub mod app;
 mod breaker;
+pub mod clock;
 mod gate;
 pub mod http;
 mod inference;

@@ -1,7 +1,6 @@
 //! Commits what was read: what several partitions have brought in one step, where the store can do that.
 
 use super::Reader;
-use crate::clock::now;
 use crate::follow::tally::Seen;
 use crate::follow::writer::{PAUSE, Writer};
 use crate::program::chain;
@@ -9,6 +8,7 @@ use anyhow::Result;
 use rankwright_event::{Event, Timestamp};
 use rankwright_ingest::Error;
 use rankwright_ingest::shared::{Intake, Prepared, Share};
+use rankwright_serve::clock::now;
 use rankwright_source::{Batch, Partition};
 use rankwright_state::Position;
 use std::collections::BTreeMap;

@@ -3,7 +3,8 @@
 //! The content type is not looked at: tools like to send JSON as a form. A batch takes effect as a whole or not at
 //! all; the answer to a refused one names the event. Work that has begun is finished even when the client goes away.
 
-use crate::app::{App, now};
+use crate::app::App;
+use crate::clock::latest;
 use crate::http::failure::Failure;
 use crate::http::{body, json};
 use crate::metrics::Refusal;
@@ -61,7 +62,7 @@ async fn feed(app: &App, feedback: Arc<dyn Feedback>, body: &[u8]) -> Result<Fed
 }
 
 async fn taken(app: &App, feedback: Arc<dyn Feedback>, events: Vec<Event>) -> Result<Fed, Failure> {
-    app.limits().check_events(&events, now())?;
+    app.limits().check_events(&events, latest())?;
     Ok(feedback.feed(events).await?)
 }
 

@@ -39,7 +39,10 @@ pub enum Error {
         reason: String,
     },
     /// The broker knows us, and does not let us read.
-    #[error("{brokers} does not allow reading topic {topic} as group {group}: {reason}")]
+    #[error(
+        "{brokers} does not allow reading topic {topic} as group {group}: grant the user of source.options Read and \
+         Describe of the topic, and Read of the group ({reason})"
+    )]
     Denied {
         /// Addresses asked.
         brokers: String,

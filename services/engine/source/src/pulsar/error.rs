@@ -42,7 +42,9 @@ pub enum Error {
         reason: String,
     },
     /// The broker knows us, and does not let us read.
-    #[error("{service} does not allow reading topic {topic} with subscription {subscription}: {reason}")]
+    #[error(
+        "{service} does not allow reading topic {topic} with subscription {subscription}: grant its role consume ({reason})"
+    )]
     Denied {
         /// The address asked.
         service: String,

@@ -172,10 +172,14 @@ async fn a_missing_topic_is_named_by_a_real_broker() {
 
 /// A reader that comes in by SASL, with this password.
 fn with_password(topic: &Topic, protocol: &str, password: &str) -> Kafka {
+    as_user("test", topic, protocol, password)
+}
+
+fn as_user(name: &str, topic: &Topic, protocol: &str, password: &str) -> Kafka {
     let options = [
         ("security.protocol", protocol),
         ("sasl.mechanism", "SCRAM-SHA-512"),
-        ("sasl.username", "test"),
+        ("sasl.username", name),
         ("sasl.password", password),
         ("enable.ssl.certificate.verification", "false"),
     ];
@@ -205,4 +209,16 @@ async fn wrong_credentials_end_the_reading_with_one_line() {
     let start = format!("{} refused the credentials of source.options, or of the environment: ", topic.brokers);
     assert!(error.starts_with(&start), "{error}");
     assert!(!error.contains("wrong"), "{error}");
+}
+
+#[tokio::test]
+async fn a_right_that_is_missing_is_told() {
+    let Some(brokers) = address() else { return };
+    let mut topic = topic(&brokers, 1).await;
+    topic.fill(0, 0..3);
+    topic.brokers = listener(&brokers, 2);
+    let error = failure(&mut as_user("guest", &topic, "SASL_PLAINTEXT", "secret")).await.to_string();
+    let start = format!("{} does not allow reading topic {} as group {}: grant", topic.brokers, topic.name, topic.name);
+    assert!(error.starts_with(&start), "{error}");
+    assert!(error.contains("authorization failed"), "{error}");
 }

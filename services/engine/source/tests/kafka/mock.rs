@@ -1,10 +1,10 @@
 //! One reader of a mock cluster.
 
-use crate::seen::{Seen, failure};
+use crate::seen::{LONG, Seen, failure};
 use crate::topic::{Topic, event, mock};
 use rankwright_config::Offset;
 use rankwright_source::{Kafka, Partition, Position, Stream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
 #[tokio::test]
@@ -73,7 +73,9 @@ async fn a_dropped_call_loses_nothing() {
     let (_cluster, topic) = mock(1);
     let (mut kafka, mut seen) = (topic.open(), Seen::default());
     let mut sent = 0;
+    let end = Instant::now() + LONG;
     while seen.count() < 300 {
+        assert!(Instant::now() < end, "nothing more came after {seen:?}");
         if sent < 300 {
             topic.fill(0, sent..sent + 3);
             sent += 3;

@@ -1,11 +1,12 @@
 //! One reader of a stream.
 
-use crate::seen::{Seen, event, failure};
+use crate::seen::{LONG, Seen, event, failure};
 use crate::stream::{Stream as Topic, now, server};
 use rankwright_config::Offset;
 use rankwright_source::{Partition, Position, Stream};
 use std::process::Command;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
 #[tokio::test]
@@ -58,7 +59,9 @@ async fn a_dropped_call_loses_nothing() {
     let shard = &topic.shards().await[0];
     topic.fill(shard, 0..300).await;
     let (mut reader, mut seen) = (topic.open(), Seen::default());
+    let end = Instant::now() + LONG;
     while seen.count() < 300 {
+        assert!(Instant::now() < end, "nothing more came after {seen:?}");
         if let Ok(step) = timeout(Duration::from_millis(5), reader.next()).await {
             seen.take(&mut reader, step.expect("reads on")).await;
         }
@@ -66,9 +69,10 @@ async fn a_dropped_call_loses_nothing() {
     assert_eq!(seen.events[&topic.partition(shard)], (0..300).collect::<Vec<_>>());
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn connections_that_end_at_once_take_the_server_from_nobody() {
-    let Some(server) = server() else { return };
+    let Some(own) = Own::new() else { return };
+    let server = own.run(&["start"]);
     let address = server.strip_prefix("http://").expect("an address of http");
     for _ in 0..100 {
         let connection = tokio::net::TcpStream::connect(address).await.expect("connects");
@@ -190,6 +194,17 @@ async fn a_position_of_something_else_is_refused() {
 struct Own(tempfile::TempDir, u16);
 
 impl Own {
+    /// Not started yet; `None` where tests have no Kinesis.
+    fn new() -> Option<Self> {
+        static STEP: AtomicU16 = AtomicU16::new(0);
+        server()?;
+        let taken = |port: u16| std::net::TcpListener::bind(("127.0.0.1", port)).is_err();
+        let start = 20_001 + u16::try_from(std::process::id() % 4000).expect("is small") * 2;
+        let start = start + STEP.fetch_add(100, Ordering::Relaxed); // others begin to look elsewhere
+        let port = (start..32_000).step_by(2).find(|port| !taken(*port) && !taken(port + 1)).expect("a port is free");
+        Some(Self(tempfile::tempdir().expect("makes a folder"), port))
+    }
+
     fn run(&self, arguments: &[&str]) -> String {
         let mut command = Command::new("../../../e2e/servers/kinesis.sh");
         let command = command.args(arguments).env("SERVERS_RUN", self.0.path()).env("KINESIS_PORT", self.1.to_string());
@@ -207,13 +222,7 @@ impl Drop for Own {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_iterator_that_has_expired_is_replaced_behind_the_last_record() {
-    if server().is_none() {
-        return;
-    }
-    let taken = |port: u16| std::net::TcpListener::bind(("127.0.0.1", port)).is_err();
-    let start = 20_001 + u16::try_from(std::process::id() % 4000).expect("is small") * 2;
-    let port = (start..32_000).step_by(2).find(|port| !taken(*port) && !taken(port + 1)).expect("a port is free");
-    let own = Own(tempfile::tempdir().expect("makes a folder"), port);
+    let Some(own) = Own::new() else { return };
     let topic = Topic::make(&own.run(&["start"]), 1).await;
     let shard = &topic.shards().await[0];
     topic.fill(shard, 0..100).await;

@@ -3,6 +3,7 @@
 use crate::seen::{LONG, event, settings};
 use crate::table::Table;
 use aws_sdk_kinesis::Client;
+use aws_sdk_kinesis::config::timeout::TimeoutConfig;
 use aws_sdk_kinesis::config::{BehaviorVersion, Credentials, Region};
 use aws_sdk_kinesis::primitives::Blob;
 use aws_sdk_kinesis::types::{PutRecordsRequestEntry, Shard, StreamStatus};
@@ -61,6 +62,7 @@ impl Stream {
             .region(Region::new("us-east-1"))
             .credentials_provider(Credentials::new("test", "test", None, None, "test"))
             .endpoint_url(endpoint)
+            .timeout_config(TimeoutConfig::builder().operation_timeout(LONG).build())
             .build();
         let client = Client::from_conf(config);
         client.create_stream().stream_name(&name).shard_count(shards).send().await.expect("makes a stream");

@@ -5,7 +5,7 @@ use crate::topic::{Topic, broker, server};
 use rankwright_config::{Offset, Subscription};
 use rankwright_event::Timestamp;
 use rankwright_source::{Lag, Partition, Pulsar, Stream};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::time::timeout;
 
 #[tokio::test]
@@ -106,7 +106,9 @@ async fn a_dropped_call_loses_nothing() {
     let topic = broker.topic(0).await;
     topic.fill(None, 0..300).await;
     let (mut reader, mut seen) = (topic.open(), Seen::default());
+    let end = Instant::now() + LONG;
     while seen.count() < 300 {
+        assert!(Instant::now() < end, "nothing more came after {seen:?}");
         if let Ok(step) = timeout(Duration::from_millis(2), reader.next()).await {
             seen.take(&mut reader, step.expect("reads on")).await;
         }

@@ -91,7 +91,9 @@ async fn a_reader_that_may_not_read_is_told_so() {
     let error = failure(&mut reader).await.to_string();
     assert_eq!(
         error,
-        format!("{service} does not allow reading topic public/default/events with subscription readers: no")
+        format!(
+            "{service} does not allow reading topic public/default/events with subscription readers: grant its role consume (no)"
+        )
     );
 }
 

@@ -1,9 +1,10 @@
 //! A subscription that readers share: messages are dealt out, and come again unless they are committed.
 
-use crate::seen::Seen;
+use crate::seen::{LONG, Seen};
 use crate::topic::{Topic, broker};
 use rankwright_config::{Offset, Subscription};
 use rankwright_source::{Pulsar, Step, Stream};
+use tokio::time::timeout;
 
 fn open(topic: &Topic) -> Pulsar {
     topic.open_with(Subscription::Shared, Offset::Earliest)
@@ -24,7 +25,8 @@ async fn a_message_is_acknowledged_when_it_is_committed() {
     let (mut one, mut seen) = (open(&topic), Seen::default());
     assert!(!one.ordered());
     seen.read(&mut one, |seen| seen.count() == 100).await;
-    while topic.backlog().await > 0 {}
+    let acknowledged = async { while topic.backlog().await > 0 {} };
+    timeout(LONG, acknowledged).await.expect("the broker hears of it");
     Box::new(one).close().await;
     topic.fill(None, 100..110).await;
     let (mut other, mut others) = (open(&topic), Seen::default());
@@ -42,7 +44,7 @@ async fn what_is_not_committed_comes_again_to_another_reader() {
     let mut lost = open(&topic);
     let mut seen = Seen::default();
     loop {
-        match lost.next().await.expect("reads on") {
+        match timeout(LONG, lost.next()).await.expect("something comes").expect("reads on") {
             Step::Batch { .. } => break, // read, and never committed
             other => seen.take(&mut lost, other).await,
         }
@@ -61,7 +63,7 @@ async fn what_is_not_committed_comes_again_to_a_reader_that_starts_again() {
     topic.fill(None, 0..20).await;
     let (mut one, mut seen) = (open(&topic), Seen::default());
     let partition = loop {
-        match one.next().await.expect("reads on") {
+        match timeout(LONG, one.next()).await.expect("something comes").expect("reads on") {
             Step::Batch { partition, .. } => break partition, // read, and never committed
             other => seen.take(&mut one, other).await,
         }
@@ -84,6 +86,7 @@ async fn two_readers_are_dealt_all_messages() {
         tokio::select! {
             step = one.next() => seen.take(&mut one, step.expect("reads on")).await,
             step = other.next() => others.take(&mut other, step.expect("reads on")).await,
+            () = tokio::time::sleep(LONG) => panic!("nothing more came after {seen:?} and {others:?}"),
         }
     }
     assert!(seen.count() > 0 && others.count() > 0);

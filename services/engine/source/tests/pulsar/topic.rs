@@ -57,7 +57,7 @@ impl Broker {
         );
         stream.write_all(request.as_bytes()).await.expect("asks");
         let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.expect("answers");
+        timeout(LONG, stream.read_to_string(&mut answer)).await.expect("answers in time").expect("answers");
         let status = answer.split_whitespace().nth(1).unwrap_or_default().to_owned();
         assert!(status.starts_with('2'), "{method} {path}: {answer}");
         answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default()

@@ -5,7 +5,7 @@ use rankwright_event::{Event, Timestamp};
 use rankwright_source::{Batch, BatchLimits, Error, Partition, Position, Step, Stream, StreamSettings};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
 /// No answer takes so long.
@@ -47,10 +47,13 @@ impl Seen {
 
     /// Reads until `enough` holds.
     pub(crate) async fn read(&mut self, stream: &mut dyn Stream, enough: impl Fn(&Self) -> bool) {
+        let end = Instant::now() + LONG * 3;
         while !enough(self) {
             let step = timeout(LONG, stream.next()).await;
             let step = step.unwrap_or_else(|_| panic!("nothing more came after {self:?}"));
             self.take(stream, step.expect("reads on")).await;
+            // ends of partitions are told of again and again
+            assert!(Instant::now() < end, "what is waited for does not come after {self:?}");
         }
     }
 

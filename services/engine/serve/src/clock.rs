@@ -24,9 +24,16 @@ pub fn now() -> Timestamp {
 
 /// How far event time has come where nothing happens. Where the clock has jumped by more than ten seconds, time goes on from
 /// before for five minutes.
-pub(crate) fn believed() -> Timestamp {
+pub fn believed() -> Timestamp {
     let (wall, when) = (now(), Instant::now());
     CLOCK.lock().get_or_insert_with(|| Clock::at(wall, when)).read(wall, when)
+}
+
+/// The later of [`now`] and [`believed`], by which a process shows that it is there, and tells what lies in the future: by a
+/// clock that was set back others would take it for gone, and what happens now would not have happened yet. A machine that
+/// stood still is behind in what it believes alone.
+pub fn latest() -> Timestamp {
+    believed().max(now())
 }
 
 /// What was believed last.
