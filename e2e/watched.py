@@ -6,9 +6,16 @@ so that one sees how far they are. When nothing has come for so many seconds, in
 the test program is killed, so that cargo goes on with the next one; where there is none, the command.
 The exit code is the command's, 1 where something was killed.
 """
-import os, re, signal, subprocess, sys, threading, time
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
 
 STEP = 1.0  # seconds between two looks
+GRACE = 30.0  # seconds that a command has to clean up behind itself
 TOLD = re.compile(rb"^ *(Running|Doc-tests|test result|== |test .* has been running for over)")
 
 
@@ -17,7 +24,7 @@ class Process:
 
     def __init__(self, number):
         self.number = number
-        with open(f"/proc/{number}/stat") as stat:
+        with open(f"/proc/{number}/stat", errors="replace") as stat:
             head, _, rest = stat.read().rpartition(")")
         self.name = head.partition("(")[2]
         fields = rest.split()
@@ -30,8 +37,10 @@ class Process:
         waits = {}
         for task in os.listdir(f"/proc/{self.number}/task"):
             try:
-                with open(f"/proc/{self.number}/task/{task}/wchan") as place, open(f"/proc/{self.number}/task/{task}/comm") as name:
-                    waits.setdefault(place.read().strip("0") or "runs", []).append(name.read().strip())
+                with open(f"/proc/{self.number}/task/{task}/wchan") as place:
+                    waiting = place.read().strip("0") or "runs"
+                with open(f"/proc/{self.number}/task/{task}/comm", errors="replace") as name:
+                    waits.setdefault(waiting, []).append(name.read().strip())
             except OSError:
                 pass  # it ended
         where = "; ".join(f"{place}: {', '.join(names)}" for place, names in waits.items())
@@ -55,17 +64,25 @@ def below(top):
         numbers.update(process.number for process in more)
 
 
-def kill(processes):
+def kill(processes, by=signal.SIGKILL):
     for process in processes:
         try:
-            os.kill(process.number, signal.SIGKILL)
+            os.kill(process.number, by)
         except OSError:
             pass  # it ended
 
 
-def end(top, running, log):
-    """Tells what runs, and kills the test programs with what comes from them, or all."""
-    processes = below(top)
+def tell(text, to):
+    """Prints a line; who reads may have seen enough."""
+    try:
+        print(text.encode(to.encoding or "ascii", errors="replace").decode(to.encoding or "ascii"), file=to, flush=True)
+    except OSError:
+        pass
+
+
+def end(child, running, log):
+    """Tells what runs, and kills the test programs with what comes from them; or all, after the command was told to end."""
+    processes = below(child.pid)
     cargo = {process.number for process in processes if process.name == "cargo"}
     tests = [process for process in processes if process.parent in cargo and process.number not in cargo]
     told = [f"nothing has come for too long, this is killed: {running}"]
@@ -75,17 +92,22 @@ def end(top, running, log):
         except OSError:
             pass  # it ended
     text = "\n".join(told)
-    print(f"error: {text}", file=sys.stderr, flush=True)
-    log.write(f"\nerror: {text}\n".encode())
+    tell(f"error: {text}", sys.stderr)
+    log.write(f"\nerror: {text}\n".encode(errors="replace"))
     log.flush()
     for test in tests:
         kill(below(test.number))
     if not tests:
-        kill(processes)
+        kill(processes[:1], signal.SIGTERM)
+        kill(processes[1:])
+        try:
+            child.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            kill(below(child.pid))
 
 
 def main(limit, path, command):
-    limit, quiet, ended, running = float(limit), 0.0, False, "nothing has begun"
+    limit, quiet, ended, running, lost = float(limit), 0.0, False, "nothing has begun", []
     with open(path, "ab") as log:
         child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         heard = threading.Event()
@@ -93,11 +115,14 @@ def main(limit, path, command):
         def copy():
             nonlocal running
             for line in child.stdout:
-                log.write(line)
-                log.flush()
                 heard.set()
+                try:
+                    log.write(line)
+                    log.flush()
+                except OSError as error:
+                    lost.append(error)  # and the command goes on
                 if TOLD.match(line):
-                    print(line.decode(errors="replace").rstrip(), flush=True)
+                    tell(line.decode(errors="replace").rstrip(), sys.stdout)
                 if re.match(rb"^ *(Running|Doc-tests)", line):
                     running = line.decode(errors="replace").strip()
 
@@ -111,11 +136,13 @@ def main(limit, path, command):
             # a machine that stands still counts as one look
             quiet += min(time.monotonic() - before, 2 * STEP)
             if quiet > limit:
-                end(child.pid, running, log)
+                end(child, running, log)
                 ended, quiet = True, 0.0
         copier.join(10)  # what the command left behind may hold the pipe
         code = child.returncode
-    return 1 if ended or code < 0 else code
+    if lost:
+        tell(f"error: {path} lacks {len(lost)} lines: {lost[0]}", sys.stderr)
+    return 1 if ended or lost or code < 0 else code
 
 
 if __name__ == "__main__":

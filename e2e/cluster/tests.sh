@@ -86,8 +86,11 @@ open_nodes() {
   cordoned=()
 }
 
-# The test binary `cluster`, with arguments of its own.
-cluster_tests() { "${in_cluster[@]}" cargo test --release --locked --offline --workspace --test cluster -- --show-output "$@" || status=$?; }
+# The test binary `cluster`, with arguments of its own, which have to name some test.
+cluster_tests() {
+  "${in_cluster[@]}" cargo test --release --locked --offline --workspace --test cluster -- --show-output "$@" | tee "$work/said" || status=$?
+  ! grep -q '^test result: ok. 0 passed' "$work/said" || { echo "FAILED: there is no test for: $*"; status=1; }
+}
 
 # The charts come first: they want a cluster without the definition that the operator's tests leave in it.
 on_an_api_server() {

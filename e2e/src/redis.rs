@@ -378,7 +378,8 @@ impl Redis {
 
 /// A connection whose questions are answered in time, or fail.
 fn connected(host: &str, port: u16) -> redis::RedisResult<Connection> {
-    let connection = redis::Client::open((host, port)).expect("an address").get_connection()?;
+    let client = redis::Client::open((host, port)).expect("an address");
+    let connection = client.get_connection_with_timeout(wait::PATIENCE)?;
     connection.set_read_timeout(Some(wait::PATIENCE))?;
     Ok(connection)
 }

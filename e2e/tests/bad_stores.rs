@@ -114,6 +114,19 @@ fn plain_text_at_a_port_for_tls_is_told_and_nothing_is_served() {
     }
 }
 
+#[test]
+fn encryption_asked_for_at_a_port_without_it_is_told() {
+    let Some(redis) = Redis::for_tests() else { return };
+    let tls = "tls: {enabled: true}, timeout: {connect: 500ms, command: 30s, socket: 30s}";
+    let config = over(&format!("type: redis, {}, {tls}", redis.keys()));
+    for program in PROGRAMS {
+        let said = Said::by(program, &config, &[], &GOES_ON);
+        let told = ["its port may be one without TLS", "check tls.ca, tls.verify and that this is a port for TLS"];
+        assert!(told.iter().any(|words| said.text.contains(words)), "{program}: {}", said.text);
+        assert!(!said.text.contains("serving address="), "{program}: {}", said.text);
+    }
+}
+
 /// The configuration with a port that is known before it is open.
 fn at_a_port(config: &str) -> (SocketAddr, String) {
     let port = ports::free(1);

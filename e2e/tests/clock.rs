@@ -96,6 +96,8 @@ fn a_clock_that_jumps_and_comes_back_closes_and_loses_nothing() {
     worker.terminate();
     assert_eq!(worker.wait(), Some(0));
     assert_eq!(click_throughs(&[place("worker"), place("server")]).len(), 0, "nothing is over yet");
+    server.terminate();
+    assert_eq!(server.wait(), Some(0));
 
     // an hour later
     clock.set(1);

@@ -93,7 +93,12 @@ fn stopped(folder: &Path, more: &[&str], says: impl Fn(&str) -> bool, after: Dur
         .current_dir(folder)
         .env_clear()
         .env("TERMINATION_LOG", folder.join("termination"));
-    let mut running = job.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program can be started");
+    let mut running = job
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program can be started");
     let mut log = BufReader::new(running.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
     assert!(log.any(|line| says(&line)), "it ended before");
     std::thread::sleep(after);
@@ -113,7 +118,7 @@ fn a_job_that_is_told_to_stop_at_any_moment_ends_well() {
     slow(folder);
     let mut random = Random(7);
     for _ in 0..wait::scaled(20, 200) {
-        let after = Duration::from_millis(random.below(400) as u64);
+        let after = Duration::from_millis(random.below(800) as u64);
         let ended = stopped(folder, &["--model", "xgboost"], |line| line.contains("serving address="), after);
         let report: Value = serde_json::from_str(&ended.stdout).expect("a report");
         assert_eq!((ended.code, report["outcome"].as_str()), (Some(143), Some("failed")), "{after:?}: {report}");

@@ -4,7 +4,7 @@ use crate::engine::Engine;
 use rankwright_event::Timestamp;
 use rankwright_ingest::shared::{Closer, Taken};
 use rankwright_ingest::{Counters, Error, aside};
-use rankwright_serve::clock::believed;
+use rankwright_serve::clock::{believed, earliest};
 use rankwright_state::{Commit, Error as StateError, Space, Store, Writer};
 use std::fmt;
 use std::sync::Arc;
@@ -219,8 +219,7 @@ impl Closing {
         if !self.engine.state.shared() {
             forget_seen(&self.engine, &mut self.looked).await?;
         }
-        // by a clock that has jumped ahead all others would have been gone for long
-        let now = believed();
+        let now = earliest();
         let done = match what {
             What::Due => closer.tick(now).await,
             What::AllDue => closer.tick_through(now).await,

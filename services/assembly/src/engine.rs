@@ -2,7 +2,7 @@
 
 use crate::follow::is_stream;
 use crate::{joins, open, remote};
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use futures_util::future::BoxFuture;
 use rankwright_clickthrough::ClickthroughStore;
 use rankwright_config::feature::Kind;
@@ -49,6 +49,9 @@ pub fn configuration(path: Option<&Path>) -> Result<Config> {
     let missing = config.not_yet();
     if !missing.is_empty() {
         bail!("the configuration asks for what is not there yet:\n  {}", missing.join("\n  "));
+    }
+    if let Some(source) = &config.source {
+        rankwright_source::check_options(source).map_err(|error| anyhow!("{place}: {error}"))?;
     }
     Ok(config)
 }

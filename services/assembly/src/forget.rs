@@ -140,12 +140,19 @@ impl Alone {
     /// Has whoever closes rankings write what it holds, and let go. Another one who forgets comes to its end first.
     async fn become_so(engine: &Engine) -> Result<Self> {
         let (state, holder) = (engine.state.clone(), format!("{FORGETS}{}", identity()));
+        let mut told = false;
         loop {
             if let Some(holding) = Holding::begin(state.clone(), &holder).await? {
                 return Ok(Self { state, holder, holding });
             }
-            if !state.holder(TASK).await?.is_some_and(|by| by.starts_with(FORGETS)) {
-                state.acquire(&Writer(TASK.to_owned())).await?; // it is the name of its writer as well
+            match state.holder(TASK).await? {
+                Some(by) if by.starts_with(FORGETS) => {
+                    if !std::mem::replace(&mut told, true) {
+                        tracing::info!(by, "another one is forgotten first");
+                    }
+                }
+                // it is the name of its writer as well
+                _ => drop(state.acquire(&Writer(TASK.to_owned())).await?),
             }
             tokio::time::sleep(PAUSE).await;
         }

@@ -58,6 +58,11 @@ impl Problem {
                 "{text}; the server hangs up at once: its port is one for TLS (set tls), or it takes nobody from other \
                  hosts (set protected-mode or a password there)"
             )),
+            Self::Slow if settings.tls.is_some() => Self::Unreachable(
+                "no answer in time to the beginning of an encrypted one: its port may be one without TLS (set tls.enabled: \
+                 false), or check the network"
+                    .to_owned(),
+            ),
             problem => problem,
         }
     }

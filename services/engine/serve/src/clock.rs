@@ -16,7 +16,7 @@ const LASTING: Duration = Duration::from_secs(300);
 
 static CLOCK: Mutex<Option<Clock>> = Mutex::new(None);
 
-/// The wall clock, by which processes tell each other that they are there.
+/// The wall clock.
 pub fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
@@ -25,15 +25,29 @@ pub fn now() -> Timestamp {
 /// How far event time has come where nothing happens. Where the clock has jumped by more than ten seconds, time goes on from
 /// before for five minutes.
 pub fn believed() -> Timestamp {
-    let (wall, when) = (now(), Instant::now());
-    CLOCK.lock().get_or_insert_with(|| Clock::at(wall, when)).read(wall, when)
+    both().1
 }
 
 /// The later of [`now`] and [`believed`], by which a process shows that it is there, and tells what lies in the future: by a
 /// clock that was set back others would take it for gone, and what happens now would not have happened yet. A machine that
 /// stood still is behind in what it believes alone.
 pub fn latest() -> Timestamp {
-    believed().max(now())
+    let (wall, believed) = both();
+    wall.max(believed)
+}
+
+/// The earlier of the two, by which a process tells who is gone: by a clock that has jumped ahead all others would be, and who
+/// has started since a clock was set back does not know of the time before.
+pub fn earliest() -> Timestamp {
+    let (wall, believed) = both();
+    wall.min(believed)
+}
+
+/// The wall clock, and what is believed of it.
+fn both() -> (Timestamp, Timestamp) {
+    let mut clock = CLOCK.lock(); // first: those who ask at once are answered in the order of their times
+    let (wall, when) = (now(), Instant::now());
+    (wall, clock.get_or_insert_with(|| Clock::at(wall, when)).read(wall, when))
 }
 
 /// What was believed last.
@@ -63,9 +77,13 @@ impl Clock {
             *self = Self::at(wall, when);
             return wall;
         }
-        let seconds = jump / 1000;
-        let same = self.doubted.filter(|doubt| jump.abs_diff(doubt.jump) <= SLACK);
-        let doubt = same.unwrap_or_else(|| {
+        // of a clock that has gone on jumping the same way, so much has lasted
+        let lasts = |doubt: &Doubt| match doubt.jump > 0 {
+            true => jump >= doubt.jump.saturating_sub_unsigned(SLACK),
+            false => jump <= doubt.jump.saturating_add_unsigned(SLACK),
+        };
+        let doubt = self.doubted.filter(lasts).unwrap_or_else(|| {
+            let seconds = jump / 1000;
             tracing::warn!(seconds, "the clock has jumped: this is believed in five minutes, if it stays so");
             Doubt { jump, since: when }
         });
@@ -73,9 +91,10 @@ impl Clock {
         if when.saturating_duration_since(doubt.since) < LASTING {
             return expected;
         }
+        let seconds = doubt.jump / 1000;
         tracing::warn!(seconds, "the clock has stayed where it jumped to, and is believed");
-        *self = Self::at(wall, when);
-        wall
+        *self = Self::at(Timestamp::from_millis(expected.millis().saturating_add(doubt.jump)), when);
+        self.read(wall, when) // what it has jumped since then is doubted
     }
 }
 
@@ -113,6 +132,23 @@ mod tests {
             assert_eq!(read(300), at(2 * HOUR + 300_000));
             assert_eq!(read(301), at(2 * HOUR + jump + 301_000));
             assert_eq!(read(302), at(2 * HOUR + jump + 302_000));
+        }
+    }
+
+    /// As that of a machine that stands still again and again.
+    #[test]
+    fn what_has_lasted_of_jumps_the_same_way_is_believed() {
+        for way in [HOUR, -HOUR] {
+            let begun = Instant::now();
+            let mut clock = Clock::at(at(10 * HOUR), begun);
+            let mut read = |second: u64, hours: i64| {
+                clock.read(at(10 * HOUR + hours * way + second as i64 * 1000), begun + seconds(second))
+            };
+            assert_eq!(read(1, 1), at(10 * HOUR + 1_000));
+            assert_eq!(read(200, 2), at(10 * HOUR + 200_000));
+            assert_eq!(read(301, 3), at(10 * HOUR + way + 301_000));
+            assert_eq!(read(600, 3), at(10 * HOUR + way + 600_000), "the rest was seen at 301 first");
+            assert_eq!(read(601, 3), at(10 * HOUR + 3 * way + 601_000));
         }
     }
 

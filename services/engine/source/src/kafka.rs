@@ -15,7 +15,7 @@ mod steps;
 mod trouble;
 
 pub use error::Error as KafkaError;
-pub(crate) use options::connection;
+pub(crate) use options::{check_all, connection};
 
 use crate::building::Building;
 use crate::stream::{BoxFuture, Lag, Partition, Step, Stream, StreamSettings};

@@ -30,7 +30,7 @@ pub use leases::Leases;
 pub use marks::Marks;
 pub use merged::Merged;
 pub use pulsar::{Pulsar, PulsarError};
-pub use stream::{BoxFuture, Clock, Lag, Partition, Step, Stream, StreamSettings};
+pub use stream::{BoxFuture, Clock, Lag, Partition, Step, Stream, StreamSettings, check_options};
 
 /// The settings of a topic.
 pub type KafkaSettings = StreamSettings;

@@ -25,6 +25,7 @@ mod topic;
 mod trouble;
 
 pub use error::Error as PulsarError;
+pub(crate) use options::check_all;
 
 use crate::building::Building;
 use crate::stream::{BoxFuture, Lag, Partition, Step, Stream, StreamSettings};

@@ -70,6 +70,11 @@ pub(super) fn client(brokers: &str, group: &str, options: &BTreeMap<String, Stri
     Ok(config)
 }
 
+/// Looks at all options, whatever they are for.
+pub(crate) fn check_all(options: &BTreeMap<String, String>) -> Result<(), Error> {
+    options.iter().filter(|(key, _)| reserved(key).is_none()).try_for_each(|(key, value)| check(key, value))
+}
+
 /// Settings that are about the connection alone: for a client that reads nothing.
 pub(crate) fn connection(brokers: &str, options: &BTreeMap<String, String>) -> Result<ClientConfig, Error> {
     const ABOUT: [&str; 7] = ["security.", "sasl.", "ssl.", "enable.ssl", "broker.", "socket.", "client."];

@@ -38,6 +38,11 @@ impl std::fmt::Debug for Token {
     }
 }
 
+/// Looks at all options.
+pub(crate) fn check_all(options: &BTreeMap<String, String>) -> Result<(), Error> {
+    Options::read(options).map(drop)
+}
+
 impl Options {
     pub(super) fn read(options: &BTreeMap<String, String>) -> Result<Self, Error> {
         let mut read =

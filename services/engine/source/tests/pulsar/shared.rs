@@ -82,11 +82,12 @@ async fn two_readers_are_dealt_all_messages() {
     seen.read_up(&mut one, 1).await;
     others.read_up(&mut other, 1).await;
     topic.fill(None, 0..100).await;
+    let end = tokio::time::Instant::now() + LONG;
     while seen.count() + others.count() < 100 {
         tokio::select! {
             step = one.next() => seen.take(&mut one, step.expect("reads on")).await,
             step = other.next() => others.take(&mut other, step.expect("reads on")).await,
-            () = tokio::time::sleep(LONG) => panic!("nothing more came after {seen:?} and {others:?}"),
+            () = tokio::time::sleep_until(end) => panic!("nothing more came after {seen:?} and {others:?}"),
         }
     }
     assert!(seen.count() > 0 && others.count() > 0);
