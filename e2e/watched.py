@@ -73,9 +73,9 @@ def kill(processes, by=signal.SIGKILL):
 
 
 def tell(text, to):
-    """Prints a line; who reads may have seen enough."""
+    """Writes a line, past all buffers: who reads may have seen enough."""
     try:
-        print(text.encode(to.encoding or "ascii", errors="replace").decode(to.encoding or "ascii"), file=to, flush=True)
+        os.write(to.fileno(), f"{text}\n".encode(to.encoding or "ascii", errors="replace"))
     except OSError:
         pass
 
