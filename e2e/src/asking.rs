@@ -67,6 +67,19 @@ impl Asking {
         Self { server, over, asks: Some(asks) }
     }
 
+    /// Has the model trained once more (`train`), or goes back by a version (`models rollback`); waits until the server ranks by
+    /// another version than before.
+    ///
+    /// # Panics
+    /// When that fails, or the server does not take it up.
+    pub fn swaps(&self, folder: &Path, service: &str, command: &[&str]) {
+        let version = || self.server.status()["models"][MODEL]["version"].to_string();
+        let before = version();
+        let mut command = program::command(&[command, &["--model", MODEL]].concat());
+        Ended::of(command.current_dir(folder.join("ranks")).env("RANKWRIGHT_SERVICE", service)).ok();
+        wait::until("another version served", || self.server.log(), || version() != before);
+    }
+
     /// Asserts that each request was answered, and that the model answers again.
     ///
     /// # Panics

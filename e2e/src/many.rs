@@ -94,28 +94,40 @@ pub fn halves(random: &mut Random) -> (Vec<Value>, Vec<Value>) {
 /// # Panics
 /// When two records of one ranking differ.
 pub fn click_throughs(folders: &[PathBuf]) -> BTreeMap<String, Value> {
-    records(folders, |item| drop(item.as_object_mut().map(|item| item.remove("row"))))
+    records(folders, |_, item| drop(item.as_object_mut().map(|item| item.remove("row"))))
 }
 
-/// The same with feature values.
+/// The same with feature values, but for those of some features.
 ///
 /// # Panics
-/// When two records of one ranking differ, be it in those.
-pub fn click_throughs_with_rows(folders: &[PathBuf]) -> BTreeMap<String, Value> {
-    records(folders, |_| {})
+/// When two records of one ranking differ, be it in those, or a feature has no columns.
+pub fn click_throughs_with_rows(folders: &[PathBuf], but: &[&str]) -> BTreeMap<String, Value> {
+    records(folders, |columns, item| {
+        let left_out = |column: &String| but.iter().any(|feature| column.starts_with(feature));
+        assert!(but.iter().all(|feature| columns.iter().any(|column| column.starts_with(feature))), "{columns:?}");
+        if let Some(row) = item.get_mut("row").and_then(Value::as_array_mut) {
+            assert_eq!(row.len(), columns.len());
+            let mut columns = columns.iter();
+            row.retain(|_| columns.next().is_some_and(|column| !left_out(column)));
+        }
+    })
 }
 
-fn records(folders: &[PathBuf], of_item: impl Fn(&mut Value)) -> BTreeMap<String, Value> {
+fn records(folders: &[PathBuf], of_item: impl Fn(&[String], &mut Value)) -> BTreeMap<String, Value> {
     let mut found = BTreeMap::new();
     for folder in folders {
         let Ok(parts) = std::fs::read_dir(folder.join("parts")) else { continue };
         for part in parts {
             let part = std::fs::read_to_string(part.expect("can be listed").path()).unwrap_or_default();
-            for record in part.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
-                let mut record = record["record"].clone();
+            let mut columns = Vec::new();
+            for line in part.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+                if let Some(header) = line["header"]["columns"].as_array() {
+                    columns = header.iter().filter_map(|column| Some(column["name"].as_str()?.to_owned())).collect();
+                }
+                let mut record = line["record"].clone();
                 if let Some(fields) = record.as_object_mut() {
                     for item in fields.get_mut("items").and_then(Value::as_array_mut).into_iter().flatten() {
-                        of_item(item);
+                        of_item(&columns, item);
                     }
                     let before = found.insert(format!("{}/{}", fields["kind"], fields["id"]), record.clone());
                     assert!(before.as_ref().is_none_or(|same| *same == record), "two records: {before:?} and {record}");

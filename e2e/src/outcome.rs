@@ -34,11 +34,11 @@ impl Outcome {
     /// When they are not, with the first difference.
     pub fn assert_is(&self, expected: &Self) {
         for id in expected.records.keys().chain(self.records.keys()) {
-            assert_eq!(self.records.get(id), expected.records.get(id), "the click-through {id}");
+            assert_eq!(self.records.get(id), expected.records.get(id), "another outcome: the click-through {id}");
         }
         for key in expected.values.keys().chain(self.values.keys()) {
             let (is, should) = (self.values.get(key), expected.values.get(key));
-            assert!(is == should, "{}: {is:x?} is not {should:x?}", key.escape_ascii());
+            assert!(is == should, "another outcome: {}: {is:x?} is not {should:x?}", key.escape_ascii());
         }
     }
 }

@@ -68,6 +68,15 @@ impl Redis {
         Some(Self { host, port, nodes: Vec::new(), ca: None, own: None })
     }
 
+    /// The one of the oldest version that is promised, at `RANKWRIGHT_TEST_REDIS_OLDER`.
+    ///
+    /// # Panics
+    /// When there is none and none may be missing.
+    pub fn older() -> Option<Self> {
+        let (host, port) = address(&named("RANKWRIGHT_TEST_REDIS_OLDER")?);
+        Some(Self { host, port, nodes: Vec::new(), ca: None, own: None })
+    }
+
     /// The cluster that all tests share, whose nodes are in `RANKWRIGHT_TEST_REDIS_CLUSTER` with commas.
     ///
     /// # Panics

@@ -1,14 +1,16 @@
 //! Stores and streams that refuse, are not there, or are of another version: each program says in one line what to change,
 //! ends with 1, and leaves everything as it was. Those that are away are waited for, or tried again.
 
-use rankwright_e2e::events::item;
+use rankwright_e2e::events::{click, item, ranking};
 use rankwright_e2e::kafka::{broker, make_topic};
 use rankwright_e2e::many::{FEATURES, import, launch};
 use rankwright_e2e::redis::Redis;
 use rankwright_e2e::said::{PROGRAMS, Said};
 use rankwright_e2e::{Launch, http, ports, program, s3, wait};
-use std::net::SocketAddr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Starts of lines by which a program shows that it goes on, which none of these may.
 const GOES_ON: [&str; 2] = ["serving address=", "waiting for"];
@@ -125,6 +127,78 @@ fn encryption_asked_for_at_a_port_without_it_is_told() {
         assert!(told.iter().any(|words| said.text.contains(words)), "{program}: {}", said.text);
         assert!(!said.text.contains("serving address="), "{program}: {}", said.text);
     }
+}
+
+/// An S3 service that lists nothing, and takes nothing while it denies that; its address.
+fn denying(denies: &'static AtomicBool) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("finds a port");
+    let address = listener.local_addr().expect("has an address");
+    let answer = |stream: TcpStream| -> std::io::Result<()> {
+        let mut reader = BufReader::new(stream);
+        loop {
+            let (mut first, mut length) = (String::new(), 0);
+            if reader.read_line(&mut first)? == 0 {
+                return Ok(());
+            }
+            loop {
+                let mut line = String::new();
+                reader.read_line(&mut line)?;
+                let line = line.trim().to_ascii_lowercase();
+                match line.strip_prefix("content-length:") {
+                    Some(bytes) => length = bytes.trim().parse().unwrap_or(0),
+                    None if line.is_empty() => break,
+                    None => {}
+                }
+            }
+            std::io::copy(&mut reader.by_ref().take(length), &mut std::io::sink())?;
+            let denied = first.starts_with("PUT") && denies.load(Ordering::SeqCst);
+            let (status, body) = match denied {
+                true => ("403 Forbidden", "<Error><Code>AccessDenied</Code><Message>no</Message></Error>"),
+                false => ("200 OK", "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>"),
+            };
+            let body = if first.starts_with("PUT") && !denied { "" } else { body };
+            write!(reader.get_mut(), "HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}", body.len())?;
+        }
+    };
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            std::thread::spawn(move || answer(stream)); // whoever hangs up has what it wanted
+        }
+    });
+    address
+}
+
+#[test]
+fn a_bucket_that_takes_nothing_is_told_once_and_what_waits_is_not_lost() {
+    static DENIES: AtomicBool = AtomicBool::new(true);
+    let Some(redis) = Redis::for_tests() else { return };
+    let endpoint = denying(&DENIES);
+    let bucket = format!(
+        "type: s3, bucket: b, prefix: p, region: us-east-1, endpoint: 'http://{endpoint}', partSizeEvents: 1, cloudKey: k, cloudKeySecret: s"
+    );
+    let config = plain(&redis).replace("type: file, path: ./parts, format: json", &bucket);
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let worker = launch("ingest-worker", &config, &redis.own_service("denied"), folder.path());
+    worker.feedback(&[
+        ranking("r1", 10, "u1", &["i1", "i2"]),
+        click("c1", 11, "r1", "u1", "i1"),
+        ranking("r2", 1000, "u1", &["i1", "i2"]),
+    ]);
+    let ready = || worker.get("/ready");
+    worker.until("not ready", || ready().status == 503);
+    let reason = ready().json();
+    let text = reason["reason"].as_str().unwrap_or_default();
+    assert!(reason["status"] == "refused" && text.contains("allow s3:PutObject"), "{reason}");
+    assert_eq!(worker.get("/health").status, 200);
+    assert_eq!(worker.status()["ingest"]["problem"], text);
+    let looks = || worker.status()["ingest"]["outbox"].as_u64();
+    assert_eq!(looks(), Some(1), "it waits");
+    let said = || worker.log().matches("allow s3:PutObject").count();
+    assert_eq!(said(), 1, "{}", worker.log());
+    DENIES.store(false, Ordering::SeqCst);
+    worker.until("ready again", || ready().status == 200);
+    worker.until("nothing waits", || looks() == Some(0));
+    assert!(said() <= 2, "it is said once a minute: {}", worker.log());
 }
 
 /// The configuration with a port that is known before it is open.

@@ -22,7 +22,15 @@ fn kinds(redis: &Redis, database: u8, service: &str) -> BTreeSet<String> {
 
 #[test]
 fn state_click_throughs_and_models_lie_in_the_databases_that_are_configured() {
-    let Some(redis) = Redis::for_tests() else { return };
+    Redis::for_tests().iter().for_each(lie_where_they_are_configured);
+}
+
+#[test]
+fn the_oldest_version_that_is_promised_does_all_of_it_as_well() {
+    Redis::older().iter().for_each(lie_where_they_are_configured);
+}
+
+fn lie_where_they_are_configured(redis: &Redis) {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let (folder, service) = (folder.path(), redis.own_service("databases"));
     let state = format!("state: {{type: redis, {}, db: {{state: 9, rankings: 10, models: 11}}}}", redis.keys());
@@ -43,7 +51,7 @@ fn state_click_throughs_and_models_lie_in_the_databases_that_are_configured() {
     );
     server.terminate();
     assert_eq!(server.wait(), Some(0));
-    let found = |database| kinds(&redis, database, &service);
+    let found = |database| kinds(redis, database, &service);
     let these = |kinds: &[&str]| kinds.iter().map(|kind| (*kind).to_owned()).collect::<BTreeSet<_>>();
     let of_state = found(9);
     let generations = of_state.iter().filter(|kind| kind.parse::<u32>().is_ok()).count();

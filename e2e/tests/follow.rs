@@ -95,6 +95,36 @@ fn positions(service: &Service, topic: &str) -> Vec<usize> {
 }
 
 #[test]
+fn partitions_are_measured_each_by_itself() {
+    let Some(broker) = broker() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let topic = format!("measured-{:x}", Random::seed());
+    make_topic(&broker, &topic, 2);
+    let text = |seconds: &[i64]| -> Vec<String> {
+        seconds.iter().map(|second| events::item(&format!("i{second}"), *second, &[]).to_string()).collect()
+    };
+    // sessions end after ten seconds: 30 is late, 41 is not
+    let (mut one, other) = (text(&[10, 50, 30, 41, 60]), text(&[20, 55]));
+    one.insert(2, "no event".to_owned());
+    produce(&broker, &topic, &[one.clone(), other.clone()]);
+    let service = Service::serve(&config(&kafka(&broker, &topic, "{path: dead.jsonl}")), folder.path());
+    let value = |name: &str, partition: usize| {
+        let start = format!("service_ingest_partition_{name}{{partition=\"kafka:{topic}/{partition}\"}} ");
+        let line = service.metrics().lines().find_map(|line| line.strip_prefix(&start).map(str::to_owned));
+        line.and_then(|value| value.parse::<u64>().ok())
+    };
+    let of = |partition| {
+        ["events_total", "late_events_total", "unreadable_total", "waiting_events", "lag_events", "lag_seconds"]
+            .map(|name| value(name, partition))
+    };
+    let expected = [[5, 1, 1, 0, 0, 0], [2, 0, 0, 0, 0, 0]].map(|figures| figures.map(Some));
+    let found = || [of(0), of(1)];
+    wait::until("these figures", || format!("{:?}\n{}", found(), service.log()), || found() == expected);
+    let metrics = service.metrics();
+    assert!(metrics.contains("service_ingest_event_to_visible_seconds_count 7"), "{metrics}");
+}
+
+#[test]
 fn what_a_topic_holds_and_is_no_event_goes_to_another_topic() {
     let Some(broker) = broker() else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
@@ -109,6 +139,25 @@ fn what_a_topic_holds_and_is_no_event_goes_to_another_topic() {
     assert_eq!(text, "{\"event\":");
     assert!(headers[0] == format!("source=kafka:{topic}/0") && headers[1] == "position=1", "{headers:?}");
     assert!(headers[2].starts_with("reason="), "{headers:?}");
+}
+
+#[test]
+fn letters_that_no_place_takes_are_counted_and_the_stream_goes_on() {
+    const MANY: usize = 24; // each would wait for ten seconds
+    let Some(broker) = broker() else { return };
+    for place in ["{path: /dev/full}", "{topic: nobody-made-this-one}"] {
+        let folder = tempfile::tempdir().expect("there is room for temporary files");
+        let topic = format!("undelivered-{:x}", Random::seed());
+        make_topic(&broker, &topic, MANY);
+        let messages =
+            |number: usize| vec!["no event".to_owned(), events::item(&format!("i{number}"), 0, &[]).to_string()];
+        produce(&broker, &topic, &(0..MANY).map(messages).collect::<Vec<_>>());
+        let ended = import(folder.path(), &config(&kafka(&broker, &topic, place)), &[]).ok();
+        assert_eq!(taken(&ended), MANY, "{place}");
+        assert!(ended.stderr.contains(&format!("skipped={MANY}")), "{place}: {}", ended.stderr);
+        let said = ended.stderr.lines().filter(|line| line.contains("unreadable messages are not kept in")).count();
+        assert!((1..=MANY).contains(&said), "{place}: {}", ended.stderr);
+    }
 }
 
 #[test]

@@ -5,6 +5,8 @@ use rankwright_e2e::program::command;
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
 use rankwright_e2e::{Ended, events};
+use rankwright_object::testing::own_bucket;
+use rankwright_object::{Bucket, Runner};
 use std::path::Path;
 
 fn run(arguments: &[&str], service: &str, folder: &Path) -> Ended {
@@ -50,4 +52,41 @@ fn a_purged_service_leaves_nothing_and_others_keep_all() {
     assert!(nothing.stderr.contains("lies in Redis or S3"), "{}", nothing.stderr);
     let again = launch("rank-server", &config, &shop, folder);
     assert_eq!(again.status()["store"]["answers"], true, "the service can begin anew");
+}
+
+#[test]
+fn parts_of_a_purged_service_go_from_a_bucket_that_it_shares() {
+    let (Some(redis), Some(settings)) = (Redis::for_tests(), own_bucket()) else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let folder = folder.path();
+    let key = |variable: &str| std::env::var(variable).unwrap_or_default();
+    let place = format!(
+        "bucket: {}, prefix: p, region: us-east-1, endpoint: '{}', cloudKey: {}, cloudKeySecret: {}",
+        settings.bucket,
+        settings.endpoint.as_deref().unwrap_or_default(),
+        key("RANKWRIGHT_TEST_S3_KEY"),
+        key("RANKWRIGHT_TEST_S3_SECRET")
+    );
+    let config = rankwright_e2e::many::config(&redis);
+    let config = config.replace("{type: file, path: ./parts, format: json}", &format!("{{type: s3, {place}}}"));
+    std::fs::write(folder.join("config.yml"), &config).expect("can be written");
+    std::fs::write(folder.join("events.jsonl"), events::lines(&day(&mut Random(3), 50))).expect("can be written");
+    let (shop, other) = (redis.own_service("purged-parts"), redis.own_service("kept-parts"));
+    let runner = Runner::start().expect("there is room for a thread");
+    let parts = || {
+        let settings = settings.clone();
+        let listed = runner.wait(async move { Bucket::connect(&settings).await.list("p/").await });
+        listed.expect("the server lists").len()
+    };
+    run(&["import", "--config", "config.yml", "--data", "events.jsonl"], &shop, folder).ok();
+    let of_shop = parts();
+    run(&["import", "--config", "config.yml", "--data", "events.jsonl"], &other, folder).ok();
+    let of_both = parts();
+    assert!(0 < of_shop && of_shop < of_both, "{of_shop} {of_both}");
+    let purged = run(&["purge", "--config", "config.yml", "--yes"], &shop, folder).ok();
+    let told = format!("removed {of_shop} parts in s3://{}/p", settings.bucket);
+    assert!(purged.stdout.contains(&told), "{told}: {}", purged.stdout);
+    assert_eq!(parts(), of_both - of_shop);
+    let again = run(&["purge", "--config", "config.yml", "--yes"], &shop, folder).ok();
+    assert!(again.stdout.contains("removed 0 parts"), "{}", again.stdout);
 }

@@ -187,13 +187,48 @@ fn a_state_in_a_folder_is_rebuilt_from_its_events_alone() {
     assert_ne!(values(&service), expected, "it is in no file");
     let held = Ended::of(&mut importing(&config, "default", &home, &[&data[..], &["--rebuild"]].concat())).refused();
     assert!(held.stderr.contains("another process holds it"), "{}", held.stderr);
+    let changed = values(&service);
     service.kill();
+    let mut random = Random(7);
+    for _ in 0..4 {
+        let mut running = importing(&config, "default", &home, &[&data[..], &["--rebuild"]].concat())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("starts");
+        // when, makes no difference to what may come out
+        std::thread::sleep(Duration::from_millis(random.below(250) as u64));
+        running.kill().expect("can be killed");
+        running.wait().expect("ends");
+        let service = Service::serve(&config, &home);
+        let found = values(&service);
+        assert!(found == changed || found == expected, "{found}");
+        service.kill();
+    }
     for _ in 0..2 {
         rebuild(&config, "default", &home, &data);
         let service = Service::serve(&config, &home);
         assert_eq!(values(&service), expected);
         service.kill();
     }
+}
+
+/// Another state has taken its place, and the former one stays for those who still read it.
+#[test]
+fn nothing_of_a_visitor_stays_in_a_state_that_was_rebuilt_a_moment_ago() {
+    let Some(redis) = Redis::for_tests() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let (first, second) = halves(&mut Random(1));
+    let (service, home) = (redis.own_service("rebuilt-forget"), folder.path().join("home"));
+    let config = config(&redis);
+    import(&config, &service, &[first, second].concat(), &home);
+    rebuild(&config, &service, &home, &["--data", "events.jsonl"]);
+    let live = redis.generation(&service);
+    let former = |redis: &Redis| redis.names(&service).iter().any(|name| name.contains(&format!(":{}:", live - 1)));
+    assert!(former(&redis) && !redis.with(&service, "u1").is_empty());
+    let forgotten = ["forget", "--config", "config.yml", "--user", "u1"];
+    let told = Ended::of(command(&forgotten).current_dir(&home).env("RANKWRIGHT_SERVICE", &service)).ok().stdout;
+    assert!(told.contains("keys of the state before the last rebuild"), "{told}");
+    assert!(!former(&redis), "{:?}", redis.names(&service));
 }
 
 #[test]

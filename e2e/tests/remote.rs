@@ -3,8 +3,10 @@
 use rankwright_e2e::many::{FEATURES, day};
 use rankwright_e2e::program::{clean, command, named};
 use rankwright_e2e::random::Random;
+use rankwright_e2e::redis::Redis;
 use rankwright_e2e::{Ended, Launch, events};
 use rankwright_object::Runner;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 
@@ -149,7 +151,24 @@ fn the_port_is_encrypted_where_the_configuration_says_so() {
                   api: {host: 127.0.0.1, port: 0, tls: {cert: cert.pem, key: key.pem}}\n";
     let launch = Launch { subcommand: "serve", config, data: None, folder, environment: &[] };
     let service = launch.start_unasked();
-    let address = service.address();
+    assert_encrypted(service.address(), folder);
+    service.terminate();
+    assert_eq!(service.wait(), Some(0));
+    let Some(redis) = Redis::for_tests() else { return };
+    for program in ["rank-server", "ingest-worker"] {
+        let name = redis.own_service("encrypted");
+        let config = format!("state: {{type: redis, {}}}\n{config}", redis.keys());
+        let environment = [("RANKWRIGHT_SERVICE", name.as_str())];
+        let launch = Launch { subcommand: program, config: &config, data: None, folder, environment: &environment };
+        let service = launch.start_unasked();
+        assert_encrypted(service.address(), folder);
+        service.terminate();
+        assert_eq!(service.wait(), Some(0), "{program}");
+    }
+}
+
+/// Its port answers to those who trust its certificate, and nothing in the clear.
+fn assert_encrypted(address: SocketAddr, folder: &Path) {
     let ask = |scheme: &str| {
         let mut curl = Command::new("curl");
         curl.args(["-sSf", "--cacert", "cert.pem", &format!("{scheme}://{address}/health")]);
@@ -158,6 +177,4 @@ fn the_port_is_encrypted_where_the_configuration_says_so() {
     let answer = ask("https");
     assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
     assert!(!ask("http").status.success(), "nothing is answered in the clear");
-    service.terminate();
-    assert_eq!(service.wait(), Some(0));
 }

@@ -157,9 +157,9 @@ fn killed_over(redis: &Redis, undisturbed: impl FnOnce(&[Value], &Path) -> Outco
 
     let folders: Vec<_> = folders.into_iter().collect();
     let records = click_throughs(&folders);
-    assert_eq!(records.keys().collect::<Vec<_>>(), expected_records.keys().collect::<Vec<_>>());
-    assert_eq!(records, expected_records);
-    assert_eq!(redis.values(&service), expected_values);
+    assert_eq!(records.keys().collect::<Vec<_>>(), expected_records.keys().collect::<Vec<_>>(), "another outcome");
+    assert_eq!(records, expected_records, "another outcome");
+    assert_eq!(redis.values(&service), expected_values, "another outcome");
 }
 
 /// How often each command was sent to a server.

@@ -1,8 +1,11 @@
 //! `training-job`: what it publishes, what it keeps, and what it tells.
 
+use rankwright_e2e::asking::Asking;
+use rankwright_e2e::many::{config, day, import};
 use rankwright_e2e::program::{command, named, run, run_on};
 use rankwright_e2e::random::Random;
-use rankwright_e2e::{Ended, Service, wait};
+use rankwright_e2e::redis::Redis;
+use rankwright_e2e::{Ended, Launch, Service, wait};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -72,6 +75,43 @@ fn a_job_publishes_what_is_good_enough_and_says_why() {
     // what was published is served
     let service = Service::serve(&config, folder);
     service.until("the version served", || service.status()["models"]["lightgbm"]["version"] == current.as_str());
+}
+
+/// Every answer is the model's, whichever version that is.
+#[test]
+fn versions_take_each_others_place_in_a_server_without_a_failed_request() {
+    let Some(redis) = Redis::for_tests() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let folder = folder.path();
+    let (config, service) = (config(&redis), redis.own_service("swaps"));
+    import(&config, &service, &day(&mut Random(3), 200), folder);
+    let asking = Asking::of(&config, &service, &folder.join("parts"), folder, false);
+    let (train, rollback) = (["train", "--config", "train.yml"], ["models", "--config", "train.yml", "rollback"]);
+    for _ in 0..wait::scaled(2, 20) {
+        asking.swaps(folder, &service, &train);
+        asking.swaps(folder, &service, &rollback);
+    }
+    asking.end();
+}
+
+#[test]
+fn a_job_tells_how_it_is_while_it_trains() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let folder = folder.path();
+    slow(folder);
+    let config = std::fs::read_to_string(folder.join("job.yml")).expect("was written");
+    let launch = Launch { subcommand: "training-job", config: &config, data: None, folder, environment: &[] };
+    let job = launch.start_unasked();
+    job.until("one of two models done", || {
+        job.status()["training"]["models"].as_array().is_some_and(|one| one.len() == 1)
+    });
+    assert_eq!(job.get("/health").status, 200);
+    assert_eq!(job.get("/ready").status, 200);
+    assert_eq!(job.status()["training"]["models"][0]["outcome"], "published");
+    assert!(job.metrics().contains("\nservice_"), "{}", job.metrics());
+    let refused = job.post("/feedback", &serde_json::json!([]));
+    assert_eq!((refused.status, &refused.json()["error"]["code"]), (409, &"not_available".into()), "{}", refused.text);
+    job.kill();
 }
 
 /// A shop that is imported into `folder`, whose model of XGBoost takes longer to train than anybody waits.

@@ -4,7 +4,7 @@
 use crate::import::over_redis;
 use crate::load::Load;
 use crate::table::Table;
-use crate::{Effort, wrk};
+use crate::{Effort, median, wrk};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use rankwright_e2e::crew::{Crew, source};
@@ -12,7 +12,7 @@ use rankwright_e2e::kafka::{broker, make_topic, produce};
 use rankwright_e2e::many::launch;
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
-use rankwright_e2e::{Service, http, program};
+use rankwright_e2e::{Service, http, program, wait};
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -26,6 +26,8 @@ const REQUESTS: usize = 200;
 /// Events that are written while rankings are asked for: so many in a request, and so many requests a second.
 pub(crate) const EVENTS: usize = 100;
 const WRITES: u32 = 50;
+/// Versions of a model that are trained and taken up.
+const SWAPS: usize = 5;
 const PARTITIONS: usize = 8;
 /// Times that the events of the load are read from a topic, moved on in time.
 const DAYS: i64 = 6;
@@ -59,11 +61,11 @@ fn stream(load: &Load, redis: &Redis, folder: &Path, table: &mut Table) {
     }
 }
 
-/// Runs a subcommand on a configuration.
-pub(crate) fn run(subcommand: &str, config: &Path, service: &str, arguments: &[&str]) {
+/// Runs a subcommand on a configuration; what it logged.
+pub(crate) fn run(subcommand: &str, config: &Path, service: &str, arguments: &[&str]) -> String {
     let mut command = program::command(&[subcommand, "--config"]);
     command.arg(config).args(arguments).env("RANKWRIGHT_SERVICE", service);
-    program::Ended::of(&mut command).ok();
+    program::Ended::of(&mut command).ok().stderr
 }
 
 fn ranking(load: &Load, redis: &Redis, effort: Effort, folder: &Path, table: &mut Table) {
@@ -99,6 +101,20 @@ fn ranking(load: &Load, redis: &Redis, effort: Effort, folder: &Path, table: &mu
     let (hits, misses) = (hits - before[0], misses - before[1]);
     let measured = format!("{written:.0} events/s, {:.1} % of keys were in the cache", 100.0 * hits / (hits + misses));
     table.add("written meanwhile", measured, "5,000 events/s", "-".to_owned());
+    let mut swaps: Vec<f64> = (0..SWAPS).map(|_| swapped(load.model, &warm, &path, &service)).collect();
+    swaps.sort_by(f64::total_cmp);
+    let measured = format!("{:.1} s in the median, {:.1} s at most", median(swaps.clone()), swaps[SWAPS - 1]);
+    table.add("from a version's publication to its being served", measured, "10 s at most", "-".to_owned());
+}
+
+/// Trains a version, and tells the seconds from the training's end until a server ranks by it.
+fn swapped(model: &str, server: &Service, config: &Path, service: &str) -> f64 {
+    let version = || server.status()["models"][model]["version"].to_string();
+    let before = version();
+    run("train", config, service, &[]);
+    let ended = Instant::now();
+    wait::until("another version served", || server.log(), || version() != before);
+    ended.elapsed().as_secs_f64()
 }
 
 /// Events that go to a rank server at an even rate.
@@ -211,9 +227,14 @@ fn memory(load: &Load, folder: &Path, table: &mut Table) {
     let written = visitors(load, &events).expect("there is room for events");
     let before = redis.used_memory();
     let begun = Instant::now();
-    run("import", &path, &redis.own_service("memory"), &["--data", &events.to_string_lossy()]);
+    let service = redis.own_service("memory");
+    let log = run("import", &path, &service, &["--data", &events.to_string_lossy()]);
     let used = (redis.used_memory() - before) as f64 / 1e9;
     let took = begun.elapsed().as_secs_f64();
+    let clicks = VISITORS * CLICKS;
+    let all =
+        format!("items={ITEMS} users=0 rankings={VISITORS} interactions={clicks} clickthroughs={VISITORS} skipped=0");
+    assert!(log.contains(&all) && redis.is_settled(&service), "not {all}:\n{log}");
     let what = format!("Redis memory, {VISITORS} visitors with {CLICKS} clicks, {ITEMS} items");
     let imported = format!("{written} events imported at {:.0} events/s", written as f64 / took);
     table.add(&what, format!("{used:.2} GB"), "0.4 GB", imported);

@@ -62,6 +62,30 @@ fn messages_that_are_in_the_topic_twice_count_once_in_what_was_shown_and_clicked
     with_two_killed(&mut trial, &plain, &redis, &broker);
 }
 
+/// Each message trades places with one of those that follow it, as where producers send again what was not taken at first. Those
+/// are of the next seconds: nothing has closed meanwhile.
+fn out_of_order(mut messages: Vec<String>, random: &mut Random) -> Vec<String> {
+    const FURTHEST: usize = 3;
+    let last = messages.len().saturating_sub(1); // the one that tells the end stays
+    for place in 0..last.saturating_sub(FURTHEST) {
+        messages.swap(place, place + random.below(FURTHEST));
+    }
+    messages
+}
+
+#[test]
+fn messages_that_come_out_of_order_come_to_the_same() {
+    let (Some(redis), Some(broker)) = (Redis::for_tests(), broker()) else { return };
+    let mut random = seeded();
+    let mut events = day(&mut random, wait::scaled(1_500, 20_000));
+    let plain = in_one_session(&config(&redis), &mut events);
+    let mixed = |rest: &[Value], random: &mut Random| {
+        spread(rest, PARTITIONS, random).into_iter().map(|messages| out_of_order(messages, random)).collect()
+    };
+    let mut trial = Trial::of(&redis, "mixed", random, &plain, &events, mixed);
+    with_two_killed(&mut trial, &plain, &redis, &broker);
+}
+
 fn millis(event: &Value) -> i64 {
     event["timestamp"].as_str().and_then(|millis| millis.parse().ok()).expect("as tests write it")
 }

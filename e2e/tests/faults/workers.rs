@@ -44,17 +44,29 @@ fn sleeps_through(crew: &Crew, redis: &Redis, sleeper: usize) {
 #[test]
 fn a_worker_that_wakes_up_when_others_have_its_partitions_changes_nothing() {
     let (Some(redis), Some(broker)) = (Redis::for_tests(), broker()) else { return };
-    let (rankings, pauses) = wait::scaled((4_000, 2), (60_000, 20));
-    let mut trial = Trial::new(&redis, "zombies", rankings, PARTITIONS);
-    let mut crew = trial.crew(&config(&redis), &broker);
+    wake_up_too_late(&redis, &redis, &broker, wait::scaled((4_000, 2), (60_000, 20)));
+}
+
+#[test]
+fn it_changes_nothing_in_a_cluster_either() {
+    let (Some(reference), Some(cluster), Some(broker)) = (Redis::for_tests(), Redis::in_a_cluster(), broker()) else {
+        return;
+    };
+    wake_up_too_late(&reference, &cluster, &broker, wait::scaled((3_000, 2), (30_000, 10)));
+}
+
+/// Workers sleep so many times while others do their work.
+fn wake_up_too_late(reference: &Redis, redis: &Redis, broker: &str, (rankings, pauses): (i64, usize)) {
+    let mut trial = Trial::new(reference, "zombies", rankings, PARTITIONS);
+    let mut crew = trial.crew(&config(redis), broker);
     trial.ranks(&mut crew, false);
     (0..2).for_each(|_| crew.join());
     for moment in trial.moments(pauses) {
-        crew.until_read(&redis, moment / 2);
-        sleeps_through(&crew, &redis, trial.random.below(2));
+        crew.until_read(redis, moment / 2);
+        sleeps_through(&crew, redis, trial.random.below(2));
     }
-    crew.until_done(&redis);
-    trial.assert_came_to(&redis, &crew.dismissed());
+    crew.until_done(redis);
+    trial.assert_came_to(redis, &crew.dismissed());
 }
 
 #[test]

@@ -160,6 +160,11 @@ impl Closing {
     /// # Errors
     /// When a store fails.
     pub async fn finish(&mut self) -> Result<bool, Error> {
+        self.finish_within(PATIENCE).await
+    }
+
+    /// Whoever keeps the task has so long to let go of it; who forgets somebody, as long as that takes.
+    async fn finish_within(&mut self, patience: Duration) -> Result<bool, Error> {
         let (mut waits, mut asks_next, mut pause, mut told) = (Instant::now(), Instant::now(), HELD / 2, false);
         let mut asked = None::<Instant>;
         loop {
@@ -176,7 +181,7 @@ impl Closing {
                 if !std::mem::replace(&mut told, true) {
                     tracing::info!(holder, "what is open is closed when somebody is forgotten");
                 }
-            } else if waits.elapsed() > PATIENCE {
+            } else if waits.elapsed() > patience {
                 return Ok(false);
             } else if asks_next <= Instant::now() {
                 self.engine.state.acquire(&Writer(TASK.to_owned())).await?; // it is the name of its writer as well
@@ -267,17 +272,26 @@ async fn forget_seen(engine: &Engine, looked: &mut Timestamp) -> Result<(), Erro
 #[cfg(test)]
 mod tests {
     use super::*;
+    use parking_lot::Mutex;
+    use rankwright_config::Config;
     use rankwright_state::{BoxFuture, Fingerprint, Key, Lease, Listed, MemoryStore, Outcome, Rows, Slot, Stats};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Counts how often a task is held, and fails every other time.
+    /// Whose a task is.
     #[derive(Default)]
-    struct Counting {
+    struct Tasks {
         inner: MemoryStore,
+        /// How often somebody has asked to hold the task.
         held: AtomicUsize,
+        /// The store fails every other time.
+        fails: bool,
+        /// Who has it, where it is none of us.
+        other: Mutex<Option<String>>,
+        /// How often its holder was asked to let go.
+        asked: AtomicUsize,
     }
 
-    impl Store for Counting {
+    impl Store for Tasks {
         fn slots<'a>(&'a self, wanted: &'a [Fingerprint]) -> BoxFuture<'a, Result<Vec<Slot>, StateError>> {
             self.inner.slots(wanted)
         }
@@ -287,6 +301,7 @@ mod tests {
         }
 
         fn acquire<'a>(&'a self, writer: &'a Writer) -> BoxFuture<'a, Result<Lease, StateError>> {
+            self.asked.fetch_add(usize::from(writer.0 == TASK), Ordering::SeqCst);
             self.inner.acquire(writer)
         }
 
@@ -300,9 +315,15 @@ mod tests {
 
         fn hold<'a>(&'a self, task: &'a str, _: &'a str, _: Duration) -> BoxFuture<'a, Result<bool, StateError>> {
             assert_eq!(task, TASK);
-            let odd = self.held.fetch_add(1, Ordering::SeqCst) % 2 == 1;
-            let failed = || StateError::Failed { action: "hold a task", source: "it is away".into() };
-            Box::pin(async move { if odd { Err(failed()) } else { Ok(true) } })
+            let failed = self.fails && self.held.fetch_add(1, Ordering::SeqCst) % 2 == 1;
+            let failure = || StateError::Failed { action: "hold a task", source: "it is away".into() };
+            let free = self.other.lock().is_none();
+            Box::pin(async move { if failed { Err(failure()) } else { Ok(free) } })
+        }
+
+        fn holder<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<String>, StateError>> {
+            let other = self.other.lock().clone();
+            Box::pin(async { Ok(other) })
         }
 
         fn expire<'a>(
@@ -325,7 +346,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_task_is_held_as_long_as_its_holder_works_whatever_a_store_answers_meanwhile() {
-        let store = Arc::new(Counting::default());
+        let store = Arc::new(Tasks { fails: true, ..Tasks::default() });
         let span = Duration::from_millis(20);
         let holding = Holding::for_spans_of(span, store.clone(), "one").await.expect("answers").expect("is free");
         let held = || store.held.load(Ordering::SeqCst);
@@ -337,5 +358,33 @@ mod tests {
         let before = held();
         tokio::time::sleep(span).await;
         assert_eq!(held(), before, "nobody holds it any more");
+    }
+
+    /// One of us, while somebody else has the task.
+    async fn beside(other: &str) -> (Closing, Arc<Tasks>) {
+        let tasks = Arc::new(Tasks { other: Mutex::new(Some(other.to_owned())), ..Tasks::default() });
+        let text = "features: [{name: p, type: position, position: 1}]\nmodels: {m: {type: noop}}\n";
+        let config = Config::parse(text, "test").expect("a configuration").0;
+        let engine = Engine::over(config, tasks.clone()).await.expect("opens");
+        (Closing::new(Arc::new(engine), "one"), tasks)
+    }
+
+    #[tokio::test]
+    async fn who_does_not_let_go_of_the_task_is_asked_and_then_keeps_it() {
+        let (mut closing, tasks) = beside("another").await;
+        assert!(!closing.finish_within(AGAIN).await.expect("answers"), "it has the task");
+        assert!(tasks.asked.load(Ordering::SeqCst) > 0);
+        *tasks.other.lock() = None;
+        assert!(closing.finish_within(AGAIN).await.expect("answers"));
+    }
+
+    #[tokio::test]
+    async fn who_forgets_somebody_is_waited_for_and_not_disturbed() {
+        let (mut closing, tasks) = beside(&format!("{FORGETS}u1")).await;
+        let finished = tokio::spawn(async move { closing.finish_within(Duration::ZERO).await });
+        tokio::time::sleep(AGAIN * 3).await;
+        assert_eq!((finished.is_finished(), tasks.asked.load(Ordering::SeqCst)), (false, 0));
+        *tasks.other.lock() = None;
+        assert!(finished.await.expect("does not panic").expect("answers"));
     }
 }

@@ -67,7 +67,12 @@ fn letters(source: &SourceConfig) -> Result<DeadLetters> {
 /// Opens a stream: as it goes on, shared by process `name` with others, or what there is of it now.
 fn open(engine: &Engine, source: &SourceConfig, name: Option<&str>) -> Result<Box<dyn Stream>> {
     let max_ahead = engine.config.core.ingest.max_ahead;
-    let settings = StreamSettings { limits: batches(&engine.config.state), clock: Arc::new(believed), max_ahead };
+    let settings = StreamSettings {
+        limits: batches(&engine.config.state),
+        clock: Arc::new(believed),
+        max_ahead,
+        gone_after: GONE_AFTER,
+    };
     let held = name.map(|name| Arc::new(Held { store: engine.state.clone(), holder: name.to_owned() }));
     let (opened, what): (Result<Box<dyn Stream>, _>, _) = match &source.kind {
         SourceKind::Kafka { topic, .. } if held.is_some() => (Kafka::open(source, settings).map(boxed), topic),
@@ -84,6 +89,8 @@ fn open(engine: &Engine, source: &SourceConfig, name: Option<&str>) -> Result<Bo
 }
 
 /// A reader that says nothing for twice as long counts as gone.
+/// A topic that somebody has removed may be one that is made anew.
+const GONE_AFTER: Duration = Duration::from_mins(5);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
 /// How much of a stream becomes a batch, which is one commit. What upstream does by default is left to us.

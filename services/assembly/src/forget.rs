@@ -26,19 +26,29 @@ struct Alone {
     holding: Holding,
 }
 
-/// Removes a visitor or an item from the state, from open rankings and from click-throughs; what was removed, in words. Events of
-/// theirs that are still on their way, or in a source, come in as those of a stranger.
+/// What was removed, and what was not.
+#[derive(Debug, Default)]
+pub struct Forgotten {
+    /// In words.
+    pub removed: Vec<String>,
+    /// In words; it is to be begun again then.
+    pub left: Vec<String>,
+}
+
+/// Removes a visitor or an item from the state, from open rankings and from click-throughs. Events of theirs that are still on
+/// their way, or in a source, come in as those of a stranger.
 ///
 /// # Errors
 /// When a store fails; what was removed by then is gone, and it can be begun again.
-pub fn forget<'a>(engine: &'a Engine, subject: &'a Subject) -> BoxFuture<'a, Result<Vec<String>>> {
+pub fn forget<'a>(engine: &'a Engine, subject: &'a Subject) -> BoxFuture<'a, Result<Forgotten>> {
     Box::pin(async move {
         if !engine.state.durable() {
             bail!("the state is in memory: it is gone with the process that holds it");
         }
-        let rebuilt = unfinished(engine).await?;
+        let mut told = unfinished(engine).await?;
         let alone = Alone::become_so(engine).await?;
         let many = engine.has_many_writers();
+        engine.state.settle().await?; // or what a killed writer has begun would bring them back
         // visits first: nothing names them any more once the records are gone
         let sessions = sessions(engine, many, subject).await?;
         let entities = match &subject.who {
@@ -53,20 +63,22 @@ pub fn forget<'a>(engine: &'a Engine, subject: &'a Subject) -> BoxFuture<'a, Res
         let parts = tokio::task::block_in_place(|| engine.clickthroughs.forget(subject))?;
         alone.end().await;
         let ingest::Unjoined { open, waiting, closed, .. } = unjoined;
-        let mut told = vec![
+        let removed = [
             format!("{entities} entities of the state"),
             format!("{open} open rankings, {waiting} waiting interactions, {closed} click-throughs on their way"),
             format!("{} click-throughs in {} parts", parts.records, parts.parts),
         ];
-        told.extend(
+        told.removed.splice(0..0, removed);
+        told.removed.extend(
             parts.damaged.iter().map(|place| format!("what was damaged in {place}, with the rest of it written anew")),
         );
-        told.extend(rebuilt);
+        let former = engine.state.clear_former().await?;
+        told.removed.extend((former > 0).then(|| format!("{former} keys of the state before the last rebuild")));
         if matches!(engine.config.train, Some(rankwright_config::ClickthroughStore::Memory)) {
-            told.push("nothing of the click-throughs in the memory of a running process: restart it".to_owned());
+            told.left.push("the click-throughs in the memory of a running process: restart it".to_owned());
         }
-        told.extend(parts.left.iter().map(|place| {
-            format!("nothing of {place}: it is damaged, or another process writes it; stop that one and begin again")
+        told.left.extend(parts.left.iter().map(|place| {
+            format!("{place}: it is damaged, or another process writes it; stop that one and begin again")
         }));
         Ok(told)
     })
@@ -93,23 +105,23 @@ fn keys_of_visitor(subject: &Subject, sessions: HashSet<SessionId>) -> Vec<Key> 
     std::iter::once(Scope::User(user.clone())).chain(sessions).map(|scope| Key::new(&subject.tenant, scope)).collect()
 }
 
-/// Removes what a rebuild has left that was killed; in words, where there is one.
-async fn unfinished(engine: &Engine) -> Result<Option<String>> {
+/// Removes what a rebuild has left that was killed.
+async fn unfinished(engine: &Engine) -> Result<Forgotten> {
+    let removed = |what: Option<String>| Forgotten { removed: what.into_iter().collect(), ..Forgotten::default() };
     if let State::File(file) = &engine.config.state {
         // whoever fills one holds the state itself as well
         let folders = crate::rebuild::unfinished(&file.path)?;
         for folder in &folders {
             std::fs::remove_dir_all(folder).with_context(|| format!("failed to remove {}", folder.display()))?;
         }
-        return Ok((!folders.is_empty()).then(|| "a rebuild that was not completed".to_owned()));
+        return Ok(removed((!folders.is_empty()).then(|| "a rebuild that was not completed".to_owned())));
     }
     if is_under_way(engine).await? {
-        let under_way =
-            "nothing of a rebuild that is under way: it reads the events again; forget once more when it is complete";
-        return Ok(Some(under_way.to_owned()));
+        let under_way = "a rebuild that is under way: it reads the events again; forget once more when it is complete";
+        return Ok(Forgotten { left: vec![under_way.to_owned()], ..Forgotten::default() });
     }
     let keys = engine.state.clear_unfinished().await?;
-    Ok((keys > 0).then(|| format!("{keys} keys of a rebuild that was not completed")))
+    Ok(removed((keys > 0).then(|| format!("{keys} keys of a rebuild that was not completed"))))
 }
 
 /// Whether somebody fills a state beside the live one. Who was killed is seen for some seconds yet.

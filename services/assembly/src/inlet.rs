@@ -3,7 +3,8 @@
 use crate::closing::Closing;
 use crate::engine::Engine;
 use crate::gauges::Gauges;
-use crate::program::chain;
+use crate::program::{chain, is_refused};
+use crate::said::Said;
 use crate::serving::identity;
 use rankwright_event::Event;
 use rankwright_ingest::shared::Replica;
@@ -14,7 +15,7 @@ use rankwright_state::BoxFuture;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
 use tokio::sync::Mutex;
-use tracing::{error, warn};
+use tracing::{error, info, warn};
 
 /// Name of the writer that takes in `POST /feedback` of the only process.
 const WRITER: &str = "feedback";
@@ -31,6 +32,10 @@ pub struct Inlet {
     /// Of taking in, and of the closing.
     counters: SyncMutex<(Counters, Counters)>,
     gauges: Gauges,
+    /// What waits for a store, and why.
+    said: Said,
+    /// Why a store refuses what is brought to it.
+    refused: SyncMutex<Option<String>>,
 }
 
 /// How events come into the state.
@@ -103,18 +108,29 @@ impl Inlet {
         };
         let closing =
             (closes && engine.has_many_writers()).then(|| Mutex::new(Closing::new(engine.clone(), &*identity)));
-        Ok(Self { engine, identity, feedback: Mutex::new(way), closing, counters: SyncMutex::default(), gauges })
+        let (said, refused) = (Said::default(), SyncMutex::default());
+        Ok(Self {
+            engine,
+            identity,
+            feedback: Mutex::new(way),
+            closing,
+            counters: SyncMutex::default(),
+            gauges,
+            said,
+            refused,
+        })
     }
 
     /// Lets time pass: what is due closes.
     pub async fn tick(&self) {
+        let mut waits = None;
         let mut held = self.feedback.lock().await;
         if let Some(feedback) = held.as_mut() {
             let outcome = feedback.tick().await;
             let counters = feedback.counters();
             match outcome {
                 Ok(()) => {}
-                Err(error @ ingest::Error::Clickthroughs(_)) => warn!(%error, "click-throughs wait"),
+                Err(error @ ingest::Error::Clickthroughs(_)) => waits = Some(("click-throughs wait", error)),
                 Err(error) => {
                     error!(
                         error = chain(&error.into()),
@@ -124,14 +140,14 @@ impl Inlet {
                 }
             }
             self.note(|(taken, _)| *taken = counters);
-            drop(held);
         }
-        let Some(closing) = &self.closing else { return };
-        let mut closing = closing.lock().await;
-        if let Err(error) = closing.tick().await {
-            warn!(error = chain(&error.into()), "rankings are closed later");
+        drop(held);
+        if let Some(closing) = &self.closing {
+            let mut closing = closing.lock().await;
+            waits = closing.tick().await.err().map(|error| ("rankings are closed later", error)).or(waits);
+            self.note(|(_, closed)| *closed = closing.counters());
         }
-        self.note(|(_, closed)| *closed = closing.counters());
+        self.tell(waits.map(|(what, error)| (what, error.into())));
     }
 
     /// What is open stays in a durable state; with a state in memory, nothing of it can be used any more.
@@ -144,6 +160,26 @@ impl Inlet {
         if let Some(closing) = &self.closing {
             closing.lock().await.leave().await;
         }
+    }
+
+    /// Says what waits and why, as far as that is news.
+    fn tell(&self, waits: Option<(&'static str, anyhow::Error)>) {
+        let refused = match waits {
+            Some((what, error)) => {
+                let text = chain(&error);
+                if self.said.is_news(&text) {
+                    warn!(error = text, "{what}");
+                }
+                is_refused(&error).then_some(text)
+            }
+            None => {
+                if self.said.over() {
+                    info!("nothing waits for a store any more");
+                }
+                None
+            }
+        };
+        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = refused;
     }
 
     fn note(&self, change: impl FnOnce(&mut (Counters, Counters))) {
@@ -174,6 +210,10 @@ impl Feedback for Inlet {
     fn feed(&self, events: Vec<Event>) -> BoxFuture<'_, Result<Fed, FeedError>> {
         Box::pin(self.take(events))
     }
+
+    fn refused(&self) -> Option<String> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 impl Status for Inlet {
@@ -195,6 +235,7 @@ impl Status for Inlet {
             "openRankings": counters.open,
             "awaitedRankings": counters.awaited,
             "outbox": counters.outbox,
+            "problem": self.refused(),
         })
     }
 }

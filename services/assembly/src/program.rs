@@ -73,7 +73,17 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
 }
 
 fn passes(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
+    error.chain().any(|cause| cause.is::<StillOpen>()) || of_stores(error).any(|passes| passes)
+}
+
+/// Whether a store refuses until somebody changes a setting or a right.
+pub(crate) fn is_refused(error: &anyhow::Error) -> bool {
+    of_stores(error).any(|passes| !passes)
+}
+
+/// Of each store among the causes, whether trying again later may help.
+fn of_stores(error: &anyhow::Error) -> impl Iterator<Item = bool> {
+    error.chain().flat_map(|cause| {
         let redis = cause.downcast_ref::<rankwright_redis::Error>();
         let object = cause.downcast_ref::<rankwright_object::Error>();
         let (redis, object) = match cause.downcast_ref::<rankwright_clickthrough::Error>() {
@@ -81,9 +91,8 @@ fn passes(error: &anyhow::Error) -> bool {
             Some(rankwright_clickthrough::Error::Object(error)) => (redis, Some(error)),
             _ => (redis, object),
         };
-        cause.is::<StillOpen>()
-            || redis.is_some_and(|error| error.problem.passes())
-            || object.is_some_and(|error| error.problem.passes())
+        let (redis, object) = (redis.map(|error| error.problem.passes()), object.map(|error| error.problem.passes()));
+        redis.into_iter().chain(object)
     })
 }
 

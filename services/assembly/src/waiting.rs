@@ -3,6 +3,7 @@
 use crate::engine::Engine;
 use crate::port;
 use crate::program::chain;
+use crate::said::REMIND;
 use anyhow::Result;
 use futures_util::future::BoxFuture;
 use rankwright_config::Config;
@@ -16,9 +17,6 @@ use tracing::warn;
 
 /// Between two attempts to reach a server.
 const PAUSE: Duration = Duration::from_secs(1);
-
-/// What is known already is said again after this time.
-const REMIND: Duration = Duration::from_secs(60);
 
 /// For requests that run when the store is there at last.
 const DRAIN: Duration = Duration::from_secs(1);

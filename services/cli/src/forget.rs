@@ -1,11 +1,11 @@
 //! `forget`: removing a visitor or an item from every store.
 
 use crate::options::ForgetOptions;
-use anyhow::Result;
-use rankwright_assembly::{Engine, configuration, forget, job_runtime};
+use anyhow::{Result, bail};
+use rankwright_assembly::{Engine, configuration, forget, job_runtime, print};
 use rankwright_clickthrough::{Subject, Who};
 
-/// Removes what the options name, and says what that was.
+/// Removes what the options name, and says what that was; an error, where not all of it was.
 pub(crate) fn run(options: &ForgetOptions) -> Result<String> {
     let config = configuration(options.config.as_deref())?;
     let who = match (&options.subject.user, &options.subject.item) {
@@ -15,6 +15,11 @@ pub(crate) fn run(options: &ForgetOptions) -> Result<String> {
     };
     let subject = Subject { tenant: options.tenant.as_str().into(), who };
     let runtime = job_runtime()?;
-    let removed = runtime.block_on(async { forget(&Engine::open(config).await?, &subject).await })?;
-    Ok(removed.iter().map(|line| format!("removed {line}\n")).collect())
+    let told = runtime.block_on(async { forget(&Engine::open(config).await?, &subject).await })?;
+    let removed: String = told.removed.iter().map(|line| format!("removed {line}\n")).collect();
+    if !told.left.is_empty() {
+        print(&removed)?;
+        bail!("not all is forgotten; removed nothing of {}", told.left.join("; nothing of "));
+    }
+    Ok(removed)
 }

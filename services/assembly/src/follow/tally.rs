@@ -246,6 +246,7 @@ impl Status for Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rankwright_source::Progress;
 
     #[test]
     fn how_far_behind_is_told_as_far_as_the_broker_tells() {
@@ -258,6 +259,50 @@ mod tests {
         let age = |seconds| Lag { events: None, age: Some(Duration::from_secs(seconds)) };
         assert_eq!((seconds(age(5)), seconds(age(0))), (Some(5), Some(0)), "as the broker says");
         assert_eq!(Known { lag: Lag::of(7), ..Known::NOTHING }.lag_seconds(wall), Some(0), "nothing was read");
+    }
+
+    #[test]
+    fn each_partition_has_figures_of_its_own_which_go_with_it() {
+        let registry = Registry::new();
+        let tally = Tally::registered(&registry, Duration::from_secs(10)).expect("new names");
+        let value = |name: &str, partition: &str| {
+            let families = registry.gather();
+            let family = families.iter().find(|family| family.name() == format!("service_ingest_partition_{name}"))?;
+            let of_it = |metric: &&prometheus::proto::Metric| metric.get_label()[0].value() == partition;
+            let metric = family.get_metric().iter().find(of_it)?;
+            Some(metric.get_gauge().get_value() + metric.get_counter().get_value())
+        };
+        let batch = |seconds: &[i64]| {
+            let event = |second: &i64| {
+                let time = second * 1000;
+                let event =
+                    json!({"event": "item", "id": "e", "timestamp": time.to_string(), "item": "i", "fields": []});
+                rankwright_event::json::decode(event.to_string().as_bytes()).expect("an event")
+            };
+            let (events, bad, cuts) = (seconds.iter().map(event).collect(), Vec::new(), Vec::new());
+            let (position, progress) = (Position::new("events", 0), Progress::default());
+            Batch { events, bad, before_offset: 0, position, progress, bytes: 0, cuts }
+        };
+        let [one, other] = ["events/0", "events/1"].map(Partition::new);
+        let bad = |line| BadLine { file: "events".into(), line, reason: String::new(), content: Box::default() };
+        let mut merged = Merged::new(10);
+        merged.push(one.clone(), batch(&[1, 2]));
+        merged.push(other.clone(), batch(&[3]));
+        tally.waiting(&merged);
+        tally.batch(&one, &batch(&[100, 80, 90, 101]));
+        tally.batch(&other, &batch(&[80]));
+        tally.bad(&other, &[bad(1), bad(2)]);
+        tally.lag(&[(one.clone(), Lag::of(7)), (other.clone(), Lag::of(0))]);
+        let of = |partition| {
+            ["events_total", "late_events_total", "unreadable_total", "waiting_events", "lag_events"]
+                .map(|name| value(name, partition))
+        };
+        assert_eq!(of("events/0"), [4.0, 1.0, 0.0, 2.0, 7.0].map(Some), "80 is late, 90 is not");
+        assert_eq!(of("events/1"), [1.0, 0.0, 2.0, 1.0, 0.0].map(Some));
+        assert!(value("lag_seconds", "events/0") > Some(1e9) && value("lag_seconds", "events/1") == Some(0.0));
+        tally.left(&one);
+        assert_eq!(of("events/0"), [Some(4.0), Some(1.0), Some(0.0), None, None], "what was counted stays");
+        assert_eq!(of("events/1"), [1.0, 0.0, 2.0, 1.0, 0.0].map(Some));
     }
 
     #[test]

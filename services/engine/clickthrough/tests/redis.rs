@@ -27,7 +27,7 @@ fn service() -> Option<Service> {
 
 /// One in each kind of servers that there is.
 fn services() -> Vec<Service> {
-    let servers = [testing::server(), testing::cluster(), testing::sentinel()];
+    let servers = [testing::server(), testing::older(), testing::cluster(), testing::sentinel()];
     servers.into_iter().flatten().map(Service::on).collect()
 }
 

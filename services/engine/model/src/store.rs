@@ -45,11 +45,11 @@ pub trait VersionStore: Send + Sync {
     /// When a version that is named is not there, or cannot be read.
     fn load(&self, model: &str, id: Option<&VersionId>) -> Result<Option<Version>, StoreError>;
 
-    /// Removes all but the newest so many versions of a model, and never the current or the `pinned` one.
+    /// Removes all but the newest so many versions of a model, and never the current one or those that are `spared`.
     ///
     /// # Errors
     /// When one cannot be removed.
-    fn keep(&self, model: &str, newest: usize, pinned: Option<&VersionId>) -> Result<(), StoreError>;
+    fn keep(&self, model: &str, newest: usize, spared: &[VersionId]) -> Result<(), StoreError>;
 }
 
 /// Why versions cannot be stored or loaded.
@@ -112,9 +112,14 @@ fn decode(model: &str, id: &VersionId, bytes: &[u8]) -> Result<Version, StoreErr
 }
 
 /// The versions that [`VersionStore::keep`] removes.
-fn surplus(mut versions: Vec<VersionId>, newest: usize, spared: [Option<&VersionId>; 2]) -> Vec<VersionId> {
+fn surplus(
+    mut versions: Vec<VersionId>,
+    newest: usize,
+    current: Option<&VersionId>,
+    spared: &[VersionId],
+) -> Vec<VersionId> {
     versions.truncate(versions.len().saturating_sub(newest));
-    versions.retain(|id| !spared.contains(&Some(id)));
+    versions.retain(|id| current != Some(id) && !spared.contains(id));
     versions
 }
 

@@ -35,8 +35,6 @@ pub(crate) struct Node {
     watcher: Option<Watcher>,
     current: Mutex<Current>,
     watching: AtomicBool,
-    /// Said once.
-    told: AtomicBool,
 }
 
 #[derive(Default)]
@@ -66,8 +64,8 @@ impl Node {
             (crate::Topology::Cluster(_), Whereabouts::At(address)) => format!("{address} (a node of {settings})"),
             _ => settings.to_string(),
         };
-        let (watching, told) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { settings, whereabouts, place, watcher, current: Mutex::default(), watching, told }
+        let watching = AtomicBool::new(false);
+        Self { settings, whereabouts, place, watcher, current: Mutex::default(), watching }
     }
 
     /// How it is called in messages.
@@ -227,10 +225,11 @@ impl Node {
 
     /// Asks for news of the keys that are read; whether the server agrees.
     async fn watch(&self, connection: &mut MultiplexedConnection) -> bool {
+        static TOLD: AtomicBool = AtomicBool::new(false); // once for all nodes of a cluster
         let mut tracking = redis::cmd("CLIENT");
         let agreed: RedisResult<()> = tracking.arg("TRACKING").arg("ON").query_async(connection).await;
         if let Err(error) = &agreed
-            && !self.told.swap(true, Ordering::Relaxed)
+            && !TOLD.swap(true, Ordering::Relaxed)
         {
             tracing::warn!(server = self.place, %error, "the server offers no client tracking, it is used without");
         }

@@ -58,6 +58,12 @@ pub struct Sentinels {
     pub password: Option<String>,
 }
 
+/// Between two probes of a connection that is quiet, systems take whole seconds that fit 15 bits (`tcp(7)`, `TCP_KEEPIDLE`).
+const SHORTEST_PROBE: Duration = Duration::from_secs(1);
+const LONGEST_PROBE: Duration = Duration::from_secs(i16::MAX as u64);
+/// Until what was sent has to be acknowledged: milliseconds that fit 31 bits (`TCP_USER_TIMEOUT`).
+const LONGEST_SILENCE: Duration = Duration::from_millis(i32::MAX as u64);
+
 /// Encryption of the connection.
 #[derive(Clone, Default)]
 pub struct Tls {
@@ -179,8 +185,10 @@ impl Settings {
         if let Some(password) = login.password {
             said = said.set_password(password);
         }
-        let alive = TcpKeepalive::new().with_time(self.socket).with_interval(self.socket).with_retries(2);
-        let tcp = TcpSettings::default().set_nodelay(true).set_user_timeout(self.socket).set_keepalive(alive);
+        let pause = self.socket.clamp(SHORTEST_PROBE, LONGEST_PROBE);
+        let alive = TcpKeepalive::new().with_time(pause).with_interval(pause).with_retries(2);
+        let silence = self.socket.min(LONGEST_SILENCE);
+        let tcp = TcpSettings::default().set_nodelay(true).set_user_timeout(silence).set_keepalive(alive);
         Ok(address.into_connection_info()?.set_redis_settings(said).set_tcp_settings(tcp))
     }
 }

@@ -17,6 +17,15 @@ pub fn server() -> Option<Settings> {
     Some(patient(Settings::new(nodes[0].host.clone(), nodes[0].port)))
 }
 
+/// The server of the oldest version that is promised, at `RANKWRIGHT_TEST_REDIS_OLDER` (`host:port`).
+///
+/// # Panics
+/// As [`server`].
+pub fn older() -> Option<Settings> {
+    let nodes = named("RANKWRIGHT_TEST_REDIS_OLDER", "Redis server of version 6.2")?;
+    Some(patient(Settings::new(nodes[0].host.clone(), nodes[0].port)))
+}
+
 /// The cluster of which `RANKWRIGHT_TEST_REDIS_CLUSTER` names some nodes (`host:port,...`).
 ///
 /// # Panics

@@ -5,6 +5,7 @@
 use rankwright_redis::redis::cmd;
 use rankwright_redis::{Address, Blocking, Link, Problem, Sentinels, Settings, Topology, testing};
 use std::io::{Read, Write};
+use std::time::Duration;
 
 fn nobody() -> Address {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("finds a port");
@@ -31,6 +32,22 @@ fn said(settings: &Settings) -> [rankwright_redis::Error; 2] {
     let blocking = Blocking::new(settings.clone()).expect("needs no certificates");
     let second = blocking.send("a", |connection| cmd("GET").arg("a").query::<Option<String>>(connection));
     [first, second.expect_err("cannot answer")]
+}
+
+#[test]
+fn a_server_is_reached_with_every_time_that_a_configuration_may_give_its_socket() {
+    let Some(settings) = testing::server() else { return };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("starts a runtime");
+    for socket in [Duration::from_millis(900), Duration::from_hours(10), Duration::from_hours(24 * 36_600)] {
+        let settings = Settings { socket, ..settings.clone() };
+        let link = Link::new(settings.clone(), None).expect("needs no certificates");
+        let asked =
+            link.send("a", |mut connection| async move { cmd("PING").query_async::<String>(&mut connection).await });
+        assert_eq!(runtime.block_on(asked).expect("answers"), "PONG", "{socket:?}");
+        let blocking = Blocking::new(settings).expect("needs no certificates");
+        let answer = blocking.send("a", |connection| cmd("PING").query::<String>(connection));
+        assert_eq!(answer.expect("answers"), "PONG", "{socket:?}");
+    }
 }
 
 #[test]

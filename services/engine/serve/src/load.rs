@@ -109,12 +109,17 @@ impl App {
             Current::Missing(_) => None,
         };
         let current = current.as_ref().map(|loaded| &loaded.version);
-        match self.loader().load(slot.name(), &slot.definition, current).await {
+        let found = self.loader().load(slot.name(), &slot.definition, current).await;
+        // it is looked at again and again
+        let news = slot.is_news(found.as_ref().err().map(ToString::to_string));
+        match found {
             Ok(Found::Unchanged) => {}
             Ok(Found::Nothing) => self.without_version(slot, format!("model {} is not trained yet", slot.name())).await,
             Ok(Found::Version(loaded, samples)) => self.serve_version(slot, loaded, samples).await,
             Err(error) => {
-                tracing::error!(model = slot.name(), %error, "failed to load a model");
+                if news {
+                    tracing::error!(model = slot.name(), %error, "failed to load a model");
+                }
                 self.without_version(slot, format!("model {} could not be loaded, the log says why", slot.name()))
                     .await;
             }

@@ -30,6 +30,8 @@ pub struct Slot {
     pub(crate) loading: tokio::sync::Mutex<()>,
     /// Computes the features for answers without a version, once that was needed.
     bare: OnceLock<Box<dyn Ranker>>,
+    /// What was said of a version that could not be loaded, until one is.
+    said: RwLock<Option<String>>,
     pub(crate) metrics: Arc<RankMetrics>,
 }
 
@@ -128,6 +130,7 @@ impl Slot {
             definition: model.clone(),
             loading: tokio::sync::Mutex::default(),
             bare: OnceLock::new(),
+            said: RwLock::new(None),
             metrics,
         }
     }
@@ -169,6 +172,14 @@ impl Slot {
             *current = Current::Missing(reason.into());
         }
     }
+
+    /// Whether that is news: the same was not said by the last look for a version.
+    pub(crate) fn is_news(&self, failure: Option<String>) -> bool {
+        let mut said = self.said.write();
+        let news = *said != failure;
+        *said = failure;
+        news
+    }
 }
 
 impl Loaded {
@@ -181,4 +192,22 @@ impl Loaded {
 fn is_ranker(model: &config::Model) -> bool {
     use config::Model::{LambdaMart, Noop, Shuffle};
     matches!(model, LambdaMart(_) | Shuffle { .. } | Noop { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prometheus::Registry;
+
+    #[test]
+    fn a_failure_is_news_until_it_was_said() {
+        let configured = config::Config::parse("models: {m: {type: noop}}", "test").expect("a configuration").0.models;
+        let metrics = Metrics::new(["m"], Registry::new()).expect("new names");
+        let models = Models::new(&configured, &metrics);
+        let slot = models.ranker("m").unwrap_or_else(|_| panic!("it ranks"));
+        let looks = ["cut short", "cut short", "other features", ""];
+        let news = looks.map(|text| slot.is_news(Some(text.to_owned()).filter(|text| !text.is_empty())));
+        assert_eq!(news, [true, false, true, true]);
+        assert!(!slot.is_news(None) && slot.is_news(Some("cut short".to_owned())));
+    }
 }

@@ -12,6 +12,11 @@ pub trait Feedback: Send + Sync {
     ///
     /// The future is driven to its end even when the client has gone away.
     fn feed(&self, events: Vec<Event>) -> BoxFuture<'_, Result<Fed, FeedError>>;
+
+    /// Why what comes of events cannot be stored until somebody changes a setting or a right, where that is so.
+    fn refused(&self) -> Option<String> {
+        None
+    }
 }
 
 /// What became of a batch of events.

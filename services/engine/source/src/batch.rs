@@ -181,3 +181,29 @@ impl Progress {
         if self.total == 0 { 1.0 } else { (self.read as f64 / self.total as f64).min(1.0) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_that_states_hold_are_read_and_written_as_ever() {
+        let shards = Partition::new("kinesis:events/shardId-000000000002");
+        let kept = [
+            (r#"{"file":"events.jsonl.gz","line":56036}"#, Position::new("events.jsonl.gz", 56_036)),
+            (r#"{"file":"kafka:events/3","line":42}"#, Position::new("kafka:events/3", 42)),
+            (
+                r#"{"file":"pulsar:persistent://public/default/events","line":0,"at":"7:15@1636907100000"}"#,
+                Position::at(&Partition::new("pulsar:persistent://public/default/events"), "7:15@1636907100000"),
+            ),
+            (
+                r#"{"file":"kinesis:events/shardId-000000000002","line":0,"at":"49590338271490256608559692538361571095921575989136588898"}"#,
+                Position::at(&shards, "49590338271490256608559692538361571095921575989136588898"),
+            ),
+        ];
+        for (text, position) in kept {
+            assert_eq!(serde_json::from_str::<Position>(text).expect("a position"), position);
+            assert_eq!(serde_json::to_string(&position).expect("can be written"), text);
+        }
+    }
+}

@@ -39,6 +39,8 @@ pub struct StreamSettings {
     pub clock: Clock,
     /// Events so far ahead of it are bad.
     pub max_ahead: Duration,
+    /// A topic that was there and is missing for so long is lost: reading ends. (Of Kinesis it does at once.)
+    pub gone_after: Duration,
 }
 
 /// The name of an ordered part of a stream, the same in every process and unlike any other: `kafka:events/3`.

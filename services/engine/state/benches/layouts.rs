@@ -150,6 +150,7 @@ fn hash() -> Figures {
             }
             entry.arg("10").arg(1).arg("11").arg(1).arg("12:18945").arg(1).arg("t").arg(1_636_907_100_000_u64);
             batch.add_command(entry).ignore();
+            batch.cmd("PEXPIRE").arg(name(&number)).arg(7_776_000_000_u64).ignore();
         }
         batch.query::<()>(connection).expect("answers");
     };

@@ -239,6 +239,17 @@ impl Store for RedisStore {
         self.run(move |shared| async move { shared.clear_unfinished().await })
     }
 
+    fn clear_former(&self) -> BoxFuture<'_, Result<u64, Error>> {
+        self.run(move |shared| async move { shared.clear_former().await })
+    }
+
+    /// In one server a commit is whole at any time.
+    fn settle(&self) -> BoxFuture<'_, Result<(), Error>> {
+        self.run(
+            move |shared| async move { if shared.link.is_cluster() { shared.raise_writers().await } else { Ok(()) } },
+        )
+    }
+
     fn read<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<Rows, Error>> {
         let keys = keys.to_vec();
         self.run(move |shared| async move { shared.read(keys).await })

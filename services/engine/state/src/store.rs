@@ -223,6 +223,16 @@ pub trait Store: Send + Sync {
         Box::pin(async { Ok(0) })
     }
 
+    /// Removes what is left of the state that the live one has taken the place of, when nobody reads it any more; how many keys.
+    fn clear_former(&self) -> BoxFuture<'_, Result<u64, Error>> {
+        Box::pin(async { Ok(0) })
+    }
+
+    /// Brings to its end whatever writers have begun to commit, also those that were killed. They lose their leases by it.
+    fn settle(&self) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async { Ok(()) })
+    }
+
     /// Whether other processes may write to it.
     fn shared(&self) -> bool {
         false

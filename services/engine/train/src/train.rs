@@ -12,7 +12,7 @@ use crate::warmup::Sample;
 use rankwright_clickthrough::ClickthroughStore;
 use rankwright_config::model::{Booster, LambdaMart};
 use rankwright_event::Timestamp;
-use rankwright_model::{Column, Kind, Metadata, Version, VersionStore};
+use rankwright_model::{Column, Kind, Metadata, Version, VersionId, VersionStore};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::thread;
@@ -130,14 +130,17 @@ impl Training<'_> {
     /// Makes a version the current one. Old versions go; the one that it follows stays, and one that the configuration names.
     ///
     /// # Errors
-    /// When it cannot be stored; the model then keeps its current version.
+    /// When it cannot be stored; the model then keeps its current version, and all others.
     pub fn publish(&self, version: &Version, versions: &dyn VersionStore) -> Result<(), Error> {
+        let failed = |source| Error::Publish { model: self.name.to_owned(), source };
+        let previous = versions.current(self.name).map_err(failed)?;
+        versions.publish(version).map_err(failed)?;
         let pinned = self.config.version.as_deref().and_then(|id| id.parse().ok());
-        // before the pointer moves, so that the current version stays as the previous one
-        if let Err(error) = versions.keep(self.name, self.config.keep_versions - 1, pinned.as_ref()) {
+        let spared: Vec<VersionId> = previous.into_iter().chain(pinned).collect();
+        if let Err(error) = versions.keep(self.name, self.config.keep_versions, &spared) {
             tracing::warn!(model = self.name, %error, "failed to remove old versions");
         }
-        versions.publish(version).map_err(|source| Error::Publish { model: self.name.to_owned(), source })
+        Ok(())
     }
 
     /// Reads what there is to learn from.

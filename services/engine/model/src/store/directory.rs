@@ -110,9 +110,9 @@ impl VersionStore for Versions {
         Ok(Some(version))
     }
 
-    fn keep(&self, model: &str, newest: usize, pinned: Option<&VersionId>) -> Result<(), StoreError> {
+    fn keep(&self, model: &str, newest: usize, spared: &[VersionId]) -> Result<(), StoreError> {
         let current = self.current(model)?;
-        for id in surplus(self.list(model)?, newest, [current.as_ref(), pinned]) {
+        for id in surplus(self.list(model)?, newest, current.as_ref(), spared) {
             let path = self.file(model, &id);
             found(fs::remove_file(&path)).map_err(failed("remove", &path))?; // another process may have been faster
         }

@@ -55,10 +55,10 @@ impl VersionStore for MemoryVersions {
         decode(model, id, bytes).map(Some)
     }
 
-    fn keep(&self, model: &str, newest: usize, pinned: Option<&VersionId>) -> Result<(), StoreError> {
+    fn keep(&self, model: &str, newest: usize, spared: &[VersionId]) -> Result<(), StoreError> {
         let versions = self.list(model)?;
         if let Some(stored) = self.models().get_mut(model) {
-            for id in surplus(versions, newest, [stored.current.as_ref(), pinned]) {
+            for id in surplus(versions, newest, stored.current.as_ref(), spared) {
                 stored.versions.remove(&id);
             }
         }

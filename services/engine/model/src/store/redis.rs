@@ -99,9 +99,9 @@ impl VersionStore for RedisVersions {
         Ok(Some(version))
     }
 
-    fn keep(&self, model: &str, newest: usize, pinned: Option<&VersionId>) -> Result<(), StoreError> {
+    fn keep(&self, model: &str, newest: usize, spared: &[VersionId]) -> Result<(), StoreError> {
         let current = self.current(model)?;
-        let surplus = surplus(self.list(model)?, newest, [current.as_ref(), pinned]);
+        let surplus = surplus(self.list(model)?, newest, current.as_ref(), spared);
         if surplus.is_empty() {
             return Ok(());
         }

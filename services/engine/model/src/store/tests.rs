@@ -29,7 +29,7 @@ fn store_contract(store: &dyn VersionStore) {
     assert!(store.load("m", None).unwrap().is_none());
     assert!(matches!(store.load("m", Some(&ids[0])), Err(StoreError::Unknown { .. })));
     assert!(matches!(store.select("m", &ids[0]), Err(StoreError::Unknown { .. })));
-    store.keep("m", 1, None).unwrap();
+    store.keep("m", 1, &[]).unwrap();
 
     for version in &versions {
         store.publish(version).unwrap();
@@ -42,9 +42,9 @@ fn store_contract(store: &dyn VersionStore) {
 
     store.select("m", &ids[0]).unwrap();
     assert_eq!(store.load("m", None).unwrap().as_ref(), Some(&versions[0]));
-    store.keep("m", 2, Some(&ids[2])).unwrap();
+    store.keep("m", 2, &[ids[2].clone()]).unwrap();
     assert_eq!(store.list("m").unwrap(), [&ids[0], &ids[2], &ids[3], &ids[4]].map(Clone::clone));
-    store.keep("m", 2, None).unwrap();
+    store.keep("m", 2, &[]).unwrap();
     assert_eq!(store.list("m").unwrap(), [ids[0].clone(), ids[3].clone(), ids[4].clone()]);
 
     for name in ["../m", "a/b", "", ".", "мод ель", "current"] {
@@ -63,6 +63,7 @@ fn in_redis(settings: rankwright_redis::Settings) {
 #[test]
 fn redis_keeps_the_contract() {
     rankwright_redis::testing::server().into_iter().for_each(in_redis);
+    rankwright_redis::testing::older().into_iter().for_each(in_redis);
 }
 
 #[test]

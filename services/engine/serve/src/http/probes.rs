@@ -2,7 +2,8 @@
 //!
 //! `/health` answers as long as the process does. `/ready` tells a load balancer to send requests: when models and
 //! state are there, until draining begins. A store that fails later does not take it back: all replicas would go at
-//! once, and rankings still have their incoming order.
+//! once, and rankings still have their incoming order. A program that ranks nothing says as well when a store refuses what it has
+//! to bring there.
 
 use crate::app::{App, Phase};
 use crate::http::failure::Failure;
@@ -21,6 +22,12 @@ pub(super) async fn health() -> Response {
 
 /// Whether requests may come.
 pub(super) async fn ready(State(app): State<App>) -> Response {
+    let refused =
+        app.feedback().filter(|_| app.models().rankers().next().is_none()).and_then(|feedback| feedback.refused());
+    if let (Phase::Ready, Some(reason)) = (app.phase(), refused) {
+        let text = value!({"status": "refused", "reason": reason}).to_string();
+        return (StatusCode::SERVICE_UNAVAILABLE, json(text.into_bytes())).into_response();
+    }
     let (status, text) = match app.phase() {
         Phase::Starting => (StatusCode::SERVICE_UNAVAILABLE, r#"{"status":"starting"}"#),
         Phase::Ready => (StatusCode::OK, r#"{"status":"ready"}"#),

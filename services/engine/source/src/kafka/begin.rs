@@ -46,17 +46,15 @@ impl Kafka {
     /// The numbers of all partitions, as the broker lists them.
     pub(super) async fn all_partitions(&mut self) -> Result<Vec<i32>, Error> {
         let topic = self.topic.clone();
-        self.ask(move |consumer| {
-            let metadata = consumer.fetch_metadata(Some(&topic), PATIENCE)?;
-            let found = metadata.topics().iter().find(|found| found.name() == topic);
-            if let Some(error) = found.and_then(|found| found.error()) {
-                return Err(RdError::MetadataFetch(error.into()));
-            }
-            let missing = RdError::MetadataFetch(RDKafkaRespErr::RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART.into());
-            let partitions = found.ok_or(missing)?.partitions();
-            Ok(partitions.iter().map(|partition| partition.id()).collect())
-        })
-        .await
+        self.ask(move |consumer| listed(consumer, &topic)).await
+    }
+
+    /// Whether the topic that was missing is there again: once.
+    pub(super) async fn look_for_the_topic(&mut self) -> Result<(), Error> {
+        let (consumer, topic) = (Arc::clone(&self.consumer), self.topic.clone());
+        let answer = tokio::task::spawn_blocking(move || listed(&consumer, &topic)).await;
+        let found = answer.expect("asking the broker does not panic");
+        Ok(self.trouble.asked(found.map(|partitions| partitions.len()))?)
     }
 
     async fn range(&mut self, number: i32, stored: Option<i64>) -> Result<Range, Error> {
@@ -92,4 +90,16 @@ impl Kafka {
     fn failed(&self, error: &RdError) -> Error {
         KafkaError::Failed { topic: self.topic.clone(), reason: error.to_string() }.into()
     }
+}
+
+/// The partitions of a topic, as the broker lists them.
+fn listed(consumer: &StreamConsumer<Context>, topic: &str) -> KafkaResult<Vec<i32>> {
+    let metadata = consumer.fetch_metadata(Some(topic), PATIENCE)?;
+    let found = metadata.topics().iter().find(|found| found.name() == topic);
+    if let Some(error) = found.and_then(|found| found.error()) {
+        return Err(RdError::MetadataFetch(error.into()));
+    }
+    let missing = RdError::MetadataFetch(RDKafkaRespErr::RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART.into());
+    let partitions = found.ok_or(missing)?.partitions();
+    Ok(partitions.iter().map(|partition| partition.id()).collect())
 }

@@ -25,7 +25,10 @@ impl Kafka {
                 return Ok(self.hand_out(step));
             }
             let due = self.building.due();
-            if due.is_some_and(|due| due <= Instant::now()) {
+            let asks = self.trouble.asks_at(self.settings.gone_after);
+            if asks.is_some_and(|asks| asks <= Instant::now()) {
+                self.look_for_the_topic().await?;
+            } else if due.is_some_and(|due| due <= Instant::now()) {
                 self.finish_batches();
             } else if let Some(received) = consumer.recv().now_or_never() {
                 self.receive(received)?; // the common case, without the cost of waiting
@@ -34,6 +37,7 @@ impl Kafka {
                     biased;
                     Some(event) = self.events.recv() => self.hear(event),
                     () = sleep_until(due) => {}
+                    () = sleep_until(asks) => {}
                     received = consumer.recv() => self.receive(received)?,
                 }
             }

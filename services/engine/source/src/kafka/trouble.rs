@@ -1,10 +1,11 @@
 //! What the client's errors mean: some end the reading, others are waited for and said once.
 //!
 //! What is wrong from the start is a mistake to correct: a topic that there is not, credentials that are refused. Once
-//! it has worked, the same is a disturbance that passes.
+//! it has worked, the same is a disturbance that passes, unless the topic stays away.
 
 use super::error::Error;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
+use std::time::{Duration, Instant};
 
 /// Judges errors, and remembers what was said.
 #[derive(Debug)]
@@ -14,6 +15,8 @@ pub(super) struct Trouble {
     group: String,
     /// It worked at some time.
     worked: bool,
+    /// Since when the topic is missing that was there.
+    missing: Option<Instant>,
     /// The last warning, until it is over.
     said: Option<Code>,
     /// Why the last single connection failed: tells more than that all have.
@@ -22,7 +25,7 @@ pub(super) struct Trouble {
 
 impl Trouble {
     pub(super) fn new(brokers: String, topic: String, group: String) -> Self {
-        Self { brokers, topic, group, worked: false, said: None, connection: String::new() }
+        Self { brokers, topic, group, worked: false, missing: None, said: None, connection: String::new() }
     }
 
     /// Whether an error ends the reading. One that does not is said, but once only.
@@ -31,6 +34,9 @@ impl Trouble {
         let fatal = matches!(error, KafkaError::MessageConsumptionFatal(_)) || code == Code::Fatal;
         if let Some(error) = self.end(code, fatal, &reason) {
             return Err(error);
+        }
+        if is_missing(code) {
+            self.missing.get_or_insert_with(Instant::now);
         }
         if code == Code::BrokerTransportFailure {
             self.connection = reason; // single connections come and go
@@ -50,9 +56,25 @@ impl Trouble {
         Ok(())
     }
 
+    /// When to ask whether the topic that was there is lost, after so long.
+    pub(super) fn asks_at(&self, gone_after: Duration) -> Option<Instant> {
+        self.missing.map(|since| since + gone_after)
+    }
+
+    /// Where the topic is missing yet, it is lost; without an answer it is asked for again after a while.
+    pub(super) fn asked(&mut self, found: Result<usize, KafkaError>) -> Result<(), Error> {
+        self.missing = match found {
+            Ok(partitions) if partitions > 0 => None,
+            Err(error) if !error.rdkafka_error_code().is_some_and(is_missing) => Some(Instant::now()),
+            _ => return Err(Error::NoTopic { topic: self.topic.clone(), brokers: self.brokers.clone() }),
+        };
+        Ok(())
+    }
+
     /// Something was read, or could have been.
     pub(super) fn over(&mut self) {
         self.worked = true;
+        self.missing = None;
         if self.said.take().is_some() {
             tracing::info!(brokers = %self.brokers, topic = %self.topic, "reading goes on");
         }
@@ -66,9 +88,7 @@ impl Trouble {
         }
         match code {
             _ if self.worked => None,
-            Code::UnknownTopicOrPartition | Code::UnknownTopic | Code::UnknownPartition | Code::InvalidTopic => {
-                Some(Error::NoTopic { topic, brokers })
-            }
+            code if is_missing(code) || code == Code::InvalidTopic => Some(Error::NoTopic { topic, brokers }),
             Code::Authentication | Code::SaslAuthenticationFailed | Code::UnsupportedSASLMechanism => {
                 Some(Error::Credentials { brokers, reason })
             }
@@ -92,5 +112,34 @@ impl Trouble {
             }
             _ => tracing::warn!(%brokers, %topic, reason, "reading is disturbed; going on"),
         }
+    }
+}
+
+fn is_missing(code: Code) -> bool {
+    matches!(code, Code::UnknownTopicOrPartition | Code::UnknownTopic | Code::UnknownPartition)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_topic_that_was_there_is_lost_when_it_is_asked_for_and_missing_yet() {
+        let mut trouble = Trouble::new("broker".to_owned(), "events".to_owned(), "group".to_owned());
+        trouble.over();
+        let error = |code| KafkaError::MessageConsumption(code);
+        assert!(trouble.asks_at(Duration::ZERO).is_none());
+        trouble.judge(&error(Code::OperationTimedOut), String::new()).expect("passes");
+        assert!(trouble.asks_at(Duration::ZERO).is_none());
+        let missing = || error(Code::UnknownTopicOrPartition);
+        trouble.judge(&missing(), String::new()).expect("may come back");
+        let at = trouble.asks_at(Duration::ZERO);
+        assert!(at.is_some() && trouble.asks_at(Duration::from_secs(9)) == at.map(|at| at + Duration::from_secs(9)));
+        trouble.asked(Err(error(Code::AllBrokersDown))).expect("nobody knows");
+        assert!(trouble.asks_at(Duration::ZERO).is_some());
+        assert!(matches!(trouble.asked(Err(missing())), Err(Error::NoTopic { .. })));
+        assert!(trouble.asked(Ok(0)).is_err());
+        trouble.asked(Ok(3)).expect("is there");
+        assert!(trouble.asks_at(Duration::ZERO).is_none());
     }
 }

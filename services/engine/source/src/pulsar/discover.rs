@@ -80,7 +80,12 @@ impl Pulsar {
     }
 
     pub(super) fn trouble(&self) -> Trouble {
-        Trouble::new(&self.plan.service.url, topic::short(&self.topic), &self.plan.subscription)
+        Trouble::new(
+            &self.plan.service.url,
+            topic::short(&self.topic),
+            &self.plan.subscription,
+            self.settings.gone_after,
+        )
     }
 
     /// How many partitions the topic has, 0 of a plain one; asks until there is an answer.

@@ -2,10 +2,10 @@
 
 use crate::group;
 use crate::seen::{Seen, failure};
-use crate::topic::{LONG, Topic, event};
+use crate::topic::{LONG, Topic, event, settings};
 use rankwright_config::Offset;
 use rankwright_event::Timestamp;
-use rankwright_source::{Kafka, Lag, Stream};
+use rankwright_source::{Kafka, Lag, Stream, StreamSettings};
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use rdkafka::client::DefaultClientContext;
 use rdkafka::producer::{BaseRecord, DefaultProducerContext, Producer, ThreadedProducer};
@@ -221,4 +221,20 @@ async fn a_right_that_is_missing_is_told() {
     let start = format!("{} does not allow reading topic {} as group {}: grant", topic.brokers, topic.name, topic.name);
     assert!(error.starts_with(&start), "{error}");
     assert!(error.contains("authorization failed"), "{error}");
+}
+
+#[tokio::test]
+async fn a_topic_that_is_removed_while_it_is_read_is_lost_when_it_stays_away() {
+    let Some(brokers) = address() else { return };
+    let topic = topic(&brokers, 1).await;
+    topic.fill(0, 0..3);
+    let often = [("topic.metadata.refresh.interval.ms", "500"), ("topic.metadata.propagation.max.ms", "500")];
+    let settings = StreamSettings { gone_after: Duration::from_secs(1), ..settings() };
+    let mut kafka = Kafka::open(&topic.config(Offset::Earliest, &often), settings).expect("opens a reader");
+    Seen::default().read_up(&mut kafka, 1).await;
+    let removed =
+        admin(&brokers).delete_topics(&[&topic.name], &AdminOptions::new().operation_timeout(Some(LONG))).await;
+    removed.expect("asks").pop().expect("one answer").expect("removes the topic");
+    let ended = tokio::time::timeout(LONG, failure(&mut kafka)).await.expect("it ends");
+    assert!(ended.to_string().contains(&topic.name), "{ended}");
 }

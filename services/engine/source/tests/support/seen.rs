@@ -17,6 +17,7 @@ pub(crate) fn settings() -> StreamSettings {
         limits: BatchLimits { events: 100, ..BatchLimits::default() },
         clock: Arc::new(|| Timestamp::from_millis(10_000)),
         max_ahead: Duration::from_secs(1),
+        gone_after: LONG,
     }
 }
 

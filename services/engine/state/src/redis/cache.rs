@@ -80,10 +80,14 @@ impl Cache {
         })
     }
 
-    /// What is known of a key, if it may be used: the server tells of changes (`watched`), or it is young enough.
+    /// What is known of a key, if it may be used: the server tells of changes (`watched`); where it does not, it is young enough.
     pub(super) fn get(&self, key: &[u8], watched: bool) -> Option<Known> {
         let kept = self.entries.as_ref()?.get(key)?;
-        let fresh = watched && kept.followed || self.ttl.is_some_and(|ttl| kept.since.elapsed() < ttl);
+        // where the server tells of changes, it does so of what was read alone, and not of what a commit has left here
+        let fresh = match watched {
+            true => kept.followed,
+            false => self.ttl.is_some_and(|ttl| kept.since.elapsed() < ttl),
+        };
         fresh.then_some(kept.known)
     }
 
@@ -193,6 +197,13 @@ mod tests {
         cache.keep(b"a".to_vec(), known(), asked);
         assert_eq!(cache.guess(b"a"), Some(None));
         assert!(cache.get(b"a", true).is_none(), "the server does not follow what was not read");
+    }
+
+    #[test]
+    fn what_the_server_does_not_follow_is_no_answer_however_young_while_it_tells_of_the_rest() {
+        let cache = cache(Some(Duration::from_secs(3600)));
+        cache.wrote(vec![(b"a".to_vec(), known(), cache.ask(b"a"))]);
+        assert!(cache.get(b"a", true).is_none() && cache.get(b"a", false).is_some());
     }
 
     #[test]

@@ -24,6 +24,8 @@ use std::time::Duration;
 pub(super) const LOOKS_EVERY: Duration = Duration::from_secs(1);
 /// Those who have not looked yet still read the generation that was left.
 const LEFT_FOR: Duration = Duration::from_secs(600);
+/// Whoever was asleep for a moment reads the former one for no longer, where it is to go at once.
+const READ_FOR: Duration = Duration::from_secs(5);
 /// So many entities are put with one request to each server.
 const AT_ONCE: usize = 500;
 /// A writer's row that nobody writes goes after a year.
@@ -165,6 +167,20 @@ impl Shared {
         Ok(removed)
     }
 
+    /// Removes what the live generation has taken the place of; how many keys.
+    pub(super) async fn clear_former(&self) -> Result<u64, Error> {
+        let Begun { former: Some(former), clean, .. } = self.begun().await? else { return Ok(0) };
+        if former <= clean {
+            return Ok(0);
+        }
+        self.bring_slots().await?;
+        tokio::time::sleep(READ_FOR).await;
+        let left = self.names.of_generation(former, self.names.shards()).prefix_of_all();
+        let removed = self.link.remove_all(&left).await.map_err(failed("remove the former generation"))?;
+        self.remember("clean", former).await?;
+        Ok(removed)
+    }
+
     /// Which generations there have been; that is asked anew, as another one than this may be live by now.
     pub(super) async fn begun(&self) -> Result<Begun, Error> {
         let meta = self.names.meta();
@@ -209,7 +225,7 @@ impl Shared {
     }
 
     /// Takes their leases from all writers.
-    async fn raise_writers(&self) -> Result<(), Error> {
+    pub(super) async fn raise_writers(&self) -> Result<(), Error> {
         for writer in self.rows_of_writers().await? {
             self.become_writer(writer).await?;
         }

@@ -63,7 +63,7 @@ impl Shared {
     }
 
     /// Brings over what was given out in the former generation while this one became live, where that was not done yet.
-    async fn bring_slots(&self) -> Result<(), Error> {
+    pub(super) async fn bring_slots(&self) -> Result<(), Error> {
         if !self.link.is_cluster() {
             return Ok(());
         }

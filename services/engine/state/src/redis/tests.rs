@@ -34,7 +34,8 @@ fn runtime() -> tokio::runtime::Runtime {
 
 /// Runs a test against each kind of servers that there is.
 fn with_server<F: Future<Output = ()>>(test: impl Fn(Settings) -> F) {
-    for settings in [testing::server(), testing::cluster(), testing::sentinel()].into_iter().flatten() {
+    for settings in [testing::server(), testing::older(), testing::cluster(), testing::sentinel()].into_iter().flatten()
+    {
         runtime().block_on(test(settings));
     }
 }

@@ -24,6 +24,8 @@ pub(crate) enum Kind {
     Click(u8),
     /// Something else that is counted, long after.
     Plain(u8),
+    /// The first of these, in both partitions: its id is remembered, and it counts once.
+    Once,
 }
 
 impl Kind {
@@ -32,7 +34,7 @@ impl Kind {
         match self {
             Self::Ranking => SHOWN,
             Self::Click(click) => CLICKED[usize::from(click)],
-            Self::Plain(_) => 9,
+            Self::Plain(_) | Self::Once => 9,
         }
     }
 }
@@ -74,6 +76,10 @@ pub(crate) const LATE_RANKING: Story = Story {
 /// Nobody ever sees the ranking.
 pub(crate) const NO_RANKING: Story =
     Story { partitions: [&[Kind::Click(0), Kind::Plain(0)], &[Kind::Click(1), Kind::Plain(1)]], sure: 0 };
+
+/// Nobody ever sees the ranking, and one event comes to both, as when a request is sent again to another replica.
+pub(crate) const REPEATED: Story =
+    Story { partitions: [&[Kind::Click(0), Kind::Once], &[Kind::Click(1), Kind::Once, Kind::Plain(1)]], sure: 0 };
 
 /// The numbers in a set of clicks.
 pub(crate) fn each(clicks: Clicks) -> impl Iterator<Item = u8> {

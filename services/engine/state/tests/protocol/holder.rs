@@ -40,6 +40,10 @@ pub(crate) enum At {
     Planned(Batch),
     /// Brings a batch to its shards: to those in the set that is `pending`, at present to the one that was read from.
     Applying { number: Number, batch: Batch, pending: u8, read: Option<(u8, Read)> },
+    /// Has found a key of this part that should be new.
+    Refusing { number: Number, batch: Batch, pending: u8, part: u8 },
+    /// Drops the redo record of a batch that does not take place.
+    Dropping(Number),
 }
 
 /// One acquisition of a writer.
@@ -58,7 +62,7 @@ pub(crate) struct Holder {
 impl Holder {
     /// Acquires a writer; a redo record comes before anything else.
     pub(crate) fn acquire(rules: &Rules, store: &mut Store, writer: u8) -> Self {
-        let lease = store.acquire(writer);
+        let lease = store.acquire(rules, writer);
         let redo = store.rows[usize::from(writer)].redo.filter(|_| !rules.has(Bug::RedoLeft));
         let at = redo.map_or(At::Idle { looked: false }, |(number, batch)| applying(rules, number, batch));
         Self { lease, at, echo: false, owed: None }
@@ -73,7 +77,8 @@ impl Holder {
                 (1..=rules.batch.min(events - self.lease.position)).collect()
             }
             At::Applying { pending, read: None, .. } if pending != 0 => {
-                (0..u8::BITS as u8).filter(|part| pending & (1 << part) != 0).collect()
+                let next = rules.next_parts(pending);
+                (0..u8::BITS as u8).filter(|part| next & (1 << part) != 0).collect()
             }
             _ => vec![0],
         }

@@ -3,26 +3,34 @@
 use super::event::{CLICKED, Clicks, Kind, Time, WAIT, each};
 use super::rules::{Bug, Rules};
 use super::store::{Batch, Lease};
-use super::value::{Effects, IMPRESSION, Record, Values, Writes, clicked, plain, rated, unknown};
+use super::value::{Effects, IMPRESSION, Values, Writes, clicked, plain, rated, unknown};
 
-/// The effects of the next `count` events of a partition, with the join record as it was read.
-pub(crate) fn events(rules: &Rules, lease: &Lease, record: Record, count: u8) -> Batch {
+/// The effects of the next `count` events of a partition, with join record and known id as they were read.
+pub(crate) fn events(rules: &Rules, lease: &Lease, known: Values, count: u8) -> Batch {
     let to = lease.position + count;
     let events = &rules.story.partitions[usize::from(lease.writer)][usize::from(lease.position)..usize::from(to)];
     let mut batch = Batch { writes: Writes::default(), to, watermark: lease.watermark };
     for event in events {
         batch.watermark = batch.watermark.max(event.time());
-        one_event(rules, &mut batch, record, *event);
+        one_event(rules, &mut batch, known, *event);
+    }
+    if batch.watermark > lease.watermark {
+        batch.writes.marks[usize::from(lease.writer)] = batch.watermark;
     }
     batch
 }
 
-fn one_event(rules: &Rules, batch: &mut Batch, record: Record, event: Kind) {
-    let own = Values { record, ..Values::default() }.absorb(batch.writes).record;
+fn one_event(rules: &Rules, batch: &mut Batch, known: Values, event: Kind) {
+    let own = known.absorb(batch.writes).record;
     let writes = &mut batch.writes;
     match event {
         Kind::Ranking => writes.ranking = true,
         Kind::Plain(event) => writes.effects |= plain(event),
+        Kind::Once if known.seen => {}
+        Kind::Once => {
+            writes.effects |= plain(0);
+            writes.seen = true;
+        }
         // While this partition has not passed the deadline, nobody can seal the record before this batch is committed.
         Kind::Click(click) if own.open() && (batch.watermark <= own.deadline() || rules.has(Bug::NoGuard)) => {
             writes.effects |= clicked(click);

@@ -14,8 +14,18 @@ impl Store {
             () if item.any_twice() => Some("an effect takes place twice"),
             () if each(Clicks::MAX).any(both) => Some("a click counts with its ranking and without one"),
             () if self.log.count_ones() > 1 => Some("two copies of a click-through differ"),
-            () => (0..2).find_map(|partition| self.broken_position(rules, partition)),
+            () => (0..2).find_map(|partition| {
+                self.broken_position(rules, partition).or_else(|| self.broken_watermark(rules, partition))
+            }),
         }
+    }
+
+    /// All events up to the first that is as new as the watermark have taken effect.
+    fn broken_watermark(&self, rules: &Rules, partition: usize) -> Option<&'static str> {
+        let (mark, events) = (self.values.marks[partition], rules.story.partitions[partition]);
+        let first = events.iter().position(|event| event.time() >= mark)?;
+        let ahead = mark > 0 && !events[..=first].iter().all(|event| self.has_effects(*event));
+        ahead.then_some("a watermark is ahead of its effects")
     }
 
     /// Effects are there for events before the position, and for others that a redo record covers.
@@ -25,19 +35,26 @@ impl Store {
         let mut events = (0..).zip(rules.story.partitions[partition]);
         events.find_map(|(index, event)| match self.has_effects(*event) {
             false if index < row.position => Some("a position is ahead of its effects"),
-            true if index >= covered => Some("effects are there that no position covers"),
+            // the other partition may have brought it
+            true if index >= covered && *event != Kind::Once => Some("effects are there that no position covers"),
             _ => None,
         })
     }
 
     fn has_effects(&self, event: Kind) -> bool {
-        let Values { item, record, waiting } = self.values;
+        let Values { item, record, waiting, .. } = self.values;
         let closing = self.rows[usize::from(CLOSER)].redo.map_or(0, |(_, batch)| batch.writes.taken);
         match event {
             Kind::Ranking => record.ranking || item.of(IMPRESSION) > 0 || self.log != 0,
             Kind::Click(click) => item.of(clicked(click)) > 0 || (waiting | closing) & (1 << click) != 0,
             Kind::Plain(event) => item.of(plain(event)) > 0,
+            Kind::Once => item.of(plain(0)) > 0 || self.values.seen && self.brings_once(),
         }
+    }
+
+    /// A redo record covers the event that comes to both.
+    fn brings_once(&self) -> bool {
+        self.rows.iter().filter_map(|row| row.redo).any(|(_, batch)| batch.writes.seen)
     }
 
     /// What must hold where nothing is left to do: the outcome is that of a run without faults.

@@ -1,7 +1,7 @@
 //! Which protocol is checked: its variant, what goes wrong around it, and at most one bug put in.
 
 use super::event::Story;
-use super::value::{ITEM, Keys};
+use super::value::{ITEM, Keys, MARKS, RECORDS, SEEN};
 
 /// Where values lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +17,10 @@ pub(crate) enum Variant {
 pub(crate) enum Bug {
     /// The position moves before the effects take place.
     PositionFirst,
-    /// Scripts check the position, and no epoch.
+    /// Scripts check the position, and neither the epoch nor the number of the batch.
     NoEpoch,
+    /// Scripts check position and number, and no epoch.
+    NumbersAlone,
     /// Scripts check neither epoch nor position.
     NoLease,
     /// Merged values are stored whatever lies there by now.
@@ -39,6 +41,10 @@ pub(crate) enum Bug {
     SealFirst,
     /// The closer removes a record before its click-through is durable.
     RemoveFirst,
+    /// A watermark is written before the effects that it speaks of.
+    WatermarkFirst,
+    /// Other parts of a batch are sent before the one that may refuse it.
+    DecideLate,
 }
 
 /// What is checked.
@@ -85,6 +91,16 @@ impl Rules {
         self.bug == Some(bug)
     }
 
+    /// Whether scripts compare the epoch.
+    pub(crate) fn checks_epoch(&self) -> bool {
+        ![Bug::NoEpoch, Bug::NumbersAlone, Bug::NoLease].into_iter().any(|bug| self.has(bug))
+    }
+
+    /// Whether the script that begins a batch compares its number, and finds one that is under way.
+    pub(crate) fn checks_number(&self) -> bool {
+        ![Bug::NoEpoch, Bug::NoLease, Bug::NumbersRestart, Bug::RedoLeft].into_iter().any(|bug| self.has(bug))
+    }
+
     /// Whether a commit takes several steps.
     pub(crate) fn stepwise(&self) -> bool {
         self.variant == Variant::Cluster || self.has(Bug::PositionFirst)
@@ -94,8 +110,20 @@ impl Rules {
     pub(crate) fn parts(&self) -> &'static [Keys] {
         match self.variant {
             Variant::OneRedis => &[Keys::MAX],
-            Variant::Cluster if self.has(Bug::MarkersInValues) => &[1, 2, 4, 8],
-            Variant::Cluster => &[ITEM, !ITEM],
+            Variant::Cluster if self.has(Bug::MarkersInValues) => &[1, 2, 4, 8, SEEN, MARKS],
+            Variant::Cluster => &[ITEM, RECORDS, SEEN, MARKS],
+        }
+    }
+
+    /// Those of the parts that may be sent next: the one that decides comes first, the watermark last.
+    pub(crate) fn next_parts(&self, pending: u8) -> u8 {
+        let with = |keys: Keys| self.parts().iter().position(|part| *part == keys).map_or(0, |part| 1 << part);
+        let (first, last) = (pending & with(SEEN), pending & with(MARKS));
+        match pending & !last {
+            _ if last != 0 && self.has(Bug::WatermarkFirst) => last,
+            _ if first != 0 && !self.has(Bug::DecideLate) => first,
+            0 => last,
+            others => others,
         }
     }
 }

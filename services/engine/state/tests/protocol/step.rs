@@ -27,6 +27,10 @@ pub(crate) enum Step {
     ReadShard(u8),
     /// A part of the batch.
     Apply(u8, Outcome),
+    /// That it does not take place.
+    Refuse(Outcome),
+    /// The redo record goes.
+    Drop(Outcome),
     /// The position.
     Finish(Outcome),
 }
@@ -55,9 +59,25 @@ impl Holder {
             At::Applying { number, batch, pending, read: Some(read) } => {
                 self.apply(rules, store, (number, batch, pending), read)
             }
+            At::Refusing { number, batch, pending, part } => {
+                let outcome = store.refuse(rules, (self.lease.writer, number), part, batch.writes);
+                self.at = match outcome {
+                    Outcome::Refused => At::Dropping(number),
+                    _ => At::Applying { number, batch, pending: pending & !(1 << part), read: None },
+                };
+                Step::Refuse(outcome)
+            }
+            At::Dropping(number) => {
+                let outcome = store.drop_redo(rules, &self.lease, number);
+                self.at = At::Idle { looked: false };
+                Step::Drop(outcome)
+            }
         };
-        let lost =
-            matches!(step, Step::Commit(Outcome::Lost) | Step::Begin(Outcome::Lost) | Step::Finish(Outcome::Lost));
+        let lost = match step {
+            Step::Commit(outcome) | Step::Begin(outcome) | Step::Finish(outcome) => outcome == Outcome::Lost,
+            Step::Apply(_, outcome) | Step::Refuse(outcome) | Step::Drop(outcome) => outcome == Outcome::Lost,
+            _ => false,
+        };
         (step, (!lost && !self.echo).then_some(self))
     }
 
@@ -67,7 +87,7 @@ impl Holder {
             return Step::Append;
         }
         if self.lease.writer != CLOSER {
-            self.plan(rules, store, plan::events(rules, &self.lease, store.values.record, count));
+            self.plan(rules, store, plan::events(rules, &self.lease, store.values, count));
             return Step::ReadEvents(count);
         }
         if rules.has(Bug::WatermarksLast) {
@@ -115,6 +135,7 @@ impl Holder {
         let outcome = store.commit(rules, &self.lease, batch, read.base, read.stale);
         match outcome {
             Outcome::Done => self.done(batch),
+            Outcome::Taken => self.at = At::Idle { looked: false },
             _ => self.at = At::Ready(batch, Read::of(store.values, batch.writes.keys())),
         }
         Step::Commit(outcome)
@@ -122,8 +143,7 @@ impl Holder {
 
     fn store_redo(&mut self, rules: &Rules, store: &mut Store, batch: Batch) -> Step {
         self.lease.sequence += 1;
-        let epoch = if rules.has(Bug::NumbersRestart) { 0 } else { self.lease.epoch };
-        let number = (epoch, self.lease.sequence);
+        let number = self.lease.sequence;
         let outcome = store.begin(rules, &self.lease, number, batch);
         self.at = applying(rules, number, batch);
         Step::Begin(outcome)
@@ -138,6 +158,8 @@ impl Holder {
             Outcome::Conflict => {
                 At::Applying { number, batch, pending, read: Some((part, Read::of(store.values, keys))) }
             }
+            Outcome::Taken => At::Refusing { number, batch, pending, part },
+            Outcome::Refused => At::Dropping(number),
             _ => At::Applying { number, batch, pending: pending & !(1 << part), read: None },
         };
         Step::Apply(part, outcome)

@@ -2,16 +2,24 @@
 
 use super::event::{Clicks, Time};
 use super::rules::{Bug, Rules};
-use super::value::{Keys, Record, Values, Writes};
+use super::value::{Keys, Record, SEEN, Values, Writes};
 
 /// The two partitions and the closer.
 pub(crate) const WRITERS: usize = 3;
 /// The writer that closes.
 pub(crate) const CLOSER: u8 = 2;
-const MOST_PARTS: usize = 4;
+const MOST_PARTS: usize = 6;
 
-/// The epoch in which a batch began, and its number therein.
-pub(crate) type Number = (u8, u8);
+/// Of a batch, counted in its writer's row.
+pub(crate) type Number = u8;
+
+/// The last batch of a writer that a shard has had to do with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Marker {
+    number: Number,
+    /// It does not take place.
+    refused: bool,
+}
 
 /// Effects, and where the writer stands afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,8 +39,8 @@ pub(crate) struct Row {
     pub(crate) epoch: u8,
     /// Events before it have taken effect.
     pub(crate) position: u8,
-    /// Newest time among them.
-    pub(crate) watermark: Time,
+    /// Number of batches begun.
+    sequence: Number,
     /// A batch on its way to the shards.
     pub(crate) redo: Option<(Number, Batch)>,
 }
@@ -49,7 +57,7 @@ pub(crate) struct Lease {
     /// The writer's watermark.
     pub(crate) watermark: Time,
     /// Number of batches begun.
-    pub(crate) sequence: u8,
+    pub(crate) sequence: Number,
 }
 
 /// What became of a script.
@@ -63,6 +71,10 @@ pub(crate) enum Outcome {
     Conflict,
     /// The lease is somebody else's; nothing was done.
     Lost,
+    /// A key that has to be new is there already; nothing was done.
+    Taken,
+    /// The batch does not take place.
+    Refused,
 }
 
 /// All of it.
@@ -73,17 +85,19 @@ pub(crate) struct Store {
     /// What lies under the keys.
     pub(crate) values: Values,
     /// The last batch of each writer in each shard.
-    markers: [[Number; WRITERS]; MOST_PARTS],
+    markers: [[Marker; WRITERS]; MOST_PARTS],
     /// The click-through store: which sets of clicks were appended as the ranking's.
     pub(crate) log: u16,
 }
 
 impl Store {
     /// Raises the epoch of a writer.
-    pub(crate) fn acquire(&mut self, writer: u8) -> Lease {
+    pub(crate) fn acquire(&mut self, rules: &Rules, writer: u8) -> Lease {
         let row = &mut self.rows[usize::from(writer)];
         row.epoch += 1;
-        Lease { writer, epoch: row.epoch, position: row.position, watermark: row.watermark, sequence: 0 }
+        let sequence = if rules.has(Bug::NumbersRestart) { 0 } else { row.sequence };
+        let watermark = self.values.marks.get(usize::from(writer)).copied().unwrap_or_default();
+        Lease { writer, epoch: row.epoch, position: row.position, watermark, sequence }
     }
 
     /// One Redis: checks lease and stamps, stores merged values, moves the position.
@@ -91,18 +105,21 @@ impl Store {
         if !self.held(rules, lease) {
             return Outcome::Lost;
         }
-        if !self.put(rules, batch.writes, Keys::MAX, base, stale) {
-            return Outcome::Conflict;
+        let outcome = self.put(rules, batch.writes, Keys::MAX, base, stale);
+        if outcome == Outcome::Done {
+            self.advance(lease.writer, batch);
         }
-        self.advance(lease.writer, batch);
-        Outcome::Done
+        outcome
     }
 
-    /// Cluster, first step: checks the lease, keeps the batch as redo record.
+    /// Cluster, first step: checks the lease and that no other batch is under way, keeps this one as redo record.
     pub(crate) fn begin(&mut self, rules: &Rules, lease: &Lease, number: Number, batch: Batch) -> Outcome {
-        if !self.held(rules, lease) {
+        let row = self.rows[usize::from(lease.writer)];
+        let next = number == row.sequence + 1 && row.redo.is_none();
+        if !self.held(rules, lease) || rules.checks_number() && !next {
             return Outcome::Lost;
         }
+        self.rows[usize::from(lease.writer)].sequence = number;
         if rules.has(Bug::PositionFirst) {
             self.advance(lease.writer, batch);
         } else {
@@ -121,14 +138,15 @@ impl Store {
     ) -> Outcome {
         let (part, writer) = (usize::from(part), usize::from(writer));
         let keys = rules.parts()[part];
-        if self.markers[part][writer] >= number {
-            return Outcome::Skipped;
+        if let Some(before) = self.had(part, writer, number, writes) {
+            return before;
         }
-        if !self.put(rules, writes, keys, base, stale) {
-            return Outcome::Conflict;
+        let outcome = self.put(rules, writes, keys, base, stale);
+        if outcome != Outcome::Done {
+            return outcome;
         }
         if !rules.has(Bug::NoMarkers) {
-            self.markers[part][writer] = number;
+            self.markers[part][writer] = Marker { number, refused: false };
         }
         if rules.has(Bug::MarkersInValues) && writes.removed() & keys != 0 {
             self.markers[part] = Default::default();
@@ -136,16 +154,55 @@ impl Store {
         Outcome::Done
     }
 
+    /// What a shard knows of a batch, or of a later one: who decides by it whether the batch takes place can no longer tell then.
+    fn had(&self, part: usize, writer: usize, number: Number, writes: Writes) -> Option<Outcome> {
+        let marker = self.markers[part][writer];
+        match marker.number.cmp(&number) {
+            std::cmp::Ordering::Less => None,
+            std::cmp::Ordering::Equal if marker.refused => Some(Outcome::Refused),
+            std::cmp::Ordering::Greater if writes.seen => Some(Outcome::Lost),
+            _ => Some(Outcome::Skipped),
+        }
+    }
+
+    /// Cluster, where a key that has to be new is there: the batch does not take place, unless it has.
+    pub(crate) fn refuse(
+        &mut self,
+        rules: &Rules,
+        (writer, number): (u8, Number),
+        part: u8,
+        writes: Writes,
+    ) -> Outcome {
+        let (part, writer) = (usize::from(part), usize::from(writer));
+        debug_assert!(rules.parts()[part] & writes.keys() != 0);
+        self.had(part, writer, number, writes).unwrap_or_else(|| {
+            self.markers[part][writer] = Marker { number, refused: true };
+            Outcome::Refused
+        })
+    }
+
+    /// Cluster, last step of a batch that does not take place: as [`Store::finish`], and the position stays.
+    pub(crate) fn drop_redo(&mut self, rules: &Rules, lease: &Lease, number: Number) -> Outcome {
+        if !self.is_under_way(rules, lease, number) {
+            return Outcome::Lost;
+        }
+        self.rows[usize::from(lease.writer)].redo = None;
+        Outcome::Done
+    }
+
     /// Cluster, last step: checks the epoch and that the redo record is still this one, moves the position.
     pub(crate) fn finish(&mut self, rules: &Rules, lease: &Lease, number: Number, batch: Batch) -> Outcome {
-        let row = &self.rows[usize::from(lease.writer)];
-        let unchecked = rules.has(Bug::NoEpoch) || rules.has(Bug::NoLease);
-        let same = row.redo.is_some_and(|(stored, _)| stored == number);
-        if !same || row.epoch != lease.epoch && !unchecked {
+        if !self.is_under_way(rules, lease, number) {
             return Outcome::Lost;
         }
         self.advance(lease.writer, batch);
         Outcome::Done
+    }
+
+    fn is_under_way(&self, rules: &Rules, lease: &Lease, number: Number) -> bool {
+        let row = &self.rows[usize::from(lease.writer)];
+        let held = row.epoch == lease.epoch || !rules.checks_epoch();
+        held && row.redo.is_some_and(|(stored, _)| stored == number)
     }
 
     /// Adds a click-through to the click-through store.
@@ -160,28 +217,31 @@ impl Store {
 
     /// The lowest watermark of all partitions.
     pub(crate) fn watermark(&self) -> Time {
-        self.rows[0].watermark.min(self.rows[1].watermark)
+        self.values.marks[0].min(self.values.marks[1])
     }
 
     fn held(&self, rules: &Rules, lease: &Lease) -> bool {
         let row = &self.rows[usize::from(lease.writer)];
-        let epoch = row.epoch == lease.epoch || rules.has(Bug::NoEpoch);
+        let epoch = row.epoch == lease.epoch || !rules.checks_epoch();
         epoch && row.position == lease.position || rules.has(Bug::NoLease)
     }
 
     fn advance(&mut self, writer: u8, batch: Batch) {
         let row = &mut self.rows[usize::from(writer)];
-        *row = Row { position: batch.to, watermark: batch.watermark, redo: None, epoch: row.epoch };
+        *row = Row { position: batch.to, redo: None, ..*row };
     }
 
     /// Compares and sets. A key that was absent and is absent again has the same stamp: none.
-    fn put(&mut self, rules: &Rules, writes: Writes, keys: Keys, base: Values, stale: Keys) -> bool {
+    fn put(&mut self, rules: &Rules, writes: Writes, keys: Keys, base: Values, stale: Keys) -> Outcome {
         let keys = keys & writes.keys();
+        if keys & SEEN != 0 && self.values.seen {
+            return Outcome::Taken;
+        }
         let changed = stale & keys & !(base.absent() & self.values.absent());
         if changed != 0 && !rules.has(Bug::NoStamps) {
-            return false;
+            return Outcome::Conflict;
         }
         self.values = self.values.with(keys, base.absorb(writes));
-        true
+        Outcome::Done
     }
 }

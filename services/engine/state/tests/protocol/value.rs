@@ -1,6 +1,7 @@
 //! Stored values, and the writes they absorb.
 //!
-//! There are three kinds of keys: one item, whose counters add; one join record; and a key for each click that waits.
+//! There are five kinds of keys: one item, whose counters add; one join record; a key for each click that waits; the
+//! watermark of each partition; and the id of an event that came before.
 //! The counters are kept apart by effect, so that one lost and one doubled cannot make up for each other.
 
 use super::event::{CLICKED, Clicks, SESSION, SHOWN, Time, each};
@@ -77,13 +78,20 @@ impl Record {
     }
 }
 
-/// A set of keys: the item, the join record, a key for each click that waits.
+/// A set of keys: the item, the join record, a key for each click that waits, two watermarks, an event's id.
 pub(crate) type Keys = u8;
 /// The item's key.
 pub(crate) const ITEM: Keys = 1;
 /// The join record's key.
 pub(crate) const RECORD: Keys = 2;
 const WAITING: u32 = 2;
+/// The join record, and what waits for it.
+pub(crate) const RECORDS: Keys = 0b1110;
+const WATERMARKS: u32 = 4;
+/// The watermarks.
+pub(crate) const MARKS: Keys = 0b11 << WATERMARKS;
+/// The event's id.
+pub(crate) const SEEN: Keys = 1 << 6;
 
 /// What lies under all keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -94,6 +102,10 @@ pub(crate) struct Values {
     pub(crate) record: Record,
     /// Clicks that have a key of their own.
     pub(crate) waiting: Clicks,
+    /// Newest time of what each partition has brought; 0 before it has.
+    pub(crate) marks: [Time; 2],
+    /// The event that comes to both partitions has come.
+    pub(crate) seen: bool,
 }
 
 impl Values {
@@ -101,16 +113,23 @@ impl Values {
     pub(crate) fn absent(self) -> Keys {
         let item = if self.item == Counts::default() { ITEM } else { 0 };
         let record = if self.record == Record::default() { RECORD } else { 0 };
-        item | record | !(ITEM | RECORD | self.waiting << WAITING)
+        let seen = if self.seen { SEEN } else { 0 };
+        item | record | !(ITEM | RECORD | self.waiting << WAITING | seen | keys_of(self.marks))
     }
 
     /// These, with `keys` as `other` has them.
     pub(crate) fn with(self, keys: Keys, other: Self) -> Self {
-        let waiting = keys >> WAITING;
+        let waiting = (keys & RECORDS) >> WAITING;
+        let mark = |partition: usize| match keys & (1 << WATERMARKS << partition) {
+            0 => self.marks[partition],
+            _ => other.marks[partition],
+        };
         Self {
             item: if keys & ITEM != 0 { other.item } else { self.item },
             record: if keys & RECORD != 0 { other.record } else { self.record },
             waiting: self.waiting & !waiting | other.waiting & waiting,
+            marks: [mark(0), mark(1)],
+            seen: if keys & SEEN != 0 { other.seen } else { self.seen },
         }
     }
 
@@ -130,6 +149,8 @@ impl Values {
             item: self.item.add(writes.effects),
             record: if writes.remove { Record::default() } else { record },
             waiting: (self.waiting | writes.wait) & !writes.taken,
+            marks: [0, 1].map(|partition| self.marks[partition].max(writes.marks[partition])),
+            seen: self.seen || writes.seen,
         }
     }
 }
@@ -151,6 +172,18 @@ pub(crate) struct Writes {
     pub(crate) wait: Clicks,
     /// Removes the keys of clicks that waited.
     pub(crate) taken: Clicks,
+    /// Moves watermarks, where not 0.
+    pub(crate) marks: [Time; 2],
+    /// Remembers the event that comes to both partitions, which must not have come.
+    pub(crate) seen: bool,
+}
+
+/// The keys of watermarks that are not 0.
+fn keys_of(marks: [Time; 2]) -> Keys {
+    (0..)
+        .zip(marks)
+        .filter(|(_, mark)| *mark != 0)
+        .fold(0, |keys, (partition, _): (u32, _)| keys | 1 << (WATERMARKS + partition))
 }
 
 impl Writes {
@@ -158,7 +191,8 @@ impl Writes {
     pub(crate) fn keys(self) -> Keys {
         let record = self.ranking || self.clicks != 0 || self.seal || self.remove;
         let item = if self.effects != 0 { ITEM } else { 0 };
-        item | if record { RECORD } else { 0 } | (self.wait | self.taken) << WAITING
+        let (record, seen) = (if record { RECORD } else { 0 }, if self.seen { SEEN } else { 0 });
+        item | record | (self.wait | self.taken) << WAITING | seen | keys_of(self.marks)
     }
 
     /// The keys it removes.

@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 mod feed;
+mod scratch;
 
 use super::{Error, Fitted, Iteration, Rounds, Task, best, boost};
 use crate::examples::Examples;
@@ -14,10 +15,10 @@ use crate::metric::{self, NdcgOfRounds};
 use feed::Feed;
 use rankwright_config::model::Booster;
 use rankwright_model::Ensemble;
+use scratch::Scratch;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ops::Range;
 use std::{ptr, slice};
-use tempfile::TempDir;
 use xgboost_lib_sys as sys;
 
 /// Bins of a column of amounts (the library's default).
@@ -116,7 +117,7 @@ impl Reference {
 struct Matrix {
     handle: sys::DMatrixHandle,
     /// Where its bins are, if not in memory.
-    _folder: Option<TempDir>,
+    _folder: Option<Scratch>,
 }
 
 impl Matrix {
@@ -125,7 +126,7 @@ impl Matrix {
         let values = examples.height() * examples.width();
         let folder = (values > task.room.binned).then(|| {
             task.room.check(BYTES * values as u64 + ROW_BYTES * examples.height() as u64)?;
-            Ok::<_, Error>(tempfile::Builder::new().prefix("rankwright-").tempdir_in(&task.room.folder)?)
+            Ok::<_, Error>(Scratch::within(&task.room.folder)?)
         });
         let folder = folder.transpose()?;
         let read = if folder.is_some() { examples.in_larger_blocks(PAGE) } else { examples };

@@ -6,7 +6,7 @@ use crate::testing::{backend, clicked, column, record, store};
 use rankwright_clickthrough::{Clickthrough, Kind as RecordKind, Rows};
 use rankwright_config::model::{Metric, Selector, Split, SplitStrategy, Warmup};
 use rankwright_event::{Event, json};
-use rankwright_model::{MemoryVersions, Model};
+use rankwright_model::{MemoryVersions, Model, StoreError};
 use std::time::Duration;
 
 fn config() -> LambdaMart {
@@ -199,6 +199,52 @@ fn the_version_that_a_new_one_follows_is_never_removed() {
     versions.select("shop", &first).unwrap();
     let third = train(3);
     assert_eq!(versions.list("shop").unwrap(), [first, third], "the one that ran is the previous one now");
+}
+
+/// A store that takes nothing, as a full one.
+struct Full(MemoryVersions);
+
+impl VersionStore for Full {
+    fn publish(&self, _: &Version) -> Result<(), StoreError> {
+        Err(StoreError::Unknown { model: "shop".to_owned(), version: "it is full".to_owned() })
+    }
+
+    fn list(&self, model: &str) -> Result<Vec<VersionId>, StoreError> {
+        self.0.list(model)
+    }
+
+    fn current(&self, model: &str) -> Result<Option<VersionId>, StoreError> {
+        self.0.current(model)
+    }
+
+    fn select(&self, model: &str, id: &VersionId) -> Result<(), StoreError> {
+        self.0.select(model, id)
+    }
+
+    fn load(&self, model: &str, id: Option<&VersionId>) -> Result<Option<Version>, StoreError> {
+        self.0.load(model, id)
+    }
+
+    fn keep(&self, model: &str, newest: usize, spared: &[VersionId]) -> Result<(), StoreError> {
+        self.0.keep(model, newest, spared)
+    }
+}
+
+#[test]
+fn a_version_that_cannot_be_published_costs_no_other() {
+    let quick = rankwright_config::model::Backend { iterations: 1, ..config().backend };
+    let quick = LambdaMart { backend: quick, keep_versions: 1, ..config() };
+    let (store, columns, versions) = (store(&["ctr_7"], rankings_of_ctr()), columns(), MemoryVersions::default());
+    let train = |versions: &dyn VersionStore, time| {
+        let now = Timestamp::from_millis(time);
+        train_model("shop", &quick, &columns, &store, versions, now, &mut |_| ())
+    };
+    train(&versions, 1).unwrap();
+    train(&versions, 2).unwrap();
+    let before = versions.list("shop").unwrap();
+    let full = Full(versions);
+    assert!(matches!(train(&full, 3), Err(Error::Publish { .. })));
+    assert_eq!(full.list("shop").unwrap(), before);
 }
 
 fn rankings_of_ctr() -> Vec<Clickthrough> {

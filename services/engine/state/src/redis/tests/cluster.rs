@@ -79,6 +79,28 @@ fn a_batch_that_stopped_before_its_parts_is_brought_to_its_end_by_who_takes_over
 }
 
 #[test]
+fn batches_that_stopped_can_be_brought_to_their_ends_whoever_began_them() {
+    with_cluster(|settings| async move {
+        let service = service();
+        let store = open(&settings, &service).await;
+        for name in ["one", "two"] {
+            let lease = store.acquire(&Writer(name.into())).await.expect("acquires");
+            let number = store.current().begin(&lease, &lease.position, &batch("1")).await.expect("answers");
+            assert_eq!(number, Some(1));
+        }
+        let other = open(&settings, &service).await;
+        other.settle().await.expect("brings them to their ends");
+        assert_eq!(counts(&other).await, [Some(2)]);
+        let removed = items().into_iter().map(|key| (key, None)).collect();
+        put(&other, removed).await;
+        for name in ["one", "two"] {
+            other.acquire(&Writer(name.into())).await.expect("acquires");
+        }
+        assert_eq!(counts(&other).await, [None], "nothing comes back");
+    });
+}
+
+#[test]
 fn a_batch_that_stopped_before_its_position_moved_is_not_applied_again() {
     with_cluster(|settings| async move {
         let service = service();

@@ -204,6 +204,26 @@ fn what_was_live_and_has_no_time_limit_goes_later() {
 }
 
 #[test]
+fn what_was_live_before_can_be_cleared_with_all_that_it_has() {
+    with_server(|settings| async move {
+        let service = service();
+        let store = open(&settings, &service).await;
+        put(&store, vec![(item("a"), counter(1)), (item("b"), counter(1))]).await;
+        assert_eq!(store.clear_former().await.expect("answers"), 0, "there was none");
+        let name = store.current().names.entity(&item("a"));
+        let filling = store.fill_next().await.expect("begins");
+        filling.put(&listed(item("a"), 1)).await.expect("fills");
+        assert!(filling.switch(false).await.expect("switches"));
+        let _: i64 = ask(&settings, &[b"PERSIST", &name]).await; // as if the process was killed before that
+        let store = open(&settings, &service).await;
+        assert!(store.clear_former().await.expect("clears") > 1);
+        assert_eq!(ask::<i64>(&settings, &[b"EXISTS", &name]).await, 0);
+        assert_eq!(count(&store, &item("a")).await, Some(1), "what is live stays");
+        assert_eq!(store.clear_former().await.expect("answers"), 0, "that is remembered");
+    });
+}
+
+#[test]
 fn what_is_live_stays_though_a_process_has_not_noticed_yet_that_it_is() {
     with_server(|settings| async move {
         let service = service();

@@ -1,12 +1,11 @@
 //! Shows rows to the library in blocks, as often as it asks: for their number, their quantiles, and their bins.
 
-use super::{MAX_BIN, Matrix, array, check, sys, text};
+use super::{MAX_BIN, Matrix, Scratch, array, check, sys, text};
 use crate::booster::Error;
 use crate::examples::{Blocks, Examples};
 use std::ffi::{CStr, c_int};
 use std::path::Path;
 use std::ptr;
-use tempfile::TempDir;
 
 /// Rows on their way to the library.
 pub(super) struct Feed<'a> {
@@ -31,8 +30,8 @@ impl<'a> Feed<'a> {
     }
 
     /// A matrix of the rows' bins: in memory, or in a file of this folder, from which it goes with the matrix.
-    pub(super) fn bin(mut self, threads: usize, folder: Option<TempDir>) -> Result<Matrix, Error> {
-        let config = text(config(threads, folder.as_ref().map(TempDir::path)))?;
+    pub(super) fn bin(mut self, threads: usize, folder: Option<Scratch>) -> Result<Matrix, Error> {
+        let config = text(config(threads, folder.as_ref().map(Scratch::path)))?;
         let create = match &folder {
             Some(_) => sys::XGExtMemQuantileDMatrixCreateFromCallback,
             None => sys::XGQuantileDMatrixCreateFromCallback,
