@@ -10,7 +10,8 @@ use rankwright_e2e::{Launch, http, ports, program, s3, wait};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// Starts of lines by which a program shows that it goes on, which none of these may.
 const GOES_ON: [&str; 2] = ["serving address=", "waiting for"];
@@ -129,11 +130,11 @@ fn encryption_asked_for_at_a_port_without_it_is_told() {
     }
 }
 
-/// An S3 service that lists nothing, and takes nothing while it denies that; its address.
-fn denying(denies: &'static AtomicBool) -> SocketAddr {
+/// An S3 service that lists nothing, and takes nothing while it denies that, which it does slowly and counts; its address.
+fn denying(denies: &'static AtomicBool, denied_so_far: &'static AtomicUsize) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("finds a port");
     let address = listener.local_addr().expect("has an address");
-    let answer = |stream: TcpStream| -> std::io::Result<()> {
+    let answer = move |stream: TcpStream| -> std::io::Result<()> {
         let mut reader = BufReader::new(stream);
         loop {
             let (mut first, mut length) = (String::new(), 0);
@@ -152,6 +153,10 @@ fn denying(denies: &'static AtomicBool) -> SocketAddr {
             }
             std::io::copy(&mut reader.by_ref().take(length), &mut std::io::sink())?;
             let denied = first.starts_with("PUT") && denies.load(Ordering::SeqCst);
+            if denied {
+                std::thread::sleep(Duration::from_millis(1500)); // longer than between two looks at what is due
+                denied_so_far.fetch_add(1, Ordering::SeqCst);
+            }
             let (status, body) = match denied {
                 true => ("403 Forbidden", "<Error><Code>AccessDenied</Code><Message>no</Message></Error>"),
                 false => ("200 OK", "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>"),
@@ -172,7 +177,8 @@ fn denying(denies: &'static AtomicBool) -> SocketAddr {
 fn a_bucket_that_takes_nothing_is_told_once_and_what_waits_is_not_lost() {
     static DENIES: AtomicBool = AtomicBool::new(true);
     let Some(redis) = Redis::for_tests() else { return };
-    let endpoint = denying(&DENIES);
+    static DENIED: AtomicUsize = AtomicUsize::new(0);
+    let endpoint = denying(&DENIES, &DENIED);
     let bucket = format!(
         "type: s3, bucket: b, prefix: p, region: us-east-1, endpoint: 'http://{endpoint}', partSizeEvents: 1, cloudKey: k, cloudKeySecret: s"
     );
@@ -193,12 +199,18 @@ fn a_bucket_that_takes_nothing_is_told_once_and_what_waits_is_not_lost() {
     assert_eq!(worker.status()["ingest"]["problem"], text);
     let looks = || worker.status()["ingest"]["outbox"].as_u64();
     assert_eq!(looks(), Some(1), "it waits");
-    let said = || worker.log().matches("allow s3:PutObject").count();
-    assert_eq!(said(), 1, "{}", worker.log());
+    let over = "nothing waits for a store any more";
+    worker.until("denied again and again", || {
+        assert_eq!(ready().status, 503, "also while it is tried again");
+        DENIED.load(Ordering::SeqCst) >= 4
+    });
+    let said = worker.log().matches("allow s3:PutObject").count();
+    assert!((1..=2).contains(&said), "it is said once a minute: {}", worker.log());
+    assert!(!worker.log().contains(over), "{}", worker.log());
     DENIES.store(false, Ordering::SeqCst);
     worker.until("ready again", || ready().status == 200);
     worker.until("nothing waits", || looks() == Some(0));
-    assert!(said() <= 2, "it is said once a minute: {}", worker.log());
+    assert!(worker.log().contains(over), "{}", worker.log());
 }
 
 /// The configuration with a port that is known before it is open.

@@ -172,6 +172,7 @@ impl Inlet {
                 }
                 is_refused(&error).then_some(text)
             }
+            None if self.engine.clickthroughs.retries() => return, // it is not known yet how that ends
             None => {
                 if self.said.over() {
                     info!("nothing waits for a store any more");

@@ -73,26 +73,30 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
 }
 
 fn passes(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| cause.is::<StillOpen>()) || of_stores(error).any(|passes| passes)
+    error.chain().any(|cause| cause.is::<StillOpen>())
+        || of_stores(error).any(|(redis, object)| {
+            redis.is_some_and(|error| error.problem.passes()) || object.is_some_and(|error| error.problem.passes())
+        })
 }
 
 /// Whether a store refuses until somebody changes a setting or a right.
 pub(crate) fn is_refused(error: &anyhow::Error) -> bool {
-    of_stores(error).any(|passes| !passes)
+    of_stores(error).any(|(redis, object)| {
+        redis.is_some_and(|error| error.problem.stays()) || object.is_some_and(|error| error.problem.stays())
+    })
 }
 
-/// Of each store among the causes, whether trying again later may help.
-fn of_stores(error: &anyhow::Error) -> impl Iterator<Item = bool> {
-    error.chain().flat_map(|cause| {
-        let redis = cause.downcast_ref::<rankwright_redis::Error>();
-        let object = cause.downcast_ref::<rankwright_object::Error>();
-        let (redis, object) = match cause.downcast_ref::<rankwright_clickthrough::Error>() {
+/// What stores say among the causes.
+fn of_stores(
+    error: &anyhow::Error,
+) -> impl Iterator<Item = (Option<&rankwright_redis::Error>, Option<&rankwright_object::Error>)> {
+    error.chain().map(|cause| {
+        let (redis, object) = (cause.downcast_ref(), cause.downcast_ref());
+        match cause.downcast_ref::<rankwright_clickthrough::Error>() {
             Some(rankwright_clickthrough::Error::Redis(error)) => (Some(error), object),
             Some(rankwright_clickthrough::Error::Object(error)) => (redis, Some(error)),
             _ => (redis, object),
-        };
-        let (redis, object) = (redis.map(|error| error.problem.passes()), object.map(|error| error.problem.passes()));
-        redis.into_iter().chain(object)
+        }
     })
 }
 
@@ -132,4 +136,26 @@ pub fn chain(error: &anyhow::Error) -> String {
         }
     }
     message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rankwright_object::{Action, Problem};
+
+    #[test]
+    fn a_service_that_is_busy_does_not_refuse_until_somebody_changes_something() {
+        let of = |problem| {
+            let error = rankwright_object::Error { place: "s3://b/p".to_owned(), action: Action::Put, problem };
+            anyhow::Error::from(rankwright_clickthrough::Error::Object(error)).context("click-throughs wait")
+        };
+        let busy = |status| Problem::Refused { status, code: "SlowDown".to_owned(), message: String::new() };
+        let denied = || Problem::Denied { permission: "s3:PutObject" };
+        let timed_out = || Problem::TimedOut { endpoint: "here".to_owned() };
+        assert_eq!([busy(503), denied(), timed_out()].map(|problem| is_refused(&of(problem))), [false, true, false]);
+        assert_eq!([busy(503), denied(), timed_out()].map(|problem| passes(&of(problem))), [false, false, true]);
+        let login = rankwright_redis::Problem::Login("no".to_owned());
+        let redis = |problem| anyhow::Error::from(rankwright_redis::Error { place: "here".to_owned(), problem });
+        assert!(is_refused(&redis(login)) && !is_refused(&redis(rankwright_redis::Problem::Slow)));
+    }
 }

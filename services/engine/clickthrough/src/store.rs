@@ -66,6 +66,11 @@ pub trait ClickthroughStore: Send + Sync {
     /// Records up to this mark are durable: they survive this process, as far as the store's kind goes.
     fn durable(&self) -> Mark;
 
+    /// Whether it tries to bring away what was not taken before, be it at this moment.
+    fn retries(&self) -> bool {
+        false
+    }
+
     /// All records appended before this call, and those of earlier processes, in the order of appending.
     fn read(&self) -> Result<Records>;
 

@@ -105,6 +105,14 @@ impl Problem {
     pub fn passes(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::TimedOut { .. })
     }
+
+    /// Whether it stays so until somebody changes a setting or a right. What is neither this nor passes is not known.
+    pub fn stays(&self) -> bool {
+        !matches!(
+            self,
+            Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Refused { .. } | Self::Unreadable { .. }
+        )
+    }
 }
 
 impl Action {

@@ -51,6 +51,11 @@ impl Problem {
         matches!(self, Self::Unreachable(_) | Self::Slow | Self::Refuses(_))
     }
 
+    /// Whether it stays so until somebody changes a setting or a right. What is neither this nor passes is not known.
+    pub fn stays(&self) -> bool {
+        matches!(self, Self::Login(_) | Self::Rights(_) | Self::Tls(_) | Self::Old { .. })
+    }
+
     /// What is wrong with a server that ended the first exchange on a connection.
     pub(crate) fn of_connecting(error: &RedisError, settings: &Settings) -> Self {
         match Self::of(error, settings) {

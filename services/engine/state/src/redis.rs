@@ -240,14 +240,12 @@ impl Store for RedisStore {
     }
 
     fn clear_former(&self) -> BoxFuture<'_, Result<u64, Error>> {
-        self.run(move |shared| async move { shared.clear_former().await })
+        let live = self.live.clone();
+        self.run(move |shared| async move { go_on(&live, &shared).await?.clear_former().await })
     }
 
-    /// In one server a commit is whole at any time.
     fn settle(&self) -> BoxFuture<'_, Result<(), Error>> {
-        self.run(
-            move |shared| async move { if shared.link.is_cluster() { shared.raise_writers().await } else { Ok(()) } },
-        )
+        self.run(move |shared| async move { shared.settle().await })
     }
 
     fn read<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<Rows, Error>> {

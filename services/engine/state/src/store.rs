@@ -228,7 +228,7 @@ pub trait Store: Send + Sync {
         Box::pin(async { Ok(0) })
     }
 
-    /// Brings to its end whatever writers have begun to commit, also those that were killed. They lose their leases by it.
+    /// Brings to its end what writers have begun to commit that were killed, or stand still; these lose their leases by it.
     fn settle(&self) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async { Ok(()) })
     }

@@ -132,12 +132,14 @@ impl Training<'_> {
     /// # Errors
     /// When it cannot be stored; the model then keeps its current version, and all others.
     pub fn publish(&self, version: &Version, versions: &dyn VersionStore) -> Result<(), Error> {
-        let failed = |source| Error::Publish { model: self.name.to_owned(), source };
-        let previous = versions.current(self.name).map_err(failed)?;
-        versions.publish(version).map_err(failed)?;
-        let pinned = self.config.version.as_deref().and_then(|id| id.parse().ok());
-        let spared: Vec<VersionId> = previous.into_iter().chain(pinned).collect();
-        if let Err(error) = versions.keep(self.name, self.config.keep_versions, &spared) {
+        let previous = versions.current(self.name);
+        versions.publish(version).map_err(|source| Error::Publish { model: self.name.to_owned(), source })?;
+        let removed = previous.and_then(|previous| {
+            let pinned = self.config.version.as_deref().and_then(|id| id.parse().ok());
+            let spared: Vec<VersionId> = previous.into_iter().chain(pinned).collect();
+            versions.keep(self.name, self.config.keep_versions, &spared)
+        });
+        if let Err(error) = removed {
             tracing::warn!(model = self.name, %error, "failed to remove old versions");
         }
         Ok(())

@@ -115,7 +115,7 @@ impl<P: Place> RemoteStore<P> {
             state.newest = name.completed;
             // a process that ended before it knew that the part had arrived is told to write it again
             let phase = if self.known.contains(&name.digest) { Phase::Arrived } else { Phase::Waiting };
-            state.queue.push(Queued { name, bytes: part.bytes, mark: state.taken, phase });
+            state.queue.push(Queued { name, bytes: part.bytes, mark: state.taken, phase, failed: false });
         }
         self.put(state);
         Ok(())
@@ -204,6 +204,10 @@ impl<P: Place> ClickthroughStore for RemoteStore<P> {
 
     fn durable(&self) -> Mark {
         Mark(self.shared.state.lock().queue.durable())
+    }
+
+    fn retries(&self) -> bool {
+        self.shared.state.lock().queue.retries()
     }
 
     /// Those of this store that are not there yet are read from memory.

@@ -11,7 +11,7 @@ use rdkafka::consumer::{Consumer, StreamConsumer};
 use rdkafka::error::{KafkaError as RdError, KafkaResult};
 use rdkafka::types::RDKafkaRespErr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A broker that cannot answer yet is asked again after so long.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -54,7 +54,7 @@ impl Kafka {
         let (consumer, topic) = (Arc::clone(&self.consumer), self.topic.clone());
         let answer = tokio::task::spawn_blocking(move || listed(&consumer, &topic)).await;
         let found = answer.expect("asking the broker does not panic");
-        Ok(self.trouble.asked(found.map(|partitions| partitions.len()))?)
+        Ok(self.trouble.asked(&found.map(|partitions| partitions.len()))?)
     }
 
     async fn range(&mut self, number: i32, stored: Option<i64>) -> Result<Range, Error> {
@@ -84,7 +84,11 @@ impl Kafka {
         while let Ok(received) = tokio::time::timeout_at(end, consumer.recv()).await {
             self.receive(received)?;
         }
-        Ok(self.trouble.no_answer(error)?)
+        self.trouble.no_answer(error)?;
+        if self.trouble.asks_at(self.settings.gone_after).is_some_and(|asks| asks <= Instant::now()) {
+            self.look_for_the_topic().await?;
+        }
+        Ok(())
     }
 
     fn failed(&self, error: &RdError) -> Error {

@@ -15,13 +15,27 @@ pub(super) struct Trouble {
     group: String,
     /// It worked at some time.
     worked: bool,
-    /// Since when the topic is missing that was there.
-    missing: Option<Instant>,
+    /// The topic is missing that was there.
+    missing: Option<Missing>,
     /// The last warning, until it is over.
     said: Option<Code>,
     /// Why the last single connection failed: tells more than that all have.
     connection: String,
 }
+
+/// A topic that was there.
+#[derive(Debug, Clone, Copy)]
+struct Missing {
+    since: Instant,
+    /// When it was asked for last, and how often in a row the answer was that there is none.
+    asked: Option<Instant>,
+    denied: u8,
+}
+
+/// So often a broker has to say that there is no such topic: one that has just started may not know it yet.
+const DENIED: u8 = 3;
+/// Between two of these questions.
+const AGAIN: Duration = Duration::from_secs(2);
 
 impl Trouble {
     pub(super) fn new(brokers: String, topic: String, group: String) -> Self {
@@ -36,7 +50,7 @@ impl Trouble {
             return Err(error);
         }
         if is_missing(code) {
-            self.missing.get_or_insert_with(Instant::now);
+            self.missing.get_or_insert(Missing { since: Instant::now(), asked: None, denied: 0 });
         }
         if code == Code::BrokerTransportFailure {
             self.connection = reason; // single connections come and go
@@ -58,17 +72,22 @@ impl Trouble {
 
     /// When to ask whether the topic that was there is lost, after so long.
     pub(super) fn asks_at(&self, gone_after: Duration) -> Option<Instant> {
-        self.missing.map(|since| since + gone_after)
+        let next = |missing: Missing| missing.asked.map_or(missing.since + gone_after, |asked| asked + AGAIN);
+        self.missing.map(next)
     }
 
-    /// Where the topic is missing yet, it is lost; without an answer it is asked for again after a while.
-    pub(super) fn asked(&mut self, found: Result<usize, KafkaError>) -> Result<(), Error> {
-        self.missing = match found {
-            Ok(partitions) if partitions > 0 => None,
-            Err(error) if !error.rdkafka_error_code().is_some_and(is_missing) => Some(Instant::now()),
-            _ => return Err(Error::NoTopic { topic: self.topic.clone(), brokers: self.brokers.clone() }),
-        };
-        Ok(())
+    /// Where the topic is missing yet, again and again, it is lost.
+    pub(super) fn asked(&mut self, found: &Result<usize, KafkaError>) -> Result<(), Error> {
+        let Some(missing) = &mut self.missing else { return Ok(()) };
+        missing.asked = Some(Instant::now());
+        match found {
+            Ok(partitions) if *partitions > 0 => self.missing = None,
+            Err(error) if !error.rdkafka_error_code().is_some_and(is_missing) => missing.denied = 0,
+            _ => missing.denied += 1,
+        }
+        let lost = self.missing.is_some_and(|missing| missing.denied >= DENIED);
+        let error = || Error::NoTopic { topic: self.topic.clone(), brokers: self.brokers.clone() };
+        if lost { Err(error()) } else { Ok(()) }
     }
 
     /// Something was read, or could have been.
@@ -135,11 +154,12 @@ mod tests {
         trouble.judge(&missing(), String::new()).expect("may come back");
         let at = trouble.asks_at(Duration::ZERO);
         assert!(at.is_some() && trouble.asks_at(Duration::from_secs(9)) == at.map(|at| at + Duration::from_secs(9)));
-        trouble.asked(Err(error(Code::AllBrokersDown))).expect("nobody knows");
-        assert!(trouble.asks_at(Duration::ZERO).is_some());
-        assert!(matches!(trouble.asked(Err(missing())), Err(Error::NoTopic { .. })));
-        assert!(trouble.asked(Ok(0)).is_err());
-        trouble.asked(Ok(3)).expect("is there");
+        for answer in [Err(missing()), Err(missing()), Err(error(Code::AllBrokersDown)), Ok(0), Err(missing())] {
+            trouble.asked(&answer).expect("it was not said three times in a row");
+        }
+        assert!(matches!(trouble.asked(&Err(missing())), Err(Error::NoTopic { .. })));
+        trouble.asked(&Ok(3)).expect("is there");
         assert!(trouble.asks_at(Duration::ZERO).is_none());
+        trouble.asked(&Err(missing())).expect("nobody has missed it");
     }
 }

@@ -169,8 +169,8 @@ impl Shared {
 
     /// Removes what the live generation has taken the place of; how many keys.
     pub(super) async fn clear_former(&self) -> Result<u64, Error> {
-        let Begun { former: Some(former), clean, .. } = self.begun().await? else { return Ok(0) };
-        if former <= clean {
+        let Begun { live, former: Some(former), clean, .. } = self.begun().await? else { return Ok(0) };
+        if former <= clean || live != self.names.generation() {
             return Ok(0);
         }
         self.bring_slots().await?;
@@ -225,7 +225,7 @@ impl Shared {
     }
 
     /// Takes their leases from all writers.
-    pub(super) async fn raise_writers(&self) -> Result<(), Error> {
+    async fn raise_writers(&self) -> Result<(), Error> {
         for writer in self.rows_of_writers().await? {
             self.become_writer(writer).await?;
         }

@@ -18,8 +18,12 @@ use super::shards::Shard;
 use super::{Shared, failed};
 use crate::{Commit, Error, Key, Lease, Outcome, Position, Space, Writer};
 use futures_util::future::try_join_all;
-use rankwright_redis::redis::cmd;
+use rankwright_redis::redis::{cmd, pipe};
 use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A batch that is under way for longer is nobody's: its writer was killed, or stands still.
+const UNDER_WAY: Duration = Duration::from_secs(1);
 
 /// What became of a batch in its shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,6 +110,38 @@ impl Shared {
         });
         let (epoch, number) = asked.await.map_err(failed("begin a commit"))?;
         Ok((epoch == Some(lease.epoch)).then(|| number.unwrap_or(0)))
+    }
+
+    /// Brings to their ends the batches that nobody is about to finish. In one server a commit is whole at any time.
+    pub(super) async fn settle(&self) -> Result<(), Error> {
+        if !self.link.is_cluster() {
+            return Ok(());
+        }
+        let before = self.under_way().await?;
+        if before.is_empty() {
+            return Ok(());
+        }
+        tokio::time::sleep(UNDER_WAY).await;
+        for (writer, _) in self.under_way().await?.into_iter().filter(|one| before.contains(one)) {
+            self.become_writer(writer).await?;
+        }
+        Ok(())
+    }
+
+    /// Writers whose last batch has begun and is not finished, each with its number.
+    async fn under_way(&self) -> Result<Vec<(Writer, u64)>, Error> {
+        let mut found = Vec::new();
+        for writer in self.rows_of_writers().await? {
+            let name = self.names.writer(&writer);
+            let asked = self.link.send(&name, |mut connection| {
+                let mut asked = pipe();
+                asked.hget(&name, "sequence").hexists(&name, "redo");
+                async move { asked.query_async::<(Option<u64>, bool)>(&mut connection).await }
+            });
+            let (number, begun) = asked.await.map_err(failed("look for what was begun"))?;
+            found.extend(number.filter(|_| begun).map(|number| (writer, number)));
+        }
+        Ok(found)
     }
 
     /// Brings a batch that has begun to its end.

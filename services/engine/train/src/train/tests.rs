@@ -201,37 +201,46 @@ fn the_version_that_a_new_one_follows_is_never_removed() {
     assert_eq!(versions.list("shop").unwrap(), [first, third], "the one that ran is the previous one now");
 }
 
-/// A store that takes nothing, as a full one.
-struct Full(MemoryVersions);
+/// A store that takes nothing, as a full one, or whose pointer cannot be read.
+struct Broken {
+    store: MemoryVersions,
+    full: bool,
+}
 
-impl VersionStore for Full {
-    fn publish(&self, _: &Version) -> Result<(), StoreError> {
-        Err(StoreError::Unknown { model: "shop".to_owned(), version: "it is full".to_owned() })
+impl Broken {
+    fn error() -> StoreError {
+        StoreError::Unknown { model: "shop".to_owned(), version: "it is broken".to_owned() }
+    }
+}
+
+impl VersionStore for Broken {
+    fn publish(&self, version: &Version) -> Result<(), StoreError> {
+        if self.full { Err(Self::error()) } else { self.store.publish(version) }
     }
 
     fn list(&self, model: &str) -> Result<Vec<VersionId>, StoreError> {
-        self.0.list(model)
+        self.store.list(model)
     }
 
     fn current(&self, model: &str) -> Result<Option<VersionId>, StoreError> {
-        self.0.current(model)
+        if self.full { self.store.current(model) } else { Err(Self::error()) }
     }
 
     fn select(&self, model: &str, id: &VersionId) -> Result<(), StoreError> {
-        self.0.select(model, id)
+        self.store.select(model, id)
     }
 
     fn load(&self, model: &str, id: Option<&VersionId>) -> Result<Option<Version>, StoreError> {
-        self.0.load(model, id)
+        self.store.load(model, id)
     }
 
     fn keep(&self, model: &str, newest: usize, spared: &[VersionId]) -> Result<(), StoreError> {
-        self.0.keep(model, newest, spared)
+        self.store.keep(model, newest, spared)
     }
 }
 
 #[test]
-fn a_version_that_cannot_be_published_costs_no_other() {
+fn a_version_that_cannot_be_published_costs_no_other_and_a_damaged_pointer_no_training() {
     let quick = rankwright_config::model::Backend { iterations: 1, ..config().backend };
     let quick = LambdaMart { backend: quick, keep_versions: 1, ..config() };
     let (store, columns, versions) = (store(&["ctr_7"], rankings_of_ctr()), columns(), MemoryVersions::default());
@@ -242,9 +251,13 @@ fn a_version_that_cannot_be_published_costs_no_other() {
     train(&versions, 1).unwrap();
     train(&versions, 2).unwrap();
     let before = versions.list("shop").unwrap();
-    let full = Full(versions);
+    let full = Broken { store: versions, full: true };
     assert!(matches!(train(&full, 3), Err(Error::Publish { .. })));
     assert_eq!(full.list("shop").unwrap(), before);
+    let damaged = Broken { full: false, ..full };
+    let published = train(&damaged, 4).unwrap();
+    let after = damaged.list("shop").unwrap();
+    assert_eq!((after.len(), after.last()), (before.len() + 1, Some(published.version.id())), "nothing is removed");
 }
 
 fn rankings_of_ctr() -> Vec<Clickthrough> {

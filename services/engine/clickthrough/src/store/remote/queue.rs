@@ -25,6 +25,8 @@ pub(super) struct Queued {
     /// Records taken by the store up to the end of the part.
     pub(super) mark: u64,
     pub(super) phase: Phase,
+    /// The place did not take it once.
+    pub(super) failed: bool,
 }
 
 /// How far a part has come.
@@ -60,6 +62,7 @@ impl Queue {
                 self.put.bytes += part.bytes.len() as u64;
                 self.put.parts += 1;
             }
+            part.failed |= outcome.is_err();
             part.phase = outcome.map_or_else(Phase::Failed, |()| Phase::Arrived);
         }
         self.settle();
@@ -86,6 +89,11 @@ impl Queue {
     /// Whether a part failed, or waits after it did.
     pub(super) fn is_stuck(&self) -> bool {
         self.parts.iter().any(|part| matches!(part.phase, Phase::Waiting | Phase::Failed(_)))
+    }
+
+    /// Whether a part that was not taken is to be taken yet, also while it is put again.
+    pub(super) fn retries(&self) -> bool {
+        self.parts.iter().any(|part| part.failed && !matches!(part.phase, Phase::Arrived))
     }
 
     pub(super) fn has_room(&self) -> bool {

@@ -89,8 +89,15 @@ fn batches_that_stopped_can_be_brought_to_their_ends_whoever_began_them() {
             assert_eq!(number, Some(1));
         }
         let other = open(&settings, &service).await;
+        let living = other.acquire(&Writer("living".into())).await.expect("acquires");
         other.settle().await.expect("brings them to their ends");
         assert_eq!(counts(&other).await, [Some(2)]);
+        let next = other.commit(&living, commit_of(batch("1"))).await.expect("answers");
+        assert_eq!(
+            (next, counts(&other).await),
+            (Outcome::Applied, vec![Some(3)]),
+            "who has begun nothing is left alone"
+        );
         let removed = items().into_iter().map(|key| (key, None)).collect();
         put(&other, removed).await;
         for name in ["one", "two"] {
