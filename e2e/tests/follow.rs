@@ -157,6 +157,8 @@ fn letters_that_no_place_takes_are_counted_and_the_stream_goes_on() {
         assert!(ended.stderr.contains(&format!("skipped={MANY}")), "{place}: {}", ended.stderr);
         let said = ended.stderr.lines().filter(|line| line.contains("unreadable messages are not kept in")).count();
         assert!((1..=MANY).contains(&said), "{place}: {}", ended.stderr);
+        let briefly = ended.stderr.contains("it took none before, and does not take these at once");
+        assert_eq!(briefly, place.contains("topic"), "{place}: {}", ended.stderr);
     }
 }
 

@@ -10,7 +10,7 @@ use rankwright_e2e::redis::Redis;
 use rankwright_e2e::{Ended, Service};
 use serde_json::{Value, json};
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::Command;
 use std::time::Duration;
 
 const PARTITIONS: usize = 3;
@@ -26,6 +26,14 @@ fn importing(config: &str, service: &str, folder: &Path, more: &[&str]) -> Comma
 
 fn rebuild(config: &str, service: &str, folder: &Path, more: &[&str]) -> Ended {
     Ended::of(&mut importing(config, service, folder, &[&["--rebuild"], more].concat())).ok()
+}
+
+/// Starts it, and kills it so many milliseconds later at most: when, makes no difference to what may come out.
+fn killed_within(mut command: Command, most: usize, random: &mut Random) {
+    let mut running = command.stderr(std::process::Stdio::null()).spawn().expect("starts");
+    std::thread::sleep(Duration::from_millis(random.below(most) as u64));
+    running.kill().expect("can be killed");
+    running.wait().expect("ends");
 }
 
 /// Everything that is told of some items.
@@ -99,14 +107,8 @@ fn a_rebuild_that_is_killed_changes_nothing_and_one_that_is_repeated_doubles_not
     let expected = redis.values(&service);
     assert!(expected.len() > 30, "{}", expected.len());
     for _ in 0..4 {
-        let mut running: Child = importing(&config, &service, &home, &["--rebuild", "--data", "events.jsonl"])
-            .stderr(std::process::Stdio::null())
-            .spawn()
-            .expect("starts");
-        // when, makes no difference to what has to come out
-        std::thread::sleep(Duration::from_millis(random.below(120) as u64));
-        running.kill().expect("can be killed");
-        running.wait().expect("ends");
+        let rebuild = importing(&config, &service, &home, &["--rebuild", "--data", "events.jsonl"]);
+        killed_within(rebuild, 120, &mut random);
         assert!(redis.values(&service) == expected, "see redis-cli for {service}");
     }
     for _ in 0..2 {
@@ -191,14 +193,7 @@ fn a_state_in_a_folder_is_rebuilt_from_its_events_alone() {
     service.kill();
     let mut random = Random(7);
     for _ in 0..4 {
-        let mut running = importing(&config, "default", &home, &[&data[..], &["--rebuild"]].concat())
-            .stderr(std::process::Stdio::null())
-            .spawn()
-            .expect("starts");
-        // when, makes no difference to what may come out
-        std::thread::sleep(Duration::from_millis(random.below(250) as u64));
-        running.kill().expect("can be killed");
-        running.wait().expect("ends");
+        killed_within(importing(&config, "default", &home, &[&data[..], &["--rebuild"]].concat()), 250, &mut random);
         let service = Service::serve(&config, &home);
         let found = values(&service);
         assert!(found == changed || found == expected, "{found}");

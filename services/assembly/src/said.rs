@@ -4,7 +4,7 @@ use parking_lot::Mutex;
 use std::time::{Duration, Instant};
 
 /// What is known already is said again after this time.
-pub(crate) const REMIND: Duration = Duration::from_secs(60);
+const REMIND: Duration = Duration::from_secs(60);
 
 /// What was said last.
 #[derive(Debug, Default)]

@@ -3,14 +3,14 @@
 use crate::engine::Engine;
 use crate::port;
 use crate::program::chain;
-use crate::said::REMIND;
+use crate::said::Said;
 use anyhow::Result;
 use futures_util::future::BoxFuture;
 use rankwright_config::Config;
 use rankwright_serve::server::{self, Timing};
 use rankwright_serve::{Waiting, tls};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tracing::warn;
@@ -97,14 +97,15 @@ async fn open(config: Config) -> Result<(Engine, Option<Port>)> {
 /// The port of a program that waits.
 pub(crate) struct Port {
     waiting: Waiting,
-    told: Instant,
+    said: Said,
     stop: Arc<Notify>,
     serving: JoinHandle<std::io::Result<()>>,
 }
 
 impl Port {
     async fn open(config: &Config, problem: String) -> Result<Self> {
-        warn!("waiting for the state store: {problem}");
+        let said = Said::default();
+        say(&said, &problem);
         let (host, port) = (config.api.host.as_str(), config.api.port);
         let tls = config.api.tls.as_ref().map(|tls| tls::acceptor(&tls.cert, &tls.key)).transpose()?;
         let listener = port::bind(host, port).await?;
@@ -112,15 +113,12 @@ impl Port {
         let (router, told) = (waiting.router(), stop.clone());
         let timing = Timing { linger: Duration::ZERO, drain: DRAIN, ..Timing::default() };
         let serving = tokio::spawn(async move { server::serve(router, listener, tls, told.notified(), timing).await });
-        Ok(Self { waiting, told: Instant::now(), stop, serving })
+        Ok(Self { waiting, said, stop, serving })
     }
 
     fn tell(&mut self, problem: String) {
-        let text = format!("waiting for the state store: {problem}");
-        if self.waiting.tell(problem) || self.told.elapsed() >= REMIND {
-            warn!("{text}");
-            self.told = Instant::now();
-        }
+        say(&self.said, &problem);
+        self.waiting.tell(problem);
     }
 
     /// Gives the port back.
@@ -129,6 +127,12 @@ impl Port {
         if let Ok(Err(error)) = (&mut self.serving).await {
             warn!(%error, "the port was not left in peace");
         }
+    }
+}
+
+fn say(said: &Said, problem: &str) {
+    if said.is_news(problem) {
+        warn!("waiting for the state store: {problem}");
     }
 }
 

@@ -26,12 +26,9 @@ impl Waiting {
         Self { kind, since: Instant::now(), problem: Arc::new(Mutex::new(problem)) }
     }
 
-    /// Takes note of why the store is not there; whether that is news.
-    pub fn tell(&self, problem: String) -> bool {
-        let mut known = self.problem.lock();
-        let is_news = *known != problem;
-        *known = problem;
-        is_news
+    /// Takes note of why the store is not there.
+    pub fn tell(&self, problem: String) {
+        *self.problem.lock() = problem;
     }
 
     /// Its paths: those of probes, and `/status` with the store's `problem`. All else is answered with 503.
