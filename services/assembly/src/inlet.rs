@@ -144,8 +144,14 @@ impl Inlet {
         drop(held);
         if let Some(closing) = &self.closing {
             let mut closing = closing.lock().await;
-            waits = closing.tick().await.err().map(|error| ("rankings are closed later", error)).or(waits);
+            let outcome = closing.tick().await;
             self.note(|(_, closed)| *closed = closing.counters());
+            match outcome {
+                Ok(()) => {}
+                // nothing waits for a store: somebody else does it, or wants to be alone for a while
+                Err(error @ ingest::Error::LostLease { .. }) => return info!(%error, "rankings are closed later"),
+                Err(error) => waits = Some(("rankings are closed later", error)),
+            }
         }
         self.tell(waits.map(|(what, error)| (what, error.into())));
     }
