@@ -248,6 +248,29 @@ fn forget_refused(config: &str, folder: &Path) -> String {
 }
 
 #[test]
+fn what_is_left_of_somebody_makes_it_no_success() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let (home, parts) = (folder.path().join("home"), folder.path().join("parts"));
+    let config = config("{type: file, path: ./state}", &parts);
+    std::fs::create_dir_all(&home).expect("the folder can be made");
+    std::fs::write(home.join("import.yml"), &config).expect("can be written");
+    std::fs::write(home.join("events.jsonl"), rankwright_e2e::events::lines(&events())).expect("can be written");
+    let mut import = command(&["import", "--config", "import.yml", "--data", "events.jsonl"]);
+    Ended::of(import.current_dir(&home)).ok();
+    let part = std::fs::read_dir(&parts).expect("is there").find_map(|file| {
+        let path = file.expect("can be listed").path();
+        read(&path).contains(VISITOR).then_some(path)
+    });
+    let part = part.expect("a part with the visitor");
+    // one of the visitor's records, and whose it is can no longer be told
+    let damaged: String = read(&part).lines().map(|line| line.replace(VISITOR, "another") + "\n").collect();
+    std::fs::write(&part, damaged).expect("can be written");
+    let told = forget_refused(&config, &home);
+    let name = part.file_name().expect("it has a name").to_string_lossy().into_owned();
+    assert!(told.contains("not all is forgotten; removed nothing of") && told.contains(&name), "{told}");
+}
+
+#[test]
 fn forgetting_wants_one_visitor_or_item() {
     for who in [&[][..], &["--user", "u", "--item", "i"]] {
         let ended = Ended::of(&mut command(&[&["forget", "--config", "x"], who].concat()));
