@@ -48,6 +48,10 @@ impl Own {
 
 impl Drop for Own {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            let log = std::fs::read_to_string(self.folder.path().join("pulsar.log")).unwrap_or_default();
+            eprintln!("the broker said:\n{log}");
+        }
         self.run("wipe");
     }
 }

@@ -102,8 +102,11 @@ impl Topic {
         loop {
             let made = self.client.producer().with_topic(&name).with_options(options.clone()).build();
             match timeout(ONE_ANSWER, made).await {
-                Ok(made) => return made.expect("makes a producer"),
-                // a broker that has just come back may leave a question of before without an answer
+                Ok(Ok(made)) => return made,
+                // a broker that has just come back may not have found its storage yet
+                Ok(Err(error)) if began.elapsed() >= LONG => panic!("no producer: {error}"),
+                Ok(Err(_)) => tokio::time::sleep(std::time::Duration::from_millis(200)).await,
+                // or leave a question of before without an answer
                 Err(_) => assert!(began.elapsed() < LONG, "no answer"),
             }
         }
