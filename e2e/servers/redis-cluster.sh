@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Real Redis servers on loopback, more than one.
 #   redis-cluster.sh install | start [cluster | sentinel] | stop | kill [NAME] | wipe
-# cluster: three primaries on $REDIS_CLUSTER_PORT+0..2, their own talk on +3..5, an append-only file each, which is on the
-# disk before they answer: so a node that was killed comes back with all it has answered.
+# cluster: three primaries on $REDIS_CLUSTER_PORT+0..2, their own talk on +3..5, an append-only file each, which is with the
+# system before they answer: so a node that was killed comes back with all it has answered, and none waits for a disk.
 # sentinel: a primary on +6, its replica on +7, three sentinels on +8..10 (quorum 2, down after 1 s), master name "rw".
 # kill ends one of redis-cluster-0..2, redis-primary, redis-replica, redis-sentinel-0..2 with -9; start brings it back.
 # Prints the addresses of the cluster's nodes, then those of the sentinels, in a line each, with commas.
@@ -19,14 +19,14 @@ instance() {
     local name=$1 at=$2; shift 2
     free_port "$at" "$name"
     mkdir -p "$SERVERS_RUN/$name"
-    launch "$name" redis-server --port "$at" --bind 127.0.0.1 --dir "$SERVERS_RUN/$name" --save '' --daemonize no "$@"
+    launch "$name" redis-server --port "$at" --bind 127.0.0.1 --dir "$SERVERS_RUN/$name" --save '' --appendfsync no --daemonize no "$@"
     await 20 "$name" port "$at"
 }
 
 cluster() {
     local i nodes=()
     for i in 0 1 2; do
-        instance "redis-cluster-$i" $((first + i)) --appendonly yes --appendfsync always --cluster-enabled yes --cluster-config-file nodes.conf \
+        instance "redis-cluster-$i" $((first + i)) --appendonly yes --cluster-enabled yes --cluster-config-file nodes.conf \
             --cluster-port $((first + 3 + i)) --cluster-node-timeout 2000
         nodes+=("127.0.0.1:$((first + i))")
     done

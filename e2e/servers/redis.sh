@@ -21,12 +21,13 @@ install() {
     touch "$older_home/.complete"
 }
 
-# instance NAME PORT PROGRAM OPTIONS...: no snapshots, an append-only file that the system writes when it likes.
+# instance NAME PORT PROGRAM OPTIONS...: no snapshots, an append-only file that the system brings to the disk when it likes: a
+# server that waits for a disk which others use stands still.
 instance() {
     local name=$1 at=$2 program=$3; shift 3
     free_port "$at" "$name"
     mkdir -p "$SERVERS_RUN/$name"
-    launch "$name" "$program" --bind 127.0.0.1 127.0.0.2 --dir "$SERVERS_RUN/$name" --save '' --appendonly yes --daemonize no "$@"
+    launch "$name" "$program" --bind 127.0.0.1 127.0.0.2 --dir "$SERVERS_RUN/$name" --save '' --appendonly yes --appendfsync no --daemonize no "$@"
     await 20 "$name" port "$at"
 }
 

@@ -6,6 +6,7 @@ use rankwright_e2e::kafka::{broker, make_topic};
 use rankwright_e2e::many::{FEATURES, import, launch};
 use rankwright_e2e::redis::Redis;
 use rankwright_e2e::said::{PROGRAMS, Said};
+use rankwright_e2e::server::Server;
 use rankwright_e2e::{Launch, http, ports, program, s3, wait};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -284,6 +285,59 @@ fn a_bucket_that_is_missing_is_told_by_every_program_that_needs_it() {
     let config = plain(&redis).replace("type: file, path: ./parts, format: json", &bucket);
     let words = ["s3://missing/p/", "no such bucket", "create it, or correct its name"];
     assert_refused(&["ingest-worker", "training-job", "serve", "import"], &config, &redis.own_service("bad"), &words);
+}
+
+#[test]
+fn a_bucket_or_stream_whose_certificate_is_not_trusted_is_told_with_what_to_do() {
+    let Some(redis) = Redis::for_tests() else { return };
+    // it speaks TLS, and that is as far as anybody comes there
+    let Some(secured) = Redis::secured() else { return };
+    let (endpoint, ca) = (format!("https://localhost:{}", secured.port()), secured.ca().display().to_string());
+    let keys = [("AWS_ACCESS_KEY_ID", "k"), ("AWS_SECRET_ACCESS_KEY", "s")];
+    let bucket = format!("type: s3, bucket: b, prefix: p, region: us-east-1, endpoint: '{endpoint}'");
+    let bucket = plain(&redis).replace("type: file, path: ./parts, format: json", &bucket);
+    let source = "source: {type: kinesis, topic: events, offset: earliest, region: us-east-1";
+    let stream = format!("{}{source}, endpoint: '{endpoint}'}}\n", plain(&redis));
+    let words = ["the certificate of", "is not trusted", "SSL_CERT_FILE"];
+    let goes_on = [&GOES_ON[..], &["the service does not answer"]].concat();
+    for (programs, config) in [(&["ingest-worker", "training-job", "import"][..], &bucket), (&["import"], &stream)] {
+        for program in programs {
+            let service = redis.own_service("bad");
+            let own = [&keys[..], &[("RANKWRIGHT_SERVICE", &*service)]].concat();
+            let said = Said::by(program, config, &own, &GOES_ON);
+            assert_eq!(said.code, Some(1), "{program}: {}", said.text);
+            assert!(words.iter().all(|word| said.text.contains(word)), "{program}: {}", said.text);
+            let trusted = [&own[..], &[("SSL_CERT_FILE", &*ca)]].concat();
+            let said = Said::by(program, config, &trusted, &goes_on);
+            assert!(!said.text.contains("is not trusted"), "{program}: {}", said.text);
+        }
+    }
+}
+
+#[test]
+fn a_worker_that_starts_while_its_bucket_is_away_waits_for_it() {
+    let (Some(redis), Some(s3)) = (Redis::for_tests(), Server::s3("bucket")) else { return };
+    let bucket = format!(
+        "type: s3, bucket: bucket, prefix: p, region: us-east-1, endpoint: 'http://{}', cloudKey: test, cloudKeySecret: testsecret",
+        s3.address()
+    );
+    let config = plain(&redis).replace("type: file, path: ./parts, format: json", &bucket);
+    s3.killed();
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let (address, config) = at_a_port(&config);
+    let (service, program) = (redis.own_service("away"), "ingest-worker");
+    let environment = [("RANKWRIGHT_SERVICE", &*service)];
+    let launch =
+        Launch { subcommand: program, config: &config, data: None, folder: folder.path(), environment: &environment };
+    let worker = std::thread::scope(|scope| {
+        let starting = scope.spawn(|| launch.start_unasked());
+        until_it_waits(address);
+        let problem = http::get(address, "/status").expect("it answers").json()["store"]["problem"].to_string();
+        assert!(problem.contains("cannot be reached"), "{problem}");
+        s3.started();
+        starting.join().expect("it starts")
+    });
+    worker.until("ready", || worker.get("/ready").status == 200);
 }
 
 #[test]

@@ -176,6 +176,34 @@ fn nothing_of_them_comes_later_from_a_bucket_that_did_not_answer_meanwhile() {
     assert_eq!(redis.with(&service, VISITOR), [""; 0], "{told}");
 }
 
+/// It held their click-throughs when it was stopped, and others have put these since.
+#[test]
+fn nothing_of_them_comes_later_from_a_worker_that_stood_still_meanwhile() {
+    let (Some(redis), Some(s3)) = (Redis::for_tests(), Server::s3("bucket")) else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let endpoint = format!("endpoint: 'http://{}', cloudKey: test, cloudKeySecret: testsecret", s3.address());
+    let bucket = format!("type: s3, bucket: bucket, prefix: parts, region: us-east-1, {endpoint}");
+    let parts = format!("{{{bucket}, compress: none, format: json, partSizeEvents: 1000000, partInterval: 1h}}");
+    let config = keeping(&format!("{{type: redis, {}}}", redis.keys()), &parts);
+    let service = redis.own_service("forget-stopped");
+    let first = launch("ingest-worker", &config, &service, &folder.path().join("first"));
+    let server = launch("rank-server", &config, &service, &folder.path().join("server"));
+    server.feedback(&events());
+    first.until("some are closed, and held", || first.status()["ingest"]["outbox"].as_u64() == Some(20));
+    first.pause();
+    // once the first one has let the task lapse
+    let told = forget(&config, &service, &folder.path().join("cli"), &["--user", VISITOR]);
+    assert!(told.contains("10 click-throughs on their way"), "{told}");
+    assert_eq!(redis.with(&service, VISITOR), [""; 0], "{told}");
+    first.resume();
+    first.until("it goes on with those of others", || first.status()["ingest"]["outbox"].as_u64() == Some(10));
+    first.terminate();
+    assert_eq!(first.wait(), Some(0));
+    let kept = texts(&s3.folder().join("versitygw/bucket"));
+    assert!(kept.contains("\"user\":\"another\"") && !kept.contains(VISITOR), "{told}: {kept}");
+    assert_eq!(redis.with(&service, VISITOR), [""; 0], "{told}");
+}
+
 /// Click-throughs lie in Redis, and a model that has learned from the visitor, with requests to warm it up.
 #[test]
 fn nothing_of_a_visitor_is_left_in_a_redis_that_holds_everything() {

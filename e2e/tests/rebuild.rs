@@ -1,7 +1,7 @@
 //! `import --rebuild`: a state that is built anew beside the live one, and takes its place while the service runs.
 
 use rankwright_e2e::asking::Asking;
-use rankwright_e2e::events::{at, click, lines, ranking};
+use rankwright_e2e::events::{at, click, item, lines, ranking};
 use rankwright_e2e::kafka::{broker, make_topic, produce, spread};
 use rankwright_e2e::many::{FEATURES, click_throughs, config, halves, import, launch};
 use rankwright_e2e::program::command;
@@ -117,6 +117,28 @@ fn a_rebuild_that_is_killed_changes_nothing_and_one_that_is_repeated_doubles_not
     }
     let again = Ended::of(&mut importing(&config, &service, &home, &["--data", "events.jsonl"])).ok();
     assert!(again.stderr.contains("events=0"), "an import goes on behind the rebuild: {}", again.stderr);
+}
+
+#[test]
+fn click_throughs_that_only_the_former_state_has_are_brought_to_their_store() {
+    let Some(redis) = Redis::for_tests() else { return };
+    let (folder, service) =
+        (tempfile::tempdir().expect("there is room for temporary files"), redis.own_service("owed"));
+    let place = |name: &str| folder.path().join(name);
+    let kept = format!("train: {{type: redis, format: json, {}}}", redis.keys());
+    let config = config(&redis).replace("train: {type: file, path: ./parts, format: json}", &kept);
+    let worker = launch("ingest-worker", &config, &service, &place("worker"));
+    let server = launch("rank-server", &config, &service, &place("server"));
+    let visit = [ranking("owed", 10, "u1", &["i1", "i2"]), click("c", 11, "owed", "u1", "i1")];
+    server.feedback(&[&visit[..], &[ranking("open", 1000, "u1", &["i1", "i2"])]].concat());
+    worker.until("closed, and held", || worker.status()["ingest"]["outbox"].as_u64() == Some(1));
+    let parts = || redis.with(&service, "\"owed\"").iter().any(|name| name.contains(":parts:"));
+    assert!(!parts());
+    worker.kill();
+    std::fs::create_dir_all(place("home")).expect("the folder can be made");
+    std::fs::write(place("home").join("events.jsonl"), lines(&[item("i1", 0, &[])])).expect("can be written");
+    rebuild(&config, &service, &place("home"), &["--data", "events.jsonl"]);
+    assert!(parts(), "{:?}", redis.names(&service));
 }
 
 /// For ten seconds it seems to be under way.

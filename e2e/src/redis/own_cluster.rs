@@ -60,7 +60,7 @@ impl OwnCluster {
         let rows = self.redis().prefix(service) + "w:*";
         let others = || self.nodes.iter().enumerate().filter(|(place, _)| *place != number);
         let stands = || {
-            self.nodes[number].signal("STOP");
+            self.hold(number);
             // who reads for the next batch is held up as well, and has no redo record
             let began = Instant::now();
             while began.elapsed() < HOLD {
@@ -74,6 +74,11 @@ impl OwnCluster {
         wait::until("a writer between redo record and position", why, stands);
     }
 
+    /// Holds a node up: it takes connections and answers nothing.
+    pub fn hold(&self, number: usize) {
+        self.nodes[number].signal("STOP");
+    }
+
     /// Lets a node that was held up go on.
     pub fn let_go(&self, number: usize) {
         self.nodes[number].signal("CONT");
@@ -85,7 +90,20 @@ impl OwnCluster {
     /// # Panics
     /// When they do not come up.
     pub fn killed_and_started(&mut self) {
+        self.kill();
+        self.start();
+    }
+
+    /// Ends all nodes as `kill -9` does.
+    pub fn kill(&mut self) {
         self.nodes.iter_mut().for_each(Node::kill);
+    }
+
+    /// Starts nodes that were killed with what they had written.
+    ///
+    /// # Panics
+    /// When they do not come up.
+    pub fn start(&mut self) {
         for node in &mut self.nodes {
             node.child = node.launch();
         }

@@ -6,7 +6,7 @@ use rankwright_e2e::events::{cheap_wins, ranking};
 use rankwright_e2e::many::{import, launch};
 use rankwright_e2e::program::command;
 use rankwright_e2e::proxy::{Mode, Proxy};
-use rankwright_e2e::redis::Redis;
+use rankwright_e2e::redis::{OwnCluster, Redis};
 use rankwright_e2e::{Ended, Service, wait};
 use serde_json::Value;
 use std::path::Path;
@@ -42,6 +42,25 @@ impl Visitors<'_> {
         wait::until(what, || self.server.log(), || self.ranked() == ranked);
     }
 
+    /// Asks on and on beside what is done.
+    fn all_along(&self, done: impl FnOnce()) {
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let others = scope.spawn(|| {
+                let mut answers = 0;
+                while !over.load(Ordering::Relaxed) {
+                    self.ranked();
+                    answers += 1;
+                }
+                answers
+            });
+            let end = Flag(&over);
+            done();
+            drop(end);
+            assert!(others.join().expect("every answer was one") > 100);
+        });
+    }
+
     pub(crate) fn stay_ranked(&self) {
         (0..50)
             .for_each(|_| assert!(self.ranked(), "the incoming order, though redis is there:\n{}", self.server.log()));
@@ -74,17 +93,7 @@ fn requests_are_answered_in_time_whatever_happens_to_redis() {
     trained(&config, &folder.path().join("import"));
     let server = launch("rank-server", &config, SERVICE, &folder.path().join("server"));
     let visitors = Visitors { server: &server, number: AtomicUsize::new(0) };
-    let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let others = scope.spawn(|| {
-            let mut answers = 0;
-            while !over.load(Ordering::Relaxed) {
-                visitors.ranked();
-                answers += 1;
-            }
-            answers
-        });
-        let _end = Flag(&over);
+    visitors.all_along(|| {
         for round in 0..wait::scaled(1, 15) {
             visitors.until(true);
             visitors.stay_ranked();
@@ -109,8 +118,34 @@ fn requests_are_answered_in_time_whatever_happens_to_redis() {
             visitors.until(true);
             visitors.stay_ranked();
         }
-        over.store(true, Ordering::Relaxed);
-        assert!(others.join().expect("every answer was one") > 100);
+    });
+}
+
+#[test]
+fn requests_are_answered_in_time_whatever_happens_to_a_cluster() {
+    let Some(mut cluster) = OwnCluster::started() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let mut random = seeded();
+    let config = config(&cluster.redis().keys(), &folder.path().join("parts"));
+    trained(&config, &folder.path().join("import"));
+    let server = launch("rank-server", &config, SERVICE, &folder.path().join("server"));
+    let visitors = Visitors { server: &server, number: AtomicUsize::new(0) };
+    visitors.all_along(|| {
+        for _ in 0..wait::scaled(1, 10) {
+            visitors.until(true);
+            visitors.stay_ranked();
+            let held = random.below(3);
+            cluster.hold(held);
+            visitors.until(false);
+            cluster.let_go(held);
+            visitors.until(true);
+            visitors.stay_ranked();
+            cluster.kill();
+            visitors.until(false);
+            cluster.start();
+            visitors.until(true);
+            visitors.stay_ranked();
+        }
     });
 }
 

@@ -1,6 +1,7 @@
 //! Closing rankings, by one process at a time.
 
 use crate::engine::Engine;
+use parking_lot::Mutex;
 use rankwright_event::Timestamp;
 use rankwright_ingest::shared::{Closer, Taken};
 use rankwright_ingest::{Counters, Error, aside};
@@ -41,34 +42,81 @@ impl std::error::Error for StillOpen {}
 /// Keeps a task for its holder while it is there, however long that takes.
 pub(crate) struct Holding(AbortHandle);
 
-impl Holding {
-    /// `None` where somebody else has it.
-    pub(crate) async fn begin(state: Arc<dyn Store>, holder: &str) -> Result<Option<Self>, StateError> {
-        Self::for_spans_of(HELD, state, holder).await
+/// Whether a task was one's own all the while, in the times of this process alone: who stands still, or does not reach the state,
+/// cannot tell what others did meanwhile.
+#[derive(Debug, Default)]
+pub(crate) struct Tenure(Mutex<Times>);
+
+#[derive(Debug, Default)]
+struct Times {
+    /// Until then nobody else has it.
+    until: Option<Instant>,
+    /// Somebody else may have had it.
+    lapsed: bool,
+}
+
+impl Tenure {
+    /// It is one's own, by an answer to what was asked then.
+    fn goes_on(&self, asked: Instant, span: Duration) {
+        let mut times = self.0.lock();
+        times.lapsed |= times.until.is_some_and(|until| until < Instant::now());
+        times.until = Some(asked + span);
     }
 
-    async fn for_spans_of(span: Duration, state: Arc<dyn Store>, holder: &str) -> Result<Option<Self>, StateError> {
+    /// Whether somebody else may have had the task since the last time that this was asked.
+    fn take_lapse(&self) -> bool {
+        std::mem::take(&mut self.0.lock().lapsed)
+    }
+
+    /// It is given up.
+    fn ends(&self) {
+        *self.0.lock() = Times::default();
+    }
+}
+
+impl Holding {
+    /// `None` where somebody else has it.
+    pub(crate) async fn begin(
+        state: Arc<dyn Store>,
+        holder: &str,
+        tenure: &Arc<Tenure>,
+    ) -> Result<Option<Self>, StateError> {
+        Self::for_spans_of(HELD, state, holder, tenure).await
+    }
+
+    async fn for_spans_of(
+        span: Duration,
+        state: Arc<dyn Store>,
+        holder: &str,
+        tenure: &Arc<Tenure>,
+    ) -> Result<Option<Self>, StateError> {
+        let asked = Instant::now();
         if !state.hold(TASK, holder, span).await? {
             return Ok(None);
         }
-        Ok(Some(Self::kept(TASK, span, state, holder)))
+        tenure.goes_on(asked, span);
+        Ok(Some(Self::kept(TASK, span, state, holder, tenure.clone())))
     }
 
     /// The task of filling a state beside the live one: others see that somebody does. Who was killed has it for a moment yet, and
     /// another one who fills one, for as long as that takes.
     pub(crate) async fn of_rebuild(state: Arc<dyn Store>, holder: &str) -> Result<Self, StateError> {
         state.hold(REBUILD, holder, HELD).await?;
-        Ok(Self::kept(REBUILD, HELD, state, holder))
+        Ok(Self::kept(REBUILD, HELD, state, holder, Arc::default()))
     }
 
-    fn kept(task: &'static str, span: Duration, state: Arc<dyn Store>, holder: &str) -> Self {
+    fn kept(task: &'static str, span: Duration, state: Arc<dyn Store>, holder: &str, tenure: Arc<Tenure>) -> Self {
         let holder = holder.to_owned();
         let holding = tokio::spawn(async move {
             let mut pause = AGAIN;
             loop {
                 tokio::time::sleep(pause).await;
+                let asked = Instant::now();
                 pause = match state.hold(task, &holder, span).await {
-                    Ok(true) => span / 4,
+                    Ok(true) => {
+                        tenure.goes_on(asked, span);
+                        span / 4
+                    }
                     Ok(false) => AGAIN.min(span / 4),
                     Err(error) => {
                         tracing::warn!(%error, task, "somebody else may take this over meanwhile");
@@ -110,6 +158,8 @@ pub struct Closing {
     closer: Option<Closer>,
     /// What the last closer of this process had brought to the store of click-throughs.
     taken: Taken,
+    /// What it brought there is still to become durable only as long as nobody else had the task.
+    tenure: Arc<Tenure>,
     /// What this process closed before another one took over.
     before: Counters,
     /// When ids of events were last looked through, in a state that does not forget them itself.
@@ -121,7 +171,8 @@ impl Closing {
     pub fn new(engine: Arc<Engine>, holder: impl Into<String>) -> Self {
         let (holder, before, taken) = (holder.into(), Counters::default(), Taken::default());
         let name = format!("{holder} {:016x}", fastrand::u64(..));
-        Self { engine, holder, name, closer: None, taken, before, looked: Timestamp::MIN }
+        let (closer, tenure, looked) = (None, Arc::default(), Timestamp::MIN);
+        Self { engine, holder, name, closer, taken, tenure, before, looked }
     }
 
     /// What this process has closed, and what waits while it is its turn.
@@ -163,12 +214,29 @@ impl Closing {
         self.finish_within(PATIENCE).await
     }
 
+    /// Brings click-throughs that the state holds to their store, where they are durable then: when whoever closes has done so for
+    /// its own, or is gone. False where somebody keeps the task.
+    ///
+    /// # Errors
+    /// When a store fails.
+    pub(crate) async fn bring(&mut self) -> Result<bool, Error> {
+        let is_ours = self.insist(What::AllDue, PATIENCE).await?;
+        if is_ours {
+            aside(|| self.engine.clickthroughs.let_go())?;
+        }
+        Ok(is_ours)
+    }
+
     /// Whoever keeps the task has so long to let go of it; who forgets somebody, as long as that takes.
     async fn finish_within(&mut self, patience: Duration) -> Result<bool, Error> {
+        self.insist(What::All, patience).await
+    }
+
+    async fn insist(&mut self, what: What, patience: Duration) -> Result<bool, Error> {
         let (mut waits, mut asks_next, mut pause, mut told) = (Instant::now(), Instant::now(), HELD / 2, false);
         let mut asked = None::<Instant>;
         loop {
-            match self.work(What::All).await {
+            match self.work(what).await {
                 Err(Error::LostLease { .. }) => waits = Instant::now(), // another one does the same
                 done => done?,
             }
@@ -195,14 +263,35 @@ impl Closing {
         }
     }
 
-    /// Lets another process go on at once.
+    /// Somebody else may have closed rankings, or forgotten a visitor: what is not durable here is with the state, or is not to be
+    /// kept any more.
+    fn give_up(&mut self) {
+        self.hand_over();
+        // others can only be there where the state is shared, and it is elsewhere that what is given up is kept
+        if self.engine.state.shared() {
+            self.taken = Taken::default();
+            self.engine.clickthroughs.give_up();
+        }
+    }
+
+    /// Makes durable what is held here while nobody else closes rankings, and lets another process go on at once.
     pub async fn leave(&mut self) {
-        if self.hand_over() {
-            self.let_others_close().await;
+        let ours = self.closer.is_some();
+        let holding = Holding::begin(self.engine.state.clone(), &self.holder, &self.tenure).await;
+        match holding {
+            Ok(Some(holding)) if ours && !self.tenure.take_lapse() => self.make_room(holding, true).await,
+            held => {
+                self.give_up();
+                if let Ok(Some(holding)) = held {
+                    drop(holding);
+                    self.let_others_close().await;
+                }
+            }
         }
     }
 
     async fn let_others_close(&self) {
+        self.tenure.ends();
         if let Err(error) = self.engine.state.hold(TASK, &self.holder, Duration::from_millis(1)).await {
             tracing::debug!(%error, "another process goes on later");
         }
@@ -210,10 +299,15 @@ impl Closing {
 
     async fn work(&mut self, what: What) -> Result<(), Error> {
         // also while a store lets us wait: nobody else closes, or forgets, what is under way here
-        let Some(holding) = Holding::begin(self.engine.state.clone(), &self.holder).await? else {
-            self.hand_over();
+        let held = Holding::begin(self.engine.state.clone(), &self.holder, &self.tenure).await?;
+        let Some(holding) = held else {
+            self.give_up();
+            self.tenure.ends();
             return Ok(());
         };
+        if self.tenure.take_lapse() {
+            self.give_up();
+        }
         if self.closer.is_none() {
             let engine = &*self.engine;
             let (plan, state, parts) = (engine.plan.clone(), engine.state.clone(), engine.clickthroughs.clone());
@@ -232,25 +326,28 @@ impl Closing {
         };
         match &done {
             Ok(()) | Err(Error::Clickthroughs(_)) => {}
-            Err(Error::LostLease { .. }) => self.make_room(holding).await,
+            Err(Error::LostLease { .. }) => self.make_room(holding, false).await,
             Err(_) => drop(self.hand_over()),
         }
         done
     }
 
     /// Somebody wants to do something that nobody may close rankings meanwhile for: what is held here becomes durable. They wait
-    /// while it does not: it would come into the store behind their back.
-    async fn make_room(&mut self, holding: Holding) {
-        self.hand_over(); // all that is on its way is with the store now
-        match aside(|| self.engine.clickthroughs.let_go()) {
-            Ok(()) => {
-                drop(holding); // or it would be ours again
-                self.let_others_close().await;
-            }
-            Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "click-throughs wait for their store");
-            }
+    /// while it does not, unless this process `ends`: it would come into the store behind their back.
+    async fn make_room(&mut self, holding: Holding, ends: bool) {
+        if self.tenure.take_lapse() {
+            self.give_up(); // they have done it
         }
+        self.hand_over(); // all that is on its way is with the store now
+        if let Err(error) = aside(|| self.engine.clickthroughs.let_go()) {
+            tracing::warn!(error = &error as &dyn std::error::Error, "click-throughs wait for their store");
+            if !ends {
+                return;
+            }
+            self.give_up(); // another process has them from the state
+        }
+        drop(holding); // or it would be ours again
+        self.let_others_close().await;
     }
 }
 
@@ -272,7 +369,7 @@ async fn forget_seen(engine: &Engine, looked: &mut Timestamp) -> Result<(), Erro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use parking_lot::Mutex;
+    use rankwright_clickthrough::{Clickthrough, ClickthroughStore, Forgotten, Mark, Records, Subject};
     use rankwright_config::Config;
     use rankwright_state::{BoxFuture, Fingerprint, Key, Lease, Listed, MemoryStore, Outcome, Rows, Slot, Stats};
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -289,6 +386,48 @@ mod tests {
         other: Mutex<Option<String>>,
         /// How often its holder was asked to let go.
         asked: AtomicUsize,
+    }
+
+    /// Counts what it is told to do.
+    #[derive(Default)]
+    struct Noting {
+        kept: AtomicUsize,
+        given_up: AtomicUsize,
+    }
+
+    impl ClickthroughStore for Noting {
+        fn append(&self, _: &[Clickthrough]) -> rankwright_clickthrough::Result<Mark> {
+            Ok(Mark(0))
+        }
+
+        fn flush(&self) -> rankwright_clickthrough::Result<Mark> {
+            self.kept.fetch_add(1, Ordering::SeqCst);
+            Ok(Mark(0))
+        }
+
+        fn flush_due(&self) -> rankwright_clickthrough::Result<Mark> {
+            Ok(Mark(0))
+        }
+
+        fn durable(&self) -> Mark {
+            Mark(0)
+        }
+
+        fn read(&self) -> rankwright_clickthrough::Result<Records> {
+            Ok(Records::new(std::iter::empty()))
+        }
+
+        fn give_up(&self) {
+            self.given_up.fetch_add(1, Ordering::SeqCst);
+        }
+
+        fn forget(&self, _: &Subject) -> rankwright_clickthrough::Result<Forgotten> {
+            Ok(Forgotten::default())
+        }
+
+        fn status(&self) -> rankwright_clickthrough::Status {
+            rankwright_clickthrough::Status::default()
+        }
     }
 
     impl Store for Tasks {
@@ -339,6 +478,10 @@ mod tests {
             false
         }
 
+        fn shared(&self) -> bool {
+            true
+        }
+
         fn stats(&self) -> BoxFuture<'_, Result<Stats, StateError>> {
             self.inner.stats()
         }
@@ -348,7 +491,9 @@ mod tests {
     async fn a_task_is_held_as_long_as_its_holder_works_whatever_a_store_answers_meanwhile() {
         let store = Arc::new(Tasks { fails: true, ..Tasks::default() });
         let span = Duration::from_millis(20);
-        let holding = Holding::for_spans_of(span, store.clone(), "one").await.expect("answers").expect("is free");
+        let tenure = Arc::default();
+        let holding = Holding::for_spans_of(span, store.clone(), "one", &tenure).await;
+        let holding = holding.expect("answers").expect("is free");
         let held = || store.held.load(Ordering::SeqCst);
         while held() < 6 {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -362,11 +507,62 @@ mod tests {
 
     /// One of us, while somebody else has the task.
     async fn beside(other: &str) -> (Closing, Arc<Tasks>) {
-        let tasks = Arc::new(Tasks { other: Mutex::new(Some(other.to_owned())), ..Tasks::default() });
+        let (closing, tasks, _) = with(Some(other)).await;
+        (closing, tasks)
+    }
+
+    /// One of us.
+    async fn with(other: Option<&str>) -> (Closing, Arc<Tasks>, Arc<Noting>) {
+        let tasks = Arc::new(Tasks { other: Mutex::new(other.map(str::to_owned)), ..Tasks::default() });
         let text = "features: [{name: p, type: position, position: 1}]\nmodels: {m: {type: noop}}\n";
         let config = Config::parse(text, "test").expect("a configuration").0;
-        let engine = Engine::over(config, tasks.clone()).await.expect("opens");
-        (Closing::new(Arc::new(engine), "one"), tasks)
+        let (mut engine, noting) =
+            (Engine::over(config, tasks.clone()).await.expect("opens"), Arc::new(Noting::default()));
+        engine.clickthroughs = noting.clone();
+        (Closing::new(Arc::new(engine), "one"), tasks, noting)
+    }
+
+    /// What it was told to keep, and how often to give it up.
+    fn told(noting: &Noting) -> (usize, bool) {
+        (noting.kept.load(Ordering::SeqCst), noting.given_up.load(Ordering::SeqCst) > 0)
+    }
+
+    #[tokio::test]
+    async fn what_is_held_is_given_up_when_somebody_else_has_the_task() {
+        let (mut closing, tasks, noting) = with(None).await;
+        closing.tick().await.expect("works");
+        closing.tick().await.expect("works");
+        assert_eq!(told(&noting), (0, false));
+        *tasks.other.lock() = Some("another".to_owned());
+        closing.tick().await.expect("leaves it to the other one");
+        closing.leave().await;
+        assert_eq!(told(&noting), (0, true), "the other one has it from the state");
+    }
+
+    #[tokio::test]
+    async fn what_is_held_is_given_up_when_somebody_else_may_have_had_the_task_meanwhile() {
+        let stands_still = |closing: &Closing| {
+            let mut times = closing.tenure.0.lock();
+            times.until = times.until.and_then(|until| until.checked_sub(HELD * 2));
+        };
+        let (mut closing, _, noting) = with(None).await;
+        closing.tick().await.expect("works");
+        stands_still(&closing);
+        closing.tick().await.expect("works");
+        assert_eq!(told(&noting), (0, true));
+        let (mut closing, _, noting) = with(None).await;
+        closing.tick().await.expect("works");
+        stands_still(&closing);
+        closing.leave().await;
+        assert_eq!(told(&noting), (0, true));
+    }
+
+    #[tokio::test]
+    async fn what_is_held_is_durable_before_others_have_the_task() {
+        let (mut closing, _, noting) = with(None).await;
+        closing.tick().await.expect("works");
+        closing.leave().await;
+        assert_eq!(told(&noting), (1, false));
     }
 
     #[tokio::test]

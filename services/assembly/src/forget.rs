@@ -1,6 +1,6 @@
 //! Forgetting a visitor or an item, in all stores of a service.
 
-use crate::closing::{FORGETS, HELD, Holding, REBUILD, TASK};
+use crate::closing::{FORGETS, HELD, Holding, REBUILD, TASK, Tenure};
 use crate::engine::Engine;
 use crate::serving::identity;
 use anyhow::{Context, Result, bail};
@@ -18,6 +18,10 @@ use std::time::{Duration, Instant};
 const WRITER: &str = "forget";
 /// Between two attempts to become the one who may close rankings.
 const PAUSE: Duration = Duration::from_millis(200);
+/// Whoever closes rankings is not asked more often than this to let go, or nothing would be closed meanwhile,
+const ASKS_AT_MOST: Duration = Duration::from_secs(30);
+/// and is told of so often.
+const TELLS: Duration = Duration::from_secs(60);
 
 /// Keeps others from closing rankings while it is there.
 struct Alone {
@@ -149,12 +153,17 @@ async fn remove(engine: &Engine, keys: &[Key]) -> Result<u64> {
 }
 
 impl Alone {
-    /// Has whoever closes rankings write what it holds, and let go. Another one who forgets comes to its end first.
+    /// Has whoever closes rankings write what it holds, and let go, however long that takes. Another one who forgets comes to its
+    /// end first.
     async fn become_so(engine: &Engine) -> Result<Self> {
         let (state, holder) = (engine.state.clone(), format!("{FORGETS}{}", identity()));
-        let mut told = false;
+        let tenure = Arc::<Tenure>::default();
+        let (mut told, mut tells_next) = (false, Instant::now() + HELD);
+        let (mut asks_next, mut pause) = (Instant::now(), HELD / 2);
         loop {
-            if let Some(holding) = Holding::begin(state.clone(), &holder).await? {
+            if let Some(holding) = Holding::begin(state.clone(), &holder, &tenure).await? {
+                // who had it before, and stands still, closes nothing of what is forgotten when it wakes up
+                state.acquire(&Writer(TASK.to_owned())).await?; // it is the name of its writer as well
                 return Ok(Self { state, holder, holding });
             }
             match state.holder(TASK).await? {
@@ -163,8 +172,20 @@ impl Alone {
                         tracing::info!(by, "another one is forgotten first");
                     }
                 }
-                // it is the name of its writer as well
-                _ => drop(state.acquire(&Writer(TASK.to_owned())).await?),
+                by => {
+                    if asks_next <= Instant::now() {
+                        state.acquire(&Writer(TASK.to_owned())).await?;
+                        (asks_next, pause) = (Instant::now() + pause, (pause * 2).min(ASKS_AT_MOST));
+                    }
+                    if let Some(by) = by.filter(|_| tells_next <= Instant::now()) {
+                        tracing::warn!(
+                            by,
+                            "nothing is forgotten yet: this process closes rankings, and cannot let go of that while its store \
+                             of click-throughs does not take what it holds; its log says why"
+                        );
+                        tells_next = Instant::now() + TELLS;
+                    }
+                }
             }
             tokio::time::sleep(PAUSE).await;
         }

@@ -72,7 +72,8 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
     if passes(error) { 75 } else { 1 }
 }
 
-fn passes(error: &anyhow::Error) -> bool {
+/// Whether trying again later may help without anybody changing a setting.
+pub(crate) fn passes(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.is::<StillOpen>())
         || of_stores(error).any(|(redis, object)| {
             redis.is_some_and(|error| error.problem.passes()) || object.is_some_and(|error| error.problem.passes())

@@ -5,7 +5,7 @@
 //! seen before. A state for Redis, which has to fit into memory there, is built in memory here. One for a folder is built
 //! in a folder, and goes on there when it was killed.
 
-use crate::closing::{Holding, REBUILD, TASK};
+use crate::closing::{Closing, Holding, REBUILD, StillOpen, TASK};
 use crate::engine::{Engine, service};
 use crate::serving::identity;
 use crate::{joins, open};
@@ -43,6 +43,7 @@ enum Target {
         holding: Holding,
         holder: String,
         live: Arc<RedisStore>,
+        config: Box<Config>,
     },
     /// In the place of a folder, which nobody else uses meanwhile.
     Folder { built: PathBuf, path: PathBuf, held: FileStore },
@@ -98,12 +99,12 @@ impl Rebuild {
         let (live, holder) = (Arc::new(live), identity());
         let holding = Holding::of_rebuild(live.clone(), &holder).await?;
         let filling = live.fill_next().await?.named(name.unwrap_or_default());
-        let built = Arc::new(MemoryStore::default());
+        let (built, own) = (Arc::new(MemoryStore::default()), Box::new(config.clone()));
         built.slots(filling.slots()).await?; // in their order: so they get the same numbers
         let mut config = config.clone();
         config.core.clickthrough.max_parallel_sessions = usize::MAX; // it is no state that anybody keeps in memory
         let engine = Arc::new(Engine::over(config, built.clone()).await?);
-        Ok(Self { engine, target: Target::Redis { built, filling, untouched, holding, holder, live } })
+        Ok(Self { engine, target: Target::Redis { built, filling, untouched, holding, holder, live, config: own } })
     }
 
     async fn in_folder(
@@ -134,8 +135,15 @@ impl Rebuild {
             let engine = Arc::into_inner(self.engine).context("the state that was built is in use")?;
             drop(engine); // click-throughs are where they belong, and folders are closed
             match self.target {
-                Target::Redis { built, filling, untouched, holding, holder, live } => {
-                    let filled = fill(filling, &built, untouched).await;
+                Target::Redis { built, filling, untouched, holding, holder, live, config } => {
+                    let brought = match untouched {
+                        true => Ok(()),
+                        false => bring_owed(*config, live.clone(), &holder).await,
+                    };
+                    let filled = match brought {
+                        Ok(()) => fill(filling, &built, untouched).await,
+                        Err(error) => Err(error),
+                    };
                     drop(holding);
                     if let Err(error) = live.hold(REBUILD, &holder, Duration::from_millis(1)).await {
                         tracing::debug!(%error, "for a moment others believe that the state is being filled");
@@ -149,6 +157,19 @@ impl Rebuild {
             }
         })
     }
+}
+
+/// Brings click-throughs to their store that the state holds until they are there: it goes, with all that only it has.
+async fn bring_owed(config: Config, live: Arc<RedisStore>, holder: &str) -> Result<()> {
+    let engine = Arc::new(Engine::over(config, live).await?);
+    let mut closing = Closing::new(engine, holder);
+    let brought = match closing.bring().await {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(StillOpen.into()),
+        Err(error) => Err(anyhow::Error::from(error)),
+    };
+    closing.leave().await;
+    brought.context("click-throughs that wait in the state are not in their store, and would go with it")
 }
 
 /// Folders that rebuilds of the state in a folder have left.

@@ -2,7 +2,7 @@
 
 use crate::engine::Engine;
 use crate::port;
-use crate::program::chain;
+use crate::program::{chain, passes};
 use crate::said::Said;
 use anyhow::Result;
 use futures_util::future::BoxFuture;
@@ -57,7 +57,7 @@ impl Begun {
     }
 }
 
-/// As [`Engine::open`]; waits for a server of the state that is not there yet, and answers `/health`, `/ready` and
+/// As [`Engine::open`]; waits for a server of the state, or of click-throughs, that is not there yet, and answers `/health`, `/ready` and
 /// `/status` meanwhile, until the port is opened for requests. Nothing, when told to stop before.
 ///
 /// # Errors
@@ -82,8 +82,7 @@ async fn open(config: Config) -> Result<(Engine, Option<Port>)> {
             Ok(engine) => return Ok((engine, port)),
             Err(error) => error,
         };
-        let problem = error.chain().find_map(|cause| cause.downcast_ref::<rankwright_redis::Error>());
-        if !problem.is_some_and(|error| error.problem.passes()) {
+        if !passes(&error) {
             return Err(error);
         }
         match &mut port {

@@ -23,7 +23,7 @@ use rankwright_source::{DeadLetters, Merged, Partition, Step, Stream};
 use rankwright_state::Position;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tracing::{info, warn};
 
 /// So many batches wait for slower partitions at most.
@@ -147,13 +147,16 @@ impl Reader {
                     self.ahead += batch.events.len();
                     self.merged.push(partition, batch);
                 }
-                Step::CaughtUp(partition) if self.again.contains(&partition) => {}
-                Step::CaughtUp(partition) => {
+                Step::CaughtUp { partition, .. } if self.again.contains(&partition) => {}
+                Step::CaughtUp { partition, at } => {
                     self.merged.caught_up(&partition);
                     self.drain().await?;
                     // what is held of it for slower partitions is not behind us yet
-                    if !self.merged.holds(&partition) && !self.again.contains(&partition) {
-                        self.pass(&partition).await?;
+                    if let Some(at) = at
+                        && !self.merged.holds(&partition)
+                        && !self.again.contains(&partition)
+                    {
+                        self.pass(&partition, at).await?;
                     }
                 }
                 Step::Finished(partition) => self.finish(&partition).await?,
@@ -349,11 +352,12 @@ impl Reader {
         true
     }
 
-    /// A partition that is read to its end comes as far in time as the wall clock.
-    async fn pass(&mut self, partition: &Partition) -> Result<()> {
+    /// A partition that was read to its end comes as far in time as the wall clock was then: a store that was away may have let
+    /// us wait since.
+    async fn pass(&mut self, partition: &Partition, at: Instant) -> Result<()> {
         let Some(writer) = self.writers.get_mut(partition) else { return Ok(()) };
         let before = writer.position();
-        match writer.pass(believed()).await {
+        match writer.pass(believed().minus(at.elapsed())).await {
             Ok(()) => Ok(()),
             Err(Error::LostLease { .. }) => self.begin_again(partition).await,
             Err(error) => {

@@ -4,7 +4,9 @@
 use rankwright_clickthrough::contract::{Keeps, becomes_durable_when_due, failures};
 use rankwright_clickthrough::store::redis::RedisSettings;
 use rankwright_clickthrough::testing::{header, ranking};
-use rankwright_clickthrough::{Clickthrough, ClickthroughStore, Error, Format, Header, Losses, Mark, RedisStore};
+use rankwright_clickthrough::{
+    Clickthrough, ClickthroughStore, Error, Format, Header, Losses, Mark, RedisStore, Subject, Who,
+};
 use rankwright_object::Runner;
 use rankwright_redis::redis::{Cmd, FromRedisValue, cmd};
 use rankwright_redis::{Link, Settings, testing};
@@ -168,6 +170,60 @@ fn every_part_has_its_time_to_live_and_is_not_read_after_it() {
     store.append(&some(20, 10)).unwrap();
     store.flush().unwrap();
     assert_eq!(service.keys().len(), 2, "a part that was given up leaves the index with the next one");
+    assert_eq!(read(&service.open()).0, [some(0, 10), some(20, 10)].concat());
+}
+
+#[test]
+fn a_part_that_is_written_anew_without_a_visitor_lives_no_longer_than_before() {
+    let Some(service) = service() else { return };
+    let store = service.open();
+    let records = some(0, 10);
+    store.append(&records).unwrap();
+    store.flush().unwrap();
+    let key = service.keys().remove(0);
+    let index = format!("{}index", service.prefix());
+    let lives = |key: &str| service.beside::<i64>(key, cmd("PTTL").arg(key));
+    // as if it had been put a while ago
+    let (entry, until): (String, f64) = service
+        .beside::<Vec<(String, f64)>>(&index, cmd("ZRANGE").arg(&index).arg(0).arg(-1).arg("WITHSCORES"))
+        .remove(0);
+    let earlier = until - (YEAR - Duration::from_secs(1000)).as_millis() as f64;
+    service.beside::<i64>(&index, cmd("ZADD").arg(&index).arg(earlier).arg(&entry));
+    service.beside::<i64>(&key, cmd("PEXPIRE").arg(&key).arg(1_600_000));
+    let user = records[0].user.clone().unwrap();
+    let forgotten = store.forget(&Subject { tenant: records[0].tenant.clone(), who: Who::User(user) }).unwrap();
+    assert!(forgotten.parts == 1, "{forgotten:?}");
+    let left = service.keys();
+    if let [anew] = &left[..] {
+        assert!(*anew != key && lives(anew) <= 1_600_000, "{} ms", lives(anew));
+        let score: f64 = service
+            .beside::<Vec<(String, f64)>>(&index, cmd("ZRANGE").arg(&index).arg(0).arg(-1).arg("WITHSCORES"))[0]
+            .1;
+        assert!(score <= earlier + 1000.0, "{score} {earlier}");
+    } else {
+        panic!("{left:?}");
+    }
+    assert_eq!(read(&service.open()).0, records[1..]);
+}
+
+#[test]
+fn what_was_given_up_is_not_put_and_what_comes_later_is() {
+    let Some(service) = service() else { return };
+    let store = service.open();
+    store.append(&some(0, 10)).unwrap();
+    let before = store.flush().unwrap();
+    store.append(&some(10, 10)).unwrap();
+    store.give_up();
+    assert_eq!((store.durable(), store.status().records), (before, 10));
+    store.flush().unwrap();
+    assert_eq!(read(&store).0, some(0, 10));
+    let mark = store.append(&some(20, 10)).unwrap();
+    assert!(store.durable() < mark);
+    store.flush().unwrap();
+    assert!(store.durable() >= mark);
+    store.append(&some(30, 10)).unwrap();
+    store.give_up();
+    drop(store);
     assert_eq!(read(&service.open()).0, [some(0, 10), some(20, 10)].concat());
 }
 

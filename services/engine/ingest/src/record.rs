@@ -5,7 +5,7 @@ use crate::shown::{Shown, ShownRef};
 use rankwright_clickthrough::{Click, Clickthrough, Rows};
 use rankwright_event::{Interaction, ItemId, Ranking, RankingId, Tenant, Timestamp};
 use rankwright_feature::{self as feature, Captured, ClosedInteraction, Effects, Plan, Tag};
-use rankwright_state::{Cell, Entity, Key, Scope, Slot, Stored};
+use rankwright_state::{Cell, Entity, Key, Parts, Scope, Slot, Stored};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -116,14 +116,22 @@ impl Open {
         bytes(items, items * self.width, self.interactions.len())
     }
 
-    /// An interaction that is there already, by its time and id, stays once.
+    /// An interaction that is there already, by its time and id, stays once. Of more than [`Parts::MOST`] the oldest stay, as in a
+    /// state that is shared.
     pub(crate) fn add(&mut self, interaction: Interaction) {
         let same = |known: &Interaction| known.timestamp == interaction.timestamp && known.id == interaction.id;
         if self.interactions.iter().any(same) {
             return;
         }
         self.last = self.last.max(interaction.timestamp);
-        self.interactions.push(interaction);
+        let rank = |known: &Interaction| (known.timestamp, known.id.digest());
+        if self.interactions.len() < Parts::MOST {
+            self.interactions.push(interaction);
+        } else if let Some(newest) = self.interactions.iter_mut().max_by_key(|known| rank(known))
+            && rank(&interaction) < rank(newest)
+        {
+            *newest = interaction;
+        }
     }
 
     /// Takes out the interactions that came when it was over: those behind the first pause longer than `session_length`.
@@ -152,6 +160,10 @@ impl Open {
 
     /// Effects of its end on rates and impressions.
     pub(crate) fn close(&mut self, plan: &Plan, captured: &Captured, effects: &mut impl Effects) {
+        if self.interactions.len() >= Parts::MOST {
+            let (ranking, most) = (&self.ranking.id, Parts::MOST);
+            tracing::warn!(%ranking, most, "more interactions with a ranking than are kept: the last ones are left out of its click-through");
+        }
         self.interactions.sort_by(|left, right| (left.timestamp, &left.id).cmp(&(right.timestamp, &right.id)));
         let ranking = &self.ranking;
         let items: Vec<ItemId> = ranking.items.iter().map(|item| item.id.clone()).collect();

@@ -19,6 +19,9 @@ where
         _ if text(error).contains("credentials") => Problem::NoCredentials,
         SdkError::TimeoutError(_) => Problem::TimedOut { endpoint },
         SdkError::DispatchFailure(failure) if failure.is_timeout() => Problem::TimedOut { endpoint },
+        SdkError::DispatchFailure(_) if text(error).contains("certificate") => {
+            Problem::Certificate { endpoint, reason: innermost(error) }
+        }
         SdkError::DispatchFailure(_) => Problem::Unreachable { endpoint, reason: innermost(error) },
         _ => Problem::Unreadable { reason: innermost(error) },
     }

@@ -68,6 +68,17 @@ pub enum Problem {
     /// The clocks differ by too much for a signature.
     #[error("the clock of this machine is wrong by too much; set it")]
     WrongClock,
+    /// No encrypted connection came about.
+    #[error(
+        "the certificate of {endpoint} is not trusted ({reason}); add its authority to those of the system, or name the \
+         file with it in SSL_CERT_FILE"
+    )]
+    Certificate {
+        /// The service that was asked.
+        endpoint: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// There was no connection.
     #[error("{endpoint} cannot be reached ({reason}); check the endpoint, the region and the network")]
     Unreachable {

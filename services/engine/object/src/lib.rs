@@ -18,3 +18,4 @@ pub use bytes::Bytes;
 pub use error::{Action, Error, Problem, Result};
 pub use runner::{Pending, Runner};
 pub use settings::{Credentials, Settings};
+pub use tokio::task::AbortHandle;

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::sync::mpsc::{Receiver, sync_channel};
 use tokio::runtime::{Builder, Runtime};
+use tokio::task::AbortHandle;
 
 /// A thread that drives asynchronous work for others, which may be plain threads.
 pub struct Runner {
@@ -20,11 +21,9 @@ impl Runner {
         Ok(Self { runtime: Some(runtime) })
     }
 
-    /// Begins work that nobody waits for; it ends unfinished when the runner is dropped.
-    pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
-        if let Some(runtime) = &self.runtime {
-            runtime.spawn(work);
-        }
+    /// Begins work that nobody waits for; it ends unfinished when the runner is dropped, or it is broken off.
+    pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) -> Option<AbortHandle> {
+        self.runtime.as_ref().map(|runtime| runtime.spawn(work).abort_handle())
     }
 
     /// Begins work whose result is asked for later.

@@ -45,6 +45,8 @@ pub struct Kafka {
     assigned: BTreeSet<i32>,
     /// Partitions that are read.
     readings: BTreeMap<i32, Reading>,
+    /// Of these a message came that lies before what was read.
+    doubted: BTreeSet<i32>,
     building: Building<i32>,
     /// Found, and not handed out.
     steps: VecDeque<Step>,
@@ -94,6 +96,7 @@ impl Kafka {
             begun: false,
             assigned: BTreeSet::new(),
             readings: BTreeMap::new(),
+            doubted: BTreeSet::new(),
             building: Building::new(settings.limits),
             settings,
             steps: VecDeque::new(),

@@ -10,7 +10,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a stream answers with, later.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -64,7 +64,13 @@ pub enum Step {
     },
     /// All that this partition held is handed out. It comes once the end is reached, and again about once a second for
     /// as long as the broker confirms that nothing was added.
-    CaughtUp(Partition),
+    CaughtUp {
+        /// Which one.
+        partition: Partition,
+        /// Whatever was added before this moment was handed out: some time may have passed since then, in which more was added.
+        /// Nothing where the end was reached at a moment that nobody knows.
+        at: Option<Instant>,
+    },
     /// All of this partition is committed as far as [`Stream::note`] tells, and nothing can be added to it any more: nobody
     /// needs to wait for it. It is ours no longer. Partitions that follow from it are in [`Stream::all`].
     Finished(Partition),

@@ -170,6 +170,10 @@ impl Recent {
 }
 
 impl Parts {
+    /// So many are kept, the oldest. A part more makes whoever writes it write all again, and what nobody limits grows until no
+    /// answer comes in time.
+    pub const MOST: usize = 1000;
+
     /// One part.
     pub fn one(part: Part) -> Self {
         Self(vec![part])
@@ -186,7 +190,7 @@ impl Parts {
         &self.0
     }
 
-    /// Of two parts of one time and event the one whose bytes are greater stays.
+    /// Of two parts of one time and event the one whose bytes are greater stays, and of more than [`Parts::MOST`] the oldest.
     fn absorb(&mut self, other: &Self) {
         for part in &other.0 {
             match self.0.binary_search_by_key(&part.rank(), Part::rank) {
@@ -195,6 +199,7 @@ impl Parts {
                 Err(place) => self.0.insert(place, part.clone()),
             }
         }
+        self.0.truncate(Self::MOST);
     }
 }
 
@@ -224,6 +229,34 @@ impl Cell {
             (Self::Parts(parts), Self::Parts(more)) => parts.absorb(more),
             (this, other) if age.then_with(|| wire::compare(other, this)).is_gt() => *this = other.clone(),
             _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(numbers: impl Iterator<Item = u64>) -> Parts {
+        let part = |number: u64| Part { at: Timestamp::from_millis(number as i64), event: number, bytes: [0].into() };
+        Parts::from_parts(numbers.map(part).collect()).expect("in order")
+    }
+
+    #[test]
+    fn of_too_many_parts_the_oldest_stay_in_whatever_order_they_come() {
+        let many = Parts::MOST as u64;
+        let pieces = [parts((0..many).map(|n| 3 * n)), parts((0..many).map(|n| 3 * n + 1)), parts(many / 2..many)];
+        let merged = |order: [usize; 3]| {
+            let mut all = pieces[order[0]].clone();
+            order[1..].iter().for_each(|place| all.absorb(&pieces[*place]));
+            all
+        };
+        let first = merged([0, 1, 2]);
+        assert_eq!(first.all().len(), Parts::MOST);
+        assert!(first.all().windows(2).all(|pair| pair[0].rank() < pair[1].rank()));
+        assert_eq!(first.all()[0].event, 0);
+        for order in [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            assert_eq!(merged(order), first, "{order:?}");
         }
     }
 }

@@ -25,7 +25,7 @@ impl Stream for Changed {
                 return Ok(Step::Ended);
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
-            Ok(Step::CaughtUp(Partition::new(THERE)))
+            Ok(Step::CaughtUp { partition: Partition::new(THERE), at: None })
         })
     }
 
@@ -53,19 +53,63 @@ impl Stream for Changed {
     }
 }
 
+/// A stream of one partition that is said to have been read to its end a minute ago, and at a moment that nobody knows.
+struct Stale(Vec<Step>);
+
+impl Stream for Stale {
+    fn next(&mut self) -> BoxFuture<'_, Result<Step, SourceError>> {
+        let step = self.0.pop().unwrap_or(Step::Ended);
+        Box::pin(async { Ok(step) })
+    }
+
+    fn all(&mut self) -> BoxFuture<'_, Result<Vec<Partition>, SourceError>> {
+        Box::pin(async { Ok(vec![Partition::new(THERE)]) })
+    }
+
+    fn start<'a>(&'a mut self, of: &'a Partition, _: Option<Place>) -> BoxFuture<'a, Result<Place, SourceError>> {
+        let position = Place::new(of.as_str(), 0);
+        Box::pin(async { Ok(position) })
+    }
+
+    fn note(&mut self, _: &Partition, _: &Place) {}
+
+    fn lag(&self) -> Vec<(Partition, Lag)> {
+        Vec::new()
+    }
+
+    fn close(self: Box<Self>) -> BoxFuture<'static, ()> {
+        Box::pin(async {})
+    }
+}
+
+/// How far a partition has come by these steps.
+async fn come(mut steps: Vec<Step>) -> Option<Timestamp> {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    steps.insert(0, Step::Assigned(vec![Partition::new(THERE)]));
+    steps.reverse();
+    reader(&store, Box::new(Stale(steps))).await.run().await.expect("reads");
+    let known = reached(&*store).await.expect("tells");
+    known.into_iter().find(|known| known.writer == THERE).expect("is known").watermark
+}
+
+/// Who waited for a store hears afterwards of ends that have more behind them by now.
+#[tokio::test]
+async fn a_partition_comes_as_far_as_the_clock_was_when_it_was_read_to_its_end() {
+    let ended = |at| Step::CaughtUp { partition: Partition::new(THERE), at };
+    let ago = |seconds| std::time::Instant::now().checked_sub(Duration::from_secs(seconds));
+    let minute = now().minus(Duration::from_secs(60));
+    let reached = come(vec![ended(ago(60)), ended(None)]).await.expect("it has come somewhere");
+    let off = reached.millis_since(minute).abs();
+    assert!(off < 30_000, "{off} ms");
+    assert_eq!(come(vec![ended(None)]).await, None, "nobody knows when that was");
+    assert!(come(vec![ended(ago(60)), ended(ago(0))]).await > Some(minute.plus(Duration::from_secs(30))));
+}
+
 /// How far a partition that is gone has come, which was read last at `seen`, after a stream was asked so many times which there are.
 async fn left(seen: Timestamp, until: usize, unread: Duration) -> Option<Timestamp> {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     expect(&*store, &[GONE], seen).await.expect("notes it");
-    let text =
-        "source: {type: kinesis, topic: events, offset: earliest, region: eu-west-1}\nmodels: {none: {type: noop}}";
-    let (config, _) = Config::parse(text, "test").expect("a valid configuration");
-    let letters = DeadLetters::open(config.source.as_ref().expect("has one")).expect("opens nothing");
-    let engine = Arc::new(Engine::over(config, store.clone()).await.expect("opens"));
-    let tally = Tally::registered(&Registry::new(), Duration::from_secs(60)).expect("new names");
-    let stream = Changed { asked: Arc::default(), until, steps: 0 };
-    let opened: (Box<dyn Stream>, _) = (Box::new(stream), letters);
-    let mut reader = Reader::new(engine, "one".to_owned(), opened, Arc::new(tally), false);
+    let mut reader = reader(&store, Box::new(Changed { asked: Arc::default(), until, steps: 0 })).await;
     reader.unread = unread;
     reader.run().await.expect("reads");
     let known = reached(&*store).await.expect("tells");
@@ -74,6 +118,17 @@ async fn left(seen: Timestamp, until: usize, unread: Duration) -> Option<Timesta
         "it is waited for: {known:?}"
     );
     known.into_iter().find(|known| known.writer == GONE).expect("is known").watermark
+}
+
+/// A reader of a stream into a store.
+async fn reader(store: &Arc<dyn Store>, stream: Box<dyn Stream>) -> Reader {
+    let text =
+        "source: {type: kinesis, topic: events, offset: earliest, region: eu-west-1}\nmodels: {none: {type: noop}}";
+    let (config, _) = Config::parse(text, "test").expect("a valid configuration");
+    let letters = DeadLetters::open(config.source.as_ref().expect("has one")).expect("opens nothing");
+    let engine = Arc::new(Engine::over(config, store.clone()).await.expect("opens"));
+    let tally = Tally::registered(&Registry::new(), Duration::from_secs(60)).expect("new names");
+    Reader::new(engine, "one".to_owned(), (stream, letters), Arc::new(tally), false)
 }
 
 #[tokio::test]

@@ -111,6 +111,13 @@ impl Encoder {
         bytes >= self.block_bytes || (self.count >= FEW && bytes >= ENOUGH_BYTES)
     }
 
+    /// Leaves out the records taken since the last block.
+    pub(crate) fn give_up(&mut self) {
+        self.builder.clear();
+        self.lines.clear();
+        self.count = 0;
+    }
+
     /// The block of the records taken since the last one, `None` when there are none; on an error they stay.
     pub fn take(&mut self) -> Result<Option<Block>> {
         if self.count == 0 {

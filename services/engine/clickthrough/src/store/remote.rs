@@ -43,6 +43,14 @@ pub trait Place: Clone + Send + Sync + 'static {
 
     /// Removes a part that was listed with so many bytes.
     fn remove(&self, name: &Name, bytes: u64) -> impl Future<Output = Result<()>> + Send;
+
+    /// Puts a part in the place of one that was listed with so many bytes. It lives no longer than that one would have.
+    fn replace(&self, old: (&Name, u64), new: &Name, bytes: Bytes) -> impl Future<Output = Result<()>> + Send {
+        async move {
+            self.put(new, bytes).await?;
+            self.remove(old.0, old.1).await
+        }
+    }
 }
 
 /// How parts are written, and when one is complete.
@@ -75,6 +83,8 @@ struct State {
     open: Open,
     queue: Queue,
     taken: u64,
+    /// Records up to this mark are durable, or were given up.
+    given_up: u64,
     /// What was there when this store was opened.
     found: Status,
     /// Time in the newest name.
@@ -98,7 +108,7 @@ impl<P: Place> RemoteStore<P> {
         })?;
         let found = counted(&parts);
         let newest = parts.iter().map(|(name, _)| name.completed).max().unwrap_or(0);
-        let state = State { open, queue: Queue::default(), taken: 0, found, newest };
+        let state = State { open, queue: Queue::default(), taken: 0, given_up: 0, found, newest };
         Ok(Self {
             runner,
             place,
@@ -115,7 +125,7 @@ impl<P: Place> RemoteStore<P> {
             state.newest = name.completed;
             // a process that ended before it knew that the part had arrived is told to write it again
             let phase = if self.known.contains(&name.digest) { Phase::Arrived } else { Phase::Waiting };
-            state.queue.push(Queued { name, bytes: part.bytes, mark: state.taken, phase, failed: false });
+            state.queue.push(Queued { name, bytes: part.bytes, mark: state.taken, phase, failed: false, task: None });
         }
         self.put(state);
         Ok(())
@@ -126,7 +136,7 @@ impl<P: Place> RemoteStore<P> {
         while let Some(part) = state.queue.next() {
             let (place, shared) = (self.place.clone(), self.shared.clone());
             let (name, bytes) = (part.name, part.bytes.clone());
-            self.runner.spawn(async move {
+            part.task = self.runner.spawn(async move {
                 let outcome = place.put(&name, bytes).await;
                 shared.state.lock().queue.arrived(&name, outcome);
                 shared.changed.notify_all();
@@ -161,7 +171,7 @@ impl<P: Place> RemoteStore<P> {
         }
         self.put(state);
         let until = state.taken - state.open.records();
-        self.wait(state, |state| state.queue.durable() >= until)
+        self.wait(state, |state| state.queue.durable().max(state.given_up) >= until)
     }
 }
 
@@ -188,7 +198,7 @@ impl<P: Place> ClickthroughStore for RemoteStore<P> {
         self.complete(state)?;
         let taken = state.taken;
         self.catch_up(state)?;
-        self.wait(state, |state| state.queue.durable() >= taken)?;
+        self.wait(state, |state| state.queue.durable().max(state.given_up) >= taken)?;
         Ok(Mark(taken))
     }
 
@@ -208,6 +218,14 @@ impl<P: Place> ClickthroughStore for RemoteStore<P> {
 
     fn retries(&self) -> bool {
         self.shared.state.lock().queue.retries()
+    }
+
+    fn give_up(&self) {
+        let state = &mut *self.shared.state.lock();
+        state.open.give_up();
+        state.queue.give_up();
+        state.given_up = state.taken;
+        self.shared.changed.notify_all();
     }
 
     /// Those of this store that are not there yet are read from memory.

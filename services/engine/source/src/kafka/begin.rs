@@ -30,10 +30,10 @@ impl Kafka {
         self.building.take(number);
         // what was read before is read again, or is behind already
         self.steps
-            .retain(|step| !matches!(step, Step::Batch { partition: of, .. } | Step::CaughtUp(of) if of == partition));
+            .retain(|step| !matches!(step, Step::Batch { partition: of, .. } | Step::CaughtUp { partition: of, .. } if of == partition));
         let reading = Reading::new(partition.clone(), range, self.bounded);
         if reading.done {
-            self.steps.push_back(Step::CaughtUp(partition.clone())); // or others would wait for it
+            self.steps.push_back(Step::CaughtUp { partition: partition.clone(), at: Some(Instant::now()) }); // or others would wait for it
         } else {
             acquire(&*self.consumer, &self.topic, number, range.begin).map_err(|error| self.failed(&error))?;
         }
@@ -55,6 +55,20 @@ impl Kafka {
         let answer = tokio::task::spawn_blocking(move || listed(&consumer, &topic)).await;
         let found = answer.expect("asking the broker does not panic");
         Ok(self.trouble.asked(&found.map(|partitions| partitions.len()))?)
+    }
+
+    /// Whether a partition still has what was read of it. The client begins anew by itself in one that was made anew, or has lost
+    /// messages: what it has is read then from where a reader that starts would.
+    pub(super) async fn look_again(&mut self, number: i32) -> Result<(), Error> {
+        let Some(next) = self.readings.get(&number).map(|reading| reading.next) else { return Ok(()) };
+        let range = self.range(number, Some(next)).await?;
+        let Some(reading) = self.readings.get_mut(&number) else { return Ok(()) };
+        if range.begin == next || reading.done {
+            return Ok(()); // it came again
+        }
+        reading.next = range.begin;
+        self.finish_batch(number);
+        acquire(&*self.consumer, &self.topic, number, range.begin).map_err(|error| self.failed(&error))
     }
 
     async fn range(&mut self, number: i32, stored: Option<i64>) -> Result<Range, Error> {

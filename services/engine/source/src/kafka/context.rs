@@ -13,6 +13,7 @@ use rdkafka::statistics::Statistics;
 use rdkafka::types::RDKafkaRespErr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 
 /// A broker that has not answered for so long confirms nothing; in microseconds.
@@ -35,6 +36,8 @@ pub(super) struct End {
     pub(super) offset: i64,
     /// The broker answered just now, and the client has fetched everything before the offset.
     pub(super) reached: bool,
+    /// When that was so.
+    pub(super) at: Instant,
 }
 
 /// The client's listener.
@@ -43,12 +46,15 @@ pub(super) struct Context {
     events: UnboundedSender<Event>,
     closing: AtomicBool,
     reason: Mutex<String>,
+    /// Before the client was made.
+    made: Instant,
 }
 
 impl Context {
     /// A listener that passes on what it hears of one topic.
     pub(super) fn new(topic: &str, events: UnboundedSender<Event>) -> Self {
-        Self { topic: topic.to_owned(), events, closing: AtomicBool::new(false), reason: Mutex::default() }
+        let (topic, closing, reason) = (topic.to_owned(), AtomicBool::new(false), Mutex::default());
+        Self { topic, events, closing, reason, made: Instant::now() }
     }
 
     /// From now on nobody listens: partitions are given up at once.
@@ -78,11 +84,14 @@ impl ClientContext for Context {
             let leader = statistics.brokers.values().find(|broker| broker.nodeid == id);
             leader.is_some_and(|broker| broker.state == "UP" && (0..FRESH).contains(&broker.rxidle))
         };
+        // they may have waited for somebody to listen
+        let at = self.made + Duration::from_micros(u64::try_from(statistics.age).unwrap_or(0));
         let partitions = topic.partitions.values().filter(|partition| partition.ls_offset >= 0);
         let ends = partitions.map(|partition| End {
             number: partition.partition,
             offset: partition.ls_offset,
             reached: partition.eof_offset == partition.ls_offset && answers(partition.leader),
+            at,
         });
         self.tell(Event::Ends(ends.collect()));
     }

@@ -20,13 +20,24 @@ pub(super) struct Reading {
     at_end: bool,
     /// All is read up to where reading ends.
     pub(super) done: bool,
+    /// A message came that lies before the next one, and none that is to be read since.
+    doubted: bool,
 }
 
 impl Reading {
     pub(super) fn new(partition: Partition, range: Range, bounded: bool) -> Self {
         let Range { begin, end } = range;
         let until = bounded.then_some(end);
-        Self { partition, begin, next: begin, end: Some(end), until, at_end: false, done: bounded && begin >= end }
+        Self {
+            partition,
+            begin,
+            next: begin,
+            end: Some(end),
+            until,
+            at_end: false,
+            done: bounded && begin >= end,
+            doubted: false,
+        }
     }
 
     /// Whether a message is to be read; messages come again after a seek, and go on after a bound.
@@ -36,7 +47,12 @@ impl Reading {
 
     /// Goes on to a message. Offsets have gaps, where transactions end and where logs were compacted.
     pub(super) fn reach(&mut self, offset: i64) {
-        (self.next, self.at_end) = (offset + 1, false);
+        (self.next, self.at_end, self.doubted) = (offset + 1, false, false);
+    }
+
+    /// Whether a message raises a doubt whether the broker has what was read: it comes again, or others are in its place.
+    pub(super) fn doubts(&mut self, offset: i64) -> bool {
+        !self.done && offset < self.next && !std::mem::replace(&mut self.doubted, true)
     }
 
     /// Whether nothing before the bound follows a message.

@@ -24,6 +24,10 @@ impl Kafka {
             if let Some(step) = self.steps.pop_front() {
                 return Ok(self.hand_out(step));
             }
+            if let Some(number) = self.doubted.pop_first() {
+                self.look_again(number).await?;
+                continue;
+            }
             let due = self.building.due();
             let asks = self.trouble.asks_at(self.settings.gone_after);
             if asks.is_some_and(|asks| asks <= Instant::now()) {
@@ -78,7 +82,7 @@ impl Kafka {
                 self.revoked = partitions.iter().filter_map(|partition| number(&self.topic, partition)).collect();
             }
             Step::Batch { batch, .. } => batch.progress = self.progress(),
-            Step::CaughtUp(_) | Step::Finished(_) | Step::Ended => {}
+            Step::CaughtUp { .. } | Step::Finished(_) | Step::Ended => {}
         }
         step
     }
@@ -118,7 +122,7 @@ impl Kafka {
     fn confirm(&mut self, end: End) {
         let Some(reading) = self.readings.get_mut(&end.number) else { return };
         if reading.confirm(end) && !reading.done {
-            self.steps.push_back(Step::CaughtUp(reading.partition.clone()));
+            self.steps.push_back(Step::CaughtUp { partition: reading.partition.clone(), at: Some(end.at) });
             self.trouble.over();
         }
     }
@@ -147,13 +151,15 @@ impl Kafka {
             if full {
                 self.finish_batch(number);
             }
+        } else if reading.doubts(offset) {
+            self.doubted.insert(number);
         }
         if self.readings.get(&number).is_some_and(|reading| reading.passes(offset)) {
             self.finish_reading(number);
         }
     }
 
-    fn finish_batch(&mut self, number: i32) {
+    pub(super) fn finish_batch(&mut self, number: i32) {
         let Some(reading) = self.readings.get(&number) else { return };
         if let Some(batch) = self.building.take(number) {
             self.steps.push_back(Step::Batch { partition: reading.partition.clone(), batch });
@@ -164,12 +170,12 @@ impl Kafka {
         self.building.keys().into_iter().for_each(|number| self.finish_batch(number));
     }
 
-    /// The last message that a partition holds was read.
+    /// The last message was read that a partition held when it was fetched, which may be long ago.
     fn reach_end(&mut self, number: i32) {
         self.finish_batch(number);
         let Some(reading) = self.readings.get_mut(&number).filter(|reading| !reading.done) else { return };
         reading.reach_end();
-        self.steps.push_back(Step::CaughtUp(reading.partition.clone()));
+        self.steps.push_back(Step::CaughtUp { partition: reading.partition.clone(), at: None });
         self.trouble.over();
         if self.bounded {
             self.finish_reading(number);
@@ -181,7 +187,7 @@ impl Kafka {
         self.finish_batch(number);
         let Some(reading) = self.readings.get_mut(&number).filter(|reading| !reading.done) else { return };
         reading.done = true;
-        self.steps.push_back(Step::CaughtUp(reading.partition.clone()));
+        self.steps.push_back(Step::CaughtUp { partition: reading.partition.clone(), at: Some(Instant::now()) });
         logged("stop reading a partition", release(&*self.consumer, &[number]));
         self.end_with_the_last();
     }

@@ -30,7 +30,7 @@ impl Kinesis {
         let session = self.sessions;
         // what was read before is read again, or is behind already
         self.steps
-            .retain(|step| !matches!(step, Step::Batch { partition: of, .. } | Step::CaughtUp(of) if of == partition));
+            .retain(|step| !matches!(step, Step::Batch { partition: of, .. } | Step::CaughtUp { partition: of, .. } if of == partition));
         if self.ours.contains_key(&shard) {
             self.fetch(&shard, session, place.clone(), latest).await;
         } // else somebody else's by now, as the next step says

@@ -52,6 +52,8 @@ pub(super) enum Fault {
     Credentials(String),
     /// We may not.
     Denied(String),
+    /// It does not show who it is.
+    Certificate(String),
     /// The service is away, or unwell.
     Away(String),
 }
@@ -88,6 +90,11 @@ where
         }
         _ if causes(error).any(|cause| cause.to_string().to_lowercase().contains("credentials")) => {
             Fault::NoCredentials
+        }
+        SdkError::DispatchFailure(_)
+            if causes(error).any(|cause| cause.to_string().to_lowercase().contains("certificate")) =>
+        {
+            Fault::Certificate(causes(error).last().map(ToString::to_string).unwrap_or_default())
         }
         _ => Fault::Away(causes(error).last().map(ToString::to_string).unwrap_or_default()),
     }
@@ -159,9 +166,14 @@ impl Trouble {
             Fault::NoCredentials if !self.worked => return Err(Error::NoCredentials { service }),
             Fault::Credentials(reason) if !self.worked => return Err(Error::Credentials { service, reason }),
             Fault::Denied(reason) if !self.worked => return Err(Error::Denied { service, stream, reason }),
+            Fault::Certificate(reason) if !self.worked => return Err(Error::Certificate { service, reason }),
             Fault::Throttled | Fault::Expired => return Ok(()), // as it is meant to be
             Fault::NoCredentials => "there are no credentials any more".to_owned(),
-            Fault::Invalid(reason) | Fault::Credentials(reason) | Fault::Denied(reason) | Fault::Away(reason) => reason,
+            Fault::Invalid(reason)
+            | Fault::Credentials(reason)
+            | Fault::Denied(reason)
+            | Fault::Certificate(reason)
+            | Fault::Away(reason) => reason,
         };
         if !std::mem::replace(&mut self.said, true) {
             tracing::warn!(%service, %stream, reason, "the service does not answer; trying again");

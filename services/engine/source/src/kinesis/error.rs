@@ -27,6 +27,17 @@ pub enum Error {
         /// In the words of the service.
         reason: String,
     },
+    /// No encrypted connection came about.
+    #[error(
+        "the certificate of {service} is not trusted ({reason}); add its authority to those of the system, or name the file \
+         with it in SSL_CERT_FILE"
+    )]
+    Certificate {
+        /// The service asked.
+        service: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The service knows us, and does not let us read.
     #[error(
         "{service} does not allow reading stream {stream}, which takes kinesis:ListShards, kinesis:GetShardIterator and \

@@ -30,8 +30,8 @@ pub(super) struct Fetched {
 pub(super) enum News {
     /// With the age of what follows them, in milliseconds.
     Records(Vec<Record>, Option<i64>),
-    /// Nothing, and nothing is behind: everything there was is read.
-    CaughtUp,
+    /// Nothing, and nothing is behind: everything there was then is read.
+    CaughtUp(std::time::Instant),
     /// The shard is closed, and everything in it was told.
     End,
     /// It cannot be read.
@@ -62,12 +62,12 @@ impl Fetch {
     async fn read(&mut self) -> Result<(), Error> {
         let (mut iterator, mut failures) = (None, 0);
         loop {
-            let next = Instant::now() + PACE;
+            let (next, asked) = (Instant::now() + PACE, std::time::Instant::now());
             match self.step(iterator.take()).await {
                 Ok(Some(answer)) => {
                     (iterator, failures) = (answer.next_shard_iterator.clone(), 0);
                     self.trouble.over();
-                    let more = self.hand_on(answer).await;
+                    let more = self.hand_on(answer, asked).await;
                     if !more || iterator.is_none() {
                         return Ok(());
                     }
@@ -118,8 +118,8 @@ impl Fetch {
         answer.shard_iterator.ok_or_else(|| Fault::Away("an answer without an iterator".to_owned()))
     }
 
-    /// Tells what is in an answer; whether anybody listens.
-    async fn hand_on(&mut self, answer: GetRecordsOutput) -> bool {
+    /// Tells what is in an answer to what was asked then; whether anybody listens.
+    async fn hand_on(&mut self, answer: GetRecordsOutput, asked: std::time::Instant) -> bool {
         let GetRecordsOutput { records, next_shard_iterator, millis_behind_latest, .. } = answer;
         if let Some(last) = records.last() {
             self.place = Place::After(last.sequence_number.clone());
@@ -128,7 +128,7 @@ impl Fetch {
         let told = records.is_empty() || self.tell(News::Records(records, millis_behind_latest)).await;
         match next_shard_iterator {
             None => told && self.tell(News::End).await,
-            Some(_) if caught_up => told && self.tell(News::CaughtUp).await,
+            Some(_) if caught_up => told && self.tell(News::CaughtUp(asked)).await,
             Some(_) => told,
         }
     }

@@ -188,7 +188,7 @@ impl Kinesis {
         let of = &held.partition;
         // what was read of it and not handed out is for whoever has it next
         self.steps.retain(
-            |step| !matches!(step, Step::Batch { partition, .. } | Step::CaughtUp(partition) if partition == of),
+            |step| !matches!(step, Step::Batch { partition, .. } | Step::CaughtUp { partition, .. } if partition == of),
         );
         self.steps.push_back(Step::Revoked(vec![held.partition.clone()]));
     }

@@ -9,7 +9,7 @@ use crate::{BadLine, Error, Partition, Position, Progress, Step};
 use aws_sdk_kinesis::types::Record;
 use rankwright_event::Timestamp;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 impl Kinesis {
     /// What happened next.
@@ -53,11 +53,11 @@ impl Kinesis {
                 self.behind(&shard, behind);
                 self.take(session, &partition, &shard, &records);
             }
-            News::CaughtUp if self.bounded_reading() => self.pass_bound(session, &shard, &partition),
-            News::CaughtUp => {
+            News::CaughtUp(_) if self.bounded_reading() => self.pass_bound(session, &shard, &partition),
+            News::CaughtUp(at) => {
                 self.behind(&shard, Some(0));
                 self.finish_batch(session);
-                self.steps.push_back(Step::CaughtUp(partition));
+                self.steps.push_back(Step::CaughtUp { partition, at: Some(at) });
             }
             News::End => self.reach_end(session, &shard, &partition),
             News::Lost(error) => return Err(error.into()),
@@ -129,7 +129,7 @@ impl Kinesis {
     /// A bounded reading has read a shard as far as it reads.
     pub(super) fn pass_bound(&mut self, session: u64, shard: &str, partition: &Partition) {
         self.finish_batch(session);
-        self.steps.push_back(Step::CaughtUp(partition.clone()));
+        self.steps.push_back(Step::CaughtUp { partition: partition.clone(), at: Some(Instant::now()) });
         self.shards.finish(shard);
         self.done += 1;
         if let Some(held) = self.ours.get_mut(shard) {

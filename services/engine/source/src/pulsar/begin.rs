@@ -22,7 +22,7 @@ impl Pulsar {
         self.building.take(number);
         // what was read before is read again, or is behind already
         self.steps
-            .retain(|step| !matches!(step, Step::Batch { partition: of, .. } | Step::CaughtUp(of) if of == partition));
+            .retain(|step| !matches!(step, Step::Batch { partition: of, .. } | Step::CaughtUp { partition: of, .. } if of == partition));
         self.sessions += 1;
         let (begun, answer) = oneshot::channel();
         let part = &mut self.parts[number];
@@ -47,7 +47,7 @@ impl Pulsar {
                 begun = &mut answer => {
                     let Ok(begun) = begun else { return Ok(None) };
                     if self.bounded && begun.begin.after >= begun.last {
-                        self.reach_end(number);
+                        self.reach_end(number, std::time::Instant::now());
                     }
                     return Ok(Some(begun.begin));
                 }

@@ -34,7 +34,10 @@ pub enum Error {
         reason: String,
     },
     /// No encrypted connection came about.
-    #[error("no TLS connection to {service}: {reason}")]
+    #[error(
+        "no TLS connection to {service}: {reason}; check source.serviceUrl, and name the file with the authority of its \
+         certificate in source.options.tlsTrustCertsFilePath"
+    )]
     Tls {
         /// The address asked.
         service: String,

@@ -57,9 +57,9 @@ impl Pulsar {
             }
             News::NotOurs => self.give_up(number),
             News::Entry(session, entry) if part.session == Some(session) => self.take(number, &entry),
-            News::AtEnd(session) if part.session == Some(session) => self.reach_end(number),
+            News::AtEnd(session, at) if part.session == Some(session) => self.reach_end(number, at),
             News::Backlog(entries) => part.backlog = Some(entries),
-            News::Entry(..) | News::AtEnd(_) => {} // read for an earlier start
+            News::Entry(..) | News::AtEnd(..) => {} // read for an earlier start
             News::Lost(error) => return Err(error.into()),
         }
         Ok(())
@@ -75,7 +75,7 @@ impl Pulsar {
         let unheard =
             self.steps.iter().position(|step| matches!(step, Step::Assigned(of) if *of == [partition.clone()]));
         self.steps
-            .retain(|step| !matches!(step, Step::Batch { partition: of, .. } | Step::CaughtUp(of) if *of == partition));
+            .retain(|step| !matches!(step, Step::Batch { partition: of, .. } | Step::CaughtUp { partition: of, .. } if *of == partition));
         match unheard {
             Some(_) => self.steps.retain(|step| !matches!(step, Step::Assigned(of) if *of == [partition.clone()])),
             None => self.steps.push_back(Step::Revoked(vec![partition])),
@@ -107,11 +107,11 @@ impl Pulsar {
         self.steps.push_back(Step::Batch { partition: part.partition.clone(), batch });
     }
 
-    /// Nothing is left of a partition.
-    pub(super) fn reach_end(&mut self, number: usize) {
+    /// Nothing is left of what was added to a partition before.
+    pub(super) fn reach_end(&mut self, number: usize, at: Instant) {
         self.finish_batch(number);
         let Some(part) = self.parts.get_mut(number).filter(|part| !part.done) else { return };
-        self.steps.push_back(Step::CaughtUp(part.partition.clone()));
+        self.steps.push_back(Step::CaughtUp { partition: part.partition.clone(), at: Some(at) });
         if self.bounded {
             part.done = true;
             self.end_with_the_last();

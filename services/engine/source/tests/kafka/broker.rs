@@ -55,6 +55,44 @@ async fn read_from(topic: &Topic, offset: Offset) -> Vec<u64> {
 }
 
 #[tokio::test]
+async fn a_topic_that_is_made_anew_while_it_is_read_is_read_on() {
+    let Some(brokers) = address() else { return };
+    let topic = topic(&brokers, 1).await;
+    topic.fill(0, 0..100);
+    let mut kafka = topic.open();
+    let mut seen = Seen::default();
+    seen.read(&mut kafka, |seen| seen.count() >= 100).await;
+    let (admin, options) = (admin(&brokers), AdminOptions::new().operation_timeout(Some(LONG)));
+    let deleted = admin.delete_topics(&[&topic.name], &options).await.expect("asks").pop().expect("one answer");
+    deleted.expect("deletes the topic");
+    // it is deleted a moment after that was said
+    let begun = std::time::Instant::now();
+    loop {
+        let new = NewTopic::new(&topic.name, 1, TopicReplication::Fixed(1)).set("retention.ms", "-1");
+        let made = admin.create_topics([&new], &options).await.expect("asks").pop().expect("one answer");
+        match made {
+            Ok(_) => break,
+            Err(error) => assert!(begun.elapsed() < LONG, "{error:?}"),
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    // what is there when that is noticed is not read, what comes later is
+    let again = Topic::at(&brokers, &topic.name);
+    for number in 100.. {
+        again.fill(0, number..number + 1);
+        let end = tokio::time::Instant::now() + Duration::from_millis(200);
+        while let Ok(step) = tokio::time::timeout_at(end, kafka.next()).await {
+            seen.take(&mut kafka, step.expect("reads on")).await;
+        }
+        if seen.count() > 100 {
+            break;
+        }
+        assert!(begun.elapsed() < LONG * 2, "nothing is read any more");
+    }
+    Box::new(kafka).close().await;
+}
+
+#[tokio::test]
 async fn offsets_by_time_begin_at_the_first_message_of_that_time() {
     let Some(brokers) = address() else { return };
     let topic = topic(&brokers, 1).await;

@@ -75,7 +75,7 @@ impl Seen {
                 assert!(self.ours.remove(partition.as_str()), "{partition} was not ours");
             }),
             Step::Batch { partition, batch } => self.keep(stream, &partition, batch),
-            Step::CaughtUp(partition) => {
+            Step::CaughtUp { partition, .. } => {
                 self.caught_up.insert(partition.to_string());
             }
             Step::Finished(partition) => {

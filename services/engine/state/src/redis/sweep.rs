@@ -27,11 +27,7 @@ fn page(cursor: u64, pattern: &[u8]) -> Cmd {
 impl Shared {
     pub(super) async fn scan(&self, space: Space) -> Result<Listed, Error> {
         let mut listed = Listed::new();
-        for names in self.names_of(space).await?.chunks(AT_ONCE) {
-            for (key, _, entity) in self.some(names).await? {
-                listed.push((key, Arc::new(entity)));
-            }
-        }
+        self.list(&self.names_of(space).await?, &mut listed).await?;
         listed.sort_by(|left, right| left.0.cmp(&right.0));
         Ok(listed)
     }
@@ -41,10 +37,18 @@ impl Shared {
             return Err(Error::Failed { action: "list values by time", source: "values have no index".into() });
         }
         let names = self.oldest_names(space, until, limit).await?;
-        let found = self.some(&names).await?;
-        let mut listed: Listed = found.into_iter().map(|(key, _, entity)| (key, Arc::new(entity))).collect();
+        let mut listed = Listed::with_capacity(names.len());
+        self.list(&names, &mut listed).await?;
         listed.retain(|(_, entity)| entity.newest() <= until); // one may have been written to meanwhile
         Ok(listed)
+    }
+
+    /// What lies under names, some of them at a time: an answer has a time limit.
+    async fn list(&self, names: &[Vec<u8>], listed: &mut Listed) -> Result<(), Error> {
+        for names in names.chunks(AT_ONCE) {
+            listed.extend(self.some(names).await?.into_iter().map(|(key, _, entity)| (key, Arc::new(entity))));
+        }
+        Ok(())
     }
 
     /// The oldest of each shard, and of these the oldest.

@@ -66,6 +66,22 @@ impl Keys {
         Ok(entries.into_iter().map(|(entry, until)| (entry, until as u64)).collect())
     }
 
+    /// Puts a part that is given up after this time.
+    async fn put_for(&self, time: Duration, name: &Name, bytes: Bytes) -> Result<()> {
+        let (key, index) = (self.key(name), self.index());
+        let lives = (time + GRACE).as_millis() as u64;
+        let part = cmd("SET").arg(&key).arg(&bytes[..]).arg("NX").arg("PX").arg(lives).clone();
+        self.send::<Option<String>>(&key, &part).await?;
+        let now = self.now().await?;
+        let until = now + time.as_millis() as u64;
+        let added = cmd("ZADD").arg(&index).arg("NX").arg(until).arg(entry(name, bytes.len() as u64)).clone();
+        self.send::<()>(&index, &added).await?;
+        if self.send::<i64>(&index, cmd("PTTL").arg(&index)).await? < lives as i64 {
+            self.send::<()>(&index, cmd("PEXPIRE").arg(&index).arg(lives)).await?;
+        }
+        self.trim(now).await
+    }
+
     /// Removes entries of parts that are given up.
     async fn trim(&self, now: u64) -> Result<()> {
         let index = self.index();
@@ -102,18 +118,18 @@ impl Place for Keys {
     }
 
     async fn put(&self, name: &Name, bytes: Bytes) -> Result<()> {
-        let (key, index) = (self.key(name), self.index());
-        let lives = (self.ttl + GRACE).as_millis() as u64;
-        let part = cmd("SET").arg(&key).arg(&bytes[..]).arg("NX").arg("PX").arg(lives).clone();
-        self.send::<Option<String>>(&key, &part).await?;
-        let now = self.now().await?;
-        let until = now + self.ttl.as_millis() as u64;
-        let added = cmd("ZADD").arg(&index).arg("NX").arg(until).arg(entry(name, bytes.len() as u64)).clone();
-        self.send::<()>(&index, &added).await?;
-        if self.send::<i64>(&index, cmd("PTTL").arg(&index)).await? < lives as i64 {
-            self.send::<()>(&index, cmd("PEXPIRE").arg(&index).arg(lives)).await?;
+        self.put_for(self.ttl, name, bytes).await
+    }
+
+    /// One whose time is over by now is removed only.
+    async fn replace(&self, (old, size): (&Name, u64), new: &Name, bytes: Bytes) -> Result<()> {
+        let index = self.index();
+        let until: Option<f64> = self.send(&index, cmd("ZSCORE").arg(&index).arg(entry(old, size))).await?;
+        let left = (until.unwrap_or(0.0) as u64).saturating_sub(self.now().await?);
+        if left > 0 {
+            self.put_for(Duration::from_millis(left), new, bytes).await?;
         }
-        self.trim(now).await
+        self.remove(old, size).await
     }
 
     async fn get(&self, name: &Name, bytes: u64) -> Result<Option<Bytes>> {

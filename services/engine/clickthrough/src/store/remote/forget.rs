@@ -20,10 +20,10 @@ impl<P: Place> RemoteStore<P> {
             let new = Name::of(&bytes, records, name.kind, name.completed, i64::MIN);
             let place = self.place.clone();
             self.runner.wait(async move {
-                if records > 0 {
-                    place.put(&new, bytes.into()).await?;
+                match records {
+                    0 => place.remove(&name, size).await,
+                    _ => place.replace((&name, size), &new, bytes.into()).await,
                 }
-                place.remove(&name, size).await
             })?;
         }
         Ok(forgotten)

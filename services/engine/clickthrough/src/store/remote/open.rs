@@ -85,6 +85,13 @@ impl Open {
         Ok(Some(Complete { bytes: bytes.into(), records, kind: self.kind }))
     }
 
+    /// Begins anew, without its records.
+    pub(super) fn give_up(&mut self) {
+        self.encoder.give_up();
+        self.bytes.clear();
+        (self.records, self.unpacked, self.begun) = (0, 0, None);
+    }
+
     fn close_block(&mut self) -> Result<()> {
         let Some(Block { records, unpacked, bytes }) = self.encoder.take()? else { return Ok(()) };
         if self.bytes.is_empty() {

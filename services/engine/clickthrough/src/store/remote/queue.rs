@@ -2,7 +2,7 @@
 
 use super::name::Name;
 use crate::{Error, Result, Status};
-use rankwright_object::Bytes;
+use rankwright_object::{AbortHandle, Bytes};
 use std::collections::VecDeque;
 
 /// Parts that are put at the same time: enough to fill a line, few enough to hold in memory.
@@ -27,6 +27,8 @@ pub(super) struct Queued {
     pub(super) phase: Phase,
     /// The place did not take it once.
     pub(super) failed: bool,
+    /// Puts it.
+    pub(super) task: Option<AbortHandle>,
 }
 
 /// How far a part has come.
@@ -48,7 +50,7 @@ impl Queue {
     }
 
     /// A part that is to be put now, and is taken to be on its way.
-    pub(super) fn next(&mut self) -> Option<&Queued> {
+    pub(super) fn next(&mut self) -> Option<&mut Queued> {
         let part = self.parts.iter_mut().find(|part| matches!(part.phase, Phase::Waiting))?;
         part.phase = Phase::Going;
         Some(part)
@@ -94,6 +96,11 @@ impl Queue {
     /// Whether a part that was not taken is to be taken yet, also while it is put again.
     pub(super) fn retries(&self) -> bool {
         self.parts.iter().any(|part| part.failed && !matches!(part.phase, Phase::Arrived))
+    }
+
+    /// Lets go of all parts that have not arrived. What is being put is not tried again; it may arrive yet.
+    pub(super) fn give_up(&mut self) {
+        self.parts.drain(..).filter_map(|part| part.task).for_each(|task| task.abort());
     }
 
     pub(super) fn has_room(&self) -> bool {

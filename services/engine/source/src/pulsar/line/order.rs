@@ -40,8 +40,8 @@ pub(in crate::pulsar) enum News {
     Entry(u64, Entry),
     /// So many entries of the subscription are not acknowledged.
     Backlog(u64),
-    /// Nothing is left to read.
-    AtEnd(u64),
+    /// Nothing is left to read of what there was then.
+    AtEnd(u64, std::time::Instant),
     /// It cannot be read.
     Lost(Error),
 }

@@ -54,6 +54,7 @@ impl Line {
         connection.lives()?;
         let Some(session) = self.reading.as_ref().map(|reading| reading.session) else { return Ok(()) };
         let consumer = if self.plan.role == Role::Bounded { session } else { OWNER };
+        let asked = std::time::Instant::now();
         let (last, _) = self.ask_last(connection, consumer).await?;
         let Some(reading) = &mut self.reading else { return Ok(()) };
         reading.looked = Instant::now();
@@ -66,7 +67,7 @@ impl Line {
             }
         };
         if at_end {
-            self.tell(News::AtEnd(session));
+            self.tell(News::AtEnd(session, asked));
         }
         self.count(connection).await
     }

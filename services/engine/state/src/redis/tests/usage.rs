@@ -1,5 +1,6 @@
 //! What a sample tells of a state whose keys are all known.
 
+use super::own::Server;
 use super::*;
 use crate::contract::put;
 use crate::{Purpose, Scope, Usage};
@@ -225,4 +226,21 @@ fn an_index_lives_as_long_as_any_key_in_it() {
         let left: i64 = ask(&settings, &[b"PTTL", index.as_bytes()]).await;
         assert!((900_000..=1_000_000).contains(&left), "{left}");
     });
+}
+
+/// An answer has a time limit, and a hundred thousand interactions may wait.
+#[tokio::test(flavor = "multi_thread")]
+async fn many_old_keys_are_read_some_at_a_time() {
+    if testing::server().is_none() {
+        return;
+    }
+    let server = Server::alone();
+    let store = open(&server.settings(), &service()).await;
+    let join = |number: usize| Key::new(&Default::default(), Scope::Join(number.to_string().as_str().into()));
+    put(&store, (0..2500).map(|number| (join(number), counter(1))).collect()).await;
+    let _: Option<String> = server.ask(&["CONFIG", "RESETSTAT"]).await;
+    let listed = store.oldest(Space::Joins, Timestamp::MAX, 100_000).await.expect("lists");
+    assert_eq!(listed.len(), 2500);
+    let about: String = server.ask(&["INFO", "commandstats"]).await.expect("answers");
+    assert!(about.contains("cmdstat_mget:calls=3,"), "{about}");
 }
