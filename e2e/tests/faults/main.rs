@@ -5,6 +5,7 @@
 //! `RANKWRIGHT_TEST_LONG=1` has more of it, `RANKWRIGHT_TEST_SEED` repeats a run.
 
 mod failover;
+mod live;
 mod names;
 mod order;
 mod parts;

@@ -65,7 +65,10 @@ impl Tenure {
 
     /// Whether somebody else may have had the task since the last time that this was asked.
     fn take_lapse(&self) -> bool {
-        std::mem::take(&mut self.0.lock().lapsed)
+        let mut times = self.0.lock();
+        // who stood still may be faster here than with the next answer of the state
+        let is_over = times.until.is_some_and(|until| until < Instant::now());
+        std::mem::take(&mut times.lapsed) || is_over
     }
 
     /// It is given up.
@@ -147,6 +150,8 @@ enum What {
     AllDue,
     /// All that nobody will add to.
     All,
+    /// What is due, and all click-throughs that the state holds, until they are durable elsewhere.
+    Owed,
 }
 
 /// Closes rankings while no other process does.
@@ -220,11 +225,7 @@ impl Closing {
     /// # Errors
     /// When a store fails.
     pub(crate) async fn bring(&mut self) -> Result<bool, Error> {
-        let is_ours = self.insist(What::AllDue, PATIENCE).await?;
-        if is_ours {
-            aside(|| self.engine.clickthroughs.let_go())?;
-        }
-        Ok(is_ours)
+        self.insist(What::Owed, PATIENCE).await
     }
 
     /// Whoever keeps the task has so long to let go of it; who forgets somebody, as long as that takes.
@@ -323,6 +324,7 @@ impl Closing {
             What::Due => closer.tick(now).await,
             What::AllDue => closer.tick_through(now).await,
             What::All => closer.finish(now).await,
+            What::Owed => closer.bring(now).await,
         };
         match &done {
             Ok(()) | Err(Error::Clickthroughs(_)) => {}
@@ -555,6 +557,20 @@ mod tests {
         stands_still(&closing);
         closing.leave().await;
         assert_eq!(told(&noting), (0, true));
+    }
+
+    /// It may see that by other means before its next question is answered.
+    #[test]
+    fn who_has_not_been_told_that_the_task_is_its_own_for_too_long_has_lost_it() {
+        let tenure = Tenure::default();
+        assert!(!tenure.take_lapse());
+        let asked = Instant::now();
+        tenure.goes_on(asked, HELD);
+        assert!(!tenure.take_lapse());
+        tenure.goes_on(asked.checked_sub(HELD * 2).expect("the machine is not that young"), HELD);
+        assert!(tenure.take_lapse());
+        tenure.ends();
+        assert!(!tenure.take_lapse());
     }
 
     #[tokio::test]

@@ -159,7 +159,7 @@ impl Alone {
         let (state, holder) = (engine.state.clone(), format!("{FORGETS}{}", identity()));
         let tenure = Arc::<Tenure>::default();
         let (mut told, mut tells_next) = (false, Instant::now() + HELD);
-        let (mut asks_next, mut pause) = (Instant::now(), HELD / 2);
+        let (mut asks_next, mut pause, mut asked) = (Instant::now(), HELD / 2, None::<Instant>);
         loop {
             if let Some(holding) = Holding::begin(state.clone(), &holder, &tenure).await? {
                 // who had it before, and stands still, closes nothing of what is forgotten when it wakes up
@@ -176,18 +176,21 @@ impl Alone {
                     if asks_next <= Instant::now() {
                         state.acquire(&Writer(TASK.to_owned())).await?;
                         (asks_next, pause) = (Instant::now() + pause, (pause * 2).min(ASKS_AT_MOST));
+                        asked = Some(Instant::now());
                     }
                     if let Some(by) = by.filter(|_| tells_next <= Instant::now()) {
                         tracing::warn!(
                             by,
-                            "nothing is forgotten yet: this process closes rankings, and cannot let go of that while its store \
-                             of click-throughs does not take what it holds; its log says why"
+                            "nothing is forgotten yet: this process closes rankings, and has not let go of that; it does not while \
+                             its store of click-throughs does not take what it holds, as its log says then"
                         );
                         tells_next = Instant::now() + TELLS;
                     }
                 }
             }
-            tokio::time::sleep(PAUSE).await;
+            // others who may close look each second: who has asked is there before them
+            let soon = asked.is_some_and(|asked| asked.elapsed() < HELD / 5);
+            tokio::time::sleep(if soon { PAUSE / 10 } else { PAUSE }).await;
         }
     }
 

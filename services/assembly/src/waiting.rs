@@ -8,7 +8,7 @@ use anyhow::Result;
 use futures_util::future::BoxFuture;
 use rankwright_config::Config;
 use rankwright_serve::server::{self, Timing};
-use rankwright_serve::{Waiting, tls};
+use rankwright_serve::{STATE, Waiting, tls};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
@@ -86,10 +86,18 @@ async fn open(config: Config) -> Result<(Engine, Option<Port>)> {
             return Err(error);
         }
         match &mut port {
-            Some(port) => port.tell(chain(&error)),
-            None => port = Some(Port::open(&config, chain(&error)).await?),
+            Some(port) => port.tell(store_of(&error), chain(&error)),
+            None => port = Some(Port::open(&config, store_of(&error), chain(&error)).await?),
         }
         tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Which store does not answer.
+fn store_of(error: &anyhow::Error) -> &'static str {
+    match error.chain().any(|cause| cause.is::<rankwright_clickthrough::Error>()) {
+        true => "the store of click-throughs",
+        false => STATE,
     }
 }
 
@@ -102,22 +110,22 @@ pub(crate) struct Port {
 }
 
 impl Port {
-    async fn open(config: &Config, problem: String) -> Result<Self> {
+    async fn open(config: &Config, store: &'static str, problem: String) -> Result<Self> {
         let said = Said::default();
-        say(&said, &problem);
+        say(&said, store, &problem);
         let (host, port) = (config.api.host.as_str(), config.api.port);
         let tls = config.api.tls.as_ref().map(|tls| tls::acceptor(&tls.cert, &tls.key)).transpose()?;
         let listener = port::bind(host, port).await?;
-        let (waiting, stop) = (Waiting::new("redis", problem), Arc::new(Notify::new()));
+        let (waiting, stop) = (Waiting::new(store, problem), Arc::new(Notify::new()));
         let (router, told) = (waiting.router(), stop.clone());
         let timing = Timing { linger: Duration::ZERO, drain: DRAIN, ..Timing::default() };
         let serving = tokio::spawn(async move { server::serve(router, listener, tls, told.notified(), timing).await });
         Ok(Self { waiting, said, stop, serving })
     }
 
-    fn tell(&mut self, problem: String) {
-        say(&self.said, &problem);
-        self.waiting.tell(problem);
+    fn tell(&mut self, store: &'static str, problem: String) {
+        say(&self.said, store, &problem);
+        self.waiting.tell(store, problem);
     }
 
     /// Gives the port back.
@@ -129,9 +137,9 @@ impl Port {
     }
 }
 
-fn say(said: &Said, problem: &str) {
+fn say(said: &Said, store: &str, problem: &str) {
     if said.is_news(problem) {
-        warn!("waiting for the state store: {problem}");
+        warn!("waiting for {store}: {problem}");
     }
 }
 

@@ -116,21 +116,16 @@ impl Open {
         bytes(items, items * self.width, self.interactions.len())
     }
 
-    /// An interaction that is there already, by its time and id, stays once. Of more than [`Parts::MOST`] the oldest stay, as in a
-    /// state that is shared.
+    /// An interaction that is there already, by its time and id, stays once. Of more than [`Parts::MOST`] the first stay, as in a
+    /// state that is shared the oldest do: a list that was stored only grows.
     pub(crate) fn add(&mut self, interaction: Interaction) {
         let same = |known: &Interaction| known.timestamp == interaction.timestamp && known.id == interaction.id;
         if self.interactions.iter().any(same) {
             return;
         }
         self.last = self.last.max(interaction.timestamp);
-        let rank = |known: &Interaction| (known.timestamp, known.id.digest());
         if self.interactions.len() < Parts::MOST {
             self.interactions.push(interaction);
-        } else if let Some(newest) = self.interactions.iter_mut().max_by_key(|known| rank(known))
-            && rank(&interaction) < rank(newest)
-        {
-            *newest = interaction;
         }
     }
 
@@ -162,7 +157,7 @@ impl Open {
     pub(crate) fn close(&mut self, plan: &Plan, captured: &Captured, effects: &mut impl Effects) {
         if self.interactions.len() >= Parts::MOST {
             let (ranking, most) = (&self.ranking.id, Parts::MOST);
-            tracing::warn!(%ranking, most, "more interactions with a ranking than are kept: the last ones are left out of its click-through");
+            tracing::warn!(%ranking, most, "as many interactions with a ranking as are kept: later ones are left out of its click-through");
         }
         self.interactions.sort_by(|left, right| (left.timestamp, &left.id).cmp(&(right.timestamp, &right.id)));
         let ranking = &self.ranking;

@@ -17,11 +17,13 @@ use rankwright_state::{
 };
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub(crate) const WRITER: &str = "closer";
 /// In milliseconds.
 const WARN_EVERY: i64 = 60_000;
+/// Who works for so long asks whether it is its turn yet before anything is brought away.
+const LONG: Duration = Duration::from_secs(2);
 /// At most so many records are dealt with in a batch. What many have in common, as the items that they show, is written once for all.
 const BATCH: usize = 2000;
 /// So many rankings are closed first, when it is not known yet how large they are,
@@ -131,12 +133,27 @@ impl Closer {
     /// # Errors
     /// When a store fails, or this one was replaced. It must not be used any further after an error of the state store.
     pub async fn tick(&mut self, wall: Timestamp) -> Result<(), Error> {
+        let began = Instant::now();
         let watermark = self.watermark(wall).await?;
         if self.has_room().await? {
             self.work(watermark).await?;
         }
         self.count_open().await?;
+        if began.elapsed() > LONG {
+            self.settle().await?; // somebody else may have its turn by now
+        }
         self.outbox.flush_due()?;
+        self.settle().await
+    }
+
+    /// What is due, and all click-throughs that the state holds until they are durable elsewhere: they are, afterwards.
+    ///
+    /// # Errors
+    /// As [`Closer::tick`].
+    pub async fn bring(&mut self, wall: Timestamp) -> Result<(), Error> {
+        let watermark = self.watermark(wall).await?;
+        self.work_through(watermark).await?;
+        self.outbox.flush()?;
         self.settle().await
     }
 
@@ -472,6 +489,15 @@ mod tests {
         assert_eq!(open(&store).await, 5, "one was closed, and fills the room");
         closer.tick_through(WALL).await.expect("works");
         assert_eq!((open(&store).await, closer.counters().clickthroughs), (1, 5), "the last one is not over");
+    }
+
+    #[tokio::test]
+    async fn all_that_is_owed_is_brought_however_little_is_sent_at_a_time() {
+        let (mut closer, store) = closer().await;
+        closer.outbox.limit(1000, 1);
+        closer.bring(WALL).await.expect("works");
+        assert_eq!((closer.counters().clickthroughs, closer.counters().outbox), (5, 0));
+        assert!(store.scan(Space::Outbox).await.expect("lists").is_empty());
     }
 
     #[tokio::test]

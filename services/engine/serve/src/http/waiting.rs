@@ -15,20 +15,28 @@ use std::time::Instant;
 /// A program that waits for its state store.
 #[derive(Clone)]
 pub struct Waiting {
-    kind: &'static str,
     since: Instant,
-    problem: Arc<Mutex<String>>,
+    problem: Arc<Mutex<Problem>>,
+}
+
+/// What the store of a state is called.
+pub const STATE: &str = "the state store";
+
+/// What is waited for.
+struct Problem {
+    store: &'static str,
+    reason: String,
 }
 
 impl Waiting {
-    /// For a store of this kind, which is not there because of `problem`.
-    pub fn new(kind: &'static str, problem: String) -> Self {
-        Self { kind, since: Instant::now(), problem: Arc::new(Mutex::new(problem)) }
+    /// For a store, such as [`STATE`], which is not there for a reason.
+    pub fn new(store: &'static str, reason: String) -> Self {
+        Self { since: Instant::now(), problem: Arc::new(Mutex::new(Problem { store, reason })) }
     }
 
-    /// Takes note of why the store is not there.
-    pub fn tell(&self, problem: String) {
-        *self.problem.lock() = problem;
+    /// Takes note of which store is not there, and why.
+    pub fn tell(&self, store: &'static str, reason: String) {
+        *self.problem.lock() = Problem { store, reason };
     }
 
     /// Its paths: those of probes, and `/status` with the store's `problem`. All else is answered with 503.
@@ -43,21 +51,24 @@ impl Waiting {
     }
 }
 
-async fn ready() -> Response {
-    (StatusCode::SERVICE_UNAVAILABLE, json(br#"{"status":"waiting for the state store"}"#.to_vec())).into_response()
+async fn ready(State(waiting): State<Waiting>) -> Response {
+    let status = value!({"status": format!("waiting for {}", waiting.problem.lock().store)});
+    (StatusCode::SERVICE_UNAVAILABLE, json(status.to_string().into_bytes())).into_response()
 }
 
 async fn status(State(waiting): State<Waiting>) -> Response {
+    let problem = waiting.problem.lock();
+    let kind = if problem.store == STATE { "redis" } else { "click-throughs" };
     let status = value!({
         "version": env!("CARGO_PKG_VERSION"),
         "phase": "waiting",
         "uptimeSeconds": waiting.since.elapsed().as_secs(),
         "models": {},
-        "store": {"type": waiting.kind, "answers": false, "problem": *waiting.problem.lock()},
+        "store": {"type": kind, "answers": false, "problem": problem.reason},
     });
     json(status.to_string().into_bytes())
 }
 
-async fn unavailable() -> Failure {
-    Failure::unavailable("the state store does not answer yet, see /status")
+async fn unavailable(State(waiting): State<Waiting>) -> Failure {
+    Failure::unavailable(format!("{} does not answer yet, see /status", waiting.problem.lock().store))
 }

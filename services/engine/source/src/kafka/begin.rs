@@ -66,7 +66,7 @@ impl Kafka {
         if range.begin == next || reading.done {
             return Ok(()); // it came again
         }
-        reading.next = range.begin;
+        reading.reach(range.begin - 1);
         self.finish_batch(number);
         acquire(&*self.consumer, &self.topic, number, range.begin).map_err(|error| self.failed(&error))
     }

@@ -24,8 +24,9 @@ impl Kafka {
             if let Some(step) = self.steps.pop_front() {
                 return Ok(self.hand_out(step));
             }
-            if let Some(number) = self.doubted.pop_first() {
-                self.look_again(number).await?;
+            if let Some(&number) = self.doubted.first() {
+                self.look_again(number).await?; // where this call is dropped, the next one begins with it
+                self.doubted.remove(&number);
                 continue;
             }
             let due = self.building.due();
