@@ -123,6 +123,15 @@ impl Redis {
         start(ports::free(1), tempfile::tempdir().expect("there is room for temporary files"))
     }
 
+    /// The same; what it has answered is on the disk.
+    ///
+    /// # Panics
+    /// When it does not come up.
+    pub fn on_disk() -> Self {
+        let always = &["--appendfsync", "always"];
+        start_with(ports::free(1), tempfile::tempdir().expect("there is room for temporary files"), always)
+    }
+
     /// Its name or address.
     pub fn host(&self) -> &str {
         &self.host
@@ -404,7 +413,11 @@ impl Killed {
 }
 
 fn start(port: u16, folder: tempfile::TempDir) -> Redis {
-    let child = spawn(port, folder.path(), &[]);
+    start_with(port, folder, &[])
+}
+
+fn start_with(port: u16, folder: tempfile::TempDir, options: &[&str]) -> Redis {
+    let child = spawn(port, folder.path(), options);
     let redis = Redis { host: "127.0.0.1".into(), port, nodes: Vec::new(), ca: None, own: Some(Own { child, folder }) };
     wait::until("a server that answers", String::new, || answers(&redis.host, port));
     redis

@@ -69,7 +69,7 @@ pub(crate) fn measure(load: &Load, effort: Effort, folder: &Path, table: &mut Ta
 
 /// The first import into an empty state in Redis, which is brought there when it is complete.
 fn into_redis(load: &Load, effort: Effort, folder: &Path, table: &mut Table) {
-    let (redis, path) = (Redis::started(), folder.join("redis.yml"));
+    let (redis, path) = (Redis::on_disk(), folder.join("redis.yml"));
     std::fs::write(&path, over_redis(&load.config, &redis, folder)).expect("can be written");
     let mut rates: Vec<[f64; 2]> = Vec::new();
     for _ in 0..effort.runs {

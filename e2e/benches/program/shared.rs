@@ -39,7 +39,7 @@ const ITEMS: usize = 100_000;
 /// All rows.
 pub(crate) fn measure(load: &Load, effort: Effort, folder: &Path) -> Table {
     let mut table = Table::default();
-    let redis = Redis::started();
+    let redis = Redis::on_disk();
     ranking(load, &redis, effort, folder, &mut table);
     stream(load, &redis, folder, &mut table);
     drop(redis);
@@ -50,7 +50,7 @@ pub(crate) fn measure(load: &Load, effort: Effort, folder: &Path) -> Table {
 /// The worker on a topic alone.
 pub(crate) fn measure_stream(load: &Load, folder: &Path) -> Table {
     let mut table = Table::default();
-    stream(load, &Redis::started(), folder, &mut table);
+    stream(load, &Redis::on_disk(), folder, &mut table);
     table
 }
 
@@ -222,7 +222,7 @@ fn following(load: &Load, redis: &Redis, broker: &str, folder: &Path, table: &mu
 
 /// A million visitors with some clicks each, in an empty server.
 fn memory(load: &Load, folder: &Path, table: &mut Table) {
-    let (redis, path, events) = (Redis::started(), folder.join("memory.yml"), folder.join("visitors.jsonl.gz"));
+    let (redis, path, events) = (Redis::on_disk(), folder.join("memory.yml"), folder.join("visitors.jsonl.gz"));
     fs::write(&path, over_redis(&load.config, &redis, folder)).expect("can be written");
     let written = visitors(load, &events).expect("there is room for events");
     let before = redis.used_memory();

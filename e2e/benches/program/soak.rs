@@ -19,7 +19,7 @@ const WRITES: u32 = 5;
 
 /// Prints a line each minute.
 pub(crate) fn measure(load: &Load, minutes: u32, folder: &Path) {
-    let redis = Redis::started();
+    let redis = Redis::on_disk();
     let (service, path) = (redis.own_service("soak"), folder.join("soak.yml"));
     let config = over_redis(&load.config, &redis, folder);
     fs::write(&path, &config).expect("can be written");
