@@ -146,17 +146,6 @@ impl Closer {
         self.settle().await
     }
 
-    /// What is due, and all click-throughs that the state holds until they are durable elsewhere: they are, afterwards.
-    ///
-    /// # Errors
-    /// As [`Closer::tick`].
-    pub async fn bring(&mut self, wall: Timestamp) -> Result<(), Error> {
-        let watermark = self.watermark(wall).await?;
-        self.work_through(watermark).await?;
-        self.outbox.flush()?;
-        self.settle().await
-    }
-
     /// The same, however long the store of click-throughs takes: what is read next is to see all that was due.
     ///
     /// # Errors
@@ -165,6 +154,17 @@ impl Closer {
         let watermark = self.watermark(wall).await?;
         self.work_through(watermark).await?;
         self.outbox.flush_due()?;
+        self.settle().await
+    }
+
+    /// What is due, and all click-throughs that the state holds until they are durable elsewhere: they are, afterwards.
+    ///
+    /// # Errors
+    /// As [`Closer::tick`].
+    pub async fn bring(&mut self, wall: Timestamp) -> Result<(), Error> {
+        let watermark = self.watermark(wall).await?;
+        self.work_through(watermark).await?;
+        self.outbox.flush()?;
         self.settle().await
     }
 
