@@ -11,9 +11,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// A ranking waits four seconds for its state at most, once or twice; the rest is for a machine that is busy.
-const TIMEOUT: &str = "{connect: 4s, command: 4s, socket: 4s}";
-const LIMIT: Duration = Duration::from_secs(12);
+/// How long answers may take.
+#[derive(Debug, Clone, Copy)]
+struct Patience {
+    /// What a ranking waits for each of its two reads of the state.
+    read: Duration,
+    /// What it takes as a whole; the rest is for a machine that is busy.
+    whole: Duration,
+}
+
+/// Where state goes away, it is not waited for long.
+const SHORT: Patience = Patience { read: Duration::from_secs(4), whole: Duration::from_secs(12) };
+/// Where it is there, its server may stand still as the whole machine does: no answer is without the model.
+const LONG: Patience = Patience { read: Duration::from_secs(25), whole: Duration::from_secs(60) };
 
 /// Its answers come by this model.
 const MODEL: &str = "liked";
@@ -21,6 +31,7 @@ const MODEL: &str = "liked";
 /// Somebody who asks one server again and again.
 pub struct Asking {
     server: Service,
+    patience: Patience,
     over: Arc<AtomicBool>,
     asks: Option<JoinHandle<u64>>,
 }
@@ -32,9 +43,10 @@ impl Asking {
     /// # Panics
     /// When the model cannot be trained, or the server does not come up.
     pub fn of(config: &str, service: &str, parts: &Path, folder: &Path, may_go_away: bool) -> Self {
+        let patience = if may_go_away { SHORT } else { LONG };
         let lines = config.lines().filter(|line| !line.starts_with("source:"));
         let lines = lines.map(|line| match line {
-            line if line.starts_with("state:") => with_timeout(line),
+            line if line.starts_with("state:") => with_timeout(line, patience.read),
             line if line.starts_with("train:") => {
                 format!("train: {{type: file, path: '{}', format: json}}", parts.display())
             }
@@ -48,23 +60,23 @@ impl Asking {
         std::fs::write(folder.join("train.yml"), &config).expect("can be written");
         let mut train = program::command(&["train", "--config", "train.yml", "--model", MODEL]);
         Ended::of(train.current_dir(&folder).env("RANKWRIGHT_SERVICE", service)).ok();
-        Self::begin(launch("rank-server", &config, service, &folder), may_go_away)
+        Self::begin(launch("rank-server", &config, service, &folder), may_go_away, patience)
     }
 
-    fn begin(server: Service, may_go_away: bool) -> Self {
+    fn begin(server: Service, may_go_away: bool, patience: Patience) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let (address, path, until) = (server.address(), format!("/rank/{MODEL}"), over.clone());
         let asks = std::thread::spawn(move || {
             let mut answers = 0;
             while !until.load(Ordering::Relaxed) {
-                let ranked = ask(address, &path, answers);
+                let ranked = ask(address, &path, answers, patience);
                 assert!(ranked || may_go_away, "the incoming order, though the state is there");
                 answers += 1;
                 std::thread::sleep(Duration::from_millis(20));
             }
             answers
         });
-        Self { server, over, asks: Some(asks) }
+        Self { server, patience, over, asks: Some(asks) }
     }
 
     /// Has the model trained once more (`train`), or goes back by a version (`models rollback`); waits until the server ranks by
@@ -91,7 +103,8 @@ impl Asking {
             answers.unwrap_or_else(|_| panic!("a ranking was not what it should be, see above\n{}", self.server.log()));
         assert!(answers > 0, "nothing was asked");
         let path = format!("/rank/{MODEL}");
-        wait::until("ranked by the model", || self.server.log(), || ask(self.server.address(), &path, answers));
+        let (server, patience) = (&self.server, self.patience);
+        wait::until("ranked by the model", || server.log(), || ask(server.address(), &path, answers, patience));
     }
 }
 
@@ -104,18 +117,19 @@ impl Drop for Asking {
 }
 
 /// The line of a configuration that names the state, for a server whose requests are to be answered in time.
-fn with_timeout(line: &str) -> String {
+fn with_timeout(line: &str, limit: Duration) -> String {
     let (before, _) = line.split_once(", timeout:").unwrap_or((line.trim_end_matches('}'), ""));
-    format!("{before}, timeout: {TIMEOUT}}}")
+    let limit = limit.as_secs();
+    format!("{before}, timeout: {{connect: {limit}s, command: {limit}s, socket: {limit}s}}}}")
 }
 
 /// Whether the answer is the model's; it has to be one, in time. Visitors are those of [`crate::many::day`].
-fn ask(address: SocketAddr, path: &str, number: u64) -> bool {
+fn ask(address: SocketAddr, path: &str, number: u64, patience: Patience) -> bool {
     const SHOWN: [&str; 5] = ["i1", "i7", "i13", "i19", "i25"];
     let request = ranking("asked", 500, &format!("u{}", number % 12), &SHOWN).to_string();
     let began = Instant::now();
     let answer = http::post(address, path, request.as_bytes()).expect("the server lives").ok().json();
-    assert!(began.elapsed() < LIMIT, "{:?} for {answer}", began.elapsed());
+    assert!(began.elapsed() < patience.whole, "{:?} for {answer}", began.elapsed());
     let ranked = answer["fallback"] == Value::Null;
     let mut items = order(&answer);
     assert!(ranked || items == SHOWN, "{answer}");

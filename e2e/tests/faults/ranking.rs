@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 pub(crate) const SERVICE: &str = "shop";
-/// A ranking reads the state once or twice, and waits a second each time; the rest is for a machine that is busy.
+/// A ranking reads the state once or twice, and waits the second of the default each time; the rest is for a machine that is busy.
 const LIMIT: Duration = Duration::from_secs(4);
 
 /// Asks with visitors that were not there before, so that no cache can answer.
@@ -119,6 +119,33 @@ fn requests_are_answered_in_time_whatever_happens_to_redis() {
             visitors.stay_ranked();
         }
     });
+}
+
+#[test]
+fn a_ranking_waits_for_redis_as_long_as_it_was_told() {
+    let Some(redis) = Redis::of_its_own() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let proxy = Proxy::to(redis.port());
+    let with = |command: &str| {
+        let limits = format!("{{connect: 30s, socket: 60s, command: {command}}}");
+        let redis = format!("host: 127.0.0.1, port: {}, timeout: {limits}", proxy.port());
+        config(&redis, &folder.path().join("parts"))
+    };
+    trained(&with("60s"), &folder.path().join("import"));
+    let number = AtomicUsize::new(0);
+    let ranked = |server: &Service| {
+        let user = format!("visitor {}", number.fetch_add(1, Ordering::Relaxed)); // no cache has it
+        let answer = server.post("/rank/m", &ranking("q", 500, &user, &["i9", "i3", "i6"])).ok().json();
+        answer["fallback"] == Value::Null
+    };
+    let [patient, hasty] =
+        ["60s", "500ms"].map(|command| launch("rank-server", &with(command), SERVICE, &folder.path().join(command)));
+    for server in [&patient, &hasty] {
+        wait::until("ranked by the model", || server.log(), || ranked(server));
+    }
+    proxy.set(Mode::Delay(Duration::from_secs(2)));
+    assert!(ranked(&patient), "{}", patient.log());
+    assert!(!ranked(&hasty), "{}", hasty.log());
 }
 
 #[test]

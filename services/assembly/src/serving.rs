@@ -11,7 +11,7 @@ use crate::waiting::Begun;
 use anyhow::Result;
 use futures_util::future::BoxFuture;
 use prometheus::Registry;
-use rankwright_config::SourceConfig;
+use rankwright_config::{SourceConfig, State};
 use rankwright_serve::{App, Published, Status, Training, tls};
 use std::sync::Arc;
 use std::time::Duration;
@@ -71,6 +71,9 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
             config.models.clear();
         }
         let mut app = App::builder(&config, engine.state.clone(), loader).registry(registry);
+        if let State::Redis(redis) = &config.state {
+            app = app.store_timeout(redis.timeout.command);
+        }
         app = app.status("size", watch.clone());
         if let Some(inlet) = &inlet {
             app = app.status("ingest", inlet.clone());

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
 use std::time::{Duration, Instant};
 
-/// Time that one read of the state store may take, unless the builder is told otherwise.
+/// What one read of the state store may take, unless the builder is told otherwise.
 const STORE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Puts an [`App`] together.
