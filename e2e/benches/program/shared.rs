@@ -28,6 +28,8 @@ pub(crate) const EVENTS: usize = 100;
 const WRITES: u32 = 50;
 /// Versions of a model that are trained and taken up.
 const SWAPS: usize = 5;
+/// How far a worker has come is asked of the server that it writes to, which has other things to do.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 const PARTITIONS: usize = 8;
 /// Times that the events of the load are read from a topic, moved on in time.
 const DAYS: i64 = 6;
@@ -208,8 +210,11 @@ fn following(load: &Load, redis: &Redis, broker: &str, folder: &Path, table: &mu
     let mut crew = Crew::new(config, &service, &folder.join("following"), &partitions);
     crew.join();
     crew.until_read(redis, 1);
-    let (begun, before) = (Instant::now(), crew.read(redis).iter().sum::<usize>());
-    crew.until_read(redis, count);
+    let read = || crew.read(redis).iter().sum::<usize>();
+    let (begun, before) = (Instant::now(), read());
+    while read() < count {
+        std::thread::sleep(BETWEEN_LOOKS);
+    }
     let rate = (count - before) as f64 / begun.elapsed().as_secs_f64();
     crew.until_done(redis);
     table.add(
