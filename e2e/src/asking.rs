@@ -69,8 +69,11 @@ impl Asking {
         let asks = std::thread::spawn(move || {
             let mut answers = 0;
             while !until.load(Ordering::Relaxed) {
-                let ranked = ask(address, &path, answers, patience);
-                assert!(ranked || may_go_away, "the incoming order, though the state is there");
+                let fallback = ask(address, &path, answers, patience);
+                assert!(
+                    fallback.is_none() || may_go_away,
+                    "the incoming order, though the state is there: {fallback:?}"
+                );
                 answers += 1;
                 std::thread::sleep(Duration::from_millis(20));
             }
@@ -104,7 +107,11 @@ impl Asking {
         assert!(answers > 0, "nothing was asked");
         let path = format!("/rank/{MODEL}");
         let (server, patience) = (&self.server, self.patience);
-        wait::until("ranked by the model", || server.log(), || ask(server.address(), &path, answers, patience));
+        wait::until(
+            "ranked by the model",
+            || server.log(),
+            || ask(server.address(), &path, answers, patience).is_none(),
+        );
     }
 }
 
@@ -123,17 +130,17 @@ fn with_timeout(line: &str, limit: Duration) -> String {
     format!("{before}, timeout: {{connect: {limit}s, command: {limit}s, socket: {limit}s}}}}")
 }
 
-/// Whether the answer is the model's; it has to be one, in time. Visitors are those of [`crate::many::day`].
-fn ask(address: SocketAddr, path: &str, number: u64, patience: Patience) -> bool {
+/// Why the answer is not the model's, if it is not; it has to be one, in time. Visitors are those of [`crate::many::day`].
+fn ask(address: SocketAddr, path: &str, number: u64, patience: Patience) -> Option<String> {
     const SHOWN: [&str; 5] = ["i1", "i7", "i13", "i19", "i25"];
     let request = ranking("asked", 500, &format!("u{}", number % 12), &SHOWN).to_string();
     let began = Instant::now();
     let answer = http::post(address, path, request.as_bytes()).expect("the server lives").ok().json();
     assert!(began.elapsed() < patience.whole, "{:?} for {answer}", began.elapsed());
-    let ranked = answer["fallback"] == Value::Null;
+    let fallback = (answer["fallback"] != Value::Null).then(|| answer["fallback"].to_string());
     let mut items = order(&answer);
-    assert!(ranked || items == SHOWN, "{answer}");
+    assert!(fallback.is_none() || items == SHOWN, "{answer}");
     items.sort_by_key(|item| SHOWN.iter().position(|shown| shown == item));
     assert_eq!(items, SHOWN, "{answer}");
-    ranked
+    fallback
 }

@@ -316,6 +316,15 @@ fn a_bucket_or_stream_whose_certificate_is_not_trusted_is_told_with_what_to_do()
 
 #[test]
 fn a_worker_that_starts_while_its_bucket_is_away_waits_for_it() {
+    starts_while_its_bucket_is_away("ingest-worker");
+}
+
+#[test]
+fn one_process_that_starts_while_its_bucket_is_away_waits_for_it() {
+    starts_while_its_bucket_is_away("serve");
+}
+
+fn starts_while_its_bucket_is_away(program: &str) {
     let (Some(redis), Some(s3)) = (Redis::for_tests(), Server::s3("bucket")) else { return };
     let bucket = format!(
         "type: s3, bucket: bucket, prefix: p, region: us-east-1, endpoint: 'http://{}', cloudKey: test, cloudKeySecret: testsecret",
@@ -325,7 +334,7 @@ fn a_worker_that_starts_while_its_bucket_is_away_waits_for_it() {
     s3.killed();
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let (address, config) = at_a_port(&config);
-    let (service, program) = (redis.own_service("away"), "ingest-worker");
+    let service = redis.own_service("away");
     let environment = [("RANKWRIGHT_SERVICE", &*service)];
     let launch =
         Launch { subcommand: program, config: &config, data: None, folder: folder.path(), environment: &environment };

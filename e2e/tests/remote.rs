@@ -76,6 +76,9 @@ fn configuration_and_events_are_read_from_a_bucket() {
     let again = bucket.run_with("AWS_ENDPOINT_URL_S3", &["import", "--config", &url], folder).ok();
     assert!(said(&again, 0), "what was read is known by its name in the bucket: {}", again.stderr);
 
+    let slashed = import(&["--data", &format!("s3://{}/days/", bucket.name())]).ok();
+    assert!(said(&slashed, 0), "it is the same folder: {}", slashed.stderr);
+
     let missing = import(&["--data", &format!("s3://{}/nights", bucket.name())]).refused();
     assert!(missing.stderr.contains("there is no such object"), "{}", missing.stderr);
     let no_config = bucket.run(&["import", "--config", &format!("s3://{}/other.yml", bucket.name())], folder).refused();

@@ -240,10 +240,13 @@ fn a_secured_redis_is_reached_with_its_ca_and_password_and_refused_clearly_other
     let server = launch("rank-server", &good("localhost", &tls, auth), &service, folder.path());
     server.feedback(&[item("i1", 0, &[])]);
     assert!(!server.log().contains("secret"), "the password is in the log");
+    let none = folder.path().join("none.jsonl");
+    std::fs::write(&none, "").expect("can be written");
     let refused = |config: String, code: i32, words: &str| {
         let path = folder.path().join("refused.yml");
         std::fs::write(&path, config).expect("can be written");
-        let ended = rankwright_e2e::run(&["serve", "--config", &path.to_string_lossy()]);
+        let ended =
+            rankwright_e2e::run(&["import", "--config", &path.to_string_lossy(), "--data", &none.to_string_lossy()]);
         assert_eq!(ended.code, Some(code), "{}", ended.stderr);
         assert!(ended.stderr.contains(words), "{words} is not in {}", ended.stderr);
         assert!(!ended.stderr.contains("wrong-secret"), "the password is in {}", ended.stderr);

@@ -8,7 +8,7 @@ use aws_sdk_kinesis::primitives::Blob;
 use aws_sdk_kinesis::types::{PutRecordsRequestEntry, Shard};
 use pulsar::{Pulsar, TokioExecutor};
 use rankwright_e2e::asking::Asking;
-use rankwright_e2e::many::{ITEMS, click_throughs, config, day, import};
+use rankwright_e2e::many::{ITEMS, click_throughs, config, day, halves, import, launch};
 use rankwright_e2e::proxy::{Mode, Proxy};
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
@@ -213,6 +213,62 @@ fn on_pulsar(kind: &str) {
 fn an_import_reads_a_topic_of_pulsar_up_to_its_end() {
     let Some((source, produce)) = pulsar_of("failover") else { return };
     imported_as_from_a_file(source, produce);
+}
+
+/// Positions tell what was read by an import, acknowledgements what was by workers.
+#[test]
+fn what_an_import_has_read_is_not_dealt_out_once_more_nor_the_reverse() {
+    let Some(redis) = Redis::for_tests() else { return };
+    let Some((source, produce)) = pulsar_of("shared") else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let place = |name: &str| folder.path().join(name);
+    let (first, second) = halves(&mut Random(12));
+    let (alone, dealt) = (redis.own_service("alone"), redis.own_service("dealt"));
+    // what comes in no order may come when its ranking has closed
+    let plain = config(&redis);
+    let plain = plain.lines().filter(|line| !line.contains("type: rate")).collect::<Vec<_>>().join("\n");
+    import(&plain, &alone, &first, &place("alone"));
+    let half = redis.values(&alone);
+    import(&plain, &alone, &second, &place("alone later"));
+    produce(&dealt, &first);
+    let config = format!("{plain}\nsource: {{{}, offset: earliest}}\n", source(&dealt));
+    let home = place("dealt");
+    std::fs::create_dir_all(&home).expect("the folder can be made");
+    std::fs::write(home.join("config.yml"), &config).expect("can be written");
+    let imported = |more: &[&str]| {
+        let mut import = program::command(&[&["import", "--config", "config.yml"], more].concat());
+        Ended::of(import.current_dir(&home).env("RANKWRIGHT_SERVICE", &dealt))
+    };
+    let same = |values: &BTreeMap<Vec<u8>, Vec<u8>>, what: &str| {
+        assert!(redis.values(&dealt) == *values, "{what}: another state, see redis-cli for {dealt} and {alone}");
+    };
+    imported(&[]).ok();
+    same(&half, "an import");
+    let work = || launch("ingest-worker", &config, &dealt, &place("worker"));
+    let is_through = |worker: &Service| {
+        let status = worker.status();
+        let partitions = status["stream"]["partitions"].as_object().cloned().unwrap_or_default();
+        partitions.len() == PARTITIONS && partitions.values().all(|of| of["lagEvents"] == 0) && redis.is_settled(&dealt)
+    };
+    let worker = work();
+    worker.until("nothing left of what the import has read", || is_through(&worker));
+    same(&half, "a worker behind an import");
+    let addresses = server("RANKWRIGHT_TEST_PULSAR").expect("there is one");
+    let (service, _) = addresses.split_once(',').expect("service URL and admin URL");
+    runtime().block_on(send(service, &dealt, &second));
+    let whole = redis.values(&alone);
+    worker.until("all read and closed", || is_through(&worker) && redis.values(&dealt) == whole);
+    worker.terminate();
+    assert_eq!(worker.wait(), Some(0));
+
+    let again = imported(&[]).refused();
+    assert!(again.stderr.contains("was read with source.subscriptionType: shared"), "{}", again.stderr);
+    same(&whole, "an import that was refused");
+    imported(&["--rebuild"]).ok();
+    same(&whole, "a state built anew");
+    let worker = work();
+    worker.until("nothing left", || is_through(&worker));
+    same(&whole, "a worker behind a state built anew");
 }
 
 #[test]

@@ -4,10 +4,11 @@
 
 use anyhow::{Context, Result, bail};
 use futures_util::future::BoxFuture;
-use rankwright_object::{Bucket, Listed, Settings};
+use rankwright_object::{Body, Bucket, Listed, Settings};
+use rankwright_scratch::Scratch;
 use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use tempfile::TempDir;
 use tracing::{info, warn};
 
 const SCHEME: &str = "s3://";
@@ -46,10 +47,13 @@ pub(crate) async fn text(url: &str) -> Result<String> {
     String::from_utf8(bytes.into()).with_context(|| format!("{url} is no UTF-8 text"))
 }
 
+/// What the folders of copies are called. What a killed process has left of them goes with the next.
+const FOLDER: &str = "rankwright-events-";
+
 /// Copies of objects, for as long as this is kept.
 pub struct Fetched {
     /// Goes away with this.
-    _folder: TempDir,
+    _scratch: Scratch,
     path: PathBuf,
 }
 
@@ -67,7 +71,10 @@ impl Fetched {
 pub fn fetch<'a>(url: &'a str) -> BoxFuture<'a, Result<Fetched>> {
     Box::pin(async move {
         let place = Place::of(url)?;
-        let (bucket, folder) = (place.connect().await, TempDir::new().context("no room for a temporary folder")?);
+        let bucket = place.connect().await;
+        let scratch = Scratch::within(&std::env::temp_dir(), FOLDER).context("no room for a temporary folder")?;
+        let folder = scratch.path().join("objects");
+        fs::create_dir(&folder).context("no room for a temporary folder")?;
         let chosen = chosen(place.key, bucket.list(place.key).await?);
         if chosen.objects.is_empty() {
             bail!("{url}: there is no such object, and none under {url}/");
@@ -76,19 +83,32 @@ pub fn fetch<'a>(url: &'a str) -> BoxFuture<'a, Result<Fetched>> {
             warn!(objects = chosen.deeper, "those in folders below {url} are left out");
         }
         let single =
-            chosen.objects.iter().find(|(_, object)| object.key == place.key).map(|(name, _)| folder.path().join(name));
-        let path = single.unwrap_or_else(|| folder.path().to_owned());
+            chosen.objects.iter().find(|(_, object)| object.key == place.key).map(|(name, _)| folder.join(name));
+        let path = single.unwrap_or_else(|| folder.clone());
         let bytes: u64 = chosen.objects.iter().map(|(_, object)| object.bytes).sum();
-        info!(objects = chosen.objects.len(), bytes, folder = %folder.path().display(), "fetching {url}");
+        info!(objects = chosen.objects.len(), bytes, folder = %folder.display(), "fetching {url}");
         for (name, object) in chosen.objects {
-            let Some(content) = bucket.get(&object.key).await? else { continue }; // removed since it was listed
-            let path = folder.path().join(name);
-            let kept = fs::write(&path, content).and_then(|()| File::options().append(true).open(&path));
-            let kept = kept.and_then(|file| file.set_modified(object.modified));
+            let Some(content) = bucket.read(&object.key).await? else { continue }; // removed since it was listed
+            let path = folder.join(name);
+            let kept = keep(content, &path, &object).await?;
             kept.with_context(|| format!("failed to keep {} in {}", bucket.place(&object.key), path.display()))?;
         }
-        Ok(Fetched { _folder: folder, path })
+        Ok(Fetched { _scratch: scratch, path })
     })
+}
+
+/// Writes an object to a file piece by piece: it may be larger than memory is.
+async fn keep(mut content: Body, path: &Path, object: &Listed) -> Result<io::Result<()>> {
+    let mut file = match File::create(path) {
+        Ok(file) => file,
+        Err(error) => return Ok(Err(error)),
+    };
+    while let Some(piece) = content.next().await? {
+        if let Err(error) = file.write_all(&piece) {
+            return Ok(Err(error));
+        }
+    }
+    Ok(file.set_modified(object.modified))
 }
 
 /// Objects with the names of their files.

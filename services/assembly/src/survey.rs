@@ -263,7 +263,7 @@ fn models(config: &Config, service: &str) -> Result<Option<Vec<ModelFound>>> {
 
 fn of_model(name: &str, model: &Model, versions: &dyn VersionStore) -> Result<ModelFound> {
     let (ids, current) = (versions.list(name)?, versions.current(name)?);
-    let previous = ids.iter().rfind(|id| current.as_ref().is_some_and(|current| *id < current));
+    let previous = versions.previous(name)?;
     let metadata = versions.load(name, None)?.map(|version| version.metadata().clone());
     let pinned = match model {
         Model::LambdaMart(model) => model.version.clone(),
@@ -272,7 +272,7 @@ fn of_model(name: &str, model: &Model, versions: &dyn VersionStore) -> Result<Mo
     Ok(ModelFound {
         name: name.to_owned(),
         current: current.map(|id| id.to_string()),
-        previous: previous.map(ToString::to_string),
+        previous: previous.map(|id| id.to_string()),
         pinned,
         versions: ids.len(),
         trained: metadata.as_ref().map(|metadata| metadata.created_at),

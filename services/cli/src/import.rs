@@ -242,8 +242,10 @@ fn rate(events: u64, elapsed: Duration) -> String {
 
 /// The writer that keeps how far a file or folder was read.
 fn writer(path: &Path) -> String {
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    format!("import {}", path.display())
+    match path.to_str().filter(|_| is_remote(path)) {
+        Some(url) => format!("import {}", url.trim_end_matches('/')),
+        None => format!("import {}", path.canonicalize().unwrap_or_else(|_| path.to_owned()).display()),
+    }
 }
 
 /// How far earlier imports of the same files came.

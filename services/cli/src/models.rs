@@ -45,21 +45,23 @@ fn pinned(model: &rankwright_config::Model) -> Option<String> {
     }
 }
 
-/// Makes a version current: the given one, or the one before the current one.
+/// Makes a version current: the given one, or the one that was current before.
 fn rollback(config: &Config, versions: &dyn VersionStore, model: &str, to: Option<&str>) -> Result<String> {
     let Some(definition) = config.models.get(model) else { bail!("the configuration has no model '{model}'") };
-    let current = versions.current(model)?;
     let id: VersionId = match to {
         Some(id) => id.parse()?,
         None => {
-            let mut earlier =
-                versions.list(model)?.into_iter().filter(|id| current.as_ref().is_some_and(|now| id < now));
-            let Some(id) = earlier.next_back() else { bail!("model '{model}' has no version before the current one") };
+            let Some(id) = versions.previous(model)? else {
+                bail!("model '{model}' has no version before the current one")
+            };
             id
         }
     };
     versions.select(model, &id)?;
-    let mut told = format!("{model}\t{id}\tcurrent; servers take it up within 10 seconds\n");
+    let mut told = format!(
+        "{model}\t{id}\tcurrent; servers take it up within 10 seconds, and the next training that passes its gate takes its \
+         place: to stay with it, pin models.{model}.version\n"
+    );
     if let Some(pinned) = pinned(definition) {
         writeln!(told, "models.{model}.version pins {pinned}, which is served all the same")?;
     }
@@ -84,6 +86,7 @@ mod tests {
                 metrics: Default::default(),
                 iterations: 0,
                 weights: Vec::new(),
+                replaced: None,
             };
             let version = Version::new(metadata, Vec::new(), Vec::new()).expect("a version");
             versions.publish(&version).expect("is kept");

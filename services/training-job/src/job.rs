@@ -59,12 +59,19 @@ fn attempt(engine: &Engine, name: &str) -> Result<ModelReport, Error> {
     };
     let (columns, served) = (engine.columns(), engine.served_constants());
     let training = Training { name, config, columns: &columns, served: &served, now: now() };
+    let before = engine.versions.current(name);
     let running = running(&*engine.versions, name, config);
     let mut progress = |step: rankwright_train::Progress<'_>| debug!(?step, "training");
-    let candidate = training.candidate(&*engine.clickthroughs, running?, &mut progress)?;
-    let decision = decide(config, &candidate);
+    let mut candidate = training.candidate(&*engine.clickthroughs, running?, &mut progress)?;
+    let mut decision = decide(config, &candidate);
     if decision.publish {
-        training.publish(&candidate.trained.version, &*engine.versions)?;
+        match training.publish(&mut candidate.trained, before, &*engine.versions) {
+            // somebody has gone back to another one: that is not to be undone by what was compared with the former
+            Err(Error::Publish { source: StoreError::Moved { current, .. }, .. }) => {
+                decision = decision.overtaken(current.as_deref());
+            }
+            published => published?,
+        }
     }
     Ok(decided(name, config, candidate, decision))
 }

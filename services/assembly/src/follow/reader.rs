@@ -8,7 +8,7 @@ mod tests;
 
 use super::sweep::Sweep;
 use super::tally::Tally;
-use super::writer::{PAUSE, Writer};
+use super::writer::{NEVER, PAUSE, Writer};
 use crate::closing::{Closing, StillOpen};
 use crate::engine::Engine;
 use crate::program::chain;
@@ -31,8 +31,6 @@ const HELD: usize = 128;
 /// So many events are read before the first of them are committed, if they have come already: a commit of many costs little
 /// more than one of few, as what they change in common is written once.
 const AHEAD: usize = 32_768;
-/// How far a partition has come of which nothing is left: as far as times reach that are accepted.
-const NEVER: Timestamp = Timestamp::from_millis(253_402_300_799_999);
 /// Nobody reads a partition of which nothing was said for so long, as a rule.
 const UNREAD: Duration = Duration::from_secs(300);
 
@@ -286,8 +284,7 @@ impl Reader {
                 false => Some(serde_json::from_str(&known.0).with_context(|| format!("the position of {partition}"))?),
             };
             let position = self.stream.start(&partition, from).await?;
-            // a partition without events begins at the same place the next time
-            match writer.apply(&[], Position(serde_json::to_string(&position)?)).await {
+            match writer.begin(&self.engine, Position(serde_json::to_string(&position)?)).await {
                 Ok(()) => break (writer, position),
                 Err(Error::LostLease { .. }) => warn!(%partition, "another process reads it meanwhile"),
                 Err(error) => warn!(%partition, "waiting for the state store: {}", chain(&error.into())),
@@ -332,6 +329,7 @@ impl Reader {
     async fn finish(&mut self, partition: &Partition) -> Result<()> {
         self.expect().await?;
         self.merged.revoke(partition);
+        self.tally.left(partition);
         let Some(writer) = self.writers.remove(partition) else { return Ok(()) };
         if self.end_of(partition, writer).await {
             info!(%partition, "read to its end");

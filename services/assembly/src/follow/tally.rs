@@ -75,7 +75,7 @@ impl Tally {
         Ok(Self {
             lag_events: by_partition(
                 "service_ingest_partition_lag_events",
-                "Events ahead in the partition, where the broker counts them.",
+                "Events ahead in the partition, where the broker counts them; for Pulsar its entries that are not acknowledged, of one or more events.",
             )?,
             lag_seconds: by_partition(
                 "service_ingest_partition_lag_seconds",

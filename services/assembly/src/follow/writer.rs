@@ -6,19 +6,53 @@ use rankwright_ingest::shared::{Intake, Origin, Replica};
 use rankwright_ingest::{Counters, Error};
 use rankwright_serve::clock::{latest, now};
 use rankwright_source::Partition;
-use rankwright_state::Position;
+use rankwright_state::{Commit, Lease, Outcome, Position, Writer as StateWriter};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Between two attempts to reach a state store that does not answer.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
 
+/// How far a partition has come of which nothing is left: as far as times reach that are accepted.
+pub(super) const NEVER: Timestamp = Timestamp::from_millis(253_402_300_799_999);
+
 /// The writer of a partition.
 pub(super) enum Writer {
     /// A partition that has one reader at a time. Its position tells what was written.
     Ordered(Box<Intake>),
     /// A part of what is dealt out to many readers. Ids of events tell what was written, for a while.
-    Dealt(Box<Replica>),
+    Dealt(Box<Dealt>),
+}
+
+/// One of many who read what is dealt out to them.
+pub(super) struct Dealt {
+    replica: Replica,
+    /// How far an import has read the partition by position, before it was dealt out.
+    row: Lease,
+}
+
+impl Dealt {
+    /// Notes that what comes behind this position is dealt out from now on.
+    async fn begin(&mut self, engine: &Engine, at: Position) -> Result<(), Error> {
+        let writer = self.row.writer.0.clone();
+        if self.row.position == at {
+            return Ok(());
+        }
+        if self.row.position.0.is_empty() {
+            let commit = Commit { to: at.clone(), ..Commit::default() };
+            if engine.state.commit(&self.row, commit).await? == Outcome::LostLease {
+                return Err(Error::LostLease { writer });
+            }
+        } else {
+            // an import that was killed cannot go on: nobody waits for it any more
+            let (plan, state, settings) = (engine.plan.clone(), engine.state.clone(), engine.settings());
+            let mut import = Intake::open(&writer, Origin::Partition, plan, state, settings, now()).await?;
+            import.pass(NEVER, now()).await?;
+            import.apply(&[], &[], at.clone(), now()).await?;
+        }
+        self.row.position = at;
+        Ok(())
+    }
 }
 
 impl Writer {
@@ -32,7 +66,9 @@ impl Writer {
             }
             Some(reader) => {
                 let name = format!("{partition} {reader}");
-                Ok(Self::Dealt(Box::new(Replica::open(&name, plan, state, settings, latest()).await?)))
+                let row = state.acquire(&StateWriter(partition.as_str().to_owned())).await?;
+                let replica = Replica::open(&name, plan, state, settings, latest()).await?;
+                Ok(Self::Dealt(Box::new(Dealt { replica, row })))
             }
         }
     }
@@ -45,11 +81,20 @@ impl Writer {
         }
     }
 
-    /// Where its last batch ended; nowhere, where positions tell nothing.
+    /// Where its last batch ended; where its messages are dealt out, what an import had read before.
     pub(super) fn position(&self) -> Position {
         match self {
             Self::Ordered(intake) => intake.position().clone(),
-            Self::Dealt(_) => Position::default(),
+            Self::Dealt(dealt) => dealt.row.position.clone(),
+        }
+    }
+
+    /// Reads from a position on.
+    pub(super) async fn begin(&mut self, engine: &Engine, at: Position) -> Result<(), Error> {
+        match self {
+            // a partition without events begins at the same place the next time
+            Self::Ordered(_) => self.apply(&[], at).await,
+            Self::Dealt(dealt) => dealt.begin(engine, at).await,
         }
     }
 
@@ -59,7 +104,7 @@ impl Writer {
             Self::Ordered(intake) => intake.apply(events, &[], to, now()).await.map(drop),
             // nobody waits for a reader that has brought nothing
             Self::Dealt(_) if events.is_empty() => Ok(()),
-            Self::Dealt(replica) => replica.feed(events, latest()).await.map(drop),
+            Self::Dealt(dealt) => dealt.replica.feed(events, latest()).await.map(drop),
         }
     }
 
@@ -67,7 +112,7 @@ impl Writer {
     pub(super) async fn pass(&mut self, until: Timestamp) -> Result<(), Error> {
         match self {
             Self::Ordered(intake) => intake.pass(until, now()).await,
-            Self::Dealt(replica) => replica.pass(until, latest()).await,
+            Self::Dealt(dealt) => dealt.replica.pass(until, latest()).await,
         }
     }
 
@@ -83,7 +128,7 @@ impl Writer {
     pub(super) fn counters(&self) -> Counters {
         match self {
             Self::Ordered(intake) => intake.counters(),
-            Self::Dealt(replica) => replica.counters(),
+            Self::Dealt(dealt) => dealt.replica.counters(),
         }
     }
 }

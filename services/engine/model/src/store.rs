@@ -15,10 +15,10 @@ use crate::version::{DecodeError, EncodeError, Version, VersionId};
 
 /// Keeps the versions of models. Publishing is atomic: another process sees a version whole, or not at all.
 pub trait VersionStore: Send + Sync {
-    /// Stores a version and makes it its model's current one.
+    /// Stores a version and makes it its model's current one; one that was made in place of another one, where that is current.
     ///
     /// # Errors
-    /// When it cannot be written; the model then keeps its current version.
+    /// When it cannot be written, or another one is current by now; the model then keeps its current version.
     fn publish(&self, version: &Version) -> Result<(), StoreError>;
 
     /// Ids of a model's versions, from the oldest to the newest; none for an unknown model.
@@ -38,6 +38,26 @@ pub trait VersionStore: Send + Sync {
     /// # Errors
     /// When there is no such version, or it cannot be written.
     fn select(&self, model: &str, id: &VersionId) -> Result<(), StoreError>;
+
+    /// The version to go back to: the one that the current one was published in place of; where it was removed since, the newest
+    /// of those before it. What somebody went back from before is not it. Of a version that does not tell, the one before it.
+    ///
+    /// # Errors
+    /// When the store cannot be read. A current version that cannot be read is one to go back from.
+    fn previous(&self, model: &str) -> Result<Option<VersionId>, StoreError> {
+        let Some(current) = self.current(model)? else { return Ok(None) };
+        let replaced = match self.load(model, Some(&current)) {
+            Ok(version) => version.and_then(|version| version.metadata().replaced.clone()),
+            Err(error @ (StoreError::Redis(_) | StoreError::Io { .. })) => return Err(error),
+            Err(_) => None,
+        };
+        let mut ids = self.list(model)?;
+        match replaced {
+            Some(replaced) => ids.retain(|id| *id <= replaced && *id != current),
+            None => ids.retain(|id| *id < current),
+        }
+        Ok(ids.pop())
+    }
 
     /// Loads the given version, or the current one; `None` where there is none yet.
     ///
@@ -89,6 +109,14 @@ pub enum StoreError {
         /// Which version.
         version: String,
     },
+    /// Another version is current than the one that it takes the place of.
+    #[error("another version of model {model:?} became current meanwhile: {}", current.as_deref().unwrap_or("none"))]
+    Moved {
+        /// Name of the model.
+        model: String,
+        /// Which version.
+        current: Option<String>,
+    },
     /// The file that names the current version, or the version it names, holds something else.
     #[error("{} does not hold what its name says", path.display())]
     Inconsistent {
@@ -101,6 +129,15 @@ impl StoreError {
     fn unknown(model: &str, id: &VersionId) -> Self {
         Self::Unknown { model: model.to_owned(), version: id.to_string() }
     }
+}
+
+/// Whether a version may take the place of the current one. It may have done so already.
+fn may_follow(version: &Version, current: Option<&VersionId>) -> Result<(), StoreError> {
+    let replaced = version.metadata().replaced.as_ref();
+    if replaced.is_none() || replaced == current || current == Some(version.id()) {
+        return Ok(());
+    }
+    Err(StoreError::Moved { model: version.metadata().model.clone(), current: current.map(ToString::to_string) })
 }
 
 fn decode(model: &str, id: &VersionId, bytes: &[u8]) -> Result<Version, StoreError> {

@@ -48,6 +48,9 @@ pub struct Metadata {
     pub iterations: usize,
     /// How much each feature contributes.
     pub weights: Vec<FeatureWeight>,
+    /// Which version was current when this one was published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<VersionId>,
 }
 
 /// A feature's share in the model: one number for each of its columns.
@@ -89,6 +92,14 @@ impl Version {
         let content = codec::content(&metadata, &warmup, &booster)?;
         let id = VersionId::new(metadata.created_at, crc32fast::hash(&content));
         Ok(Self { id, metadata, warmup, booster })
+    }
+
+    /// The same, published in place of another one; its id is another one as well.
+    ///
+    /// # Errors
+    /// As of [`new`](Self::new).
+    pub fn in_place_of(self, replaced: VersionId) -> Result<Self, EncodeError> {
+        Self::new(Metadata { replaced: Some(replaced), ..self.metadata }, self.warmup, self.booster)
     }
 
     /// When it was made, and a checksum.

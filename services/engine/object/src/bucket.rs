@@ -68,6 +68,16 @@ impl Bucket {
         Ok(None)
     }
 
+    /// An object that is read piece by piece; `None` where there is none.
+    ///
+    /// # Errors
+    /// When the service cannot be reached or refuses.
+    pub async fn read(&self, key: &str) -> Result<Option<Body>> {
+        let (bucket, key) = (self.clone(), key.to_owned());
+        let mut body = Body { bucket, key, tag: None, from: 0, length: None, stream: None };
+        Ok(body.open().await?.then_some(body))
+    }
+
     /// Writes an object, whatever was there.
     ///
     /// # Errors
@@ -144,6 +154,72 @@ impl Bucket {
 
     fn error(&self, action: Action, key: &str, problem: Problem) -> Error {
         Error { place: self.place(key), action, problem }
+    }
+}
+
+/// What is read of an object: all of one and the same, over as many connections as it takes.
+#[derive(Debug)]
+pub struct Body {
+    bucket: Bucket,
+    key: String,
+    /// Of the content, so that the rest is not another one's.
+    tag: Option<String>,
+    /// So many bytes have come.
+    from: u64,
+    /// So many there are, as far as the service says.
+    length: Option<u64>,
+    stream: Option<ByteStream>,
+}
+
+impl Body {
+    /// Connects to what has not come yet; false where there is no such object.
+    async fn open(&mut self) -> Result<bool> {
+        let (client, name) = (&self.bucket.client, &self.bucket.name);
+        let mut request = client.get_object().bucket(&**name).key(&self.key).set_if_match(self.tag.clone());
+        if self.from > 0 {
+            request = request.range(format!("bytes={}-", self.from));
+        }
+        match request.send().await {
+            Ok(answer) => {
+                if self.from == 0 {
+                    self.length = answer.content_length.and_then(|length| u64::try_from(length).ok());
+                }
+                (self.tag, self.stream) = (answer.e_tag, Some(answer.body));
+                Ok(true)
+            }
+            Err(error) if error.code() == Some("NoSuchKey") && self.tag.is_none() => Ok(false),
+            Err(error) => Err(self.bucket.failed(Action::Get, &self.key, &error)),
+        }
+    }
+
+    /// The next piece, in the order of the object; `None` behind the last.
+    ///
+    /// # Errors
+    /// When connections break again and again, the service refuses, or the object is another one by now.
+    pub async fn next(&mut self) -> Result<Option<Bytes>> {
+        for attempt in 1.. {
+            let Some(stream) = &mut self.stream else { return Ok(None) };
+            match stream.next().await {
+                Some(Ok(piece)) => {
+                    self.from += piece.len() as u64;
+                    return Ok(Some(piece));
+                }
+                None => {
+                    self.stream = None;
+                    return Ok(None);
+                }
+                Some(Err(_)) if self.length == Some(self.from) => self.stream = None,
+                Some(Err(_)) if attempt < ATTEMPTS => {
+                    pause(attempt).await; // the connection broke in the middle
+                    self.open().await?;
+                }
+                Some(Err(error)) => {
+                    let problem = Problem::Unreadable { reason: error.to_string() };
+                    return Err(self.bucket.error(Action::Get, &self.key, problem));
+                }
+            }
+        }
+        Ok(None)
     }
 }
 

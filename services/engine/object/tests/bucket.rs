@@ -3,6 +3,7 @@
 
 use rankwright_object::testing::own_bucket;
 use rankwright_object::{Bucket, Bytes, Credentials, Listed, Problem, Result, Runner, Settings};
+use std::io::{Read, Write};
 use std::net::TcpListener;
 
 /// A bucket and who waits for it.
@@ -98,6 +99,48 @@ fn a_missing_bucket_is_named() {
         assert!(error.to_string().starts_with("s3://missing/key: failed to "), "{error}");
     }
     assert!(matches!(missing.list("p/").unwrap_err().problem, Problem::NoBucket { .. }));
+}
+
+/// Answers a request with a head and what follows, and hangs up; what it was asked.
+fn answers(listener: &TcpListener, head: &str, body: &[u8]) -> String {
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut asked = Vec::new();
+    while !asked.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        asked.extend(byte);
+    }
+    write!(stream, "HTTP/1.1 {head}\r\nETag: \"one\"\r\nConnection: close\r\n\r\n").unwrap();
+    stream.write_all(body).unwrap();
+    String::from_utf8(asked).unwrap().to_ascii_lowercase()
+}
+
+#[test]
+fn an_object_whose_connection_breaks_is_read_on_from_there() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = Some(format!("http://{}", listener.local_addr().unwrap()));
+    let content: Vec<u8> = (0..200_000u32).map(|number| (number % 251) as u8).collect();
+    let (first, rest) = (content[..70_000].to_vec(), content[70_000..].to_vec());
+    let serving = std::thread::spawn(move || {
+        let whole = answers(&listener, "200 OK\r\nContent-Length: 200000", &first);
+        let on = answers(&listener, "206 Partial Content\r\nContent-Length: 130000", &rest);
+        (whole, on)
+    });
+    let credentials = Some(Credentials::new("k", "s"));
+    let own = Own::of(Settings { endpoint, credentials, ..Settings::new("bucket", "r") });
+    let bucket = own.bucket.clone();
+    let read = own.runner.wait(async move {
+        let mut body = bucket.read("key").await.unwrap().expect("it is there");
+        let mut read = Vec::new();
+        while let Some(piece) = body.next().await.unwrap() {
+            read.extend(piece);
+        }
+        read
+    });
+    let (whole, on) = serving.join().unwrap();
+    assert!(!whole.contains("range:") && !whole.contains("if-match"), "{whole}");
+    assert!(on.contains("range: bytes=70000-") && on.contains("if-match: \"one\""), "{on}");
+    assert!(read == content, "{} bytes", read.len());
 }
 
 #[test]

@@ -7,6 +7,7 @@
 mod address;
 mod blocking;
 mod cluster;
+mod dial;
 mod error;
 mod link;
 mod node;

@@ -1,7 +1,7 @@
 //! Where a server is, and how it is talked to.
 
 use crate::Address;
-use crate::node::LIBRARY;
+use crate::dial::LIBRARY;
 use redis::io::tcp::{TcpSettings, socket2::TcpKeepalive};
 use redis::{Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion, RedisConnectionInfo};
 use redis::{RedisResult, TlsCertificates};

@@ -73,6 +73,31 @@ fn a_master_that_sentinels_do_not_know_is_a_mistake() {
     }
 }
 
+/// As its machine is gone, which tells nobody: who asks has no more time than connecting to it takes.
+#[test]
+fn a_sentinel_that_is_gone_without_a_word_keeps_nobody_from_the_next_one_who_waits_no_longer_than_it() {
+    let Some(settings) = testing::sentinel() else { return };
+    let Topology::Sentinel(mut known) = settings.topology.clone() else { panic!("it has sentinels") };
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("finds a port"); // the system accepts for it
+    known.nodes.insert(0, Address::new("127.0.0.1", silent.local_addr().expect("has an address").port()));
+    let patience = Duration::from_millis(300);
+    let topology = Topology::Sentinel(known);
+    let settings = Settings { topology, connect: patience, command: patience, ..settings };
+    let link = Link::new(settings, None).expect("needs no certificates");
+    let asked = async {
+        for _ in 0..100 {
+            let ping = link
+                .send("a", |mut connection| async move { cmd("PING").query_async::<String>(&mut connection).await });
+            if let Ok(Ok(answer)) = tokio::time::timeout(patience, ping).await {
+                return answer;
+            }
+        }
+        panic!("the next sentinel was never asked");
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("starts a runtime");
+    assert_eq!(runtime.block_on(asked), "PONG");
+}
+
 #[test]
 fn a_password_that_sentinels_refuse_is_told_from_that_of_the_server() {
     let Some(Topology::Sentinel(known)) = testing::sentinel().map(|settings| settings.topology) else { return };

@@ -12,6 +12,8 @@ use std::time::Duration;
 
 /// Failures in a row after which the breaker opens.
 const PATIENCE: u32 = 5;
+/// A store has limits of its own; one that forgets them is asked anew.
+const LONGEST_PROBE: Duration = Duration::from_secs(60);
 /// Time between two probes.
 const PROBE_EVERY: Duration = Duration::from_secs(1);
 
@@ -81,18 +83,23 @@ impl Guarded {
         let before = self.state.failures.fetch_add(1, Ordering::Relaxed);
         if before + 1 >= PATIENCE && !self.state.open.swap(true, Ordering::Relaxed) {
             tracing::error!(%error, "the state store does not answer, rankings keep their incoming order");
-            tokio::spawn(probe(self.store.clone(), self.timeout, Arc::downgrade(&self.state)));
+            tokio::spawn(probe(self.store.clone(), Arc::downgrade(&self.state)));
         }
     }
 }
 
-/// Asks until the store answers, or nobody is interested any more.
-async fn probe(store: Arc<dyn Store>, timeout: Duration, state: std::sync::Weak<Breaker>) {
+/// Asks until the store answers, or nobody is interested any more. Nobody waits for it, so it has the time that the store takes to
+/// find out who answers in place of a server that is gone.
+async fn probe(store: Arc<dyn Store>, state: std::sync::Weak<Breaker>) {
     let key = [Key::new(&Tenant::default(), Scope::Global)];
     loop {
         tokio::time::sleep(PROBE_EVERY).await;
+        if state.strong_count() == 0 {
+            return;
+        }
+        let answer = tokio::time::timeout(LONGEST_PROBE, store.read(&key)).await;
         let Some(state) = state.upgrade() else { return };
-        if in_time(store.read(&key), timeout).await.is_ok() {
+        if matches!(answer, Ok(Ok(_))) {
             state.failures.store(0, Ordering::Relaxed);
             state.open.store(false, Ordering::Relaxed);
             tracing::info!("the state store answers again");

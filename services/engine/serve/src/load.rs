@@ -12,16 +12,20 @@ use crate::app::{App, Phase};
 use crate::models::{Current, Loaded, Slot, Version};
 use crate::rank::rehearse;
 use crate::ranker::Ranker;
+use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 use rankwright_config as config;
 use rankwright_event::{Ranking, Tenant};
 use rankwright_state::{BoxFuture, Key, Scope};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
 use tokio::time::MissedTickBehavior;
 
 /// Time between two looks at a store that does not answer.
 const PAUSE: Duration = Duration::from_secs(1);
+/// So many versions are made ready at once: each may take as much memory again as the one that it replaces.
+const AT_ONCE: usize = 2;
 /// Time from the beginning of one look for newer versions to that of the next: they are to be served within ten seconds.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
@@ -77,22 +81,32 @@ impl App {
         self.enter(Phase::Ready);
     }
 
-    /// Looks for newer versions from time to time; never ends.
+    /// Looks for newer versions from time to time; never ends. One that warms up keeps no other model's waiting.
     pub(crate) async fn follow(&self) {
+        let room = Arc::new(Semaphore::new(AT_ONCE));
+        let models = self.models().rankers().map(|slot| self.follow_model(slot.name().to_owned(), room.clone()));
+        join_all(models.collect::<Vec<_>>()).await;
+    }
+
+    async fn follow_model(&self, name: String, room: Arc<Semaphore>) {
         let mut looks = tokio::time::interval_at((Instant::now() + LOOK_EVERY).into(), LOOK_EVERY);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             looks.tick().await;
-            let app = self.clone();
-            if let Err(error) = self.pool().run(async move { app.refresh_all().await }).await {
-                tracing::error!(%error, "looking for newer versions failed");
+            let Ok(permit) = room.clone().acquire_owned().await else { return };
+            let (app, model) = (self.clone(), name.clone());
+            let refreshed = self.pool().run(async move {
+                app.refresh(&model).await;
+                drop(permit);
+            });
+            if let Err(error) = refreshed.await {
+                tracing::error!(%error, model = name, "looking for a newer version failed");
             }
         }
     }
 
     async fn refresh_all(&self) {
-        // two at most: each may take as much memory again as the one that it replaces
-        stream::iter(self.models().rankers()).for_each_concurrent(2, |slot| self.refresh_slot(slot)).await;
+        stream::iter(self.models().rankers()).for_each_concurrent(AT_ONCE, |slot| self.refresh_slot(slot)).await;
     }
 
     /// Serves the version of a model that should answer now, if it is not served yet.
@@ -176,3 +190,6 @@ fn warm_up_time(model: &config::Model) -> Duration {
         _ => Duration::ZERO,
     }
 }
+
+#[cfg(test)]
+mod tests;

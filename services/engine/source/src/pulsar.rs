@@ -6,7 +6,8 @@
 //!
 //! With a `shared` subscription the messages of the topic are dealt out to all readers in no order. They are acknowledged when
 //! their batch is committed, and come again, to any reader, when that did not happen. So the loop has to remember the ids
-//! of events, and an event that comes again later than it remembers counts twice.
+//! of events, and an event that comes again later than it remembers counts twice. What an import has read by position before
+//! is acknowledged without being handed on; from then on positions tell nothing, and nobody goes on from them.
 
 mod begin;
 mod commands;

@@ -45,6 +45,21 @@ pub enum Reason {
     NotBetterThanShown,
     /// Its metric could not be computed.
     NotMeasured,
+    /// Another version became current while it was trained: it was not compared with that one.
+    Overtaken,
+}
+
+impl Decision {
+    /// The same, where another version became current meanwhile.
+    pub fn overtaken(self, current: Option<&str>) -> Self {
+        let current = current.unwrap_or("none");
+        let message = format!(
+            "{}; but meanwhile another version became current ({current}), so it is not published: the next training is \
+             compared with that one",
+            self.message
+        );
+        Self { publish: false, reason: Reason::Overtaken, message, ..self }
+    }
 }
 
 /// Decides about a candidate of a model.

@@ -12,7 +12,7 @@ use crate::warmup::Sample;
 use rankwright_clickthrough::ClickthroughStore;
 use rankwright_config::model::{Booster, LambdaMart};
 use rankwright_event::Timestamp;
-use rankwright_model::{Column, Kind, Metadata, Version, VersionId, VersionStore};
+use rankwright_model::{Column, Kind, Metadata, StoreError, Version, VersionId, VersionStore};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::thread;
@@ -94,9 +94,9 @@ impl Training<'_> {
         versions: &dyn VersionStore,
         progress: &mut (dyn FnMut(Progress<'_>) + Send),
     ) -> Result<Trained, Error> {
-        let candidate = self.candidate(store, None, progress)?;
-        self.publish(&candidate.trained.version, versions)?;
-        Ok(candidate.trained)
+        let mut trained = self.candidate(store, None, progress)?.trained;
+        self.publish(&mut trained, versions.current(self.name), versions)?;
+        Ok(trained)
     }
 
     /// Trains a model without publishing it, and measures the running version on the same lists.
@@ -127,14 +127,24 @@ impl Training<'_> {
         Ok(Candidate { trained: Trained { answer, quality, version, reading, train, test, trees }, running })
     }
 
-    /// Makes a version the current one. Old versions go; the one that it follows stays, and one that the configuration names.
+    /// Makes a version the current one, in place of the one that was so `before`. Old versions go; the one that it follows stays,
+    /// and one that the configuration names.
     ///
     /// # Errors
-    /// When it cannot be stored; the model then keeps its current version, and all others.
-    pub fn publish(&self, version: &Version, versions: &dyn VersionStore) -> Result<(), Error> {
-        let previous = versions.current(self.name);
-        versions.publish(version).map_err(|source| Error::Publish { model: self.name.to_owned(), source })?;
-        let removed = previous.and_then(|previous| {
+    /// When it cannot be stored, or another one became current meanwhile; the model then keeps its current version, and all others.
+    pub fn publish(
+        &self,
+        trained: &mut Trained,
+        before: Result<Option<VersionId>, StoreError>,
+        versions: &dyn VersionStore,
+    ) -> Result<(), Error> {
+        let failed = |source| Error::Publish { model: self.name.to_owned(), source };
+        if let Ok(Some(before)) = &before {
+            let version = trained.version.clone().in_place_of(before.clone());
+            trained.version = version.map_err(|error| failed(error.into()))?;
+        }
+        versions.publish(&trained.version).map_err(failed)?;
+        let removed = before.and_then(|previous| {
             let pinned = self.config.version.as_deref().and_then(|id| id.parse().ok());
             let spared: Vec<VersionId> = previous.into_iter().chain(pinned).collect();
             versions.keep(self.name, self.config.keep_versions, &spared)
@@ -242,6 +252,7 @@ impl Training<'_> {
             iterations: fitted.kept,
             weights: weights(&fitted.gains, &columns),
             columns,
+            replaced: None,
         };
         let version = Version::new(metadata, sample.encode(), fitted.model);
         version.map_err(|error| Error::Publish { model: self.name.to_owned(), source: error.into() })

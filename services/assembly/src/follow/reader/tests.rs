@@ -105,6 +105,21 @@ async fn a_partition_comes_as_far_as_the_clock_was_when_it_was_read_to_its_end()
     assert!(come(vec![ended(ago(60)), ended(ago(0))]).await > Some(minute.plus(Duration::from_secs(30))));
 }
 
+/// Its last lag would be told for ever.
+#[tokio::test]
+async fn of_a_partition_that_has_ended_nothing_is_told_any_more() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let told = async |mut steps: Vec<Step>| {
+        steps.insert(0, Step::Assigned(vec![Partition::new(THERE)]));
+        steps.reverse();
+        let mut reader = reader(&store, Box::new(Stale(steps))).await;
+        reader.run().await.expect("reads");
+        rankwright_serve::Status::status(&*reader.tally)["partitions"].as_object().expect("are listed").len()
+    };
+    assert_eq!(told(Vec::new()).await, 1);
+    assert_eq!(told(vec![Step::Finished(Partition::new(THERE))]).await, 0);
+}
+
 /// How far a partition that is gone has come, which was read last at `seen`, after a stream was asked so many times which there are.
 async fn left(seen: Timestamp, until: usize, unread: Duration) -> Option<Timestamp> {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());

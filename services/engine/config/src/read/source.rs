@@ -24,10 +24,10 @@ pub(super) fn source(value: &Value<'_>) -> Option<SourceConfig> {
         Some(kind) => kind,
         None => section.guess(&kinds.map(|(_, kind)| kind), |section, kind| drop(of_kind(kind, section)))?,
     };
-    let dead_letter = section.get("deadLetter").and_then(|value| dead_letter(&value, kind));
-    let kind = of_kind(kind, &section);
+    let read = of_kind(kind, &section);
+    let dead_letter = section.get("deadLetter").and_then(|value| dead_letter(&value, kind, read.as_ref()));
     section.finish();
-    Some(SourceConfig { offset, format, kind: kind?, dead_letter })
+    Some(SourceConfig { offset, format, kind: read?, dead_letter })
 }
 
 fn of_kind(kind: Kind, section: &Section<'_>) -> Option<SourceKind> {
@@ -39,7 +39,7 @@ fn of_kind(kind: Kind, section: &Section<'_>) -> Option<SourceKind> {
     }
 }
 
-fn dead_letter(value: &Value<'_>, kind: Kind) -> Option<DeadLetter> {
+fn dead_letter(value: &Value<'_>, kind: Kind, read: Option<&SourceKind>) -> Option<DeadLetter> {
     let section = value.section()?;
     let (path, topic) = (section.get("path"), section.get("topic"));
     section.finish();
@@ -49,7 +49,12 @@ fn dead_letter(value: &Value<'_>, kind: Kind) -> Option<DeadLetter> {
             None
         }
         (Some(path), None, _) => path.text().map(|path| DeadLetter::File(PathBuf::from(path))),
-        (None, Some(topic), Kind::Kafka) => topic.text().map(DeadLetter::Topic),
+        (None, Some(topic), Kind::Kafka) => match topic.text()? {
+            name if matches!(read, Some(SourceKind::Kafka { topic, .. }) if *topic == name) => {
+                topic.other("another topic than `source.topic`, or what cannot be read would come again and again")
+            }
+            name => Some(DeadLetter::Topic(name)),
+        },
         (None, Some(topic), _) => topic.other("the path of a file: topics are for a source of type kafka"),
         _ => value.other("either `path` or `topic`"),
     }

@@ -337,6 +337,7 @@ fn dead_letters_go_to_a_file_or_to_a_topic_of_kafka() {
     let kafka = "type: kafka, brokers: [b], topic: t, groupId: g";
     assert_eq!(source(&format!("{kafka}, deadLetter: {{}}")), "source.deadLetter");
     assert_eq!(source(&format!("{kafka}, deadLetter: {{path: p, topic: t}}")), "source.deadLetter");
+    assert_eq!(source(&format!("{kafka}, deadLetter: {{topic: t}}")), "source.deadLetter.topic");
     assert_eq!(source("type: kinesis, region: r, topic: t, deadLetter: {topic: d}"), "source.deadLetter.topic");
     assert_eq!(source("type: file, path: p, deadLetter: {path: d}"), "source.deadLetter");
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{StoreError, VersionStore, decode, surplus};
+use super::{StoreError, VersionStore, decode, may_follow, surplus};
 use crate::version::{Version, VersionId};
 
 const EXTENSION: &str = "model";
@@ -68,6 +68,9 @@ impl VersionStore for Versions {
     fn publish(&self, version: &Version) -> Result<(), StoreError> {
         let model = &version.metadata().model;
         let folder = self.folder(model);
+        if version.metadata().replaced.is_some() {
+            may_follow(version, self.current(model)?.as_ref())?;
+        }
         fs::create_dir_all(&folder).map_err(failed("create", &folder))?;
         self.write(&self.file(model, version.id()), &version.encode()?)?;
         self.point(model, version.id())

@@ -3,8 +3,17 @@
 
 use super::{StoreError, VersionStore, decode, surplus};
 use crate::version::{Version, VersionId};
-use rankwright_redis::redis::{Connection, Script, cmd, pipe};
+use rankwright_redis::redis::{Connection, Script, cmd};
 use rankwright_redis::{Blocking, Settings, slot_of};
+
+/// Stores a version and makes it current, where that which it takes the place of is so, or it is already; which one is, otherwise.
+/// KEYS: the versions, the pointers. ARGV: the model, the version, its bytes, and what it takes the place of, or nothing.
+const PUBLISH: &str = "
+local current = redis.call('HGET', KEYS[2], ARGV[1]) or ''
+if ARGV[4] ~= '' and current ~= ARGV[4] and current ~= ARGV[2] then return {0, current} end
+redis.call('HSET', KEYS[1], ARGV[2], ARGV[3])
+redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
+return {1, ARGV[2]}";
 
 /// Makes a version current that is there; whether it is. KEYS: the versions, the pointers. ARGV: the model, the version.
 const SELECT: &str = "
@@ -59,9 +68,16 @@ impl RedisVersions {
 impl VersionStore for RedisVersions {
     fn publish(&self, version: &Version) -> Result<(), StoreError> {
         let (model, id, bytes) = (&version.metadata().model, version.id().to_string(), version.encode()?);
-        let (versions, pointers, mut both) = (self.versions(model), self.pointers(model), pipe());
-        both.atomic().hset(&versions, &id, bytes).ignore().hset(&pointers, model, &id).ignore();
-        Ok(self.link.send(&versions, |connection| both.query::<()>(connection))?)
+        let replaced = version.metadata().replaced.as_ref().map_or("", VersionId::as_str);
+        let (versions, pointers, script) = (self.versions(model), self.pointers(model), Script::new(PUBLISH));
+        let mut publish = script.prepare_invoke();
+        publish.key(&versions).key(&pointers).arg(model).arg(&id).arg(bytes).arg(replaced);
+        match self.link.send(&versions, |connection| publish.invoke::<(bool, String)>(connection))? {
+            (true, _) => Ok(()),
+            (false, current) => {
+                Err(StoreError::Moved { model: model.clone(), current: (!current.is_empty()).then_some(current) })
+            }
+        }
     }
 
     fn list(&self, model: &str) -> Result<Vec<VersionId>, StoreError> {

@@ -15,6 +15,7 @@ fn version(model: &str, second: i64) -> Version {
         metrics: BTreeMap::new(),
         iterations: 0,
         weights: Vec::new(),
+        replaced: None,
     };
     Version::new(metadata, Vec::new(), second.to_le_bytes().to_vec()).unwrap()
 }
@@ -47,12 +48,48 @@ fn store_contract(store: &dyn VersionStore) {
     store.keep("m", 2, &[]).unwrap();
     assert_eq!(store.list("m").unwrap(), [ids[0].clone(), ids[3].clone(), ids[4].clone()]);
 
+    the_way_back(store);
+
     for name in ["../m", "a/b", "", ".", "мод ель", "current"] {
         store.publish(&version(name, 7)).unwrap();
         assert_eq!(store.list(name).unwrap().len(), 1, "{name:?}");
         assert_eq!(store.load(name, None).unwrap(), Some(version(name, 7)), "{name:?}");
     }
     assert_eq!(store.list("m").unwrap().len(), 3);
+}
+
+/// It goes by what was current, not by what was trained.
+fn the_way_back(store: &dyn VersionStore) {
+    let publish = |second| {
+        let (version, current) = (version("back", second), store.current("back").unwrap());
+        let version = match current {
+            Some(current) => version.in_place_of(current).unwrap(),
+            None => version,
+        };
+        store.publish(&version).unwrap();
+        version.id().clone()
+    };
+    assert_eq!(store.previous("back").unwrap(), None);
+    let [first, second, third] = [1, 2, 3].map(publish);
+    assert_eq!(store.previous("back").unwrap().as_ref(), Some(&second));
+    store.select("back", &second).unwrap();
+    assert_eq!(store.previous("back").unwrap().as_ref(), Some(&first));
+    let fourth = publish(4);
+    assert_eq!(store.previous("back").unwrap().as_ref(), Some(&second), "the third was gone back from");
+    let late = version("back", 5).in_place_of(third.clone()).unwrap();
+    let moved = store.publish(&late).expect_err("another one is current");
+    assert!(
+        matches!(&moved, StoreError::Moved { current: Some(current), .. } if *current == fourth.to_string()),
+        "{moved}"
+    );
+    assert_eq!((store.current("back").unwrap().as_ref(), store.list("back").unwrap().len()), (Some(&fourth), 4));
+    store.keep("back", 1, &[first.clone(), third]).unwrap();
+    assert_eq!(store.current("back").unwrap().as_ref(), Some(&fourth));
+    assert_eq!(
+        store.previous("back").unwrap().as_ref(),
+        Some(&first),
+        "the one before it is gone, and that before the one"
+    );
 }
 
 fn in_redis(settings: rankwright_redis::Settings) {

@@ -1,11 +1,13 @@
 //! Names of versions, which sort by time.
 
 use rankwright_event::Timestamp;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// Time and checksum of a version: `20211114T162500000Z-1a2b3c4d`. Usable as a file name.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String")]
 pub struct VersionId(String);
 
 /// A text that names no version.
@@ -28,6 +30,14 @@ impl VersionId {
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl TryFrom<String> for VersionId {
+    type Error = InvalidVersionId;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
     }
 }
 

@@ -18,6 +18,7 @@ fn metadata() -> Metadata {
         metrics: BTreeMap::from([("NDCG@10".into(), 0.612)]),
         iterations: 2,
         weights: vec![FeatureWeight { name: "price".into(), weights: vec![45.0] }],
+        replaced: None,
     }
 }
 
@@ -43,6 +44,16 @@ fn the_sample_of_the_first_format_is_read_by_every_later_one() {
     let sample = Version::decode(SAMPLE).unwrap();
     assert_eq!(sample, version());
     assert_eq!(sample.id().as_str(), "20211114T162500000Z-8c5b492a");
+}
+
+#[test]
+fn a_version_knows_which_one_it_was_published_in_place_of() {
+    let before = version();
+    let after = version().in_place_of(before.id().clone()).unwrap();
+    assert_ne!(after.id(), before.id());
+    let read = Version::decode(&after.encode().unwrap()).unwrap();
+    assert_eq!((read.id(), read.metadata().replaced.as_ref()), (after.id(), Some(before.id())));
+    assert_eq!((read.booster(), read.warmup()), (before.booster(), before.warmup()));
 }
 
 #[test]

@@ -8,6 +8,8 @@ use std::sync::atomic::AtomicUsize;
 struct Slow {
     store: MemoryStore,
     slow: AtomicBool,
+    /// Slow answers come after so many seconds; 0 if never.
+    late: AtomicUsize,
     asked: AtomicUsize,
 }
 
@@ -15,7 +17,13 @@ impl Store for Slow {
     fn read<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<Vec<Option<Arc<Entity>>>, Error>> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         if self.slow.load(Ordering::Relaxed) {
-            return Box::pin(std::future::pending());
+            return Box::pin(async {
+                match self.late.load(Ordering::Relaxed) {
+                    0 => std::future::pending().await,
+                    seconds => tokio::time::sleep(Duration::from_secs(seconds as u64)).await,
+                }
+                self.store.read(keys).await
+            });
         }
         self.store.read(keys)
     }
@@ -80,8 +88,22 @@ async fn a_store_that_hangs_costs_a_few_timeouts_and_then_nothing_until_it_answe
     tokio::time::sleep(Duration::from_secs(10)).await;
     assert!(!guarded.closed() && store.asked.load(Ordering::Relaxed) > asked, "it is probed");
     store.slow.store(false, Ordering::Relaxed);
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    tokio::time::sleep(LONGEST_PROBE).await;
     assert!(guarded.read(&[]).await.is_ok());
+}
+
+/// As one does whose server is gone without a word: it is some time before it asks another one.
+#[tokio::test(start_paused = true)]
+async fn a_probe_waits_longer_than_a_request() {
+    let store = Arc::new(Slow::default());
+    store.slow.store(true, Ordering::Relaxed);
+    let guarded = Guarded::new(store.clone(), Duration::from_secs(1));
+    for _ in 0..PATIENCE {
+        assert!(guarded.read(&[]).await.is_err());
+    }
+    store.late.store(3, Ordering::Relaxed);
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert!(guarded.closed(), "an answer after three seconds is one");
 }
 
 #[tokio::test(start_paused = true)]

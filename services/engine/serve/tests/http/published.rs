@@ -38,6 +38,7 @@ fn version(millis: i64, kind: Kind, columns: Vec<Column>, warmup: &str) -> Versi
         metrics: BTreeMap::from([("NDCG@10".into(), 0.6)]),
         iterations: 0,
         weights: vec![],
+        replaced: None,
     };
     Version::new(metadata, warmup.as_bytes().to_vec(), XGBOOST.as_bytes().to_vec()).unwrap()
 }

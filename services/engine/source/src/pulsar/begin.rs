@@ -16,9 +16,12 @@ impl Pulsar {
         let number = number.ok_or_else(|| none(partition.to_string()))?;
         let from = match from {
             Some(position) if position.file != partition.as_str() => return Err(none(position.to_string()).into()),
-            Some(Position { at: Some(at), .. }) if self.ordered => Some(at.parse().map_err(|_| none(at.clone()))?),
+            Some(Position { at: Some(at), .. }) => Some(at.parse::<Begin>().map_err(|_| none(at.clone()))?),
             _ => None,
         };
+        if self.ordered && from.is_some_and(|from| from.dealt) {
+            return Err(PulsarError::Dealt { topic: topic::short(&self.topic).to_owned() }.into());
+        }
         self.building.take(number);
         // what was read before is read again, or is behind already
         self.steps

@@ -58,6 +58,15 @@ pub enum Error {
         /// In the words of the broker.
         reason: String,
     },
+    /// Readers who share a subscription have read on, nobody knows what.
+    #[error(
+        "topic {topic} was read with source.subscriptionType: shared, so no position tells what is left: it would count again. \
+         Leave that as it is, or stop all who read it and run 'rankwright import --rebuild', which reads all of it anew"
+    )]
+    Dealt {
+        /// The topic.
+        topic: String,
+    },
     /// A partition that this reader has not, or a position that is none in it.
     #[error("{position} is no position in a partition of topic {topic} that is assigned to us")]
     Position {

@@ -20,7 +20,12 @@ pub(super) struct Begin {
     pub(super) after: Place,
     /// Messages that were published earlier are left out, until the first one that was not.
     pub(super) since: Option<Timestamp>,
+    /// What comes behind is dealt out by a subscription that readers share: no place tells what they have read of it.
+    pub(super) dealt: bool,
 }
+
+/// Ends the text of a place behind which messages are dealt out.
+const DEALT: &str = " shared";
 
 impl Place {
     /// Nothing lies behind.
@@ -41,14 +46,15 @@ impl Place {
 impl Begin {
     /// Behind a place, whatever the time.
     pub(super) fn after(after: Place) -> Self {
-        Self { after, since: None }
+        Self { after, since: None, dealt: false }
     }
 }
 
 impl fmt::Display for Begin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.after.ledger, self.after.entry)?;
-        self.since.map_or(Ok(()), |since| write!(f, "@{}", since.millis()))
+        self.since.map_or(Ok(()), |since| write!(f, "@{}", since.millis()))?;
+        f.write_str(if self.dealt { DEALT } else { "" })
     }
 }
 
@@ -56,10 +62,11 @@ impl FromStr for Begin {
     type Err = std::num::ParseIntError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (text, dealt) = text.strip_suffix(DEALT).map_or((text, false), |text| (text, true));
         let (place, since) = text.split_once('@').map_or((text, None), |(place, since)| (place, Some(since)));
         let since = since.map(str::parse).transpose()?.map(Timestamp::from_millis);
         let (ledger, entry) = place.split_once(':').unwrap_or((place, ""));
-        Ok(Self { after: Place { ledger: ledger.parse()?, entry: entry.parse()? }, since })
+        Ok(Self { after: Place { ledger: ledger.parse()?, entry: entry.parse()? }, since, dealt })
     }
 }
 
@@ -69,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_place_is_read_as_it_is_written() {
-        for text in ["7:12", "-1:-1", "7:-1@1700000000000"] {
+        for text in ["7:12", "-1:-1", "7:-1@1700000000000", "7:12 shared"] {
             assert_eq!(text.parse::<Begin>().map(|begin| begin.to_string()).as_deref(), Ok(text));
         }
         assert!("7".parse::<Begin>().is_err());

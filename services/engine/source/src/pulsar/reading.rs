@@ -14,7 +14,7 @@ pub(super) struct Reading {
     pub(super) session: u64,
     /// Its number at the broker.
     pub(super) consumer: u64,
-    /// Everything up to here was handed on, or left out.
+    /// Everything up to here was handed on, or left out; where messages come in no order, it was read by an import before.
     pub(super) after: Place,
     /// Older messages are left out, until the first one that is not.
     since: Option<Timestamp>,
@@ -50,13 +50,13 @@ pub(super) struct Unreadable {
 impl Reading {
     pub(super) fn new(session: u64, consumer: u64, begin: Begin, last: Place, queue: u32) -> Self {
         let now = Instant::now();
-        let Begin { after, since } = begin;
+        let Begin { after, since, .. } = begin;
         Self { session, consumer, after, since, last, looked: now, heard: now, taken: 0, queue }
     }
 
     /// Where another reader would go on.
     pub(super) fn begin(&self) -> Begin {
-        Begin { after: self.after, since: self.since }
+        Begin { since: self.since, ..Begin::after(self.after) }
     }
 
     /// Whether it is worth asking if there is more.
@@ -75,7 +75,7 @@ impl Reading {
         self.heard = Instant::now();
         let permits = u32::try_from(payload.metadata.num_messages_in_batch()).unwrap_or(1);
         let place = Place::behind(id);
-        if ordered && (place <= self.after || until.is_some_and(|until| place > until)) {
+        if place <= self.after || (ordered && until.is_some_and(|until| place > until)) {
             return Err(permits);
         }
         if ordered {

@@ -11,6 +11,10 @@ use std::sync::Arc;
 
 /// So many keys are asked for at once.
 const AT_ONCE: usize = 1000;
+/// So many at first, where it is not known how large what lies under them is, and then as many as have about so many bytes: they
+/// come with one answer, which has a time limit.
+const FIRST: usize = 16;
+const ANSWER: usize = 8 << 20;
 
 /// Replaces a value (or removes it, where the new one is empty) if it still has a stamp; whether it did.
 const SWAP: &str = "
@@ -43,10 +47,16 @@ impl Shared {
         Ok(listed)
     }
 
-    /// What lies under names, some of them at a time: an answer has a time limit.
+    /// What lies under names, some of them at a time.
     async fn list(&self, names: &[Vec<u8>], listed: &mut Listed) -> Result<(), Error> {
-        for names in names.chunks(AT_ONCE) {
-            listed.extend(self.some(names).await?.into_iter().map(|(key, _, entity)| (key, Arc::new(entity))));
+        let (mut left, mut at_once) = (names, FIRST);
+        while !left.is_empty() {
+            let (names, rest) = left.split_at(at_once.min(left.len()));
+            let values = self.values(names.iter().map(Vec::as_slice)).await?;
+            let bytes: usize = values.iter().flatten().map(Vec::len).sum();
+            let found = self.entities(names, values)?;
+            listed.extend(found.into_iter().map(|(key, _, entity)| (key, Arc::new(entity))));
+            (left, at_once) = (rest, (ANSWER * names.len() / bytes.max(1)).clamp(1, AT_ONCE));
         }
         Ok(())
     }
@@ -72,6 +82,14 @@ impl Shared {
     /// Entities under names, with their stamps; those that are gone by now are left out.
     async fn some(&self, names: &[Vec<u8>]) -> Result<Vec<(Key, super::layout::Stamp, Entity)>, Error> {
         let values = self.values(names.iter().map(Vec::as_slice)).await?;
+        self.entities(names, values)
+    }
+
+    fn entities(
+        &self,
+        names: &[Vec<u8>],
+        values: Vec<Option<Vec<u8>>>,
+    ) -> Result<Vec<(Key, super::layout::Stamp, Entity)>, Error> {
         let mut found = Vec::new();
         for (name, value) in names.iter().zip(values) {
             let Some(value) = value else { continue };

@@ -7,7 +7,6 @@
 #![allow(unsafe_code)]
 
 mod feed;
-mod scratch;
 
 use super::{Error, Fitted, Iteration, Rounds, Task, best, boost};
 use crate::examples::Examples;
@@ -15,11 +14,14 @@ use crate::metric::{self, NdcgOfRounds};
 use feed::Feed;
 use rankwright_config::model::Booster;
 use rankwright_model::Ensemble;
-use scratch::Scratch;
+use rankwright_scratch::Scratch;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ops::Range;
 use std::{ptr, slice};
 use xgboost_lib_sys as sys;
+
+/// What the folders of bins are called: the library opens their files again and again by name.
+const BINS: &str = "rankwright-bins-";
 
 /// Bins of a column of amounts (the library's default).
 const MAX_BIN: usize = 256;
@@ -126,7 +128,7 @@ impl Matrix {
         let values = examples.height() * examples.width();
         let folder = (values > task.room.binned).then(|| {
             task.room.check(BYTES * values as u64 + ROW_BYTES * examples.height() as u64)?;
-            Ok::<_, Error>(Scratch::within(&task.room.folder)?)
+            Ok::<_, Error>(Scratch::within(&task.room.folder, BINS)?)
         });
         let folder = folder.transpose()?;
         let read = if folder.is_some() { examples.in_larger_blocks(PAGE) } else { examples };

@@ -260,6 +260,32 @@ fn a_version_that_cannot_be_published_costs_no_other_and_a_damaged_pointer_no_tr
     assert_eq!((after.len(), after.last()), (before.len() + 1, Some(published.version.id())), "nothing is removed");
 }
 
+#[test]
+fn a_version_does_not_take_the_place_of_one_that_it_was_not_compared_with() {
+    let quick = rankwright_config::model::Backend { iterations: 1, ..config().backend };
+    let config = LambdaMart { backend: quick, ..config() };
+    let (store, columns, versions) = (store(&["ctr_7"], rankings_of_ctr()), columns(), MemoryVersions::default());
+    let served = BTreeMap::new();
+    let training = |time| Training {
+        name: "shop",
+        config: &config,
+        columns: &columns,
+        served: &served,
+        now: Timestamp::from_millis(time),
+    };
+    let [first, second] = [1, 2].map(|time| training(time).run(&store, &versions, &mut |_| ()).unwrap().version);
+    let mut candidate = training(3).candidate(&store, None, &mut |_| ()).unwrap();
+    let before = versions.current("shop");
+    assert_eq!(before.as_ref().unwrap().as_ref(), Some(second.id()));
+    versions.select("shop", first.id()).unwrap(); // somebody goes back meanwhile
+    let overtaken = training(3).publish(&mut candidate.trained, before, &versions);
+    assert!(matches!(overtaken, Err(Error::Publish { source: StoreError::Moved { .. }, .. })), "{overtaken:?}");
+    assert_eq!(versions.current("shop").unwrap().as_ref(), Some(first.id()));
+    training(3).publish(&mut candidate.trained, versions.current("shop"), &versions).unwrap();
+    assert_eq!(versions.current("shop").unwrap().as_ref(), Some(candidate.trained.version.id()));
+    assert_eq!(versions.previous("shop").unwrap().as_ref(), Some(first.id()), "the second was gone back from");
+}
+
 fn rankings_of_ctr() -> Vec<Clickthrough> {
     let mut rankings = rankings(20);
     for ranking in &mut rankings {

@@ -28,7 +28,7 @@ impl Line {
             } else {
                 connection.send(commands::flow(OWNER, queue)).await?;
             }
-            let begin = Begin::after(Place::START);
+            let begin = Begin { dealt: true, ..Begin::after(from.map_or(Place::START, |from| from.after)) };
             self.reading = Some(Reading::new(session, OWNER, begin, Place::START, queue));
             return Ok(Begun { begin, last: Place::START });
         }
@@ -74,7 +74,7 @@ impl Line {
         let begin = match (known, self.first) {
             (Some(begin), _) => begin,
             (None, First::Latest) => Begin::after(last),
-            (None, _) => Begin { after: placed.unwrap_or(Place::START), since },
+            (None, _) => Begin { since, ..Begin::after(placed.unwrap_or(Place::START)) },
         };
         self.reading = Some(Reading::new(session, session, begin, last, self.plan.options.queue));
         Ok(Begun { begin, last })

@@ -41,6 +41,10 @@ impl Line {
         match reading.receive(&message.message_id, &payload, ordered, until) {
             Ok(entry) => self.tell(News::Entry(session, entry)),
             Err(dropped) => {
+                if self.plan.role == Role::Together {
+                    // its effects are there: an import has read it
+                    connection.send(commands::acknowledge(OWNER, vec![message.message_id], false)).await?;
+                }
                 if let Some(flow) = reading.taken(dropped) {
                     connection.send(flow).await?;
                 }
