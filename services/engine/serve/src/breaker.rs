@@ -34,8 +34,19 @@ pub(crate) enum Unavailable {
     #[error("the state store did not answer within {0:?}")]
     Slow(Duration),
     /// It failed.
-    #[error(transparent)]
+    #[error("{}", chain(.0))]
     Failed(#[from] rankwright_state::Error),
+}
+
+/// An error with its causes: it is told in one line, and what is to be done is in the last of them.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
 }
 
 #[derive(Default)]

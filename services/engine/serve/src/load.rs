@@ -9,6 +9,7 @@ mod published;
 pub use published::Published;
 
 use crate::app::{App, Phase};
+use crate::breaker::chain;
 use crate::models::{Current, Loaded, Slot, Version};
 use crate::rank::rehearse;
 use crate::ranker::Ranker;
@@ -61,13 +62,7 @@ pub struct LoadError(String);
 impl LoadError {
     /// From its cause, and the causes of that.
     pub fn new(error: impl std::error::Error) -> Self {
-        let mut text = error.to_string();
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            text.push_str(&format!(": {error}"));
-            cause = error.source();
-        }
-        Self(text)
+        Self(chain(&error))
     }
 }
 

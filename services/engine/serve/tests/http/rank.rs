@@ -101,7 +101,7 @@ async fn a_store_that_fails_gives_the_incoming_order_and_a_breaker_stops_asking_
     for _ in 0..5 {
         let answer = service.post("/rank/shop", ranking(&["a", "b"])).await;
         assert_eq!((answer.status.as_u16(), answer.items()), (200, vec!["a".into(), "b".into()]));
-        assert_eq!(answer.json()["fallback"], "the state store failed to read");
+        assert_eq!(answer.json()["fallback"], "the state store failed to read: connection refused");
     }
     let open = service.post("/rank/shop", ranking(&["a", "b"])).await;
     assert_eq!(open.json()["fallback"], "the state store does not answer");
