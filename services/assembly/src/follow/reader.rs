@@ -8,7 +8,7 @@ mod tests;
 
 use super::sweep::Sweep;
 use super::tally::Tally;
-use super::writer::{NEVER, PAUSE, Writer};
+use super::writer::{PAUSE, Writer};
 use crate::closing::{Closing, StillOpen};
 use crate::engine::Engine;
 use crate::program::chain;
@@ -31,6 +31,8 @@ const HELD: usize = 128;
 /// So many events are read before the first of them are committed, if they have come already: a commit of many costs little
 /// more than one of few, as what they change in common is written once.
 const AHEAD: usize = 32_768;
+/// How far a partition has come of which nothing is left: as far as times reach that are accepted.
+const NEVER: Timestamp = Timestamp::from_millis(253_402_300_799_999);
 /// Nobody reads a partition of which nothing was said for so long, as a rule.
 const UNREAD: Duration = Duration::from_secs(300);
 

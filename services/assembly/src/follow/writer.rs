@@ -2,19 +2,16 @@
 
 use crate::engine::Engine;
 use rankwright_event::{Event, Timestamp};
-use rankwright_ingest::shared::{Intake, Origin, Replica};
+use rankwright_ingest::shared::{Intake, Origin, Replica, deal_out};
 use rankwright_ingest::{Counters, Error};
 use rankwright_serve::clock::{latest, now};
 use rankwright_source::Partition;
-use rankwright_state::{Commit, Lease, Outcome, Position, Writer as StateWriter};
+use rankwright_state::{Lease, Position, Writer as StateWriter};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Between two attempts to reach a state store that does not answer.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
-
-/// How far a partition has come of which nothing is left: as far as times reach that are accepted.
-pub(super) const NEVER: Timestamp = Timestamp::from_millis(253_402_300_799_999);
 
 /// The writer of a partition.
 pub(super) enum Writer {
@@ -34,23 +31,10 @@ pub(super) struct Dealt {
 impl Dealt {
     /// Notes that what comes behind this position is dealt out from now on.
     async fn begin(&mut self, engine: &Engine, at: Position) -> Result<(), Error> {
-        let writer = self.row.writer.0.clone();
-        if self.row.position == at {
-            return Ok(());
+        if self.row.position != at {
+            deal_out(&*engine.state, &self.row, at.clone()).await?;
+            self.row.position = at;
         }
-        if self.row.position.0.is_empty() {
-            let commit = Commit { to: at.clone(), ..Commit::default() };
-            if engine.state.commit(&self.row, commit).await? == Outcome::LostLease {
-                return Err(Error::LostLease { writer });
-            }
-        } else {
-            // an import that was killed cannot go on: nobody waits for it any more
-            let (plan, state, settings) = (engine.plan.clone(), engine.state.clone(), engine.settings());
-            let mut import = Intake::open(&writer, Origin::Partition, plan, state, settings, now()).await?;
-            import.pass(NEVER, now()).await?;
-            import.apply(&[], &[], at.clone(), now()).await?;
-        }
-        self.row.position = at;
         Ok(())
     }
 }

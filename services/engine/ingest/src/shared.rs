@@ -22,7 +22,7 @@ pub use intake::{Intake, Share};
 pub use lane::Origin;
 pub use pipeline::{Pipeline, Prepared};
 pub use replica::Replica;
-pub use watermark::{Reached, expect, reached};
+pub use watermark::{Reached, deal_out, expect, reached};
 
 use crate::error::Error;
 use foldhash::fast::RandomState;

@@ -181,6 +181,10 @@ impl Body {
         }
         match request.send().await {
             Ok(answer) => {
+                let goes_on = format!("bytes {}-", self.from);
+                if self.from > 0 && !answer.content_range().is_some_and(|range| range.starts_with(&goes_on)) {
+                    return Err(self.broken("the service does not answer with the rest of it, as it was asked to"));
+                }
                 if self.from == 0 {
                     self.length = answer.content_length.and_then(|length| u64::try_from(length).ok());
                 }
@@ -204,6 +208,9 @@ impl Body {
                     self.from += piece.len() as u64;
                     return Ok(Some(piece));
                 }
+                None if self.length.is_some_and(|length| length != self.from) => {
+                    return Err(self.broken("it ended before its end"));
+                }
                 None => {
                     self.stream = None;
                     return Ok(None);
@@ -211,15 +218,18 @@ impl Body {
                 Some(Err(_)) if self.length == Some(self.from) => self.stream = None,
                 Some(Err(_)) if attempt < ATTEMPTS => {
                     pause(attempt).await; // the connection broke in the middle
-                    self.open().await?;
+                    if !self.open().await? {
+                        return Err(self.broken("it was removed while it was read"));
+                    }
                 }
-                Some(Err(error)) => {
-                    let problem = Problem::Unreadable { reason: error.to_string() };
-                    return Err(self.bucket.error(Action::Get, &self.key, problem));
-                }
+                Some(Err(error)) => return Err(self.broken(&error.to_string())),
             }
         }
         Ok(None)
+    }
+
+    fn broken(&self, reason: &str) -> Error {
+        self.bucket.error(Action::Get, &self.key, Problem::Unreadable { reason: reason.to_owned() })
     }
 }
 

@@ -123,7 +123,11 @@ fn an_object_whose_connection_breaks_is_read_on_from_there() {
     let (first, rest) = (content[..70_000].to_vec(), content[70_000..].to_vec());
     let serving = std::thread::spawn(move || {
         let whole = answers(&listener, "200 OK\r\nContent-Length: 200000", &first);
-        let on = answers(&listener, "206 Partial Content\r\nContent-Length: 130000", &rest);
+        let on = answers(
+            &listener,
+            "206 Partial Content\r\nContent-Range: bytes 70000-199999/200000\r\nContent-Length: 130000",
+            &rest,
+        );
         (whole, on)
     });
     let credentials = Some(Credentials::new("k", "s"));

@@ -31,7 +31,7 @@ struct Current {
     number: u64,
     connection: Option<MultiplexedConnection>,
     /// One that is being made: who waits for it may not be able to wait as long as that takes.
-    coming: Option<JoinHandle<Result<MultiplexedConnection, Error>>>,
+    coming: Option<JoinHandle<(Instant, Result<MultiplexedConnection, Error>)>>,
     failed: Option<(Instant, String)>,
 }
 
@@ -106,15 +106,25 @@ impl Node {
         {
             return Err(Error { place: self.place().to_owned(), problem: Problem::Unreachable(reason.clone()) });
         }
-        let dial = self.dial.clone();
-        let coming = current.coming.get_or_insert_with(|| tokio::spawn(async move { dial.connect().await }));
-        let connected = coming.await;
-        current.coming = None;
-        let stopped = |error: tokio::task::JoinError| {
-            let problem = Problem::Unreachable(format!("connecting was given up ({error})"));
-            Err(Error { place: self.place().to_owned(), problem })
+        let connected = loop {
+            let is_new = current.coming.is_none();
+            let dial = self.dial.clone();
+            let connect = async move {
+                let connected = dial.connect().await;
+                (Instant::now(), connected)
+            };
+            let ended = current.coming.get_or_insert_with(|| tokio::spawn(connect)).await;
+            current.coming = None;
+            match ended {
+                Ok((at, Err(_))) if !is_new && at.elapsed() > PAUSE => {} // nobody was there to hear of it
+                Ok((_, connected)) => break connected,
+                Err(error) => {
+                    let problem = Problem::Unreachable(format!("connecting was given up ({error})"));
+                    break Err(Error { place: self.place().to_owned(), problem });
+                }
+            }
         };
-        match connected.unwrap_or_else(stopped) {
+        match connected {
             Ok(connection) => {
                 current.failed = None;
                 current.number += 1;

@@ -76,7 +76,7 @@ impl App {
         self.enter(Phase::Ready);
     }
 
-    /// Looks for newer versions from time to time; never ends. One that warms up keeps no other model's waiting.
+    /// Looks for newer versions from time to time; never ends. One that warms up keeps no other model's waiting, two do.
     pub(crate) async fn follow(&self) {
         let room = Arc::new(Semaphore::new(AT_ONCE));
         let models = self.models().rankers().map(|slot| self.follow_model(slot.name().to_owned(), room.clone()));

@@ -131,7 +131,8 @@ impl Training<'_> {
     /// and one that the configuration names.
     ///
     /// # Errors
-    /// When it cannot be stored, or another one became current meanwhile; the model then keeps its current version, and all others.
+    /// When it cannot be stored, or another one became current in place of that `before`; the model then keeps its current version,
+    /// and all others.
     pub fn publish(
         &self,
         trained: &mut Trained,

@@ -105,6 +105,35 @@ async fn a_partition_comes_as_far_as_the_clock_was_when_it_was_read_to_its_end()
     assert!(come(vec![ended(ago(60)), ended(ago(0))]).await > Some(minute.plus(Duration::from_secs(30))));
 }
 
+/// Those that messages are dealt out to are waited for themselves.
+#[tokio::test]
+async fn nobody_waits_for_an_import_behind_which_messages_are_dealt_out() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let reader = reader(&store, Box::new(Stale(Vec::new()))).await;
+    let (engine, partition) = (&*reader.engine, Partition::new("pulsar:t-0"));
+    let place = |at: &str| Position(at.to_owned());
+    let waited_for =
+        async || reached(&*store).await.expect("tells").into_iter().filter(|known| known.partition).count();
+    let mut killed = Writer::open(engine, &partition, None).await.expect("opens");
+    killed.begin(engine, place("7:12")).await.expect("is committed");
+    assert_eq!(waited_for().await, 1, "an import");
+    let [mut one, mut other] = [
+        Writer::open(engine, &partition, Some("one")).await.expect("opens"),
+        Writer::open(engine, &partition, Some("other")).await.expect("opens"),
+    ];
+    assert_eq!(one.position(), place("7:12"));
+    assert!(
+        matches!(one.begin(engine, place("7:12 shared")).await, Err(Error::LostLease { .. })),
+        "another one is at it"
+    );
+    other.begin(engine, place("7:12 shared")).await.expect("is committed");
+    assert_eq!(waited_for().await, 0, "what it would bring is dealt out");
+    let mut again = Writer::open(engine, &partition, Some("one")).await.expect("opens");
+    assert_eq!(again.position(), place("7:12 shared"));
+    again.begin(engine, place("7:12 shared")).await.expect("there is nothing to do");
+    assert!(matches!(killed.apply(&[], place("7:13")).await, Err(Error::LostLease { .. })), "it has others now");
+}
+
 /// Its last lag would be told for ever.
 #[tokio::test]
 async fn of_a_partition_that_has_ended_nothing_is_told_any_more() {

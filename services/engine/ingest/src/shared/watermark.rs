@@ -2,7 +2,9 @@
 
 use super::lane::Origin;
 use rankwright_event::{Tenant, Timestamp};
-use rankwright_state::{Cell, Commit, Entity, Error, Key, Outcome, Scope, Slot, Space, Store, Stored, Writer};
+use rankwright_state::{
+    Cell, Commit, Entity, Error, Key, Lease, Outcome, Position, Scope, Slot, Space, Store, Stored, Writer,
+};
 use std::time::Duration;
 
 /// A replica that did not show itself for so long of real time is gone, and nobody waits for it.
@@ -46,6 +48,20 @@ pub async fn expect(store: &dyn Store, partitions: &[&str], wall: Timestamp) -> 
         store.acquire(&Writer(super::closer::WRITER.to_owned())).await?; // whoever is closing begins anew, and sees them
     }
     noted
+}
+
+/// Leaves a partition to those that its messages are dealt out to from `at` on: nobody waits for who has read it so far, be it an
+/// import that was killed.
+///
+/// # Errors
+/// When the store fails, or somebody else has become the partition's writer.
+pub async fn deal_out(store: &dyn Store, partition: &Lease, at: Position) -> Result<(), crate::Error> {
+    let writes = vec![(key(&partition.writer.0), None)];
+    let commit = Commit { from: partition.position.clone(), to: at, writes, ..Commit::default() };
+    match store.commit(partition, commit).await? {
+        Outcome::LostLease => Err(crate::Error::LostLease { writer: partition.writer.0.clone() }),
+        Outcome::Applied | Outcome::Exists => Ok(()),
+    }
 }
 
 async fn note_all(store: &dyn Store, partitions: &[&str], wall: Timestamp, new: &mut bool) -> Result<(), crate::Error> {

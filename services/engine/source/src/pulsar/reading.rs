@@ -26,6 +26,8 @@ pub(super) struct Reading {
     pub(super) heard: Instant,
     /// Messages that were taken, and for which no others were asked yet.
     taken: u32,
+    /// Messages that came, and for which no others were asked yet.
+    came: u32,
     queue: u32,
 }
 
@@ -51,7 +53,7 @@ impl Reading {
     pub(super) fn new(session: u64, consumer: u64, begin: Begin, last: Place, queue: u32) -> Self {
         let now = Instant::now();
         let Begin { after, since, .. } = begin;
-        Self { session, consumer, after, since, last, looked: now, heard: now, taken: 0, queue }
+        Self { session, consumer, after, since, last, looked: now, heard: now, taken: 0, came: 0, queue }
     }
 
     /// Where another reader would go on.
@@ -74,6 +76,7 @@ impl Reading {
     ) -> Result<Entry, u32> {
         self.heard = Instant::now();
         let permits = u32::try_from(payload.metadata.num_messages_in_batch()).unwrap_or(1);
+        self.came += permits;
         let place = Place::behind(id);
         if place <= self.after || (ordered && until.is_some_and(|until| place > until)) {
             return Err(permits);
@@ -90,11 +93,20 @@ impl Reading {
         Ok(Entry { id: id.clone(), count: permits, messages })
     }
 
+    /// Asks for as many as came and are to come again.
+    pub(super) fn once_more(&self) -> Option<BaseCommand> {
+        (self.came > 0).then(|| commands::flow(self.consumer, self.came))
+    }
+
     /// Asks for more when half of what was asked for is taken.
     pub(super) fn taken(&mut self, count: u32) -> Option<BaseCommand> {
         self.taken += count;
         let enough = self.taken >= self.queue.div_ceil(2);
-        enough.then(|| commands::flow(self.consumer, std::mem::take(&mut self.taken)))
+        enough.then(|| {
+            let more = std::mem::take(&mut self.taken);
+            self.came = self.came.saturating_sub(more);
+            commands::flow(self.consumer, more)
+        })
     }
 }
 

@@ -73,6 +73,26 @@ async fn what_is_not_committed_comes_again_to_a_reader_that_starts_again() {
     assert_eq!(all(&[&seen]), (0..20).collect::<Vec<_>>());
 }
 
+/// The broker sends no more than it was asked for, and what comes again is asked for again.
+#[tokio::test]
+async fn a_reader_that_starts_again_is_dealt_more_messages_than_it_asked_for_at_first() {
+    let Some(broker) = broker() else { return };
+    let topic = broker.topic(0).await;
+    topic.fill_batched(0..3000, 10).await;
+    let (mut one, mut seen) = (open(&topic), Seen::default());
+    for _ in 0..3 {
+        let partition = loop {
+            match timeout(LONG, one.next()).await.expect("something comes").expect("reads on") {
+                Step::Batch { partition, .. } => break partition, // read, and never committed
+                other => seen.take(&mut one, other).await,
+            }
+        };
+        one.start(&partition, None).await.expect("starts");
+    }
+    seen.read(&mut one, |seen| seen.count() >= 3000).await;
+    assert_eq!(all(&[&seen]), (0..3000).collect::<Vec<_>>());
+}
+
 #[tokio::test]
 async fn two_readers_are_dealt_all_messages() {
     let Some(broker) = broker() else { return };

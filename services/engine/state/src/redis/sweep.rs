@@ -15,6 +15,8 @@ const AT_ONCE: usize = 1000;
 /// come with one answer, which has a time limit.
 const FIRST: usize = 16;
 const ANSWER: usize = 8 << 20;
+/// At most so many times as many as before: small ones may lie before large ones.
+const GROWTH: usize = 4;
 
 /// Replaces a value (or removes it, where the new one is empty) if it still has a stamp; whether it did.
 const SWAP: &str = "
@@ -56,7 +58,7 @@ impl Shared {
             let bytes: usize = values.iter().flatten().map(Vec::len).sum();
             let found = self.entities(names, values)?;
             listed.extend(found.into_iter().map(|(key, _, entity)| (key, Arc::new(entity))));
-            (left, at_once) = (rest, (ANSWER * names.len() / bytes.max(1)).clamp(1, AT_ONCE));
+            (left, at_once) = (rest, (ANSWER * names.len() / bytes.max(1)).clamp(1, AT_ONCE.min(GROWTH * names.len())));
         }
         Ok(())
     }

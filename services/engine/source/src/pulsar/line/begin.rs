@@ -23,8 +23,11 @@ impl Line {
         let before = self.reading.take();
         let queue = self.plan.options.queue;
         if self.plan.role == Role::Together {
-            if before.is_some() {
+            if let Some(before) = before {
                 connection.send(commands::again(OWNER)).await?;
+                if let Some(flow) = before.once_more() {
+                    connection.send(flow).await?;
+                }
             } else {
                 connection.send(commands::flow(OWNER, queue)).await?;
             }
