@@ -243,6 +243,6 @@ fn a_secret_in_the_place_of_its_section_is_not_told() {
 fn assert_not_told(right: &str, wrong: &str) {
     let config = example();
     assert!(config.contains(right), "{right}");
-    let said = said("ingest-worker", &config.replace(right, wrong), &[], &["serving address=", "waiting for"]);
+    let said = said("ingest-worker", &config.replace(right, wrong), &[], &["serving address=", "waiting for the"]);
     assert_kept(wrong, "config.yml:", &said);
 }

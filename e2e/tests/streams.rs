@@ -253,6 +253,11 @@ fn what_an_import_has_read_is_not_dealt_out_once_more_nor_the_reverse() {
     let worker = work();
     worker.until("nothing left of what the import has read", || is_through(&worker));
     same(&half, "a worker behind an import");
+    let refused = || {
+        let again = imported(&[]).refused();
+        assert!(again.stderr.contains("was read with source.subscriptionType: shared"), "{}", again.stderr);
+    };
+    refused();
     let addresses = server("RANKWRIGHT_TEST_PULSAR").expect("there is one");
     let (service, _) = addresses.split_once(',').expect("service URL and admin URL");
     runtime().block_on(send(service, &dealt, &second));
@@ -261,8 +266,7 @@ fn what_an_import_has_read_is_not_dealt_out_once_more_nor_the_reverse() {
     worker.terminate();
     assert_eq!(worker.wait(), Some(0));
 
-    let again = imported(&[]).refused();
-    assert!(again.stderr.contains("was read with source.subscriptionType: shared"), "{}", again.stderr);
+    refused();
     same(&whole, "an import that was refused");
     imported(&["--rebuild"]).ok();
     same(&whole, "a state built anew");

@@ -122,6 +122,13 @@ impl Closing {
         self.insist(What::Owed, PATIENCE).await
     }
 
+    /// Keeps others from closing rankings while it is there, from what this process has done on: `None` where somebody may have done
+    /// so since.
+    pub(crate) async fn alone(&self) -> Result<Option<Holding>, Error> {
+        let held = Holding::begin(self.engine.state.clone(), &self.holder, &self.tenure).await?;
+        Ok(held.filter(|_| self.closer.is_some() && !self.tenure.take_lapse()))
+    }
+
     /// Whoever keeps the task has so long to let go of it; who forgets somebody, as long as that takes.
     async fn finish_within(&mut self, patience: Duration) -> Result<bool, Error> {
         self.insist(What::All, patience).await

@@ -73,6 +73,9 @@ pub fn forget<'a>(engine: &'a Engine, subject: &'a Subject) -> BoxFuture<'a, Res
             format!("{} click-throughs in {} parts", parts.records, parts.parts),
         ];
         told.removed.splice(0..0, removed);
+        let unlisted =
+            |parts: u64| format!("{parts} parts that were not put, or removed, to the end, whoever is in them");
+        told.removed.extend((parts.unlisted > 0).then(|| unlisted(parts.unlisted)));
         told.removed.extend(
             parts.damaged.iter().map(|place| format!("what was damaged in {place}, with the rest of it written anew")),
         );

@@ -154,7 +154,11 @@ mod tests {
         let denied = || Problem::Denied { permission: "s3:PutObject" };
         let timed_out = || Problem::TimedOut { endpoint: "here".to_owned() };
         assert_eq!([busy(503), denied(), timed_out()].map(|problem| is_refused(&of(problem))), [false, true, false]);
-        assert_eq!([busy(503), denied(), timed_out()].map(|problem| passes(&of(problem))), [false, false, true]);
+        assert_eq!([busy(503), denied(), timed_out()].map(|problem| passes(&of(problem))), [true, false, true]);
+        assert_eq!(
+            [busy(429), busy(500), busy(501), busy(400)].map(|of_it| passes(&of(of_it))),
+            [true, true, false, false]
+        );
         let login = rankwright_redis::Problem::Login("no".to_owned());
         let redis = |problem| anyhow::Error::from(rankwright_redis::Error { place: "here".to_owned(), problem });
         assert!(is_refused(&redis(login)) && !is_refused(&redis(rankwright_redis::Problem::Slow)));

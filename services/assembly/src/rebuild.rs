@@ -136,13 +136,9 @@ impl Rebuild {
             drop(engine); // click-throughs are where they belong, and folders are closed
             match self.target {
                 Target::Redis { built, filling, untouched, holding, holder, live, config } => {
-                    let brought = match untouched {
-                        true => Ok(()),
-                        false => bring_owed(*config, live.clone(), &holder).await,
-                    };
-                    let filled = match brought {
-                        Ok(()) => fill(filling, &built, untouched).await,
-                        Err(error) => Err(error),
+                    let filled = match untouched {
+                        true => fill(&filling, &built, async || filling.switch(true).await.map_err(Into::into)).await,
+                        false => in_place_of_live(&filling, &built, *config, live.clone(), &holder).await,
                     };
                     drop(holding);
                     if let Err(error) = live.hold(REBUILD, &holder, Duration::from_millis(1)).await {
@@ -159,16 +155,44 @@ impl Rebuild {
     }
 }
 
-/// Brings click-throughs to their store that the state holds until they are there: it goes, with all that only it has.
-async fn bring_owed(config: Config, live: Arc<RedisStore>, holder: &str) -> Result<()> {
-    let engine = Arc::new(Engine::over(config, live).await?);
-    let mut closing = Closing::new(engine, holder);
+/// Fills a generation and makes it live. The state that was live goes, with all that only it has: so click-throughs that it holds
+/// are brought to their store, most of them before anything is filled, and those that came since while nobody closes rankings
+/// until the other state is live.
+async fn in_place_of_live(
+    filling: &Filling,
+    built: &MemoryStore,
+    config: Config,
+    live: Arc<RedisStore>,
+    holder: &str,
+) -> Result<bool> {
+    let mut closing = Closing::new(Arc::new(Engine::over(config, live).await?), holder);
+    let filled = replace_live(filling, built, &mut closing).await;
+    closing.leave().await;
+    if !filled? {
+        bail!("another process has put another state in place meanwhile, or begun to: run it again");
+    }
+    Ok(true)
+}
+
+async fn replace_live(filling: &Filling, built: &MemoryStore, closing: &mut Closing) -> Result<bool> {
+    bring_owed(closing).await?;
+    closing.leave().await; // filling takes a while
+    let switch = async || -> Result<bool> {
+        bring_owed(closing).await?;
+        let alone = closing.alone().await?.ok_or(StillOpen)?;
+        let is_there = filling.switch(false).await;
+        drop(alone);
+        Ok(is_there?)
+    };
+    fill(filling, built, switch).await
+}
+
+async fn bring_owed(closing: &mut Closing) -> Result<()> {
     let brought = match closing.bring().await {
         Ok(true) => Ok(()),
         Ok(false) => Err(StillOpen.into()),
         Err(error) => Err(anyhow::Error::from(error)),
     };
-    closing.leave().await;
     brought.context("click-throughs that wait in the state are not in their store, and would go with it")
 }
 
@@ -185,8 +209,8 @@ pub(crate) fn unfinished(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Brings everything to Redis, and makes it live.
-async fn fill(filling: Filling, built: &MemoryStore, untouched: bool) -> Result<bool> {
+/// Brings everything to Redis, and makes it live by `switch`; whether it is.
+async fn fill(filling: &Filling, built: &MemoryStore, switch: impl AsyncFnOnce() -> Result<bool>) -> Result<bool> {
     let (began, generation) = (std::time::Instant::now(), filling.number());
     let mut entities = 0;
     for space in SPACES {
@@ -200,11 +224,9 @@ async fn fill(filling: Filling, built: &MemoryStore, untouched: bool) -> Result<
     for (writer, position) in built.writers().into_iter().filter(handed_over) {
         filling.stands(&writer, &position).await?;
     }
-    let is_there = filling.switch(untouched).await?;
+    let is_there = switch().await?;
     if is_there {
         info!(generation, entities, elapsed_ms = began.elapsed().as_millis() as u64, "the new state is live");
-    } else if !untouched {
-        bail!("another process has put another state in place meanwhile, or begun to: run it again");
     }
     Ok(is_there)
 }

@@ -4,11 +4,11 @@ use crate::engine::Engine;
 use crate::port;
 use crate::program::{chain, passes};
 use crate::said::Said;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use futures_util::future::BoxFuture;
-use rankwright_config::Config;
+use rankwright_config::{ClickthroughStore, Config, State};
 use rankwright_serve::server::{self, Timing};
-use rankwright_serve::{STATE, Waiting, tls};
+use rankwright_serve::{STATE, STORES, Waiting, tls};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
@@ -17,6 +17,9 @@ use tracing::warn;
 
 /// Between two attempts to reach a server.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// A store that says nothing for so long is one that lets a program wait: longer than it takes to be refused, several times.
+const SILENT: Duration = Duration::from_secs(10);
 
 /// For requests that run when the store is there at last.
 const DRAIN: Duration = Duration::from_secs(1);
@@ -58,7 +61,8 @@ impl Begun {
 }
 
 /// As [`Engine::open`]; waits for a server of the state, or of click-throughs, that is not there yet, and answers `/health`, `/ready` and
-/// `/status` meanwhile, until the port is opened for requests. Nothing, when told to stop before.
+/// `/status` meanwhile, until the port is opened for requests. Nothing, when told to stop before; the runtime may have an attempt left
+/// then, which is not to be waited for.
 ///
 /// # Errors
 /// When a store cannot be opened for another reason than that its server is away, or the port cannot be opened.
@@ -78,7 +82,19 @@ pub fn await_open(config: Config) -> BoxFuture<'static, Result<Option<(Engine, B
 async fn open(config: Config) -> Result<(Engine, Option<Port>)> {
     let mut port: Option<Port> = None;
     loop {
-        let error = match Engine::open(config.clone()).await {
+        // on a thread of its own: it hears nothing while a store is silent, and there may be one for all else
+        let (runtime, attempted) = (tokio::runtime::Handle::current(), config.clone());
+        let mut attempt = tokio::task::spawn_blocking(move || runtime.block_on(Engine::open(attempted)));
+        let opened = loop {
+            match tokio::time::timeout(SILENT, &mut attempt).await {
+                Ok(opened) => break opened.context("opening the stores was broken off")?,
+                Err(_) if port.is_none() && is_elsewhere(&config) => {
+                    port = Some(Port::open(&config, STORES, "there is no answer yet".to_owned()).await?);
+                }
+                Err(_) => {}
+            }
+        };
+        let error = match opened {
             Ok(engine) => return Ok((engine, port)),
             Err(error) => error,
         };
@@ -91,6 +107,12 @@ async fn open(config: Config) -> Result<(Engine, Option<Port>)> {
         }
         tokio::time::sleep(PAUSE).await;
     }
+}
+
+/// Whether another machine may let it wait.
+fn is_elsewhere(config: &Config) -> bool {
+    matches!(config.state, State::Redis(_))
+        || matches!(config.train, Some(ClickthroughStore::S3(..) | ClickthroughStore::Redis { .. }))
 }
 
 /// Which store does not answer.

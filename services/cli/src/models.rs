@@ -72,7 +72,7 @@ fn rollback(config: &Config, versions: &dyn VersionStore, model: &str, to: Optio
 mod tests {
     use super::*;
     use rankwright_event::Timestamp;
-    use rankwright_model::{Kind, MemoryVersions, Metadata, Version};
+    use rankwright_model::{Kind, MemoryVersions, Metadata, Place, Version};
 
     fn stored(count: i64) -> (Config, MemoryVersions, Vec<String>) {
         let (config, _) = Config::parse("models: {m: {type: noop}}", "test").expect("a valid configuration");
@@ -89,7 +89,7 @@ mod tests {
                 replaced: None,
             };
             let version = Version::new(metadata, Vec::new(), Vec::new()).expect("a version");
-            versions.publish(&version).expect("is kept");
+            versions.publish(&version, Place::Any).expect("is kept");
             version.id().to_string()
         });
         let ids = ids.collect();

@@ -16,6 +16,7 @@ pub(crate) fn run(options: &ServeOptions) -> Result<()> {
     }
     let runtime = runtime()?;
     let Some((engine, begun)) = runtime.block_on(await_open(config))? else {
+        runtime.shutdown_background(); // an attempt to open a store may last
         return Ok(()); // told to stop while it waited
     };
     let (engine, begun) = (Arc::new(engine), Some(begun));

@@ -35,6 +35,7 @@ fn run(options: &Options) -> Result<()> {
     config.train = Some(ClickthroughStore::Discard); // the one who closes rankings keeps them
     let runtime = runtime()?;
     let Some((engine, begun)) = runtime.block_on(await_open(config))? else {
+        runtime.shutdown_background(); // an attempt to open a store may last
         return Ok(()); // told to stop while it waited
     };
     let (engine, begun) = (Arc::new(engine), Some(begun));

@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use rankwright_assembly::{Engine, now};
 use rankwright_config::model::{LambdaMart, Model};
 use rankwright_config::{ClickthroughStore, Config, State};
-use rankwright_model::{StoreError, VersionStore};
+use rankwright_model::{StoreError, VersionId, VersionStore};
 use rankwright_train::{Candidate, Decision, Error, Running, Training, decide};
 use std::time::Instant;
 use tracing::debug;
@@ -14,6 +14,12 @@ use tracing::debug;
 pub(crate) fn checked(config: Config) -> Result<Config> {
     if matches!(config.state, State::Memory) {
         bail!("state: models of a state in memory end with their process: use 'type: redis', or 'type: file'");
+    }
+    for (name, model) in &config.models {
+        let Model::LambdaMart(LambdaMart { version: Some(pinned), .. }) = model else { continue };
+        if let Err(error) = pinned.parse::<VersionId>() {
+            bail!("models.{name}.version: {error}");
+        }
     }
     match config.train {
         Some(ClickthroughStore::Discard) => bail!("train: 'discard' keeps nothing to learn from"),
@@ -156,6 +162,13 @@ mod tests {
         assert!(refusal("models: {}").starts_with("state: "));
         assert!(refusal("state: {type: file, path: /x}\ntrain: {type: discard}").starts_with("train: "));
         assert!(refusal("state: {type: file, path: /x}\ntrain: {type: memory}").starts_with("train: "));
+    }
+
+    #[test]
+    fn a_pinned_version_that_is_none_is_refused_by_its_place() {
+        let pinned = MODELS.replacen("weights", "version: newest, weights", 1);
+        let error = checked(config(&format!("state: {{type: file, path: /x}}\n{pinned}"))).unwrap_err().to_string();
+        assert!(error.starts_with("models.a.version: invalid model version \"newest\": expected one like"), "{error}");
     }
 
     #[test]

@@ -211,3 +211,20 @@ async fn who_forgets_somebody_is_waited_for_and_not_disturbed() {
     *tasks.other.lock() = None;
     assert!(finished.await.expect("does not panic").expect("answers"));
 }
+
+#[tokio::test]
+async fn who_has_brought_what_is_owed_keeps_others_from_closing_as_long_as_it_wants() {
+    let (mut closing, tasks, noting) = with(None).await;
+    assert!(closing.alone().await.expect("answers").is_none(), "it has brought nothing");
+    assert!(closing.bring().await.expect("works"));
+    let alone = closing.alone().await.expect("answers");
+    assert!(alone.is_some());
+    drop(alone);
+    closing.tenure.stands_still();
+    assert!(closing.alone().await.expect("answers").is_none(), "somebody else may have closed some since");
+    assert!(closing.bring().await.expect("works"));
+    *tasks.other.lock() = Some("another".to_owned());
+    assert!(closing.alone().await.expect("answers").is_none());
+    closing.leave().await;
+    assert!(told(&noting).1, "the other one has it from the state");
+}

@@ -20,7 +20,7 @@ use rankwright_ingest::shared::{Pipeline, Reached, expect, reached};
 use rankwright_ingest::{Counters, Error};
 use rankwright_serve::clock::{believed, now};
 use rankwright_source::{DeadLetters, Merged, Partition, Step, Stream};
-use rankwright_state::Position;
+use rankwright_state::{Position, Writer as StateWriter};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -62,6 +62,12 @@ pub(super) struct Reader {
     unread: Duration,
     /// When partitions that the source no longer has were read too recently to be sure of it, it is asked again.
     asks_again: Option<Timestamp>,
+}
+
+/// Where a writer stands in its partition; `None` at the very start.
+fn place(partition: &Partition, at: &Position) -> Result<Option<rankwright_source::Position>> {
+    let known = (!at.0.is_empty()).then(|| serde_json::from_str(&at.0));
+    known.transpose().with_context(|| format!("the position of {partition}"))
 }
 
 impl Reader {
@@ -216,6 +222,7 @@ impl Reader {
         // before the list: what is noted later may not be in it
         let (known, recent) = self.known().await;
         let partitions = self.stream.all().await?;
+        self.check(&partitions).await?;
         let names: Vec<&str> = partitions.iter().map(Partition::as_str).collect();
         while let Err(error) = expect(&*self.engine.state, &names, now()).await {
             warn!("partitions are not noted yet: {}", chain(&error.into()));
@@ -224,6 +231,24 @@ impl Reader {
         self.leave_gone(&known).await;
         let is_left = |known: &Reached| !names.contains(&known.writer.as_str());
         self.asks_again = recent.iter().any(is_left).then(|| now().plus(self.unread));
+        Ok(())
+    }
+
+    /// Refuses positions from which the stream cannot go on before anybody waits for that.
+    async fn check(&mut self, partitions: &[Partition]) -> Result<()> {
+        let writers: Vec<_> = partitions.iter().map(|partition| StateWriter(partition.as_str().to_owned())).collect();
+        let stand = loop {
+            match self.engine.state.positions(&writers).await {
+                Ok(stand) => break stand,
+                Err(error) => warn!("waiting for the state store: {}", chain(&error.into())),
+            }
+            tokio::time::sleep(PAUSE).await;
+        };
+        for (partition, at) in partitions.iter().zip(stand) {
+            if let Some(from) = at.as_ref().map(|at| place(partition, at)).transpose()?.flatten() {
+                self.stream.check(&from)?;
+            }
+        }
         Ok(())
     }
 
@@ -280,11 +305,7 @@ impl Reader {
                 Some(writer) => writer,
                 None => self.open(&partition).await,
             };
-            let known = writer.position();
-            let from = match known.0.is_empty() {
-                true => None,
-                false => Some(serde_json::from_str(&known.0).with_context(|| format!("the position of {partition}"))?),
-            };
+            let from = place(&partition, &writer.position())?;
             let position = self.stream.start(&partition, from).await?;
             match writer.begin(&self.engine, Position(serde_json::to_string(&position)?)).await {
                 Ok(()) => break (writer, position),

@@ -31,10 +31,8 @@ pub(super) struct Dealt {
 impl Dealt {
     /// Notes that what comes behind this position is dealt out from now on.
     async fn begin(&mut self, engine: &Engine, at: Position) -> Result<(), Error> {
-        if self.row.position != at {
-            deal_out(&*engine.state, &self.row, at.clone()).await?;
-            self.row.position = at;
-        }
+        deal_out(&*engine.state, &self.row, at.clone()).await?;
+        self.row.position = at;
         Ok(())
     }
 }
@@ -49,9 +47,9 @@ impl Writer {
                 Ok(Self::Ordered(Box::new(intake)))
             }
             Some(reader) => {
-                let name = format!("{partition} {reader}");
                 let row = state.acquire(&StateWriter(partition.as_str().to_owned())).await?;
-                let replica = Replica::open(&name, plan, state, settings, latest()).await?;
+                let replica =
+                    Replica::open_dealt((partition.as_str(), reader), plan, state, settings, latest()).await?;
                 Ok(Self::Dealt(Box::new(Dealt { replica, row })))
             }
         }
@@ -104,7 +102,7 @@ impl Writer {
     pub(super) async fn leave(&mut self) -> Result<(), Error> {
         match self {
             Self::Ordered(intake) => intake.leave().await,
-            Self::Dealt(_) => Ok(()), // it is not waited for when it shows itself no longer
+            Self::Dealt(_) => Ok(()), // others are dealt what it was to read
         }
     }
 

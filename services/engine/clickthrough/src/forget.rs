@@ -31,6 +31,8 @@ pub struct Forgotten {
     pub records: u64,
     /// Parts that were written anew without them.
     pub parts: u64,
+    /// Parts that were removed, whatever was in them: writing them had not come to its end, or removing them.
+    pub unlisted: u64,
     /// Places of parts that were left alone: they cannot be read whole, or another process writes them.
     pub left: Vec<String>,
     /// Places of parts that were written anew without what was damaged in them.
@@ -60,7 +62,8 @@ impl Forgotten {
         self.left.extend(other.left);
         self.damaged.extend(other.damaged);
         self.sessions.extend(other.sessions);
-        Self { records: self.records + other.records, parts: self.parts + other.parts, ..self }
+        let unlisted = self.unlisted + other.unlisted;
+        Self { records: self.records + other.records, parts: self.parts + other.parts, unlisted, ..self }
     }
 }
 

@@ -206,6 +206,26 @@ fn a_part_that_is_written_anew_without_a_visitor_lives_no_longer_than_before() {
     assert_eq!(read(&service.open()).0, records[1..]);
 }
 
+/// A put that was killed before its entry, and a removal behind it.
+#[test]
+fn who_is_forgotten_is_in_no_part_that_is_not_listed() {
+    for service in services() {
+        let store = service.open();
+        let records = some(0, 10);
+        store.append(&records).unwrap();
+        store.flush().unwrap();
+        let (listed, index) = (service.keys().remove(0), format!("{}index", service.prefix()));
+        service.delete(&index);
+        store.append(&some(10, 10)).unwrap();
+        store.flush().unwrap();
+        let user = records[0].user.clone().unwrap();
+        let forgotten = store.forget(&Subject { tenant: records[0].tenant.clone(), who: Who::User(user) }).unwrap();
+        assert_eq!((forgotten.unlisted, forgotten.left.len()), (1, 0), "{forgotten:?}");
+        assert_eq!(service.beside::<u64>(&listed, cmd("EXISTS").arg(&listed)), 0);
+        assert_eq!(read(&service.open()).0, some(10, 10), "what is listed is there");
+    }
+}
+
 #[test]
 fn what_was_given_up_is_not_put_and_what_comes_later_is() {
     let Some(service) = service() else { return };

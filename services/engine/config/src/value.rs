@@ -118,9 +118,18 @@ impl<'a> Value<'a> {
         text.parse().map_err(|invalid: Invalid| self.wrong(self.found(), invalid.accepted)).ok()
     }
 
-    /// A URL that begins with one of `schemes`, and goes on.
+    /// A URL that begins with one of `schemes`, and goes on. It is told in messages, so it must not have credentials in it.
     pub(crate) fn url(&self, schemes: &[&str]) -> Option<String> {
         let text = self.text()?;
+        let authority =
+            |text: &str| text.split_once("://").map(|(_, rest)| rest.split('/').next().unwrap_or("").to_owned());
+        if authority(&text).is_some_and(|authority| authority.contains('@')) {
+            self.wrong(
+                "a URL with user or password in it".to_owned(),
+                "a URL without: credentials have keys of their own",
+            );
+            return None;
+        }
         let fits = |scheme: &&str| text.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty());
         if schemes.iter().any(fits) {
             return Some(text);

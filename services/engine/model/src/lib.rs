@@ -17,6 +17,6 @@ pub use ensemble::Ensemble;
 pub use error::ReadError;
 pub use model::{LoadError, Model, fallback_scores, rank_order};
 pub use shuffle::Shuffle;
-pub use store::{MemoryVersions, RedisVersions, StoreError, VersionStore, Versions};
+pub use store::{MemoryVersions, Place, RedisVersions, StoreError, VersionStore, Versions};
 pub use version::{Column, ColumnMismatch, DecodeError, EncodeError, FeatureWeight, InvalidVersionId};
 pub use version::{Kind, Metadata, Version, VersionId};

@@ -13,13 +13,23 @@ use std::path::PathBuf;
 
 use crate::version::{DecodeError, EncodeError, Version, VersionId};
 
+/// What a version is published in place of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// What the version itself says that it replaces: that version, or none. Nothing else may be current, but for itself.
+    Told,
+    /// Whatever is current.
+    Any,
+}
+
 /// Keeps the versions of models. Publishing is atomic: another process sees a version whole, or not at all.
 pub trait VersionStore: Send + Sync {
-    /// Stores a version and makes it its model's current one; one that was made in place of another one, where that is current.
+    /// Stores a version and makes it its model's current one, in the place that is named.
     ///
     /// # Errors
-    /// When it cannot be written, or another one is current by now; the model then keeps its current version.
-    fn publish(&self, version: &Version) -> Result<(), StoreError>;
+    /// When it cannot be written, or another one is current than what it takes the place of; the model then keeps its current
+    /// version.
+    fn publish(&self, version: &Version, place: Place) -> Result<(), StoreError>;
 
     /// Ids of a model's versions, from the oldest to the newest; none for an unknown model.
     ///
@@ -131,10 +141,9 @@ impl StoreError {
     }
 }
 
-/// Whether a version may take the place of the current one. It may have done so already.
+/// Whether a version may take the place that it tells of. It may have done so already.
 fn may_follow(version: &Version, current: Option<&VersionId>) -> Result<(), StoreError> {
-    let replaced = version.metadata().replaced.as_ref();
-    if replaced.is_none() || replaced == current || current == Some(version.id()) {
+    if version.metadata().replaced.as_ref() == current || current == Some(version.id()) {
         return Ok(());
     }
     Err(StoreError::Moved { model: version.metadata().model.clone(), current: current.map(ToString::to_string) })

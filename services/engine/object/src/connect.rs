@@ -46,7 +46,7 @@ pub(crate) async fn client(settings: &Settings) -> (Client, String) {
         // damaged objects are handed out: whoever stored them knows best what is left of them
         .response_checksum_validation(ResponseChecksumValidation::WhenRequired)
         .build();
-    let endpoint = elsewhere.unwrap_or_else(|| format!("Amazon S3 in {}", settings.region));
+    let endpoint = elsewhere.map_or_else(|| format!("Amazon S3 in {}", settings.region), |url| without_login(&url));
     (Client::from_conf(config), endpoint)
 }
 
@@ -55,6 +55,15 @@ fn endpoint(settings: &Settings, variable: impl Fn(&str) -> Option<String>) -> O
     let ignored = || variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS").is_some_and(|is| is.eq_ignore_ascii_case("true"));
     let named = || variable("AWS_ENDPOINT_URL_S3").filter(|endpoint| !endpoint.is_empty() && !ignored());
     settings.endpoint.clone().or_else(named)
+}
+
+/// A URL for messages, which must not have user and password in it.
+fn without_login(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let (_, host) = authority.rsplit_once('@').unwrap_or(("", authority));
+    format!("{scheme}://{host}{path}")
 }
 
 /// Time limits of a request that carries so many bytes.
@@ -81,6 +90,17 @@ async fn credentials(settings: &Settings) -> CredentialsProviderChain {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn user_and_password_of_an_endpoint_are_not_told() {
+        for (url, told) in [
+            ("http://key:s@cret@minio:9000/p@th", "http://minio:9000/p@th"),
+            ("https://minio", "https://minio"),
+            ("minio:9000", "minio:9000"),
+        ] {
+            assert_eq!(without_login(url), told);
+        }
+    }
 
     #[test]
     fn the_endpoint_of_the_environment_is_followed_where_the_settings_name_none() {

@@ -114,7 +114,12 @@ pub enum Problem {
 impl Problem {
     /// Whether trying again later may help without anybody changing a setting.
     pub fn passes(&self) -> bool {
-        matches!(self, Self::Unreachable { .. } | Self::TimedOut { .. })
+        match self {
+            // 501: it does not know what it is asked for
+            Self::Refused { status, .. } => *status == 429 || (*status >= 500 && *status != 501),
+            Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Unreadable { .. } => true,
+            _ => false,
+        }
     }
 
     /// Whether it stays so until somebody changes a setting or a right. What is neither this nor passes is not known.

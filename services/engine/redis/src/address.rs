@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Name or address of a server, and its port.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Address {
     /// Name or address.
     pub host: String,

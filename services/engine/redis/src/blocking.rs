@@ -22,6 +22,8 @@ struct Current {
     connections: HashMap<Option<Address>, Connection>,
     /// Who has which keys of a cluster.
     ranges: Vec<Range>,
+    /// Who had some when that was last known: they are asked before those of the settings, which may be gone by now.
+    known: Vec<Address>,
 }
 
 /// What went wrong: the server's words, or ours.
@@ -104,9 +106,11 @@ impl Blocking {
     fn place_of(&self, current: &mut Current, key: &[u8]) -> Result<Option<Address>, Failure> {
         let Topology::Cluster(seeds) = &self.settings.topology else { return Ok(None) };
         if current.ranges.is_empty() {
-            current.ranges = self.slots(seeds)?;
-            let known = |address: &Address| current.ranges.iter().any(|range| range.owner == *address);
-            current.connections.retain(|address, _| address.as_ref().is_some_and(known));
+            current.ranges = self.slots(current.known.iter().chain(seeds))?;
+            current.known = current.ranges.iter().map(|range| range.owner.clone()).collect();
+            current.known.sort_unstable();
+            current.known.dedup();
+            current.connections.retain(|address, _| address.as_ref().is_some_and(|of| current.known.contains(of)));
         }
         let slot = slot_of(key);
         let range = current.ranges.iter().find(|range| (range.first..=range.last).contains(&slot));
@@ -115,7 +119,7 @@ impl Blocking {
     }
 
     /// What the first server that answers says of who has what.
-    fn slots(&self, seeds: &[Address]) -> Result<Vec<Range>, Failure> {
+    fn slots<'a>(&self, seeds: impl Iterator<Item = &'a Address>) -> Result<Vec<Range>, Failure> {
         let mut last = Failure::Ours(Problem::Other("there is no node to ask".to_owned()));
         for seed in seeds {
             let answer = self.connect(Some(seed)).and_then(|mut connection| {
@@ -144,7 +148,21 @@ impl Blocking {
             connection.set_write_timeout(Some(self.settings.command))?;
             Ok(connection)
         };
-        connected().map_err(Failure::Said)
+        let mut connection = connected().map_err(Failure::Said)?;
+        if let Topology::Sentinel(_) = &self.settings.topology {
+            let asked = cmd("ROLE").query::<Vec<Value>>(&mut connection);
+            let role = match asked {
+                Ok(role) => sentinel::role(&role),
+                Err(_) => {
+                    let asked = cmd("INFO").arg("replication").query::<String>(&mut connection);
+                    asked.ok().as_deref().and_then(sentinel::role_of_info)
+                }
+            };
+            if let Some(problem) = sentinel::refusal(&address, role) {
+                return Err(Failure::Ours(problem));
+            }
+        }
+        Ok(connection)
     }
 
     fn failure(&self, failure: Failure) -> Error {

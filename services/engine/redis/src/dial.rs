@@ -90,14 +90,17 @@ impl Dial {
 
     /// Sentinels go on naming a server for a while that has lost its role.
     async fn refuse_replica(&self, address: &Address, connection: &mut MultiplexedConnection) -> Result<(), Error> {
-        let role: RedisResult<Vec<redis::Value>> = redis::cmd("ROLE").query_async(connection).await;
-        let Some(role) = role.ok().and_then(|role| sentinel::role(&role)) else { return Ok(()) }; // it may refuse to tell
-        match role.as_str() {
-            "master" => Ok(()),
-            _ => {
-                let problem = Problem::Refuses(format!("{address}, which the sentinels name, is a {role}"));
-                Err(Error { place: self.place.clone(), problem })
+        let asked: RedisResult<Vec<redis::Value>> = redis::cmd("ROLE").query_async(connection).await;
+        let role = match asked {
+            Ok(role) => sentinel::role(&role),
+            Err(_) => {
+                let asked: RedisResult<String> = redis::cmd("INFO").arg("replication").query_async(connection).await;
+                asked.ok().as_deref().and_then(sentinel::role_of_info)
             }
+        };
+        match sentinel::refusal(address, role) {
+            None => Ok(()),
+            Some(problem) => Err(Error { place: self.place.clone(), problem }),
         }
     }
 

@@ -90,7 +90,8 @@ impl Problem {
             ErrorKind::Server(ServerErrorKind::Moved) => {
                 Self::Refuses(format!("the keys are on another node ({text}); for a cluster set state.mode to cluster"))
             }
-            _ if is("OOM") || is("MISCONF") || is("MASTERDOWN") => Self::Refuses(text),
+            _ if ["OOM", "MISCONF", "MASTERDOWN", "NOREPLICAS"].into_iter().any(is) => Self::Refuses(text),
+            _ if text.contains("max number of clients") => Self::Unreachable(text),
             _ if error.is_timeout() => Self::Slow,
             ErrorKind::Io if tls && is_about_tls(&text) => Self::Tls(text),
             ErrorKind::Io => Self::Unreachable(text),
@@ -129,6 +130,25 @@ mod tests {
         assert!(error.to_string().contains('\n'), "the library tells it in several: {error}");
         let told = Problem::of(&error, &Settings::new("127.0.0.1", 80)).to_string();
         assert!(told.starts_with("this is no answer of a Redis server (") && !told.contains('\n'), "{told}");
+    }
+
+    #[test]
+    fn what_goes_by_without_anybody_changing_a_setting_is_told_from_what_does_not() {
+        let of = |answer: &[u8]| {
+            let error =
+                redis::parse_redis_value(answer).expect("it is one").extract_error().expect_err("it is an error");
+            Problem::of(&error, &Settings::new("127.0.0.1", 6379))
+        };
+        for answer in [
+            &b"-NOREPLICAS Not enough good replicas to write.\r\n"[..],
+            b"-OOM command not allowed when used memory > 'maxmemory'.\r\n",
+            b"-MISCONF Redis is configured to save RDB snapshots\r\n",
+        ] {
+            assert!(matches!(of(answer), Problem::Refuses(_)) && of(answer).passes(), "{}", of(answer));
+        }
+        let full = of(b"-ERR max number of clients reached\r\n");
+        assert!(full.passes() && full.to_string() == "no connection: max number of clients reached", "{full}");
+        assert!(!of(b"-ERR unknown command\r\n").passes());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Removing all keys that begin alike, at once or after a while.
+//! Keys that begin alike: naming them, and removing them, at once or after a while.
 
 use crate::{Error, Link};
 use redis::{Cmd, RedisResult, cmd};
@@ -24,6 +24,27 @@ impl Link {
     pub async fn expire_all(&self, prefix: &str, after: Duration) -> Result<u64, Error> {
         let after = after.as_millis() as u64;
         self.for_all(prefix, |name| cmd("PEXPIRE").arg(name).arg(after).clone()).await
+    }
+
+    /// The names of all keys that begin with `prefix`, in every server, each at least once. Those that are written meanwhile may be
+    /// among them.
+    ///
+    /// # Errors
+    /// As [`Link::send`].
+    pub async fn names(&self, prefix: &str) -> Result<Vec<Vec<u8>>, Error> {
+        let pattern = &format!("{}*", escaped(prefix));
+        let found = self.each(|mut connection| async move {
+            let (mut found, mut cursor) = (Vec::new(), 0u64);
+            loop {
+                let (next, names): (u64, Vec<Vec<u8>>) = page(cursor, pattern).query_async(&mut connection).await?;
+                found.extend(names);
+                if next == 0 {
+                    return Ok(found);
+                }
+                cursor = next;
+            }
+        });
+        Ok(found.await?.into_iter().flatten().collect())
     }
 
     /// Sends a command for each key, which answers with 1 where it is there.

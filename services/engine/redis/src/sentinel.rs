@@ -47,6 +47,17 @@ pub(crate) fn role(answer: &[Value]) -> Option<String> {
     String::from_redis_value(answer.first()?.clone()).ok()
 }
 
+/// The same by `INFO replication`, for users who may not ask for the other: it needs a right that is dangerous.
+pub(crate) fn role_of_info(answer: &str) -> Option<String> {
+    answer.lines().find_map(|line| line.strip_prefix("role:")).map(|role| role.trim().to_owned())
+}
+
+/// Sentinels go on naming a server for a while that has lost its role.
+pub(crate) fn refusal(address: &Address, role: Option<String>) -> Option<Problem> {
+    let role = role.filter(|role| role != "master")?; // it may refuse to tell
+    Some(Problem::Refuses(format!("{address}, which the sentinels name, is a {role}")))
+}
+
 fn question(sentinels: &Sentinels) -> Cmd {
     let mut question = redis::cmd("SENTINEL");
     question.arg("get-master-addr-by-name").arg(&sentinels.master);

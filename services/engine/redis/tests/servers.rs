@@ -211,3 +211,89 @@ fn a_server_that_refuses_client_tracking_is_used_without() {
         assert_eq!(link.is_watching(), watches, "{name}");
     }
 }
+
+/// The commands in what was sent, each with its arguments; whole ones are expected to come at once.
+fn commands(sent: &str) -> Vec<Vec<String>> {
+    let (mut lines, mut commands) = (sent.split("\r\n"), Vec::new());
+    while let Some(count) = lines.next().and_then(|line| line.strip_prefix('*')) {
+        let count = count.parse().expect("a number");
+        commands.push((0..count).map(|_| lines.nth(1).expect("an argument").to_uppercase()).collect());
+    }
+    commands
+}
+
+/// A server that answers as it is told to, and hangs up where it is told nothing.
+fn acting(answer: impl Fn(&[String], &Address) -> Option<String> + Send + Sync + 'static) -> Address {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("finds a port");
+    let address = Address::new("127.0.0.1", listener.local_addr().expect("has an address").port());
+    let (own, answer) = (address.clone(), std::sync::Arc::new(answer));
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, own, answer) = (stream.expect("somebody comes"), own.clone(), answer.clone());
+            std::thread::spawn(move || {
+                let mut sent = [0; 4096];
+                while let Ok(read @ 1..) = stream.read(&mut sent) {
+                    for command in commands(&String::from_utf8_lossy(&sent[..read])) {
+                        let Some(answer) = answer(&command, &own) else { return };
+                        if stream.write_all(answer.as_bytes()).is_err() {
+                            return;
+                        }
+                    }
+                }
+            });
+        }
+    });
+    address
+}
+
+fn bulk(text: &str) -> String {
+    format!("${}\r\n{text}\r\n", text.len())
+}
+
+/// The user that the documentation wants may not ask for `ROLE`.
+#[test]
+fn a_replica_that_sentinels_name_is_not_used_by_who_may_not_ask_for_its_role() {
+    let demoted = acting(|command, own| {
+        Some(match command[0].as_str() {
+            "SENTINEL" => format!("*2\r\n{}{}", bulk(&own.host), bulk(&own.port.to_string())),
+            "ROLE" => "-NOPERM this user has no permissions to run the 'role' command\r\n".to_owned(),
+            "INFO" => bulk("redis_version:7.0.15\r\nrole:slave\r\n"),
+            "GET" => "$-1\r\n".to_owned(),
+            _ => "+OK\r\n".to_owned(),
+        })
+    });
+    for error in said(&sentinels(vec![demoted.clone()], "shop")) {
+        let told = format!("it takes no writes: {demoted}, which the sentinels name, is a slave");
+        assert!(error.to_string().ends_with(&told) && error.problem.passes(), "{error}");
+    }
+}
+
+#[test]
+fn nodes_of_a_cluster_are_found_by_those_that_are_known_when_all_that_were_named_are_gone() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    fn slots(owner: &Address) -> String {
+        let node = format!("*3\r\n{}:{}\r\n{}", bulk(&owner.host), owner.port, bulk("id"));
+        format!("*1\r\n*3\r\n:0\r\n:16383\r\n{node}")
+    }
+    let asked = AtomicUsize::new(0);
+    let node = acting(move |command, own| match command[0].as_str() {
+        "CLUSTER" => Some(slots(own)),
+        // its connection breaks once
+        "GET" => (asked.fetch_add(1, Ordering::SeqCst) != 1).then(|| "$-1\r\n".to_owned()),
+        _ => Some("+OK\r\n".to_owned()),
+    });
+    let (is_gone, owner) = (Arc::new(AtomicBool::new(false)), node);
+    let gone = is_gone.clone();
+    let named = acting(move |command, _| match command[0].as_str() {
+        _ if gone.load(Ordering::SeqCst) => None,
+        "CLUSTER" => Some(slots(&owner)),
+        _ => Some("+OK\r\n".to_owned()),
+    });
+    let settings = Settings { topology: Topology::Cluster(vec![named]), ..Settings::new("", 0) };
+    let link = Blocking::new(settings).expect("needs no certificates");
+    let get = || link.send("a", |connection| cmd("GET").arg("a").query::<Option<String>>(connection));
+    assert_eq!(get().expect("answers"), None);
+    is_gone.store(true, Ordering::SeqCst);
+    assert_eq!(get().expect("the other node tells where the key is"), None);
+}

@@ -14,7 +14,7 @@ use rankwright_config::Config;
 use rankwright_event::Timestamp;
 use rankwright_feature::Plan;
 use rankwright_model::version::{Kind, Metadata};
-use rankwright_model::{Column, MemoryVersions, Version, VersionStore};
+use rankwright_model::{Column, MemoryVersions, Place, Version, VersionStore};
 use rankwright_serve::{App, Published, http};
 use rankwright_state::{MemoryStore, Store};
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ async fn measure(swaps: usize) {
     let columns = columns(&config, &*state).await;
     let ids = [1, 2].map(|seed| {
         let version = version(seed, columns.clone());
-        versions.publish(&version).unwrap();
+        versions.publish(&version, Place::Any).unwrap();
         version.id().clone()
     });
     let loader = Arc::new(Published::new(&config.features, state.clone(), versions.clone()));

@@ -24,7 +24,7 @@ use axum::http::{HeaderValue, Method, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use failure::Failure;
-pub use waiting::{STATE, Waiting};
+pub use waiting::{STATE, STORES, Waiting};
 
 type Name = Result<axum::extract::Path<String>, PathRejection>;
 

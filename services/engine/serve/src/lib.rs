@@ -30,7 +30,7 @@ pub mod server;
 pub mod tls;
 
 pub use app::{App, Builder};
-pub use http::{STATE, Waiting};
+pub use http::{STATE, STORES, Waiting};
 pub use load::{Found, LoadError, Loader, Published};
 pub use metrics::Metrics;
 pub use models::{Loaded, Models, Version};

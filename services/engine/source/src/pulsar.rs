@@ -164,6 +164,10 @@ impl Stream for Pulsar {
         })
     }
 
+    fn check(&self, from: &Position) -> Result<(), Error> {
+        self.place_of(from).map(drop)
+    }
+
     fn start<'a>(
         &'a mut self,
         partition: &'a Partition,

@@ -109,6 +109,14 @@ pub trait Stream: Send {
         Vec::new()
     }
 
+    /// Whether a partition can be read on from a position, as far as that is known before it is begun.
+    ///
+    /// # Errors
+    /// When it cannot: [`Stream::start`] would refuse it as well.
+    fn check(&self, _from: &Position) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Reads an assigned partition from a position on, or from the configured offset where none is known; a partition
     /// that is read already is read again from there. Returns where reading begins: keep that at once, or a partition
     /// without events begins somewhere else the next time.

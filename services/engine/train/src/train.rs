@@ -12,7 +12,7 @@ use crate::warmup::Sample;
 use rankwright_clickthrough::ClickthroughStore;
 use rankwright_config::model::{Booster, LambdaMart};
 use rankwright_event::Timestamp;
-use rankwright_model::{Column, Kind, Metadata, StoreError, Version, VersionId, VersionStore};
+use rankwright_model::{Column, Kind, Metadata, Place, StoreError, Version, VersionId, VersionStore};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::thread;
@@ -127,7 +127,7 @@ impl Training<'_> {
         Ok(Candidate { trained: Trained { answer, quality, version, reading, train, test, trees }, running })
     }
 
-    /// Makes a version the current one, in place of the one that was so `before`. Old versions go; the one that it follows stays,
+    /// Makes a version the current one, in place of the one that was so `before`, or of none; where that is not known, of any. Old versions go; the one that it follows stays,
     /// and one that the configuration names.
     ///
     /// # Errors
@@ -144,7 +144,8 @@ impl Training<'_> {
             let version = trained.version.clone().in_place_of(before.clone());
             trained.version = version.map_err(|error| failed(error.into()))?;
         }
-        versions.publish(&trained.version).map_err(failed)?;
+        let place = before.as_ref().map_or(Place::Any, |_| Place::Told);
+        versions.publish(&trained.version, place).map_err(failed)?;
         let removed = before.and_then(|previous| {
             let pinned = self.config.version.as_deref().and_then(|id| id.parse().ok());
             let spared: Vec<VersionId> = previous.into_iter().chain(pinned).collect();

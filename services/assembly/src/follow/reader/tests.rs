@@ -131,6 +131,10 @@ async fn nobody_waits_for_an_import_behind_which_messages_are_dealt_out() {
     let mut again = Writer::open(engine, &partition, Some("one")).await.expect("opens");
     assert_eq!(again.position(), place("7:12 shared"));
     again.begin(engine, place("7:12 shared")).await.expect("there is nothing to do");
+    expect(&*store, &["pulsar:t-0"], now()).await.expect("is noted"); // an import that goes no further than that
+    assert_eq!(waited_for().await, 1);
+    again.begin(engine, place("7:12 shared")).await.expect("is committed");
+    assert_eq!(waited_for().await, 0, "nobody goes on with that import");
     assert!(matches!(killed.apply(&[], place("7:13")).await, Err(Error::LostLease { .. })), "it has others now");
 }
 

@@ -44,6 +44,12 @@ pub trait Place: Clone + Send + Sync + 'static {
     /// Removes a part that was listed with so many bytes.
     fn remove(&self, name: &Name, bytes: u64) -> impl Future<Output = Result<()>> + Send;
 
+    /// Removes parts that are there and are not listed, as a put or a removal leaves them that was killed: how many there were. To be
+    /// called while nobody puts any.
+    fn sweep(&self) -> impl Future<Output = Result<u64>> + Send {
+        async { Ok(0) } // whatever is there is listed
+    }
+
     /// Puts a part in the place of one that was listed with so many bytes. It lives no longer than that one would have.
     fn replace(&self, old: (&Name, u64), new: &Name, bytes: Bytes) -> impl Future<Output = Result<()>> + Send {
         async move {

@@ -13,6 +13,9 @@ pub enum Origin {
     Partition,
     /// The requests to one process, which are over when it is gone.
     Replica,
+    /// What one of many readers is dealt of a part of a source. Others are dealt it when that reader is gone; when all are, it is
+    /// there whether anybody reads it or not.
+    Dealt,
 }
 
 /// A writer.

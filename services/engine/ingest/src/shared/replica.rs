@@ -1,6 +1,6 @@
 //! Events that come in requests to one of several processes.
 //!
-//! A request that got no answer is sent again, perhaps to another process. So ids of events are noted in the store with
+//! A request that got no answer is sent again, perhaps to another process; so is a message that a broker deals out. So ids of events are noted in the store with
 //! their effects, and a batch is refused by the store where another process has noted one of its events meanwhile.
 
 use super::{Intake, Origin, watermark};
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// Whoever got no batch for so long has nothing to wait for, and keeps nothing open that others would close.
 const IDLE: Duration = Duration::from_secs(300);
 
-/// Takes in the events of requests to one of several processes.
+/// Takes in the events of requests to one of several processes, or of messages that are dealt out to them.
 pub struct Replica {
     intake: Intake,
     /// Event time when the last batch came, and when that was.
@@ -38,6 +38,22 @@ impl Replica {
     ) -> Result<Self, Error> {
         let writer = format!("feedback:{name}");
         let intake = Intake::open(&writer, Origin::Replica, plan, store, settings, wall).await?;
+        Ok(Self { intake, last: None })
+    }
+
+    /// Becomes one of many that the messages of a partition are dealt out to; no other one of them has the name of this `reader`.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn open_dealt(
+        (partition, reader): (&str, &str),
+        plan: Arc<Plan>,
+        store: Arc<dyn Store>,
+        settings: Settings,
+        wall: Timestamp,
+    ) -> Result<Self, Error> {
+        let writer = watermark::reader_of(partition, reader);
+        let intake = Intake::open(&writer, Origin::Dealt, plan, store, settings, wall).await?;
         Ok(Self { intake, last: None })
     }
 

@@ -5,6 +5,8 @@ use rankwright_event::{Tenant, Timestamp};
 use rankwright_state::{
     Cell, Commit, Entity, Error, Key, Lease, Outcome, Position, Scope, Slot, Space, Store, Stored, Writer,
 };
+use std::collections::BTreeMap;
+use std::slice;
 use std::time::Duration;
 
 /// A replica that did not show itself for so long of real time is gone, and nobody waits for it.
@@ -16,6 +18,7 @@ const STALLED: Duration = Duration::from_secs(300);
 const ORIGIN: Slot = Slot(0);
 const PARTITION: u64 = 1;
 const REPLICA: u64 = 2;
+const DEALT: u64 = 3;
 
 pub(super) fn key(writer: &str) -> Key {
     Key::new(&Tenant::default(), Scope::Watermark(writer.into()))
@@ -26,9 +29,21 @@ pub(super) fn note(origin: Origin, watermark: Timestamp, wall: Timestamp) -> (Sl
     let flags = match origin {
         Origin::Partition => PARTITION,
         Origin::Replica => REPLICA,
+        Origin::Dealt => DEALT,
     };
     let event = u64::try_from(wall.millis()).unwrap_or(0);
     (ORIGIN, Stored { at: watermark, event, cell: Cell::Flags(flags) })
+}
+
+/// What the writer is called that is one of many readers of a partition.
+pub(super) fn reader_of(partition: &str, reader: &str) -> String {
+    format!("feedback:{partition} {}", reader.replace(' ', "_"))
+}
+
+/// The partition that such a one reads.
+fn partition_of(reader: &str) -> &str {
+    let (partition, _) = reader.rsplit_once(' ').unwrap_or((reader, ""));
+    partition.strip_prefix("feedback:").unwrap_or(partition)
 }
 
 fn writer(key: Key) -> Option<(Key, Writer)> {
@@ -50,13 +65,18 @@ pub async fn expect(store: &dyn Store, partitions: &[&str], wall: Timestamp) -> 
     noted
 }
 
-/// Leaves a partition to those that its messages are dealt out to from `at` on: nobody waits for who has read it so far, be it an
-/// import that was killed.
+/// Leaves a partition to those that its messages are dealt out to from `at` on: nobody waits for who has read it so far, or was to,
+/// be it an import that was killed.
 ///
 /// # Errors
 /// When the store fails, or somebody else has become the partition's writer.
 pub async fn deal_out(store: &dyn Store, partition: &Lease, at: Position) -> Result<(), crate::Error> {
-    let writes = vec![(key(&partition.writer.0), None)];
+    let key = key(&partition.writer.0);
+    let is_waited_for = store.read(slice::from_ref(&key)).await?.into_iter().flatten().next().is_some();
+    if partition.position == at && !is_waited_for {
+        return Ok(()); // another reader has done so
+    }
+    let writes = vec![(key, None)];
     let commit = Commit { from: partition.position.clone(), to: at, writes, ..Commit::default() };
     match store.commit(partition, commit).await? {
         Outcome::LostLease => Err(crate::Error::LostLease { writer: partition.writer.0.clone() }),
@@ -127,19 +147,20 @@ pub(super) async fn newest(store: &dyn Store, wall: Timestamp) -> Result<Option<
 /// What the writers have noted.
 #[derive(Default)]
 pub(super) struct Watermarks {
-    /// The lowest one of those who are alive; `None` where nobody is.
+    /// The lowest one of those who are waited for; `None` where nobody is.
     pub(super) lowest: Option<Timestamp>,
     /// Where nobody is: the replica that would have come farthest by now, and how far, as its time passes with the clock's.
     pub(super) resting: Option<(Writer, Timestamp)>,
     /// The partition that holds the lowest one, where nobody has read it for long.
     pub(super) stalled: Option<String>,
-    /// Other replicas that do not show themselves, with the keys of their notes.
+    /// Other replicas and readers that do not show themselves, with the keys of their notes.
     pub(super) silent: Vec<(Key, Writer)>,
 }
 
 impl Watermarks {
     pub(super) async fn read(store: &dyn Store, wall: Timestamp) -> Result<Self, Error> {
         let (mut watermarks, mut silent_ones) = (Self::default(), Vec::new());
+        let mut dealt = BTreeMap::<String, Vec<_>>::new();
         for (key, entity) in store.scan(Space::Watermarks).await? {
             let Some((_, stored)) = entity.values().next() else { continue };
             let silent = wall.millis_since(Timestamp::from_millis(i64::try_from(stored.event).unwrap_or(i64::MAX)));
@@ -150,11 +171,21 @@ impl Watermarks {
                     let by_now = if stored.at > Timestamp::MIN { stored.at.plus(silent) } else { stored.at };
                     silent_ones.extend(writer(key).map(|(key, writer)| (by_now, key, writer)));
                 }
-                _ if watermarks.lowest.is_none_or(|lowest| stored.at < lowest) => {
-                    watermarks.lowest = Some(stored.at);
-                    watermarks.stalled = (silent > STALLED).then(|| key.scope.writer()).flatten();
+                Cell::Flags(DEALT) => {
+                    let Some((key, writer)) = writer(key) else { continue };
+                    dealt.entry(partition_of(&writer.0).to_owned()).or_default().push((stored.at, silent, key, writer));
                 }
-                _ => {}
+                _ => watermarks.wait_for(stored.at, silent, || key.scope.writer()),
+            }
+        }
+        for (partition, readers) in dealt {
+            // without any, what lies there unread has to be read first, as with any other partition
+            let is_read = readers.iter().any(|(_, silent, ..)| *silent <= SILENCE);
+            for (at, silent, key, writer) in readers {
+                match is_read && silent > SILENCE {
+                    true => watermarks.silent.push((key, writer)),
+                    false => watermarks.wait_for(at, silent, || Some(partition.clone())),
+                }
             }
         }
         silent_ones.sort();
@@ -163,7 +194,18 @@ impl Watermarks {
         {
             watermarks.resting = Some((writer, by_now));
         }
-        watermarks.silent = silent_ones.into_iter().map(|(_, key, writer)| (key, writer)).collect();
+        watermarks.silent.extend(silent_ones.into_iter().map(|(_, key, writer)| (key, writer)));
         Ok(watermarks)
     }
+
+    /// One more who is waited for, has come so far, and was silent for so long.
+    fn wait_for(&mut self, at: Timestamp, silent: Duration, partition: impl FnOnce() -> Option<String>) {
+        if self.lowest.is_none_or(|lowest| at < lowest) {
+            self.lowest = Some(at);
+            self.stalled = (silent > STALLED).then(partition).flatten();
+        }
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 //! Versions on disk: `<dir>/<model>/<version>.model`, and `<dir>/<model>/current`, which names one of them.
 //!
+//! What is published, selected or removed goes by what is current, so each of these holds a lock on the model's folder.
 //! Both are written beside their place, synced and renamed, so that a crash leaves the old file or the new one.
 
 use std::fs::{self, File};
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{StoreError, VersionStore, decode, may_follow, surplus};
+use super::{Place, StoreError, VersionStore, decode, may_follow, surplus};
 use crate::version::{Version, VersionId};
 
 const EXTENSION: &str = "model";
@@ -45,6 +46,15 @@ impl Versions {
         self.write(&self.folder(model).join(POINTER), format!("{id}\n").as_bytes())
     }
 
+    /// Keeps other processes from changing a model as long as it is held; `None` where nothing of it is stored. A lock ends with
+    /// its process.
+    fn lock(&self, model: &str) -> Result<Option<File>, StoreError> {
+        let folder = self.folder(model);
+        let Some(file) = found(File::open(&folder)).map_err(failed("open", &folder))? else { return Ok(None) };
+        file.lock().map_err(failed("lock", &folder))?;
+        Ok(Some(file))
+    }
+
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
         let number = self.written.fetch_add(1, Ordering::Relaxed);
         let unfinished = path.with_extension(format!("{}-{number}.unfinished", process::id()));
@@ -65,13 +75,14 @@ fn write_and_rename(unfinished: &Path, path: &Path, bytes: &[u8]) -> io::Result<
 }
 
 impl VersionStore for Versions {
-    fn publish(&self, version: &Version) -> Result<(), StoreError> {
+    fn publish(&self, version: &Version, place: Place) -> Result<(), StoreError> {
         let model = &version.metadata().model;
         let folder = self.folder(model);
-        if version.metadata().replaced.is_some() {
+        fs::create_dir_all(&folder).map_err(failed("create", &folder))?;
+        let _locked = self.lock(model)?;
+        if place == Place::Told {
             may_follow(version, self.current(model)?.as_ref())?;
         }
-        fs::create_dir_all(&folder).map_err(failed("create", &folder))?;
         self.write(&self.file(model, version.id()), &version.encode()?)?;
         self.point(model, version.id())
     }
@@ -96,6 +107,7 @@ impl VersionStore for Versions {
     }
 
     fn select(&self, model: &str, id: &VersionId) -> Result<(), StoreError> {
+        let _locked = self.lock(model)?;
         if !self.list(model)?.contains(id) {
             return Err(StoreError::unknown(model, id));
         }
@@ -114,6 +126,7 @@ impl VersionStore for Versions {
     }
 
     fn keep(&self, model: &str, newest: usize, spared: &[VersionId]) -> Result<(), StoreError> {
+        let _locked = self.lock(model)?;
         let current = self.current(model)?;
         for id in surplus(self.list(model)?, newest, current.as_ref(), spared) {
             let path = self.file(model, &id);

@@ -1,16 +1,17 @@
 //! Versions in Redis: for each model a hash of versions, and one hash that says which of them is current. In a cluster each
 //! model has one of the latter as well, beside its versions: both change together.
 
-use super::{StoreError, VersionStore, decode, surplus};
+use super::{Place, StoreError, VersionStore, decode, surplus};
 use crate::version::{Version, VersionId};
 use rankwright_redis::redis::{Connection, Script, cmd};
 use rankwright_redis::{Blocking, Settings, slot_of};
 
 /// Stores a version and makes it current, where that which it takes the place of is so, or it is already; which one is, otherwise.
-/// KEYS: the versions, the pointers. ARGV: the model, the version, its bytes, and what it takes the place of, or nothing.
+/// KEYS: the versions, the pointers. ARGV: the model, the version, its bytes, and, where it matters, what it takes the place of:
+/// a version, or '' for none.
 const PUBLISH: &str = "
 local current = redis.call('HGET', KEYS[2], ARGV[1]) or ''
-if ARGV[4] ~= '' and current ~= ARGV[4] and current ~= ARGV[2] then return {0, current} end
+if ARGV[4] and current ~= ARGV[4] and current ~= ARGV[2] then return {0, current} end
 redis.call('HSET', KEYS[1], ARGV[2], ARGV[3])
 redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
 return {1, ARGV[2]}";
@@ -66,12 +67,15 @@ impl RedisVersions {
 }
 
 impl VersionStore for RedisVersions {
-    fn publish(&self, version: &Version) -> Result<(), StoreError> {
+    fn publish(&self, version: &Version, place: Place) -> Result<(), StoreError> {
         let (model, id, bytes) = (&version.metadata().model, version.id().to_string(), version.encode()?);
         let replaced = version.metadata().replaced.as_ref().map_or("", VersionId::as_str);
         let (versions, pointers, script) = (self.versions(model), self.pointers(model), Script::new(PUBLISH));
         let mut publish = script.prepare_invoke();
-        publish.key(&versions).key(&pointers).arg(model).arg(&id).arg(bytes).arg(replaced);
+        publish.key(&versions).key(&pointers).arg(model).arg(&id).arg(bytes);
+        if place == Place::Told {
+            publish.arg(replaced);
+        }
         match self.link.send(&versions, |connection| publish.invoke::<(bool, String)>(connection))? {
             (true, _) => Ok(()),
             (false, current) => {

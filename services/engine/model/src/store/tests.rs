@@ -4,7 +4,7 @@ use super::*;
 use crate::version::{Kind, Metadata};
 use rankwright_event::Timestamp;
 use std::collections::BTreeMap;
-use std::fs;
+use std::{fs, thread};
 
 fn version(model: &str, second: i64) -> Version {
     let metadata = Metadata {
@@ -33,11 +33,11 @@ fn store_contract(store: &dyn VersionStore) {
     store.keep("m", 1, &[]).unwrap();
 
     for version in &versions {
-        store.publish(version).unwrap();
+        store.publish(version, Place::Any).unwrap();
         assert_eq!(store.current("m").unwrap().as_ref(), Some(version.id()));
         assert_eq!(store.load("m", None).unwrap().as_ref(), Some(version));
     }
-    store.publish(&versions[4]).unwrap(); // the same once more
+    store.publish(&versions[4], Place::Any).unwrap(); // the same once more
     assert_eq!(store.list("m").unwrap(), ids);
     assert_eq!(store.load("m", Some(&ids[1])).unwrap().as_ref(), Some(&versions[1]));
 
@@ -51,7 +51,7 @@ fn store_contract(store: &dyn VersionStore) {
     the_way_back(store);
 
     for name in ["../m", "a/b", "", ".", "мод ель", "current"] {
-        store.publish(&version(name, 7)).unwrap();
+        store.publish(&version(name, 7), Place::Told).unwrap();
         assert_eq!(store.list(name).unwrap().len(), 1, "{name:?}");
         assert_eq!(store.load(name, None).unwrap(), Some(version(name, 7)), "{name:?}");
     }
@@ -66,7 +66,7 @@ fn the_way_back(store: &dyn VersionStore) {
             Some(current) => version.in_place_of(current).unwrap(),
             None => version,
         };
-        store.publish(&version).unwrap();
+        store.publish(&version, Place::Told).unwrap();
         version.id().clone()
     };
     assert_eq!(store.previous("back").unwrap(), None);
@@ -77,13 +77,15 @@ fn the_way_back(store: &dyn VersionStore) {
     let fourth = publish(4);
     assert_eq!(store.previous("back").unwrap().as_ref(), Some(&second), "the third was gone back from");
     let published = store.load("back", Some(&fourth)).unwrap().unwrap();
-    store.publish(&published).unwrap(); // once more, as where an answer was lost: it is current in that place already
+    store.publish(&published, Place::Told).unwrap(); // once more, as where an answer was lost: it is current in that place already
     let late = version("back", 5).in_place_of(third.clone()).unwrap();
-    let moved = store.publish(&late).expect_err("another one is current");
+    let moved = store.publish(&late, Place::Told).expect_err("another one is current");
     assert!(
         matches!(&moved, StoreError::Moved { current: Some(current), .. } if *current == fourth.to_string()),
         "{moved}"
     );
+    let first_of_all = store.publish(&version("back", 6), Place::Told).expect_err("there is one already");
+    assert!(matches!(first_of_all, StoreError::Moved { .. }), "{first_of_all}");
     assert_eq!((store.current("back").unwrap().as_ref(), store.list("back").unwrap().len()), (Some(&fourth), 4));
     store.keep("back", 1, &[first.clone(), third]).unwrap();
     assert_eq!(store.current("back").unwrap().as_ref(), Some(&fourth));
@@ -130,7 +132,7 @@ fn a_directory_keeps_the_contract() {
 #[test]
 fn another_process_finds_what_was_published() {
     let dir = tempfile::tempdir().unwrap();
-    Versions::open(dir.path()).unwrap().publish(&version("m", 1)).unwrap();
+    Versions::open(dir.path()).unwrap().publish(&version("m", 1), Place::Any).unwrap();
     let other = Versions::open(dir.path()).unwrap();
     assert_eq!(other.load("m", None).unwrap(), Some(version("m", 1)));
     let files = fs::read_dir(dir.path().join("m")).unwrap().map(|entry| entry.unwrap().file_name());
@@ -138,12 +140,26 @@ fn another_process_finds_what_was_published() {
 }
 
 #[test]
+fn of_two_that_publish_a_first_version_at_once_one_succeeds() {
+    for attempt in 0..20 {
+        let dir = tempfile::tempdir().unwrap();
+        let publish = |second| Versions::open(dir.path()).unwrap().publish(&version("m", second), Place::Told);
+        let [one, other] = thread::scope(|scope| {
+            let threads = [1, 2].map(|second| scope.spawn(move || publish(second)));
+            threads.map(|thread| thread.join().unwrap())
+        });
+        let refused = [&one, &other].map(|outcome| matches!(outcome, Err(StoreError::Moved { .. })));
+        assert!(one.is_ok() != other.is_ok() && refused.contains(&true), "attempt {attempt}: {one:?}, {other:?}");
+    }
+}
+
+#[test]
 fn a_file_that_was_cut_or_swapped_is_an_error_that_names_it() {
     let dir = tempfile::tempdir().unwrap();
     let store = Versions::open(dir.path()).unwrap();
     let (old, new) = (version("m", 1), version("m", 2));
-    store.publish(&old).unwrap();
-    store.publish(&new).unwrap();
+    store.publish(&old, Place::Any).unwrap();
+    store.publish(&new, Place::Any).unwrap();
     let file = |version: &Version| dir.path().join(format!("m/{}.model", version.id()));
 
     fs::copy(file(&old), file(&new)).unwrap();

@@ -21,6 +21,8 @@ pub struct Waiting {
 
 /// What the store of a state is called.
 pub const STATE: &str = "the state store";
+/// What all stores are called where it is not known which one lets a program wait.
+pub const STORES: &str = "its stores";
 
 /// What is waited for.
 struct Problem {
@@ -58,7 +60,11 @@ async fn ready(State(waiting): State<Waiting>) -> Response {
 
 async fn status(State(waiting): State<Waiting>) -> Response {
     let problem = waiting.problem.lock();
-    let kind = if problem.store == STATE { "redis" } else { "click-throughs" };
+    let kind = match problem.store {
+        STATE => "redis",
+        STORES => "unknown",
+        _ => "click-throughs",
+    };
     let status = value!({
         "version": env!("CARGO_PKG_VERSION"),
         "phase": "waiting",
@@ -70,5 +76,5 @@ async fn status(State(waiting): State<Waiting>) -> Response {
 }
 
 async fn unavailable(State(waiting): State<Waiting>) -> Failure {
-    Failure::unavailable(format!("{} does not answer yet, see /status", waiting.problem.lock().store))
+    Failure::unavailable(format!("still waiting for {}, see /status", waiting.problem.lock().store))
 }

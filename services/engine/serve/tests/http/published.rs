@@ -5,7 +5,7 @@ use rankwright_config::Config;
 use rankwright_event::Timestamp;
 use rankwright_feature::Plan;
 use rankwright_model::version::{Kind, Metadata};
-use rankwright_model::{Column, MemoryVersions, Version, VersionStore};
+use rankwright_model::{Column, MemoryVersions, Place, Version, VersionStore};
 use rankwright_serve::{App, Published};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -63,14 +63,14 @@ async fn a_published_version_serves_and_a_newer_one_takes_its_place() {
         columns(&config).await,
         &ranking(&["w"]).replacen('{', "{\"event\":\"ranking\",", 1),
     );
-    versions.publish(&first).unwrap();
+    versions.publish(&first, Place::Any).unwrap();
     let service = service(CONFIG, versions.clone()).await;
     let answer = service.post("/rank/shop?explain=true", ranking(&["a", "b"])).await;
     let expected = serde_json::json!({"item": "a", "score": 0.5, "features": [{"name": "price", "value": null}]});
     assert_eq!(answer.json()["items"][0], expected);
     assert_eq!(answer.json().get("fallback"), None);
     let second = version(2_000, Kind::Noop, columns(&config).await, "not an event");
-    versions.publish(&second).unwrap();
+    versions.publish(&second, Place::Any).unwrap();
     service.app.refresh("shop").await;
     assert_eq!(service.post("/rank/shop", ranking(&["a", "b"])).await.json()["items"][0]["score"], 2.0);
     let status = service.get("/status").await.json();
@@ -86,8 +86,8 @@ async fn a_pinned_version_serves_whatever_is_newer() {
     let (config, _) = Config::parse(CONFIG, "test").unwrap();
     let versions = Arc::<MemoryVersions>::default();
     let first = version(1_000, Kind::XgBoost, columns(&config).await, "");
-    versions.publish(&first).unwrap();
-    versions.publish(&version(2_000, Kind::Noop, columns(&config).await, "")).unwrap();
+    versions.publish(&first, Place::Any).unwrap();
+    versions.publish(&version(2_000, Kind::Noop, columns(&config).await, ""), Place::Any).unwrap();
     let pinned = CONFIG.replacen("features: [price]", &format!("features: [price], version: {}", first.id()), 1);
     let service = service(&pinned, versions).await;
     assert_eq!(service.get("/status").await.json()["models"]["shop"]["version"], first.id().as_str());
@@ -99,7 +99,7 @@ async fn a_model_of_other_features_is_not_served() {
     let mut other = columns(&config).await;
     other[0].fingerprint ^= 1;
     let versions = Arc::<MemoryVersions>::default();
-    versions.publish(&version(1_000, Kind::XgBoost, other, "")).unwrap();
+    versions.publish(&version(1_000, Kind::XgBoost, other, ""), Place::Any).unwrap();
     let service = service(CONFIG, versions).await;
     let answer = service.post("/rank/shop", ranking(&["b", "a"])).await;
     assert_eq!((answer.status.as_u16(), answer.items()), (200, vec!["b".into(), "a".into()]));

@@ -9,6 +9,17 @@ use std::collections::BTreeMap;
 use tokio::sync::oneshot;
 
 impl Pulsar {
+    /// Where reading goes on from a position.
+    pub(super) fn place_of(&self, position: &Position) -> Result<Option<Begin>, Error> {
+        let topic = || topic::short(&self.topic).to_owned();
+        let Some(at) = &position.at else { return Ok(None) };
+        let from: Begin = at.parse().map_err(|_| PulsarError::Position { position: at.clone(), topic: topic() })?;
+        if self.ordered && from.dealt {
+            return Err(PulsarError::Dealt { topic: topic() }.into());
+        }
+        Ok(Some(from))
+    }
+
     /// Reads a partition from a position on, or where reading begins when none is known.
     pub(super) async fn begin(&mut self, partition: &Partition, from: Option<Position>) -> Result<Position, Error> {
         let none = |position: String| PulsarError::Position { position, topic: topic::short(&self.topic).to_owned() };
@@ -16,12 +27,9 @@ impl Pulsar {
         let number = number.ok_or_else(|| none(partition.to_string()))?;
         let from = match from {
             Some(position) if position.file != partition.as_str() => return Err(none(position.to_string()).into()),
-            Some(Position { at: Some(at), .. }) => Some(at.parse::<Begin>().map_err(|_| none(at.clone()))?),
-            _ => None,
+            Some(position) => self.place_of(&position)?,
+            None => None,
         };
-        if self.ordered && from.is_some_and(|from| from.dealt) {
-            return Err(PulsarError::Dealt { topic: topic::short(&self.topic).to_owned() }.into());
-        }
         self.building.take(number);
         // what was read before is read again, or is behind already
         self.steps

@@ -4,9 +4,10 @@ use pulsar::message::proto::base_command::Type;
 use pulsar::message::proto::command_ack::AckType;
 use pulsar::message::proto::command_subscribe::SubType;
 use pulsar::message::proto::{
-    BaseCommand, CommandAck, CommandCloseConsumer, CommandConsumerStats, CommandFlow, CommandGetLastMessageId,
-    CommandGetLastMessageIdResponse, CommandLookupTopic, CommandLookupTopicResponse, CommandPartitionedTopicMetadata,
-    CommandPartitionedTopicMetadataResponse, CommandRedeliverUnacknowledgedMessages, CommandSubscribe, MessageIdData,
+    BaseCommand, CommandAck, CommandCloseConsumer, CommandConsumerStats, CommandConsumerStatsResponse, CommandFlow,
+    CommandGetLastMessageId, CommandGetLastMessageIdResponse, CommandLookupTopic, CommandLookupTopicResponse,
+    CommandPartitionedTopicMetadata, CommandPartitionedTopicMetadataResponse, CommandRedeliverUnacknowledgedMessages,
+    CommandSubscribe, MessageIdData,
 };
 
 pub(super) fn partitions(topic: &str) -> impl FnOnce(u64) -> BaseCommand {
@@ -89,9 +90,11 @@ pub(super) fn stats(consumer_id: u64) -> impl FnOnce(u64) -> BaseCommand {
     }
 }
 
-/// How many entries of a consumer's subscription are not acknowledged; nothing where the broker does not tell.
-pub(super) fn backlog(answer: BaseCommand) -> Option<(u64, Option<u64>)> {
-    answer.consumer_stats_response.map(|answer| (answer.request_id, answer.msg_backlog))
+/// How many entries of a consumer's subscription are not acknowledged, nothing where the broker does not tell; and whether that
+/// keeps it from sending more.
+pub(super) fn backlog(answer: BaseCommand) -> Option<(u64, (Option<u64>, bool))> {
+    let blocked = |answer: &CommandConsumerStatsResponse| answer.blocked_consumer_on_unacked_msgs == Some(true);
+    answer.consumer_stats_response.map(|answer| (answer.request_id, (answer.msg_backlog, blocked(&answer))))
 }
 
 /// Allows the broker to send so many more messages.

@@ -18,7 +18,7 @@ pub(super) struct Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Begin {
     pub(super) after: Place,
-    /// Messages that were published earlier are left out, until the first one that was not.
+    /// Messages that were published earlier are left out: until the first one that was not, or all, where they are dealt out.
     pub(super) since: Option<Timestamp>,
     /// What comes behind is dealt out by a subscription that readers share: no place tells what they have read of it.
     pub(super) dealt: bool,

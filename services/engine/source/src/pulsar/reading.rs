@@ -16,7 +16,7 @@ pub(super) struct Reading {
     pub(super) consumer: u64,
     /// Everything up to here was handed on, or left out; where messages come in no order, it was read by an import before.
     pub(super) after: Place,
-    /// Older messages are left out, until the first one that is not.
+    /// Older messages are left out: until the first one that is not, or wherever they come where they come in no order.
     since: Option<Timestamp>,
     /// The last message there is, as far as known.
     pub(super) last: Place,
@@ -29,6 +29,8 @@ pub(super) struct Reading {
     /// Messages that came, and for which no others were asked yet.
     came: u32,
     queue: u32,
+    /// Too many were not acknowledged as yet for the broker to send more, as it told last.
+    pub(super) blocked: bool,
 }
 
 /// An entry of a topic.
@@ -53,7 +55,19 @@ impl Reading {
     pub(super) fn new(session: u64, consumer: u64, begin: Begin, last: Place, queue: u32) -> Self {
         let now = Instant::now();
         let Begin { after, since, .. } = begin;
-        Self { session, consumer, after, since, last, looked: now, heard: now, taken: 0, came: 0, queue }
+        Self {
+            session,
+            consumer,
+            after,
+            since,
+            last,
+            looked: now,
+            heard: now,
+            taken: 0,
+            came: 0,
+            queue,
+            blocked: false,
+        }
     }
 
     /// Where another reader would go on.
@@ -83,14 +97,21 @@ impl Reading {
         }
         if ordered {
             self.after = place;
-            if self.since.is_some_and(|since| payload.metadata.publish_time < since.millis().max(0).cast_unsigned()) {
-                return Err(permits);
-            }
         }
-        self.since = None;
+        if self.since.is_some_and(|since| payload.metadata.publish_time < since.millis().max(0).cast_unsigned()) {
+            return Err(permits);
+        }
+        if ordered {
+            self.since = None;
+        }
         let messages = entry::messages(&payload.metadata, &payload.data);
         let messages = messages.map_err(|reason| Unreadable { reason, content: payload.data.clone() });
         Ok(Entry { id: id.clone(), count: permits, messages })
+    }
+
+    /// Whether the broker may send more: it was asked for more than came, and waits for nothing.
+    pub(super) fn may_come(&self) -> bool {
+        self.came < self.queue && !self.blocked
     }
 
     /// Asks for as many as came and are to come again.

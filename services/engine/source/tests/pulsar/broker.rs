@@ -143,7 +143,7 @@ fn now() -> Timestamp {
 }
 
 /// A moment later than everything before, and earlier than everything after.
-async fn moment() -> Timestamp {
+pub(crate) async fn moment() -> Timestamp {
     let before = now();
     while now() <= before.plus(Duration::from_millis(1)) {
         tokio::task::yield_now().await;

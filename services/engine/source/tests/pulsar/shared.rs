@@ -1,10 +1,12 @@
 //! A subscription that readers share: messages are dealt out, and come again unless they are committed.
 
+use crate::broker::moment;
 use crate::seen::{LONG, Seen};
 use crate::topic::{Topic, broker};
 use rankwright_config::{Offset, Subscription};
 use rankwright_source::{Pulsar, Step, Stream};
 use std::collections::BTreeSet;
+use std::time::Duration;
 use tokio::time::timeout;
 
 fn open(topic: &Topic) -> Pulsar {
@@ -118,4 +120,47 @@ async fn two_readers_are_dealt_all_messages() {
     }
     assert!(seen.count() > 0 && others.count() > 0);
     assert_eq!(all(&[&seen, &others]), (0..100).collect::<Vec<_>>());
+}
+
+/// It is quiet as well when it has sent all that it was asked for, as while we wait for a store.
+#[tokio::test]
+async fn a_broker_that_was_not_asked_for_more_is_not_taken_for_one_that_has_no_more() {
+    let Some(broker) = broker() else { return };
+    let topic = broker.topic(0).await;
+    topic.fill_batched(0..3000, 10).await;
+    let (mut one, mut seen) = (open(&topic), Seen::default());
+    let assigned = timeout(LONG, one.next()).await.expect("something comes").expect("reads on");
+    seen.take(&mut one, assigned).await;
+    tokio::time::sleep(Duration::from_secs(3)).await; // three times as long as it takes to take it for one
+    seen.read(&mut one, |seen| seen.count() > 0 || !seen.caught_up.is_empty()).await;
+    while seen.count() < 3000 {
+        assert!(seen.caught_up.is_empty(), "read to its end after {} of 3000", seen.count());
+        seen.read(&mut one, |seen| seen.count() >= 3000 || !seen.caught_up.is_empty()).await;
+    }
+    seen.read_up(&mut one, 1).await;
+}
+
+#[tokio::test]
+async fn messages_of_before_the_configured_time_are_left_out_now_and_later() {
+    let Some(broker) = broker() else { return };
+    let topic = broker.topic(0).await;
+    topic.fill(None, 0..10).await;
+    let since = moment().await;
+    topic.fill(None, 10..20).await;
+    let mut one = topic.open_with(Subscription::Shared, Offset::At(since));
+    let mut seen = Seen::default();
+    let Step::Assigned(partitions) = timeout(LONG, one.next()).await.expect("something comes").expect("reads on")
+    else {
+        panic!("it is not assigned first")
+    };
+    let at = one.start(&partitions[0], None).await.expect("starts");
+    assert_eq!(at.at, Some(format!("-1:-1@{} shared", since.millis())), "it is kept for others");
+    drop(one); // nothing is committed
+    let mut other = open(&topic);
+    seen.stored.insert(topic.partition(None), at);
+    seen.read(&mut other, |seen| seen.count() >= 10).await;
+    seen.read_up(&mut other, 1).await;
+    assert_eq!(different(&seen), (10..20).collect());
+    let acknowledged = async { while topic.backlog().await > 0 {} };
+    timeout(LONG, acknowledged).await.expect("those of before as well");
 }

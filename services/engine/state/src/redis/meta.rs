@@ -26,8 +26,11 @@ const OPEN: &str = "
 if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('HSET', KEYS[1], 'format', ARGV[1], 'live', 1, 'shards', ARGV[2]) end
 return redis.call('HMGET', KEYS[1], 'format', 'live', 'shards')";
 
-/// Makes the state of a service where there is none.
+/// Makes the state of a service where there is none. One that is there is used by a server that takes no writes, too.
 pub(super) async fn open(link: &Link, names: &Names) -> Result<Live, Error> {
+    if let Some(live) = found(link, names).await? {
+        return Ok(live);
+    }
     let cannot_open = |error| Error::Open { place: link.place(), source: Box::new(error) };
     let asked = match link.is_cluster() {
         true => in_shards(link, names).await,

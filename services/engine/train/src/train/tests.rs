@@ -6,7 +6,7 @@ use crate::testing::{backend, clicked, column, record, store};
 use rankwright_clickthrough::{Clickthrough, Kind as RecordKind, Rows};
 use rankwright_config::model::{Metric, Selector, Split, SplitStrategy, Warmup};
 use rankwright_event::{Event, json};
-use rankwright_model::{MemoryVersions, Model, StoreError};
+use rankwright_model::{MemoryVersions, Model, Place, StoreError};
 use std::time::Duration;
 
 fn config() -> LambdaMart {
@@ -214,8 +214,8 @@ impl Broken {
 }
 
 impl VersionStore for Broken {
-    fn publish(&self, version: &Version) -> Result<(), StoreError> {
-        if self.full { Err(Self::error()) } else { self.store.publish(version) }
+    fn publish(&self, version: &Version, place: Place) -> Result<(), StoreError> {
+        if self.full { Err(Self::error()) } else { self.store.publish(version, place) }
     }
 
     fn list(&self, model: &str) -> Result<Vec<VersionId>, StoreError> {
@@ -284,6 +284,15 @@ fn a_version_does_not_take_the_place_of_one_that_it_was_not_compared_with() {
     training(3).publish(&mut candidate.trained, versions.current("shop"), &versions).unwrap();
     assert_eq!(versions.current("shop").unwrap().as_ref(), Some(candidate.trained.version.id()));
     assert_eq!(versions.previous("shop").unwrap().as_ref(), Some(first.id()), "the second was gone back from");
+
+    // two at once, each of which found no version
+    let versions = MemoryVersions::default();
+    let none = || Ok(None);
+    candidate.trained.version = first;
+    training(4).publish(&mut candidate.trained, none(), &versions).unwrap();
+    let mut other = training(5).candidate(&store, None, &mut |_| ()).unwrap();
+    let overtaken = training(5).publish(&mut other.trained, none(), &versions);
+    assert!(matches!(overtaken, Err(Error::Publish { source: StoreError::Moved { .. }, .. })), "{overtaken:?}");
 }
 
 fn rankings_of_ctr() -> Vec<Clickthrough> {

@@ -13,6 +13,7 @@ use crate::store::remote::{Name, Place};
 use rankwright_object::Bytes;
 use rankwright_redis::Link;
 use rankwright_redis::redis::{Cmd, FromRedisValue, cmd};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -141,6 +142,20 @@ impl Place for Keys {
             tracing::debug!(%error, key, "failed to forget a part that is gone"); // who may only read does not forget
         }
         Ok(found.map(Bytes::from))
+    }
+
+    /// What a put leaves that was killed before its entry is brought again as another part.
+    async fn sweep(&self) -> Result<u64> {
+        let names = self.link.names(&self.prefix).await?;
+        let listed: HashSet<_> = self.list().await?.into_iter().map(|(name, _)| self.key(&name).into_bytes()).collect();
+        let mut removed = 0;
+        for key in names.into_iter().filter(|key| !listed.contains(key)) {
+            let is_part = |key: &str| key.strip_prefix(&self.prefix).and_then(Name::parse).is_some();
+            if let Some(key) = String::from_utf8(key).ok().filter(|key| is_part(key)) {
+                removed += self.send::<u64>(&key, cmd("UNLINK").arg(&key)).await?;
+            }
+        }
+        Ok(removed)
     }
 
     /// First the entry, which must not promise what is gone.

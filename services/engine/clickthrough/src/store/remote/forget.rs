@@ -8,7 +8,9 @@ use crate::{Forgotten, Part, Result, Subject};
 impl<P: Place> RemoteStore<P> {
     /// A part gets the place, in the order of parts, of the one that it replaces.
     pub(super) fn forget_in_parts(&self, subject: &Subject) -> Result<Forgotten> {
-        let mut forgotten = Forgotten::default();
+        let place = self.place.clone();
+        let unlisted = self.runner.wait(async move { place.sweep().await })?;
+        let mut forgotten = Forgotten { unlisted, ..Forgotten::default() };
         let place = self.place.clone();
         for (name, size) in self.runner.wait(async move { place.list().await })? {
             let place = self.place.clone();

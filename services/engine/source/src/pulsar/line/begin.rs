@@ -31,7 +31,13 @@ impl Line {
             } else {
                 connection.send(commands::flow(OWNER, queue)).await?;
             }
-            let begin = Begin { dealt: true, ..Begin::after(from.map_or(Place::START, |from| from.after)) };
+            // it is kept with the state, so that it is the same for all readers, and at each start
+            let since = match self.first {
+                First::Since(time) => Some(time),
+                First::Earliest | First::Latest => None,
+            };
+            let begin = from.unwrap_or(Begin { since, ..Begin::after(Place::START) });
+            let begin = Begin { dealt: true, ..begin };
             self.reading = Some(Reading::new(session, OWNER, begin, Place::START, queue));
             return Ok(Begun { begin, last: Place::START });
         }

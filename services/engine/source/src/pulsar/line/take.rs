@@ -60,11 +60,13 @@ impl Line {
         let consumer = if self.plan.role == Role::Bounded { session } else { OWNER };
         let asked = std::time::Instant::now();
         let (last, _) = self.ask_last(connection, consumer).await?;
+        self.count(connection).await?;
         let Some(reading) = &mut self.reading else { return Ok(()) };
         reading.looked = Instant::now();
         let at_end = match self.plan.role {
             Role::Bounded => reading.after >= reading.last,
-            Role::Together => reading.heard.elapsed() >= LOOK,
+            // a broker that may not send more is quiet as well
+            Role::Together => reading.heard.elapsed() >= LOOK && reading.may_come(),
             Role::Alone | Role::Failover => {
                 reading.last = last;
                 reading.after >= last
@@ -73,7 +75,7 @@ impl Line {
         if at_end {
             self.tell(News::AtEnd(session, asked));
         }
-        self.count(connection).await
+        Ok(())
     }
 
     /// Asks now and then how much of the subscription is not acknowledged. A bounded reading has none.
@@ -82,7 +84,11 @@ impl Line {
             return Ok(());
         }
         self.counted = Instant::now();
-        if let Some(backlog) = connection.ask(commands::stats(OWNER), commands::backlog).await? {
+        let (backlog, blocked) = connection.ask(commands::stats(OWNER), commands::backlog).await?;
+        if let Some(reading) = &mut self.reading {
+            reading.blocked = blocked;
+        }
+        if let Some(backlog) = backlog {
             self.tell(News::Backlog(backlog));
         }
         Ok(())
