@@ -1,7 +1,7 @@
 //! What a program says until it ends, or has come to where a test wants it.
 
 use crate::program::{clean, command, named};
-use crate::{http, wait};
+use crate::{http, ports, wait};
 use std::fs::{File, read_to_string};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
@@ -31,7 +31,8 @@ impl Drop for Running {
 }
 
 impl Said {
-    /// By a program, until it ends or has said one of these words. Its configuration has no section `api`, or a free port;
+    /// By a program, until it ends or has said one of these words. Its configuration has no section `api`, or `port: 0` at
+    /// `host: 127.0.0.1` there;
     /// the folder has a file `events.jsonl` without events.
     ///
     /// # Panics
@@ -40,10 +41,14 @@ impl Said {
         let folder = tempfile::tempdir().expect("there is room for temporary files");
         let place = |name: &str| folder.path().join(name);
         let file = |name: &str| File::create(place(name)).expect("can be written");
-        let port = if config.contains("\napi:") { "" } else { "\napi: {host: 127.0.0.1, port: 0}\n" };
-        std::fs::write(place("config.yml"), format!("{config}{port}")).expect("can be written");
+        // known before it is open, as one that waits for a store tells of itself as well
+        let port = ports::free(1);
+        let section = if config.contains("\napi:") { "" } else { "\napi: {host: 127.0.0.1, port: 0}\n" };
+        let config =
+            format!("{config}{section}").replace("host: 127.0.0.1, port: 0", &format!("host: 127.0.0.1, port: {port}"));
+        std::fs::write(place("config.yml"), &config).expect("can be written");
         drop(file("events.jsonl"));
-        let mut command = asked_for(program, config);
+        let mut command = asked_for(program, &config);
         command.args(["--config", "config.yml"]).current_dir(folder.path()).envs(environment.iter().copied());
         command.stdin(Stdio::null()).stdout(file("out")).stderr(file("log"));
         let mut running = Running(command.spawn().expect("the program can be started"));
@@ -54,7 +59,7 @@ impl Said {
             code = running.0.try_wait().expect("can be asked");
             code.is_some() || words.iter().any(|word| text().contains(word))
         });
-        let answers = address(&text()).map(answers).unwrap_or_default();
+        let answers = answers(SocketAddr::from(([127, 0, 0, 1], port)));
         Self { code: code.and_then(|status| status.code()), text: text(), answers }
     }
 }
@@ -65,11 +70,6 @@ fn asked_for(program: &str, config: &str) -> Command {
         "serve" | "train" | "import" => command(&[program]),
         name => clean(Command::new(named(name))),
     }
-}
-
-fn address(log: &str) -> Option<SocketAddr> {
-    let (_, rest) = log.split_once("serving address=")?;
-    rest.split_whitespace().next()?.parse().ok()
 }
 
 fn answers(address: SocketAddr) -> String {

@@ -13,7 +13,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Starts of lines by which a program shows that it goes on, which none of these may.
 const GOES_ON: [&str; 2] = ["serving address=", "waiting for the"];
@@ -289,6 +289,21 @@ fn a_program_whose_bucket_is_silent_says_so_at_its_port_and_ends_when_it_is_told
     let silent = TcpListener::bind("127.0.0.1:0").expect("finds a port"); // the system accepts for it
     let config = with_bucket(&redis, silent.local_addr().expect("has an address"), "");
     ends_while_it_waits("ingest-worker", &config, "there is no answer yet");
+}
+
+#[test]
+fn what_else_is_wrong_is_told_while_a_bucket_is_silent() {
+    let Some(redis) = Redis::for_tests() else { return };
+    let silent = TcpListener::bind("127.0.0.1:0").expect("finds a port");
+    let taken = TcpListener::bind("127.0.0.1:0").expect("finds a port");
+    let port = taken.local_addr().expect("has an address").port();
+    let config = with_bucket(&redis, silent.local_addr().expect("has an address"), "");
+    let config = format!("{config}\napi: {{host: 127.0.0.1, port: {port}}}\n");
+    let began = Instant::now();
+    let said = Said::by("ingest-worker", &config, &[("RANKWRIGHT_SERVICE", &redis.own_service("taken"))], &GOES_ON);
+    assert!(began.elapsed() < Duration::from_secs(100), "the client of the bucket waits for longer than two minutes");
+    let told = format!("failed to listen on 127.0.0.1:{port}");
+    assert!(said.code == Some(1) && said.text.contains(&told), "{said:?}");
 }
 
 fn ends_while_it_waits(name: &str, config: &str, problem: &str) {

@@ -8,17 +8,18 @@ use aws_sdk_kinesis::primitives::Blob;
 use aws_sdk_kinesis::types::{PutRecordsRequestEntry, Shard};
 use pulsar::{Pulsar, TokioExecutor};
 use rankwright_e2e::asking::Asking;
+use rankwright_e2e::events::{click, ranking};
 use rankwright_e2e::many::{ITEMS, click_throughs, config, day, halves, import, launch};
 use rankwright_e2e::proxy::{Mode, Proxy};
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
 use rankwright_e2e::{Ended, Launch, Service, program, wait};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 const PARTITIONS: usize = 3;
 const RANKINGS: i64 = 1000;
@@ -273,6 +274,88 @@ fn what_an_import_has_read_is_not_dealt_out_once_more_nor_the_reverse() {
     let worker = work();
     worker.until("nothing left", || is_through(&worker));
     same(&whole, "a worker behind a state built anew");
+}
+
+/// A click follows its list after so many others.
+const AFTER: usize = 5;
+
+/// Lists that are shown at this moment, and clicks on them, which go to another partition.
+struct Visits {
+    to: Vec<pulsar::Producer<TokioExecutor>>,
+    shown: usize,
+}
+
+impl Visits {
+    async fn of(service: &str, topic: &str) -> Self {
+        let client = Pulsar::builder(service, TokioExecutor).build().await.expect("connects");
+        let mut to = Vec::new();
+        for number in 0..2 {
+            let name = format!("persistent://public/default/{topic}-partition-{number}");
+            to.push(client.producer().with_topic(name).build().await.expect("makes a producer"));
+        }
+        Self { to, shown: 0 }
+    }
+
+    async fn send(&mut self, partition: usize, mut event: Value) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_millis();
+        event["timestamp"] = json!(now.to_string());
+        let sent = self.to[partition % 2].send_non_blocking(event.to_string()).await.expect("sends");
+        sent.await.expect("is stored");
+    }
+
+    async fn click(&mut self, number: usize) {
+        self.send(number + 1, click(&format!("c{number}"), 0, &format!("r{number}"), "u1", "i1")).await;
+    }
+
+    async fn go_on_for(&mut self, time: Duration) {
+        let began = Instant::now();
+        while began.elapsed() < time {
+            let number = self.shown;
+            self.send(number, ranking(&format!("r{number}"), 0, "u1", &["i1", "i2"])).await;
+            if let Some(earlier) = number.checked_sub(AFTER) {
+                self.click(earlier).await;
+            }
+            self.shown += 1;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+/// The broker holds most of it then, as readers ask for few messages at a time.
+#[test]
+fn clicks_that_are_not_dealt_out_while_redis_is_away_find_their_rankings() {
+    // longer than a session, and than an interaction waits for its ranking
+    let away = wait::scaled(Duration::from_secs(25), Duration::from_mins(2));
+    let (Some(redis), Some(addresses)) = (Redis::of_its_own(), server("RANKWRIGHT_TEST_PULSAR")) else { return };
+    let (service, admin) = addresses.split_once(',').expect("service URL and admin URL");
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let topic = redis.own_service("dealt-live");
+    make_topic(admin, &topic);
+    let at = format!("serviceUrl: '{service}', adminUrl: '{admin}', topic: {topic}, subscriptionName: workers");
+    let few = "options: {receiverQueueSize: '10'}";
+    let source = format!("source: {{type: pulsar, {at}, subscriptionType: shared, offset: earliest, {few}}}");
+    let config = format!("{}\n{source}\n", config(&redis));
+    let places = ["one", "other"].map(|name| folder.path().join(name));
+    let workers = places.each_ref().map(|place| launch("ingest-worker", &config, &topic, place));
+    let runtime = runtime();
+    let _entered = runtime.enter(); // producers end in it
+    let mut visits = runtime.block_on(Visits::of(service, &topic));
+    runtime.block_on(visits.go_on_for(Duration::from_secs(3)));
+    let killed = redis.killed();
+    runtime.block_on(visits.go_on_for(away));
+    let redis = killed.started();
+    runtime.block_on(async {
+        visits.go_on_for(Duration::from_secs(3)).await;
+        for number in visits.shown - AFTER..visits.shown {
+            visits.click(number).await;
+        }
+    });
+    let records = || click_throughs(&places);
+    workers[0].until("all is closed", || records().len() >= visits.shown && redis.is_settled(&topic));
+    let records = records();
+    let lone: Vec<_> = records.keys().filter(|key| !key.starts_with("\"ranking\"")).collect();
+    assert!(lone.is_empty(), "{lone:?}");
+    assert_eq!(records.len(), visits.shown, "{:?}", records.keys());
 }
 
 #[test]

@@ -94,6 +94,31 @@ fn versions_take_each_others_place_in_a_server_without_a_failed_request() {
     asking.end();
 }
 
+/// What it has trained is not thrown away.
+#[test]
+fn a_job_whose_redis_is_away_when_it_has_trained_publishes_when_that_is_back() {
+    let Some(redis) = Redis::of_its_own() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let folder = folder.path();
+    let model = "  m: {type: lambdamart, backend: lightgbm, weights: {click: 1}, features: [clicks]}";
+    let (config, service) = (format!("{}{model}\n", config(&redis)), redis.own_service("away"));
+    import(&config, &service, &day(&mut Random(3), 200), folder);
+    let environment = [("RANKWRIGHT_SERVICE", &*service), ("RUST_LOG", "debug")];
+    let mut job = Command::new(named("training-job"));
+    job.args(["--config", "config.yml"]).current_dir(folder).env_clear().envs(environment);
+    let mut running = job.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+    let mut log = BufReader::new(running.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
+    assert!(log.any(|line| line.contains("training step=")), "it ended before");
+    let killed = redis.killed();
+    assert!(log.any(|line| line.contains("waits for the store to be published")), "it ended before");
+    let _redis = killed.started();
+    let rest = std::thread::spawn(move || log.for_each(drop));
+    let ended = Ended::of_running(running);
+    rest.join().expect("the log can be read");
+    let report: Value = serde_json::from_str(&ended.stdout).expect("a report");
+    assert_eq!((ended.code, report["outcome"].as_str()), (Some(0), Some("published")), "{report}");
+}
+
 #[test]
 fn a_job_tells_how_it_is_while_it_trains() {
     let folder = tempfile::tempdir().expect("there is room for temporary files");

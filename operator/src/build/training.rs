@@ -13,7 +13,7 @@ use kube::api::ObjectMeta;
 /// Exit codes of a training that another attempt would not change: wrong arguments, and nothing to learn from yet.
 const FINAL: [i32; 2] = [2, 3];
 
-/// Exit code of a program that found a server away when it began.
+/// Exit code of a program that found a server away.
 const SERVER_AWAY: i32 = 75;
 
 const GRACE_SECONDS: i64 = 30;

@@ -43,4 +43,4 @@ pub use remote::{Fetched, fetch, is_remote};
 pub use serving::{Service, listen};
 pub use size::Size;
 pub use survey::{Found, ModelFound, StateFound, Survey, WriterFound};
-pub use waiting::{Begun, await_open};
+pub use waiting::{Begun, open_on};

@@ -93,6 +93,9 @@ fn of_stores(
 ) -> impl Iterator<Item = (Option<&rankwright_redis::Error>, Option<&rankwright_object::Error>)> {
     error.chain().map(|cause| {
         let (redis, object) = (cause.downcast_ref(), cause.downcast_ref());
+        if let Some(rankwright_model::StoreError::Redis(error)) = cause.downcast_ref() {
+            return (Some(error), object);
+        }
         match cause.downcast_ref::<rankwright_clickthrough::Error>() {
             Some(rankwright_clickthrough::Error::Redis(error)) => (Some(error), object),
             Some(rankwright_clickthrough::Error::Object(error)) => (redis, Some(error)),
@@ -159,6 +162,9 @@ mod tests {
             [busy(429), busy(500), busy(501), busy(400)].map(|of_it| passes(&of(of_it))),
             [true, true, false, false]
         );
+        let slow = rankwright_redis::Error { place: "here".to_owned(), problem: rankwright_redis::Problem::Slow };
+        let models = anyhow::Error::from(rankwright_model::StoreError::from(slow)).context("failed to publish");
+        assert_eq!(exit_code(&models), 75, "of the store of models as well");
         let login = rankwright_redis::Problem::Login("no".to_owned());
         let redis = |problem| anyhow::Error::from(rankwright_redis::Error { place: "here".to_owned(), problem });
         assert!(is_refused(&redis(login)) && !is_refused(&redis(rankwright_redis::Problem::Slow)));

@@ -137,7 +137,7 @@ impl Rebuild {
             match self.target {
                 Target::Redis { built, filling, untouched, holding, holder, live, config } => {
                     let filled = match untouched {
-                        true => fill(&filling, &built, async || filling.switch(true).await.map_err(Into::into)).await,
+                        true => fill(&filling, &built, true, async || Ok(())).await,
                         false => in_place_of_live(&filling, &built, *config, live.clone(), &holder).await,
                     };
                     drop(holding);
@@ -177,14 +177,11 @@ async fn in_place_of_live(
 async fn replace_live(filling: &Filling, built: &MemoryStore, closing: &mut Closing) -> Result<bool> {
     bring_owed(closing).await?;
     closing.leave().await; // filling takes a while
-    let switch = async || -> Result<bool> {
+    let alone = async || -> Result<_> {
         bring_owed(closing).await?;
-        let alone = closing.alone().await?.ok_or(StillOpen)?;
-        let is_there = filling.switch(false).await;
-        drop(alone);
-        Ok(is_there?)
+        Ok(closing.alone().await?.ok_or(StillOpen)?)
     };
-    fill(filling, built, switch).await
+    fill(filling, built, false, alone).await
 }
 
 async fn bring_owed(closing: &mut Closing) -> Result<()> {
@@ -209,8 +206,14 @@ pub(crate) fn unfinished(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Brings everything to Redis, and makes it live by `switch`; whether it is.
-async fn fill(filling: &Filling, built: &MemoryStore, switch: impl AsyncFnOnce() -> Result<bool>) -> Result<bool> {
+/// Brings everything to Redis, and makes it live; whether it is. Right before, it gets `ready`, and keeps what comes of that until it
+/// is live.
+async fn fill<T>(
+    filling: &Filling,
+    built: &MemoryStore,
+    untouched: bool,
+    ready: impl AsyncFnOnce() -> Result<T>,
+) -> Result<bool> {
     let (began, generation) = (std::time::Instant::now(), filling.number());
     let mut entities = 0;
     for space in SPACES {
@@ -224,7 +227,16 @@ async fn fill(filling: &Filling, built: &MemoryStore, switch: impl AsyncFnOnce()
     for (writer, position) in built.writers().into_iter().filter(handed_over) {
         filling.stands(&writer, &position).await?;
     }
-    let is_there = switch().await?;
+    let kept = match ready().await {
+        Ok(kept) => kept,
+        Err(error) => {
+            filling.give_up().await;
+            return Err(error);
+        }
+    };
+    let switched = filling.switch(untouched).await;
+    drop(kept);
+    let is_there = switched?;
     if is_there {
         info!(generation, entities, elapsed_ms = began.elapsed().as_millis() as u64, "the new state is live");
     }
@@ -249,3 +261,6 @@ fn digest(config: &Config, data: Option<&Path>) -> u64 {
     (format!("{:?}", (&config.features, &config.core, &config.source)), data).hash(&mut hasher);
     hasher.finish()
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,7 @@ use rankwright_serve::server::{self, Timing};
 use rankwright_serve::{STATE, STORES, Waiting, tls};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::runtime::Runtime;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tracing::warn;
@@ -61,12 +62,11 @@ impl Begun {
 }
 
 /// As [`Engine::open`]; waits for a server of the state, or of click-throughs, that is not there yet, and answers `/health`, `/ready` and
-/// `/status` meanwhile, until the port is opened for requests. Nothing, when told to stop before; the runtime may have an attempt left
-/// then, which is not to be waited for.
+/// `/status` meanwhile, until the port is opened for requests. Nothing, when told to stop before; an attempt may be under way then.
 ///
 /// # Errors
 /// When a store cannot be opened for another reason than that its server is away, or the port cannot be opened.
-pub fn await_open(config: Config) -> BoxFuture<'static, Result<Option<(Engine, Begun)>>> {
+fn await_open(config: Config) -> BoxFuture<'static, Result<Option<(Engine, Begun)>>> {
     Box::pin(async move {
         let stop = Stop::on_signal();
         tokio::select! {
@@ -77,6 +77,20 @@ pub fn await_open(config: Config) -> BoxFuture<'static, Result<Option<(Engine, B
             () = stop.clone().told() => Ok(None),
         }
     })
+}
+
+/// As [`await_open`], on a runtime that comes back with the engine. Otherwise an attempt that lasts is not waited for.
+///
+/// # Errors
+/// As there.
+pub fn open_on(runtime: Runtime, config: Config) -> Result<Option<(Runtime, Engine, Begun)>> {
+    match runtime.block_on(await_open(config)) {
+        Ok(Some((engine, begun))) => Ok(Some((runtime, engine, begun))),
+        ended => {
+            runtime.shutdown_background();
+            ended.map(|_stopped| None)
+        }
+    }
 }
 
 async fn open(config: Config) -> Result<(Engine, Option<Port>)> {

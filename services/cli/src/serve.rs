@@ -3,7 +3,7 @@
 use crate::options::ServeOptions;
 use crate::trainer::Trainer;
 use anyhow::Result;
-use rankwright_assembly::{Engine, Service, await_open, configuration, is_stream, listen, runtime};
+use rankwright_assembly::{Engine, Service, configuration, is_stream, listen, open_on, runtime};
 use std::sync::Arc;
 use tracing::info;
 
@@ -15,8 +15,7 @@ pub(crate) fn run(options: &ServeOptions) -> Result<()> {
         info!("source: files are read by 'import'; 'serve' takes events at /feedback");
     }
     let runtime = runtime()?;
-    let Some((engine, begun)) = runtime.block_on(await_open(config))? else {
-        runtime.shutdown_background(); // an attempt to open a store may last
+    let Some((runtime, engine, begun)) = open_on(runtime, config)? else {
         return Ok(()); // told to stop while it waited
     };
     let (engine, begun) = (Arc::new(engine), Some(begun));

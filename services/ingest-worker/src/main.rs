@@ -4,7 +4,7 @@
 use anyhow::Result;
 use clap::Parser;
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use rankwright_assembly::{Service, await_open, configuration, exit, is_stream, listen, log_to_stderr, runtime};
+use rankwright_assembly::{Service, configuration, exit, is_stream, listen, log_to_stderr, open_on, runtime};
 use rankwright_config::State;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -38,8 +38,7 @@ fn run(options: &Options) -> Result<()> {
         anyhow::bail!("source: files are read by 'rankwright import'; ingest-worker reads streams");
     }
     let runtime = runtime()?;
-    let Some((engine, begun)) = runtime.block_on(await_open(config))? else {
-        runtime.shutdown_background(); // an attempt to open a store may last
+    let Some((runtime, engine, begun)) = open_on(runtime, config)? else {
         return Ok(()); // told to stop while it waited
     };
     let (engine, begun) = (Arc::new(engine), Some(begun));

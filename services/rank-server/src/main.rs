@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Parser;
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use rankwright_assembly::{Service, await_open, configuration, exit, listen, log_to_stderr, runtime};
+use rankwright_assembly::{Service, configuration, exit, listen, log_to_stderr, open_on, runtime};
 use rankwright_config::{ClickthroughStore, State};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -34,8 +34,7 @@ fn run(options: &Options) -> Result<()> {
     }
     config.train = Some(ClickthroughStore::Discard); // the one who closes rankings keeps them
     let runtime = runtime()?;
-    let Some((engine, begun)) = runtime.block_on(await_open(config))? else {
-        runtime.shutdown_background(); // an attempt to open a store may last
+    let Some((runtime, engine, begun)) = open_on(runtime, config)? else {
         return Ok(()); // told to stop while it waited
     };
     let (engine, begun) = (Arc::new(engine), Some(begun));

@@ -1,14 +1,19 @@
 //! Training one model, and deciding about it.
 
-use crate::report::{ModelReport, Outcome};
+use crate::report::{ModelReport, Outcome, Publishing, Shared};
 use anyhow::{Result, bail};
-use rankwright_assembly::{Engine, now};
+use rankwright_assembly::{Engine, chain, exit_code, now};
 use rankwright_config::model::{LambdaMart, Model};
 use rankwright_config::{ClickthroughStore, Config, State};
 use rankwright_model::{StoreError, VersionId, VersionStore};
 use rankwright_train::{Candidate, Decision, Error, Running, Training, decide};
-use std::time::Instant;
-use tracing::debug;
+use std::time::{Duration, Instant};
+use tracing::{debug, warn};
+
+/// A store that is away is waited for as long as this: what was trained is not thrown away for it.
+const PATIENCE: Duration = Duration::from_secs(900);
+/// Between two attempts.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Refuses a configuration whose click-throughs or models would end with this process.
 pub(crate) fn checked(config: Config) -> Result<Config> {
@@ -49,17 +54,25 @@ fn definition<'a>(config: &'a Config, name: &str) -> Option<&'a LambdaMart> {
     }
 }
 
-/// Trains one model, and publishes it where it passes its gate.
-pub(crate) fn train(engine: &Engine, name: &str) -> ModelReport {
-    let began = Instant::now();
-    let report = match attempt(engine, name) {
-        Ok(report) => report,
-        Err(error) => refused(name, &error),
+/// Trains one model, publishes it where it passes its gate, and adds that to the report.
+pub(crate) fn train(engine: &Engine, name: &str, report: &Shared) -> ModelReport {
+    let (began, mut published) = (Instant::now(), None);
+    let model = match attempt(engine, name, report, &mut published) {
+        Ok(model) => model,
+        Err(error) => refused(name, error),
     };
-    ModelReport { elapsed_ms: began.elapsed().as_millis() as u64, ..report }
+    let model = ModelReport { elapsed_ms: began.elapsed().as_millis() as u64, ..model };
+    report.add(model.clone());
+    drop(published); // who is told to stop has it in the report from now on
+    model
 }
 
-fn attempt(engine: &Engine, name: &str) -> Result<ModelReport, Error> {
+fn attempt<'a>(
+    engine: &Engine,
+    name: &str,
+    report: &'a Shared,
+    published: &mut Option<Publishing<'a>>,
+) -> Result<ModelReport, Error> {
     let Some(config) = definition(&engine.config, name) else {
         return Err(Error::Empty { model: name.to_owned() }); // names were checked
     };
@@ -71,7 +84,8 @@ fn attempt(engine: &Engine, name: &str) -> Result<ModelReport, Error> {
     let mut candidate = training.candidate(&*engine.clickthroughs, running?, &mut progress)?;
     let mut decision = decide(config, &candidate);
     if decision.publish {
-        match training.publish(&mut candidate.trained, before, &*engine.versions) {
+        let mut publish = || training.publish(&mut candidate.trained, &before, &*engine.versions);
+        match patiently(report, published, &mut publish) {
             // somebody has gone back to another one: that is not to be undone by what was compared with the former
             Err(Error::Publish { source: StoreError::Moved { current, .. }, .. }) => {
                 decision = decision.overtaken(current.as_deref());
@@ -80,6 +94,30 @@ fn attempt(engine: &Engine, name: &str) -> Result<ModelReport, Error> {
         }
     }
     Ok(decided(name, config, candidate, decision))
+}
+
+/// Publishes, again and again while the store is away: once more does no harm.
+fn patiently<'a>(
+    report: &'a Shared,
+    published: &mut Option<Publishing<'a>>,
+    mut publish: impl FnMut() -> Result<(), Error>,
+) -> Result<(), Error> {
+    let (began, mut told) = (Instant::now(), false);
+    loop {
+        *published = Some(report.publishing());
+        match publish() {
+            Err(Error::Publish { model, source: StoreError::Redis(error) })
+                if error.problem.passes() && began.elapsed() < PATIENCE =>
+            {
+                if !std::mem::replace(&mut told, true) {
+                    warn!(model, %error, "it is trained, and waits for the store to be published");
+                }
+            }
+            done => return done,
+        }
+        *published = None;
+        std::thread::sleep(PAUSE);
+    }
 }
 
 /// The version that serves: the pinned one, or the current one.
@@ -114,8 +152,8 @@ fn decided(name: &str, config: &LambdaMart, candidate: Candidate, decision: Deci
     }
 }
 
-fn refused(name: &str, error: &Error) -> ModelReport {
-    let outcome = match error {
+fn refused(name: &str, error: Error) -> ModelReport {
+    let outcome = match &error {
         Error::Empty { .. }
         | Error::NoneSelected { .. }
         | Error::NoPositives { .. }
@@ -124,14 +162,8 @@ fn refused(name: &str, error: &Error) -> ModelReport {
         | Error::EmptySide { .. } => Outcome::Nothing,
         _ => Outcome::Failed,
     };
-    let mut causes: Vec<String> = vec![error.to_string()];
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        causes.push(cause.to_string());
-        source = cause.source();
-    }
-    causes.dedup();
-    ModelReport { outcome, message: causes.join(": "), ..ModelReport::of(name) }
+    let error = anyhow::Error::from(error);
+    ModelReport { outcome, message: chain(&error), code: exit_code(&error), ..ModelReport::of(name) }
 }
 
 #[cfg(test)]
@@ -173,11 +205,11 @@ mod tests {
 
     #[test]
     fn nothing_to_learn_from_is_told_apart_from_a_failure() {
-        let nothing = refused("a", &Error::Empty { model: "a".into() });
+        let nothing = refused("a", Error::Empty { model: "a".into() });
         assert_eq!(nothing.outcome, Outcome::Nothing);
         let source = StoreError::Unknown { model: "a".into(), version: "v".into() };
-        let failed = refused("a", &Error::Publish { model: "a".into(), source });
-        assert_eq!(failed.outcome, Outcome::Failed);
+        let failed = refused("a", Error::Publish { model: "a".into(), source });
+        assert_eq!((failed.outcome, failed.code), (Outcome::Failed, 1));
         assert_eq!(failed.message, "failed to publish model \"a\": model \"a\" has no version v");
     }
 }

@@ -26,7 +26,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Trains models on the click-throughs there are, and publishes those that are good enough
 ///
 /// Prints a report as JSON. Exit codes: 0, each model was published or its running version kept; 1, something failed;
-/// 2, wrong arguments; 3, there is nothing to learn from yet; 75, a server was away when it began; 143, it was told to
+/// 2, wrong arguments; 3, there is nothing to learn from yet; 75, a server was away; 143, it was told to
 /// stop, and reports what it had done.
 #[derive(Debug, Parser)]
 #[command(version)]
@@ -80,8 +80,7 @@ fn run(options: &Options) -> Result<Report> {
     let port = Service { status: vec![("training", report.clone())], ..Service::default() };
     runtime.spawn(show(engine.clone(), port));
     for name in &names {
-        let trained = job::train(&engine, name);
-        report.add(trained.clone());
+        let trained = job::train(&engine, name, &report);
         let (version, message) = (trained.version.as_deref().unwrap_or_default(), &trained.message);
         match trained.outcome {
             Outcome::Failed | Outcome::Nothing => warn!(model = name, "{message}"),

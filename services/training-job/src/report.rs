@@ -4,7 +4,7 @@ use rankwright_assembly::now;
 use rankwright_serve::Status;
 use rankwright_train::{Decision, Quality};
 use serde::Serialize;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What became of a model, or of a whole job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -56,6 +56,9 @@ pub(crate) struct ModelReport {
     /// Stretches of click-throughs that could not be read.
     pub left_out: u64,
     pub elapsed_ms: u64,
+    /// With which a job would end that failed for this alone.
+    #[serde(skip)]
+    pub code: u8,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub quality: Vec<Quality>,
 }
@@ -73,6 +76,7 @@ impl ModelReport {
             trees: None,
             left_out: 0,
             elapsed_ms: 0,
+            code: 1,
             quality: Vec::new(),
         }
     }
@@ -102,30 +106,44 @@ impl Report {
     }
 
     /// 0 where each model was published or kept, 3 where the worst is that there is nothing to learn from, else what the
-    /// failure makes of it.
+    /// failures make of it: one that does not go by counts.
     pub(crate) fn exit_code(&self) -> u8 {
+        let mut failed = self.models.iter().filter(|model| model.outcome == Outcome::Failed).map(|model| model.code);
         match self.outcome {
             Outcome::Published | Outcome::Kept => 0,
             Outcome::Nothing => 3,
-            Outcome::Failed => self.code,
+            Outcome::Failed => failed.clone().find(|code| *code == 1).or_else(|| failed.next()).unwrap_or(self.code),
         }
     }
 }
 
 /// A report that grows while `/status` shows it.
-pub(crate) struct Shared(Mutex<Report>);
+pub(crate) struct Shared {
+    report: Mutex<Report>,
+    publishing: Mutex<()>,
+}
+
+/// While it is there, a model may be published that is not in the report yet.
+pub(crate) type Publishing<'a> = MutexGuard<'a, ()>;
 
 impl Shared {
     pub(crate) fn new(report: Report) -> Self {
-        Self(Mutex::new(report))
+        Self { report: Mutex::new(report), publishing: Mutex::default() }
+    }
+
+    /// A model is about to be published.
+    pub(crate) fn publishing(&self) -> Publishing<'_> {
+        self.publishing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn add(&self, model: ModelReport) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).add(model);
+        self.report.lock().unwrap_or_else(PoisonError::into_inner).add(model);
     }
 
-    /// Of a job that is told to stop before it has dealt with all these models; none where it has.
+    /// Of a job that is told to stop before it has dealt with all these models; none where it has. What is being published is
+    /// waited for.
     pub(crate) fn stopped(&self, names: &[String]) -> Option<Report> {
+        let _not_publishing = self.publishing();
         let mut report = self.whole();
         let left: Vec<&str> = names.iter().map(String::as_str).skip(report.models.len()).collect();
         report.message = format!("told to stop before it was done with {}", left.join(", "));
@@ -134,12 +152,49 @@ impl Shared {
     }
 
     pub(crate) fn whole(&self) -> Report {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 impl Status for Shared {
     fn status(&self) -> serde_json::Value {
         serde_json::to_value(self.whole()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(code: u8) -> ModelReport {
+        ModelReport { code, ..ModelReport::of("m") }
+    }
+
+    #[test]
+    fn a_job_may_be_tried_again_where_all_that_failed_may() {
+        let of = |codes: &[u8]| {
+            let mut report = Report::new("shop".to_owned());
+            report.add(ModelReport { outcome: Outcome::Kept, ..ModelReport::of("k") });
+            codes.iter().for_each(|code| report.add(failed(*code)));
+            report.exit_code()
+        };
+        assert_eq!([of(&[]), of(&[75]), of(&[75, 75]), of(&[75, 1]), of(&[1, 75])], [0, 75, 75, 1, 1]);
+    }
+
+    #[test]
+    fn what_is_being_published_when_a_job_is_told_to_stop_is_in_its_report() {
+        let shared = Shared::new(Report::new("shop".to_owned()));
+        let names = ["a".to_owned(), "b".to_owned()];
+        let publishing = shared.publishing();
+        let stopped = std::thread::scope(|scope| {
+            let stopped = scope.spawn(|| shared.stopped(&names));
+            std::thread::sleep(std::time::Duration::from_millis(20)); // it may be told before, or wait: it is the same
+            shared.add(ModelReport { outcome: Outcome::Published, ..ModelReport::of("a") });
+            drop(publishing);
+            stopped.join()
+        });
+        let report = stopped.ok().flatten();
+        assert_eq!(report.as_ref().map(|report| report.models.len()), Some(1));
+        assert_eq!(report.map(|report| report.message).as_deref(), Some("told to stop before it was done with b"));
     }
 }

@@ -121,9 +121,8 @@ impl<'a> Value<'a> {
     /// A URL that begins with one of `schemes`, and goes on. It is told in messages, so it must not have credentials in it.
     pub(crate) fn url(&self, schemes: &[&str]) -> Option<String> {
         let text = self.text()?;
-        let authority =
-            |text: &str| text.split_once("://").map(|(_, rest)| rest.split('/').next().unwrap_or("").to_owned());
-        if authority(&text).is_some_and(|authority| authority.contains('@')) {
+        // a password may have a '/' in it, and no path of these has an '@'
+        if text.split_once("://").is_some_and(|(_, rest)| rest.contains('@')) {
             self.wrong(
                 "a URL with user or password in it".to_owned(),
                 "a URL without: credentials have keys of their own",

@@ -95,7 +95,7 @@ impl Training<'_> {
         progress: &mut (dyn FnMut(Progress<'_>) + Send),
     ) -> Result<Trained, Error> {
         let mut trained = self.candidate(store, None, progress)?.trained;
-        self.publish(&mut trained, versions.current(self.name), versions)?;
+        self.publish(&mut trained, &versions.current(self.name), versions)?;
         Ok(trained)
     }
 
@@ -136,23 +136,25 @@ impl Training<'_> {
     pub fn publish(
         &self,
         trained: &mut Trained,
-        before: Result<Option<VersionId>, StoreError>,
+        before: &Result<Option<VersionId>, StoreError>,
         versions: &dyn VersionStore,
     ) -> Result<(), Error> {
         let failed = |source| Error::Publish { model: self.name.to_owned(), source };
-        if let Ok(Some(before)) = &before {
+        if let Ok(Some(before)) = before {
             let version = trained.version.clone().in_place_of(before.clone());
             trained.version = version.map_err(|error| failed(error.into()))?;
         }
         let place = before.as_ref().map_or(Place::Any, |_| Place::Told);
         versions.publish(&trained.version, place).map_err(failed)?;
-        let removed = before.and_then(|previous| {
-            let pinned = self.config.version.as_deref().and_then(|id| id.parse().ok());
-            let spared: Vec<VersionId> = previous.into_iter().chain(pinned).collect();
-            versions.keep(self.name, self.config.keep_versions, &spared)
-        });
-        if let Err(error) = removed {
-            tracing::warn!(model = self.name, %error, "failed to remove old versions");
+        let told = |error: &StoreError| tracing::warn!(model = self.name, %error, "failed to remove old versions");
+        match before {
+            Ok(previous) => {
+                let pinned = self.config.version.as_deref().and_then(|id| id.parse().ok());
+                let spared: Vec<VersionId> = previous.iter().cloned().chain(pinned).collect();
+                let removed = versions.keep(self.name, self.config.keep_versions, &spared);
+                removed.unwrap_or_else(|error| told(&error));
+            }
+            Err(error) => told(error),
         }
         Ok(())
     }

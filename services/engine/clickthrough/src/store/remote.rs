@@ -44,10 +44,9 @@ pub trait Place: Clone + Send + Sync + 'static {
     /// Removes a part that was listed with so many bytes.
     fn remove(&self, name: &Name, bytes: u64) -> impl Future<Output = Result<()>> + Send;
 
-    /// Removes parts that are there and are not listed, as a put or a removal leaves them that was killed: how many there were. To be
-    /// called while nobody puts any.
-    fn sweep(&self) -> impl Future<Output = Result<u64>> + Send {
-        async { Ok(0) } // whatever is there is listed
+    /// Parts that are there and are not listed: as a put or a removal leaves them that was killed, and a put that is under way.
+    fn unlisted(&self) -> impl Future<Output = Result<Vec<Name>>> + Send {
+        async { Ok(Vec::new()) } // whatever is there is listed
     }
 
     /// Puts a part in the place of one that was listed with so many bytes. It lives no longer than that one would have.

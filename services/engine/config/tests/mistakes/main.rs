@@ -357,10 +357,10 @@ fn a_name_of_a_model_is_one_that_a_file_can_have() {
 
 #[test]
 fn credentials_in_a_url_are_refused_and_not_told() {
-    let bucket = "type: s3, bucket: b, prefix: p, region: r, endpoint: 'http://key:hunter2@minio:9000'";
+    let bucket = "type: s3, bucket: b, prefix: p, region: r, endpoint: 'http://key:hunter2/3@minio:9000'";
     let told = errors(&format!("train: {{{bucket}}}\nmodels: {{m: {{type: noop}}}}")).to_string();
     assert!(told.contains("train.endpoint") && told.contains("a URL with user or password in it"), "{told}");
     assert!(!told.contains("hunter2"), "{told}");
-    let bucket = bucket.replace("key:hunter2@minio:9000", "minio:9000/a@b");
+    let bucket = bucket.replace("key:hunter2/3@minio:9000", "minio:9000/path");
     Config::parse(&format!("train: {{{bucket}}}\nmodels: {{m: {{type: noop}}}}"), "config.yml").expect("is none");
 }

@@ -22,6 +22,8 @@ use std::time::{Duration, Instant};
 pub(crate) const WRITER: &str = "closer";
 /// In milliseconds.
 const WARN_EVERY: i64 = 60_000;
+/// It has stood still where it has not looked at who is there for so long.
+const GAP: Duration = Duration::from_secs(5);
 /// Who works for so long asks whether it is its turn yet before anything is brought away.
 const LONG: Duration = Duration::from_secs(2);
 /// At most so many records are dealt with in a batch. What many have in common, as the items that they show, is written once for all.
@@ -64,6 +66,9 @@ pub struct Closer {
     warned: Timestamp,
     /// Whose lease was taken away that nobody else was there beside.
     resting: Option<Writer>,
+    /// Since when it has looked at who is there, and when it did so last.
+    looks_since: Instant,
+    looked: Instant,
     /// Whether the next commit takes place without anything to write, too.
     asks: bool,
 }
@@ -111,6 +116,8 @@ impl Closer {
             done: counters,
             warned,
             resting: None,
+            looks_since: Instant::now(),
+            looked: Instant::now(),
             asks: false,
         })
     }
@@ -215,7 +222,11 @@ impl Closer {
     /// Whoever may add to a record is waited for. So the lease of a replica that does not show itself is taken away before
     /// it is left out: should it come back, it has to begin anew.
     async fn watermarks(&mut self, wall: Timestamp) -> Result<Watermarks, Error> {
-        let watermarks = Watermarks::read(&*self.store, wall).await?;
+        if self.looked.elapsed() > GAP {
+            self.looks_since = Instant::now(); // it stood still
+        }
+        let watermarks = Watermarks::read(&*self.store, wall, self.looks_since.elapsed()).await?;
+        self.looked = Instant::now();
         for (key, writer) in &watermarks.silent {
             self.store.acquire(writer).await?;
             self.overlay.remove(key);
@@ -230,7 +241,10 @@ impl Closer {
             && wall.millis_since(self.warned) > WARN_EVERY
         {
             self.warned = wall;
-            tracing::warn!(partition, "no ranking closes: nobody has read this for minutes; start its reader again");
+            tracing::warn!(
+                partition,
+                "no ranking closes: nobody has read this for minutes; start its reader again (what is dealt out to many readers is waited for for an hour)"
+            );
         }
         Ok(watermarks)
     }

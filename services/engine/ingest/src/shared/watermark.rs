@@ -15,6 +15,12 @@ const SILENCE: Duration = Duration::from_secs(10);
 /// A partition that nobody has read for so long is worth a word: no ranking closes before somebody does.
 const STALLED: Duration = Duration::from_secs(300);
 
+/// What is dealt out and was read by nobody for so long is no longer waited for: its source may have been left for good.
+const ABANDONED: Duration = Duration::from_secs(3600);
+
+/// Whoever closes has looked for so long before it takes that for so: after an outage all are back by then.
+const LOOKED: Duration = Duration::from_secs(60);
+
 const ORIGIN: Slot = Slot(0);
 const PARTITION: u64 = 1;
 const REPLICA: u64 = 2;
@@ -158,7 +164,9 @@ pub(super) struct Watermarks {
 }
 
 impl Watermarks {
-    pub(super) async fn read(store: &dyn Store, wall: Timestamp) -> Result<Self, Error> {
+    /// By somebody who has looked on, without a gap, for so long: readers of what is dealt out that do not show themselves may have
+    /// been cut off from the store before, as all were, and hold what came to them.
+    pub(super) async fn read(store: &dyn Store, wall: Timestamp, looked: Duration) -> Result<Self, Error> {
         let (mut watermarks, mut silent_ones) = (Self::default(), Vec::new());
         let mut dealt = BTreeMap::<String, Vec<_>>::new();
         for (key, entity) in store.scan(Space::Watermarks).await? {
@@ -180,9 +188,17 @@ impl Watermarks {
         }
         for (partition, readers) in dealt {
             // without any, what lies there unread has to be read first, as with any other partition
-            let is_read = readers.iter().any(|(_, silent, ..)| *silent <= SILENCE);
+            let is_gone = |silent: Duration| silent.min(looked) > SILENCE;
+            let is_read = readers.iter().any(|(_, silent, ..)| !is_gone(*silent));
+            let is_left = looked > LOOKED && readers.iter().all(|(_, silent, ..)| *silent > ABANDONED);
+            if is_left {
+                tracing::warn!(
+                    partition,
+                    "nobody has read this for an hour: rankings no longer wait for what lies there"
+                );
+            }
             for (at, silent, key, writer) in readers {
-                match is_read && silent > SILENCE {
+                match is_left || (is_read && is_gone(silent)) {
                     true => watermarks.silent.push((key, writer)),
                     false => watermarks.wait_for(at, silent, || Some(partition.clone())),
                 }

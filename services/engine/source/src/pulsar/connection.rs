@@ -51,6 +51,11 @@ pub(super) struct Connection {
 }
 
 impl Connection {
+    /// Whether something has come that was not taken yet.
+    pub(super) fn has_sent(&self) -> bool {
+        !self.aside.is_empty()
+    }
+
     /// Connects and shows who we are; through a proxy to the broker that `behind` names.
     pub(super) async fn open(address: &Address, behind: Option<String>, options: &Options) -> Result<Self, Fault> {
         timeout(PATIENCE, Self::establish(address, behind, options)).await.unwrap_or_else(|_| Err(silent()))

@@ -179,7 +179,12 @@ impl Line {
                     connection.send(commands::acknowledge(OWNER, vec![place.id()], true)).await?;
                 }
             }
-            Order::Done(ids) => connection.send(commands::acknowledge(OWNER, ids, false)).await?,
+            Order::Done(ids) => {
+                if let Some(reading) = &mut self.reading {
+                    reading.acknowledged(ids.len());
+                }
+                connection.send(commands::acknowledge(OWNER, ids, false)).await?;
+            }
         }
         Ok(())
     }

@@ -6,7 +6,13 @@ use super::place::{Begin, Place};
 use pulsar::message::Payload;
 use pulsar::message::proto::{BaseCommand, MessageIdData};
 use rankwright_event::Timestamp;
+use std::time::Duration;
 use tokio::time::Instant;
+
+/// Nothing has come for so long: there is no more, as far as the broker tells of others,
+const QUIET: Duration = Duration::from_secs(1);
+/// or as far as anybody knows.
+const SLOW: Duration = Duration::from_secs(10);
 
 /// A reader of a partition.
 #[derive(Debug)]
@@ -31,6 +37,8 @@ pub(super) struct Reading {
     queue: u32,
     /// Too many were not acknowledged as yet for the broker to send more, as it told last.
     pub(super) blocked: bool,
+    /// Entries that came and are not acknowledged.
+    unacknowledged: u64,
 }
 
 /// An entry of a topic.
@@ -67,6 +75,7 @@ impl Reading {
             came: 0,
             queue,
             blocked: false,
+            unacknowledged: 0,
         }
     }
 
@@ -104,14 +113,23 @@ impl Reading {
         if ordered {
             self.since = None;
         }
+        self.unacknowledged += 1;
         let messages = entry::messages(&payload.metadata, &payload.data);
         let messages = messages.map_err(|reason| Unreadable { reason, content: payload.data.clone() });
         Ok(Entry { id: id.clone(), count: permits, messages })
     }
 
-    /// Whether the broker may send more: it was asked for more than came, and waits for nothing.
-    pub(super) fn may_come(&self) -> bool {
-        self.came < self.queue && !self.blocked
+    /// Of what is dealt out: whether the broker has no more for us, which shows by nothing more coming. It may send more: it was
+    /// asked for more than came, and waits for nothing. Where more is left than has come, others may have it, or it comes slowly.
+    pub(super) fn is_at_end(&self, backlog: Option<u64>, heard: Duration) -> bool {
+        let is_all_here = backlog.is_none_or(|backlog| backlog <= self.unacknowledged);
+        let quiet = if is_all_here { QUIET } else { SLOW };
+        self.came < self.queue && !self.blocked && heard >= quiet
+    }
+
+    /// So many entries are acknowledged.
+    pub(super) fn acknowledged(&mut self, entries: usize) {
+        self.unacknowledged = self.unacknowledged.saturating_sub(entries as u64);
     }
 
     /// Asks for as many as came and are to come again.
@@ -135,6 +153,30 @@ impl Reading {
 mod tests {
     use super::*;
     use pulsar::message::Metadata;
+
+    /// A broker may be slow to send its first message, as from a ledger that lies elsewhere.
+    #[test]
+    fn a_quiet_broker_that_has_more_than_came_is_waited_for_longer() {
+        let mut reading = Reading::new(1, 1, Begin::after(Place::START), Place::START, 2);
+        let come = |reading: &mut Reading, entry_id| {
+            let payload = Payload { metadata: Metadata::default(), data: b"{}".to_vec() };
+            let id = MessageIdData { ledger_id: 7, entry_id, ..MessageIdData::default() };
+            drop(reading.receive(&id, &payload, false, None));
+        };
+        assert!(reading.is_at_end(Some(0), QUIET) && reading.is_at_end(None, QUIET));
+        assert!(!reading.is_at_end(Some(1), QUIET) && !reading.is_at_end(Some(0), QUIET / 2));
+        assert!(reading.is_at_end(Some(1), SLOW), "others may have it");
+        come(&mut reading, 1);
+        assert!(reading.is_at_end(Some(1), QUIET) && !reading.is_at_end(Some(2), QUIET));
+        reading.acknowledged(1);
+        assert!(reading.is_at_end(Some(0), QUIET) && !reading.is_at_end(Some(1), QUIET));
+        come(&mut reading, 2);
+        assert!(!reading.is_at_end(Some(1), SLOW), "it was asked for no more than came");
+        drop(reading.taken(2));
+        assert!(reading.is_at_end(Some(1), QUIET));
+        reading.blocked = true;
+        assert!(!reading.is_at_end(Some(1), SLOW));
+    }
 
     #[test]
     fn what_cannot_be_read_is_handed_on_as_it_came() {

@@ -352,8 +352,8 @@ impl Filling {
         Ok(live == Some(self.names.generation()))
     }
 
-    /// Removes what was put there.
-    async fn give_up(&self) {
+    /// Removes what was put there, as long as it cannot have become live.
+    pub async fn give_up(&self) {
         if let Err(error) = self.live.link.remove_all(&self.names.prefix_of_all()).await {
             tracing::debug!(%error, "what was filled is removed by the next attempt");
         }

@@ -140,3 +140,17 @@ for i, fingerprint in ipairs(ARGV) do
 end
 for fingerprint, number in pairs(missing) do redis.call('HSET', KEYS[1], fingerprint, number) end
 return found";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A line that reads otherwise would leave a mistake out that the tests of faults are to notice.
+    #[test]
+    fn mistakes_on_purpose_take_their_lines_out_of_the_scripts() {
+        let (commit, part) = ([COMMIT, PUT, COMMITTED].concat(), [cluster::PART, PUT, cluster::PUT_PART].concat());
+        let lines = |script: &str| script.lines().count();
+        assert_eq!(lines(&commit) - lines(&unguarded(&commit)), 2);
+        assert_eq!(lines(&part) - lines(&unmarked(&part)), 1);
+    }
+}

@@ -278,10 +278,10 @@ fn a_version_does_not_take_the_place_of_one_that_it_was_not_compared_with() {
     let before = versions.current("shop");
     assert_eq!(before.as_ref().unwrap().as_ref(), Some(second.id()));
     versions.select("shop", first.id()).unwrap(); // somebody goes back meanwhile
-    let overtaken = training(3).publish(&mut candidate.trained, before, &versions);
+    let overtaken = training(3).publish(&mut candidate.trained, &before, &versions);
     assert!(matches!(overtaken, Err(Error::Publish { source: StoreError::Moved { .. }, .. })), "{overtaken:?}");
     assert_eq!(versions.current("shop").unwrap().as_ref(), Some(first.id()));
-    training(3).publish(&mut candidate.trained, versions.current("shop"), &versions).unwrap();
+    training(3).publish(&mut candidate.trained, &versions.current("shop"), &versions).unwrap();
     assert_eq!(versions.current("shop").unwrap().as_ref(), Some(candidate.trained.version.id()));
     assert_eq!(versions.previous("shop").unwrap().as_ref(), Some(first.id()), "the second was gone back from");
 
@@ -289,9 +289,9 @@ fn a_version_does_not_take_the_place_of_one_that_it_was_not_compared_with() {
     let versions = MemoryVersions::default();
     let none = || Ok(None);
     candidate.trained.version = first;
-    training(4).publish(&mut candidate.trained, none(), &versions).unwrap();
+    training(4).publish(&mut candidate.trained, &none(), &versions).unwrap();
     let mut other = training(5).candidate(&store, None, &mut |_| ()).unwrap();
-    let overtaken = training(5).publish(&mut other.trained, none(), &versions);
+    let overtaken = training(5).publish(&mut other.trained, &none(), &versions);
     assert!(matches!(overtaken, Err(Error::Publish { source: StoreError::Moved { .. }, .. })), "{overtaken:?}");
 }
 

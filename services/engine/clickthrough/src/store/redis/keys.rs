@@ -144,18 +144,11 @@ impl Place for Keys {
         Ok(found.map(Bytes::from))
     }
 
-    /// What a put leaves that was killed before its entry is brought again as another part.
-    async fn sweep(&self) -> Result<u64> {
-        let names = self.link.names(&self.prefix).await?;
-        let listed: HashSet<_> = self.list().await?.into_iter().map(|(name, _)| self.key(&name).into_bytes()).collect();
-        let mut removed = 0;
-        for key in names.into_iter().filter(|key| !listed.contains(key)) {
-            let is_part = |key: &str| key.strip_prefix(&self.prefix).and_then(Name::parse).is_some();
-            if let Some(key) = String::from_utf8(key).ok().filter(|key| is_part(key)) {
-                removed += self.send::<u64>(&key, cmd("UNLINK").arg(&key)).await?;
-            }
-        }
-        Ok(removed)
+    async fn unlisted(&self) -> Result<Vec<Name>> {
+        let keys = self.link.names(&self.prefix).await?;
+        let part = |key: Vec<u8>| Name::parse(std::str::from_utf8(&key).ok()?.strip_prefix(&self.prefix)?);
+        let listed: HashSet<String> = self.list().await?.into_iter().map(|(name, _)| name.to_string()).collect();
+        Ok(keys.into_iter().filter_map(part).filter(|name| !listed.contains(&name.to_string())).collect())
     }
 
     /// First the entry, which must not promise what is gone.

@@ -4,13 +4,15 @@ use super::{Name, Place, RemoteStore};
 use crate::forget::{Rewritten, rewritten};
 use crate::part::packing::unpack;
 use crate::{Forgotten, Part, Result, Subject};
+use std::time::Duration;
+
+/// Between a part and its place in the list no more time passes, unless whoever puts it was killed, or stands still.
+const PUT_WITHIN: Duration = Duration::from_secs(3);
 
 impl<P: Place> RemoteStore<P> {
     /// A part gets the place, in the order of parts, of the one that it replaces.
     pub(super) fn forget_in_parts(&self, subject: &Subject) -> Result<Forgotten> {
-        let place = self.place.clone();
-        let unlisted = self.runner.wait(async move { place.sweep().await })?;
-        let mut forgotten = Forgotten { unlisted, ..Forgotten::default() };
+        let mut forgotten = Forgotten { unlisted: self.sweep()?, ..Forgotten::default() };
         let place = self.place.clone();
         for (name, size) in self.runner.wait(async move { place.list().await })? {
             let place = self.place.clone();
@@ -29,5 +31,25 @@ impl<P: Place> RemoteStore<P> {
             })?;
         }
         Ok(forgotten)
+    }
+
+    /// Removes parts that are not listed, whoever is in them: what they hold is brought again as others. A put that is under way has
+    /// come to its end by the second look. How many there were.
+    fn sweep(&self) -> Result<u64> {
+        let unlisted = || {
+            let place = self.place.clone();
+            self.runner.wait(async move { place.unlisted().await })
+        };
+        let first = unlisted()?;
+        if first.is_empty() {
+            return Ok(0);
+        }
+        std::thread::sleep(PUT_WITHIN);
+        let left: Vec<Name> = unlisted()?.into_iter().filter(|name| first.contains(name)).collect();
+        for name in left.clone() {
+            let place = self.place.clone();
+            self.runner.wait(async move { place.remove(&name, 0).await })?;
+        }
+        Ok(left.len() as u64)
     }
 }

@@ -19,7 +19,15 @@ async fn noted(store: &MemoryStore, name: &str, origin: Origin, wall: Timestamp)
 }
 
 async fn read(store: &MemoryStore, wall: Timestamp) -> (Option<Timestamp>, Option<String>, Vec<String>) {
-    let read = Watermarks::read(store, wall).await.expect("reads");
+    read_after(store, wall, Duration::MAX).await
+}
+
+async fn read_after(
+    store: &MemoryStore,
+    wall: Timestamp,
+    looked: Duration,
+) -> (Option<Timestamp>, Option<String>, Vec<String>) {
+    let read = Watermarks::read(store, wall, looked).await.expect("reads");
     assert!(read.resting.is_none());
     (read.lowest, read.stalled, read.silent.into_iter().map(|(_, writer)| writer.0).collect())
 }
@@ -38,7 +46,21 @@ async fn what_is_dealt_out_is_waited_for_until_one_of_its_readers_is_back() {
     assert_eq!(stalled.as_deref(), Some("pulsar:t-0"));
     noted(&store, &other, Origin::Dealt, after(61)).await;
     noted(&store, "feedback:server", Origin::Replica, after(65)).await;
+    // what the broker has sent to it is dealt to nobody else before it is gone
+    let soon = Duration::from_secs(4);
+    assert_eq!(read_after(&store, after(65), soon).await, (Some(WALL), None, vec![]), "it may be back in a moment");
     assert_eq!(read(&store, after(65)).await, (Some(after(61)), None, vec![one]), "others are dealt what it had");
+}
+
+#[tokio::test]
+async fn what_nobody_reads_any_more_is_not_waited_for_for_ever() {
+    let (store, one) = (MemoryStore::default(), reader_of("pulsar:t-0", "one"));
+    noted(&store, &one, Origin::Dealt, WALL).await;
+    noted(&store, "feedback:server", Origin::Replica, after(3700)).await;
+    let held = (Some(WALL), Some("pulsar:t-0".to_owned()), vec![]);
+    assert_eq!(read_after(&store, after(3700), Duration::from_secs(50)).await, held, "after an outage of an hour");
+    assert_eq!(read(&store, after(3500)).await, held);
+    assert_eq!(read(&store, after(3700)).await, (Some(after(3700)), None, vec![one]));
 }
 
 #[tokio::test]

@@ -60,13 +60,13 @@ impl Line {
         let consumer = if self.plan.role == Role::Bounded { session } else { OWNER };
         let asked = std::time::Instant::now();
         let (last, _) = self.ask_last(connection, consumer).await?;
-        self.count(connection).await?;
+        let backlog = self.count(connection).await?;
+        let has_sent = connection.has_sent();
         let Some(reading) = &mut self.reading else { return Ok(()) };
         reading.looked = Instant::now();
         let at_end = match self.plan.role {
             Role::Bounded => reading.after >= reading.last,
-            // a broker that may not send more is quiet as well
-            Role::Together => reading.heard.elapsed() >= LOOK && reading.may_come(),
+            Role::Together => !has_sent && reading.is_at_end(backlog, reading.heard.elapsed()),
             Role::Alone | Role::Failover => {
                 reading.last = last;
                 reading.after >= last
@@ -79,9 +79,10 @@ impl Line {
     }
 
     /// Asks now and then how much of the subscription is not acknowledged. A bounded reading has none.
-    async fn count(&mut self, connection: &mut Connection) -> Result<(), Fault> {
-        if self.plan.role == Role::Bounded || self.counted.elapsed() < LOOK {
-            return Ok(());
+    async fn count(&mut self, connection: &mut Connection) -> Result<Option<u64>, Fault> {
+        let together = self.plan.role == Role::Together; // its end goes by this
+        if self.plan.role == Role::Bounded || (!together && self.counted.elapsed() < LOOK) {
+            return Ok(None);
         }
         self.counted = Instant::now();
         let (backlog, blocked) = connection.ask(commands::stats(OWNER), commands::backlog).await?;
@@ -91,6 +92,6 @@ impl Line {
         if let Some(backlog) = backlog {
             self.tell(News::Backlog(backlog));
         }
-        Ok(())
+        Ok(backlog)
     }
 }

@@ -1,0 +1,52 @@
+#![allow(clippy::expect_used)]
+
+use super::*;
+use rankwright_event::{Tenant, Timestamp};
+use rankwright_redis::{Link, testing};
+use rankwright_state::{Cell, Commit, Entity, Key, Outcome, RedisOptions, Scope, Slot, Stored};
+
+/// A state with a value.
+async fn built() -> MemoryStore {
+    let built = MemoryStore::default();
+    let stored = Stored { at: Timestamp::from_millis(1), event: 1, cell: Cell::Flags(1) };
+    let value = (Key::new(&Tenant::default(), Scope::Item("a".into())), Some(Entity::one(Slot(0), stored)));
+    let lease = built.acquire(&Writer("w".to_owned())).await.expect("is given");
+    let (from, to) = (lease.position.clone(), Position("1".to_owned()));
+    let commit = Commit { from, to, writes: vec![value], ..Commit::default() };
+    assert_eq!(built.commit(&lease, commit).await.expect("commits"), Outcome::Applied);
+    built
+}
+
+#[tokio::test]
+async fn a_state_is_made_live_only_when_all_is_ready_and_is_removed_where_that_fails() {
+    let Some(settings) = testing::server() else { return };
+    let service = format!("rebuild-{:016x}", fastrand::u64(..));
+    let live = RedisStore::open(settings.clone(), RedisOptions::default(), &service).await.expect("opens");
+    let (built, link) = (built().await, Link::new(settings, None).expect("needs no certificates"));
+    let prefix = format!("rw:{service}:");
+    let names = async || {
+        let mut names = link.names(&prefix).await.expect("lists");
+        names.sort_unstable();
+        names
+    };
+    let filling = live.fill_next().await.expect("begins");
+    let (before, mut filled) = (names().await, 0);
+    let refused = fill(&filling, &built, false, async || -> Result<()> {
+        filled = names().await.len();
+        bail!("what is owed is not brought")
+    });
+    assert!(refused.await.is_err_and(|error| error.to_string() == "what is owed is not brought"));
+    assert!(filled > before.len(), "it was filled before");
+    assert_eq!(names().await, before);
+
+    let filling = live.fill_next().await.expect("begins");
+    let there = async || live.imported().await.expect("answers");
+    let filling = filling.named("days");
+    let is_live = fill(&filling, &built, false, async || {
+        assert_eq!(there().await, None, "it is not live yet");
+        Ok(())
+    });
+    assert!(is_live.await.expect("is put in place"));
+    assert_eq!(there().await.as_deref(), Some("days"));
+    link.remove_all(&prefix).await.expect("is removed");
+}
