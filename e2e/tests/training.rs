@@ -12,13 +12,16 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// The events of a made-up shop, with a state that stays.
+/// The configuration of a made-up shop, whose events lie beside it.
+fn generated(folder: &Path) -> String {
+    run(&["generate", "--out", &folder.to_string_lossy()]).ok();
+    std::fs::read_to_string(folder.join("config.yml")).expect("was written")
+}
+
+/// The same, with a state that stays.
 fn shop(folder: &Path) -> String {
-    let out = folder.to_string_lossy();
-    run(&["generate", "--out", &out]).ok();
-    let config = std::fs::read_to_string(folder.join("config.yml")).expect("was written");
-    let state = format!("type: file\n  path: {out}/state");
-    config.replace("type: memory", &state)
+    let state = format!("type: file\n  path: {}/state", folder.to_string_lossy());
+    generated(folder).replace("type: memory", &state)
 }
 
 fn job(folder: &Path, config: &str, model: &str) -> (Ended, Value) {
@@ -100,15 +103,20 @@ fn a_job_whose_redis_is_away_when_it_has_trained_publishes_when_that_is_back() {
     let Some(redis) = Redis::of_its_own() else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let folder = folder.path();
-    let model = "  m: {type: lambdamart, backend: lightgbm, weights: {click: 1}, features: [clicks]}";
-    let (config, service) = (format!("{}{model}\n", config(&redis)), redis.own_service("away"));
-    import(&config, &service, &day(&mut Random(3), 200), folder);
-    let environment = [("RANKWRIGHT_SERVICE", &*service), ("RUST_LOG", "debug")];
+    let state = format!("type: redis\n  host: {}\n  port: {}", redis.host(), redis.port());
+    // it tells of each round, and does not go on where that is not read
+    let rounds = "type: xgboost\n      iterations: 1000\n      learningRate: 0.000001";
+    let config =
+        generated(folder).replace("type: memory", &state).replace("type: xgboost\n      iterations: 100", rounds);
+    let config = config + "\napi: {host: 127.0.0.1, port: 0}\n";
+    assert!(config.contains(&state) && config.contains(rounds), "{config}");
+    std::fs::write(folder.join("job.yml"), &config).expect("can be written");
+    run_on("import", &folder.join("job.yml"), &folder.join("events.jsonl.gz"), &[]).ok();
     let mut job = Command::new(named("training-job"));
-    job.args(["--config", "config.yml"]).current_dir(folder).env_clear().envs(environment);
+    job.args(["--config", "job.yml", "--model", "xgboost"]).current_dir(folder).env_clear().env("RUST_LOG", "debug");
     let mut running = job.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
     let mut log = BufReader::new(running.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
-    assert!(log.any(|line| line.contains("training step=")), "it ended before");
+    assert!(log.any(|line| line.contains("training step=Fitting")), "it ended before");
     let killed = redis.killed();
     assert!(log.any(|line| line.contains("waits for the store to be published")), "it ended before");
     let _redis = killed.started();

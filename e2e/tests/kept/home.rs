@@ -88,8 +88,19 @@ impl<'a> Home<'a> {
 
     /// The programs of a service: the first takes events and answers, the last closes rankings.
     pub(crate) fn start(&self) -> Vec<Service> {
-        let programs: &[&str] = if self.is_shared() { &["rank-server", "ingest-worker"] } else { &["serve"] };
-        programs.iter().map(|program| self.start_one(program)).collect()
+        let mut programs = vec![self.start_first()];
+        programs.extend(self.start_last());
+        programs
+    }
+
+    /// The one that takes events and answers.
+    pub(crate) fn start_first(&self) -> Service {
+        self.start_one(if self.is_shared() { "rank-server" } else { "serve" })
+    }
+
+    /// The one that closes rankings, where the first does not.
+    pub(crate) fn start_last(&self) -> Option<Service> {
+        self.is_shared().then(|| self.start_one("ingest-worker"))
     }
 
     fn start_one(&self, program: &str) -> Service {

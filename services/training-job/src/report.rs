@@ -143,12 +143,16 @@ impl Shared {
     /// Of a job that is told to stop before it has dealt with all these models; none where it has. What is being published is
     /// waited for.
     pub(crate) fn stopped(&self, names: &[String]) -> Option<Report> {
-        let _not_publishing = self.publishing();
+        let not_publishing = self.publishing();
         let mut report = self.whole();
         let left: Vec<&str> = names.iter().map(String::as_str).skip(report.models.len()).collect();
         report.message = format!("told to stop before it was done with {}", left.join(", "));
         report.outcome = Outcome::Failed;
-        (!left.is_empty()).then_some(report)
+        if left.is_empty() {
+            return None;
+        }
+        std::mem::forget(not_publishing); // what is published from now on would not be told
+        Some(report)
     }
 
     pub(crate) fn whole(&self) -> Report {
@@ -196,5 +200,6 @@ mod tests {
         let report = stopped.ok().flatten();
         assert_eq!(report.as_ref().map(|report| report.models.len()), Some(1));
         assert_eq!(report.map(|report| report.message).as_deref(), Some("told to stop before it was done with b"));
+        assert!(shared.publishing.try_lock().is_err(), "nothing is published behind it");
     }
 }

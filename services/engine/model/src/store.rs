@@ -141,9 +141,10 @@ impl StoreError {
     }
 }
 
-/// Whether a version may take the place that it tells of. It may have done so already.
-fn may_follow(version: &Version, current: Option<&VersionId>) -> Result<(), StoreError> {
-    if version.metadata().replaced.as_ref() == current || current == Some(version.id()) {
+/// Whether a version may take the place that it tells of. It may have done so already; where it is stored and another one is
+/// current, somebody has gone back since.
+fn may_follow(version: &Version, current: Option<&VersionId>, is_stored: bool) -> Result<(), StoreError> {
+    if current == Some(version.id()) || (version.metadata().replaced.as_ref() == current && !is_stored) {
         return Ok(());
     }
     Err(StoreError::Moved { model: version.metadata().model.clone(), current: current.map(ToString::to_string) })

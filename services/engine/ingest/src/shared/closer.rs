@@ -23,7 +23,7 @@ pub(crate) const WRITER: &str = "closer";
 /// In milliseconds.
 const WARN_EVERY: i64 = 60_000;
 /// It has stood still where it has not looked at who is there for so long.
-const GAP: Duration = Duration::from_secs(5);
+const GAP: Duration = Duration::from_secs(30);
 /// Who works for so long asks whether it is its turn yet before anything is brought away.
 const LONG: Duration = Duration::from_secs(2);
 /// At most so many records are dealt with in a batch. What many have in common, as the items that they show, is written once for all.

@@ -19,7 +19,7 @@ const STALLED: Duration = Duration::from_secs(300);
 const ABANDONED: Duration = Duration::from_secs(3600);
 
 /// Whoever closes has looked for so long before it takes that for so: after an outage all are back by then.
-const LOOKED: Duration = Duration::from_secs(60);
+const LOOKED: Duration = Duration::from_secs(900);
 
 const ORIGIN: Slot = Slot(0);
 const PARTITION: u64 = 1;
@@ -200,7 +200,7 @@ impl Watermarks {
             for (at, silent, key, writer) in readers {
                 match is_left || (is_read && is_gone(silent)) {
                     true => watermarks.silent.push((key, writer)),
-                    false => watermarks.wait_for(at, silent, || Some(partition.clone())),
+                    false => watermarks.wait_for(at, silent, || (!is_read).then(|| partition.clone())),
                 }
             }
         }

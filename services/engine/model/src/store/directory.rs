@@ -81,7 +81,8 @@ impl VersionStore for Versions {
         fs::create_dir_all(&folder).map_err(failed("create", &folder))?;
         let _locked = self.lock(model)?;
         if place == Place::Told {
-            may_follow(version, self.current(model)?.as_ref())?;
+            let is_stored = self.list(model)?.contains(version.id());
+            may_follow(version, self.current(model)?.as_ref(), is_stored)?;
         }
         self.write(&self.file(model, version.id()), &version.encode()?)?;
         self.point(model, version.id())

@@ -28,7 +28,7 @@ impl VersionStore for MemoryVersions {
         let mut models = self.models();
         let stored = models.entry(version.metadata().model.clone()).or_default();
         if place == Place::Told {
-            may_follow(version, stored.current.as_ref())?;
+            may_follow(version, stored.current.as_ref(), stored.versions.contains_key(version.id()))?;
         }
         stored.versions.insert(version.id().clone(), bytes);
         stored.current = Some(version.id().clone());

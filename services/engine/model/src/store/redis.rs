@@ -7,11 +7,13 @@ use rankwright_redis::redis::{Connection, Script, cmd};
 use rankwright_redis::{Blocking, Settings, slot_of};
 
 /// Stores a version and makes it current, where that which it takes the place of is so, or it is already; which one is, otherwise.
+/// One that is stored and not current was so before, and somebody has gone back from it.
 /// KEYS: the versions, the pointers. ARGV: the model, the version, its bytes, and, where it matters, what it takes the place of:
 /// a version, or '' for none.
 const PUBLISH: &str = "
 local current = redis.call('HGET', KEYS[2], ARGV[1]) or ''
-if ARGV[4] and current ~= ARGV[4] and current ~= ARGV[2] then return {0, current} end
+local goes_on = current == ARGV[4] and redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0
+if ARGV[4] and current ~= ARGV[2] and not goes_on then return {0, current} end
 redis.call('HSET', KEYS[1], ARGV[2], ARGV[3])
 redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
 return {1, ARGV[2]}";

@@ -80,7 +80,9 @@ impl Line {
 
     /// Asks now and then how much of the subscription is not acknowledged. A bounded reading has none.
     async fn count(&mut self, connection: &mut Connection) -> Result<Option<u64>, Fault> {
-        let together = self.plan.role == Role::Together; // its end goes by this
+        // the end of what is dealt out goes by this
+        let together =
+            self.reading.as_ref().is_some_and(|of| self.plan.role == Role::Together && of.heard.elapsed() >= LOOK);
         if self.plan.role == Role::Bounded || (!together && self.counted.elapsed() < LOOK) {
             return Ok(None);
         }
