@@ -51,6 +51,7 @@ async fn what_is_dealt_out_is_waited_for_until_one_of_its_readers_is_back() {
     assert_eq!(read_after(&store, after(65), soon).await, (Some(WALL), None, vec![]), "it may be back in a moment");
     assert_eq!(read(&store, after(65)).await, (Some(after(61)), None, vec![one]), "others are dealt what it had");
     noted(&store, &other, Origin::Dealt, after(400)).await;
+    noted(&store, "feedback:server", Origin::Replica, after(400)).await;
     assert_eq!(read_after(&store, after(400), soon).await, (Some(WALL), None, vec![]), "somebody reads it");
 }
 
