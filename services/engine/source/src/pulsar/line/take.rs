@@ -60,13 +60,15 @@ impl Line {
         let consumer = if self.plan.role == Role::Bounded { session } else { OWNER };
         let asked = std::time::Instant::now();
         let (last, _) = self.ask_last(connection, consumer).await?;
+        // as long as when it was decided whether to ask for the backlog
+        let heard = self.reading.as_ref().map(|reading| reading.heard.elapsed()).unwrap_or_default();
         let backlog = self.count(connection).await?;
         let has_sent = connection.has_sent();
         let Some(reading) = &mut self.reading else { return Ok(()) };
         reading.looked = Instant::now();
         let at_end = match self.plan.role {
             Role::Bounded => reading.after >= reading.last,
-            Role::Together => !has_sent && reading.is_at_end(backlog, reading.heard.elapsed()),
+            Role::Together => !has_sent && reading.is_at_end(backlog, heard),
             Role::Alone | Role::Failover => {
                 reading.last = last;
                 reading.after >= last
