@@ -20,7 +20,7 @@ pub(super) struct Names {
 #[error("the service's name {0:?} may have letters, digits, '-', '_' and '.' only")]
 pub(super) struct BadName(String);
 
-/// Unique to the commit that wrote a value: two values under one key are the same exactly if their stamps are.
+/// Unique to what was stored: two values under one key are the same exactly if their stamps are. What is moved keeps its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp(pub(super) [u8; Stamp::LENGTH]);
 

@@ -297,3 +297,57 @@ fn a_server_that_is_not_there_is_named() {
     let cause = std::error::Error::source(&error).expect("has a cause").to_string();
     assert!(cause.contains("no connection"), "{cause}");
 }
+
+/// The one behind rests on what the one before is to leave, whatever becomes of it.
+#[test]
+fn commits_of_one_process_that_come_at_once_lose_nothing_of_each_other() {
+    with_server(|settings| async move {
+        let service = service();
+        let store = Arc::new(open(&settings, &service).await);
+        let elsewhere = open(&settings, &service).await;
+        let keys: Vec<Key> = (0..300).map(|number| item(&format!("shared {number}"))).collect();
+        let writer = |name: String| {
+            let (store, keys) = (store.clone(), keys.clone());
+            tokio::spawn(async move {
+                let mut lease = store.acquire(&Writer(name.clone())).await.expect("acquires");
+                for number in 0..40 {
+                    let mut writes: Vec<_> = keys.iter().map(|key| (key.clone(), counter(1))).collect();
+                    writes.push((item(&name), counter(1)));
+                    let to = Position(number.to_string());
+                    let from = match number % 4 {
+                        3 => Position("elsewhere".into()), // this one is refused
+                        _ => lease.position.clone(),
+                    };
+                    let refused = from != lease.position;
+                    let outcome =
+                        store.commit(&lease, Commit { from, to: to.clone(), writes, ..Commit::default() }).await;
+                    if refused {
+                        assert_eq!(outcome.expect("answers"), Outcome::LostLease);
+                    } else {
+                        assert_eq!(outcome.expect("answers"), Outcome::Applied);
+                        lease.position = to;
+                    }
+                }
+            })
+        };
+        let work: Vec<_> = (0..4).map(|number| writer(format!("writer {number}"))).collect();
+        let mut lease = elsewhere.acquire(&Writer("elsewhere".into())).await.expect("acquires");
+        for number in 0..30 {
+            let writes = keys.iter().skip(number % 7).map(|key| (key.clone(), counter(1))).collect();
+            let to = Position(number.to_string());
+            let commit = Commit { from: lease.position.clone(), to: to.clone(), writes, ..Commit::default() };
+            assert_eq!(elsewhere.commit(&lease, commit).await.expect("commits"), Outcome::Applied);
+            lease.position = to;
+        }
+        for work in work {
+            work.await.expect("ends well");
+        }
+        let after = open(&settings, &service).await;
+        for (number, key) in keys.iter().enumerate() {
+            let others = (0..30).filter(|turn| turn % 7 <= number).count() as u64;
+            assert_eq!(count(&after, key).await, Some(4 * 30 + others), "{key}");
+        }
+        assert_eq!(count(&after, &item("writer 3")).await, Some(30));
+        assert!(store.current().line.is_empty(), "nothing is left of those that are over");
+    });
+}
