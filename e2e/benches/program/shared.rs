@@ -33,6 +33,8 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 const PARTITIONS: usize = 8;
 /// Times that the events of the load are read from a topic, moved on in time.
 const DAYS: i64 = 6;
+/// Times that they are imported into a state that is there.
+const JOINED: i64 = 2;
 /// What takes memory.
 const VISITORS: usize = 1_000_000;
 const CLICKS: usize = 5;
@@ -43,6 +45,7 @@ pub(crate) fn measure(load: &Load, effort: Effort, folder: &Path) -> Table {
     let mut table = Table::default();
     ranking(load, &Redis::on_disk(), effort, folder, &mut table);
     stream(load, &Redis::on_disk(), folder, &mut table);
+    joining(load, &Redis::on_disk(), folder, &mut table);
     memory(load, folder, &mut table);
     table
 }
@@ -223,6 +226,26 @@ fn following(load: &Load, redis: &Redis, broker: &str, folder: &Path, table: &mu
     table.add("ingest from Kafka, one worker", measured, "30,000 events/s", "-".to_owned());
 }
 
+/// An import into a state that is there already, which others may write to meanwhile.
+fn joining(load: &Load, redis: &Redis, folder: &Path, table: &mut Table) {
+    let (service, path) = (redis.own_service("joining"), folder.join("joining.yml"));
+    fs::write(&path, over_redis(&load.config, redis, folder)).expect("can be written");
+    let import = |name: &str, events: &mut dyn Iterator<Item = Value>| {
+        let file = folder.join(name);
+        let count = write(&file, |put| events.map(|event| put(&event)).collect()).expect("there is room for events");
+        let begun = Instant::now();
+        let log = run("import", &path, &service, &["--data", &file.to_string_lossy()]);
+        assert!(log.contains("skipped=0"), "{log}");
+        count as f64 / begun.elapsed().as_secs_f64()
+    };
+    import("items.jsonl.gz", &mut load.catalogue().into_iter());
+    let visits = load.visits();
+    let rate =
+        import("visits.jsonl.gz", &mut (0..JOINED).flat_map(|day| visits.iter().map(move |event| again(event, day))));
+    assert!(redis.is_settled(&service), "all is closed");
+    table.add("import into a state that others use", format!("{rate:.0} events/s"), "-", "-".to_owned());
+}
+
 /// A million visitors with some clicks each, in an empty server.
 fn memory(load: &Load, folder: &Path, table: &mut Table) {
     let (redis, path, events) = (Redis::on_disk(), folder.join("memory.yml"), folder.join("visitors.jsonl.gz"));
@@ -245,34 +268,44 @@ fn memory(load: &Load, folder: &Path, table: &mut Table) {
 
 /// Writes items like those of the load, and visitors who each see one list; how many events that are.
 fn visitors(load: &Load, path: &Path) -> std::io::Result<usize> {
+    write(path, |put| {
+        let (catalogue, mut random) = (load.catalogue(), Random(2));
+        for number in 0..ITEMS {
+            let mut item = catalogue[number % catalogue.len()].clone();
+            (item["item"], item["id"]) = (json!(format!("item-{number}")), json!(format!("item-event-{number}")));
+            put(&item)?;
+        }
+        let first = load.last() + 1000;
+        for number in 0..VISITORS {
+            // within a day, so that nothing is outdated at the end
+            let time = |later: usize| (first + (number * 80_000_000 / VISITORS + later * 1000) as i64).to_string();
+            let (id, visitor) = (format!("ranking-{number}"), format!("visitor-{number:07}"));
+            let shown: Vec<Value> = (0..10).map(|_| json!({"id": format!("item-{}", random.below(ITEMS))})).collect();
+            put(
+                &json!({"event": "ranking", "id": id, "timestamp": time(0), "user": visitor, "session": visitor, "fields": [], "items": shown}),
+            )?;
+            for (click, item) in shown.iter().map(|item| &item["id"]).enumerate().take(CLICKS) {
+                put(
+                    &json!({"event": "interaction", "id": format!("click-{number}-{click}"), "type": "click", "ranking": id,
+                "timestamp": time(1 + click), "user": visitor, "session": visitor, "item": item, "fields": []}),
+                )?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Writes events, one a line; how many there were.
+fn write(
+    path: &Path,
+    events: impl FnOnce(&mut dyn FnMut(&Value) -> std::io::Result<()>) -> std::io::Result<()>,
+) -> std::io::Result<usize> {
     let mut out = GzEncoder::new(BufWriter::new(File::create(path)?), Compression::fast());
-    let (catalogue, mut random) = (load.catalogue(), Random(2));
     let mut count = 0;
-    let mut put = |event: &Value| {
+    events(&mut |event| {
         count += 1;
         writeln!(out, "{event}")
-    };
-    for number in 0..ITEMS {
-        let mut item = catalogue[number % catalogue.len()].clone();
-        (item["item"], item["id"]) = (json!(format!("item-{number}")), json!(format!("item-event-{number}")));
-        put(&item)?;
-    }
-    let first = load.last() + 1000;
-    for number in 0..VISITORS {
-        // within a day, so that nothing is outdated at the end
-        let time = |later: usize| (first + (number * 80_000_000 / VISITORS + later * 1000) as i64).to_string();
-        let (id, visitor) = (format!("ranking-{number}"), format!("visitor-{number:07}"));
-        let shown: Vec<Value> = (0..10).map(|_| json!({"id": format!("item-{}", random.below(ITEMS))})).collect();
-        put(
-            &json!({"event": "ranking", "id": id, "timestamp": time(0), "user": visitor, "session": visitor, "fields": [], "items": shown}),
-        )?;
-        for (click, item) in shown.iter().map(|item| &item["id"]).enumerate().take(CLICKS) {
-            put(
-                &json!({"event": "interaction", "id": format!("click-{number}-{click}"), "type": "click", "ranking": id,
-                "timestamp": time(1 + click), "user": visitor, "session": visitor, "item": item, "fields": []}),
-            )?;
-        }
-    }
+    })?;
     out.finish()?.flush()?;
     Ok(count)
 }

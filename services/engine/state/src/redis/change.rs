@@ -30,6 +30,9 @@ pub(super) struct Change {
     moved: bool,
 }
 
+/// Places of changes whose keys others have changed, with what lies there now.
+pub(super) type Moved = Vec<(usize, Option<Vec<u8>>)>;
+
 /// What a commit says of the keys that it changes.
 #[derive(Default)]
 pub(super) struct Told<'a> {
@@ -131,11 +134,10 @@ impl Shared {
     }
 
     /// Takes what lies under keys now in place of what they were thought to hold.
-    pub(super) fn take_up(&self, changes: &mut [Change], moved: Vec<(usize, Option<Vec<u8>>)>) -> Result<(), Error> {
+    pub(super) fn take_up(changes: &mut [Change], moved: Moved) -> Result<(), Error> {
         for (place, value) in moved {
             let Some(change) = changes.get_mut(place) else { continue };
-            change.base = value.map(|value| known(&change.key, &value)).transpose()?;
-            change.merge();
+            change.rest_on(value.map(|value| known(&change.key, &value)).transpose()?);
         }
         Ok(())
     }
@@ -183,6 +185,12 @@ impl Change {
     /// What lies there afterwards, as far as is known: what is moved keeps the stamp that it has.
     pub(super) fn leaves(&self) -> Known {
         self.merged.clone().map(|entity| (self.stamp, entity))
+    }
+
+    /// Merges into something else.
+    pub(super) fn rest_on(&mut self, base: Known) {
+        self.base = base;
+        self.merge();
     }
 
     fn merge(&mut self) {

@@ -1,22 +1,31 @@
 //! Writing by comparison.
 
 use super::bugs::{Bug, forgotten};
-use super::change::{Change, INDEXED, Told};
+use super::change::{Change, INDEXED, Moved, Told};
 use super::layout::Stamp;
 use super::meta::Answer;
 use super::scripts::{APPLIED, Call, INDEXES, LOST, MOVED, PASSED, REFUSED, SKIPPED};
 use super::shards::Shard;
 use super::{Shared, failed};
 use crate::{Commit, Error, Lease, Move, Outcome};
-use rankwright_redis::redis::FromRedisValue;
+use rankwright_redis::redis::{FromRedisValue, cmd};
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot::Receiver;
+
+/// A batch that was refused so often has others wait for it.
+const PATIENCE: u64 = 2;
+/// So long they do at most, and so often they look.
+const GIVES_WAY: Duration = Duration::from_millis(200);
+const LOOKS: Duration = Duration::from_millis(5);
 
 /// What the script says.
 pub(super) enum Verdict {
-    Applied,
+    Applied {
+        /// Whether another batch waits that was refused again and again.
+        others_wait: bool,
+    },
     Lost,
-    /// Places of keys that were changed by others, with what lies there now.
-    Moved(Vec<(usize, Option<Vec<u8>>)>),
+    Moved(Moved),
     /// A shard has this part already.
     Skipped,
     /// The batch was refused, as a key was not new.
@@ -48,27 +57,34 @@ impl Shared {
         let end = self.line.end().await;
         let told = Told { absent: &commit.absent, fresh: &commit.fresh, moved: &commit.moved };
         let mut changes = self.changes(commit.writes, told).await?;
-        let mut place = end.join(stamp, &changes);
+        let mut place = end.join(&changes);
         self.encode(&mut changes)?;
-        place.turn().await;
+        place.is_next(&mut changes).await;
+        self.encode(&mut changes)?; // what was merged anew
         if !is_due(due).await {
             return Ok(Outcome::LostLease);
         }
         if Bug::PositionFirst.is_in() {
-            self.try_commit(&moves, Stamp::random(), &[]).await?;
+            self.try_commit(&moves, Stamp::random(), &[], 0).await?;
             moves.iter_mut().for_each(|part| part.from.clone_from(&part.to));
             tokio::time::sleep(std::time::Duration::from_millis(10)).await; // for what happens between the two
         }
+        let mut refused = 0;
         loop {
-            match self.try_commit(&moves, stamp, &changes).await? {
+            match self.try_commit(&moves, stamp, &changes, refused).await? {
                 Verdict::Moved(moved) if is_not_new(&changes, &moved) => return Ok(Outcome::Exists),
                 Verdict::Moved(moved) => {
-                    self.take_up(&mut changes, moved)?;
-                    place.renew(&changes);
+                    let places: Vec<usize> = moved.iter().map(|(place, _)| *place).collect();
+                    Self::take_up(&mut changes, moved)?;
+                    place.renew(places.into_iter().filter_map(|place| changes.get(place)));
                     self.encode(&mut changes)?;
+                    refused += 1;
                 }
-                Verdict::Applied => {
+                Verdict::Applied { others_wait } => {
                     self.wrote(changes);
+                    if others_wait {
+                        self.give_way().await;
+                    }
                     return Ok(Outcome::Applied);
                 }
                 Verdict::Lost | Verdict::Skipped | Verdict::Refused | Verdict::Passed => return Ok(Outcome::LostLease),
@@ -76,10 +92,33 @@ impl Shared {
         }
     }
 
-    async fn try_commit(&self, moves: &[Move], stamp: Stamp, changes: &[Change]) -> Result<Verdict, Error> {
+    /// Lets a batch of another process pass that was refused again and again: what comes next here would be faster each time.
+    async fn give_way(&self) {
+        let name = self.names.waits();
+        let until = Instant::now() + GIVES_WAY;
+        loop {
+            tokio::time::sleep(LOOKS).await;
+            let asked = self.link.send(&name, |mut connection| {
+                let mut asked = cmd("EXISTS");
+                asked.arg(&name);
+                async move { asked.query_async::<bool>(&mut connection).await }
+            });
+            if !asked.await.unwrap_or(false) || Instant::now() >= until {
+                return;
+            }
+        }
+    }
+
+    pub(super) async fn try_commit(
+        &self,
+        moves: &[Move],
+        stamp: Stamp,
+        changes: &[Change],
+        refused: u64,
+    ) -> Result<Verdict, Error> {
         let meta = self.names.meta();
-        let mut call = Call::of(&self.scripts.commit, 1 + moves.len() + INDEXES + changes.len(), bytes(changes));
-        call.add(&meta);
+        let mut call = Call::of(&self.scripts.commit, 2 + moves.len() + INDEXES + changes.len(), bytes(changes));
+        call.add(&meta).add(self.names.waits());
         for part in moves {
             call.add(self.names.writer(&part.lease.writer));
         }
@@ -88,6 +127,7 @@ impl Shared {
         for Move { lease, from, to } in moves {
             call.add(lease.epoch).add(&from.0).add(&to.0);
         }
+        call.add(u8::from(refused >= PATIENCE));
         self.add_changes(&mut call, changes);
         let call = &call;
         let said = self.link.send(meta.as_bytes(), |connection| call.invoke(connection));
@@ -128,7 +168,7 @@ pub(super) fn bytes(changes: &[Change]) -> usize {
 }
 
 /// Whether one of the keys that others changed should have been new.
-pub(super) fn is_not_new(changes: &[Change], moved: &[(usize, Option<Vec<u8>>)]) -> bool {
+pub(super) fn is_not_new(changes: &[Change], moved: &Moved) -> bool {
     moved.iter().any(|(place, _)| changes.get(*place).is_some_and(Change::is_first))
 }
 
@@ -136,7 +176,9 @@ pub(super) fn verdict(said: Vec<Answer>) -> Result<Verdict, Error> {
     let strange = |reason: &str| Error::Failed { action: "commit", source: format!("strange answer: {reason}").into() };
     let mut said = said.into_iter();
     match said.next() {
-        Some(Answer::Int(APPLIED)) => return Ok(Verdict::Applied),
+        Some(Answer::Int(APPLIED)) => {
+            return Ok(Verdict::Applied { others_wait: said.next() == Some(Answer::Int(1)) });
+        }
         Some(Answer::Int(LOST)) => return Ok(Verdict::Lost),
         Some(Answer::Int(SKIPPED)) => return Ok(Verdict::Skipped),
         Some(Answer::Int(REFUSED)) => return Ok(Verdict::Refused),
@@ -168,8 +210,8 @@ impl Shared {
         let (from, to) = (crate::Position(from.to_owned()), crate::Position(to.to_owned()));
         let moves = [Move { lease: lease.clone(), from, to }];
         for _ in 0..2 {
-            let verdict = self.try_commit(&moves, stamp, &changes).await.expect("answers");
-            if !matches!(verdict, Verdict::Applied) {
+            let verdict = self.try_commit(&moves, stamp, &changes, 0).await.expect("answers");
+            if !matches!(verdict, Verdict::Applied { .. }) {
                 return false;
             }
         }

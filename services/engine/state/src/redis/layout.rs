@@ -126,6 +126,11 @@ impl Names {
         format!("rw:{}:meta", self.service)
     }
 
+    /// The batch that others wait for, as it was refused again and again.
+    pub(super) fn waits(&self) -> String {
+        format!("{}waits", self.prefix)
+    }
+
     pub(super) fn slots(&self) -> String {
         format!("{}slots", self.prefix)
     }

@@ -207,13 +207,13 @@ impl Shared {
             self.encode(&mut part)?;
             let verdict = match self.try_part(writer, number, shard, &part).await? {
                 Verdict::Moved(moved) if !is_not_new(&part, &moved) => {
-                    self.take_up(&mut part, moved)?;
+                    Self::take_up(&mut part, moved)?;
                     continue;
                 }
                 Verdict::Moved(_) => self.refuse(writer, number, shard).await?,
                 verdict => verdict,
             };
-            if let Verdict::Applied = verdict {
+            if let Verdict::Applied { .. } = verdict {
                 self.wrote(part);
                 return Ok(Brought::Whole);
             }

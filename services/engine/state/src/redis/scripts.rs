@@ -94,22 +94,22 @@ local epoch = redis.call('HINCRBY', KEYS[1], 'epoch', 1)
 redis.call('PEXPIRE', KEYS[1], 31536000000)
 return {epoch, redis.call('HGET', KEYS[1], 'position') or ''}";
 
-/// KEYS: the pointer to the live generation; the writers; indexes of joins, outbox, seen events, waiting interactions and
+/// KEYS: the pointer to the live generation; the batch that others wait for; the writers; indexes of joins, outbox, seen events, waiting interactions and
 /// watermarks; then entities. ARGV: how many writers, stamp of the batch, its generation; for each writer its epoch, position
-/// before and position after; milliseconds that keys live, and those that seen events do; then what [`PUT`] wants.
+/// before and position after; 1 where others are to wait if this one is refused; milliseconds that keys live, and those that seen events do; then what [`PUT`] wants.
 const COMMIT: &str = "
 if redis.call('HGET', KEYS[1], 'live') ~= ARGV[3] then return {1} end
 local writers = tonumber(ARGV[1])
 local applied = false
 for i = 1, writers do
-    local writer = redis.call('HMGET', KEYS[1 + i], 'epoch', 'position', 'stamp')
+    local writer = redis.call('HMGET', KEYS[2 + i], 'epoch', 'position', 'stamp')
     if writer[1] ~= ARGV[1 + 3 * i] then return {1} end
     applied = applied or writer[3] == ARGV[2]
     if not applied and (writer[2] or '') ~= ARGV[2 + 3 * i] then return {1} end
 end
 if applied then return {0} end
-local first, fixed = 7 + writers, 5 + 3 * writers
-local live, remembered = ARGV[fixed - 1], ARGV[fixed]";
+local first, fixed = 8 + writers, 6 + 3 * writers
+local wait, live, remembered = ARGV[fixed - 2] == '1', ARGV[fixed - 1], ARGV[fixed]";
 
 /// For each entity, from the first on, with the indexes before it: the stamp it must have ('' for none, '*' for any), its new value ('' to remove it, '>' and a number for what lies under the key with that number, from 0 on, which goes), the number of its
 /// index (0 for none) and its place there. An index is changed a thousand names at a time, as a call costs as much as what it does. It lives as long as any key in it, whose writer may have let it live longer.
@@ -124,7 +124,10 @@ for i = first, #KEYS do
         moved[#moved + 1] = redis.call('GET', KEYS[i])
     end
 end
-if #moved > 1 then return moved end
+if #moved > 1 then
+    if wait then redis.call('SET', KEYS[2], ARGV[2], 'NX', 'PX', 500) end
+    return moved
+end
 local seen, removed, left, noted = false, {}, {}, {}
 for i = first, #KEYS do
     local at = fixed + (i - first) * 4
@@ -138,8 +141,10 @@ for i = first, #KEYS do
         end
     else
         if string.byte(value) == 62 then
-            redis.call('RENAME', KEYS[first + tonumber(string.sub(value, 2))], name)
-            redis.call('PEXPIRE', name, live)
+            local from = KEYS[first + tonumber(string.sub(value, 2))]
+            local renamed = redis.pcall('RENAME', from, name)
+            if renamed.err then redis.call('SET', name, redis.call('GET', from), 'PX', live)
+            else redis.call('PEXPIRE', name, live) end
         else
             redis.call('SET', name, value, 'PX', index == '3' and remembered or live)
         end
@@ -164,12 +169,15 @@ for index, places in pairs(noted) do
 end
 if seen then redis.call('ZREMRANGEBYSCORE', KEYS[first - 3], '-inf', seen - tonumber(remembered)) end";
 
+/// The answer tells whether another batch is waited for.
 const COMMITTED: &str = "
 for i = 1, writers do
-    redis.call('HSET', KEYS[1 + i], 'position', ARGV[3 + 3 * i], 'stamp', ARGV[2])
-    redis.call('PEXPIRE', KEYS[1 + i], 31536000000)
+    redis.call('HSET', KEYS[2 + i], 'position', ARGV[3 + 3 * i], 'stamp', ARGV[2])
+    redis.call('PEXPIRE', KEYS[2 + i], 31536000000)
 end
-return {0}";
+local waiting = redis.call('GET', KEYS[2])
+if waiting == ARGV[2] then redis.call('DEL', KEYS[2]) end
+return {0, waiting and waiting ~= ARGV[2] and 1 or 0}";
 
 /// Numbers for fingerprints; those that are new get the next ones, or none does where they do not fit. Nothing comes back where
 /// another generation is live. KEYS: the slots, and the pointer unless it is on another server. ARGV: the generation, the
