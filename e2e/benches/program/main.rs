@@ -41,7 +41,10 @@ fn main() {
             let effort = Effort { runs: 3, span: Duration::from_secs(8) };
             let measured = match mode {
                 "shared" => shared::measure(&load, effort, folder.path()),
-                _ => shared::measure_stream(&load, folder.path()),
+                _ => {
+                    let workers = std::env::args().find_map(|argument| argument.parse().ok()).unwrap_or(1);
+                    shared::measure_stream(&load, workers, folder.path())
+                }
             };
             measured.print();
         }

@@ -44,22 +44,22 @@ const ITEMS: usize = 100_000;
 pub(crate) fn measure(load: &Load, effort: Effort, folder: &Path) -> Table {
     let mut table = Table::default();
     ranking(load, &Redis::on_disk(), effort, folder, &mut table);
-    stream(load, &Redis::on_disk(), folder, &mut table);
+    stream(load, &Redis::on_disk(), 1, folder, &mut table);
     joining(load, &Redis::on_disk(), folder, &mut table);
     memory(load, folder, &mut table);
     table
 }
 
-/// The worker on a topic alone.
-pub(crate) fn measure_stream(load: &Load, folder: &Path) -> Table {
+/// So many workers on a topic alone.
+pub(crate) fn measure_stream(load: &Load, workers: usize, folder: &Path) -> Table {
     let mut table = Table::default();
-    stream(load, &Redis::on_disk(), folder, &mut table);
+    stream(load, &Redis::on_disk(), workers, folder, &mut table);
     table
 }
 
-fn stream(load: &Load, redis: &Redis, folder: &Path, table: &mut Table) {
+fn stream(load: &Load, redis: &Redis, workers: usize, folder: &Path, table: &mut Table) {
     match broker() {
-        Some(broker) => following(load, redis, &broker, folder, table),
+        Some(broker) => following(load, redis, &broker, workers, folder, table),
         None => println!("reading from Kafka is not measured: RANKWRIGHT_TEST_KAFKA names no broker"),
     }
 }
@@ -193,8 +193,8 @@ fn again(event: &Value, turn: i64) -> Value {
     event
 }
 
-/// One worker reads a topic: features, the join and click-throughs included.
-fn following(load: &Load, redis: &Redis, broker: &str, folder: &Path, table: &mut Table) {
+/// Workers read a topic: features, the join and click-throughs included.
+fn following(load: &Load, redis: &Redis, broker: &str, workers: usize, folder: &Path, table: &mut Table) {
     let service = redis.own_service("following");
     let mut random = Random(1);
     let mut partitions = vec![Vec::new(); PARTITIONS];
@@ -209,7 +209,7 @@ fn following(load: &Load, redis: &Redis, broker: &str, folder: &Path, table: &mu
     let count: usize = partitions.iter().map(Vec::len).sum();
     let config = format!("{}{}", over_redis(&load.config, redis, folder), source(broker, &service));
     let mut crew = Crew::new(config, &service, &folder.join("following"), &partitions);
-    crew.join();
+    (0..workers).for_each(|_| crew.join());
     crew.until_read(redis, 1);
     let read = || crew.read(redis).iter().sum::<usize>();
     let (begun, before) = (Instant::now(), read());
@@ -223,7 +223,8 @@ fn following(load: &Load, redis: &Redis, broker: &str, folder: &Path, table: &mu
         "{read:.0} events/s of {count} until all are read, {:.0} until all is closed and in parts",
         rate(begun)
     );
-    table.add("ingest from Kafka, one worker", measured, "30,000 events/s", "-".to_owned());
+    let what = if workers == 1 { "one worker".to_owned() } else { format!("{workers} workers") };
+    table.add(&format!("ingest from Kafka, {what}"), measured, "30,000 events/s", "-".to_owned());
 }
 
 /// An import into a state that is there already, which others may write to meanwhile.
