@@ -108,6 +108,7 @@ fn a_list_that_was_open_in_a_crash_still_becomes_a_click_through_that_is_trained
     service.feedback(&[later()]);
     service.settle();
     service.train("m");
+    service.until("it tells what it trained on", || service.log().contains(" trained "));
     let log = service.log();
     let line = log.lines().find(|line| line.contains(" trained ")).unwrap_or_else(|| panic!("{log}"));
     assert!(line.contains("rankings=6"), "eight lists, 80% of which are trained on: {line}");

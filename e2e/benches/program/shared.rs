@@ -224,7 +224,8 @@ fn following(load: &Load, redis: &Redis, broker: &str, workers: usize, folder: &
         rate(begun)
     );
     let what = if workers == 1 { "one worker".to_owned() } else { format!("{workers} workers") };
-    table.add(&format!("ingest from Kafka, {what}"), measured, "30,000 events/s", "-".to_owned());
+    let wanted = if workers == 1 { "30,000 events/s" } else { "-" };
+    table.add(&format!("ingest from Kafka, {what}"), measured, wanted, "-".to_owned());
 }
 
 /// An import into a state that is there already, which others may write to meanwhile.
@@ -233,7 +234,13 @@ fn joining(load: &Load, redis: &Redis, folder: &Path, table: &mut Table) {
     fs::write(&path, over_redis(&load.config, redis, folder)).expect("can be written");
     let import = |name: &str, events: &mut dyn Iterator<Item = Value>| {
         let file = folder.join(name);
-        let count = write(&file, |put| events.map(|event| put(&event)).collect()).expect("there is room for events");
+        let each = |put: &mut dyn FnMut(&Value) -> std::io::Result<()>| {
+            for event in events {
+                put(&event)?;
+            }
+            Ok(())
+        };
+        let count = write(&file, each).expect("there is room for events");
         let begun = Instant::now();
         let log = run("import", &path, &service, &["--data", &file.to_string_lossy()]);
         assert!(log.contains("skipped=0"), "{log}");
@@ -244,7 +251,12 @@ fn joining(load: &Load, redis: &Redis, folder: &Path, table: &mut Table) {
     let rate =
         import("visits.jsonl.gz", &mut (0..JOINED).flat_map(|day| visits.iter().map(move |event| again(event, day))));
     assert!(redis.is_settled(&service), "all is closed");
-    table.add("import into a state that others use", format!("{rate:.0} events/s"), "-", "-".to_owned());
+    table.add(
+        "import into a state that is there, beside which others may write",
+        format!("{rate:.0} events/s"),
+        "-",
+        "-".to_owned(),
+    );
 }
 
 /// A million visitors with some clicks each, in an empty server.

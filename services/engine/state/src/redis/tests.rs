@@ -430,6 +430,8 @@ fn a_batch_that_was_refused_again_and_again_is_let_pass() {
             });
             asked.await.expect("answers")
         };
+        let belongs = shared.names.belongs(shared.names.waits().as_bytes());
+        assert_eq!(belongs, Some(layout::Belongs::To(crate::Purpose::Rest)));
         commit("1").await;
         let mut send = async |refused| match shared.try_commit(&moves, stamp, &changes, refused).await.expect("answers")
         {
@@ -451,5 +453,15 @@ fn a_batch_that_was_refused_again_and_again_is_let_pass() {
         assert_eq!(send(4).await, Some(false));
         assert!(!noted().await, "nobody waits any more");
         assert_eq!(count(&other, &item("shared")).await, Some(4));
+        let name = shared.names.waits();
+        let noting = shared.link.send(&name, |mut connection| {
+            let mut note = cmd("SET");
+            note.arg(&name).arg("somebody who does not come");
+            async move { note.query_async::<()>(&mut connection).await }
+        });
+        noting.await.expect("is noted");
+        let begun = std::time::Instant::now();
+        commit("4").await;
+        assert!(begun.elapsed() >= Duration::from_millis(200), "others are let pass first");
     });
 }
