@@ -16,6 +16,7 @@ mod table;
 mod wrk;
 
 use load::Load;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 use table::Table;
 
@@ -42,8 +43,9 @@ fn main() {
             let measured = match mode {
                 "shared" => shared::measure(&load, effort, folder.path()),
                 _ => {
-                    let workers = std::env::args().find_map(|argument| argument.parse().ok()).unwrap_or(1);
-                    shared::measure_stream(&load, workers, folder.path())
+                    let workers =
+                        std::env::args().find_map(|argument| argument.parse().ok()).unwrap_or(NonZeroUsize::MIN);
+                    shared::measure_stream(&load, workers.get(), folder.path())
                 }
             };
             measured.print();
