@@ -181,6 +181,9 @@ async fn write(
     }
     let (ours, before) = (PatchParams::apply(FIELD_MANAGER).force(), ctx.cache.moment(kind));
     let applied = api.patch(&object.name_any(), &ours, &Patch::Apply(&object)).await.map_err(refused)?;
+    // what somebody has scaled to none since we looked would be taken for what we have left behind
+    let kept = handover::hand_over(&api, service, child, &applied).await.map_err(refused)?;
+    let applied = kept.unwrap_or(applied);
     ctx.cache.answered(kind, before, &applied);
     ctx.seen.settle(child, &applied);
     info!(object = child.name(), namespace = service.namespace(), "applied");

@@ -10,17 +10,18 @@ use rankwright_crds::RankingService;
 const HANDOVER: &str = "rankwright-operator-handover";
 
 /// Keeps the number of replicas when an autoscaler gets to decide about it. A field that its only owner no longer sends
-/// falls back to its default, which is one pod; so somebody else owns it from now on.
+/// falls back to its default, which is one pod; so somebody else owns it from now on. The object as it is then, where anything
+/// was to be handed over.
 pub(super) async fn hand_over(
     api: &Api<DynamicObject>,
     service: &RankingService,
     child: &Child,
     live: &DynamicObject,
-) -> kube::Result<()> {
-    let Some(replicas) = handed_over(service, child, live) else { return Ok(()) };
+) -> kube::Result<Option<DynamicObject>> {
+    let Some(replicas) = handed_over(service, child, live) else { return Ok(None) };
     let mut kept = DynamicObject::new(&live.name_any(), &child.resource);
     kept.data = serde_json::json!({ "spec": { "replicas": replicas } });
-    api.patch(&live.name_any(), &PatchParams::apply(HANDOVER).force(), &Patch::Apply(&kept)).await.map(drop)
+    api.patch(&live.name_any(), &PatchParams::apply(HANDOVER).force(), &Patch::Apply(&kept)).await.map(Some)
 }
 
 /// How many pods an autoscaler begins with: as many as there are. From none it would never get away, as it takes that for

@@ -2,12 +2,25 @@
 
 use crate::cluster::{Servers, condition, in_own_namespace};
 use crate::samples::{minimal, with};
+use futures_util::future::BoxFuture;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use kube::ResourceExt;
-use kube::api::{Patch, PatchParams};
+use kube::api::{Api, Patch, PatchParams};
+use kube::client::{Body, ClientBuilder};
 use rankwright_crds::RankingService;
+use rankwright_operator::reconcile::reconcile;
 use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use tower::{BoxError, Layer, Service as Requests};
+
+/// Scales the rank servers as an autoscaler does, and `kubectl scale`.
+async fn scale(ranks: &Api<Deployment>, replicas: i32) {
+    let change = Patch::Merge(json!({"spec": {"replicas": replicas}}));
+    ranks.patch_scale("shop-rank", &PatchParams::default(), &change).await.unwrap();
+}
 
 #[tokio::test]
 async fn an_autoscaler_takes_over_the_servers_there_are_and_is_not_fought() {
@@ -28,8 +41,7 @@ async fn an_autoscaler_takes_over_the_servers_there_are_and_is_not_fought() {
     assert_eq!(after.metadata.generation, before.metadata.generation, "not even for a moment");
 
     // as the autoscaler does; a change of the resource afterwards leaves it so
-    let change = Patch::Merge(json!({"spec": {"replicas": 8}}));
-    cluster.api::<Deployment>().patch_scale("shop-rank", &PatchParams::default(), &change).await.unwrap();
+    scale(&cluster.api(), 8).await;
     let labelled = with(scaled, json!({"spec": {"rank": {"pod": {"labels": {"team": "search"}}}}}));
     cluster.apply::<RankingService>("shop", labelled).await;
     let rank: Deployment = cluster
@@ -69,13 +81,9 @@ async fn an_autoscaler_that_finds_no_server_begins_with_its_fewest() {
     cluster.until("shop-rank", "begins", has(2)).await;
 
     // what the autoscaler would never end is ended; any other number is its own
-    let scale = async |replicas: i32| {
-        let change = Patch::Merge(json!({"spec": {"replicas": replicas}}));
-        cluster.api::<Deployment>().patch_scale("shop-rank", &PatchParams::default(), &change).await.unwrap();
-    };
-    scale(0).await;
+    scale(&cluster.api(), 0).await;
     cluster.until("shop-rank", "begins again", has(2)).await;
-    scale(5).await;
+    scale(&cluster.api(), 5).await;
     cluster
         .until("shop", "told of five servers", |service: &RankingService| {
             let told = condition(service, "RankServerReady").map(|(_, _, message)| message);
@@ -84,4 +92,73 @@ async fn an_autoscaler_that_finds_no_server_begins_with_its_fewest() {
         .await;
     assert!(has(5)(&cluster.get("shop-rank").await));
     operator.end().await;
+}
+
+/// Somebody scales the rank servers to none the moment that the operator has handed their number over.
+#[derive(Clone)]
+struct Meddler {
+    ranks: Api<Deployment>,
+    handed_over: Arc<AtomicUsize>,
+}
+
+#[derive(Clone)]
+struct Meddled<S> {
+    inner: S,
+    meddler: Meddler,
+}
+
+impl<S> Layer<S> for Meddler {
+    type Service = Meddled<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        Meddled { inner, meddler: self.clone() }
+    }
+}
+
+impl<S, B> Requests<http::Request<Body>> for Meddled<S>
+where
+    S: Requests<http::Request<Body>, Response = http::Response<B>>,
+    S::Error: Into<BoxError>,
+    S::Future: Send + 'static,
+    B: Send,
+{
+    type Response = S::Response;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.inner.poll_ready(context).map_err(Into::into)
+    }
+
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        let hands_over = request.uri().query().is_some_and(|query| query.contains("handover"));
+        let first = hands_over && self.meddler.handed_over.fetch_add(1, Ordering::SeqCst) == 0;
+        let (answer, ranks) = (self.inner.call(request), self.meddler.ranks.clone());
+        Box::pin(async move {
+            let answer = answer.await.map_err(Into::into)?;
+            if first {
+                scale(&ranks, 0).await;
+            }
+            Ok(answer)
+        })
+    }
+}
+
+#[tokio::test]
+async fn servers_that_are_scaled_to_none_while_an_autoscaler_gets_them_are_not_left_so() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let meddler = Meddler { ranks: cluster.api(), handed_over: Arc::default() };
+    let client = ClientBuilder::try_from(cluster.operator_config()).unwrap().with_layer(&meddler).build();
+    let ctx = cluster.context(client, &Servers::answering());
+    let none = with(minimal(), json!({"spec": {"rank": {"replicas": 0}}}));
+    let service: RankingService = cluster.apply("shop", none.clone()).await;
+    reconcile(Arc::new(service), ctx.clone()).await.unwrap();
+    let autoscaling = json!({"minReplicas": 2, "maxReplicas": 9, "cpuUtilization": 70});
+    cluster.apply::<RankingService>("shop", with(none, json!({"spec": {"rank": {"autoscaling": autoscaling}}}))).await;
+    reconcile(Arc::new(cluster.get("shop").await), ctx.clone()).await.unwrap();
+    assert_eq!(meddler.handed_over.load(Ordering::SeqCst), 2, "once more, as somebody else had a word in between");
+    let rank: Deployment = cluster.get("shop-rank").await;
+    assert_eq!(rank.spec.unwrap().replicas, Some(2));
+    reconcile(Arc::new(cluster.get("shop").await), ctx).await.unwrap();
+    assert_eq!(meddler.handed_over.load(Ordering::SeqCst), 2, "and then it is left alone");
 }
