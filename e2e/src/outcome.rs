@@ -3,7 +3,7 @@
 use crate::many::{click_throughs, import};
 use crate::redis::Redis;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Everything that events leave behind.
@@ -31,10 +31,14 @@ impl Outcome {
     /// Asserts that both are the same.
     ///
     /// # Panics
-    /// When they are not, with the first difference.
+    /// When they are not, with the names of all click-throughs that differ and the first difference.
     pub fn assert_is(&self, expected: &Self) {
-        for id in expected.records.keys().chain(self.records.keys()) {
-            assert_eq!(self.records.get(id), expected.records.get(id), "another outcome: the click-through {id}");
+        let ids: BTreeSet<&String> = expected.records.keys().chain(self.records.keys()).collect();
+        let other: Vec<&String> =
+            ids.into_iter().filter(|id| self.records.get(*id) != expected.records.get(*id)).collect();
+        if let Some(id) = other.first() {
+            let (is, should) = (self.records.get(*id), expected.records.get(*id));
+            assert_eq!(is, should, "another outcome, {} click-throughs: {other:?}", other.len());
         }
         for key in expected.values.keys().chain(self.values.keys()) {
             let (is, should) = (self.values.get(key), expected.values.get(key));

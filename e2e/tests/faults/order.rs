@@ -29,10 +29,10 @@ fn with_two_killed(trial: &mut Trial, config: &str, redis: &Redis, broker: &str)
     trial.assert_came_to(redis, &crew.dismissed());
 }
 
-/// Everything is within one session, and it ends.
+/// Everything is within one session, and it ends. Clicks wait as long for rankings that are read behind them.
 fn in_one_session(plain: &str, events: &mut Vec<Value>) -> String {
     events.push(json!({"event": "user", "id": "after", "timestamp": rankwright_e2e::events::at(400_000), "user": "u1", "fields": []}));
-    plain.replace("maxSessionLength: 10s", "maxSessionLength: 2d")
+    plain.replace("maxSessionLength: 10s", "maxSessionLength: 2d, rankingWait: 2d")
 }
 
 /// Each third batch comes once more, as from a producer that did not hear that it was taken.
@@ -62,8 +62,8 @@ fn messages_that_are_in_the_topic_twice_count_once_in_what_was_shown_and_clicked
     with_two_killed(&mut trial, &plain, &redis, &broker);
 }
 
-/// Each message trades places with one of those that follow it, as where producers send again what was not taken at first. Those
-/// are of the next seconds: nothing has closed meanwhile.
+/// Each message trades places with one of those that follow it, as where producers send again what was not taken at first. One that
+/// trades again and again comes minutes late; nothing has closed meanwhile.
 fn out_of_order(mut messages: Vec<String>, random: &mut Random) -> Vec<String> {
     const FURTHEST: usize = 3;
     let last = messages.len().saturating_sub(1); // the one that tells the end stays
