@@ -21,7 +21,7 @@ use rankwright_ingest::{Counters, Error};
 use rankwright_serve::clock::{believed, now};
 use rankwright_source::{DeadLetters, Merged, Partition, Step, Stream};
 use rankwright_state::{Position, Writer as StateWriter};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tracing::{info, warn};
@@ -50,8 +50,8 @@ pub(super) struct Reader {
     together: usize,
     writers: BTreeMap<Partition, Writer>,
     pipeline: Pipeline,
-    /// What the pipeline commits.
-    sent: Option<Sent>,
+    /// What the pipeline commits, step by step.
+    sent: VecDeque<Sent>,
     /// Partitions that were begun again since the last step came: what it says of them is of before.
     again: BTreeSet<Partition>,
     tally: Arc<Tally>,
@@ -92,7 +92,7 @@ impl Reader {
             together,
             writers: BTreeMap::new(),
             pipeline,
-            sent: None,
+            sent: VecDeque::new(),
             again: BTreeSet::new(),
             tally,
             sweep: Sweep::default(),

@@ -1,7 +1,7 @@
 //! Taking in events where many processes share one state.
 //!
 //! An [`Intake`] is one writer: a partition of a source, or a replica's `/feedback`. Several of one process may bring their
-//! batches in one step, and a [`Pipeline`] puts the next step together while one is committed. An intake keeps nothing of its own between two batches: rankings and their interactions lie in join
+//! batches in one step, and a [`Pipeline`] puts the next step together while those before it are committed. An intake keeps nothing of its own between two batches: rankings and their interactions lie in join
 //! records of the store, which any writer may add to. What it cannot decide alone it leaves to the [`Closer`], of which there
 //! is one at a time: interactions whose ranking it does not find, the end of rankings, and bringing click-throughs to their
 //! store. `docs/protocol.md` has the reasons.

@@ -10,7 +10,9 @@ pub mod key;
 pub(crate) mod wire;
 
 use crate::{Entity, Error, Key};
+use lz4_flex::block::{CompressTable, compress_into_with_table, get_maximum_output_size};
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 
 /// How values are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -58,6 +60,8 @@ const PACKED: u8 = 4;
 const FIRST: u8 = 1;
 /// First byte of a compressed one, before its length.
 const FIRST_PACKED: u8 = 2;
+/// So much room is kept for the next value to be compressed.
+const ROOM: usize = 1 << 20;
 /// Smaller values are not worth the time.
 const WORTH_PACKING: usize = 256;
 /// Bytes that most values need no more than.
@@ -93,8 +97,8 @@ pub(crate) fn encode_behind(start: &[u8], entity: &Entity, format: Format) -> Re
             bytes.push(FIRST);
             bytes = postcard::to_extend(entity, bytes).map_err(failed)?;
         }
-        Format::Packed => bytes.append(&mut packed(encode(entity, Format::Binary)?, PACKED)),
-        Format::FirstPacked => bytes.append(&mut packed(encode(entity, Format::First)?, FIRST_PACKED)),
+        Format::Packed => pack(&encode(entity, Format::Binary)?, PACKED, &mut bytes),
+        Format::FirstPacked => pack(&encode(entity, Format::First)?, FIRST_PACKED, &mut bytes),
         Format::Json => {
             serde_json::to_writer(&mut bytes, &Text { version: JSON_VERSION, values: entity }).map_err(failed)?;
         }
@@ -127,14 +131,33 @@ fn from_postcard(bytes: &[u8]) -> Result<Entity, String> {
     }
 }
 
-/// A binary value, compressed where that makes it smaller.
-fn packed(binary: Vec<u8>, version: u8) -> Vec<u8> {
-    if binary.len() < WORTH_PACKING {
-        return binary;
-    }
-    let mut packed = vec![version];
-    packed.extend(lz4_flex::compress_prepend_size(&binary[1..]));
-    if packed.len() < binary.len() { packed } else { binary }
+thread_local! {
+    /// What LZ4 looks repetitions up in, and room for what it makes.
+    static PACKING: RefCell<(CompressTable, Vec<u8>)> = RefCell::default();
+}
+
+/// Adds a binary value, compressed where that makes it smaller.
+fn pack(binary: &[u8], version: u8, bytes: &mut Vec<u8>) {
+    let content = binary.get(1..).filter(|_| binary.len() >= WORTH_PACKING);
+    let length = content.and_then(|content| u32::try_from(content.len()).ok());
+    let Some((content, length)) = content.zip(length) else { return bytes.extend_from_slice(binary) };
+    PACKING.with_borrow_mut(|(table, room)| {
+        let most = get_maximum_output_size(content.len());
+        if room.len() < most {
+            room.resize(most, 0);
+        }
+        match compress_into_with_table(content, room, table) {
+            Ok(packed) if 5 + packed < binary.len() => {
+                bytes.push(version);
+                bytes.extend_from_slice(&length.to_le_bytes());
+                bytes.extend_from_slice(&room[..packed]);
+            }
+            _ => bytes.extend_from_slice(binary),
+        }
+        if room.len() > ROOM {
+            *room = Vec::new(); // that of one huge value is not held for good
+        }
+    });
 }
 
 fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, String> {

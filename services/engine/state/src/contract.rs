@@ -36,6 +36,9 @@ pub async fn state_store_contract<S: Store>(fresh: impl Fn() -> S) {
     writers::writers_have_positions_of_their_own(&fresh()).await;
     writers::several_writers_move_together_or_not_at_all(&fresh()).await;
     writers::a_key_that_should_be_new_and_is_not_refuses_the_batch(&fresh()).await;
+    writers::a_commit_takes_place_when_it_is_due_or_never(&fresh()).await;
+    writers::what_moves_lies_under_its_new_key(&fresh()).await;
+    writers::what_is_wrongly_thought_to_be_new_absorbs_all_the_same(&fresh()).await;
     spaces::spaces_are_listed_in_order(&fresh()).await;
     spaces::the_oldest_of_a_space_come_first(&fresh()).await;
     spaces::outdated_values_are_removed(&fresh()).await;

@@ -24,20 +24,22 @@ pub struct Coming {
 
 enum Left {
     Known(Option<Arc<Entity>>),
+    /// A change of what an earlier commit is to leave, and what was seen behind it.
+    Seen(Option<Arc<Entity>>, Entity),
     /// A change of what was there.
     Merged(Option<Arc<Entity>>, Entity),
-    /// Nobody has read what was there.
-    Unsure,
+    /// A change of what nobody has read.
+    Unread(Entity),
 }
 
-/// What is to be expected under a key, as far as a commit under way is concerned.
+/// What is to be expected under a key, as far as commits under way are concerned.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expected {
-    /// What lies there now: the commit does not change it.
+    /// What lies there now: none of them changes it.
     Unchanged,
     /// This.
     Changed(Option<Arc<Entity>>),
-    /// It can be told when the commit is over.
+    /// It can be told when they are over.
     Unsure,
 }
 
@@ -46,6 +48,8 @@ struct Entry {
     /// What the batch sees; nothing was asked for where `loaded` is false.
     current: Option<Arc<Entity>>,
     loaded: bool,
+    /// Whether nothing lay there when it was.
+    fresh: bool,
     /// Whether that is what a commit under way is to leave.
     expected: bool,
     change: Change,
@@ -81,7 +85,7 @@ impl Overlay {
         if entry.loaded {
             return entry.current.clone();
         }
-        entry.loaded = true;
+        (entry.loaded, entry.fresh) = (true, entity.is_none());
         entry.current = match &entry.change {
             Change::None => entity,
             Change::Absorb(change) => {
@@ -115,6 +119,19 @@ impl Overlay {
         }
     }
 
+    /// Writes all values of an entity.
+    pub fn absorb(&mut self, key: &Key, entity: &Entity) {
+        let entry = self.entries.entry_ref(key).or_default();
+        if entry.loaded {
+            Arc::make_mut(entry.current.get_or_insert_default()).absorb(entity);
+        }
+        match &mut entry.change {
+            Change::Absorb(change) | Change::Replace(change) => change.absorb(entity),
+            Change::Remove => entry.change = Change::Replace(entity.clone()),
+            Change::None => entry.change = Change::Absorb(entity.clone()),
+        }
+    }
+
     /// Removes a key.
     pub fn remove(&mut self, key: &Key) {
         let entry = self.entries.entry_ref(key).or_default();
@@ -122,53 +139,17 @@ impl Overlay {
         entry.change = Change::Remove;
     }
 
-    /// Keys that are changed without having been read.
-    pub fn unread(&self) -> impl Iterator<Item = &Key> {
-        self.changed(|entry| !entry.loaded)
-    }
-
-    /// Keys that are changed, of which nothing is known but what a commit is to leave there.
-    pub fn expected(&self) -> impl Iterator<Item = &Key> {
-        self.changed(|entry| entry.expected)
-    }
-
-    fn changed(&self, which: impl Fn(&Entry) -> bool) -> impl Iterator<Item = &Key> {
-        let changed = self.entries.iter().filter(|(_, entry)| matches!(entry.change, Change::Absorb(_)));
-        changed.filter(move |(_, entry)| which(entry)).map(|(key, _)| key)
-    }
-
-    /// What will lie under the changed keys when the writes are committed; `read` is what lies under some of those that are
-    /// unread or expected.
-    pub fn coming(&self, read: impl IntoIterator<Item = (Key, Option<Arc<Entity>>)>) -> Coming {
-        let mut entries = HashMap::with_capacity_and_hasher(self.entries.len(), Default::default());
-        for (key, entry) in &self.entries {
-            let left = match &entry.change {
-                Change::None => continue,
-                _ if entry.loaded => Left::Known(entry.current.clone()),
-                Change::Absorb(_) => Left::Unsure,
-                Change::Remove => Left::Known(None),
-                Change::Replace(entity) => Left::Known(Some(Arc::new(entity.clone()))),
-            };
-            entries.insert(key.clone(), left);
-        }
-        for (key, base) in read {
-            if let Some(Entry { change: Change::Absorb(change), .. }) = self.entries.get(&key) {
-                entries.insert(key, Left::Merged(base, change.clone()));
-            }
-        }
-        Coming { entries }
-    }
-
     /// The folded writes as a commit, in no particular order, and how many values of features they change; everything is
     /// forgotten.
     pub fn take(&mut self, from: Position, to: Position) -> (Commit, u64) {
         let mut values = 0;
-        let mut writes = Vec::new();
+        let (mut writes, mut fresh) = (Vec::new(), Vec::new());
         for (key, entry) in self.entries.drain() {
             let counted = |entity: &Entity| if key.scope.space() == Space::Values { entity.len() as u64 } else { 0 };
             match entry.change {
                 Change::None => {}
                 Change::Absorb(entity) => {
+                    fresh.extend(entry.fresh.then(|| key.clone()));
                     values += counted(&entity);
                     writes.push((key, Some(entity)));
                 }
@@ -179,23 +160,74 @@ impl Overlay {
                 }
             }
         }
-        (Commit { from, to, writes, ..Commit::default() }, values)
+        (Commit { from, to, writes, fresh, ..Commit::default() }, values)
+    }
+
+    /// As [`Overlay::take`], with what the writes will leave.
+    pub fn take_coming(&mut self, from: Position, to: Position) -> (Commit, Coming) {
+        let mut entries = HashMap::with_capacity_and_hasher(self.entries.len(), Default::default());
+        for (key, entry) in &self.entries {
+            let left = match &entry.change {
+                Change::None => continue,
+                Change::Absorb(change) if !entry.loaded => Left::Unread(change.clone()),
+                Change::Absorb(change) if entry.expected => Left::Seen(entry.current.clone(), change.clone()),
+                Change::Absorb(_) => Left::Known(entry.current.clone()),
+                Change::Remove => Left::Known(None),
+                Change::Replace(entity) => Left::Known(Some(Arc::new(entity.clone()))),
+            };
+            entries.insert(key.clone(), left);
+        }
+        (self.take(from, to).0, Coming { entries })
     }
 }
 
 impl Coming {
-    /// What is to be expected under a key.
-    pub fn expected(&self, key: &Key) -> Expected {
-        match self.entries.get(key) {
-            None => Expected::Unchanged,
-            Some(Left::Known(entity)) => Expected::Changed(entity.clone()),
-            Some(Left::Merged(base, change)) => {
-                let mut entity = base.clone().unwrap_or_default();
-                Arc::make_mut(&mut entity).absorb(change);
-                Expected::Changed(Some(entity))
+    /// Keys that are changed without having been read.
+    pub fn unread(&self) -> impl Iterator<Item = &Key> {
+        self.entries.iter().filter(|(_, left)| matches!(left, Left::Unread(_))).map(|(key, _)| key)
+    }
+
+    /// Whether the commit changes a key.
+    pub fn changes(&self, key: &Key) -> bool {
+        self.entries.contains_key(key)
+    }
+
+    /// Takes what lies under keys right before the commit for what it changes, where that was not read.
+    pub fn rest_on(&mut self, there: impl IntoIterator<Item = (Key, Option<Arc<Entity>>)>) {
+        for (key, base) in there {
+            if let Some(left @ (Left::Seen(..) | Left::Unread(_))) = self.entries.get_mut(&key)
+                && let Left::Seen(_, change) | Left::Unread(change) = std::mem::replace(left, Left::Known(None))
+            {
+                *left = Left::Merged(base, change);
             }
-            Some(Left::Unsure) => Expected::Unsure,
         }
+    }
+
+    /// What is to be expected under a key behind commits, the first of which takes place first.
+    pub fn expected<'c>(commits: impl DoubleEndedIterator<Item = &'c Self> + Clone, key: &Key) -> Expected {
+        let mut earlier = commits;
+        let merged = |base: Option<Arc<Entity>>, change: &Entity| {
+            let mut entity = base.unwrap_or_default();
+            Arc::make_mut(&mut entity).absorb(change);
+            Expected::Changed(Some(entity))
+        };
+        while let Some(commit) = earlier.next_back() {
+            return match commit.entries.get(key) {
+                None => continue,
+                Some(Left::Known(entity)) => Expected::Changed(entity.clone()),
+                // what was seen is of when this one was put together: more is known of those before by now
+                Some(Left::Seen(entity, change)) => match Self::expected(earlier, key) {
+                    Expected::Changed(base) => merged(base, change),
+                    Expected::Unchanged | Expected::Unsure => Expected::Changed(entity.clone()),
+                },
+                Some(Left::Merged(base, change)) => merged(base.clone(), change),
+                Some(Left::Unread(change)) => match Self::expected(earlier, key) {
+                    Expected::Changed(base) => merged(base, change),
+                    Expected::Unchanged | Expected::Unsure => Expected::Unsure,
+                },
+            };
+        }
+        Expected::Unchanged
     }
 }
 

@@ -1,6 +1,6 @@
 //! State in Redis, shared by many processes.
 //!
-//! All values of an entity are one string: a stamp, which each commit gives anew, and the encoded values. Values become
+//! All values of an entity are one string: a stamp, new with each value that is stored, and the encoded values. Values become
 //! one another here, not in the server: a commit merges its writes into what it knows to lie under their keys, and one
 //! script stores all of them, together with the writer's position, if every key still has the stamp that was merged
 //! into. Where one has not, the script changes nothing and answers with what lies there; the commit merges again. So
@@ -14,11 +14,14 @@
 
 mod bugs;
 mod cache;
+mod change;
 mod commit;
 mod generation;
 mod layout;
+mod line;
 mod meta;
 mod parts;
+mod reading;
 mod redo;
 mod scripts;
 mod shards;
@@ -37,6 +40,7 @@ use crate::{
 };
 use cache::Cache;
 use layout::Names;
+use line::Line;
 use parking_lot::RwLock;
 use rankwright_event::Timestamp;
 use rankwright_redis::{Link, Settings};
@@ -45,7 +49,7 @@ use scripts::Scripts;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio::sync::Mutex;
+use tokio::sync::oneshot::Receiver;
 use tokio::task::AbortHandle;
 
 /// How a [`RedisStore`] works; what it holds does not depend on any of it.
@@ -106,8 +110,8 @@ struct Shared {
     layout: u32,
     /// How values are written there.
     format: Format,
-    /// Commits of one process take turns: what they have in common would move under the later one otherwise.
-    turn: Mutex<()>,
+    /// Of commits to one server.
+    line: Line,
     /// Of a cluster: the numbers of the last batches of writers that were acquired here.
     numbers: Numbers,
 }
@@ -166,7 +170,7 @@ impl RedisStore {
             options,
             layout: live.format,
             format: options.format.in_layout(live.format),
-            turn: Mutex::default(),
+            line: Line::default(),
             numbers: Numbers::default(),
         };
         let live = Arc::new(RwLock::new(Arc::new(shared)));
@@ -261,7 +265,17 @@ impl Store for RedisStore {
 
     fn commit<'a>(&'a self, lease: &'a Lease, commit: Commit) -> BoxFuture<'a, Result<Outcome, Error>> {
         let lease = lease.clone();
-        self.run(move |shared| async move { shared.apply(&lease, commit).await })
+        self.run(move |shared| async move { shared.apply(&lease, commit, None).await })
+    }
+
+    fn commit_when<'a>(
+        &'a self,
+        lease: &'a Lease,
+        commit: Commit,
+        due: Receiver<()>,
+    ) -> BoxFuture<'a, Result<Outcome, Error>> {
+        let lease = lease.clone();
+        self.run(move |shared| async move { shared.apply(&lease, commit, Some(due)).await })
     }
 
     fn written(&self, keys: &[Key]) -> Vec<Option<Option<Arc<Entity>>>> {

@@ -8,6 +8,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::oneshot::Receiver;
 
 /// What a store answers with, now or later; embedded stores are ready at once.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -60,6 +61,11 @@ pub struct Commit {
     pub writes: Vec<(Key, Option<Entity>)>,
     /// Keys under which nothing may lie, else the batch is not applied; those that are written are so for the first time.
     pub absent: Vec<Key>,
+    /// Keys under which nothing lay when the batch was put together. Something may by now: a store is spared the question, that
+    /// is all.
+    pub fresh: Vec<Key>,
+    /// What is written under the second key of a pair is what lies under the first, which is removed: a store may move it.
+    pub moved: Vec<(Key, Key)>,
     /// Further writers, whose batches are in this one; see [`Store::moves_together`].
     pub also: Vec<Move>,
 }
@@ -170,6 +176,22 @@ pub trait Store: Send + Sync {
 
     /// Applies a batch whose `from` is the writer's position, and moves the position.
     fn commit<'a>(&'a self, lease: &'a Lease, commit: Commit) -> BoxFuture<'a, Result<Outcome, Error>>;
+
+    /// As [`Store::commit`], but nothing takes place before `due` is told; nothing at all ([`Outcome::LostLease`]) where its
+    /// other end is dropped. What can be done before is done. Later commits of this process may wait for it.
+    fn commit_when<'a>(
+        &'a self,
+        lease: &'a Lease,
+        commit: Commit,
+        due: Receiver<()>,
+    ) -> BoxFuture<'a, Result<Outcome, Error>> {
+        Box::pin(async move {
+            match due.await {
+                Ok(()) => self.commit(lease, commit).await,
+                Err(_) => Ok(Outcome::LostLease),
+            }
+        })
+    }
 
     /// What this process has last read or written under keys, in their order, without asking anybody; `None` where that is
     /// not remembered. Others may have written since.

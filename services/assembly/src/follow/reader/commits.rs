@@ -29,6 +29,16 @@ pub(super) struct Sent {
     seen: Vec<Seen>,
 }
 
+impl Sent {
+    /// What is read again.
+    fn leave_out(&mut self, lost: &[Partition]) {
+        let mut kept =
+            self.batches.iter().map(|(partition, _)| !lost.contains(partition)).collect::<Vec<_>>().into_iter();
+        self.seen.retain(|_| kept.next() != Some(false));
+        self.batches.retain(|(partition, _)| !lost.contains(partition));
+    }
+}
+
 impl Reader {
     /// Commits what has come, in the order of event time, as far as no earlier event may still come.
     pub(super) async fn drain(&mut self) -> Result<()> {
@@ -50,34 +60,40 @@ impl Reader {
         }
     }
 
-    /// Commits batches of several partitions; in one step, where the store can do that. It is put together while the one
-    /// before it is committed.
+    /// Commits batches of several partitions; in one step, where the store can do that. It is put together, and made ready by
+    /// the store, while those before it are committed.
     async fn take(&mut self, mut batches: Vec<(Partition, Batch)>) -> Result<()> {
+        for (_, batch) in &batches {
+            // who reads a lost batch again puts them there again
+            if let Err(error) = self.letters.put(&batch.bad).await {
+                self.tally.lost(&error);
+            }
+        }
         let prepared = match self.is_pipelined() {
             true => self.prepare(&batches).await?,
             false => None,
         };
-        let lost = self.settle().await?;
+        let room = match prepared {
+            Some(_) => self.sent.len().saturating_sub(usize::from(self.pipeline.is_full())),
+            None => 0,
+        };
+        let lost = self.settle_to(room).await?;
         batches.retain(|(partition, _)| !lost.contains(partition)); // they are read again
         let mut seen = Vec::with_capacity(batches.len());
         for (partition, batch) in &batches {
             self.tally.bad(partition, &batch.bad);
-            if let Err(error) = self.letters.put(&batch.bad).await {
-                self.tally.lost(&error);
-            }
             seen.push(self.tally.batch(partition, batch));
         }
         let sent = Sent { batches, seen };
         let sound = prepared.filter(|prepared| self.pipeline.is_sound(prepared));
-        let Some(prepared) = sound else { return self.commit(sent).await };
-        match self.pipeline.send(prepared).await {
-            Ok(()) => self.sent = Some(sent),
-            Err(error) => {
-                debug!("a batch is put together again: {}", chain(&error.into()));
-                self.commit(sent).await?;
+        match sound {
+            Some(prepared) => {
+                self.pipeline.send(prepared);
+                self.sent.push_back(sent);
+                Ok(())
             }
+            None => self.commit(sent).await, // nothing is under way
         }
-        Ok(())
     }
 
     /// Whether there is something to be done while a step is committed elsewhere. What is read once sees rankings close
@@ -100,11 +116,22 @@ impl Reader {
     /// Waits for what is under way, and sees to it that it is committed; partitions that are read again from where somebody
     /// else has left them.
     pub(super) async fn settle(&mut self) -> Result<Vec<Partition>> {
-        let intakes = self.writers.values_mut().filter_map(Writer::ordered);
-        let settled = self.pipeline.settle(intakes).await;
-        let Some(sent) = self.sent.take() else { return Ok(Vec::new()) };
-        let together = self.outcome(&sent.batches, settled).await;
-        self.complete(sent, together).await
+        self.settle_to(0).await
+    }
+
+    /// The same, until so many steps are left; none is where one of them has failed.
+    async fn settle_to(&mut self, left: usize) -> Result<Vec<Partition>> {
+        let (mut lost, mut failed) = (Vec::new(), false);
+        while self.sent.len() > left || failed {
+            let intakes = self.writers.values_mut().filter_map(Writer::ordered);
+            let settled = self.pipeline.settle(intakes).await;
+            let Some(mut sent) = self.sent.pop_front() else { break };
+            sent.leave_out(&lost);
+            let together = self.outcome(&sent.batches, settled).await;
+            failed |= together != Together::All;
+            lost.extend(self.complete(sent, together).await?);
+        }
+        Ok(lost)
     }
 
     /// Commits batches, with nothing else under way.

@@ -13,7 +13,7 @@ use rankwright_clickthrough::{Clickthrough, ClickthroughStore};
 use rankwright_event::{Interaction, Timestamp};
 use rankwright_feature::Plan;
 use rankwright_state::{
-    Entity, Fetched, Key, Lease, Listed, Outcome, Overlay, Position, Rows, Space, Store, View, Writer,
+    Commit, Entity, Fetched, Key, Lease, Listed, Outcome, Overlay, Position, Rows, Space, Store, View, Writer,
 };
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -59,6 +59,8 @@ pub struct Closer {
     batch: usize,
     /// What this batch has closed.
     closed: Vec<(Key, Closed)>,
+    /// Records that go on their way as they are, and where from.
+    moved: Vec<(Key, Key)>,
     counters: Counters,
     /// What of it has taken place.
     done: Counters,
@@ -99,7 +101,7 @@ impl Closer {
             let closed = stored::closed(&key, &entity, &plan)?;
             outbox.push(Some(key), closed);
         }
-        let (overlay, closed, counters) = (Overlay::default(), Vec::new(), Counters::default());
+        let (overlay, closed, moved, counters) = (Overlay::default(), Vec::new(), Vec::new(), Counters::default());
         let warned = Timestamp::from_millis(0);
         let name = name.to_owned();
         Ok(Self {
@@ -112,6 +114,7 @@ impl Closer {
             outbox,
             batch: FIRST,
             closed,
+            moved,
             counters,
             done: counters,
             warned,
@@ -347,17 +350,19 @@ impl Closer {
             self.overlay.remove(key);
             let Some(mut open) = stored::open(key, record, &self.plan)? else { continue };
             bytes += open.bytes();
-            late.append(&mut open.split_off_late(self.settings.session_length));
-            ended.extend(Some(open).filter(Open::is_worth_keeping));
+            let mut too_late = open.split_off_late(self.settings.session_length);
+            let whole = too_late.is_empty().then_some((key, record));
+            late.append(&mut too_late);
+            ended.extend(Some((open, whole)).filter(|(open, _)| open.is_worth_keeping()));
         }
         if !due.is_empty() {
             self.batch = next_batch(bytes, due.len());
         }
-        let reads = ended.iter().flat_map(|open| self.plan.capture_reads(&open.ranking, open.looked_at()));
+        let reads = ended.iter().flat_map(|(open, _)| self.plan.capture_reads(&open.ranking, open.looked_at()));
         let reads = super::distinct(reads);
         self.fetch(&reads).await?;
-        for open in ended {
-            self.end(open).await?;
+        for (open, whole) in ended {
+            self.end(open, whole).await?;
         }
         for interaction in late {
             self.unranked(&interaction).await?; // its other effects are there already
@@ -366,18 +371,24 @@ impl Closer {
         self.commit().await
     }
 
-    async fn end(&mut self, mut open: Open) -> Result<(), Error> {
+    /// A ranking, with the record that it was read from where all of that is to go on its way.
+    async fn end(&mut self, mut open: Open, whole: Option<(&Key, &Arc<Entity>)>) -> Result<(), Error> {
         let items = open.looked_at();
         let fetched = Fetched::new(self.fetch(&self.plan.capture_reads(&open.ranking, items)).await?);
         let captured = self.plan.captured(&open.ranking, items, &fetched);
         open.close(&self.plan, &captured, &mut self.overlay);
         self.counters.clickthroughs += 1;
         let key = stored::closed_key(&open.ranking);
-        let (slot, value) = stored::shown(&open.ranking, self.plan.tags(), open.rows.kept_rows());
-        self.overlay.write(&key, slot, value);
-        for interaction in &open.interactions {
-            let (slot, value) = stored::added(interaction);
+        if let Some((from, record)) = whole {
+            self.overlay.absorb(&key, record);
+            self.moved.push((from.clone(), key.clone()));
+        } else {
+            let (slot, value) = stored::shown(&open.ranking, self.plan.tags(), open.rows.kept_rows());
             self.overlay.write(&key, slot, value);
+            for interaction in &open.interactions {
+                let (slot, value) = stored::added(interaction);
+                self.overlay.write(&key, slot, value);
+            }
         }
         self.closed.push((key, Closed::Ranking(open)));
         Ok(())
@@ -411,6 +422,7 @@ impl Closer {
     async fn commit_overlay(&mut self) -> Result<(), Error> {
         let (from, to) = (self.lease.position.clone(), Position(self.name.clone()));
         let (commit, values) = self.overlay.take(from, to.clone());
+        let commit = Commit { moved: std::mem::take(&mut self.moved), ..commit };
         let due = !commit.writes.is_empty() || std::mem::take(&mut self.asks);
         if due && self.store.commit(&self.lease, commit).await? != Outcome::Applied {
             return Err(Error::LostLease { writer: self.lease.writer.0.clone() });

@@ -8,6 +8,7 @@ use crate::ingest::Settings;
 use rankwright_event::{Event, Interaction, Ranking, Timestamp};
 use rankwright_feature::{Plan, Purpose};
 use rankwright_state::{Coming, Expected, Fetched, Key, Overlay, Rows, Store, View};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Effects of a batch of events.
@@ -17,16 +18,16 @@ pub(super) struct Effects {
     settings: Settings,
     pub(super) overlay: Overlay,
     pub(super) counters: Counters,
-    /// What a commit under way will leave.
-    pub(super) coming: Option<Coming>,
-    /// Whether something was needed that can be told only when that commit is over.
+    /// What commits under way will leave, the first of them first.
+    pub(super) coming: VecDeque<Coming>,
+    /// Whether something was needed that can be told only when they are over.
     pub(super) unsure: bool,
 }
 
 impl Effects {
     pub(super) fn new(plan: Arc<Plan>, store: Arc<dyn Store>, settings: Settings) -> Self {
         let (overlay, counters) = Default::default();
-        Self { plan, store, settings, overlay, counters, coming: None, unsure: false }
+        Self { plan, store, settings, overlay, counters, coming: VecDeque::new(), unsure: false }
     }
 
     /// Reads what a batch needs in two questions: what its events name, then what depends on that.
@@ -62,9 +63,9 @@ impl Effects {
 
     /// What lies under the keys, with what this batch has written there.
     async fn fetch(&mut self, keys: &[Key]) -> Result<Rows, Error> {
-        if let Some(coming) = &self.coming {
+        if !self.coming.is_empty() {
             for place in self.overlay.look_up(keys).1 {
-                match coming.expected(&keys[place]) {
+                match Coming::expected(self.coming.iter(), &keys[place]) {
                     Expected::Unchanged => {}
                     Expected::Unsure => self.unsure = true,
                     Expected::Changed(entity) => self.overlay.expect(&keys[place], entity),

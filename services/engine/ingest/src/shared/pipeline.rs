@@ -1,8 +1,9 @@
-//! Batches of partitions, one behind the other: the next one is put together while the one before it is committed.
+//! Batches of partitions, one behind the other: the next one is put together while those before it are committed.
 //!
-//! What is put together takes the commit under way for done. Where that fails, it is thrown away, and the batch is put
-//! together again: nothing is ever sent that rests on a commit whose end is not known. Writers stand where they stood until
-//! their batch is committed. What others have written meanwhile is seen one step later than without a pipeline.
+//! A step is put together on what those under way are to leave. It is handed to the store at once, which makes it ready, and takes
+//! place when the step before it has; where that comes to nothing, so does all behind it, and is put together again. So nothing ever
+//! takes place that rests on a commit whose end is not known. Writers stand where they stood until their batch is committed.
+//! What others have written meanwhile is seen some steps later than without a pipeline.
 
 use super::effects::Effects;
 use super::intake::by_time;
@@ -12,14 +13,23 @@ use crate::error::Error;
 use crate::ingest::Settings;
 use rankwright_event::{Event, Timestamp};
 use rankwright_feature::Plan;
-use rankwright_state::{Coming, Commit, Key, Lease, Move, Outcome, Overlay, Position, Space, Store};
+use rankwright_state::{Coming, Commit, Key, Lease, Move, Outcome, Overlay, Space, Store};
+use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
+use tokio::sync::oneshot::{Receiver, Sender, channel};
 use tokio::task::{JoinError, JoinHandle};
+
+/// So many steps are under way at most: one is carried out by the store, and one is made ready.
+const MOST: usize = 2;
 
 /// Commits steps of several partitions one behind the other.
 pub struct Pipeline {
     effects: Effects,
-    under_way: Option<UnderWay>,
+    under_way: VecDeque<UnderWay>,
+    /// What was left, since a step was last put together, that none of those under way changes.
+    written: Written,
     /// Steps that failed.
     failed: u64,
 }
@@ -28,8 +38,9 @@ pub struct Pipeline {
 pub struct Prepared {
     /// Steps that had failed by then.
     failed: u64,
-    overlay: Overlay,
-    moves: Vec<Move>,
+    lease: Lease,
+    commit: Commit,
+    coming: Coming,
     lanes: Vec<Lane>,
 }
 
@@ -37,17 +48,58 @@ pub struct Prepared {
 struct UnderWay {
     /// The writers as they stand behind it.
     lanes: Vec<Lane>,
-    task: JoinHandle<Result<Outcome, rankwright_state::Error>>,
+    /// What the step behind it hears of it.
+    told: Option<Told>,
+    task: JoinHandle<Result<Committed, rankwright_state::Error>>,
 }
+
+/// What a step hears of the one before it.
+struct Told {
+    /// That it has begun: stores keep commits in the order in which they are begun.
+    begun: Receiver<()>,
+    /// That it has taken place, and is known what it has left.
+    over: Receiver<()>,
+}
+
+/// Who tells that.
+struct Tells {
+    begun: Sender<()>,
+    over: Sender<()>,
+}
+
+/// What became of a step.
+struct Committed {
+    outcome: Outcome,
+    /// What it has left.
+    written: Written,
+}
+
+/// What lies under keys.
+type Written = Vec<(Key, Option<Arc<rankwright_state::Entity>>)>;
 
 impl Pipeline {
     /// A pipeline in which nothing is under way.
     pub fn new(plan: Arc<Plan>, store: Arc<dyn Store>, settings: Settings) -> Self {
-        Self { effects: Effects::new(plan, store, settings), under_way: None, failed: 0 }
+        Self {
+            effects: Effects::new(plan, store, settings),
+            under_way: VecDeque::new(),
+            written: Vec::new(),
+            failed: 0,
+        }
     }
 
-    /// Puts a step together, as [`Intake::apply_together`] does, on top of the one under way. `None` where that has to be
-    /// over first, or a writer is not waited for yet.
+    /// Whether nothing is under way.
+    pub fn is_empty(&self) -> bool {
+        self.under_way.is_empty()
+    }
+
+    /// Whether a step has to be [settled](Self::settle) before another one is sent.
+    pub fn is_full(&self) -> bool {
+        self.under_way.len() >= MOST
+    }
+
+    /// Puts a step together, as [`Intake::apply_together`] does, on top of those under way. `None` where that has to wait for
+    /// them, or a writer is not waited for yet.
     ///
     /// # Errors
     /// When the store fails. Nothing has happened then.
@@ -56,19 +108,14 @@ impl Pipeline {
         if lanes.is_empty() || lanes.iter().any(|lane| !lane.noted) {
             return Ok(None);
         }
+        self.written.clear();
         let put = self.put(shares, &mut lanes, wall).await;
         let overlay = std::mem::take(&mut self.effects.overlay);
         if std::mem::take(&mut self.effects.unsure) {
             return put.map(|()| None);
         }
         put?;
-        let step = |(lane, share): (&mut Lane, &Share<'_>)| {
-            let (lease, to) = (lane.lease.clone(), share.to.clone());
-            let from = std::mem::replace(&mut lane.lease.position, share.to.clone());
-            Move { lease, from, to }
-        };
-        let moves = lanes.iter_mut().zip(shares).map(step).collect();
-        Ok(Some(Prepared { failed: self.failed, overlay, moves, lanes }))
+        self.step(overlay, lanes, shares).await
     }
 
     async fn put(&mut self, shares: &[Share<'_>], lanes: &mut [Lane], wall: Timestamp) -> Result<(), Error> {
@@ -85,68 +132,71 @@ impl Pipeline {
         Ok(())
     }
 
+    /// What was put together, with what it will leave.
+    async fn step(
+        &self,
+        mut overlay: Overlay,
+        mut lanes: Vec<Lane>,
+        shares: &[Share<'_>],
+    ) -> Result<Option<Prepared>, Error> {
+        let mut moves = lanes.iter_mut().zip(shares).map(|(lane, share)| {
+            let (lease, to) = (lane.lease.clone(), share.to.clone());
+            let from = std::mem::replace(&mut lane.lease.position, share.to.clone());
+            Move { lease, from, to }
+        });
+        let Some(Move { lease, from, to }) = moves.next() else { return Ok(None) };
+        let also = moves.collect();
+        let (commit, mut coming) = overlay.take_coming(from, to);
+        // what a step under way changes is known when that is over
+        let unread = coming.unread().filter(|key| is_value(key));
+        let asked: Vec<Key> =
+            unread.filter(|key| !self.effects.coming.iter().any(|step| step.changes(key))).cloned().collect();
+        let found = self.effects.store.read(&asked).await?;
+        coming.rest_on(asked.into_iter().zip(found));
+        Ok(Some(Prepared { failed: self.failed, lease, commit: Commit { also, ..commit }, coming, lanes }))
+    }
+
     /// A writer as it stands behind what is under way.
     fn standing(&self, lane: &Lane) -> Lane {
-        let lanes = self.under_way.as_ref().map_or(&[][..], |under_way| &under_way.lanes);
-        lanes.iter().find(|known| known.lease.writer == lane.lease.writer).unwrap_or(lane).clone()
+        let mut lanes = self.under_way.iter().rev().flat_map(|step| &step.lanes);
+        lanes.find(|known| known.lease.writer == lane.lease.writer).unwrap_or(lane).clone()
     }
 
-    /// Whether a step may be sent: what it rests on took place.
+    /// Whether a step may be sent: nothing that it rests on has failed.
     pub fn is_sound(&self, prepared: &Prepared) -> bool {
-        self.under_way.is_none() && self.failed == prepared.failed
+        !self.is_full() && self.failed == prepared.failed
     }
 
-    /// Begins to commit a step, when the one before it is over and took place: what was prepared rests on it.
-    ///
-    /// # Errors
-    /// When the store fails. Nothing has happened then.
+    /// Begins to commit a step, which takes place behind those under way, or not at all.
     ///
     /// # Panics
     /// Where it [is not sound](Self::is_sound).
-    pub async fn send(&mut self, prepared: Prepared) -> Result<(), Error> {
+    pub fn send(&mut self, prepared: Prepared) {
         assert!(self.is_sound(&prepared), "what it rests on is to be settled first, and dropped where that failed");
-        let Prepared { mut overlay, moves, lanes, .. } = prepared;
-        let coming = self.coming(&overlay).await?;
-        let (commit, _) = overlay.take(Position::default(), Position::default());
-        let mut moves = moves.into_iter();
-        let Some(Move { lease, from, to }) = moves.next() else { return Ok(()) };
-        let commit = Commit { from, to, also: moves.collect(), ..commit };
-        let task = tokio::spawn(commit_to(self.effects.store.clone(), lease, commit));
-        self.effects.coming = Some(coming);
-        self.under_way = Some(UnderWay { lanes, task });
-        Ok(())
+        let Prepared { lease, commit, mut coming, lanes, .. } = prepared;
+        coming.rest_on(self.written.drain(..));
+        let before = self.under_way.back_mut().and_then(|before| before.told.take());
+        let ((tell_begun, begun), (tell_over, over)) = (channel(), channel());
+        let tells = Tells { begun: tell_begun, over: tell_over };
+        let task = tokio::spawn(commit_to(self.effects.store.clone(), lease, commit, before, tells));
+        self.effects.coming.push_back(coming);
+        self.under_way.push_back(UnderWay { lanes, told: Some(Told { begun, over }), task });
     }
 
-    /// What a step will leave, where nothing is under way. It rests on what lies in the store, not on what the step before was
-    /// to leave there: else the writes of others would never be seen under a key that every step changes.
-    async fn coming(&self, overlay: &Overlay) -> Result<Coming, Error> {
-        let values = |key: &&Key| key.scope.space() == Space::Values;
-        let expected: Vec<Key> = overlay.expected().filter(values).cloned().collect();
-        let mut asked: Vec<Key> = overlay.unread().filter(values).cloned().collect();
-        let mut read = Vec::with_capacity(expected.len());
-        let written = self.effects.store.written(&expected); // by the step before
-        for (key, written) in expected.into_iter().zip(written) {
-            match written {
-                Some(entity) => read.push((key, entity)),
-                None => asked.push(key),
-            }
-        }
-        let found = self.effects.store.read(&asked).await?;
-        Ok(overlay.coming(read.into_iter().chain(asked.into_iter().zip(found))))
-    }
-
-    /// Waits for the step under way, if there is one: the writers stand behind it then.
+    /// Waits for the first of the steps under way, if there is one: the writers stand behind it then.
     ///
     /// # Errors
-    /// As [`Intake::apply_together`]. The writers stand before it then, whether it took place or not.
+    /// As [`Intake::apply_together`]. The writers stand before it then, whether it took place or not, and the steps behind it
+    /// will not take place.
     pub async fn settle(&mut self, writers: impl Iterator<Item = &mut Intake>) -> Result<(), Error> {
-        let Some(UnderWay { lanes, task }) = &mut self.under_way else { return Ok(()) };
+        let Some(UnderWay { lanes, task, .. }) = self.under_way.front_mut() else { return Ok(()) };
         let ended = task.await;
         let lanes = std::mem::take(lanes);
-        (self.under_way, self.effects.coming) = (None, None);
+        self.under_way.pop_front();
+        self.effects.coming.pop_front();
         self.failed += 1; // until it is known to have taken place
-        let outcome = match ended.map_err(JoinError::try_into_panic) {
-            Ok(outcome) => outcome?,
+        let Committed { outcome, written } = match ended.map_err(JoinError::try_into_panic) {
+            Ok(ended) => ended?,
             Err(Ok(panicked)) => std::panic::resume_unwind(panicked),
             Err(Err(_)) => std::future::pending().await, // the runtime ends
         };
@@ -158,6 +208,7 @@ impl Pipeline {
             }
         }
         self.failed -= 1;
+        self.rest_on(written);
         for intake in writers {
             if let Some(lane) = lanes.iter().find(|lane| lane.lease.writer == intake.lane.lease.writer) {
                 intake.lane.clone_from(lane);
@@ -165,8 +216,70 @@ impl Pipeline {
         }
         Ok(())
     }
+
+    /// Has steps rest on what lies in the store, not on what the step before was to leave there: else the writes of others
+    /// would never be seen under a key that every step changes.
+    fn rest_on(&mut self, mut written: Written) {
+        for step in &mut self.effects.coming {
+            let (changed, others): (Written, Written) = written.into_iter().partition(|(key, _)| step.changes(key));
+            step.rest_on(changed);
+            written = others;
+        }
+        self.written.append(&mut written);
+    }
 }
 
-async fn commit_to(store: Arc<dyn Store>, lease: Lease, commit: Commit) -> Result<Outcome, rankwright_state::Error> {
-    store.commit(&lease, commit).await
+fn is_value(key: &Key) -> bool {
+    key.scope.space() == Space::Values
+}
+
+/// Commits a step behind the one before it; tells whoever is behind it when it has taken place.
+async fn commit_to(
+    store: Arc<dyn Store>,
+    lease: Lease,
+    commit: Commit,
+    before: Option<Told>,
+    tells: Tells,
+) -> Result<Committed, rankwright_state::Error> {
+    let keys: Vec<Key> = commit.writes.iter().map(|(key, _)| key).filter(|key| is_value(key)).cloned().collect();
+    let mut committing = match before {
+        Some(Told { begun, over }) => {
+            let _ = begun.await; // one that has come to nothing keeps nobody waiting
+            store.commit_when(&lease, commit, over)
+        }
+        None => store.commit(&lease, commit),
+    };
+    let at_once = poll_fn(|context| Poll::Ready(committing.as_mut().poll(context))).await;
+    let _ = tells.begun.send(()); // there may be none behind it
+    let outcome = match at_once {
+        Poll::Ready(outcome) => outcome?,
+        Poll::Pending => committing.await?,
+    };
+    let mut written = Written::new();
+    if outcome == Outcome::Applied {
+        // before the next one changes it; where it cannot be told, that one does not take place
+        match left(&*store, keys).await {
+            Ok(left) => {
+                written = left;
+                let _ = tells.over.send(());
+            }
+            Err(error) => tracing::debug!(%error, "what rests on a batch is put together again"),
+        }
+    }
+    Ok(Committed { outcome, written })
+}
+
+/// What lies under keys that were written just now.
+async fn left(store: &dyn Store, keys: Vec<Key>) -> Result<Written, rankwright_state::Error> {
+    let (mut known, mut asked) = (Written::with_capacity(keys.len()), Vec::new());
+    let written = store.written(&keys);
+    for (key, written) in keys.into_iter().zip(written) {
+        match written {
+            Some(entity) => known.push((key, entity)),
+            None => asked.push(key),
+        }
+    }
+    let found = store.read(&asked).await?;
+    known.extend(asked.into_iter().zip(found));
+    Ok(known)
 }

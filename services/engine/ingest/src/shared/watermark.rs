@@ -96,7 +96,7 @@ async fn note_all(store: &dyn Store, partitions: &[&str], wall: Timestamp, new: 
         let (key, (slot, note)) = (key(partition), note(Origin::Partition, Timestamp::MIN, wall));
         let (from, to) = (lease.position.clone(), lease.position.clone());
         let writes = vec![(key.clone(), Some(Entity::one(slot, note)))];
-        let commit = Commit { from, to, writes, absent: vec![key], also: Vec::new() };
+        let commit = Commit { from, to, writes, absent: vec![key], ..Commit::default() };
         match store.commit(&lease, commit).await? {
             Outcome::LostLease => return Err(crate::Error::LostLease { writer: lease.writer.0 }), // somebody does the same
             Outcome::Applied => *new = true,

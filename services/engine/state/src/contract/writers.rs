@@ -60,7 +60,7 @@ pub(super) async fn a_key_that_should_be_new_and_is_not_refuses_the_batch(store:
         to: Position(to.into()),
         writes: [item("a"), seen(id)].map(|key| (key, Some(Entity::one(Slot(0), stored(1, Cell::Counter(1)))))).into(),
         absent: vec![seen(id)],
-        also: Vec::new(),
+        ..Commit::default()
     };
     assert_eq!(store.commit(&lease, batch("", "1", "event")).await.expect("answers"), Outcome::Applied);
     assert_eq!(store.commit(&lease, batch("1", "2", "event")).await.expect("answers"), Outcome::Exists);
@@ -68,6 +68,76 @@ pub(super) async fn a_key_that_should_be_new_and_is_not_refuses_the_batch(store:
     let count =
         get(store, &item("a")).await.and_then(|entity| entity.counter(Slot(0), Timestamp::from_millis(0), HOUR));
     assert_eq!(count, Some(2), "a refused batch changes nothing");
+}
+
+pub(super) async fn what_is_wrongly_thought_to_be_new_absorbs_all_the_same(store: &impl Store) {
+    let lease = store.acquire(&Writer("guesses".into())).await.expect("acquires");
+    let keys = [item("guessed"), Key::new(&Tenant::default(), Scope::Outbox("guessed".into()))];
+    for (from, to) in [("", "1"), ("1", "2")] {
+        let write = |key: Key| (key, Some(Entity::one(Slot(0), stored(1, Cell::Counter(1)))));
+        let commit = Commit {
+            from: Position(from.into()),
+            to: Position(to.into()),
+            writes: keys.clone().map(write).into(),
+            fresh: keys.to_vec(),
+            ..Commit::default()
+        };
+        assert_eq!(store.commit(&lease, commit).await.expect("answers"), Outcome::Applied);
+    }
+    for key in &keys {
+        let count = get(store, key).await.and_then(|entity| entity.counter(Slot(0), Timestamp::from_millis(0), HOUR));
+        assert_eq!(count, Some(2), "{key}");
+    }
+}
+
+pub(super) async fn what_moves_lies_under_its_new_key(store: &impl Store) {
+    let lease = store.acquire(&Writer("moves".into())).await.expect("acquires");
+    let key = |scope: Scope| Key::new(&Tenant::default(), scope);
+    let names = ["moved", "was never there", "is there already"];
+    let (from, to) =
+        (names.map(|name| key(Scope::Join(name.into()))), names.map(|name| key(Scope::Outbox(name.into()))));
+    let entity = Entity::one(Slot(0), stored(7, Cell::Blob([7; 3000].as_slice().into())));
+    let write = Commit {
+        to: Position("1".into()),
+        writes: [&from[0], &from[2], &to[2]].map(|key| (key.clone(), Some(entity.clone()))).into(),
+        ..Commit::default()
+    };
+    assert_eq!(store.commit(&lease, write).await.expect("answers"), Outcome::Applied);
+    let gone = from.iter().map(|key| (key.clone(), None));
+    let there = to.iter().map(|key| (key.clone(), Some(entity.clone())));
+    let commit = Commit {
+        from: Position("1".into()),
+        to: Position("2".into()),
+        writes: gone.chain(there).collect(),
+        moved: from.iter().cloned().zip(to.iter().cloned()).collect(),
+        ..Commit::default()
+    };
+    assert_eq!(store.commit(&lease, commit).await.expect("answers"), Outcome::Applied);
+    for (from, to) in from.iter().zip(&to) {
+        assert_eq!((get(store, from).await, get(store, to).await.as_deref()), (None, Some(&entity)), "{to}");
+    }
+    assert_eq!(store.count(crate::Space::Joins).await.expect("counts"), 0);
+    assert_eq!(store.oldest(crate::Space::Outbox, Timestamp::MAX, 10).await.expect("lists").len(), 3);
+}
+
+pub(super) async fn a_commit_takes_place_when_it_is_due_or_never(store: &impl Store) {
+    let lease = store.acquire(&Writer("waits".into())).await.expect("acquires");
+    let commit = || Commit {
+        to: Position("1".into()),
+        writes: vec![(item("due"), Some(Entity::one(Slot(0), stored(1, Cell::Counter(1)))))],
+        ..Commit::default()
+    };
+    let (told, due) = tokio::sync::oneshot::channel();
+    drop(told);
+    assert_eq!(store.commit_when(&lease, commit(), due).await.expect("answers"), Outcome::LostLease);
+    let (told, due) = tokio::sync::oneshot::channel();
+    let tells = async {
+        assert_eq!(get(store, &item("due")).await, None, "nothing took place");
+        told.send(()).expect("is waited for");
+    };
+    let (outcome, ()) = futures_util::join!(store.commit_when(&lease, commit(), due), tells);
+    assert_eq!(outcome.expect("answers"), Outcome::Applied);
+    assert!(get(store, &item("due")).await.is_some());
 }
 
 pub(super) async fn several_writers_move_together_or_not_at_all(store: &impl Store) {

@@ -2,7 +2,8 @@
 //!
 //! An answer may be overtaken by the news that what it says is outdated. So each part of the keys has a counter which
 //! goes up with such news: an answer is kept only if the counter stands where it stood when the question was asked.
-//! What is outdated stays as a guess, for those who compare before they write.
+//! What was changed here stays as a guess, for those who compare before they write: the server tells of such changes as it
+//! tells of others' (once for what was read, and again when it was read again).
 
 use super::layout::Stamp;
 use crate::{CacheUse, Entity};
@@ -38,6 +39,14 @@ struct Kept {
     since: Instant,
     /// Whether the server will tell when it changes.
     followed: bool,
+    /// Whether it will tell of a change that was made here.
+    sent: bool,
+}
+
+impl Kept {
+    fn of(known: Known) -> Self {
+        Self { known, since: Instant::now(), followed: false, sent: false }
+    }
 }
 
 /// Where the counter of a key's part stood when a question about it was asked.
@@ -107,38 +116,52 @@ impl Cache {
         let Some(entries) = &self.entries else { return };
         let _keeping = self.keeping[asked.part].lock();
         if self.news[asked.part].load(Ordering::Acquire) == asked.count {
-            entries.insert(key, Kept { known, since: Instant::now(), followed: true });
+            entries.insert(key, Kept { followed: true, ..Kept::of(known) });
+        }
+    }
+
+    /// To be called before a change of what lies under a key is sent: of what was read, the server will tell that change, too.
+    pub(super) fn sent(&self, key: &[u8]) {
+        let Some(entries) = &self.entries else { return };
+        let _keeping = self.keeping[self.part(key)].lock();
+        if let Some(kept) = entries.get(key).filter(|kept| kept.followed && !kept.sent) {
+            entries.insert(key.to_vec(), Kept { sent: true, ..kept });
         }
     }
 
     /// Keeps what a commit has written, which the server does not follow before it is read. Answers to earlier questions
-    /// no longer count. Each `asked` is from before the commit was sent: what somebody has changed since is not kept.
-    pub(super) fn wrote(&self, mut written: Vec<(Vec<u8>, Known, Asked)>) {
+    /// no longer count.
+    pub(super) fn wrote(&self, key: Vec<u8>, known: Known) {
         let Some(entries) = &self.entries else { return };
-        written.sort_by_key(|(_, _, asked)| asked.part);
-        let mut written = written.into_iter().peekable();
-        while let Some((_, _, Asked { part, .. })) = written.peek() {
-            let part = *part;
-            let _keeping = self.keeping[part].lock();
-            let count = self.news[part].fetch_add(1, Ordering::AcqRel);
-            while let Some((key, known, asked)) = written.next_if(|(_, _, asked)| asked.part == part) {
-                match asked.count == count {
-                    true => entries.insert(key, Kept { known, since: Instant::now(), followed: false }),
-                    false => drop(entries.remove(&key)),
-                }
-            }
-        }
+        let part = self.part(&key);
+        let _keeping = self.keeping[part].lock();
+        self.news[part].fetch_add(1, Ordering::AcqRel);
+        let sent = entries.get(&key).is_some_and(|kept| kept.sent); // the news of it is still to come
+        entries.insert(key, Kept { sent, ..Kept::of(known) });
     }
 
-    /// Somebody may have changed it: what is known of it is but a guess from now on.
+    /// Keeps nothing of a key any more.
+    pub(super) fn remove(&self, key: &[u8]) {
+        let Some(entries) = &self.entries else { return };
+        let part = self.part(key);
+        let _keeping = self.keeping[part].lock();
+        self.news[part].fetch_add(1, Ordering::AcqRel);
+        entries.remove(key);
+    }
+
+    /// It has changed: what is known of it is but a guess from now on, and nothing at all where it was not changed here.
     pub(super) fn forget(&self, key: &[u8]) {
         let Some(entries) = &self.entries else { return };
         let part = self.part(key);
         let _keeping = self.keeping[part].lock();
         self.news[part].fetch_add(1, Ordering::AcqRel);
-        if let Some(kept) = entries.get(key) {
-            let long_ago = self.ttl.and_then(|ttl| Instant::now().checked_sub(ttl)).unwrap_or(kept.since);
-            entries.insert(key.to_vec(), Kept { followed: false, since: long_ago, ..kept });
+        let Some(kept) = entries.get(key) else { return };
+        match kept.sent {
+            true => {
+                let since = self.ttl.and_then(|ttl| Instant::now().checked_sub(ttl)).unwrap_or(kept.since);
+                entries.insert(key.to_vec(), Kept { since, followed: false, sent: false, ..kept });
+            }
+            false => drop(entries.remove(key)),
         }
     }
 
@@ -193,7 +216,7 @@ mod tests {
     fn an_answer_from_before_a_commit_does_not_take_the_place_of_what_it_wrote() {
         let cache = cache(None);
         let asked = cache.ask(b"a");
-        cache.wrote(vec![(b"a".to_vec(), None, cache.ask(b"a"))]);
+        cache.wrote(b"a".to_vec(), None);
         cache.keep(b"a".to_vec(), known(), asked);
         assert_eq!(cache.guess(b"a"), Some(None));
         assert!(cache.get(b"a", true).is_none(), "the server does not follow what was not read");
@@ -202,34 +225,65 @@ mod tests {
     #[test]
     fn what_the_server_does_not_follow_is_no_answer_however_young_while_it_tells_of_the_rest() {
         let cache = cache(Some(Duration::from_secs(3600)));
-        cache.wrote(vec![(b"a".to_vec(), known(), cache.ask(b"a"))]);
+        cache.wrote(b"a".to_vec(), known());
         assert!(cache.get(b"a", true).is_none() && cache.get(b"a", false).is_some());
     }
 
-    #[test]
-    fn what_was_changed_after_a_commit_is_not_taken_for_what_the_commit_wrote() {
-        let cache = cache(Some(Duration::from_secs(3600)));
-        let asked = cache.ask(b"a");
+    fn news(cache: &Arc<Cache>) {
         cache.watcher()(Change::Keys(vec![b"a".to_vec()]));
-        cache.wrote(vec![(b"a".to_vec(), known(), asked)]);
-        assert!(cache.get(b"a", true).is_none() && cache.guess(b"a").is_none());
+    }
+
+    #[test]
+    fn what_was_changed_here_stays_as_a_guess_whenever_the_server_tells_of_it() {
+        let other = Some((Stamp(*b"BBBBBBBB"), Arc::new(Entity::default())));
+        for news_comes_first in [true, false] {
+            let cache = cache(Some(Duration::from_secs(3600)));
+            cache.keep(b"a".to_vec(), known(), cache.ask(b"a"));
+            cache.sent(b"a");
+            if news_comes_first {
+                news(&cache);
+                assert!(cache.get(b"a", true).is_none() && cache.get(b"a", false).is_none());
+                assert_eq!(cache.guess(b"a"), Some(known()));
+            }
+            cache.wrote(b"a".to_vec(), other.clone());
+            if !news_comes_first {
+                news(&cache);
+            }
+            assert!(cache.get(b"a", true).is_none());
+            assert_eq!(cache.guess(b"a"), Some(other.clone()));
+            news(&cache);
+            assert_eq!(cache.guess(b"a"), None, "that is another's change");
+        }
+    }
+
+    #[test]
+    fn what_was_changed_by_others_is_no_guess() {
+        let cache = cache(Some(Duration::from_secs(3600)));
+        cache.keep(b"a".to_vec(), known(), cache.ask(b"a"));
+        news(&cache);
+        assert_eq!(cache.guess(b"a"), None);
+        cache.wrote(b"a".to_vec(), known());
+        cache.sent(b"a"); // it was not read: the server tells nothing
+        news(&cache);
+        assert_eq!(cache.guess(b"a"), None);
+    }
+
+    #[test]
+    fn nothing_is_kept_of_what_is_removed() {
+        let cache = cache(None);
+        let asked = cache.ask(b"a");
+        cache.wrote(b"a".to_vec(), known());
+        cache.remove(b"a");
+        cache.keep(b"a".to_vec(), known(), asked);
+        assert_eq!(cache.guess(b"a"), None);
     }
 
     #[test]
     fn all_that_a_commit_wrote_is_kept() {
         let cache = Cache::new(10_000, None);
         let keys: Vec<Vec<u8>> = (0..3000).map(|number| number.to_string().into_bytes()).collect();
-        cache.wrote(keys.iter().map(|key| (key.clone(), known(), cache.ask(key))).collect());
+        keys.iter().for_each(|key| cache.wrote(key.clone(), known()));
         assert!(keys.iter().all(|key| cache.guess(key).is_some()));
-    }
-
-    #[test]
-    fn what_is_outdated_stays_as_a_guess() {
-        let cache = cache(Some(Duration::from_secs(3600)));
-        cache.keep(b"a".to_vec(), known(), cache.ask(b"a"));
-        cache.watcher()(Change::Keys(vec![b"a".to_vec()]));
-        assert!(cache.get(b"a", true).is_none() && cache.get(b"a", false).is_none());
-        assert_eq!(cache.guess(b"a"), Some(known()));
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! is read again from its source. Leases of different generations never look alike: epochs begin at a number of the
 //! generation.
 
-use super::commit::index_number;
+use super::change::index_number;
 use super::layout::{Names, Stamp, frame};
 use super::meta;
 use super::shards::Shard;
@@ -425,7 +425,7 @@ impl Shared {
             options: self.options,
             layout: live.format,
             format: self.options.format.in_layout(live.format),
-            turn: Default::default(),
+            line: Default::default(),
             numbers: Default::default(),
         }))
     }

@@ -20,7 +20,7 @@ pub(super) struct Names {
 #[error("the service's name {0:?} may have letters, digits, '-', '_' and '.' only")]
 pub(super) struct BadName(String);
 
-/// Unique to the commit that wrote a value: two values under one key are the same exactly if their stamps are.
+/// Unique to what was stored: two values under one key are the same exactly if their stamps are. What is moved keeps its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp(pub(super) [u8; Stamp::LENGTH]);
 
@@ -124,6 +124,11 @@ impl Names {
     /// What concerns all generations: the format, and which one is live.
     pub(super) fn meta(&self) -> String {
         format!("rw:{}:meta", self.service)
+    }
+
+    /// The batch that others wait for, as it was refused again and again.
+    pub(super) fn waits(&self) -> String {
+        format!("{}waits", self.prefix)
     }
 
     pub(super) fn slots(&self) -> String {

@@ -10,10 +10,12 @@
 //! Whoever acquires a writer finds the record, if there is one, and goes through 2 and 3 first. It does not matter how many do
 //! so at once, and from where each of them goes on: see `docs/protocol.md`.
 
-use super::commit::{Change, Verdict, is_not_new, verdict};
+use super::change::{Change, Told};
+use super::commit::{Verdict, bytes, is_not_new, verdict};
 use super::layout::Stamp;
 use super::meta::Answer;
 use super::redo::Batch;
+use super::scripts::{Call, INDEXES};
 use super::shards::Shard;
 use super::{Shared, failed};
 use crate::{Commit, Error, Key, Lease, Outcome, Position, Space, Writer};
@@ -68,7 +70,7 @@ impl Shared {
     }
 
     pub(super) async fn apply_in_parts(&self, lease: &Lease, commit: Commit) -> Result<Outcome, Error> {
-        let Commit { from, to, writes, absent, also } = commit;
+        let Commit { from, to, writes, absent, also, .. } = commit;
         if !also.is_empty() {
             let source = "the rows of several writers lie in several places of a cluster".into();
             return Err(Error::Failed { action: "commit", source });
@@ -175,8 +177,8 @@ impl Shared {
     /// What a batch does to each shard.
     async fn parts(&self, batch: Batch) -> Result<Parts, Error> {
         let mut parts = Parts::new();
-        for mut change in self.changes(batch.writes).await? {
-            change.first = batch.absent.contains(change.key());
+        let told = Told { absent: &batch.absent, ..Told::default() };
+        for change in self.changes(batch.writes, told).await? {
             parts.entry(self.names.shard(change.key())).or_default().push(change);
         }
         Ok(parts)
@@ -201,22 +203,21 @@ impl Shared {
         shard: Shard,
         mut part: Vec<Change>,
     ) -> Result<Brought, Error> {
-        let stamp = Stamp::random();
         loop {
-            part.iter_mut().for_each(Change::merge);
-            let verdict = match self.try_part(writer, number, shard, stamp, &part).await? {
+            self.encode(&mut part)?;
+            let verdict = match self.try_part(writer, number, shard, &part).await? {
                 Verdict::Moved(moved) if !is_not_new(&part, &moved) => {
-                    self.take_up(&mut part, moved)?;
+                    Self::take_up(&mut part, moved)?;
                     continue;
                 }
                 Verdict::Moved(_) => self.refuse(writer, number, shard).await?,
                 verdict => verdict,
             };
-            if let Verdict::Applied = verdict {
-                self.wrote(part, stamp);
+            if let Verdict::Applied { .. } = verdict {
+                self.wrote(part);
                 return Ok(Brought::Whole);
             }
-            part.iter().for_each(|change| self.cache.forget(&change.name)); // somebody else wrote it
+            part.iter().for_each(|change| self.cache.remove(&change.name)); // somebody else wrote it
             return match verdict {
                 Verdict::Skipped => Ok(Brought::Whole),
                 Verdict::Refused => Ok(Brought::Refused),
@@ -225,20 +226,15 @@ impl Shared {
         }
     }
 
-    async fn try_part(
-        &self,
-        writer: &Writer,
-        number: u64,
-        shard: Shard,
-        stamp: Stamp,
-        part: &[Change],
-    ) -> Result<Verdict, Error> {
+    async fn try_part(&self, writer: &Writer, number: u64, shard: Shard, part: &[Change]) -> Result<Verdict, Error> {
         let marker = self.names.marker(shard, writer);
-        let mut script = self.scripts.part.prepare_invoke();
-        script.key(&marker).arg(number);
-        self.put(&mut script, shard, stamp, part)?;
-        let script = &script;
-        let said = self.link.send(&marker, |mut connection| async move { script.invoke_async(&mut connection).await });
+        let mut call = Call::of(&self.scripts.part, 1 + INDEXES + part.len(), bytes(part));
+        call.add(&marker);
+        self.add_keys(&mut call, shard, part);
+        call.add(number);
+        self.add_changes(&mut call, part);
+        let call = &call;
+        let said = self.link.send(&marker, |connection| call.invoke(connection));
         verdict(said.await.map_err(failed("commit"))?)
     }
 

@@ -3,7 +3,9 @@
 mod cluster;
 
 use super::bugs::{Bug, unguarded, unmarked};
-use rankwright_redis::redis::Script;
+use super::meta::Answer;
+use rankwright_redis::redis::aio::MultiplexedConnection;
+use rankwright_redis::redis::{Cmd, ErrorKind, RedisResult, Script, ServerErrorKind, ToRedisArgs};
 
 #[derive(Clone)]
 pub(super) struct Scripts {
@@ -38,6 +40,38 @@ impl Scripts {
     }
 }
 
+/// A script with all its keys, and all its arguments behind them. What a commit has of both, a [`Script`] would copy one by one.
+pub(super) struct Call<'s> {
+    script: &'s Script,
+    command: Cmd,
+}
+
+impl<'s> Call<'s> {
+    /// With so many keys; keys and arguments have about so many bytes.
+    pub(super) fn of(script: &'s Script, keys: usize, bytes: usize) -> Self {
+        let mut command = Cmd::with_capacity(16 + 5 * keys, 1024 + bytes);
+        command.arg("EVALSHA").arg(script.get_hash()).arg(keys);
+        Self { script, command }
+    }
+
+    /// A key or, when all of them are there, an argument.
+    pub(super) fn add(&mut self, part: impl ToRedisArgs) -> &mut Self {
+        self.command.arg(part);
+        self
+    }
+
+    /// Has it carried out by a server, which is told the script where it does not know it.
+    pub(super) async fn invoke(&self, mut connection: MultiplexedConnection) -> RedisResult<Vec<Answer>> {
+        match self.command.query_async(&mut connection).await {
+            Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
+                self.script.load_async(&mut connection).await?;
+                self.command.query_async(&mut connection).await
+            }
+            said => said,
+        }
+    }
+}
+
 /// How many indexes there are: their keys come right before those of entities.
 pub(super) const INDEXES: usize = 5;
 /// Answers of both.
@@ -60,64 +94,90 @@ local epoch = redis.call('HINCRBY', KEYS[1], 'epoch', 1)
 redis.call('PEXPIRE', KEYS[1], 31536000000)
 return {epoch, redis.call('HGET', KEYS[1], 'position') or ''}";
 
-/// KEYS: the pointer to the live generation; the writers; indexes of joins, outbox, seen events, waiting interactions and
+/// KEYS: the pointer to the live generation; the batch that others wait for; the writers; indexes of joins, outbox, seen events, waiting interactions and
 /// watermarks; then entities. ARGV: how many writers, stamp of the batch, its generation; for each writer its epoch, position
-/// before and position after; milliseconds that keys live, and those that seen events do; then what [`PUT`] wants.
+/// before and position after; 1 where others are to wait if this one is refused; milliseconds that keys live, and those that seen events do; then what [`PUT`] wants.
 const COMMIT: &str = "
 if redis.call('HGET', KEYS[1], 'live') ~= ARGV[3] then return {1} end
 local writers = tonumber(ARGV[1])
 local applied = false
 for i = 1, writers do
-    local writer = redis.call('HMGET', KEYS[1 + i], 'epoch', 'position', 'stamp')
+    local writer = redis.call('HMGET', KEYS[2 + i], 'epoch', 'position', 'stamp')
     if writer[1] ~= ARGV[1 + 3 * i] then return {1} end
     applied = applied or writer[3] == ARGV[2]
     if not applied and (writer[2] or '') ~= ARGV[2 + 3 * i] then return {1} end
 end
 if applied then return {0} end
-local first, fixed = 7 + writers, 5 + 3 * writers
-local live, remembered = ARGV[fixed - 1], ARGV[fixed]";
+local first, fixed = 8 + writers, 6 + 3 * writers
+local wait, live, remembered = ARGV[fixed - 2] == '1', ARGV[fixed - 1], ARGV[fixed]";
 
-/// For each entity, from the first on, with the indexes before it: the stamp it must have ('' for none, '*' for any), its new value ('' to remove it), the number of its
-/// index (0 for none) and its place there. An index lives as long as any key in it, whose writer may have let it live longer.
+/// For each entity, from the first on, with the indexes before it: the stamp it must have ('' for none, '*' for any), its new value ('' to remove it, '>' and a number for what lies under the key with that number, from 0 on, which goes), the number of its
+/// index (0 for none) and its place there. An index is changed a thousand names at a time, as a call costs as much as what it does. It lives as long as any key in it, whose writer may have let it live longer.
 const PUT: &str = "
 local moved = {2}
 for i = first, #KEYS do
     local at = fixed + (i - first) * 4
-    local wanted = ARGV[at + 1]
-    if wanted ~= '*' and redis.call('GETRANGE', KEYS[i], 0, 7) ~= wanted then
+    local wanted, value = ARGV[at + 1], ARGV[at + 2]
+    local gone = string.byte(value) == 62 and redis.call('EXISTS', KEYS[first + tonumber(string.sub(value, 2))]) == 0
+    if gone or wanted ~= '*' and redis.call('GETRANGE', KEYS[i], 0, 7) ~= wanted then
         moved[#moved + 1] = i - first
         moved[#moved + 1] = redis.call('GET', KEYS[i])
     end
 end
-if #moved > 1 then return moved end
-local seen, noted = false, {}
+if #moved > 1 then
+    if wait then redis.call('SET', KEYS[2], ARGV[2], 'NX', 'PX', 500) end
+    return moved
+end
+local seen, removed, left, noted = false, {}, {}, {}
 for i = first, #KEYS do
     local at = fixed + (i - first) * 4
-    local value, index, place = ARGV[at + 2], tonumber(ARGV[at + 3]), ARGV[at + 4]
+    local name, value, index = KEYS[i], ARGV[at + 2], ARGV[at + 3]
     if value == '' then
-        redis.call('DEL', KEYS[i])
-        if index > 0 then redis.call('ZREM', KEYS[first - 6 + index], KEYS[i]) end
-    else
-        redis.call('SET', KEYS[i], value, 'PX', index == 3 and remembered or live)
-        if index > 0 then
-            redis.call('ZADD', KEYS[first - 6 + index], place, KEYS[i])
-            noted[index] = index == 3 and remembered or live
+        removed[#removed + 1] = name
+        if index ~= '0' then
+            local names = left[index] or {}
+            names[#names + 1] = name
+            left[index] = names
         end
-        if index == 3 then seen = tonumber(place) end
+    else
+        if string.byte(value) == 62 then
+            local from = KEYS[first + tonumber(string.sub(value, 2))]
+            local renamed = redis.pcall('RENAME', from, name)
+            if renamed.err then redis.call('SET', name, redis.call('GET', from), 'PX', live)
+            else redis.call('PEXPIRE', name, live) end
+        else
+            redis.call('SET', name, value, 'PX', index == '3' and remembered or live)
+        end
+        if index ~= '0' then
+            local places, place = noted[index] or {}, ARGV[at + 4]
+            places[#places + 1] = place
+            places[#places + 1] = name
+            noted[index] = places
+            if index == '3' then seen = tonumber(place) end
+        end
     end
 end
-if seen then redis.call('ZREMRANGEBYSCORE', KEYS[first - 3], '-inf', seen - tonumber(remembered)) end
-for index, time in pairs(noted) do
-    local name = KEYS[first - 6 + index]
+for from = 1, #removed, 1000 do redis.call('DEL', unpack(removed, from, math.min(from + 999, #removed))) end
+for index, names in pairs(left) do
+    local name = KEYS[first - 6 + tonumber(index)]
+    for from = 1, #names, 1000 do redis.call('ZREM', name, unpack(names, from, math.min(from + 999, #names))) end
+end
+for index, places in pairs(noted) do
+    local name, time = KEYS[first - 6 + tonumber(index)], index == '3' and remembered or live
+    for from = 1, #places, 1000 do redis.call('ZADD', name, unpack(places, from, math.min(from + 999, #places))) end
     if redis.call('PTTL', name) < tonumber(time) then redis.call('PEXPIRE', name, time) end
-end";
+end
+if seen then redis.call('ZREMRANGEBYSCORE', KEYS[first - 3], '-inf', seen - tonumber(remembered)) end";
 
+/// The answer tells whether another batch is waited for.
 const COMMITTED: &str = "
 for i = 1, writers do
-    redis.call('HSET', KEYS[1 + i], 'position', ARGV[3 + 3 * i], 'stamp', ARGV[2])
-    redis.call('PEXPIRE', KEYS[1 + i], 31536000000)
+    redis.call('HSET', KEYS[2 + i], 'position', ARGV[3 + 3 * i], 'stamp', ARGV[2])
+    redis.call('PEXPIRE', KEYS[2 + i], 31536000000)
 end
-return {0}";
+local waiting = redis.call('GET', KEYS[2])
+if waiting == ARGV[2] then redis.call('DEL', KEYS[2]) end
+return {0, waiting and waiting ~= ARGV[2] and 1 or 0}";
 
 /// Numbers for fingerprints; those that are new get the next ones, or none does where they do not fit. Nothing comes back where
 /// another generation is live. KEYS: the slots, and the pointer unless it is on another server. ARGV: the generation, the

@@ -224,12 +224,12 @@ impl Shared {
         entity: &Entity,
     ) -> Result<bool, Error> {
         let name = self.names.entity(key);
-        let asked = self.cache.ask(&name);
         let fresh = super::layout::Stamp::random();
         let value = match entity.is_empty() {
             true => Vec::new(),
             false => super::layout::frame(fresh, entity, self.format)?,
         };
+        self.cache.sent(&name);
         let swapped = self.link.send(&name, |mut connection| {
             let mut script = swap.prepare_invoke();
             script.key(&name).arg(&stamp.0[..]).arg(&value);
@@ -238,7 +238,7 @@ impl Shared {
         let swapped = swapped.await.map_err(failed("remove outdated values"))?;
         let left = (!entity.is_empty()).then(|| (fresh, Arc::new(entity.clone())));
         if swapped {
-            self.cache.wrote(vec![(name, left, asked)]);
+            self.cache.wrote(name, left);
         }
         Ok(swapped)
     }

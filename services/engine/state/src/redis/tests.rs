@@ -297,3 +297,171 @@ fn a_server_that_is_not_there_is_named() {
     let cause = std::error::Error::source(&error).expect("has a cause").to_string();
     assert!(cause.contains("no connection"), "{cause}");
 }
+
+/// The one behind rests on what the one before is to leave, whatever becomes of it.
+#[test]
+fn commits_of_one_process_that_come_at_once_lose_nothing_of_each_other() {
+    with_server(|settings| async move {
+        let service = service();
+        let store = Arc::new(open(&settings, &service).await);
+        let elsewhere = open(&settings, &service).await;
+        let keys: Vec<Key> = (0..300).map(|number| item(&format!("shared {number}"))).collect();
+        let writer = |name: String| {
+            let (store, keys) = (store.clone(), keys.clone());
+            tokio::spawn(async move {
+                let mut lease = store.acquire(&Writer(name.clone())).await.expect("acquires");
+                for number in 0..40 {
+                    let mut writes: Vec<_> = keys.iter().map(|key| (key.clone(), counter(1))).collect();
+                    writes.push((item(&name), counter(1)));
+                    let to = Position(number.to_string());
+                    let from = match number % 4 {
+                        3 => Position("elsewhere".into()), // this one is refused
+                        _ => lease.position.clone(),
+                    };
+                    let refused = from != lease.position;
+                    let outcome =
+                        store.commit(&lease, Commit { from, to: to.clone(), writes, ..Commit::default() }).await;
+                    if refused {
+                        assert_eq!(outcome.expect("answers"), Outcome::LostLease);
+                    } else {
+                        assert_eq!(outcome.expect("answers"), Outcome::Applied);
+                        lease.position = to;
+                    }
+                }
+            })
+        };
+        let work: Vec<_> = (0..4).map(|number| writer(format!("writer {number}"))).collect();
+        let mut lease = elsewhere.acquire(&Writer("elsewhere".into())).await.expect("acquires");
+        for number in 0..30 {
+            let writes = keys.iter().skip(number % 7).map(|key| (key.clone(), counter(1))).collect();
+            let to = Position(number.to_string());
+            let commit = Commit { from: lease.position.clone(), to: to.clone(), writes, ..Commit::default() };
+            assert_eq!(elsewhere.commit(&lease, commit).await.expect("commits"), Outcome::Applied);
+            lease.position = to;
+        }
+        for work in work {
+            work.await.expect("ends well");
+        }
+        let after = open(&settings, &service).await;
+        for (number, key) in keys.iter().enumerate() {
+            let others = (0..30).filter(|turn| turn % 7 <= number).count() as u64;
+            assert_eq!(count(&after, key).await, Some(4 * 30 + others), "{key}");
+        }
+        assert_eq!(count(&after, &item("writer 3")).await, Some(30));
+        assert!(store.current().line.is_empty(), "nothing is left of those that are over");
+    });
+}
+
+/// Whoever stands behind a commit that was refused is told what came of it.
+#[test]
+fn one_write_of_another_process_refuses_few_of_those_that_stand_in_line() {
+    with_server(|settings| async move {
+        let service = service();
+        let (store, elsewhere) = (Arc::new(open(&settings, &service).await), open(&settings, &service).await);
+        if store.is_cluster() {
+            return;
+        }
+        let shared: Vec<Key> = (0..2000).map(|number| item(&format!("shared {number}"))).collect();
+        let commits = 60;
+        let work = |writer: &'static str| {
+            let (store, shared) = (store.clone(), shared.clone());
+            tokio::spawn(async move {
+                let mut lease = store.acquire(&Writer(writer.into())).await.expect("acquires");
+                for number in 0..commits {
+                    let writes = shared.iter().map(|key| (key.clone(), counter(1))).collect();
+                    let to = Position(number.to_string());
+                    let commit = Commit { from: lease.position.clone(), to: to.clone(), writes, ..Commit::default() };
+                    assert_eq!(store.commit(&lease, commit).await.expect("commits"), Outcome::Applied);
+                    lease.position = to;
+                }
+            })
+        };
+        let work = ["one", "two", "three"].map(work);
+        let mut lease = elsewhere.acquire(&Writer("elsewhere".into())).await.expect("acquires");
+        let writes = 3;
+        for number in 0..writes {
+            let commit = Commit {
+                from: lease.position.clone(),
+                to: Position(number.to_string()),
+                writes: vec![(shared[0].clone(), counter(1))],
+                ..Commit::default()
+            };
+            let to = commit.to.clone();
+            assert_eq!(elsewhere.commit(&lease, commit).await.expect("commits"), Outcome::Applied);
+            lease.position = to;
+        }
+        for work in work {
+            work.await.expect("ends well");
+        }
+        let refused = store.current().line.refused();
+        assert!(refused <= 3 * writes, "{refused} of {} were refused", 3 * commits);
+        assert_eq!(count(&elsewhere, &shared[0]).await, Some(3 * commits + writes));
+    });
+}
+
+#[test]
+fn a_batch_that_was_refused_again_and_again_is_let_pass() {
+    with_server(|settings| async move {
+        let service = service();
+        let (one, other) = (open(&settings, &service).await, open(&settings, &service).await);
+        if one.is_cluster() {
+            return;
+        }
+        let lease = one.acquire(&Writer("slow".into())).await.expect("acquires");
+        let mut quick = other.acquire(&Writer("quick".into())).await.expect("acquires");
+        let writes = || vec![(item("shared"), counter(1))];
+        let mut commit = async |to: &str| {
+            let to = Position(to.to_owned());
+            let commit = Commit { from: quick.position.clone(), to: to.clone(), writes: writes(), ..Commit::default() };
+            assert_eq!(other.commit(&quick, commit).await.expect("commits"), Outcome::Applied);
+            quick.position = to;
+        };
+        let shared = one.current();
+        let mut changes = shared.changes(writes(), change::Told::default()).await.expect("reads");
+        shared.encode(&mut changes).expect("encodes");
+        let (stamp, to) = (layout::Stamp::random(), Position("1".to_owned()));
+        let moves = [crate::Move { lease: lease.clone(), from: lease.position.clone(), to }];
+        let noted = async || {
+            let name = shared.names.waits();
+            let asked = shared.link.send(&name, |mut connection| {
+                let mut asked = cmd("EXISTS");
+                asked.arg(&name);
+                async move { asked.query_async::<bool>(&mut connection).await }
+            });
+            asked.await.expect("answers")
+        };
+        let belongs = shared.names.belongs(shared.names.waits().as_bytes());
+        assert_eq!(belongs, Some(layout::Belongs::To(crate::Purpose::Rest)));
+        commit("1").await;
+        let mut send = async |refused| match shared.try_commit(&moves, stamp, &changes, refused).await.expect("answers")
+        {
+            commit::Verdict::Moved(moved) => {
+                Shared::take_up(&mut changes, moved).expect("decodes");
+                shared.encode(&mut changes).expect("encodes");
+                None
+            }
+            commit::Verdict::Applied { others_wait } => Some(others_wait),
+            _ => panic!("it has its lease"),
+        };
+        assert_eq!(send(1).await, None);
+        assert!(!noted().await, "that happens to everybody");
+        commit("2").await;
+        assert_eq!(send(2).await, None);
+        assert!(noted().await);
+        commit("3").await; // it is not kept waiting for good
+        assert_eq!(send(3).await, None);
+        assert_eq!(send(4).await, Some(false));
+        assert!(!noted().await, "nobody waits any more");
+        assert_eq!(count(&other, &item("shared")).await, Some(4));
+        let name = shared.names.waits();
+        let noting = shared.link.send(&name, |mut connection| {
+            let mut note = cmd("SET");
+            note.arg(&name).arg("somebody who does not come");
+            async move { note.query_async::<()>(&mut connection).await }
+        });
+        noting.await.expect("is noted");
+        let begun = std::time::Instant::now();
+        commit("4").await;
+        assert!(begun.elapsed() >= Duration::from_millis(200), "others are let pass first");
+    });
+}

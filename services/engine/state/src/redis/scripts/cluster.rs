@@ -37,7 +37,7 @@ if marker then
     if number > tonumber(ARGV[1]) then return {5} end
     if number == tonumber(ARGV[1]) then return {string.sub(marker, -1) == '!' and 4 or 3} end
 end
-local first, fixed, live, remembered = 7, 3, ARGV[2], ARGV[3]";
+local first, fixed, live, remembered, wait = 7, 3, ARGV[2], ARGV[3], false";
 
 pub(super) const PUT_PART: &str = "
 redis.call('SET', KEYS[1], ARGV[1], 'PX', 31536000000)

@@ -55,7 +55,7 @@ fn commit_of(batch: Batch) -> Commit {
         to: Position(batch.to),
         writes: batch.writes,
         absent: batch.absent,
-        also: Vec::new(),
+        ..Commit::default()
     }
 }
 

@@ -1,14 +1,16 @@
 //! Many writers and one closer come to what one process comes to.
 #![allow(missing_docs)]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod pipeline;
 
 use common::{Service, click, item, shown};
 use proptest::prelude::*;
 use rankwright_clickthrough::Clickthrough;
 use rankwright_event::{Event, Timestamp};
 use rankwright_ingest::Error;
-use rankwright_ingest::shared::{Closer, Intake, Origin, Pipeline, Prepared, Replica, Share, Taken, expect};
+use rankwright_ingest::shared::{Closer, Intake, Origin, Pipeline, Replica, Share, Taken, expect};
 use rankwright_state::{Position, Space};
 use std::time::Duration;
 
@@ -50,16 +52,6 @@ async fn take_together(writers: &mut [Intake], of: usize, events: &[Vec<Event>],
 
 fn pipeline(service: &Service) -> Pipeline {
     Pipeline::new(service.plan.clone(), service.state.clone(), service.settings)
-}
-
-/// Puts a step together that all writers bring something to.
-async fn prepare(
-    pipeline: &mut Pipeline,
-    writers: &mut [Intake],
-    events: &[Vec<Event>],
-    number: usize,
-) -> Option<Prepared> {
-    pipeline.prepare(&shares(writers, usize::MAX, events, number), WALL).await.expect("reads")
 }
 
 /// Click-throughs without their rows, in order of their ids.
@@ -342,94 +334,6 @@ async fn nothing_of_several_batches_takes_place_where_one_writer_was_replaced() 
     assert_eq!(service.rows(&["a"], 20).await[0], 1.0, "the first goes on alone");
 }
 
-#[tokio::test]
-async fn a_step_is_put_together_on_top_of_the_one_that_is_being_committed() {
-    let service = Service::new().await;
-    let (mut writers, mut pipeline) = ([intake(&service, "1").await], pipeline(&service));
-    let first =
-        [vec![item("a", 1), click("c", None, "a", 5), shown("r", &["a"], 10), click("z", "r", "not shown", 11)]];
-    let first = prepare(&mut pipeline, &mut writers, &first, 1).await.expect("rests on nothing");
-    pipeline.send(first).await.expect("is sent");
-    let second = [vec![
-        click("d", "r", "a", 11),
-        click("e", None, "a", 12),
-        shown("q", &["a", "not shown"], 13),
-        click("f", "q", "a", 14),
-    ]];
-    let second = prepare(&mut pipeline, &mut writers, &second, 2).await.expect("what is needed was read");
-    assert!(values(&service).await.is_empty(), "the first is not there yet");
-    assert_eq!(writers[0].position().0, "");
-    pipeline.settle(writers.iter_mut()).await.expect("is there");
-    assert_eq!(writers[0].position().0, "1");
-    pipeline.send(second).await.expect("is sent");
-    pipeline.settle(writers.iter_mut()).await.expect("is there");
-    pipeline.settle(writers.iter_mut()).await.expect("nothing is under way");
-    assert_eq!(writers[0].position().0, "2");
-    assert_eq!(service.state.scan(Space::Waiting).await.expect("lists").len(), 2, "those without a ranking");
-    writers[0].leave().await.expect("leaves");
-    closer(&service).await.finish(WALL).await.expect("works");
-    let records = service.records();
-    let of = |id: &str| records.iter().find(|record| record.ranking.to_string() == id).expect("is closed");
-    assert_eq!((of("r").rows.values[0], of("r").interactions.len()), (1.0, 2), "it has seen one click");
-    let of = &of("q").rows;
-    assert_eq!([of.values[0], of.values[of.width]], [3.0, 1.0], "it has seen those of both steps");
-}
-
-#[tokio::test]
-async fn what_others_write_is_seen_under_a_key_that_every_step_changes() {
-    let service = Service::new().await;
-    let (mut writers, mut pipeline) = ([intake(&service, "1").await], pipeline(&service));
-    let mut other = intake(&service, "2").await;
-    for step in 0..4_u8 {
-        let id = |kind: &str| format!("{kind}{step}");
-        let ranking = ["r0", "r1", "r2", "r3"][usize::from(step)];
-        let seconds = 10 + i64::from(step);
-        let events = [vec![shown(ranking, &["a"], seconds), click(&id("c"), ranking, "a", seconds)]];
-        let prepared = prepare(&mut pipeline, &mut writers, &events, 1 + usize::from(step)).await;
-        pipeline.settle(writers.iter_mut()).await.expect("is there");
-        if step == 1 {
-            let theirs: Vec<Event> = (0..10).map(|number| click(&format!("o{number}"), None, "a", 9)).collect();
-            take(&mut other, &theirs).await;
-        }
-        pipeline.send(prepared.expect("rests on what is known")).await.expect("is sent");
-    }
-    pipeline.settle(writers.iter_mut()).await.expect("is there");
-    writers[0].leave().await.expect("leaves");
-    other.leave().await.expect("leaves");
-    closer(&service).await.finish(WALL).await.expect("works");
-    let mut clicks: Vec<_> = service
-        .records()
-        .iter()
-        .map(|record| (record.ranking.to_string(), record.rows.values.first().copied()))
-        .collect();
-    clicks.retain(|(ranking, _)| ranking.starts_with('r'));
-    clicks.sort_by(|left, right| left.0.cmp(&right.0));
-    let clicks: Vec<f32> =
-        clicks.into_iter().filter_map(|(_, clicks)| clicks).filter(|clicks| !clicks.is_nan()).collect();
-    assert_eq!(clicks, [0.0, 1.0, 12.0, 13.0], "the others' clicks from the third step on");
-}
-
-#[tokio::test]
-async fn nothing_rests_on_a_step_that_failed() {
-    let service = Service::new().await;
-    let (mut writers, mut pipeline) = ([intake(&service, "1").await], pipeline(&service));
-    let first = [vec![click("c", None, "a", 5)]];
-    let prepared = prepare(&mut pipeline, &mut writers, &first, 1).await.expect("rests on nothing");
-    let newer = intake(&service, "1").await;
-    pipeline.send(prepared).await.expect("is sent");
-    let second = [vec![click("d", None, "a", 6)]];
-    let rests_on_it = prepare(&mut pipeline, &mut writers, &second, 2).await;
-    let lost = pipeline.settle(writers.iter_mut()).await;
-    assert!(matches!(lost, Err(rankwright_ingest::Error::LostLease { writer }) if writer == "1"));
-    assert_eq!(writers[0].position().0, "");
-    drop(rests_on_it);
-    let mut writers = [newer];
-    let again = prepare(&mut pipeline, &mut writers, &first, 1).await.expect("rests on nothing");
-    pipeline.send(again).await.expect("is sent");
-    pipeline.settle(writers.iter_mut()).await.expect("is there");
-    assert_eq!(service.rows(&["a"], 20).await[0], 1.0);
-}
-
 /// Events of some rankings, in order of time.
 fn events() -> impl Strategy<Value = Vec<Event>> {
     let ranking = (0..400i64, prop::collection::vec((0..3usize, -5..80i64, 0..4u8), 0..4));
@@ -461,8 +365,8 @@ proptest! {
     fn partitions_in_any_order_come_to_the_same_state_and_click_throughs(
         events in events(),
         homes in prop::collection::vec(0..3usize, 60),
-        // which of the writers, in one step; how many events of each; whether rankings close then
-        steps in prop::collection::vec((1..8usize, 1..6usize, any::<bool>()), 0..40),
+        // which of the writers, in one step; how many events of each; whether rankings close then, and steps are waited for
+        steps in prop::collection::vec((1..8usize, 1..6usize, any::<(bool, bool)>()), 0..40),
         pipelined in any::<bool>(),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("starts");
@@ -478,8 +382,8 @@ proptest! {
                 writers.push(intake(&shared, writer).await);
             }
             let (mut closer, mut pipeline) = (closer(&shared).await, pipeline(&shared));
-            let rest = (0..3).map(|part| (1 << part, usize::MAX, true));
-            for (step, (of, number, close)) in steps.into_iter().chain(rest).enumerate() {
+            let rest = (0..3).map(|part| (1 << part, usize::MAX, (true, true)));
+            for (step, (of, number, (close, wait))) in steps.into_iter().chain(rest).enumerate() {
                 let drained = parts.iter_mut().enumerate().map(|(part, events)| {
                     let number = if of >> part & 1 == 1 { number.min(events.len()) } else { 0 };
                     events.drain(..number).collect()
@@ -489,16 +393,23 @@ proptest! {
                     true => pipeline.prepare(&shares(&mut writers, of, &some, step), WALL).await.expect("reads"),
                     false => None,
                 };
-                pipeline.settle(writers.iter_mut()).await.expect("is there");
+                while pipeline.is_full() || prepared.is_none() || wait {
+                    if pipeline.is_empty() {
+                        break;
+                    }
+                    pipeline.settle(writers.iter_mut()).await.expect("is there");
+                }
                 match prepared {
-                    Some(prepared) => pipeline.send(prepared).await.expect("is sent"),
+                    Some(prepared) => pipeline.send(prepared),
                     None => take_together(&mut writers, of, &some, step).await,
                 }
                 if close {
                     closer.tick(WALL).await.expect("works");
                 }
             }
-            pipeline.settle(writers.iter_mut()).await.expect("is there");
+            while !pipeline.is_empty() {
+                pipeline.settle(writers.iter_mut()).await.expect("is there");
+            }
             for writer in &mut writers {
                 writer.leave().await.expect("leaves");
             }

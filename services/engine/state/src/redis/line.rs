@@ -1,0 +1,159 @@
+//! The line in which the commits of one process stand.
+//!
+//! Its closer and its writers change the same counters all the time, and would refuse each other's batches. So a commit is put
+//! together on what those before it will leave, is encoded while they are carried out, and is sent when the last of them is over or gives up.
+//! Where one of them had to be merged anew, those behind it rest on what it has left in the end. Where one came to nothing, no key
+//! has the stamp that it was to leave: the script finds that the key has moved, as it does with the commits of other processes.
+
+use super::cache::Known;
+use super::change::Change;
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::oneshot::{Receiver, Sender, channel};
+use tokio::sync::{Mutex, MutexGuard};
+
+#[derive(Default)]
+pub(super) struct Line {
+    /// Told when the last one in the line is over.
+    end: Mutex<Option<Receiver<Renewed>>>,
+    left: parking_lot::Mutex<HashMap<Vec<u8>, Left, RandomState>>,
+    /// How often a server has refused what was sent, as a key had moved.
+    refused: AtomicU64,
+    /// How many have been put together.
+    joined: AtomicU64,
+}
+
+/// What lies under keys that were merged anew by those in the line that are over: whoever stands behind them was put together on
+/// what they were to leave at first.
+type Renewed = HashMap<Vec<u8>, Anew, RandomState>;
+
+struct Anew {
+    known: Known,
+    /// The last one that may have been put together on what was there before.
+    concerns: u64,
+}
+
+/// What the last one in the line that changes a key will leave there.
+struct Left {
+    known: Known,
+    /// Whose it is.
+    turn: u64,
+}
+
+/// The end of the line: whoever has it is the next one in it, and may put together what it commits.
+pub(super) struct End<'l> {
+    line: &'l Line,
+    turn: u64,
+    end: MutexGuard<'l, Option<Receiver<Renewed>>>,
+}
+
+/// A place in the line.
+pub(super) struct Place<'l> {
+    line: &'l Line,
+    before: Option<Receiver<Renewed>>,
+    /// Goes up from one to the next.
+    turn: u64,
+    names: Vec<Vec<u8>>,
+    renewed: Renewed,
+    /// Tells the one behind.
+    over: Option<Sender<Renewed>>,
+}
+
+impl Line {
+    pub(super) async fn end(&self) -> End<'_> {
+        let end = self.end.lock().await;
+        End { line: self, turn: self.joined.fetch_add(1, Ordering::AcqRel) + 1, end }
+    }
+
+    /// What will lie under a key, as far as somebody in the line changes it.
+    pub(super) fn leaves(&self, name: &[u8]) -> Option<Known> {
+        self.left.lock().get(name).map(|left| left.known.clone())
+    }
+
+    /// How often a server has refused what was sent.
+    #[cfg(test)]
+    pub(super) fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    /// Whether nobody in it changes anything.
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.left.lock().is_empty()
+    }
+}
+
+impl<'l> End<'l> {
+    /// Stands in the line with these changes.
+    pub(super) fn join(mut self, changes: &[Change]) -> Place<'l> {
+        let (over, told) = channel();
+        let before = self.end.replace(told);
+        let names = changes.iter().map(|change| change.name.clone()).collect();
+        let place =
+            Place { line: self.line, before, turn: self.turn, names, renewed: Renewed::default(), over: Some(over) };
+        place.note(changes);
+        place
+    }
+}
+
+impl Place<'_> {
+    /// Waits for those before. The changes rest on what these have left in the end.
+    pub(super) async fn is_next(&mut self, changes: &mut [Change]) {
+        let Some(before) = self.before.take() else { return };
+        self.renewed = before.await.unwrap_or_default(); // it is over, whatever became of it
+        if self.renewed.is_empty() {
+            return;
+        }
+        let concerns = self.line.joined.load(Ordering::Acquire);
+        for change in changes.iter_mut() {
+            if let Some(anew) = self.renewed.get_mut(&change.name).filter(|anew| anew.concerns >= self.turn) {
+                change.rest_on(anew.known.take());
+                *anew = Anew { known: change.leaves(), concerns };
+            }
+        }
+        self.note_renewed();
+    }
+
+    fn note(&self, changes: &[Change]) {
+        let mut left = self.line.left.lock();
+        for (name, change) in self.names.iter().zip(changes) {
+            left.insert(name.clone(), Left { known: change.leaves(), turn: self.turn });
+        }
+    }
+
+    /// Notes what changes will leave that a server has refused, and that were merged anew.
+    pub(super) fn renew<'c>(&mut self, changes: impl Iterator<Item = &'c Change>) {
+        self.line.refused.fetch_add(1, Ordering::Relaxed);
+        let concerns = self.line.joined.load(Ordering::Acquire);
+        let anew = |change: &'c Change| (change.name.clone(), Anew { known: change.leaves(), concerns });
+        self.renewed.extend(changes.map(anew));
+        self.note_renewed();
+    }
+
+    /// For those who have not come yet.
+    fn note_renewed(&self) {
+        let mut left = self.line.left.lock();
+        for (name, Anew { known, .. }) in &self.renewed {
+            if let Some(left) = left.get_mut(name).filter(|left| left.turn == self.turn) {
+                left.known.clone_from(known);
+            }
+        }
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let mut left = self.line.left.lock();
+        for name in &self.names {
+            if left.get(name).is_some_and(|left| left.turn == self.turn) {
+                left.remove(name);
+            }
+        }
+        drop(left);
+        if let Some(over) = self.over.take() {
+            self.renewed.retain(|_, anew| anew.concerns > self.turn);
+            let _ = over.send(std::mem::take(&mut self.renewed)); // there may be nobody behind it
+        }
+    }
+}
