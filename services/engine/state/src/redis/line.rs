@@ -105,14 +105,14 @@ impl Place<'_> {
         if self.renewed.is_empty() {
             return;
         }
-        let concerns = self.line.joined.load(Ordering::Acquire);
+        let mut merged = Vec::new();
         for change in changes.iter_mut() {
             if let Some(anew) = self.renewed.get_mut(&change.name).filter(|anew| anew.concerns >= self.turn) {
                 change.rest_on(anew.known.take());
-                *anew = Anew { known: change.leaves(), concerns };
+                merged.push(&*change);
             }
         }
-        self.note_renewed();
+        self.note_renewed(&merged);
     }
 
     fn note(&self, changes: &[Change]) {
@@ -125,20 +125,21 @@ impl Place<'_> {
     /// Notes what changes will leave that a server has refused, and that were merged anew.
     pub(super) fn renew<'c>(&mut self, changes: impl Iterator<Item = &'c Change>) {
         self.line.refused.fetch_add(1, Ordering::Relaxed);
-        let concerns = self.line.joined.load(Ordering::Acquire);
-        let anew = |change: &'c Change| (change.name.clone(), Anew { known: change.leaves(), concerns });
-        self.renewed.extend(changes.map(anew));
-        self.note_renewed();
+        self.note_renewed(&changes.collect::<Vec<_>>());
     }
 
-    /// For those who have not come yet.
-    fn note_renewed(&self) {
+    /// Notes what is left now for those who have not come yet, and after that who has: they may have looked before.
+    fn note_renewed(&mut self, changes: &[&Change]) {
         let mut left = self.line.left.lock();
-        for (name, Anew { known, .. }) in &self.renewed {
-            if let Some(left) = left.get_mut(name).filter(|left| left.turn == self.turn) {
-                left.known.clone_from(known);
+        for change in changes {
+            if let Some(left) = left.get_mut(&change.name).filter(|left| left.turn == self.turn) {
+                left.known = change.leaves();
             }
         }
+        drop(left);
+        let concerns = self.line.joined.load(Ordering::Acquire);
+        let anew = |change: &&Change| (change.name.clone(), Anew { known: change.leaves(), concerns });
+        self.renewed.extend(changes.iter().map(anew));
     }
 }
 
