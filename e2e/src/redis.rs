@@ -222,9 +222,13 @@ impl Redis {
 
     /// Sizes of an index in all shards.
     fn indexes(&self, service: &str, name: &str) -> Vec<u64> {
-        let pattern = format!("{}*i:{name}", self.prefix(service));
+        let (prefix, sharded) = (self.prefix(service), !self.nodes.is_empty());
         let sizes = |mut connection: Connection| -> redis::RedisResult<Vec<u64>> {
-            let found = connection.scan_match(&pattern)?.collect::<redis::RedisResult<Vec<String>>>()?;
+            // only a cluster has to be looked through, which would keep a large state from what it is asked by others
+            let found = match sharded {
+                false => vec![format!("{prefix}i:{name}")],
+                true => connection.scan_match(format!("{prefix}*i:{name}"))?.collect::<redis::RedisResult<_>>()?,
+            };
             found.into_iter().map(|key| connection.zcard(key)).collect()
         };
         let (mut answer, refusal) = (Vec::new(), RefCell::default());

@@ -218,11 +218,14 @@ fn following(load: &Load, redis: &Redis, broker: &str, workers: usize, folder: &
     }
     let rate = |begun: Instant| (count - before) as f64 / begun.elapsed().as_secs_f64();
     let read = rate(begun);
-    crew.until_done(redis);
+    while !redis.is_settled(&service) {
+        std::thread::sleep(BETWEEN_LOOKS);
+    }
     let measured = format!(
         "{read:.0} events/s of {count} until all are read, {:.0} until all is closed and in parts",
         rate(begun)
     );
+    crew.until_done(redis); // that was so, and has stayed so
     let what = if workers == 1 { "one worker".to_owned() } else { format!("{workers} workers") };
     let wanted = if workers == 1 { "30,000 events/s" } else { "-" };
     table.add(&format!("ingest from Kafka, {what}"), measured, wanted, "-".to_owned());

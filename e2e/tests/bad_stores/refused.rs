@@ -5,8 +5,8 @@ use rankwright_e2e::events::item;
 use rankwright_e2e::kafka::{broker, make_topic};
 use rankwright_e2e::many::{import, launch};
 use rankwright_e2e::redis::Redis;
-use rankwright_e2e::said::{PROGRAMS, Said};
 use rankwright_e2e::s3;
+use rankwright_e2e::said::{PROGRAMS, Said};
 use std::collections::BTreeSet;
 
 #[test]
