@@ -109,7 +109,7 @@ fn batches(state: &State) -> BatchLimits {
 /// About how many events are committed at once, where several partitions have brought some: the state store is busy with
 /// them for some ten milliseconds. As many as of one partition, where the configuration says how many these are.
 fn together(limits: BatchLimits) -> usize {
-    const TOGETHER: usize = 8192;
+    const TOGETHER: usize = 12_288;
     if limits.events == BatchLimits::default().events { TOGETHER } else { limits.events }
 }
 
@@ -142,6 +142,6 @@ mod tests {
     fn a_commit_is_as_large_as_a_batch_where_that_is_configured() {
         assert_eq!(together(of("{maxSize: 50}")), 50);
         assert_eq!(together(of("{enabled: false}")), 1);
-        assert_eq!(together(of("{maxSize: 128}")), 8192);
+        assert_eq!(together(of("{maxSize: 128}")), 12_288);
     }
 }

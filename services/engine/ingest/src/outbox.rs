@@ -338,11 +338,20 @@ impl Outbox {
         aside(|| self.store.flush_due()).map(|_| ())
     }
 
-    /// Keys of records that have become durable, and may be forgotten.
+    /// Keys of records that have become durable, and may be forgotten; not those under which the state has more by now, which is
+    /// still on its way.
     pub(crate) fn settled(&mut self) -> Taken {
         let durable = self.store.durable();
         let count = self.sent.iter().take_while(|(mark, _)| *mark <= durable).count();
-        Taken(self.sent.drain(..count).collect())
+        let mut taken = Taken(self.sent.drain(..count).collect());
+        if taken.keys().next().is_some() {
+            let carried = self.carried().into_iter().flat_map(|carried| carried.keys.iter().flatten());
+            let unsent = self.unsent.iter().filter_map(|(key, _)| key.as_ref());
+            let sent = self.sent.iter().flat_map(|(_, keys)| keys);
+            let again: HashSet<Key> = unsent.chain(carried).chain(sent).cloned().collect();
+            taken.leave_out(&again);
+        }
+        taken
     }
 
     /// They could not be forgotten.
@@ -421,20 +430,23 @@ mod tests {
         let mut outbox = Outbox::new(store.clone());
         outbox.limits = Limits { records: 3, bag: 2, ..LIMITS };
         for name in names {
-            let record = Clickthrough::of_interaction(&Interaction {
-                id: (*name).into(),
-                timestamp: Timestamp::from_millis(1),
-                tenant: Tenant::default(),
-                ranking: None,
-                user: None,
-                session: None,
-                kind: "click".into(),
-                item: "a".into(),
-                fields: vec![],
-            });
-            outbox.push(Some(key(name)), Closed::Written(record));
+            outbox.push(Some(key(name)), closed(name));
         }
         outbox
+    }
+
+    fn closed(name: &str) -> Closed {
+        Closed::Written(Clickthrough::of_interaction(&Interaction {
+            id: name.into(),
+            timestamp: Timestamp::from_millis(1),
+            tenant: Tenant::default(),
+            ranking: None,
+            user: None,
+            session: None,
+            kind: "click".into(),
+            item: "a".into(),
+            fields: vec![],
+        }))
     }
 
     fn settled(outbox: &mut Outbox) -> Vec<Key> {
@@ -465,6 +477,17 @@ mod tests {
         assert!(outbox.unsent.len() < 2, "{}", outbox.unsent.len());
         outbox.flush().expect("takes all");
         assert_eq!(settled(&mut outbox).len(), 5);
+    }
+
+    #[test]
+    fn a_record_is_not_forgotten_while_more_under_its_key_is_on_its_way() {
+        let store = Arc::new(Noting::default());
+        let mut outbox = outbox(&store, 0, &["a", "b"]);
+        outbox.flush().expect("takes them");
+        outbox.push(Some(key("a")), closed("a"));
+        assert_eq!(settled(&mut outbox), [key("b")]);
+        outbox.flush().expect("takes that");
+        assert_eq!(settled(&mut outbox), [key("a")]);
     }
 
     #[test]

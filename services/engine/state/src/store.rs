@@ -64,7 +64,8 @@ pub struct Commit {
     /// Keys under which nothing lay when the batch was put together. Something may by now: a store is spared the question, that
     /// is all.
     pub fresh: Vec<Key>,
-    /// What is written under the second key of a pair is what lies under the first, which is removed: a store may move it.
+    /// What is written under the second key of a pair is what lies under the first, which is removed: a store may move it. All of what is
+    /// written there: nothing else may be.
     pub moved: Vec<(Key, Key)>,
     /// Further writers, whose batches are in this one; see [`Store::moves_together`].
     pub also: Vec<Move>,

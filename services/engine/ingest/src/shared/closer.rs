@@ -27,7 +27,7 @@ const GAP: Duration = Duration::from_secs(30);
 /// Who works for so long asks whether it is its turn yet before anything is brought away.
 const LONG: Duration = Duration::from_secs(2);
 /// At most so many records are dealt with in a batch. What many have in common, as the items that they show, is written once for all.
-const BATCH: usize = 2000;
+const BATCH: usize = 4000;
 /// So many rankings are closed first, when it is not known yet how large they are,
 const FIRST: usize = 200;
 /// and then as many as have about so many bytes: they come with one answer of a server, which has a time limit.

@@ -103,21 +103,23 @@ pub(super) async fn what_moves_lies_under_its_new_key(store: &impl Store) {
         ..Commit::default()
     };
     assert_eq!(store.commit(&lease, write).await.expect("answers"), Outcome::Applied);
+    let twice = key(Scope::Outbox("moved twice".into()));
     let gone = from.iter().map(|key| (key.clone(), None));
-    let there = to.iter().map(|key| (key.clone(), Some(entity.clone())));
+    let there = to.iter().chain([&twice]).map(|key| (key.clone(), Some(entity.clone())));
     let commit = Commit {
         from: Position("1".into()),
         to: Position("2".into()),
         writes: gone.chain(there).collect(),
-        moved: from.iter().cloned().zip(to.iter().cloned()).collect(),
+        moved: from.iter().chain([&from[0]]).cloned().zip(to.iter().chain([&twice]).cloned()).collect(),
         ..Commit::default()
     };
     assert_eq!(store.commit(&lease, commit).await.expect("answers"), Outcome::Applied);
     for (from, to) in from.iter().zip(&to) {
         assert_eq!((get(store, from).await, get(store, to).await.as_deref()), (None, Some(&entity)), "{to}");
     }
+    assert_eq!(get(store, &twice).await.as_deref(), Some(&entity));
     assert_eq!(store.count(crate::Space::Joins).await.expect("counts"), 0);
-    assert_eq!(store.oldest(crate::Space::Outbox, Timestamp::MAX, 10).await.expect("lists").len(), 3);
+    assert_eq!(store.oldest(crate::Space::Outbox, Timestamp::MAX, 10).await.expect("lists").len(), 4);
 }
 
 pub(super) async fn a_commit_takes_place_when_it_is_due_or_never(store: &impl Store) {

@@ -24,10 +24,8 @@ pub(super) struct Change {
     merged: Option<Arc<Entity>>,
     /// Of what lies there afterwards. Wherever it is, it stands for these values: what is merged anew has another one.
     stamp: Stamp,
-    /// The same as it is stored; empty where nothing is.
+    /// The same as it is stored, or where it is moved from; empty where nothing is.
     value: Vec<u8>,
-    /// Whether it is what lies under a key that the commit removes, and is moved from there.
-    moved: bool,
 }
 
 /// Places of changes whose keys others have changed, with what lies there now.
@@ -83,11 +81,12 @@ impl Shared {
             change.base = base;
         }
         changes.iter_mut().for_each(Change::merge);
+        let mut moves = HashSet::<usize, foldhash::fast::RandomState>::default();
         for (from, to) in told.moved {
             let Some((from, to)) = places.get(from).copied().zip(places.get(to).copied()) else { continue };
-            if matches!(changes[from].write, Write::Remove) && changes[to].base.is_none() {
+            // it can be moved once
+            if matches!(changes[from].write, Write::Remove) && changes[to].base.is_none() && moves.insert(from) {
                 changes[to].value = moved_from(from);
-                changes[to].moved = true;
             }
         }
         Ok(changes)
@@ -106,18 +105,7 @@ impl Shared {
             }),
         };
         let (looked_up, base) = (guess.is_some(), guess.flatten());
-        Change {
-            key,
-            name,
-            write,
-            base,
-            looked_up,
-            first,
-            merged: None,
-            stamp: Stamp::random(),
-            value: Vec::new(),
-            moved: false,
-        }
+        Change { key, name, write, base, looked_up, first, merged: None, stamp: Stamp::random(), value: Vec::new() }
     }
 
     /// Encodes what is to be stored, where that has not been done.
@@ -182,7 +170,7 @@ impl Change {
         self.first
     }
 
-    /// What lies there afterwards, as far as is known: what is moved keeps the stamp that it has.
+    /// What lies there afterwards, as far as is known: what is moved keeps a stamp that nobody here has looked at.
     pub(super) fn leaves(&self) -> Known {
         self.merged.clone().map(|entity| (self.stamp, entity))
     }
@@ -203,7 +191,7 @@ impl Change {
                 Some(merged)
             }
         };
-        (self.stamp, self.value, self.moved) = (Stamp::random(), Vec::new(), false);
+        (self.stamp, self.value) = (Stamp::random(), Vec::new());
     }
 
     /// The stamp that the key must have.

@@ -107,6 +107,9 @@ impl Place<'_> {
         }
         let mut merged = Vec::new();
         for change in changes.iter_mut() {
+            if change.is_first() {
+                continue; // nothing may lie there, whatever somebody before was to leave
+            }
             if let Some(anew) = self.renewed.get_mut(&change.name).filter(|anew| anew.concerns >= self.turn) {
                 change.rest_on(anew.known.take());
                 merged.push(&*change);

@@ -7,7 +7,7 @@ use crate::{Entity, Error, Key, Rows, Space};
 use futures_util::future::try_join_all;
 use hashbrown::HashMap;
 use rankwright_redis::redis::cmd;
-use rankwright_redis::slot_of;
+use rankwright_redis::{Link, slot_of};
 use std::sync::Arc;
 
 impl Shared {
@@ -57,14 +57,23 @@ impl Shared {
         Ok(found)
     }
 
-    /// The bytes under names; those of a slot are asked for together, and all slots at once.
+    /// The bytes under names.
     pub(super) async fn values<'n>(
         &self,
         names: impl Iterator<Item = &'n [u8]>,
     ) -> Result<Vec<Option<Vec<u8>>>, Error> {
+        self.values_by(&self.reading, names).await
+    }
+
+    /// The same over this link; those of a slot are asked for together, and all slots at once.
+    pub(super) async fn values_by<'n>(
+        &self,
+        link: &Link,
+        names: impl Iterator<Item = &'n [u8]>,
+    ) -> Result<Vec<Option<Vec<u8>>>, Error> {
         let names: Vec<&[u8]> = names.collect();
-        if !self.reading.is_cluster() {
-            return self.together(&names).await;
+        if !link.is_cluster() {
+            return together(link, &names).await;
         }
         let mut slots: HashMap<u16, Vec<usize>, foldhash::fast::RandomState> = HashMap::default();
         for (place, name) in names.iter().enumerate() {
@@ -72,7 +81,7 @@ impl Shared {
         }
         let ask = |places: Vec<usize>| {
             let some: Vec<&[u8]> = places.iter().map(|&place| names[place]).collect();
-            async move { self.together(&some).await.map(|values| (places, values)) }
+            async move { together(link, &some).await.map(|values| (places, values)) }
         };
         let mut found = vec![None; names.len()];
         for (places, values) in try_join_all(slots.into_values().map(ask)).await? {
@@ -80,16 +89,16 @@ impl Shared {
         }
         Ok(found)
     }
+}
 
-    /// The bytes under names of one slot.
-    async fn together(&self, names: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>, Error> {
-        let Some(first) = names.first() else { return Ok(Vec::new()) };
-        let mut command = cmd("MGET");
-        command.arg(names);
-        let command = &command;
-        let read = self.reading.send(first, |mut connection| async move { command.query_async(&mut connection).await });
-        read.await.map_err(failed("read"))
-    }
+/// The bytes under names of one slot.
+async fn together(link: &Link, names: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>, Error> {
+    let Some(first) = names.first() else { return Ok(Vec::new()) };
+    let mut command = cmd("MGET");
+    command.arg(names);
+    let command = &command;
+    let read = link.send(first, |mut connection| async move { command.query_async(&mut connection).await });
+    read.await.map_err(failed("read"))
 }
 
 /// Whether what lies under keys of a space is read, or merged into, more than once: else there is no use in keeping it.

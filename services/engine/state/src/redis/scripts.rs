@@ -112,7 +112,7 @@ local first, fixed = 8 + writers, 6 + 3 * writers
 local wait, live, remembered = ARGV[fixed - 2] == '1', ARGV[fixed - 1], ARGV[fixed]";
 
 /// For each entity, from the first on, with the indexes before it: the stamp it must have ('' for none, '*' for any), its new value ('' to remove it, '>' and a number for what lies under the key with that number, from 0 on, which goes), the number of its
-/// index (0 for none) and its place there. An index is changed a thousand names at a time, as a call costs as much as what it does. It lives as long as any key in it, whose writer may have let it live longer.
+/// index (0 for none) and its place there. What goes makes room first: a full server takes all that a script writes behind that. An index is changed a thousand names at a time, as a call costs as much as what it does. It lives as long as any key in it, whose writer may have let it live longer.
 const PUT: &str = "
 local moved = {2}
 for i = first, #KEYS do
@@ -128,22 +128,34 @@ if #moved > 1 then
     if wait then redis.call('SET', KEYS[2], ARGV[2], 'NX', 'PX', 500) end
     return moved
 end
-local seen, removed, left, noted = false, {}, {}, {}
+local seen, moves, removed, left, noted = false, {}, {}, {}, {}
+for i = first, #KEYS do
+    local value = ARGV[fixed + (i - first) * 4 + 2]
+    if string.byte(value) == 62 then moves[first + tonumber(string.sub(value, 2))] = true end
+end
 for i = first, #KEYS do
     local at = fixed + (i - first) * 4
-    local name, value, index = KEYS[i], ARGV[at + 2], ARGV[at + 3]
-    if value == '' then
-        removed[#removed + 1] = name
+    local name, index = KEYS[i], ARGV[at + 3]
+    if ARGV[at + 2] == '' then
+        if not moves[i] then removed[#removed + 1] = name end
         if index ~= '0' then
             local names = left[index] or {}
             names[#names + 1] = name
             left[index] = names
         end
-    else
+    end
+end
+for from = 1, #removed, 1000 do redis.call('DEL', unpack(removed, from, math.min(from + 999, #removed))) end
+for i = first, #KEYS do
+    local at = fixed + (i - first) * 4
+    local name, value, index = KEYS[i], ARGV[at + 2], ARGV[at + 3]
+    if value ~= '' then
         if string.byte(value) == 62 then
             local from = KEYS[first + tonumber(string.sub(value, 2))]
             local renamed = redis.pcall('RENAME', from, name)
-            if renamed.err then redis.call('SET', name, redis.call('GET', from), 'PX', live)
+            if renamed.err then
+                redis.call('SET', name, redis.call('GET', from), 'PX', live)
+                redis.call('DEL', from)
             else redis.call('PEXPIRE', name, live) end
         else
             redis.call('SET', name, value, 'PX', index == '3' and remembered or live)
@@ -157,7 +169,6 @@ for i = first, #KEYS do
         end
     end
 end
-for from = 1, #removed, 1000 do redis.call('DEL', unpack(removed, from, math.min(from + 999, #removed))) end
 for index, names in pairs(left) do
     local name = KEYS[first - 6 + tonumber(index)]
     for from = 1, #names, 1000 do redis.call('ZREM', name, unpack(names, from, math.min(from + 999, #names))) end

@@ -49,12 +49,13 @@ impl Shared {
         Ok(listed)
     }
 
-    /// What lies under names, some of them at a time.
+    /// What lies under names, some of them at a time. It comes over the link that the names have come over: where sentinels name the
+    /// server, the other one may lead to a former one for a while, which does not have what is there now.
     async fn list(&self, names: &[Vec<u8>], listed: &mut Listed) -> Result<(), Error> {
         let (mut left, mut at_once) = (names, FIRST);
         while !left.is_empty() {
             let (names, rest) = left.split_at(at_once.min(left.len()));
-            let values = self.values(names.iter().map(Vec::as_slice)).await?;
+            let values = self.values_by(&self.link, names.iter().map(Vec::as_slice)).await?;
             let bytes: usize = values.iter().flatten().map(Vec::len).sum();
             let found = self.entities(names, values)?;
             listed.extend(found.into_iter().map(|(key, _, entity)| (key, Arc::new(entity))));

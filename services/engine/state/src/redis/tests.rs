@@ -8,7 +8,7 @@ mod usage;
 
 use super::*;
 use crate::contract::{item, put, state_store_contract, stored};
-use crate::{Cell, Entity, FieldValue, Position};
+use crate::{Cell, Entity, FieldValue, Position, Scope};
 use rankwright_redis::redis::{FromRedisValue, cmd};
 use rankwright_redis::{Link, testing};
 
@@ -396,6 +396,62 @@ fn one_write_of_another_process_refuses_few_of_those_that_stand_in_line() {
         let refused = store.current().line.refused();
         assert!(refused <= 3 * writes, "{refused} of {} were refused", 3 * commits);
         assert_eq!(count(&elsewhere, &shared[0]).await, Some(3 * commits + writes));
+    });
+}
+
+#[test]
+fn what_has_to_be_new_does_not_rest_on_a_batch_that_comes_to_nothing() {
+    with_server(|settings| async move {
+        let service = service();
+        let (store, other) = (open(&settings, &service).await, open(&settings, &service).await);
+        if store.is_cluster() {
+            return;
+        }
+        let (shared, new) = (store.current(), [item("new")]);
+        let end = shared.line.end().await;
+        let none = shared.changes(vec![(item("new"), counter(5))], change::Told::default()).await.expect("reads");
+        let mut before = end.join(&none);
+        let end = shared.line.end().await;
+        let told = change::Told { absent: &new, ..change::Told::default() };
+        let mut changes = shared.changes(vec![(item("new"), counter(1))], told).await.expect("reads");
+        let mut behind = end.join(&changes);
+        before.renew(none.iter()); // it was refused, and is given up
+        drop(before);
+        behind.is_next(&mut changes).await;
+        shared.encode(&mut changes).expect("encodes");
+        let lease = store.acquire(&Writer("behind".into())).await.expect("acquires");
+        let moves = [crate::Move { from: lease.position.clone(), to: Position("1".to_owned()), lease }];
+        let verdict = shared.try_commit(&moves, layout::Stamp::random(), &changes, 0).await.expect("answers");
+        assert!(matches!(verdict, commit::Verdict::Applied { .. }));
+        assert_eq!(count(&other, &item("new")).await, Some(1));
+    });
+}
+
+#[test]
+fn a_batch_that_frees_more_than_it_writes_takes_place_in_a_server_that_is_full() {
+    let server = own::Server::alone();
+    runtime().block_on(async {
+        let store = open(&server.settings(), &service()).await;
+        let mut lease = store.acquire(&Writer("full".into())).await.expect("acquires");
+        let mut commit = async |to: &str, writes| {
+            let to = Position(to.to_owned());
+            let commit = Commit { from: lease.position.clone(), to: to.clone(), writes, ..Commit::default() };
+            let outcome = store.commit(&lease, commit).await;
+            lease.position = to;
+            outcome
+        };
+        let owed =
+            |number: usize| Key::new(&rankwright_event::Tenant::default(), Scope::Outbox(number.to_string().into()));
+        let bytes: Vec<u8> = std::iter::repeat_with(|| fastrand::u8(..)).take(100_000).collect();
+        let large = Entity::one(Slot(0), stored(1, Cell::Blob(bytes.as_slice().into())));
+        let all = (0..20).map(|number| (owed(number), Some(large.clone()))).collect();
+        assert_eq!(commit("1", all).await.expect("there is room"), Outcome::Applied);
+        let _: String = ask(&server.settings(), &[b"CONFIG", b"SET", b"maxmemory", b"1mb"]).await;
+        let freed = (0..10).map(|number| (owed(number), None));
+        let writes = std::iter::once((item("written"), counter(1))).chain(freed).collect();
+        assert_eq!(commit("2", writes).await.expect("there is room by then"), Outcome::Applied);
+        assert_eq!(count(&store, &item("written")).await, Some(1));
+        commit("3", vec![(item("more"), counter(1))]).await.expect_err("it is full, as before");
     });
 }
 

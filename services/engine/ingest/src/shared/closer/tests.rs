@@ -88,6 +88,6 @@ async fn a_batch_is_as_large_as_before_where_nothing_was_due_meanwhile() {
 
 #[test]
 fn large_rankings_are_closed_some_at_a_time() {
-    let sizes = [(7_000, 1), (7_000 * 2000, 2000), (100_000 * 200, 200), (BATCH_BYTES * 3, 1)];
-    assert_eq!(sizes.map(|(bytes, records)| next_batch(bytes, records)), [2000, 2000, 167, 1]);
+    let sizes = [(4_000, 1), (4_000 * 2000, 2000), (100_000 * 200, 200), (BATCH_BYTES * 3, 1)];
+    assert_eq!(sizes.map(|(bytes, records)| next_batch(bytes, records)), [4000, 4000, 167, 1]);
 }
