@@ -88,7 +88,6 @@ fn open(engine: &Engine, source: &SourceConfig, name: Option<&str>) -> Result<Bo
     opened.with_context(|| format!("failed to read {what}"))
 }
 
-/// A reader that says nothing for twice as long counts as gone.
 /// A topic that somebody has removed may be one that is made anew.
 const GONE_AFTER: Duration = Duration::from_mins(5);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);

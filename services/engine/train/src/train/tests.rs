@@ -201,6 +201,24 @@ fn the_version_that_a_new_one_follows_is_never_removed() {
     assert_eq!(versions.list("shop").unwrap(), [first, third], "the one that ran is the previous one now");
 }
 
+#[test]
+fn a_version_that_the_configuration_names_is_never_removed() {
+    let versions = MemoryVersions::default();
+    let quick = rankwright_config::model::Backend { iterations: 1, ..config().backend };
+    let mut quick = LambdaMart { backend: quick, keep_versions: 1, ..config() };
+    let (store, columns) = (store(&["ctr_7"], rankings_of_ctr()), columns());
+    let mut train = |time, pinned: Option<&VersionId>| {
+        quick.version = pinned.map(ToString::to_string);
+        let now = Timestamp::from_millis(time);
+        train_model("shop", &quick, &columns, &store, &versions, now, &mut |_| ()).unwrap().version.id().clone()
+    };
+    let first = train(1, None);
+    let newer = [2, 3, 4].map(|time| train(time, Some(&first)));
+    assert_eq!(versions.list("shop").unwrap(), [first, newer[1].clone(), newer[2].clone()]);
+    let last = train(5, None);
+    assert_eq!(versions.list("shop").unwrap(), [newer[2].clone(), last], "nothing names it any more");
+}
+
 /// A store that takes nothing, as a full one, or whose pointer cannot be read.
 struct Broken {
     store: MemoryVersions,

@@ -2,6 +2,8 @@
 
 use super::own::{self, Server, until_async};
 use super::*;
+use crate::Scope;
+use rankwright_event::Tenant;
 
 const COMMITS: u64 = 150;
 
@@ -194,5 +196,41 @@ fn slots_that_move_to_another_node_under_the_work_lose_and_double_nothing() {
         running.await.expect("comes to its end");
         assert_eq!(counts(&work.store).await, expected());
         assert_eq!(counts(&open(&settings, &service).await).await, expected());
+    });
+}
+
+/// Where sentinels name the server, one of a store's connections may lead to a former one for a while, as it did not break with
+/// the others.
+#[test]
+fn what_decides_is_not_read_from_a_former_server() {
+    let (Some(settings), Some(former)) = (testing::server(), testing::older()) else { return };
+    runtime().block_on(async {
+        let store = open(&settings, &service()).await;
+        let shared = store.current();
+        let split = Shared {
+            link: shared.link.clone(),
+            reading: Arc::new(Link::new(former, None).expect("needs no certificates")),
+            names: shared.names.clone(),
+            scripts: shared.scripts.clone(),
+            cache: shared.cache.clone(),
+            options: shared.options,
+            layout: shared.layout,
+            format: shared.format,
+            line: Line::default(),
+            numbers: Numbers::default(),
+        };
+        *store.live.write() = Arc::new(split);
+        let key = |scope: Scope| Key::new(&Tenant::default(), scope);
+        let [seen, watermark] = [key(Scope::Seen("id".into())), key(Scope::Watermark("partition".into()))];
+        let keys = [key(Scope::Join("r".into())), key(Scope::Outbox("r".into())), seen.clone(), watermark];
+        let lease = store.acquire(&Writer("w".into())).await.expect("acquires");
+        let writes = keys.iter().map(|key| (key.clone(), counter(1))).collect();
+        let commit = Commit { to: Position("1".into()), writes, ..Commit::default() };
+        assert_eq!(store.commit(&lease, commit).await.expect("commits"), Outcome::Applied);
+        for space in [Space::Joins, Space::Outbox, Space::Seen, Space::Watermarks] {
+            assert_eq!(store.scan(space).await.expect("lists").len(), 1, "{space:?}");
+            assert_eq!(store.oldest(space, Timestamp::MAX, 9).await.expect("lists").len(), 1, "{space:?}");
+        }
+        assert!(store.read(&[seen]).await.expect("reads")[0].is_some(), "it is not new");
     });
 }
