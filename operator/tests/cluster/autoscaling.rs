@@ -1,8 +1,8 @@
 //! Who decides how many servers there are.
 
+use crate::between::{Between, Meddles, Then};
 use crate::cluster::{Servers, condition, in_own_namespace};
 use crate::samples::{minimal, with};
-use futures_util::future::BoxFuture;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use kube::ResourceExt;
@@ -13,8 +13,7 @@ use rankwright_operator::reconcile::reconcile;
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
-use tower::{BoxError, Layer, Service as Requests};
+use tower::BoxError;
 
 /// Scales the rank servers as an autoscaler does, and `kubectl scale`.
 async fn scale(ranks: &Api<Deployment>, replicas: i32) {
@@ -101,46 +100,17 @@ struct Meddler {
     handed_over: Arc<AtomicUsize>,
 }
 
-#[derive(Clone)]
-struct Meddled<S> {
-    inner: S,
-    meddler: Meddler,
-}
-
-impl<S> Layer<S> for Meddler {
-    type Service = Meddled<S>;
-
-    fn layer(&self, inner: S) -> Self::Service {
-        Meddled { inner, meddler: self.clone() }
-    }
-}
-
-impl<S, B> Requests<http::Request<Body>> for Meddled<S>
-where
-    S: Requests<http::Request<Body>, Response = http::Response<B>>,
-    S::Error: Into<BoxError>,
-    S::Future: Send + 'static,
-    B: Send,
-{
-    type Response = S::Response;
-    type Error = BoxError;
-    type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.inner.poll_ready(context).map_err(Into::into)
-    }
-
-    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+impl Meddles for Meddler {
+    fn meddle(&self, request: &http::Request<Body>) -> Result<Then, BoxError> {
         let hands_over = request.uri().query().is_some_and(|query| query.contains("handover"));
-        let first = hands_over && self.meddler.handed_over.fetch_add(1, Ordering::SeqCst) == 0;
-        let (answer, ranks) = (self.inner.call(request), self.meddler.ranks.clone());
-        Box::pin(async move {
-            let answer = answer.await.map_err(Into::into)?;
+        let first = hands_over && self.handed_over.fetch_add(1, Ordering::SeqCst) == 0;
+        let ranks = self.ranks.clone();
+        Ok(Box::pin(async move {
             if first {
                 scale(&ranks, 0).await;
             }
-            Ok(answer)
-        })
+            Ok(())
+        }))
     }
 }
 
@@ -148,7 +118,8 @@ where
 async fn servers_that_are_scaled_to_none_while_an_autoscaler_gets_them_are_not_left_so() {
     let Some(cluster) = in_own_namespace().await else { return };
     let meddler = Meddler { ranks: cluster.api(), handed_over: Arc::default() };
-    let client = ClientBuilder::try_from(cluster.operator_config()).unwrap().with_layer(&meddler).build();
+    let client =
+        ClientBuilder::try_from(cluster.operator_config()).unwrap().with_layer(&Between(meddler.clone())).build();
     let ctx = cluster.context(client, &Servers::answering());
     let none = with(minimal(), json!({"spec": {"rank": {"replicas": 0}}}));
     let service: RankingService = cluster.apply("shop", none.clone()).await;

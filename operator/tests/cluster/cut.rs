@@ -1,10 +1,10 @@
 //! The operator is cut off, or killed, at any of its requests.
 
+use crate::between::{Between, Meddles, Then};
 use crate::cluster::{Cluster, PATIENCE, Servers, in_own_namespace};
 use crate::optional::asking;
 use crate::pods::labels;
 use crate::samples::{whole, with};
-use futures_util::future::BoxFuture;
 use futures_util::stream::{self, StreamExt};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
@@ -23,9 +23,8 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-use tower::{BoxError, Layer, Service as Requests};
+use tower::BoxError;
 
 /// Services that are worked on beside each other: most of the time is other controllers'.
 const AT_ONCE: usize = 4;
@@ -40,51 +39,18 @@ struct Cut {
     watches: bool,
 }
 
-#[derive(Clone)]
-struct CutRequests<S> {
-    inner: S,
-    cut: Cut,
-}
-
-impl<S> Layer<S> for Cut {
-    type Service = CutRequests<S>;
-
-    fn layer(&self, inner: S) -> Self::Service {
-        CutRequests { inner, cut: self.clone() }
-    }
-}
-
-impl<S, B> Requests<http::Request<Body>> for CutRequests<S>
-where
-    S: Requests<http::Request<Body>, Response = http::Response<B>>,
-    S::Error: Into<BoxError>,
-    S::Future: Send + 'static,
-    B: Send,
-{
-    type Response = S::Response;
-    type Error = BoxError;
-    type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.inner.poll_ready(context).map_err(Into::into)
-    }
-
-    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
-        if self.cut.watches && is_of_watch(request.uri()) {
-            let answer = self.inner.call(request);
-            return Box::pin(async move { answer.await.map_err(Into::into) });
+impl Meddles for Cut {
+    fn meddle(&self, request: &http::Request<Body>) -> Result<Then, BoxError> {
+        if self.watches && is_of_watch(request.uri()) {
+            return Ok(Box::pin(async { Ok(()) }));
         }
-        let number = self.cut.count.fetch_add(1, Ordering::SeqCst) + 1;
+        let number = self.count.fetch_add(1, Ordering::SeqCst) + 1;
         // what is cut once stays cut: the operator is dead from here on
-        if number > self.cut.at || (number == self.cut.at && !self.cut.after) {
-            return Box::pin(async { Err("the connection was cut".into()) });
+        if number > self.at || (number == self.at && !self.after) {
+            return Err("the connection was cut".into());
         }
-        let lost = number == self.cut.at;
-        let answer = self.inner.call(request);
-        Box::pin(async move {
-            let answer = answer.await.map_err(Into::into)?;
-            if lost { Err("the answer was lost".into()) } else { Ok(answer) }
-        })
+        let lost = number == self.at;
+        Ok(Box::pin(async move { if lost { Err("the answer was lost".into()) } else { Ok(()) } }))
     }
 }
 
@@ -98,7 +64,7 @@ fn is_of_watch(uri: &http::Uri) -> bool {
 async fn cut_at(cluster: &Cluster, name: &str, at: usize, after: bool) -> (usize, bool) {
     let Some(service) = cluster.api::<RankingService>().get_opt(name).await.unwrap() else { return (0, true) };
     let cut = Cut { count: Arc::default(), at, after, watches: false };
-    let client = ClientBuilder::try_from(cluster.operator_config()).unwrap().with_layer(&cut).build();
+    let client = ClientBuilder::try_from(cluster.operator_config()).unwrap().with_layer(&Between(cut.clone())).build();
     let ctx = cluster.context(client, &Servers::answering());
     let succeeded = reconcile(Arc::new(service), ctx).await.is_ok();
     (cut.count.load(Ordering::SeqCst), succeeded)
@@ -310,7 +276,8 @@ async fn watching_cut_at_any(after: bool) {
         let Some(cluster) = in_own_namespace().await else { return };
         cluster.apply::<RankingService>("shop", sample()).await;
         let cut = Cut { count: Arc::default(), at, after, watches: true };
-        let client = ClientBuilder::try_from(cluster.operator_config()).unwrap().with_layer(&cut).build();
+        let client =
+            ClientBuilder::try_from(cluster.operator_config()).unwrap().with_layer(&Between(cut.clone())).build();
         let ctx = cluster.context(client, &Servers::answering());
         let task = tokio::spawn(controller::run(ctx, Some(cluster.namespace.clone()), Arc::default()));
         // the status comes last

@@ -1,8 +1,8 @@
 //! Events while the API server takes none.
 
+use crate::between::{Between, Meddles, Then};
 use crate::cluster::{Servers, in_own_namespace};
 use crate::samples::minimal;
-use futures_util::future::BoxFuture;
 use k8s_openapi::api::events::v1::Event;
 use kube::api::{DeleteParams, ListParams};
 use kube::client::{Body, ClientBuilder};
@@ -10,48 +10,18 @@ use rankwright_crds::RankingService;
 use rankwright_operator::reconcile::reconcile;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
-use tower::{BoxError, Layer, Service as Requests};
+use tower::BoxError;
 
 /// Loses what is asked about events, while that is wanted.
 #[derive(Clone, Default)]
 struct Deaf(Arc<AtomicBool>);
 
-#[derive(Clone)]
-struct DeafRequests<S> {
-    inner: S,
-    deaf: Deaf,
-}
-
-impl<S> Layer<S> for Deaf {
-    type Service = DeafRequests<S>;
-
-    fn layer(&self, inner: S) -> Self::Service {
-        DeafRequests { inner, deaf: self.clone() }
-    }
-}
-
-impl<S, B> Requests<http::Request<Body>> for DeafRequests<S>
-where
-    S: Requests<http::Request<Body>, Response = http::Response<B>>,
-    S::Error: Into<BoxError>,
-    S::Future: Send + 'static,
-    B: Send,
-{
-    type Response = S::Response;
-    type Error = BoxError;
-    type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.inner.poll_ready(context).map_err(Into::into)
-    }
-
-    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
-        if self.deaf.0.load(Ordering::SeqCst) && request.uri().path().ends_with("/events") {
-            return Box::pin(async { Err("nobody takes events".into()) });
+impl Meddles for Deaf {
+    fn meddle(&self, request: &http::Request<Body>) -> Result<Then, BoxError> {
+        match self.0.load(Ordering::SeqCst) && request.uri().path().ends_with("/events") {
+            true => Err("nobody takes events".into()),
+            false => Ok(Box::pin(async { Ok(()) })),
         }
-        let answer = self.inner.call(request);
-        Box::pin(async move { answer.await.map_err(Into::into) })
     }
 }
 
@@ -59,7 +29,7 @@ where
 async fn events_that_nobody_takes_hold_no_status_back_and_come_later() {
     let Some(cluster) = in_own_namespace().await else { return };
     let deaf = Deaf(Arc::new(AtomicBool::new(true)));
-    let client = ClientBuilder::try_from(cluster.operator_config()).unwrap().with_layer(&deaf).build();
+    let client = ClientBuilder::try_from(cluster.operator_config()).unwrap().with_layer(&Between(deaf.clone())).build();
     let ctx = cluster.context(client, &Servers::answering());
     let mut refused = minimal();
     refused["spec"]["configuration"]["inline"]["features"][0]["type"] = "nonsense".into();

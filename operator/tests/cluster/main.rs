@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod autoscaling;
+mod between;
 mod cluster;
 mod conflicts;
 mod crd;
