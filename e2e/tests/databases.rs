@@ -1,14 +1,66 @@
 //! Databases of one Redis: each kind of data lies in the one that the configuration names.
 
-use rankwright_e2e::events::{DURABLE, cheap_wins, lines, ranking};
+use rankwright_e2e::events::{DURABLE, at, cheap_wins, click, lines, ranking};
+use rankwright_e2e::many::{FEATURES, day, import, launch};
 use rankwright_e2e::program::command;
+use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
 use rankwright_e2e::{Ended, Launch};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+const LEARNED: &str = "learned: {type: lambdamart, weights: {click: 1}, features: [clicks, ctr], \
+                       backend: {type: lightgbm, iterations: 5}}";
+
 fn run(arguments: &[&str], service: &str, folder: &Path) -> Ended {
     Ended::of(command(arguments).current_dir(folder).env("RANKWRIGHT_SERVICE", service)).ok()
+}
+
+/// What docs/security.md calls enough: it reaches no key of another service.
+#[test]
+fn all_programs_work_as_a_user_with_the_least_rights() {
+    let Some(redis) = Redis::of_its_own() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let (service, home) = (redis.own_service("least"), folder.path());
+    let client = redis::Client::open((redis.host(), redis.port())).expect("an address");
+    let mut connection = client.get_connection().expect("the server answers");
+    let rights = ["on", ">secret", &format!("~rw:{service}:*"), "+@all", "-@dangerous", "+info"];
+    redis::cmd("ACL").arg("SETUSER").arg("limited").arg(&rights).exec(&mut connection).expect("is done");
+    let config = format!(
+        "state: {{type: redis, {}, auth: {{user: limited, password: secret}}}}\n{}",
+        redis.keys(),
+        FEATURES.replace("train: {type: file, path: ./parts, format: json}", "").replace("same: {type: noop}", LEARNED)
+    );
+    import(&config, &service, &day(&mut Random(7), 60), &home.join("import"));
+    let worker = launch("ingest-worker", &config, &service, &home.join("worker"));
+    let server = launch("rank-server", &config, &service, &home.join("server"));
+    let later = [ranking("later", 5000, "u1", &["i1", "i2"]), click("click", 5001, "later", "u1", "i1")];
+    server.feedback(&later);
+    server.feedback(&[json!({"event": "user", "id": "end", "timestamp": at(9000), "user": "u1", "fields": []})]);
+    worker.until("it is closed", || redis.has_closed(&service));
+    let told = |arguments: &[&str]| {
+        let mut command = command(&[arguments, &["--config", "import/config.yml"]].concat());
+        Ended::of(command.current_dir(home).env("RANKWRIGHT_SERVICE", &service)).ok()
+    };
+    told(&["train"]);
+    assert_eq!(server.rank("learned", &later[0])["items"].as_array().map(Vec::len), Some(2));
+    for arguments in [
+        &["models", "list"][..],
+        &["status"],
+        &["import", "--data", "import/events.jsonl", "--rebuild"],
+        &["forget", "--user", "u1"],
+    ] {
+        let told = told(arguments);
+        assert!(!told.stderr.contains("NOPERM"), "{arguments:?}: {}", told.stderr);
+    }
+    for program in [server, worker] {
+        assert!(!program.log().contains("NOPERM"), "{}", program.log());
+        program.terminate();
+        assert_eq!(program.wait(), Some(0));
+    }
+    told(&["purge", "--yes"]);
+    assert_eq!(redis.names(&service), [""; 0]);
 }
 
 /// What a service has in a database: the word behind its name; numbers are generations of its state.

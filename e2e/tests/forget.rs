@@ -71,7 +71,15 @@ fn read(path: &Path) -> String {
 
 #[test]
 fn nothing_of_a_visitor_or_an_item_is_left_in_any_store() {
-    let Some(redis) = Redis::for_tests() else { return };
+    Redis::for_tests().iter().for_each(none_is_left_in_any_store);
+}
+
+#[test]
+fn nothing_of_a_visitor_or_an_item_is_left_in_any_node_of_a_cluster() {
+    Redis::in_a_cluster().iter().for_each(none_is_left_in_any_store);
+}
+
+fn none_is_left_in_any_store(redis: &Redis) {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let (service, parts) = (redis.own_service("forget"), folder.path().join("parts"));
     let config = config(&format!("{{type: redis, {}}}", redis.keys()), &parts);
@@ -204,10 +212,18 @@ fn nothing_of_them_comes_later_from_a_worker_that_stood_still_meanwhile() {
     assert_eq!(redis.with(&service, VISITOR), [""; 0], "{told}");
 }
 
-/// Click-throughs lie in Redis, and a model that has learned from the visitor, with requests to warm it up.
 #[test]
 fn nothing_of_a_visitor_is_left_in_a_redis_that_holds_everything() {
-    let Some(redis) = Redis::for_tests() else { return };
+    Redis::for_tests().iter().for_each(none_is_left_where_everything_lies);
+}
+
+#[test]
+fn nothing_of_a_visitor_is_left_in_a_cluster_that_holds_everything() {
+    Redis::in_a_cluster().iter().for_each(none_is_left_where_everything_lies);
+}
+
+/// Click-throughs lie in Redis, and a model that has learned from the visitor, with requests to warm it up.
+fn none_is_left_where_everything_lies(redis: &Redis) {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let service = redis.own_service("forget-all");
     let learned = "learned: {type: lambdamart, weights: {click: 1}, features: [clicks, ctr, brand_ctr], \
@@ -252,7 +268,9 @@ fn nothing_of_them_is_left_in_a_folder_either() {
     assert!(held.contains("another process holds it"), "{held}");
     service.terminate();
     assert_eq!(service.wait(), Some(0));
-    assert!(texts(&parts).contains(VISITOR) && texts(&parts).contains(ITEM));
+    for kept in [&parts, &home.join("state")] {
+        assert!(texts(kept).contains(VISITOR) && texts(kept).contains(ITEM), "{kept:?}");
+    }
     // as a rebuild leaves it that was killed
     let unfinished = home.join("state/rebuilt-0123456789abcdef");
     std::fs::create_dir_all(&unfinished).expect("the folder can be made");
@@ -260,7 +278,9 @@ fn nothing_of_them_is_left_in_a_folder_either() {
     let told = forget(&config, "default", &home, &["--user", VISITOR]);
     assert!(told.contains("a rebuild that was not completed") && !unfinished.exists(), "{told}");
     forget(&config, "default", &home, &["--item", ITEM]);
-    assert!(!texts(&parts).contains(VISITOR) && !texts(&parts).contains(ITEM), "{}", texts(&parts));
+    for kept in [&parts, &home.join("state")] {
+        assert!(!texts(kept).contains(VISITOR) && !texts(kept).contains(ITEM), "{kept:?}: {}", texts(kept));
+    }
     assert_eq!(texts(&parts).matches("\"kind\":\"ranking\"").count(), 10);
     for who in [["--user", VISITOR], ["--item", ITEM]] {
         let told = forget(&config, "default", &home, &who);
@@ -296,6 +316,27 @@ fn what_is_left_of_somebody_makes_it_no_success() {
     let told = forget_refused(&config, &home);
     let name = part.file_name().expect("it has a name").to_string_lossy().into_owned();
     assert!(told.contains("not all is forgotten; removed nothing of") && told.contains(&name), "{told}");
+}
+
+/// The state cannot be written anew there.
+#[test]
+fn what_is_left_in_the_files_of_a_state_makes_it_no_success() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let home = folder.path();
+    std::fs::write(home.join("import.yml"), config("{type: file, path: ./state}", &home.join("parts")))
+        .expect("can be written");
+    std::fs::write(home.join("events.jsonl"), rankwright_e2e::events::lines(&events())).expect("can be written");
+    let mut import = command(&["import", "--config", "import.yml", "--data", "events.jsonl"]);
+    Ended::of(import.current_dir(home)).ok();
+    let in_the_way = home.join("state/state.anew");
+    std::fs::write(&in_the_way, "").expect("can be written");
+    let config = config("{type: file, path: ./state}", &home.join("parts"));
+    let told = forget_refused(&config, home);
+    assert!(told.contains("not all is forgotten") && told.contains("failed to clear ./state/state.anew"), "{told}");
+    std::fs::remove_file(in_the_way).expect("can be removed");
+    let told = forget(&config, "default", home, &["--user", VISITOR]);
+    assert!(told.contains("removed 0 entities") && told.contains("written anew"), "{told}");
+    assert!(!texts(&home.join("state")).contains(VISITOR));
 }
 
 #[test]

@@ -15,12 +15,21 @@ fn run(arguments: &[&str], service: &str, folder: &Path) -> Ended {
 
 #[test]
 fn a_purged_service_leaves_nothing_and_others_keep_all() {
-    let Some(redis) = Redis::for_tests() else { return };
+    Redis::for_tests().iter().for_each(|redis| leaves_nothing(redis, &["0 ", "2 ", "3 "]));
+}
+
+#[test]
+fn a_purged_service_leaves_nothing_in_any_node_of_a_cluster() {
+    Redis::in_a_cluster().iter().for_each(|redis| leaves_nothing(redis, &["0 "]));
+}
+
+/// `databases` are those that it lies in.
+fn leaves_nothing(redis: &Redis, databases: &[&str]) {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let folder = folder.path();
     let (shop, other) = (redis.own_service("purged"), redis.own_service("kept"));
     let kept = format!("train: {{type: redis, {}}}", redis.keys());
-    let config = rankwright_e2e::many::config(&redis);
+    let config = rankwright_e2e::many::config(redis);
     let config = config.replace("train: {type: file, path: ./parts, format: json}", &kept);
     let config = config.replace(
         "same: {type: noop}",
@@ -34,7 +43,7 @@ fn a_purged_service_leaves_nothing_and_others_keep_all() {
     let kept = redis.values(&other);
     assert!(!redis.values(&shop).is_empty() && !kept.is_empty());
     run(&["train", "--config", "config.yml"], &shop, folder).ok();
-    for database in ["0 ", "2 ", "3 "] {
+    for database in databases {
         assert!(redis.names(&shop).iter().any(|name| name.starts_with(database)), "{:?}", redis.names(&shop));
     }
 

@@ -119,6 +119,36 @@ fn a_rebuild_that_is_killed_changes_nothing_and_one_that_is_repeated_doubles_not
     assert!(again.stderr.contains("events=0"), "an import goes on behind the rebuild: {}", again.stderr);
 }
 
+/// It is built here, and put there at its end.
+#[test]
+fn a_first_import_that_is_killed_is_seen_by_nobody_and_the_next_one_begins_anew() {
+    let Some(redis) = Redis::for_tests() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let seed = Random::seed();
+    println!("seed {seed}");
+    let mut random = Random(seed);
+    let (first, second) = halves(&mut random);
+    let events = [first, second].concat();
+    let [whole, service] = ["whole", "killed-first"].map(|name| redis.own_service(name));
+    let [of_whole, home] = ["whole", "killed"].map(|name| folder.path().join(name));
+    let config = config(&redis);
+    import(&config, &whole, &events, &of_whole);
+    let expected = redis.values(&whole);
+    let data = ["--data", "events.jsonl"];
+    std::fs::create_dir_all(&home).expect("the folder can be made");
+    std::fs::write(home.join("events.jsonl"), lines(&events)).expect("can be written");
+    for _ in 0..6 {
+        killed_within(importing(&config, &service, &home, &data), 150, &mut random);
+        let found = redis.values(&service);
+        assert!(found.is_empty() || found == expected, "see redis-cli for {service}");
+    }
+    import(&config, &service, &events, &home);
+    assert!(redis.values(&service) == expected, "see redis-cli for {service}");
+    assert_eq!(click_throughs(&[home.join("parts")]), click_throughs(&[of_whole.join("parts")]));
+    let again = Ended::of(&mut importing(&config, &service, &home, &data)).ok();
+    assert!(again.stderr.contains("events=0"), "{}", again.stderr);
+}
+
 #[test]
 fn click_throughs_that_only_the_former_state_has_are_brought_to_their_store() {
     let Some(redis) = Redis::for_tests() else { return };

@@ -87,12 +87,21 @@ fn configuration_and_events_are_read_from_a_bucket() {
     let wrong = bucket.run(&["import", "--config", &format!("s3://{}/wrong.yml", bucket.name())], folder).refused();
     assert!(wrong.stderr.contains("wrong.yml:1:1"), "{}", wrong.stderr);
     let url = format!("s3://{}/wrong.yml", bucket.name());
-    let programs =
-        [("rank-server", None), ("ingest-worker", None), ("training-job", None), ("rankwright", Some("serve"))];
-    let more = ["train", "status", "purge"].map(|subcommand| ("rankwright", Some(subcommand)));
+    let programs = ["rank-server", "ingest-worker", "training-job"].map(|program| (program, Vec::new()));
+    let more = [
+        "serve",
+        "train",
+        "status",
+        "purge",
+        "standalone --data .",
+        "models list",
+        "models rollback --model m",
+        "forget --user u",
+    ]
+    .map(|subcommand| ("rankwright", subcommand.split(' ').collect::<Vec<_>>()));
     for (program, subcommand) in programs.into_iter().chain(more) {
         let mut command = clean(Command::new(named(program)));
-        command.args(subcommand).args(["--config", &url]);
+        command.args(&subcommand).args(["--config", &url]);
         let said = Ended::of(bucket.in_a_pod("AWS_ENDPOINT_URL", &mut command).current_dir(folder));
         assert_ne!(said.code, Some(0), "{program} {subcommand:?}");
         assert!(said.stderr.contains("wrong.yml:1:1"), "{program} {subcommand:?}: {}", said.stderr);

@@ -2,11 +2,13 @@
 
 use crate::closing::{FORGETS, HELD, Holding, REBUILD, TASK, Tenure};
 use crate::engine::Engine;
+use crate::folder;
+use crate::program::chain;
 use crate::serving::identity;
 use anyhow::{Context, Result, bail};
 use futures_util::future::BoxFuture;
 use rankwright_clickthrough::{Subject, Who};
-use rankwright_config::State;
+use rankwright_config::{Config, State};
 use rankwright_event::SessionId;
 use rankwright_ingest as ingest;
 use rankwright_state::forget::without_item;
@@ -44,7 +46,27 @@ pub struct Forgotten {
 ///
 /// # Errors
 /// When a store fails; what was removed by then is gone, and it can be begun again.
-pub fn forget<'a>(engine: &'a Engine, subject: &'a Subject) -> BoxFuture<'a, Result<Forgotten>> {
+pub fn forget(config: Config, subject: &Subject) -> BoxFuture<'_, Result<Forgotten>> {
+    Box::pin(async move {
+        let State::File(file) = &config.state else { return in_stores(&Engine::open(config).await?, subject).await };
+        let path = folder::place(file);
+        let state = Arc::new(folder::open(&path, file)?);
+        let mut told = in_stores(&Engine::over(config, state.clone()).await?, subject).await?;
+        let state = Arc::into_inner(state).context("the state is in use")?;
+        let place = path.display();
+        match tokio::task::block_in_place(|| folder::anew(&path, state)) {
+            Ok(()) => told.removed.push(format!("what lay in the files of {place} yet, which were written anew")),
+            Err(error) => told.left.push(format!(
+                "what lies in the files of {place} yet, which could not be written anew: {}",
+                chain(&error)
+            )),
+        }
+        Ok(told)
+    })
+}
+
+/// Removes them from what can be read.
+fn in_stores<'a>(engine: &'a Engine, subject: &'a Subject) -> BoxFuture<'a, Result<Forgotten>> {
     Box::pin(async move {
         if !engine.state.durable() {
             bail!("the state is in memory: it is gone with the process that holds it");
@@ -198,7 +220,7 @@ impl Alone {
     }
 
     async fn end(self) {
-        drop(self.holding);
+        self.holding.end().await;
         if let Err(error) = self.state.hold(TASK, &self.holder, Duration::from_millis(1)).await {
             tracing::debug!(%error, "rankings are closed later");
         }

@@ -5,6 +5,7 @@
 mod cached;
 mod closing;
 mod engine;
+mod folder;
 mod follow;
 mod forget;
 mod gauges;

@@ -1,5 +1,6 @@
 //! Each store, as a configuration names it.
 
+use crate::folder;
 use anyhow::{Context, Result};
 use rankwright_clickthrough::store::file::FileSettings;
 use rankwright_clickthrough::store::redis::RedisSettings;
@@ -10,21 +11,17 @@ use rankwright_config::{self as config, Config, State};
 use rankwright_feature::Plan;
 use rankwright_model::{MemoryVersions, RedisVersions, VersionStore, Versions};
 use rankwright_redis::{Address, Sentinels, Settings, Tls, Topology, Verify};
-use rankwright_state::file::FileOptions;
 use rankwright_state::{self as state, RedisOptions, RedisStore, Store};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tracing::info;
-
-/// Name of the service that a state on disk belongs to: a folder has one.
-pub(crate) const SERVICE: &str = "default";
 
 /// What the specification calls the number of kinds of caches: `maxSize` counts for each.
 const KINDS_OF_CACHES: usize = 10;
 
 /// The folder of a state on disk; parts and models lie beside the values.
-fn folder(config: &Config) -> Option<&PathBuf> {
+fn own_folder(config: &Config) -> Option<&PathBuf> {
     match &config.state {
         State::File(file) => Some(&file.path),
         _ => None,
@@ -35,7 +32,7 @@ pub(crate) async fn state(config: &Config, service: &str) -> Result<Arc<dyn Stor
     Ok(match &config.state {
         State::File(file) => {
             file.note().iter().for_each(|note| info!("{note}"));
-            Arc::new(folder_of_state(&file.path.join("state"), file)?)
+            Arc::new(folder::open(&folder::place(file), file)?)
         }
         State::Redis(redis) => Arc::new(self::redis(config, redis, service).await?),
         State::Memory => Arc::new(state::MemoryStore::default()),
@@ -45,23 +42,6 @@ pub(crate) async fn state(config: &Config, service: &str) -> Result<Arc<dyn Stor
 pub(crate) async fn redis(config: &Config, redis: &config::state::Redis, service: &str) -> Result<RedisStore> {
     let (settings, options) = (redis_settings(redis, redis.db.state)?, redis_options(config, redis));
     Ok(RedisStore::open(settings, options, service).await?)
-}
-
-/// Opens a state on disk. A rebuild that was killed while it put another one in its place is undone.
-pub(crate) fn folder_of_state(path: &Path, file: &config::state::FileState) -> Result<state::FileStore> {
-    let old = replaced(path);
-    if old.exists() {
-        let undone = if path.exists() { std::fs::remove_dir_all(&old) } else { std::fs::rename(&old, path) };
-        undone.with_context(|| format!("failed to clear {}", old.display()))?;
-    }
-    let options = FileOptions { format: format(file.format), ..FileOptions::default() };
-    let store = state::FileStore::open(path, options, SERVICE);
-    store.with_context(|| format!("failed to open the state in {}", path.display()))
-}
-
-/// Where a state lies while another one takes its place.
-pub(crate) fn replaced(path: &Path) -> PathBuf {
-    path.with_extension("replaced")
 }
 
 pub(crate) fn clickthroughs(config: &Config, plan: &Plan, service: &str) -> Result<Arc<dyn ClickthroughStore>> {
@@ -106,7 +86,7 @@ pub(crate) fn versions(config: &Config, service: &str) -> Result<Arc<dyn Version
     if let State::Redis(redis) = &config.state {
         return Ok(Arc::new(RedisVersions::open(redis_settings(redis, redis.db.models)?, service)?));
     }
-    Ok(match folder(config) {
+    Ok(match own_folder(config) {
         Some(folder) => Arc::new(Versions::open(folder.join("models"))?),
         None => Arc::new(MemoryVersions::default()),
     })

@@ -8,7 +8,7 @@
 use crate::closing::{Closing, Holding, REBUILD, StillOpen, TASK};
 use crate::engine::{Engine, service};
 use crate::serving::identity;
-use crate::{joins, open};
+use crate::{folder, joins, open};
 use anyhow::{Context, Result, bail};
 use futures_util::future::BoxFuture;
 use rankwright_config::{Config, State};
@@ -112,10 +112,10 @@ impl Rebuild {
         file: &rankwright_config::state::FileState,
         data: Option<&Path>,
     ) -> Result<Self> {
-        let path = file.path.join("state");
-        let held = open::folder_of_state(&path, file)?;
+        let path = folder::place(file);
+        let held = folder::open(&path, file)?;
         let built = file.path.join(format!("{REBUILT}{:016x}", digest(config, data)));
-        let store = open::folder_of_state(&built, file)?;
+        let store = folder::open(&built, file)?;
         let engine = Arc::new(Engine::over(config.clone(), Arc::new(store)).await?);
         Ok(Self { engine, target: Target::Folder { built, path, held } })
     }
@@ -146,10 +146,7 @@ impl Rebuild {
                     }
                     filled
                 }
-                Target::Folder { built, path, held } => {
-                    drop(held);
-                    replace(&path, &built).map(|()| true)
-                }
+                Target::Folder { built, path, held } => folder::replace(&path, &built, held).map(|()| true),
             }
         })
     }
@@ -241,18 +238,6 @@ async fn fill<T>(
         info!(generation, entities, elapsed_ms = began.elapsed().as_millis() as u64, "the new state is live");
     }
     Ok(is_there)
-}
-
-/// Puts a folder in the place of another. What is killed in between is undone by [`open::folder_of_state`].
-fn replace(live: &Path, new: &Path) -> Result<()> {
-    let old = open::replaced(live);
-    let moved = |from: &Path, to: &Path| {
-        fs::rename(from, to).with_context(|| format!("failed to move {} to {}", from.display(), to.display()))
-    };
-    moved(live, &old)?;
-    moved(new, live)?;
-    info!(path = %live.display(), "the new state is live");
-    fs::remove_dir_all(&old).with_context(|| format!("failed to remove {}", old.display()))
 }
 
 /// Tells imports apart that must not go on with each other's work.

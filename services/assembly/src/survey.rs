@@ -6,17 +6,18 @@ mod json;
 
 use crate::closing::TASK;
 use crate::engine::service;
-use crate::open::{clickthroughs_of, format, redis_options, redis_settings, replaced, versions};
+use crate::folder;
+use crate::open::{clickthroughs_of, redis_options, redis_settings, versions};
 use crate::program::chain;
 use crate::size::Size;
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use rankwright_clickthrough::{self as clickthrough, Header};
 use rankwright_config::{self as config, ClickthroughStore, Config, Model, State};
 use rankwright_event::Timestamp;
 use rankwright_ingest::shared::{Reached, reached};
 use rankwright_model::VersionStore;
 use rankwright_serve::clock::now;
-use rankwright_state::{FileOptions, FileStore, Position, RedisOptions, RedisStore, Store, Writer};
+use rankwright_state::{Position, RedisOptions, RedisStore, Store, Writer};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -164,7 +165,7 @@ fn in_redis(redis: &config::state::Redis, database: u16) -> Result<Place> {
 fn place_of_state(config: &Config) -> Result<Place> {
     match &config.state {
         State::Memory => Ok(in_memory()),
-        State::File(file) => Ok(in_folder(&file.path.join("state"))),
+        State::File(file) => Ok(in_folder(&folder::place(file))),
         State::Redis(redis) => in_redis(redis, redis.db.state),
     }
 }
@@ -197,7 +198,7 @@ fn place_of_clickthroughs(config: &Config) -> Result<Place> {
 async fn state(config: &Config, service: &str) -> Result<Option<StateFound>> {
     let (state, keys): (Arc<dyn Store>, _) = match &config.state {
         State::Memory => return Ok(None),
-        State::File(file) => match existing_folder(&file.path.join("state"), file)? {
+        State::File(file) => match folder::existing(&folder::place(file), file)? {
             Some(state) => (Arc::new(state), ROWS),
             None => return Ok(None),
         },
@@ -217,24 +218,6 @@ async fn state(config: &Config, service: &str) -> Result<Option<StateFound>> {
     let writers = reached.into_iter().zip(positions).map(|(reached, position)| WriterFound { reached, position });
     let (writers, closer) = (writers.collect(), state.holder(TASK).await?);
     Ok(Some(StateFound { generation: state.live_generation(), size, writers, closer }))
-}
-
-/// A folder has one process at a time.
-fn existing_folder(path: &Path, file: &config::state::FileState) -> Result<Option<FileStore>> {
-    if replaced(path).exists() {
-        bail!(
-            "{}: a rebuild was ended while it put another state in this place; start the service, or it again",
-            path.display()
-        );
-    }
-    if !path.exists() {
-        return Ok(None);
-    }
-    let options = FileOptions { format: format(file.format), ..FileOptions::default() };
-    let opened = FileStore::open(path, options, crate::open::SERVICE);
-    opened.map(Some).with_context(|| {
-        format!("{} can be read while no process uses it, GET /status of that process tells the same", path.display())
-    })
 }
 
 fn clickthroughs(config: &Config, service: &str) -> Result<Option<clickthrough::Status>> {

@@ -2,7 +2,7 @@
 
 use crate::options::ForgetOptions;
 use anyhow::{Result, bail};
-use rankwright_assembly::{Engine, configuration, forget, job_runtime, print};
+use rankwright_assembly::{configuration, forget, job_runtime, print};
 use rankwright_clickthrough::{Subject, Who};
 
 /// Removes what the options name, and says what that was; an error, where not all of it was.
@@ -15,7 +15,7 @@ pub(crate) fn run(options: &ForgetOptions) -> Result<String> {
     };
     let subject = Subject { tenant: options.tenant.as_str().into(), who };
     let runtime = job_runtime()?;
-    let told = runtime.block_on(async { forget(&Engine::open(config).await?, &subject).await })?;
+    let told = runtime.block_on(forget(config, &subject))?;
     let removed: String = told.removed.iter().map(|line| format!("removed {line}\n")).collect();
     if !told.left.is_empty() {
         print(&removed)?;

@@ -4,7 +4,7 @@ use parking_lot::Mutex;
 use rankwright_state::{Error, Store};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::task::AbortHandle;
+use tokio::task::JoinHandle;
 
 /// Closing rankings.
 pub(crate) const TASK: &str = "closer";
@@ -18,7 +18,7 @@ pub(crate) const HELD: Duration = Duration::from_secs(10);
 pub(super) const AGAIN: Duration = Duration::from_millis(200);
 
 /// Keeps a task for its holder while it is there, however long that takes.
-pub(crate) struct Holding(AbortHandle);
+pub(crate) struct Holding(JoinHandle<()>);
 
 /// Whether a task was one's own all the while, in the times of this process alone: who stands still, or does not reach the state,
 /// cannot tell what others did meanwhile.
@@ -113,7 +113,13 @@ impl Holding {
                 };
             }
         });
-        Self(holding.abort_handle())
+        Self(holding)
+    }
+
+    /// Gives it up; the state is no longer in use by it.
+    pub(crate) async fn end(mut self) {
+        self.0.abort();
+        let _aborted = (&mut self.0).await;
     }
 }
 

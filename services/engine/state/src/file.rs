@@ -10,6 +10,7 @@
 //! futures, on the thread that polls them.
 
 mod address;
+mod anew;
 mod cache;
 mod commit;
 mod disk;
@@ -48,6 +49,7 @@ pub struct FileOptions {
 pub struct FileStore {
     flusher: Flusher, // ends before the disk is closed
     disk: Disk,
+    options: FileOptions,
     walk: Box<Mutex<Walk>>,
     /// Why the newest write failed, if it did.
     trouble: Mutex<Option<String>>,
@@ -68,12 +70,21 @@ impl FileStore {
     pub fn open(path: impl AsRef<Path>, options: FileOptions, service: &str) -> Result<Self, Error> {
         let disk = Disk::open(path.as_ref(), options, service)?;
         let flusher = Flusher::start(disk.database()).map_err(disk::cannot_open(path.as_ref()))?;
-        Ok(Self { flusher, disk, walk: Box::default(), trouble: Mutex::default() })
+        Ok(Self { flusher, disk, options, walk: Box::default(), trouble: Mutex::default() })
     }
 
     /// Number of the generation that is read and written.
     pub fn generation(&self) -> u32 {
         self.disk.generation()
+    }
+
+    /// Writes what can be read here to another folder, in which nothing lies yet, and to the disk: nothing is in its files of what
+    /// was removed here. It takes as much room as there is of this one; half of it lies there after an error.
+    ///
+    /// # Errors
+    /// [`Error::Open`] and [`Error::Failed`], where the folder cannot be used, the disk is full, or a table here is damaged.
+    pub fn write_anew(&self, folder: impl AsRef<Path>) -> Result<(), Error> {
+        self.disk.write_anew(folder.as_ref(), self.options)
     }
 
     /// Forces everything that was committed to the disk.

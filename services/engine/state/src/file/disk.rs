@@ -5,7 +5,7 @@ use super::address::{self, Address};
 use super::cache::Cache;
 use super::journal::{Cut, Ends};
 use super::making::{Making, Trouble};
-use super::meta::Meta;
+use super::meta::{self, Meta};
 use crate::timeline::Timeline;
 use crate::{Entity, Error, Fingerprint, Format, Key, Lease, Listed, Show, Slot, Space, Stats, Writer, codec};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
@@ -134,6 +134,12 @@ impl Disk {
 
     pub(super) fn generation(&self) -> u32 {
         self.meta.generation
+    }
+
+    /// All that there is of it, each with the bytes of memory for what waits to be sorted into files.
+    pub(super) fn keyspaces(&self, options: FileOptions) -> [(&Keyspace, u64); 3] {
+        let buffer = options.buffer_bytes;
+        [(self.meta.keyspace(), meta::BUFFER_BYTES), (&self.values, buffer), (&self.work, buffer)]
     }
 
     /// Where the keys of a part lie.

@@ -23,7 +23,7 @@ use std::path::Path;
 /// Values are compact since version 2; a state of version 1 keeps those that it was begun with.
 const FORMAT: u32 = 2;
 const FIRST_GENERATION: u32 = 1;
-const BUFFER_BYTES: u64 = 4 << 20;
+pub(super) const BUFFER_BYTES: u64 = 4 << 20;
 const LONGEST_NAME: usize = 32 << 10;
 
 /// The key space `meta`, for one generation.
@@ -52,6 +52,10 @@ impl Meta {
         }
         meta.generation = meta.get("live")?.unwrap_or(FIRST_GENERATION);
         Ok(meta)
+    }
+
+    pub(super) fn keyspace(&self) -> &Keyspace {
+        &self.entries
     }
 
     fn create(&self, db: &Database, service: &str) -> Result<(), Error> {

@@ -2,6 +2,7 @@ use super::*;
 use crate::contract::{entities_are_counted, item, put, state_store_contract, stored};
 use crate::{Cell, Entity, Position};
 use std::cell::RefCell;
+use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
 
@@ -336,4 +337,62 @@ async fn a_walk_tells_of_all_rows_when_it_has_come_to_its_end() {
     assert!(!usage(400).await.whole);
     assert_eq!(usage(400).await, whole);
     assert_eq!(usage(400).await, whole, "until the next walk has come to its end");
+}
+
+/// Names of files and what is in them, of a folder and those in it.
+fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let paths = std::fs::read_dir(folder).expect("is there").map(|entry| entry.expect("can be listed").path());
+    paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![(path.clone(), read(&path))] }).collect()
+}
+
+fn read(path: &Path) -> Vec<u8> {
+    std::fs::read(path).expect("can be read")
+}
+
+/// Files in which a text can be read.
+fn with(folder: &Path, text: &str) -> Vec<PathBuf> {
+    let found =
+        files(folder).into_iter().filter(|(_, bytes)| bytes.windows(text.len()).any(|of| of == text.as_bytes()));
+    found.map(|(path, _)| path).collect()
+}
+
+#[tokio::test]
+async fn a_state_that_is_written_anew_is_the_same_without_a_byte_of_what_was_removed() {
+    let (folder, anew) = (folder(), folder());
+    let options = FileOptions { format: Format::Json, ..FileOptions::default() };
+    let store = open(&folder, options);
+    let [gone, long] = ["removed-visitor", &"kept".repeat(3000)].map(item);
+    let event = Key { scope: crate::Scope::Seen("an event".into()), ..item("") };
+    let slots = store.slots(&[Fingerprint(7), Fingerprint(8)]).await.expect("gives slots");
+    let written = [&gone, &long, &item("kept-visitor"), &event];
+    put(&store, written.map(|key| (key.clone(), clicks(1))).to_vec()).await;
+    put(&store, vec![(gone.clone(), None)]).await;
+    let lease = store.acquire(&Writer("suite".into())).await.expect("acquires");
+    store.sync().expect("is written");
+    assert!(!with(folder.path(), "removed-visitor").is_empty(), "it is in the journal");
+
+    store.write_anew(anew.path()).expect("is written");
+    drop(store);
+    assert_eq!(with(anew.path(), "removed-visitor"), [""; 0].map(PathBuf::from));
+    assert!(!with(anew.path(), "kept-visitor").is_empty());
+    let store = open(&anew, options);
+    let read = store.read(&[gone, long, item("kept-visitor"), event]).await.expect("reads");
+    assert_eq!(read.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true, true, true]);
+    assert_eq!(store.slots(&[Fingerprint(8), Fingerprint(7)]).await.expect("gives slots"), [slots[1], slots[0]]);
+    assert_eq!(store.stats().await.expect("has a size").entities, 2);
+    let next = store.acquire(&Writer("suite".into())).await.expect("acquires");
+    assert_eq!((next.epoch, next.position), (lease.epoch + 1, lease.position));
+    put(&store, vec![(item("kept-visitor"), clicks(2))]).await;
+    drop(store);
+    let read = open(&anew, options).read(&[item("kept-visitor")]).await.expect("reads");
+    assert_eq!(read[0].as_deref(), clicks(3).as_ref(), "it goes on");
+}
+
+#[tokio::test]
+async fn a_state_without_anything_in_it_can_be_written_anew() {
+    let (folder, anew) = (folder(), folder());
+    open(&folder, FileOptions::default()).write_anew(anew.path()).expect("is written");
+    let store = open(&anew, FileOptions::default());
+    put(&store, vec![(item("a"), clicks(1))]).await;
+    assert_eq!(store.stats().await.expect("has a size").entities, 1);
 }

@@ -1,0 +1,151 @@
+//! A state on disk: opening it, and putting another one in its place.
+//!
+//! Whoever does one of both holds a lock beside the state, as its own lock moves away with it: nobody is about to open a state
+//! in the moment in which another one comes to lie there.
+
+use crate::open::format;
+use anyhow::{Context, Result, bail};
+use rankwright_config::state::FileState;
+use rankwright_state::FileStore;
+use rankwright_state::file::FileOptions;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tracing::info;
+
+/// Name of the service that a state on disk belongs to: a folder has one.
+pub(crate) const SERVICE: &str = "default";
+
+/// Who finds the lock taken looks again so often,
+const PAUSE: Duration = Duration::from_millis(10);
+/// and waits so long at most.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Where the values of a configuration lie; click-throughs and models lie beside them.
+pub(crate) fn place(file: &FileState) -> PathBuf {
+    file.path.join("state")
+}
+
+/// Opens a state. What was killed while it put another one in its place is undone, and what it had written for that removed.
+pub(crate) fn open(path: &Path, file: &FileState) -> Result<FileStore> {
+    let parent = parent(path);
+    fs::create_dir_all(parent).with_context(|| format!("failed to make {}", parent.display()))?;
+    let _lock = lock(path)?;
+    let old = replaced(path);
+    if old.exists() {
+        let undone = if path.exists() { remove(&old) } else { fs::rename(&old, path) };
+        undone.with_context(|| format!("failed to clear {}", old.display()))?;
+    }
+    let store = FileStore::open(path, options(file), SERVICE);
+    let store = store.with_context(|| format!("failed to open the state in {}", path.display()))?;
+    // whoever writes it holds the state itself
+    if let Err(error) = remove(&written_anew(path)) {
+        tracing::warn!(%error, "what was not written to its end stays");
+    }
+    Ok(store)
+}
+
+/// One that is there, as it is; `None` where there is none. A folder has one process at a time.
+pub(crate) fn existing(path: &Path, file: &FileState) -> Result<Option<FileStore>> {
+    if !parent(path).exists() {
+        return Ok(None);
+    }
+    let _lock = lock(path)?;
+    if !path.exists() {
+        if replaced(path).exists() {
+            bail!(
+                "{}: a process was ended while it put another state in this place; start the service, or what was ended, again",
+                path.display()
+            );
+        }
+        return Ok(None);
+    }
+    let opened = FileStore::open(path, options(file), SERVICE);
+    opened.map(Some).with_context(|| {
+        format!("{} can be read while no process uses it, GET /status of that process tells the same", path.display())
+    })
+}
+
+fn options(file: &FileState) -> FileOptions {
+    FileOptions { format: format(file.format), ..FileOptions::default() }
+}
+
+/// Writes the files of a state anew, so that nothing is in them of what was removed.
+pub(crate) fn anew(path: &Path, store: FileStore) -> Result<()> {
+    if path.is_symlink() {
+        bail!("it is a symbolic link: have state.path name the folder in which the files lie");
+    }
+    let new = written_anew(path);
+    remove(&new).with_context(|| format!("failed to clear {}", new.display()))?;
+    if let Err(error) = store.write_anew(&new) {
+        if let Err(error) = remove(&new) {
+            tracing::warn!(%error, "what was not written to its end stays");
+        }
+        return Err(error.into());
+    }
+    replace(path, &new, store)
+}
+
+/// Puts a folder in the place of a state, which is closed for it. What is killed in between is undone by [`open`].
+pub(crate) fn replace(live: &Path, new: &Path, store: FileStore) -> Result<()> {
+    let (old, _lock) = (replaced(live), lock(live)?);
+    drop(store);
+    let moved = |from: &Path, to: &Path| {
+        fs::rename(from, to).with_context(|| format!("failed to move {} to {}", from.display(), to.display()))
+    };
+    moved(live, &old)?;
+    if let Err(error) = moved(new, live) {
+        moved(&old, live)?;
+        return Err(error);
+    }
+    let forced = || File::open(parent(live)).and_then(|parent| parent.sync_all());
+    forced().with_context(|| format!("failed to force {} to the disk", live.display()))?;
+    info!(path = %live.display(), "the new state is live");
+    remove(&old).and_then(|()| forced()).with_context(|| format!("failed to remove {}", old.display()))
+}
+
+/// Where a state lies while another one takes its place.
+fn replaced(path: &Path) -> PathBuf {
+    path.with_extension("replaced")
+}
+
+/// Where a state is written anew.
+fn written_anew(path: &Path) -> PathBuf {
+    path.with_extension("anew")
+}
+
+/// Where a state and what is to take its place lie beside each other.
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Keeps others from opening states beside each other, and from replacing them, until it is dropped.
+fn lock(path: &Path) -> Result<File> {
+    let (place, began) = (parent(path).join("lock"), Instant::now());
+    let opened = OpenOptions::new().create(true).truncate(false).write(true).open(&place);
+    let lock = opened.with_context(|| format!("failed to open {}", place.display()))?;
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(lock),
+            Err(TryLockError::WouldBlock) if began.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) => {
+                bail!("{}: another process is opening it, or puts another state in its place", path.display())
+            }
+            Err(TryLockError::Error(error)) => {
+                return Err(error).with_context(|| format!("failed to lock {}", place.display()));
+            }
+        }
+    }
+}
+
+/// Whether or not it is there.
+fn remove(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+#![allow(clippy::expect_used)]
+
+use super::*;
+use rankwright_config::state::{FileBackend, Format};
+use rankwright_state::{Commit, Outcome, Position, Store, Writer};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+fn home() -> (tempfile::TempDir, PathBuf, FileState) {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let (path, file) = (folder.path().join("home/state"), file(&folder.path().join("home")));
+    (folder, path, file)
+}
+
+fn file(path: &Path) -> FileState {
+    FileState {
+        path: path.to_owned(),
+        format: Format::Binary,
+        backend: FileBackend::MapDb { mmap: true, max_node_size: 16 },
+        backend_named: false,
+    }
+}
+
+async fn goes_on(store: &FileStore) -> u64 {
+    let lease = store.acquire(&Writer("w".to_owned())).await.expect("acquires");
+    let before = lease.position.0.parse().unwrap_or(0_u64);
+    let (from, to) = (lease.position.clone(), Position((before + 1).to_string()));
+    assert_eq!(
+        store.commit(&lease, Commit { from, to, ..Commit::default() }).await.expect("commits"),
+        Outcome::Applied
+    );
+    before + 1
+}
+
+/// What is told of an end even where the one who tells fails.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Who is refused, as somebody has the state, comes again, and leaves others time to have it.
+fn opened(path: &Path, file: &FileState) -> FileStore {
+    let began = Instant::now();
+    loop {
+        match open(path, file) {
+            Ok(store) => return store,
+            Err(error) => assert!(began.elapsed() < Duration::from_secs(120), "{error:#}"),
+        }
+        std::thread::sleep(PAUSE * 5);
+    }
+}
+
+/// What it commits would go into files that nobody reads any more.
+#[test]
+fn nothing_is_lost_of_who_opens_a_state_while_others_write_it_anew_and_look_at_it() {
+    const TURNS: u64 = 5;
+    let (_folder, path, file) = home();
+    drop(open(&path, &file).expect("is made"));
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let _over = Over(&over);
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                assert!(existing(&path, &file).map_or(true, |found| found.is_some()), "the state is always there");
+                std::thread::sleep(PAUSE * 5);
+            }
+        });
+        let anew = scope.spawn(|| {
+            for _ in 0..TURNS {
+                super::anew(&path, opened(&path, &file)).expect("is written anew");
+                std::thread::sleep(PAUSE * 5);
+            }
+        });
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("starts");
+        for count in 1..=TURNS {
+            assert_eq!(runtime.block_on(goes_on(&opened(&path, &file))), count);
+            std::thread::sleep(PAUSE * 5);
+        }
+        anew.join().expect("ends");
+    });
+    assert_eq!(
+        tokio::runtime::Builder::new_current_thread()
+            .build()
+            .expect("starts")
+            .block_on(goes_on(&open(&path, &file).expect("opens"))),
+        TURNS + 1
+    );
+    let listed = fs::read_dir(parent(&path)).expect("is there").map(|file| file.expect("is listed").file_name());
+    assert_eq!(listed.collect::<std::collections::BTreeSet<_>>(), ["lock", "state"].map(Into::into).into());
+}
+
+#[tokio::test]
+async fn what_was_killed_between_two_steps_is_undone() {
+    let (_folder, path, file) = home();
+    goes_on(&open(&path, &file).expect("is made")).await;
+    fs::rename(&path, replaced(&path)).expect("is moved");
+    let told = existing(&path, &file).err().expect("it is no state to look at").to_string();
+    assert!(told.contains("a process was ended while it put another state in this place"), "{told}");
+    fs::create_dir(written_anew(&path)).expect("is made");
+    assert_eq!(goes_on(&open(&path, &file).expect("is undone")).await, 2);
+    assert!(!replaced(&path).exists() && !written_anew(&path).exists());
+    fs::create_dir(replaced(&path)).expect("is made");
+    assert!(existing(&path, &file).expect("is whole").is_some());
+    assert_eq!(goes_on(&open(&path, &file).expect("opens")).await, 3);
+    assert!(!replaced(&path).exists());
+}
+
+#[test]
+fn a_state_that_lies_elsewhere_is_not_written_anew_in_the_place_of_its_link() {
+    let (folder, path, file) = home();
+    drop(open(&path, &file).expect("is made"));
+    let elsewhere = folder.path().join("elsewhere");
+    fs::rename(&path, &elsewhere).expect("is moved");
+    std::os::unix::fs::symlink(&elsewhere, &path).expect("is linked");
+    let told = anew(&path, open(&path, &file).expect("opens")).expect_err("is refused").to_string();
+    assert!(told.contains("symbolic link"), "{told}");
+    assert!(elsewhere.join("version").exists() && open(&path, &file).is_ok());
+}
+
+#[test]
+fn looking_at_a_state_makes_nothing() {
+    let (folder, path, file) = home();
+    assert!(existing(&path, &file).expect("there is none").is_none());
+    assert_eq!(fs::read_dir(folder.path()).expect("is there").count(), 0);
+}
