@@ -6,6 +6,7 @@
 
 pub mod asking;
 pub mod crew;
+pub mod encrypted;
 pub mod events;
 pub mod http;
 pub mod kafka;

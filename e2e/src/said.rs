@@ -68,6 +68,7 @@ fn asked_for(program: &str, config: &str) -> Command {
     match program {
         "import" if !config.contains("\nsource:") => command(&["import", "--data", "events.jsonl"]),
         "serve" | "train" | "import" => command(&[program]),
+        words if words.contains(' ') => command(&words.split(' ').collect::<Vec<_>>()),
         name => clean(Command::new(named(name))),
     }
 }

@@ -275,8 +275,12 @@ fn nothing_of_them_is_left_in_a_folder_either() {
     let unfinished = home.join("state/rebuilt-0123456789abcdef");
     std::fs::create_dir_all(&unfinished).expect("the folder can be made");
     std::fs::write(unfinished.join("values"), VISITOR).expect("can be written");
+    // as one leaves it that was killed while it wrote a part anew
+    let of_another = parts.join(format!("00000001-3-{:032x}.json.new", 7));
+    std::fs::write(&of_another, VISITOR).expect("can be written");
     let told = forget(&config, "default", &home, &["--user", VISITOR]);
     assert!(told.contains("a rebuild that was not completed") && !unfinished.exists(), "{told}");
+    assert!(told.contains("1 parts that were not put, or removed, to the end") && !of_another.exists(), "{told}");
     forget(&config, "default", &home, &["--item", ITEM]);
     for kept in [&parts, &home.join("state")] {
         assert!(!texts(kept).contains(VISITOR) && !texts(kept).contains(ITEM), "{kept:?}: {}", texts(kept));

@@ -4,9 +4,8 @@ use rankwright_e2e::many::{FEATURES, day};
 use rankwright_e2e::program::{clean, command, named};
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
-use rankwright_e2e::{Ended, Launch, events};
+use rankwright_e2e::{Ended, Launch, encrypted, events};
 use rankwright_object::Runner;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 
@@ -153,17 +152,12 @@ fn credentials_of_the_environment_go_before_those_of_the_configuration() {
 fn the_port_is_encrypted_where_the_configuration_says_so() {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let folder = folder.path();
-    let made = Command::new("openssl")
-        .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"])
-        .args(["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem"])
-        .current_dir(folder)
-        .output();
-    assert!(made.expect("openssl can be started").status.success());
+    encrypted::make_certificate(folder);
     let config = "models: {same: {type: noop}}\n\
                   api: {host: 127.0.0.1, port: 0, tls: {cert: cert.pem, key: key.pem}}\n";
     let launch = Launch { subcommand: "serve", config, data: None, folder, environment: &[] };
     let service = launch.start_unasked();
-    assert_encrypted(service.address(), folder);
+    encrypted::assert_encrypted(service.address(), folder);
     service.terminate();
     assert_eq!(service.wait(), Some(0));
     let Some(redis) = Redis::for_tests() else { return };
@@ -173,20 +167,8 @@ fn the_port_is_encrypted_where_the_configuration_says_so() {
         let environment = [("RANKWRIGHT_SERVICE", name.as_str())];
         let launch = Launch { subcommand: program, config: &config, data: None, folder, environment: &environment };
         let service = launch.start_unasked();
-        assert_encrypted(service.address(), folder);
+        encrypted::assert_encrypted(service.address(), folder);
         service.terminate();
         assert_eq!(service.wait(), Some(0), "{program}");
     }
-}
-
-/// Its port answers to those who trust its certificate, and nothing in the clear.
-fn assert_encrypted(address: SocketAddr, folder: &Path) {
-    let ask = |scheme: &str| {
-        let mut curl = Command::new("curl");
-        curl.args(["-sSf", "--cacert", "cert.pem", &format!("{scheme}://{address}/health")]);
-        curl.current_dir(folder).output().expect("curl can be started")
-    };
-    let answer = ask("https");
-    assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
-    assert!(!ask("http").status.success(), "nothing is answered in the clear");
 }

@@ -112,6 +112,29 @@ fn secrets_are_kept_while_all_is_well_and_when_it_is_not() {
     }
 }
 
+#[test]
+fn secrets_are_kept_by_those_who_work_on_stores_as_well() {
+    let Some((_redis, _s3, right)) = servers() else { return };
+    let programs = ["import", "forget --user u", "purge --yes", "models list"];
+    let of_a_bucket = &programs[1..3];
+    let (no_broker, no_bucket) = ("no broker answers", "no such bucket");
+    let cases = [
+        ("all is well", right.clone(), &[][..], ""),
+        ("no broker", right.clone(), &programs[..1], no_broker),
+        ("a wrong password for redis", Places { password: WRONG, ..right.clone() }, &programs[..], NOT_LET_IN),
+        ("no redis", Places { redis: ports::free(1), ..right.clone() }, &programs[..], "no connection"),
+        ("no bucket", Places { bucket: "missing".into(), ..right.clone() }, of_a_bucket, no_bucket),
+        ("no s3", Places { s3: format!("http://{}", nowhere()), ..right }, of_a_bucket, "cannot be reached"),
+    ];
+    for (what, places, concerned, word) in cases {
+        for program in programs.iter().filter(|program| **program != "import" || concerned.contains(program)) {
+            let ended = Said::by(program, &places.config(), &[("RUST_LOG", "debug")], &[no_broker]);
+            let word = if concerned.contains(program) { word } else { "" };
+            assert_kept(&format!("{program}, {what}"), word, &ended.text);
+        }
+    }
+}
+
 /// What a program says that nothing is wrong for, over a state without events.
 fn well(program: &str) -> &'static str {
     if program.contains("train") { "nothing to learn from" } else { "serving address=" }

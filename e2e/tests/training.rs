@@ -5,7 +5,7 @@ use rankwright_e2e::many::{config, day, import};
 use rankwright_e2e::program::{command, named, run, run_on};
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
-use rankwright_e2e::{Ended, Launch, Service, wait};
+use rankwright_e2e::{Ended, Launch, Service, encrypted, wait};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -144,6 +144,20 @@ fn a_job_tells_how_it_is_while_it_trains() {
     assert!(job.metrics().contains("\nservice_"), "{}", job.metrics());
     let refused = job.post("/feedback", &serde_json::json!([]));
     assert_eq!((refused.status, &refused.json()["error"]["code"]), (409, &"not_available".into()), "{}", refused.text);
+    job.kill();
+}
+
+#[test]
+fn the_port_of_a_job_is_encrypted_where_the_configuration_says_so() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let folder = folder.path();
+    encrypted::make_certificate(folder);
+    slow(folder);
+    let config = std::fs::read_to_string(folder.join("job.yml")).expect("was written");
+    let config = config.replace("port: 0}", "port: 0, tls: {cert: cert.pem, key: key.pem}}");
+    let launch = Launch { subcommand: "training-job", config: &config, data: None, folder, environment: &[] };
+    let job = launch.start_unasked();
+    encrypted::assert_encrypted(job.address(), folder);
     job.kill();
 }
 

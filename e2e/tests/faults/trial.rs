@@ -6,6 +6,7 @@ use rankwright_e2e::many::{ITEMS, config, day, import};
 use rankwright_e2e::outcome::Outcome;
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
+use rankwright_e2e::wait::is_long;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -24,6 +25,14 @@ pub(crate) fn seeded() -> Random {
     let seed = Random::seed();
     println!("seed {seed}");
     Random(seed)
+}
+
+/// A short run lies in one commit as large as they become, before which no fault has anything to disturb.
+fn small_commits(config: &str) -> String {
+    if is_long() || config.contains("pipeline:") {
+        return config.to_owned();
+    }
+    config.replace("state: {", "state: {pipeline: {maxSize: 200}, ")
 }
 
 impl Trial {
@@ -75,7 +84,8 @@ impl Trial {
         import(config, &self.service, &catalogue, &self.path().join("catalogue"));
         make_topic(broker, &self.service, self.partitions.len());
         produce(broker, &self.service, &self.partitions);
-        let config = format!("{config}{}", source(theirs, &self.service));
+        let source = source(theirs, &self.service);
+        let config = format!("{}{source}", small_commits(config));
         Crew::new(config, &self.service, self.path(), &self.partitions)
     }
 

@@ -8,8 +8,9 @@ use anyhow::{Context, Result, bail};
 use rankwright_config::state::FileState;
 use rankwright_state::FileStore;
 use rankwright_state::file::FileOptions;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, Metadata, TryLockError};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tracing::info;
@@ -78,13 +79,34 @@ pub(crate) fn anew(path: &Path, store: FileStore) -> Result<()> {
     }
     let new = written_anew(path);
     remove(&new).with_context(|| format!("failed to clear {}", new.display()))?;
-    if let Err(error) = store.write_anew(&new) {
+    let like = fs::metadata(path).with_context(|| format!("failed to look at {}", path.display()))?;
+    let written = store.write_anew(&new).map_err(anyhow::Error::from);
+    let written = written.and_then(|()| belongs(&new, &like).context("failed to hand its files to their owner"));
+    if let Err(error) = written {
         if let Err(error) = remove(&new) {
             tracing::warn!(%error, "what was not written to its end stays");
         }
-        return Err(error.into());
+        return Err(error);
     }
     replace(path, &new, store)
+}
+
+/// Gives a folder the mode of another one, and all in it the owner of that one: whoever forgets may be another user.
+fn belongs(folder: &Path, like: &Metadata) -> io::Result<()> {
+    fs::set_permissions(folder, like.permissions())?;
+    let mut rest = vec![folder.to_owned()];
+    while let Some(path) = rest.pop() {
+        let own = fs::metadata(&path)?;
+        if (own.uid(), own.gid()) != (like.uid(), like.gid()) {
+            std::os::unix::fs::chown(&path, Some(like.uid()), Some(like.gid()))?;
+        }
+        if own.is_dir() {
+            for entry in fs::read_dir(&path)? {
+                rest.push(entry?.path());
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Puts a folder in the place of a state, which is closed for it. What is killed in between is undone by [`open`].
@@ -122,9 +144,8 @@ fn parent(path: &Path) -> &Path {
 
 /// Keeps others from opening states beside each other, and from replacing them, until it is dropped.
 fn lock(path: &Path) -> Result<File> {
-    let (place, began) = (parent(path).join("lock"), Instant::now());
-    let opened = OpenOptions::new().create(true).truncate(false).write(true).open(&place);
-    let lock = opened.with_context(|| format!("failed to open {}", place.display()))?;
+    let (place, began) = (parent(path), Instant::now());
+    let lock = File::open(place).with_context(|| format!("failed to open {}", place.display()))?;
     loop {
         match lock.try_lock() {
             Ok(()) => return Ok(lock),

@@ -131,6 +131,11 @@ impl Inlet {
             match outcome {
                 Ok(()) => {}
                 Err(error @ ingest::Error::Clickthroughs(_)) => waits = Some(("click-throughs wait", error)),
+                // a rebuild has put another state in the place of this one
+                Err(error @ ingest::Error::LostLease { .. }) if self.engine.state.shared() => {
+                    info!(%error, "the next batch of feedback begins anew");
+                    *held = None;
+                }
                 Err(error) => {
                     error!(
                         error = chain(&error.into()),

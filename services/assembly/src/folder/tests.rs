@@ -88,7 +88,7 @@ fn nothing_is_lost_of_who_opens_a_state_while_others_write_it_anew_and_look_at_i
         TURNS + 1
     );
     let listed = fs::read_dir(parent(&path)).expect("is there").map(|file| file.expect("is listed").file_name());
-    assert_eq!(listed.collect::<std::collections::BTreeSet<_>>(), ["lock", "state"].map(Into::into).into());
+    assert_eq!(listed.collect::<std::collections::BTreeSet<_>>(), ["state"].map(Into::into).into());
 }
 
 #[tokio::test]
@@ -120,8 +120,29 @@ fn a_state_that_lies_elsewhere_is_not_written_anew_in_the_place_of_its_link() {
 }
 
 #[test]
+fn a_state_that_is_written_anew_stays_its_owners() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    let (folder, path, file) = home();
+    drop(open(&path, &file).expect("is made"));
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("it is ours");
+    if fs::metadata(folder.path()).expect("is there").uid() == 0 {
+        chown(&path, Some(4711), Some(4712)).expect("who is root may");
+    }
+    let owner = |path: &Path| fs::metadata(path).map(|data| (data.uid(), data.gid())).expect("is there");
+    let before = owner(&path);
+    anew(&path, open(&path, &file).expect("opens")).expect("is written anew");
+    assert_eq!(fs::metadata(&path).expect("is there").mode() & 0o777, 0o700);
+    for name in ["", "version", "keyspaces"] {
+        assert_eq!(owner(&path.join(name)), before, "{name}");
+    }
+}
+
+#[test]
 fn looking_at_a_state_makes_nothing() {
     let (folder, path, file) = home();
     assert!(existing(&path, &file).expect("there is none").is_none());
     assert_eq!(fs::read_dir(folder.path()).expect("is there").count(), 0);
+    drop(open(&path, &file).expect("is made"));
+    drop(existing(&path, &file).expect("opens").expect("is there"));
+    assert_eq!(fs::read_dir(parent(&path)).expect("is there").count(), 1, "the state alone");
 }

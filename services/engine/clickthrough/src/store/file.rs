@@ -138,7 +138,7 @@ impl ClickthroughStore for FileStore {
     fn forget(&self, subject: &Subject) -> Result<Forgotten> {
         self.let_go()?;
         let inner = &mut *self.inner.lock();
-        let mut forgotten = Forgotten::default();
+        let mut forgotten = Forgotten { unlisted: self.folder.sweep()?, ..Forgotten::default() };
         for name in self.folder.list()? {
             let (file, name) = self.folder.read(&name)?;
             let part = Part::new(self.folder.place(&name), name.format, file);

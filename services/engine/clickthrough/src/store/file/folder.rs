@@ -11,6 +11,9 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::PathBuf;
 
+/// What the name of a part ends with that is not there to its end.
+const UNFINISHED: &str = ".new";
+
 /// A folder of parts.
 pub(super) struct Folder {
     path: PathBuf,
@@ -77,6 +80,22 @@ impl Folder {
         }
     }
 
+    /// Removes what [`Folder::replace`] has left that was killed; how many parts. Nobody replaces any meanwhile.
+    pub(super) fn sweep(&self) -> Result<u64> {
+        let mut removed = 0;
+        let entries = fs::read_dir(&self.path).map_err(|source| self.failed("list the folder", source))?;
+        for entry in entries {
+            let name = entry.map_err(|source| self.failed("list the folder", source))?.file_name();
+            let part = name.to_str().and_then(|name| name.strip_suffix(UNFINISHED)).and_then(Name::parse);
+            if let Some(part) = part {
+                let gone = fs::remove_file(self.path.join(&name));
+                gone.map_err(|error| self.failed_at(&part, "remove what was not put of", error))?;
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+
     /// Puts a closed part in the place of another, or of nothing where it has no records; false where somebody writes that one.
     pub(super) fn replace(&self, name: &Name, bytes: &[u8], records: u64) -> Result<bool> {
         let old = self.path_of(name);
@@ -90,13 +109,16 @@ impl Folder {
             let mut digest = Digest::new();
             digest.update(bytes);
             let new = Name { closed: Some((records, digest.value())), ..*name };
-            let unfinished = self.path.join(format!("{new}.new"));
+            let unfinished = self.path.join(format!("{new}{UNFINISHED}"));
             let written = File::create(&unfinished).and_then(|mut file| {
                 file.write_all(bytes)?;
                 file.sync_all()
             });
             let written = written.and_then(|()| fs::rename(&unfinished, self.path_of(&new)));
-            written.map_err(|error| self.failed_at(&new, "write", error))?;
+            if let Err(error) = written {
+                let _removed = fs::remove_file(&unfinished); // or the next one who forgets does it
+                return Err(self.failed_at(&new, "write", error));
+            }
             self.sync()?;
         }
         fs::remove_file(&old).map_err(|error| self.failed_at(name, "remove", error))?;
