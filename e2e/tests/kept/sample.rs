@@ -53,7 +53,12 @@ impl Sample {
     /// The one of the version that is being tested.
     pub(crate) fn of_this_release() -> Self {
         let version = concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
-        Self { folder: kept().join(version) }
+        Self::named(version)
+    }
+
+    /// One called like this.
+    pub(crate) fn named(name: &str) -> Self {
+        Self { folder: kept().join(name) }
     }
 
     pub(crate) fn text(&self, name: &str) -> String {
