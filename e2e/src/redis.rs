@@ -328,6 +328,15 @@ impl Redis {
         self.of_its_node(|connection| connection.hget::<_, _, Option<u32>>(&meta, "live")).unwrap_or(1)
     }
 
+    /// Writes a field of what a service knows of its whole state.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn set_meta(&self, service: &str, field: &str, text: &str) {
+        let meta = format!("rw:{service}:meta");
+        self.of_its_node(|connection| connection.hset::<_, _, _, ()>(&meta, field, text));
+    }
+
     /// How all names of the live generation begin.
     fn prefix(&self, service: &str) -> String {
         format!("rw:{service}:{}:", self.generation(service))

@@ -104,6 +104,29 @@ fn a_running_program_tells_what_its_state_takes_and_does_not_invent_a_forecast()
     }
 }
 
+/// As one leaves word that has run for long enough, which no test waits for.
+#[test]
+fn the_forecast_of_who_has_watched_a_state_is_told_by_those_who_look_once() {
+    for redis in servers() {
+        let folder = tempfile::tempdir().expect("there is room for temporary files");
+        let (service, config, home) = (redis.own_service("forecast"), config(&redis), folder.path());
+        import(&config, &service, &day(&mut Random(7), 20), home);
+        let found = || json(&config, &service, home)["state"]["found"]["forecast"].clone();
+        assert_eq!(found(), Value::Null, "nobody has watched it");
+        let word =
+            r#"{"at":1700000000000,"bytesPerDay":3145728.4,"overSeconds":7200,"fullInDays":20.26,"reason":null}"#;
+        redis.set_meta(&service, "growth", word);
+        let forecast = found();
+        assert_eq!((&forecast["bytesPerDay"], &forecast["fullInDays"]), (&3_145_728.into(), &20.3.into()));
+        assert_eq!((&forecast["at"], &forecast["overSeconds"]), (&"2023-11-14T22:13:20Z".into(), &7200.into()));
+        let told = status(&config, &service, home, &[]).ok().stdout;
+        let line = "grows by 3.0 MiB a day, full in 20.3 days, seen over 120 minutes until 2023-11-14T22:13:20Z";
+        assert!(told.contains(line), "{told}");
+        redis.set_meta(&service, "growth", "words of another version");
+        assert_eq!(found(), Value::Null);
+    }
+}
+
 #[test]
 fn all_keys_have_a_time_to_live_but_those_that_say_what_the_others_mean() {
     for redis in servers() {

@@ -42,6 +42,6 @@ pub use rankwright_serve::clock::now;
 pub use rebuild::Rebuild;
 pub use remote::{Fetched, fetch, is_remote};
 pub use serving::{Service, listen};
-pub use size::Size;
+pub use size::{Growth, Size};
 pub use survey::{Found, ModelFound, StateFound, Survey, WriterFound};
 pub use waiting::{Begun, open_on};

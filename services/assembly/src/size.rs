@@ -1,8 +1,10 @@
 //! What the state takes, by feature.
 
 mod forecast;
+mod growth;
 mod watch;
 
+pub use growth::Growth;
 pub(crate) use watch::Watch;
 
 use rankwright_config::Feature;

@@ -9,7 +9,7 @@ use crate::engine::service;
 use crate::folder;
 use crate::open::{clickthroughs_of, redis_options, redis_settings, versions};
 use crate::program::chain;
-use crate::size::Size;
+use crate::size::{Growth, Size};
 use anyhow::Result;
 use rankwright_clickthrough::{self as clickthrough, Header};
 use rankwright_config::{self as config, ClickthroughStore, Config, Model, State};
@@ -71,6 +71,8 @@ pub struct StateFound {
     pub writers: Vec<WriterFound>,
     /// The process that closes rankings, of a shared state.
     pub closer: Option<String>,
+    /// How it grows, as the process has told that has looked last of those that have watched it for long enough.
+    pub growth: Option<Growth>,
 }
 
 /// One who writes to a state.
@@ -217,7 +219,8 @@ async fn state(config: &Config, service: &str) -> Result<Option<StateFound>> {
     let positions = state.positions(&names).await?;
     let writers = reached.into_iter().zip(positions).map(|(reached, position)| WriterFound { reached, position });
     let (writers, closer) = (writers.collect(), state.holder(TASK).await?);
-    Ok(Some(StateFound { generation: state.live_generation(), size, writers, closer }))
+    let growth = state.growth().await?.and_then(|word| Growth::read(&word));
+    Ok(Some(StateFound { generation: state.live_generation(), size, writers, closer, growth }))
 }
 
 fn clickthroughs(config: &Config, service: &str) -> Result<Option<clickthrough::Status>> {

@@ -2,7 +2,9 @@
 
 use crate::options::StatusOptions;
 use anyhow::{Result, bail};
-use rankwright_assembly::{Found, ModelFound, Size, StateFound, Survey, WriterFound, configuration, print, runtime};
+use rankwright_assembly::{
+    Found, Growth, ModelFound, Size, StateFound, Survey, WriterFound, configuration, print, runtime,
+};
 use rankwright_clickthrough::Status;
 use rankwright_state::{Memory, Room};
 use std::fmt::Write as _;
@@ -70,6 +72,9 @@ fn of_state(state: &StateFound) -> String {
         waits("waiting"),
         waits("outbox")
     );
+    if let Some(growth) = &state.growth {
+        told += &of_growth(growth);
+    }
     if let Some(closer) = &state.closer {
         told += &format!("  rankings are closed by {closer}\n");
     }
@@ -89,6 +94,20 @@ fn of_server(server: &Memory) -> String {
         }
         None => format!("  server: {} in use, maxmemory is not set\n", size(server.used)),
     }
+}
+
+fn of_growth(growth: &Growth) -> String {
+    let way = if growth.bytes_per_day < 0.0 { "shrinks" } else { "grows" };
+    let full = growth.full_in_days.map(|days| format!(", full in {days:.1} days"));
+    let reason = growth.reason.as_ref().map(|reason| format!(" ({reason})"));
+    format!(
+        "  {way} by {} a day{}{}, seen over {} minutes until {}\n",
+        size(growth.bytes_per_day.abs().round() as u64),
+        full.unwrap_or_default(),
+        reason.unwrap_or_default(),
+        growth.over_seconds / 60,
+        growth.at()
+    )
 }
 
 fn of_size(found: &Size) -> String {

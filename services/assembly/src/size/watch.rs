@@ -2,6 +2,7 @@
 
 use super::Size;
 use super::forecast::{Forecast, History};
+use super::growth::Growth;
 use crate::engine::Engine;
 use crate::program::chain;
 use anyhow::{Context, Result};
@@ -62,18 +63,36 @@ impl Watch {
         loop {
             clock.tick().await;
             let looked = self.look().await;
-            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-            match looked {
-                Ok(size) => {
-                    seen.history.note(began.elapsed(), &size.usage);
-                    self.gauges.note(&size, &seen.history.forecast());
-                    (seen.last, seen.problem) = (Some((Instant::now(), size)), None);
-                }
-                Err(error) => {
-                    debug!(error = chain(&error), "what the state takes is asked later");
-                    seen.problem = Some(chain(&error));
-                }
+            if let Some(forecast) = self.note(began.elapsed(), looked) {
+                self.leave_word(&forecast).await;
             }
+        }
+    }
+
+    /// What is expected from now on; `None` where nothing was seen.
+    fn note(&self, at: Duration, looked: Result<Size>) -> Option<Forecast> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        match looked {
+            Ok(size) => {
+                seen.history.note(at, &size.usage);
+                let forecast = seen.history.forecast();
+                self.gauges.note(&size, &forecast);
+                (seen.last, seen.problem) = (Some((Instant::now(), size)), None);
+                Some(forecast)
+            }
+            Err(error) => {
+                debug!(error = chain(&error), "what the state takes is asked later");
+                seen.problem = Some(chain(&error));
+                None
+            }
+        }
+    }
+
+    /// For those who look once; who knows no rate yet leaves what others know.
+    async fn leave_word(&self, forecast: &Forecast) {
+        let Some(growth) = Growth::of(now(), forecast) else { return };
+        if let Err(error) = self.engine.state.tell_growth(growth.word()).await {
+            debug!(error = chain(&error.into()), "how the state grows is not told to those who look once");
         }
     }
 

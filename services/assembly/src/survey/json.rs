@@ -1,6 +1,7 @@
 //! The same as JSON.
 
 use super::{Found, ModelFound, StateFound, Survey, WriterFound};
+use crate::size::Growth;
 use rankwright_clickthrough::Status;
 use serde_json::{Value, json};
 
@@ -40,6 +41,7 @@ impl StateFound {
             "size": self.size.json(),
             "writers": writers,
             "closedBy": self.closer,
+            "forecast": self.growth.as_ref().map(Growth::json),
         })
     }
 }

@@ -357,6 +357,14 @@ impl Store for RedisStore {
         self.run(move |shared| async move { shared.holder(&task).await })
     }
 
+    fn tell_growth(&self, word: String) -> BoxFuture<'_, Result<(), Error>> {
+        self.run(move |shared| async move { shared.tell_growth(&word).await })
+    }
+
+    fn growth(&self) -> BoxFuture<'_, Result<Option<String>, Error>> {
+        self.run(move |shared| async move { shared.growth().await })
+    }
+
     fn live_generation(&self) -> u32 {
         self.current().names.generation()
     }

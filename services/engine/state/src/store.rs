@@ -330,6 +330,17 @@ pub trait Store: Send + Sync {
         Box::pin(async { Ok(None) })
     }
 
+    /// Leaves word of how the state grows, in place of the former one: for those who look at it once. A store that one process has
+    /// needs none.
+    fn tell_growth(&self, _word: String) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    /// The newest word of how it grows, as [`Store::tell_growth`] was given it.
+    fn growth(&self) -> BoxFuture<'_, Result<Option<String>, Error>> {
+        Box::pin(async { Ok(None) })
+    }
+
     /// Why nothing can be written, where the newest commit failed and the store knows by itself; reads may answer all the same.
     fn trouble(&self) -> Option<String> {
         None

@@ -214,7 +214,10 @@ impl Shared {
     }
 
     /// A field of what concerns all generations.
-    async fn of_meta<T: FromRedisValue + Send>(&self, field: &str) -> Result<Option<T>, rankwright_redis::Error> {
+    pub(super) async fn of_meta<T: FromRedisValue + Send>(
+        &self,
+        field: &str,
+    ) -> Result<Option<T>, rankwright_redis::Error> {
         let meta = self.names.meta();
         let asked = self.link.send(&meta, |mut connection| {
             let mut asked = cmd("HGET");

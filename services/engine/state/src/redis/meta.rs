@@ -21,6 +21,9 @@ pub(super) struct Live {
     pub(super) shards: Option<u16>,
 }
 
+/// Word of how the state grows.
+const GROWTH: &str = "growth";
+
 /// Makes a state in shards where there is none; the number of shards is fixed from then on, and none for one without.
 const OPEN: &str = "
 if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('HSET', KEYS[1], 'format', ARGV[1], 'live', 1, 'shards', ARGV[2]) end
@@ -137,6 +140,21 @@ impl Shared {
             async move { asked.query_async::<Option<String>>(&mut connection).await }
         });
         asked.await.map_err(failed("tell who holds a task"))
+    }
+
+    /// Beside what else is known of the whole state, which stays as long as that.
+    pub(super) async fn tell_growth(&self, word: &str) -> Result<(), Error> {
+        let meta = self.names.meta();
+        let told = self.link.send(&meta, |mut connection| {
+            let mut told = redis::cmd("HSET");
+            told.arg(&meta).arg(GROWTH).arg(word);
+            async move { told.query_async::<()>(&mut connection).await }
+        });
+        told.await.map_err(failed("leave word of how the state grows"))
+    }
+
+    pub(super) async fn growth(&self) -> Result<Option<String>, Error> {
+        self.of_meta(GROWTH).await.map_err(failed("tell how the state grows"))
     }
 
     /// Where writers stand.
