@@ -153,8 +153,13 @@ fn lock(path: &Path) -> Result<File> {
             Err(TryLockError::WouldBlock) => {
                 bail!("{}: another process is opening it, or puts another state in its place", path.display())
             }
+            // as some network file systems: their states are opened as before there was such a lock
             Err(TryLockError::Error(error)) => {
-                return Err(error).with_context(|| format!("failed to lock {}", place.display()));
+                tracing::warn!(
+                    place = %place.display(), %error,
+                    "this file system locks no folders: start nothing on the state while a rebuild or forget ends"
+                );
+                return Ok(lock);
             }
         }
     }
