@@ -24,6 +24,10 @@ pub(super) struct Live {
 /// Word of how the state grows.
 const GROWTH: &str = "growth";
 
+/// Leaves a word in a state alone: one that was purged does not come back as half of one, which nobody could open.
+const TELL: &str =
+    "if redis.call('HEXISTS', KEYS[1], 'format') == 1 then redis.call('HSET', KEYS[1], ARGV[1], ARGV[2]) end";
+
 /// Makes a state in shards where there is none; the number of shards is fixed from then on, and none for one without.
 const OPEN: &str = "
 if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('HSET', KEYS[1], 'format', ARGV[1], 'live', 1, 'shards', ARGV[2]) end
@@ -144,11 +148,11 @@ impl Shared {
 
     /// Beside what else is known of the whole state, which stays as long as that.
     pub(super) async fn tell_growth(&self, word: &str) -> Result<(), Error> {
-        let meta = self.names.meta();
+        let (meta, script) = (self.names.meta(), Script::new(TELL));
         let told = self.link.send(&meta, |mut connection| {
-            let mut told = redis::cmd("HSET");
-            told.arg(&meta).arg(GROWTH).arg(word);
-            async move { told.query_async::<()>(&mut connection).await }
+            let mut told = script.prepare_invoke();
+            told.key(&meta).arg(GROWTH).arg(word);
+            async move { told.invoke_async::<()>(&mut connection).await }
         });
         told.await.map_err(failed("leave word of how the state grows"))
     }

@@ -266,3 +266,21 @@ async fn large_values_are_read_few_at_a_time() {
     let calls: usize = calls.expect("it was asked").parse().expect("a number");
     assert!((3..=20).contains(&calls), "a few at first, and then some eight: {about}");
 }
+
+#[test]
+fn word_of_how_a_state_grows_is_left_in_a_state_alone() {
+    with_server(|settings| async move {
+        let service = service();
+        let store = open(&settings, &service).await;
+        assert_eq!(store.growth().await.expect("answers"), None);
+        for word in ["one", "another"] {
+            store.tell_growth(word.to_owned()).await.expect("is left");
+            assert_eq!(open(&settings, &service).await.growth().await.expect("answers").as_deref(), Some(word));
+        }
+        let meta = format!("rw:{service}:meta");
+        ask::<()>(&settings, &[b"DEL", meta.as_bytes()]).await; // as a purge does, beside a program that goes on
+        store.tell_growth("late".to_owned()).await.expect("answers");
+        assert_eq!(ask::<u64>(&settings, &[b"EXISTS", meta.as_bytes()]).await, 0);
+        assert_eq!(open(&settings, &service).await.growth().await.expect("answers"), None, "it begins anew");
+    });
+}
