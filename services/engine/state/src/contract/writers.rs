@@ -137,7 +137,7 @@ pub(super) async fn a_commit_takes_place_when_it_is_due_or_never(store: &impl St
         assert_eq!(get(store, &item("due")).await, None, "nothing took place");
         told.send(()).expect("is waited for");
     };
-    let (outcome, ()) = futures_util::join!(store.commit_when(&lease, commit(), due), tells);
+    let (outcome, ()) = tokio::join!(store.commit_when(&lease, commit(), due), tells);
     assert_eq!(outcome.expect("answers"), Outcome::Applied);
     assert!(get(store, &item("due")).await.is_some());
 }
