@@ -12,6 +12,13 @@ impl Random {
         given.unwrap_or_else(|| now().as_nanos() as u64)
     }
 
+    /// One that begins with such a seed, which a failure of the test tells.
+    pub fn seeded() -> Self {
+        let seed = Self::seed();
+        println!("seed {seed}");
+        Self(seed)
+    }
+
     /// The next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);

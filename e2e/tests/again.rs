@@ -99,9 +99,7 @@ fn an_earlier_offset_than_before_is_refused() {
 fn an_import_into_redis_that_was_killed_is_brought_to_its_end_by_the_next_one_at_once() {
     let Some(redis) = Redis::for_tests() else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
-    let seed = Random::seed();
-    println!("seed {seed}");
-    let events = day(&mut Random(seed), 20_000);
+    let events = day(&mut Random::seeded(), 20_000);
     let expected = Outcome::undisturbed(&redis, &many::config(&redis), &events, folder.path());
     let (service, home, config) =
         (redis.own_service("killed-import"), folder.path().join("home"), many::config(&redis));

@@ -35,9 +35,7 @@ fn taken(import: &Ended) -> usize {
 fn a_topic_is_imported_and_followed_without_loss_or_double() {
     let Some(broker) = broker() else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
-    let seed = Random::seed();
-    println!("seed {seed}");
-    let mut random = Random(seed);
+    let mut random = Random::seeded();
     let (first, second) = halves(&mut random);
     let all = events::lines(&[first.clone(), second.clone()].concat());
     let (alone, home) = (folder.path().join("alone"), folder.path().join("home"));

@@ -54,9 +54,7 @@ fn explained(config: &str) -> String {
 fn a_service_goes_on_with_a_state_that_was_rebuilt_from_its_stream() {
     let (Some(redis), Some(broker)) = (Redis::for_tests(), broker()) else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
-    let seed = Random::seed();
-    println!("seed {seed}");
-    let mut random = Random(seed);
+    let mut random = Random::seeded();
     let (first, second) = halves(&mut random);
     let (alone, many) = (redis.own_service("alone"), redis.own_service("rebuilt"));
     let plain = config(&redis);
@@ -96,9 +94,7 @@ fn a_service_goes_on_with_a_state_that_was_rebuilt_from_its_stream() {
 fn a_rebuild_that_is_killed_changes_nothing_and_one_that_is_repeated_doubles_nothing() {
     let Some(redis) = Redis::for_tests() else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
-    let seed = Random::seed();
-    println!("seed {seed}");
-    let mut random = Random(seed);
+    let mut random = Random::seeded();
     let (first, second) = halves(&mut random);
     let events = [first, second].concat();
     let service = redis.own_service("killed");
@@ -124,9 +120,7 @@ fn a_rebuild_that_is_killed_changes_nothing_and_one_that_is_repeated_doubles_not
 fn a_first_import_that_is_killed_is_seen_by_nobody_and_the_next_one_begins_anew() {
     let Some(redis) = Redis::for_tests() else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
-    let seed = Random::seed();
-    println!("seed {seed}");
-    let mut random = Random(seed);
+    let mut random = Random::seeded();
     let (first, second) = halves(&mut random);
     let events = [first, second].concat();
     let [whole, service] = ["whole", "killed-first"].map(|name| redis.own_service(name));

@@ -106,9 +106,7 @@ fn replicas_and_workers_over_a_cluster_lose_and_double_nothing_either() {
 /// Kills processes of a service all the while, and compares what comes of it.
 fn killed_over(redis: &Redis, undisturbed: impl FnOnce(&[Value], &Path) -> Outcome) {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
-    let seed = Random::seed();
-    println!("seed {seed}");
-    let mut random = Random(seed);
+    let mut random = Random::seeded();
     let events = day(&mut random, wait::scaled(150, 3000));
     let (expected_values, expected_records) = undisturbed(&events, folder.path());
     assert!(expected_records.len() > 50, "{}", expected_records.len());

@@ -131,6 +131,7 @@ fn secrets_are_kept_by_those_who_work_on_stores_as_well() {
             let ended = Said::by(program, &places.config(), &[("RUST_LOG", "debug")], &[no_broker]);
             let word = if concerned.contains(program) { word } else { "" };
             assert_kept(&format!("{program}, {what}"), word, &ended.text);
+            assert!(!word.is_empty() || ended.code == Some(0), "{program}, {what}: {}", ended.text);
         }
     }
 }

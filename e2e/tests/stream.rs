@@ -54,9 +54,7 @@ fn is_over(redis: &Redis, service: &str, partitions: &[Vec<String>]) -> bool {
 fn workers_on_a_topic_that_are_killed_lose_and_double_nothing() {
     let (Some(redis), Some(broker)) = (Redis::for_tests(), broker()) else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
-    let seed = Random::seed();
-    println!("seed {seed}");
-    let mut random = Random(seed);
+    let mut random = Random::seeded();
     let events = day(&mut random, wait::scaled(4000, 40_000));
     let (alone, many) = (redis.own_service("alone"), redis.own_service("stream"));
     let plain = config(&redis);

@@ -47,9 +47,7 @@ fn as_if_nothing_had_happened(
 ) {
     let Some(redis) = Redis::for_tests() else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
-    let seed = Random::seed();
-    println!("seed {seed}");
-    let mut random = Random(seed);
+    let mut random = Random::seeded();
     let events = day(&mut random, wait::scaled(RANKINGS, 10 * RANKINGS));
     let (alone, many) = (redis.own_service("alone"), redis.own_service("streams"));
     let plain = config(&redis);

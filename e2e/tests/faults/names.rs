@@ -1,9 +1,10 @@
 //! Ids with everything in them that means something somewhere, in keys that go to any shard.
 
-use crate::trial::{Trial, seeded};
+use crate::trial::Trial;
 use rankwright_e2e::kafka::{broker, spread};
 use rankwright_e2e::many::{config, day};
 use rankwright_e2e::outcome::Outcome;
+use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
 use serde_json::Value;
 
@@ -30,7 +31,7 @@ fn ids_of_any_characters_are_those_of_one_visitor_and_one_item() {
     let (Some(reference), Some(cluster), Some(broker)) = (Redis::for_tests(), Redis::in_a_cluster(), broker()) else {
         return;
     };
-    let mut random = seeded();
+    let mut random = Random::seeded();
     let plain = day(&mut random, 400);
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let usual = Outcome::undisturbed(&reference, &config(&reference), &plain, folder.path());

@@ -1,6 +1,6 @@
 //! Messages that come twice, too late, or before what they belong to.
 
-use crate::trial::{Trial, seeded};
+use crate::trial::Trial;
 use rankwright_e2e::events::{click, item, ranking};
 use rankwright_e2e::kafka::{broker, spread};
 use rankwright_e2e::many::{ITEMS, config, day};
@@ -45,7 +45,7 @@ fn each_third_twice(messages: &[String]) -> Vec<String> {
 #[test]
 fn messages_that_are_in_the_topic_twice_count_once_in_what_was_shown_and_clicked() {
     let (Some(redis), Some(broker)) = (Redis::for_tests(), broker()) else { return };
-    let mut random = seeded();
+    let mut random = Random::seeded();
     let mut events = day(&mut random, wait::scaled(1_500, 20_000));
     // what no list was shown for counts as often as it is there, and so do plain counters, see docs/protocol.md
     events.retain(|event| event["id"] != "lone");
@@ -76,7 +76,7 @@ fn out_of_order(mut messages: Vec<String>, random: &mut Random) -> Vec<String> {
 #[test]
 fn messages_that_come_out_of_order_come_to_the_same() {
     let (Some(redis), Some(broker)) = (Redis::for_tests(), broker()) else { return };
-    let mut random = seeded();
+    let mut random = Random::seeded();
     let mut events = day(&mut random, wait::scaled(1_500, 20_000));
     let plain = in_one_session(&config(&redis), &mut events);
     let mixed = |rest: &[Value], random: &mut Random| {
@@ -108,7 +108,7 @@ fn apart(rest: &[Value], random: &mut Random) -> Vec<Vec<String>> {
 #[test]
 fn clicks_that_are_read_before_their_rankings_belong_to_them() {
     let (Some(redis), Some(broker)) = (Redis::for_tests(), broker()) else { return };
-    let mut random = seeded();
+    let mut random = Random::seeded();
     let mut events = day(&mut random, wait::scaled(1_500, 20_000));
     events.iter_mut().filter(|event| event["ranking"].is_string()).for_each(|click| earlier(click, 5_000));
     events.sort_by_key(millis);
@@ -136,8 +136,9 @@ fn a_click_belongs_to_its_ranking_up_to_the_last_millisecond_of_the_session() {
     let (Some(redis), Some(broker)) = (Redis::for_tests(), broker()) else { return };
     let count = wait::scaled(900, 9_000);
     let events = at_the_edge(count);
-    let mut trial =
-        Trial::of(&redis, "edge", seeded(), &config(&redis), &events, |rest, random| spread(rest, PARTITIONS, random));
+    let mut trial = Trial::of(&redis, "edge", Random::seeded(), &config(&redis), &events, |rest, random| {
+        spread(rest, PARTITIONS, random)
+    });
     let joined = |number: i64| trial.expected.records.keys().any(|id| id.contains(&format!("\"r{number}\"")));
     assert_eq!([joined(0), joined(1), joined(2)], [true, true, false], "before, at, behind the end");
     with_two_killed(&mut trial, &config(&redis), &redis, &broker);

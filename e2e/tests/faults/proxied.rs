@@ -1,7 +1,7 @@
 //! A bad network between the programs and Redis.
 
 use crate::servers::in_bucket;
-use crate::trial::{Trial, seeded};
+use crate::trial::Trial;
 use rankwright_e2e::asking::Asking;
 use rankwright_e2e::kafka::broker;
 use rankwright_e2e::many::{FEATURES, config, day, launch};
@@ -88,7 +88,7 @@ fn send(servers: &[Service], batch: &[Value], random: &mut Random) {
 fn rank_servers_on_a_bad_network_lose_and_double_nothing() {
     let Some(redis) = Redis::for_tests() else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
-    let mut random = seeded();
+    let mut random = Random::seeded();
     let (rankings, times) = wait::scaled((300, 5), (5_000, 60));
     let events = day(&mut random, rankings);
     // none closes while a request is repeated

@@ -1,11 +1,11 @@
 //! Requests that run through everything that may happen to Redis: each is answered, in time; the incoming order comes while
 //! Redis is away, and only then.
 
-use crate::trial::seeded;
 use rankwright_e2e::events::{cheap_wins, ranking};
 use rankwright_e2e::many::{import, launch};
 use rankwright_e2e::program::command;
 use rankwright_e2e::proxy::{Mode, Proxy};
+use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::{OwnCluster, Redis};
 use rankwright_e2e::{Ended, Service, wait};
 use serde_json::Value;
@@ -87,7 +87,7 @@ pub(crate) fn config(redis: &str, parts: &Path) -> String {
 fn requests_are_answered_in_time_whatever_happens_to_redis() {
     let Some(mut redis) = Redis::of_its_own() else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
-    let mut random = seeded();
+    let mut random = Random::seeded();
     let proxy = Proxy::to(redis.port());
     let config = config(&format!("host: 127.0.0.1, port: {}", proxy.port()), &folder.path().join("parts"));
     trained(&config, &folder.path().join("import"));
@@ -152,7 +152,7 @@ fn a_ranking_waits_for_redis_as_long_as_it_was_told() {
 fn requests_are_answered_in_time_whatever_happens_to_a_cluster() {
     let Some(mut cluster) = OwnCluster::started() else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
-    let mut random = seeded();
+    let mut random = Random::seeded();
     let config = config(&cluster.redis().keys(), &folder.path().join("parts"));
     trained(&config, &folder.path().join("import"));
     let server = launch("rank-server", &config, SERVICE, &folder.path().join("server"));

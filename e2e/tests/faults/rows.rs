@@ -1,8 +1,9 @@
 //! Feature values that rankings saw, where one worker at a time has all partitions.
 
-use crate::trial::{Trial, seeded};
+use crate::trial::Trial;
 use rankwright_e2e::kafka::{broker, spread, until_deserted};
 use rankwright_e2e::many::{click_throughs_with_rows, config, day};
+use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
 use rankwright_e2e::wait;
 
@@ -14,7 +15,7 @@ const RATES: [&str; 2] = ["ctr", "brand_ctr"];
 fn rankings_see_the_state_of_their_time_though_the_worker_is_killed() {
     let (Some(redis), Some(broker)) = (Redis::for_tests(), broker()) else { return };
     let (rankings, kills) = wait::scaled((2_000, 3), (40_000, 20));
-    let mut random = seeded();
+    let mut random = Random::seeded();
     let plain = config(&redis);
     let events = day(&mut random, rankings);
     let mut trial = Trial::of(&redis, "rows", random, &plain, &events, |rest, random| spread(rest, PARTITIONS, random));

@@ -20,13 +20,6 @@ pub(crate) struct Trial {
     folder: tempfile::TempDir,
 }
 
-/// Random numbers of which a failure tells the seed.
-pub(crate) fn seeded() -> Random {
-    let seed = Random::seed();
-    println!("seed {seed}");
-    Random(seed)
-}
-
 /// A short run lies in one commit as large as they become, before which no fault has anything to disturb.
 fn small_commits(config: &str) -> String {
     if is_long() || config.contains("pipeline:") {
@@ -38,7 +31,7 @@ fn small_commits(config: &str) -> String {
 impl Trial {
     /// So many rankings on so many partitions. `reference` is a server that nothing happens to.
     pub(crate) fn new(reference: &Redis, name: &str, rankings: i64, partitions: usize) -> Self {
-        let mut random = seeded();
+        let mut random = Random::seeded();
         let events = day(&mut random, rankings);
         let spread = |rest: &[Value], random: &mut Random| spread(rest, partitions, random);
         Self::of(reference, name, random, &config(reference), &events, spread)
