@@ -45,7 +45,7 @@ fn a_topic_is_imported_and_followed_without_loss_or_double() {
     let expected = click_throughs(std::slice::from_ref(&alone));
     assert!(expected.len() > 300, "{}", expected.len());
 
-    let topic = format!("follow-{seed:x}");
+    let topic = format!("follow-{:x}", random.bits());
     make_topic(&broker, &topic, PARTITIONS);
     let (middle, last) = second.split_at(second.len() / 2);
     let mut parts = [first.as_slice(), middle, last].map(|events| spread(events, PARTITIONS, &mut random));
