@@ -103,7 +103,7 @@ async fn keep(mut content: Body, path: &Path, object: &Listed) -> Result<io::Res
         Ok(file) => file,
         Err(error) => return Ok(Err(error)),
     };
-    while let Some(piece) = content.next().await? {
+    while let Some(piece) = content.piece().await? {
         if let Err(error) = file.write_all(&piece) {
             return Ok(Err(error));
         }

@@ -7,8 +7,12 @@ use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::{Client, config};
 use bytes::Bytes;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+
+/// What is under way. It is boxed, so that the client below is compiled into this crate alone, not into each one that calls it.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A bucket of objects; cheap to clone.
 #[derive(Debug, Clone)]
@@ -34,9 +38,11 @@ const ATTEMPTS: u32 = 4;
 
 impl Bucket {
     /// A bucket with these settings. Nothing is asked yet: the first call shows whether it is there.
-    pub async fn connect(settings: &Settings) -> Self {
-        let (client, endpoint) = client(settings).await;
-        Self { client, name: settings.bucket.as_str().into(), endpoint: endpoint.into() }
+    pub fn connect(settings: &Settings) -> BoxFuture<'_, Self> {
+        Box::pin(async move {
+            let (client, endpoint) = client(settings).await;
+            Self { client, name: settings.bucket.as_str().into(), endpoint: endpoint.into() }
+        })
     }
 
     /// What messages call an object, or with an empty key the bucket: `s3://bucket/key`.
@@ -48,45 +54,51 @@ impl Bucket {
     ///
     /// # Errors
     /// When the service cannot be reached or refuses.
-    pub async fn get(&self, key: &str) -> Result<Option<Bytes>> {
-        for attempt in 1.. {
-            let answer = self.client.get_object().bucket(&*self.name).key(key).send().await;
-            let answer = match answer {
-                Ok(answer) => answer,
-                Err(error) if error.code() == Some("NoSuchKey") => return Ok(None),
-                Err(error) => return Err(self.failed(Action::Get, key, &error)),
-            };
-            match answer.body.collect().await {
-                Ok(body) => return Ok(Some(body.into_bytes())),
-                Err(_) if attempt < ATTEMPTS => pause(attempt).await, // the connection broke in the middle
-                Err(error) => {
-                    let problem = Problem::Unreadable { reason: error.to_string() };
-                    return Err(self.error(Action::Get, key, problem));
+    pub fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Bytes>>> {
+        Box::pin(async move {
+            for attempt in 1.. {
+                let answer = self.client.get_object().bucket(&*self.name).key(key).send().await;
+                let answer = match answer {
+                    Ok(answer) => answer,
+                    Err(error) if error.code() == Some("NoSuchKey") => return Ok(None),
+                    Err(error) => return Err(self.failed(Action::Get, key, &error)),
+                };
+                match answer.body.collect().await {
+                    Ok(body) => return Ok(Some(body.into_bytes())),
+                    Err(_) if attempt < ATTEMPTS => pause(attempt).await, // the connection broke in the middle
+                    Err(error) => {
+                        let problem = Problem::Unreadable { reason: error.to_string() };
+                        return Err(self.error(Action::Get, key, problem));
+                    }
                 }
             }
-        }
-        Ok(None)
+            Ok(None)
+        })
     }
 
     /// An object that is read piece by piece; `None` where there is none.
     ///
     /// # Errors
     /// When the service cannot be reached or refuses.
-    pub async fn read(&self, key: &str) -> Result<Option<Body>> {
-        let (bucket, key) = (self.clone(), key.to_owned());
-        let mut body = Body { bucket, key, tag: None, from: 0, length: None, stream: None };
-        Ok(body.open().await?.then_some(body))
+    pub fn read<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Body>>> {
+        Box::pin(async move {
+            let (bucket, key) = (self.clone(), key.to_owned());
+            let mut body = Body { bucket, key, tag: None, from: 0, length: None, stream: None };
+            Ok(body.open().await?.then_some(body))
+        })
     }
 
     /// Writes an object, whatever was there.
     ///
     /// # Errors
     /// When the service cannot be reached or refuses.
-    pub async fn put(&self, key: &str, bytes: Bytes) -> Result<()> {
-        let limits = config::Builder::new().timeout_config(patience(bytes.len() as u64));
-        let request = self.client.put_object().bucket(&*self.name).key(key).body(ByteStream::from(bytes));
-        let answer = request.customize().config_override(limits).send().await;
-        answer.map(|_| ()).map_err(|error| self.failed(Action::Put, key, &error))
+    pub fn put<'a>(&'a self, key: &'a str, bytes: Bytes) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            let limits = config::Builder::new().timeout_config(patience(bytes.len() as u64));
+            let request = self.client.put_object().bucket(&*self.name).key(key).body(ByteStream::from(bytes));
+            let answer = request.customize().config_override(limits).send().await;
+            answer.map(|_| ()).map_err(|error| self.failed(Action::Put, key, &error))
+        })
     }
 
     /// Writes an object where there is none; false where there is one, which stays. Of many that try at once, one
@@ -94,55 +106,63 @@ impl Bucket {
     ///
     /// # Errors
     /// When the service cannot be reached or refuses.
-    pub async fn put_new(&self, key: &str, bytes: Bytes) -> Result<bool> {
-        for attempt in 1.. {
-            let limits = config::Builder::new().timeout_config(patience(bytes.len() as u64));
-            let request = self.client.put_object().bucket(&*self.name).key(key).if_none_match("*");
-            let request = request.body(ByteStream::from(bytes.clone()));
-            let Err(error) = request.customize().config_override(limits).send().await else { return Ok(true) };
-            match error.raw_response().map_or(0, |answer| answer.status().as_u16()) {
-                412 => return Ok(false),
-                409 if attempt < ATTEMPTS => pause(attempt).await, // another writer is at it, and may yet fail
-                _ => return Err(self.failed(Action::Put, key, &error)),
+    pub fn put_new<'a>(&'a self, key: &'a str, bytes: Bytes) -> BoxFuture<'a, Result<bool>> {
+        Box::pin(async move {
+            for attempt in 1.. {
+                let limits = config::Builder::new().timeout_config(patience(bytes.len() as u64));
+                let request = self.client.put_object().bucket(&*self.name).key(key).if_none_match("*");
+                let request = request.body(ByteStream::from(bytes.clone()));
+                let Err(error) = request.customize().config_override(limits).send().await else { return Ok(true) };
+                match error.raw_response().map_or(0, |answer| answer.status().as_u16()) {
+                    412 => return Ok(false),
+                    409 if attempt < ATTEMPTS => pause(attempt).await, // another writer is at it, and may yet fail
+                    _ => return Err(self.failed(Action::Put, key, &error)),
+                }
             }
-        }
-        Ok(false)
+            Ok(false)
+        })
     }
 
     /// All objects whose keys begin with `prefix`, in the order of their keys' bytes, over as many pages as it takes.
     ///
     /// # Errors
     /// When the service cannot be reached or refuses.
-    pub async fn list(&self, prefix: &str) -> Result<Vec<Listed>> {
-        let mut pages = self.client.list_objects_v2().bucket(&*self.name).prefix(prefix).into_paginator().send();
-        let mut listed = Vec::new();
-        while let Some(page) = pages.next().await {
-            let page = page.map_err(|error| self.failed(Action::List, prefix, &error))?;
-            listed.extend(page.contents.unwrap_or_default().into_iter().filter_map(|object| {
-                let bytes = object.size.and_then(|size| u64::try_from(size).ok()).unwrap_or_default();
-                let modified = object.last_modified.and_then(|time| SystemTime::try_from(time).ok());
-                Some(Listed { key: object.key?, bytes, modified: modified.unwrap_or(SystemTime::UNIX_EPOCH) })
-            }));
-        }
-        Ok(listed)
+    pub fn list<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<Listed>>> {
+        Box::pin(async move {
+            let mut pages = self.client.list_objects_v2().bucket(&*self.name).prefix(prefix).into_paginator().send();
+            let mut listed = Vec::new();
+            while let Some(page) = pages.next().await {
+                let page = page.map_err(|error| self.failed(Action::List, prefix, &error))?;
+                listed.extend(page.contents.unwrap_or_default().into_iter().filter_map(|object| {
+                    let bytes = object.size.and_then(|size| u64::try_from(size).ok()).unwrap_or_default();
+                    let modified = object.last_modified.and_then(|time| SystemTime::try_from(time).ok());
+                    Some(Listed { key: object.key?, bytes, modified: modified.unwrap_or(SystemTime::UNIX_EPOCH) })
+                }));
+            }
+            Ok(listed)
+        })
     }
 
     /// Removes an object; none there is fine.
     ///
     /// # Errors
     /// When the service cannot be reached or refuses.
-    pub async fn delete(&self, key: &str) -> Result<()> {
-        let answer = self.client.delete_object().bucket(&*self.name).key(key).send().await;
-        answer.map(|_| ()).map_err(|error| self.failed(Action::Delete, key, &error))
+    pub fn delete<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            let answer = self.client.delete_object().bucket(&*self.name).key(key).send().await;
+            answer.map(|_| ()).map_err(|error| self.failed(Action::Delete, key, &error))
+        })
     }
 
     /// Makes the bucket, in the region that the service takes for its default.
     ///
     /// # Errors
     /// When the service cannot be reached or refuses.
-    pub async fn create(&self) -> Result<()> {
-        let answer = self.client.create_bucket().bucket(&*self.name).send().await;
-        answer.map(|_| ()).map_err(|error| self.failed(Action::Create, "", &error))
+    pub fn create(&self) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async move {
+            let answer = self.client.create_bucket().bucket(&*self.name).send().await;
+            answer.map(|_| ()).map_err(|error| self.failed(Action::Create, "", &error))
+        })
     }
 
     fn failed<E>(&self, action: Action, key: &str, error: &SdkError<E, HttpResponse>) -> Error
@@ -200,32 +220,34 @@ impl Body {
     ///
     /// # Errors
     /// When connections break again and again, the service refuses, or the object is another one by now.
-    pub async fn next(&mut self) -> Result<Option<Bytes>> {
-        for attempt in 1.. {
-            let Some(stream) = &mut self.stream else { return Ok(None) };
-            match stream.next().await {
-                Some(Ok(piece)) => {
-                    self.from += piece.len() as u64;
-                    return Ok(Some(piece));
-                }
-                None if self.length.is_some_and(|length| length != self.from) => {
-                    return Err(self.broken("it ended before its end"));
-                }
-                None => {
-                    self.stream = None;
-                    return Ok(None);
-                }
-                Some(Err(_)) if self.length == Some(self.from) => self.stream = None,
-                Some(Err(_)) if attempt < ATTEMPTS => {
-                    pause(attempt).await; // the connection broke in the middle
-                    if !self.open().await? {
-                        return Err(self.broken("it was removed while it was read"));
+    pub fn piece(&mut self) -> BoxFuture<'_, Result<Option<Bytes>>> {
+        Box::pin(async move {
+            for attempt in 1.. {
+                let Some(stream) = &mut self.stream else { return Ok(None) };
+                match stream.next().await {
+                    Some(Ok(piece)) => {
+                        self.from += piece.len() as u64;
+                        return Ok(Some(piece));
                     }
+                    None if self.length.is_some_and(|length| length != self.from) => {
+                        return Err(self.broken("it ended before its end"));
+                    }
+                    None => {
+                        self.stream = None;
+                        return Ok(None);
+                    }
+                    Some(Err(_)) if self.length == Some(self.from) => self.stream = None,
+                    Some(Err(_)) if attempt < ATTEMPTS => {
+                        pause(attempt).await; // the connection broke in the middle
+                        if !self.open().await? {
+                            return Err(self.broken("it was removed while it was read"));
+                        }
+                    }
+                    Some(Err(error)) => return Err(self.broken(&error.to_string())),
                 }
-                Some(Err(error)) => return Err(self.broken(&error.to_string())),
             }
-        }
-        Ok(None)
+            Ok(None)
+        })
     }
 
     fn broken(&self, reason: &str) -> Error {

@@ -13,7 +13,7 @@ pub mod settings;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use bucket::{Body, Bucket, Listed};
+pub use bucket::{Body, BoxFuture, Bucket, Listed};
 pub use bytes::Bytes;
 pub use error::{Action, Error, Problem, Result};
 pub use runner::{Pending, Runner};

@@ -136,7 +136,7 @@ fn an_object_whose_connection_breaks_is_read_on_from_there() {
     let read = own.runner.wait(async move {
         let mut body = bucket.read("key").await.unwrap().expect("it is there");
         let mut read = Vec::new();
-        while let Some(piece) = body.next().await.unwrap() {
+        while let Some(piece) = body.piece().await.unwrap() {
             read.extend(piece);
         }
         read

@@ -124,9 +124,11 @@ impl RedisStore {
     ///
     /// # Panics
     /// Outside a tokio runtime.
-    pub async fn open(settings: Settings, options: RedisOptions, service: &str) -> Result<Self, Error> {
-        let opened = Self::begin(settings, options, service, true).await?;
-        Ok(opened.expect("it was made where it was not there"))
+    pub fn open(settings: Settings, options: RedisOptions, service: &str) -> BoxFuture<'_, Result<Self, Error>> {
+        Box::pin(async move {
+            let opened = Self::begin(settings, options, service, true).await?;
+            Ok(opened.expect("it was made where it was not there"))
+        })
     }
 
     /// Opens the state of `service` in a server, and makes nothing: `None` where it does not exist.
@@ -136,12 +138,12 @@ impl RedisStore {
     ///
     /// # Panics
     /// Outside a tokio runtime.
-    pub async fn open_existing(
+    pub fn open_existing(
         settings: Settings,
         options: RedisOptions,
         service: &str,
-    ) -> Result<Option<Self>, Error> {
-        Self::begin(settings, options, service, false).await
+    ) -> BoxFuture<'_, Result<Option<Self>, Error>> {
+        Box::pin(async move { Self::begin(settings, options, service, false).await })
     }
 
     async fn begin(

@@ -13,7 +13,7 @@ use super::meta;
 use super::shards::Shard;
 use super::slots::field;
 use super::{RedisStore, Shared, failed};
-use crate::{Entity, Error, Fingerprint, Key, Listed, Position, Space, Writer};
+use crate::{BoxFuture, Entity, Error, Fingerprint, Key, Listed, Position, Space, Writer};
 use futures_util::future::try_join_all;
 use rankwright_redis::redis::{FromRedisValue, Pipeline, Script, cmd, pipe};
 use std::collections::BTreeMap;
@@ -102,29 +102,33 @@ impl RedisStore {
     ///
     /// # Errors
     /// When the servers cannot be used.
-    pub async fn fill_next(&self) -> Result<Filling, Error> {
-        let live = self.current();
-        let (number, _) = live.begin_next().await?;
-        let names = live.names.of_generation(number, live.names.shards());
-        let slots = live.all_slots().await?;
-        Ok(Filling { live, names, slots, name: String::new() })
+    pub fn fill_next(&self) -> BoxFuture<'_, Result<Filling, Error>> {
+        Box::pin(async move {
+            let live = self.current();
+            let (number, _) = live.begin_next().await?;
+            let names = live.names.of_generation(number, live.names.shards());
+            let slots = live.all_slots().await?;
+            Ok(Filling { live, names, slots, name: String::new() })
+        })
     }
 
     /// Whether nobody has ever written an event to the live generation.
     ///
     /// # Errors
     /// When the servers cannot be used.
-    pub async fn is_untouched(&self) -> Result<bool, Error> {
-        self.current().is_untouched().await
+    pub fn is_untouched(&self) -> BoxFuture<'_, Result<bool, Error>> {
+        Box::pin(async move { self.current().is_untouched().await })
     }
 
     /// The name of the newest import that had one and became live.
     ///
     /// # Errors
     /// When the servers cannot be used.
-    pub async fn imported(&self) -> Result<Option<String>, Error> {
-        let live = self.current();
-        live.of_meta("import").await.map_err(failed("tell what was imported"))
+    pub fn imported(&self) -> BoxFuture<'_, Result<Option<String>, Error>> {
+        Box::pin(async move {
+            let live = self.current();
+            live.of_meta("import").await.map_err(failed("tell what was imported"))
+        })
     }
 
     /// Whether keys are shared out among servers.
@@ -257,11 +261,13 @@ impl Filling {
     ///
     /// # Errors
     /// When the servers cannot be used; it may be tried again.
-    pub async fn put(&self, entities: &Listed) -> Result<(), Error> {
-        for some in entities.chunks(AT_ONCE) {
-            self.put_some(some).await?;
-        }
-        Ok(())
+    pub fn put<'a>(&'a self, entities: &'a Listed) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            for some in entities.chunks(AT_ONCE) {
+                self.put_some(some).await?;
+            }
+            Ok(())
+        })
     }
 
     async fn put_some(&self, entities: &[(Key, Arc<Entity>)]) -> Result<(), Error> {
@@ -295,16 +301,18 @@ impl Filling {
     ///
     /// # Errors
     /// When the servers cannot be used; it may be tried again.
-    pub async fn stands(&self, writer: &Writer, position: &Position) -> Result<(), Error> {
-        let row = self.names.writer(writer);
-        let put = self.live.link.send(&row, |mut connection| {
-            let mut put = pipe();
-            put.hset(&row, "epoch", self.names.first_epoch()).ignore();
-            put.hset(&row, "position", &position.0).ignore();
-            put.pexpire(&row, ROW_LIVES_MS).ignore();
-            async move { put.query_async::<()>(&mut connection).await }
-        });
-        put.await.map_err(failed("hand over a position"))
+    pub fn stands<'a>(&'a self, writer: &'a Writer, position: &'a Position) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let row = self.names.writer(writer);
+            let put = self.live.link.send(&row, |mut connection| {
+                let mut put = pipe();
+                put.hset(&row, "epoch", self.names.first_epoch()).ignore();
+                put.hset(&row, "position", &position.0).ignore();
+                put.pexpire(&row, ROW_LIVES_MS).ignore();
+                async move { put.query_async::<()>(&mut connection).await }
+            });
+            put.await.map_err(failed("hand over a position"))
+        })
     }
 
     /// Makes this generation the live one, and has the former one expire; false where another one has become live meanwhile,
@@ -312,41 +320,43 @@ impl Filling {
     ///
     /// # Errors
     /// When the servers cannot be used.
-    pub async fn switch(&self, untouched: bool) -> Result<bool, Error> {
-        let (live, next) = (&self.live.names, &self.names);
-        if untouched && !self.live.is_untouched().await? {
-            let done = self.is_live().await?;
-            if !done {
-                self.give_up().await;
+    pub fn switch(&self, untouched: bool) -> BoxFuture<'_, Result<bool, Error>> {
+        Box::pin(async move {
+            let (live, next) = (&self.live.names, &self.names);
+            if untouched && !self.live.is_untouched().await? {
+                let done = self.is_live().await?;
+                if !done {
+                    self.give_up().await;
+                }
+                return Ok(done);
             }
-            return Ok(done);
-        }
-        let switched = match self.live.link.is_cluster() {
-            true => self.switch_in_cluster().await?,
-            false => {
-                let script = Script::new(SWITCH);
-                let said = self.live.link.send(live.meta(), |mut connection| {
-                    let mut switch = script.prepare_invoke();
-                    switch.key(live.meta()).key(live.slots()).key(next.slots());
-                    switch.key(live.index(Space::Watermarks, Shard::WHOLE));
-                    switch.arg(live.generation()).arg(next.generation()).arg(&self.name).arg(u8::from(untouched));
-                    async move { switch.invoke_async::<bool>(&mut connection).await }
-                });
-                said.await.map_err(failed("make a generation live"))?
+            let switched = match self.live.link.is_cluster() {
+                true => self.switch_in_cluster().await?,
+                false => {
+                    let script = Script::new(SWITCH);
+                    let said = self.live.link.send(live.meta(), |mut connection| {
+                        let mut switch = script.prepare_invoke();
+                        switch.key(live.meta()).key(live.slots()).key(next.slots());
+                        switch.key(live.index(Space::Watermarks, Shard::WHOLE));
+                        switch.arg(live.generation()).arg(next.generation()).arg(&self.name).arg(u8::from(untouched));
+                        async move { switch.invoke_async::<bool>(&mut connection).await }
+                    });
+                    said.await.map_err(failed("make a generation live"))?
+                }
+            };
+            if !switched {
+                if !self.is_live().await? {
+                    self.give_up().await;
+                }
+            } else if let Err(error) = self.bring_slots().await {
+                let generation = live.generation();
+                tracing::warn!(%error, generation, "keys of the former generation stay until their own time is over");
+            } else if let Err(error) = self.live.link.expire_all(&live.prefix_of_all(), LEFT_FOR).await {
+                let generation = live.generation();
+                tracing::warn!(%error, generation, "some keys of the former generation stay until their own time is over");
             }
-        };
-        if !switched {
-            if !self.is_live().await? {
-                self.give_up().await;
-            }
-        } else if let Err(error) = self.bring_slots().await {
-            let generation = live.generation();
-            tracing::warn!(%error, generation, "keys of the former generation stay until their own time is over");
-        } else if let Err(error) = self.live.link.expire_all(&live.prefix_of_all(), LEFT_FOR).await {
-            let generation = live.generation();
-            tracing::warn!(%error, generation, "some keys of the former generation stay until their own time is over");
-        }
-        Ok(switched)
+            Ok(switched)
+        })
     }
 
     /// Whether this generation is the live one already.
@@ -356,10 +366,12 @@ impl Filling {
     }
 
     /// Removes what was put there, as long as it cannot have become live.
-    pub async fn give_up(&self) {
-        if let Err(error) = self.live.link.remove_all(&self.names.prefix_of_all()).await {
-            tracing::debug!(%error, "what was filled is removed by the next attempt");
-        }
+    pub fn give_up(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if let Err(error) = self.live.link.remove_all(&self.names.prefix_of_all()).await {
+                tracing::debug!(%error, "what was filled is removed by the next attempt");
+            }
+        })
     }
 
     /// What was given out in the former generation of a cluster while this one became live; before its keys expire.
