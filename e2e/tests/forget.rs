@@ -327,15 +327,15 @@ fn what_is_left_of_somebody_makes_it_no_success() {
 fn what_is_left_in_the_files_of_a_state_makes_it_no_success() {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let home = folder.path();
-    std::fs::write(home.join("import.yml"), config("{type: file, path: ./state}", &home.join("parts")))
-        .expect("can be written");
+    let config = config("{type: file, path: ./state, format: json}", &home.join("parts"));
+    std::fs::write(home.join("import.yml"), &config).expect("can be written");
     std::fs::write(home.join("events.jsonl"), rankwright_e2e::events::lines(&events())).expect("can be written");
     let mut import = command(&["import", "--config", "import.yml", "--data", "events.jsonl"]);
     Ended::of(import.current_dir(home)).ok();
     let in_the_way = home.join("state/state.anew");
     std::fs::write(&in_the_way, "").expect("can be written");
-    let config = config("{type: file, path: ./state}", &home.join("parts"));
     let told = forget_refused(&config, home);
+    assert!(texts(&home.join("state")).contains(VISITOR), "there is something left");
     assert!(told.contains("not all is forgotten") && told.contains("failed to clear ./state/state.anew"), "{told}");
     std::fs::remove_file(in_the_way).expect("can be removed");
     let told = forget(&config, "default", home, &["--user", VISITOR]);

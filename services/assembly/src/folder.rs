@@ -10,7 +10,7 @@ use rankwright_state::FileStore;
 use rankwright_state::file::FileOptions;
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tracing::info;
@@ -34,16 +34,14 @@ pub(crate) fn open(path: &Path, file: &FileState) -> Result<FileStore> {
     fs::create_dir_all(parent).with_context(|| format!("failed to make {}", parent.display()))?;
     let _lock = lock(path)?;
     let old = replaced(path);
-    if old.exists() {
-        let undone = if path.exists() { remove(&old) } else { fs::rename(&old, path) };
-        undone.with_context(|| format!("failed to clear {}", old.display()))?;
+    if old.exists() && !path.exists() {
+        fs::rename(&old, path).with_context(|| format!("failed to put {} back", old.display()))?;
     }
     let store = FileStore::open(path, options(file), SERVICE);
-    let store = store.with_context(|| format!("failed to open the state in {}", path.display()))?;
-    // whoever writes it holds the state itself
-    if let Err(error) = remove(&written_anew(path)) {
-        tracing::warn!(%error, "what was not written to its end stays");
-    }
+    let former = || if old.exists() { format!("; the one before it is {}", old.display()) } else { String::new() };
+    let store = store.with_context(|| format!("failed to open the state in {}{}", path.display(), former()))?;
+    remove(&old).with_context(|| format!("failed to clear {}", old.display()))?;
+    clear(&written_anew(path)); // whoever writes it holds the state itself
     Ok(store)
 }
 
@@ -79,52 +77,99 @@ pub(crate) fn anew(path: &Path, store: FileStore) -> Result<()> {
     }
     let new = written_anew(path);
     remove(&new).with_context(|| format!("failed to clear {}", new.display()))?;
-    let like = fs::metadata(path).with_context(|| format!("failed to look at {}", path.display()))?;
-    let written = store.write_anew(&new).map_err(anyhow::Error::from);
-    let written = written.and_then(|()| belongs(&new, &like).context("failed to hand its files to their owner"));
-    if let Err(error) = written {
-        if let Err(error) = remove(&new) {
-            tracing::warn!(%error, "what was not written to its end stays");
-        }
-        return Err(error);
-    }
-    replace(path, &new, store)
+    let written = private(&new).and_then(|()| store.write_anew(&new).map_err(Into::into)).and_then(|()| lock(path));
+    let lock = written.inspect_err(|_| clear(&new))?;
+    let put = put(path, &new, store).inspect_err(|_| clear(&new));
+    drop(lock); // until then nobody has the state, or writes it anew
+    put
 }
 
-/// Gives a folder the mode of another one, and all in it the owner of that one: whoever forgets may be another user.
-fn belongs(folder: &Path, like: &Metadata) -> io::Result<()> {
-    fs::set_permissions(folder, like.permissions())?;
-    let mut rest = vec![folder.to_owned()];
-    while let Some(path) = rest.pop() {
-        let own = fs::metadata(&path)?;
-        if (own.uid(), own.gid()) != (like.uid(), like.gid()) {
-            std::os::unix::fs::chown(&path, Some(like.uid()), Some(like.gid()))?;
-        }
-        if own.is_dir() {
-            for entry in fs::read_dir(&path)? {
-                rest.push(entry?.path());
-            }
-        }
-    }
-    Ok(())
+/// Makes a folder into which nobody else looks.
+fn private(folder: &Path) -> Result<()> {
+    let made = fs::DirBuilder::new().mode(0o700).create(folder);
+    made.with_context(|| format!("failed to make {}", folder.display()))
 }
 
 /// Puts a folder in the place of a state, which is closed for it. What is killed in between is undone by [`open`].
 pub(crate) fn replace(live: &Path, new: &Path, store: FileStore) -> Result<()> {
-    let (old, _lock) = (replaced(live), lock(live)?);
+    let _lock = lock(live)?;
+    put(live, new, store)
+}
+
+/// Under the lock.
+fn put(live: &Path, new: &Path, store: FileStore) -> Result<()> {
+    let old = replaced(live);
+    handed_over(new, live).context("failed to hand the new state over to the owner of the former one")?;
     drop(store);
     let moved = |from: &Path, to: &Path| {
         fs::rename(from, to).with_context(|| format!("failed to move {} to {}", from.display(), to.display()))
     };
     moved(live, &old)?;
     if let Err(error) = moved(new, live) {
-        moved(&old, live)?;
-        return Err(error);
+        return Err(match moved(&old, live) {
+            Ok(()) => error,
+            Err(worse) => error.context(format!("{worse:#}, which the next start does")),
+        });
     }
     let forced = || File::open(parent(live)).and_then(|parent| parent.sync_all());
     forced().with_context(|| format!("failed to force {} to the disk", live.display()))?;
     info!(path = %live.display(), "the new state is live");
     remove(&old).and_then(|()| forced()).with_context(|| format!("failed to remove {}", old.display()))
+}
+
+/// Whose a state is; `None` where there is none.
+pub(crate) fn owner(path: &Path) -> Option<Metadata> {
+    fs::metadata(path).ok()
+}
+
+/// Gives a folder and all in it to the owner of a state: whoever works on it may be another user.
+pub(crate) fn belongs(folder: &Path, owner: &Metadata) -> Result<()> {
+    each_below(folder, |path, own| owned(path, own, owner))
+}
+
+/// Gives a folder and all in it to the owner of another one, with the modes that are used there, and forces the names of the files in
+/// it to the disk.
+fn handed_over(new: &Path, like: &Path) -> Result<()> {
+    let folder = fs::metadata(like).with_context(|| format!("failed to look at {}", like.display()))?;
+    let file = fs::metadata(like.join("version")).ok();
+    each_below(new, |path, own| {
+        owned(path, own, &folder)?;
+        if own.is_dir() {
+            fs::set_permissions(path, folder.permissions())?;
+            return File::open(path)?.sync_all();
+        }
+        // what the store keeps to its owner stays so
+        let shared = file.as_ref().filter(|_| own.mode() & 0o077 != 0);
+        shared.map_or(Ok(()), |like| fs::set_permissions(path, like.permissions()))
+    })
+}
+
+fn owned(path: &Path, own: &Metadata, owner: &Metadata) -> io::Result<()> {
+    if (own.uid(), own.gid()) == (owner.uid(), owner.gid()) {
+        return Ok(());
+    }
+    std::os::unix::fs::chown(path, Some(owner.uid()), Some(owner.gid()))
+}
+
+/// A folder and all in it. What is not there any more is left out: somebody may use it already.
+fn each_below(folder: &Path, mut what: impl FnMut(&Path, &Metadata) -> io::Result<()>) -> Result<()> {
+    let mut rest = vec![folder.to_owned()];
+    while let Some(path) = rest.pop() {
+        let mut at = || {
+            let own = fs::metadata(&path)?;
+            if own.is_dir() {
+                for entry in fs::read_dir(&path)? {
+                    rest.push(entry?.path());
+                }
+            }
+            what(&path, &own)
+        };
+        match at() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            done => done.with_context(|| path.display().to_string())?,
+        }
+    }
+    Ok(())
 }
 
 /// Where a state lies while another one takes its place.
@@ -162,6 +207,13 @@ fn lock(path: &Path) -> Result<File> {
                 return Ok(lock);
             }
         }
+    }
+}
+
+/// Removes what was not written to its end, or says that it stays.
+fn clear(new: &Path) {
+    if let Err(error) = remove(new) {
+        tracing::warn!(path = %new.display(), %error, "what was not written to its end stays");
     }
 }
 

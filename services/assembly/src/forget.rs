@@ -8,12 +8,14 @@ use crate::serving::identity;
 use anyhow::{Context, Result, bail};
 use futures_util::future::BoxFuture;
 use rankwright_clickthrough::{Subject, Who};
+use rankwright_config::state::FileState;
 use rankwright_config::{Config, State};
 use rankwright_event::SessionId;
 use rankwright_ingest as ingest;
 use rankwright_state::forget::without_item;
 use rankwright_state::{Commit, Key, Outcome, Scope, Store, Writer};
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -49,20 +51,29 @@ pub struct Forgotten {
 pub fn forget(config: Config, subject: &Subject) -> BoxFuture<'_, Result<Forgotten>> {
     Box::pin(async move {
         let State::File(file) = &config.state else { return in_stores(&Engine::open(config).await?, subject).await };
-        let path = folder::place(file);
-        let state = Arc::new(folder::open(&path, file)?);
-        let mut told = in_stores(&Engine::over(config, state.clone()).await?, subject).await?;
-        let state = Arc::into_inner(state).context("the state is in use")?;
-        let place = path.display();
-        match tokio::task::block_in_place(|| folder::anew(&path, state)) {
-            Ok(()) => told.removed.push(format!("what lay in the files of {place} yet, which were written anew")),
-            Err(error) => told.left.push(format!(
-                "what lies in the files of {place} yet, which could not be written anew: {}",
-                chain(&error)
-            )),
+        let (path, file) = (folder::place(file), file.clone());
+        let owner = folder::owner(&path);
+        let told = in_folder(config, &path, &file, subject).await;
+        if let Some(Err(error)) = owner.map(|owner| folder::belongs(&path, &owner)) {
+            tracing::warn!(error = chain(&error), "the owner of the state cannot read what was written there now");
         }
-        Ok(told)
+        told
     })
+}
+
+/// The state is closed at the end, however that comes.
+async fn in_folder(config: Config, path: &Path, file: &FileState, subject: &Subject) -> Result<Forgotten> {
+    let state = Arc::new(folder::open(path, file)?);
+    let mut told = in_stores(&Engine::over(config, state.clone()).await?, subject).await?;
+    let state = Arc::into_inner(state).context("the state is in use")?;
+    let place = path.display();
+    match tokio::task::block_in_place(|| folder::anew(path, state)) {
+        Ok(()) => told.removed.push(format!("what lay in the files of {place} yet, which were written anew")),
+        Err(error) => told
+            .left
+            .push(format!("what lies in the files of {place} yet, which could not be written anew: {}", chain(&error))),
+    }
+    Ok(told)
 }
 
 /// Removes them from what can be read.

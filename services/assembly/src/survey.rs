@@ -71,7 +71,7 @@ pub struct StateFound {
     pub writers: Vec<WriterFound>,
     /// The process that closes rankings, of a shared state.
     pub closer: Option<String>,
-    /// How it grows, as the process has told that has looked last of those that have watched it for long enough.
+    /// How it grows, as the process tells that has watched it for longest; `None` where nobody has, for long enough and of late.
     pub growth: Option<Growth>,
 }
 
@@ -219,7 +219,7 @@ async fn state(config: &Config, service: &str) -> Result<Option<StateFound>> {
     let positions = state.positions(&names).await?;
     let writers = reached.into_iter().zip(positions).map(|(reached, position)| WriterFound { reached, position });
     let (writers, closer) = (writers.collect(), state.holder(TASK).await?);
-    let growth = state.growth().await?.and_then(|word| Growth::read(&word));
+    let growth = state.growth().await?.and_then(|word| Growth::read(&word)).filter(|growth| growth.is_recent(now()));
     Ok(Some(StateFound { generation: state.live_generation(), size, writers, closer, growth }))
 }
 

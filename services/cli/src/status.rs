@@ -97,17 +97,15 @@ fn of_server(server: &Memory) -> String {
 }
 
 fn of_growth(growth: &Growth) -> String {
-    let way = if growth.bytes_per_day < 0.0 { "shrinks" } else { "grows" };
-    let full = growth.full_in_days.map(|days| format!(", full in {days:.1} days"));
-    let reason = growth.reason.as_ref().map(|reason| format!(" ({reason})"));
-    format!(
-        "  {way} by {} a day{}{}, seen over {} minutes until {}\n",
-        size(growth.bytes_per_day.abs().round() as u64),
-        full.unwrap_or_default(),
-        reason.unwrap_or_default(),
-        growth.over_seconds / 60,
-        growth.at()
-    )
+    let (bytes, sign) = (growth.bytes_per_day.round(), if growth.bytes_per_day <= -0.5 { "-" } else { "" });
+    let expected = match (growth.full_in_days, &growth.reason) {
+        (Some(0.0), _) => ", full now".to_owned(),
+        (Some(days), _) => format!(", full in {days:.1} days"),
+        (None, Some(reason)) => format!(" ({reason})"),
+        (None, None) => String::new(),
+    };
+    let (rate, minutes) = (size(bytes.abs() as u64), growth.over_seconds / 60);
+    format!("  growth: {sign}{rate} a day{expected}, seen over {minutes} minutes until {}\n", growth.at())
 }
 
 fn of_size(found: &Size) -> String {
@@ -180,6 +178,23 @@ mod tests {
     fn sizes_are_told_in_units_that_people_read() {
         let told = [0, 1023, 1024, 1_300_000, 5 << 30, 3 << 50].map(size);
         assert_eq!(told, ["0 bytes", "1023 bytes", "1.0 KiB", "1.2 MiB", "5.0 GiB", "3072.0 TiB"]);
+    }
+
+    #[test]
+    fn growth_is_told_with_what_comes_of_it() {
+        let told = |of: &str| {
+            let word = format!(r#"{{"at": 1700000000000, "overSeconds": 3600, {of}}}"#);
+            of_growth(&serde_json::from_str(&word).expect("a word of growth"))
+        };
+        for (of, expected) in [
+            (r#""bytesPerDay": 3145728.4, "fullInDays": 20.26"#, "3.0 MiB a day, full in 20.3 days"),
+            (r#""bytesPerDay": -3145728.4, "fullInDays": 0.0"#, "-3.0 MiB a day, full now"),
+            (r#""bytesPerDay": -0.4, "reason": "it does not grow""#, "0 bytes a day (it does not grow)"),
+            (r#""bytesPerDay": 0.0"#, "0 bytes a day"),
+        ] {
+            let line = format!("  growth: {expected}, seen over 60 minutes until 2023-11-14T22:13:20Z\n");
+            assert_eq!(told(of), line);
+        }
     }
 
     #[test]

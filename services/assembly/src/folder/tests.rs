@@ -119,22 +119,77 @@ fn a_state_that_lies_elsewhere_is_not_written_anew_in_the_place_of_its_link() {
     assert!(elsewhere.join("version").exists() && open(&path, &file).is_ok());
 }
 
+/// Who may do what with each file of a state, and whether it is a folder.
+fn rights(path: &Path) -> Vec<(bool, u32, (u32, u32))> {
+    let mut found = Vec::new();
+    each_below(path, |path, own| {
+        let private = own.is_file() && own.mode() & 0o077 == 0; // which the store keeps to its owner by itself
+        let mode = if private { 0 } else { own.mode() & 0o7777 };
+        assert!(!path.ends_with("version") || own.len() > 0);
+        found.push((own.is_dir(), mode, (own.uid(), own.gid())));
+        Ok(())
+    })
+    .expect("can be looked at");
+    found
+}
+
 #[test]
-fn a_state_that_is_written_anew_stays_its_owners() {
-    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
-    let (folder, path, file) = home();
+fn a_state_that_is_replaced_stays_its_owners() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    let (_folder, path, file) = home();
+    for how in ["written anew", "rebuilt"] {
+        drop(open(&path, &file).expect("is made"));
+        let is_root = fs::metadata(&path).expect("is there").uid() == 0;
+        let owner = if is_root { (4711, 4712) } else { rights(&path)[0].2 };
+        each_below(&path, |path, own| {
+            if is_root {
+                chown(path, Some(owner.0), Some(owner.1))?; // who is root may
+            }
+            fs::set_permissions(path, fs::Permissions::from_mode(if own.is_dir() { 0o2750 } else { 0o640 }))
+        })
+        .expect("they are ours");
+        match how {
+            "rebuilt" => {
+                let built = path.with_extension("built");
+                drop(open(&built, &file).expect("is made"));
+                replace(&path, &built, open(&path, &file).expect("opens")).expect("is replaced");
+            }
+            _ => anew(&path, open(&path, &file).expect("opens")).expect("is written anew"),
+        }
+        let found = rights(&path);
+        assert!(found.len() > 4, "{found:?}");
+        for (is_folder, mode, of) in found {
+            assert_eq!(of, owner, "{how}");
+            assert!(if is_folder { mode == 0o2750 } else { [0, 0o640].contains(&mode) }, "{how}: {mode:o}");
+        }
+        fs::remove_dir_all(&path).expect("is removed");
+    }
+}
+
+#[tokio::test]
+async fn the_former_state_stays_as_long_as_the_new_one_does_not_open() {
+    let (_folder, path, file) = home();
+    goes_on(&open(&path, &file).expect("is made")).await;
+    fs::rename(&path, replaced(&path)).expect("is moved");
+    fs::create_dir(&path).expect("is made");
+    fs::write(path.join("version"), "of a disk that lost its power").expect("is written");
+    let told = format!("{:#}", open(&path, &file).err().expect("it is no state"));
+    assert!(told.contains(&format!("the one before it is {}", replaced(&path).display())), "{told}");
+    fs::remove_dir_all(&path).expect("is removed");
+    assert_eq!(goes_on(&open(&path, &file).expect("is undone")).await, 2);
+}
+
+#[test]
+fn what_does_not_take_its_place_is_not_left_beside_a_state() {
+    let (_folder, path, file) = home();
     drop(open(&path, &file).expect("is made"));
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("it is ours");
-    if fs::metadata(folder.path()).expect("is there").uid() == 0 {
-        chown(&path, Some(4711), Some(4712)).expect("who is root may");
-    }
-    let owner = |path: &Path| fs::metadata(path).map(|data| (data.uid(), data.gid())).expect("is there");
-    let before = owner(&path);
-    anew(&path, open(&path, &file).expect("opens")).expect("is written anew");
-    assert_eq!(fs::metadata(&path).expect("is there").mode() & 0o777, 0o700);
-    for name in ["", "version", "keyspaces"] {
-        assert_eq!(owner(&path.join(name)), before, "{name}");
-    }
+    let store = open(&path, &file).expect("opens");
+    fs::write(replaced(&path), "in the way").expect("is written");
+    let told = format!("{:#}", anew(&path, store).expect_err("nothing can be moved there"));
+    assert!(told.contains("failed to move"), "{told}");
+    assert!(!written_anew(&path).exists());
+    fs::remove_file(replaced(&path)).expect("is removed");
+    assert!(open(&path, &file).is_ok());
 }
 
 #[test]

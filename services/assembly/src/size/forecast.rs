@@ -58,6 +58,9 @@ impl History {
         self.series.retain(|name, _| last.iter().any(|(known, ..)| known == name));
         for (name, used, _) in &self.last {
             let points = self.series.entry(name.clone()).or_default();
+            if points.back().is_some_and(|(_, before)| (*used as f64) < before / 2.0) {
+                points.clear(); // so does one that was emptied
+            }
             points.push_back((at.as_secs_f64(), *used as f64));
             while points.front().is_some_and(|(first, _)| at.as_secs_f64() - first > KEPT.as_secs_f64()) {
                 points.pop_front();
@@ -88,6 +91,7 @@ impl History {
         let unlimited = self.last.iter().all(|(_, _, limit)| limit.is_none());
         let told = self.last.iter().all(|(name, ..)| name != STATE);
         match (lines.iter().any(Line::rises), told, unlimited) {
+            (false, ..) if lines.iter().any(|line| line.rise > 0.0) => "it grows no more than by chance",
             (false, ..) => "it does not grow",
             (true, false, _) => "nobody tells how much there is room for",
             (true, true, true) => "maxmemory is not set: nothing but the machine's memory is the limit",
@@ -180,7 +184,11 @@ mod tests {
     fn what_goes_up_and_down_does_not_grow() {
         let forecast = seen(120, |minute| 1_000_000 + minute * 7_919 % 1_000, Some(2_000_000));
         assert_eq!(forecast.full_in_days, None);
-        assert_eq!(forecast.why.as_deref(), Some("it does not grow"));
+        assert!(forecast.why.is_some_and(|why| why.starts_with("it ")), "it is not full at a rate that is none");
+        assert_eq!(seen(60, |_| 1_000_000, Some(2_000_000)).why.as_deref(), Some("it does not grow"));
+        let by_chance = seen(60, |minute| if minute == 45 { 1_500_000 } else { 1_000_000 }, Some(2_000_000));
+        assert!(by_chance.bytes_per_day.is_some_and(|bytes| bytes > 0.0));
+        assert_eq!(by_chance.why.as_deref(), Some("it grows no more than by chance"));
         let shrinks = seen(60, |minute| 1_000_000 - minute * 1_000, Some(2_000_000));
         assert!(shrinks.bytes_per_day.is_some_and(|bytes| bytes < 0.0) && shrinks.full_in_days.is_none());
     }
@@ -205,6 +213,16 @@ mod tests {
         assert_eq!(forecast.json()["fullInDays"], 1.7);
         note(&mut history, 65, &servers(65, "another"));
         assert_eq!(history.forecast().bytes_per_day, None);
+    }
+
+    /// A line through both would tell of neither for a day.
+    #[test]
+    fn a_server_that_was_emptied_begins_anew() {
+        let used = |minute: u64| if minute < 60 { 1_000_000_000 + minute } else { minute * 1_000 };
+        let emptied = |minutes| seen(minutes, used, Some(1 << 40));
+        assert!(emptied(55).bytes_per_day.is_some());
+        assert_eq!((emptied(60).bytes_per_day, emptied(60).over), (None, Duration::ZERO));
+        assert_eq!(emptied(95).bytes_per_day.map(f64::round), Some(1_440_000.0));
     }
 
     #[test]

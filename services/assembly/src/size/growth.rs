@@ -4,6 +4,12 @@ use super::forecast::Forecast;
 use rankwright_event::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Who watches a state tells of it every five minutes: what nobody has repeated for so long is of nobody who still does,
+const TOLD_ANEW: Duration = Duration::from_secs(11 * 60);
+/// and says nothing of the present after so long.
+const RECENT: Duration = Duration::from_secs(3600);
 
 /// What a process expected of a state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,6 +54,21 @@ impl Growth {
         serde_json::from_str(word).ok()
     }
 
+    /// Whether it is of somebody who watches it still, and has for longer than another one.
+    pub(super) fn says_more_than(&self, other: &Self) -> bool {
+        self.over_seconds > other.over_seconds && self.is_within(TOLD_ANEW, other.at)
+    }
+
+    /// Whether it says something of a time.
+    pub(crate) fn is_recent(&self, now: Timestamp) -> bool {
+        self.is_within(RECENT, now.millis())
+    }
+
+    /// Clocks of machines differ, to either side.
+    fn is_within(&self, span: Duration, at: i64) -> bool {
+        u128::from(self.at.abs_diff(at)) <= span.as_millis()
+    }
+
     /// For `rankwright status --json`: as `GET /status` has it, with the time.
     pub(crate) fn json(&self) -> Value {
         json!({
@@ -63,7 +84,6 @@ impl Growth {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn what_is_left_is_read_as_it_was_and_nothing_is_left_without_a_rate() {
@@ -80,5 +100,23 @@ mod tests {
         let expected = json!({"at": "2023-11-14T22:13:20Z", "bytesPerDay": 1_440_000, "overSeconds": 3600, "fullInDays": 2.0, "reason": null});
         assert_eq!(growth.json(), expected);
         assert_eq!(Growth::read("{\"in\": \"words of later\"}"), None);
+    }
+
+    #[test]
+    fn whoever_has_watched_a_state_for_longest_tells_of_it_as_long_as_they_do() {
+        let told = |minute: i64, hours: u64| Growth {
+            at: 1_700_000_000_000 + minute * 60_000,
+            bytes_per_day: 1.0,
+            over_seconds: hours * 3600,
+            full_in_days: None,
+            reason: None,
+        };
+        assert!(told(0, 24).says_more_than(&told(5, 1)) && told(10, 24).says_more_than(&told(5, 1)));
+        assert!(!told(0, 24).says_more_than(&told(5, 24)) && !told(0, 1).says_more_than(&told(5, 24)));
+        assert!(!told(0, 24).says_more_than(&told(12, 1)), "it has ended");
+        assert!(!told(12, 24).says_more_than(&told(0, 1)), "its clock has jumped, or ours");
+        let now = Timestamp::from_millis(1_700_000_000_000);
+        assert!(told(-60, 1).is_recent(now) && told(60, 1).is_recent(now));
+        assert!(!told(-61, 1).is_recent(now) && !told(61, 1).is_recent(now));
     }
 }

@@ -88,12 +88,21 @@ impl Watch {
         }
     }
 
-    /// For those who look once; who knows no rate yet leaves what others know.
+    /// For those who look once; who knows no rate yet, or less than others, leaves what they know.
     async fn leave_word(&self, forecast: &Forecast) {
         let Some(growth) = Growth::of(now(), forecast) else { return };
-        if let Err(error) = self.engine.state.tell_growth(growth.word()).await {
+        if let Err(error) = self.leave(&growth).await {
             debug!(error = chain(&error.into()), "how the state grows is not told to those who look once");
         }
+    }
+
+    async fn leave(&self, growth: &Growth) -> Result<(), rankwright_state::Error> {
+        let state = &self.engine.state;
+        let former = state.growth().await?.and_then(|word| Growth::read(&word));
+        if former.is_some_and(|former| former.says_more_than(growth)) {
+            return Ok(());
+        }
+        state.tell_growth(growth.word()).await
     }
 
     /// A state of this process is read on a thread on which that keeps nobody waiting.
@@ -193,7 +202,7 @@ fn perhaps(gauge: &GaugeVec, value: Option<f64>) {
 mod tests {
     use super::*;
     use prometheus::TextEncoder;
-    use rankwright_state::Usage;
+    use rankwright_state::{RedisOptions, RedisStore, Usage};
 
     #[test]
     fn metrics_are_listed_for_alerts_and_dashboards() {
@@ -206,6 +215,37 @@ mod tests {
         let forecast = Forecast { bytes_per_day: Some(1.0), full_in_days: Some(90.0), ..Forecast::default() };
         gauges.note(&size, &forecast);
         crate::listed::assert_listed("assembly/watch", &registry);
+    }
+
+    fn held(used: u64) -> Size {
+        let usage = Usage { servers: vec![Memory { server: String::new(), used, limit: None }], ..Usage::default() };
+        Size { usage, features: Default::default(), other: Default::default() }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn word_is_left_of_a_rate_that_is_known_and_that_of_who_has_watched_for_longer_stays() {
+        let Some(settings) = rankwright_redis::testing::server() else { return };
+        let service = format!("watch-{}", crate::serving::identity());
+        let store = RedisStore::open(settings, RedisOptions::default(), &service).await.expect("opens");
+        let text = "state: {type: memory}\ntrain: {type: discard}\nmodels: {m: {type: noop}}\nfeatures:\n- {name: price, type: number, field: item.price}";
+        let config = rankwright_config::Config::parse(text, "test").expect("a configuration").0;
+        let engine = Arc::new(Engine::over(config, Arc::new(store)).await.expect("needs nothing else"));
+        let watch = || Watch::registered(engine.clone(), &Registry::new()).expect("new names");
+        let (short, long) = (watch(), watch());
+        let over = async |watch: &Watch, minute: u64| {
+            let forecast = watch.note(Duration::from_secs(minute * 60), Ok(held(1_000_000 + minute * 1_000)));
+            watch.leave_word(&forecast.expect("something was seen")).await;
+            let word = engine.state.growth().await.expect("answers")?;
+            Some(Growth::read(&word).expect("it is ours").over_seconds / 60)
+        };
+        for (minute, told) in [(0, None), (15, None), (25, None), (35, Some(35))] {
+            assert_eq!(over(&short, minute).await, told, "after {minute} minutes");
+        }
+        for (minute, told) in [(0, 35), (20, 35), (40, 40)] {
+            assert_eq!(over(&long, minute).await, Some(told), "after {minute} minutes");
+        }
+        assert_eq!(over(&short, 37).await, Some(40), "another has watched it for longer");
+        assert_eq!(over(&short, 45).await, Some(45));
     }
 
     #[test]

@@ -158,3 +158,28 @@ fn what_was_flushed_is_there_after_a_kill() {
     assert_eq!(records, some(0, records.len() as u64));
     assert!(losses.damaged == 0 && losses.cut <= 1, "{losses:?}");
 }
+
+/// Who forgets may be another user than who reads the parts.
+#[test]
+fn a_part_that_is_written_anew_stays_its_owners() {
+    use rankwright_clickthrough::{Subject, Who};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    let folder = tempfile::tempdir().unwrap();
+    let records = some(0, 10);
+    let store = open(folder.path(), Format::Binary);
+    store.append(&records).unwrap();
+    drop(store);
+    let part = || folder.path().join(&names(folder.path())[0]);
+    let rights = || fs::metadata(part()).map(|data| (data.mode() & 0o777, data.uid(), data.gid())).unwrap();
+    let (former, is_root) = (part(), rights().1 == 0);
+    fs::set_permissions(&former, fs::Permissions::from_mode(0o640)).unwrap();
+    if is_root {
+        chown(&former, Some(4711), Some(4712)).unwrap();
+    }
+    let before = rights();
+    let subject = Subject { tenant: records[0].tenant.clone(), who: Who::User(records[0].user.clone().unwrap()) };
+    assert!(open(folder.path(), Format::Binary).forget(&subject).unwrap().records > 0);
+    assert_eq!(names(folder.path()).len(), 1);
+    assert_ne!(part(), former);
+    assert_eq!(rights(), before);
+}

@@ -7,8 +7,9 @@ use crate::digest::Digest;
 use crate::part::Format;
 use crate::{Error, Result};
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::PathBuf;
 
 /// What the name of a part ends with that is not there to its end.
@@ -88,9 +89,11 @@ impl Folder {
             let name = entry.map_err(|source| self.failed("list the folder", source))?.file_name();
             let part = name.to_str().and_then(|name| name.strip_suffix(UNFINISHED)).and_then(Name::parse);
             if let Some(part) = part {
-                let gone = fs::remove_file(self.path.join(&name));
-                gone.map_err(|error| self.failed_at(&part, "remove what was not put of", error))?;
-                removed += 1;
+                match fs::remove_file(self.path.join(&name)) {
+                    Ok(()) => removed += 1,
+                    Err(error) if error.kind() == ErrorKind::NotFound => {} // whoever wrote it goes on
+                    Err(error) => return Err(self.failed_at(&part, "remove what was not put of", error)),
+                }
             }
         }
         Ok(removed)
@@ -110,8 +113,11 @@ impl Folder {
             digest.update(bytes);
             let new = Name { closed: Some((records, digest.value())), ..*name };
             let unfinished = self.path.join(format!("{new}{UNFINISHED}"));
-            let written = File::create(&unfinished).and_then(|mut file| {
+            let mut private = OpenOptions::new();
+            private.write(true).create(true).truncate(true).mode(0o600);
+            let written = private.open(&unfinished).and_then(|mut file| {
                 file.write_all(bytes)?;
+                handed_over(&file, &fs::metadata(&old)?)?;
                 file.sync_all()
             });
             let written = written.and_then(|()| fs::rename(&unfinished, self.path_of(&new)));
@@ -153,6 +159,15 @@ impl Folder {
     pub(super) fn failed_at(&self, name: &Name, action: &'static str, source: io::Error) -> Error {
         Error::Io { place: self.place(name), action, source }
     }
+}
+
+/// Gives a file to the owner of another one, in its mode: whoever writes it may be another user.
+fn handed_over(file: &File, like: &Metadata) -> io::Result<()> {
+    let own = file.metadata()?;
+    if (own.uid(), own.gid()) != (like.uid(), like.gid()) {
+        fchown(file, Some(like.uid()), Some(like.gid()))?;
+    }
+    file.set_permissions(like.permissions())
 }
 
 impl Name {
