@@ -3,17 +3,21 @@
 //! Whoever does one of both holds a lock beside the state, as its own lock moves away with it: nobody is about to open a state
 //! in the moment in which another one comes to lie there.
 
+mod owner;
+
 use crate::open::format;
 use anyhow::{Context, Result, bail};
 use rankwright_config::state::FileState;
 use rankwright_state::FileStore;
 use rankwright_state::file::FileOptions;
-use std::fs::{self, File, Metadata, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tracing::info;
+
+pub(crate) use owner::{belongs, owner};
 
 /// Name of the service that a state on disk belongs to: a folder has one.
 pub(crate) const SERVICE: &str = "default";
@@ -99,7 +103,7 @@ pub(crate) fn replace(live: &Path, new: &Path, store: FileStore) -> Result<()> {
 /// Under the lock.
 fn put(live: &Path, new: &Path, store: FileStore) -> Result<()> {
     let old = replaced(live);
-    handed_over(new, live).context("failed to hand the new state over to the owner of the former one")?;
+    owner::handed_over(new, live).context("failed to hand the new state over to the owner of the former one")?;
     drop(store);
     let moved = |from: &Path, to: &Path| {
         fs::rename(from, to).with_context(|| format!("failed to move {} to {}", from.display(), to.display()))
@@ -115,61 +119,6 @@ fn put(live: &Path, new: &Path, store: FileStore) -> Result<()> {
     forced().with_context(|| format!("failed to force {} to the disk", live.display()))?;
     info!(path = %live.display(), "the new state is live");
     remove(&old).and_then(|()| forced()).with_context(|| format!("failed to remove {}", old.display()))
-}
-
-/// Whose a state is; `None` where there is none.
-pub(crate) fn owner(path: &Path) -> Option<Metadata> {
-    fs::metadata(path).ok()
-}
-
-/// Gives a folder and all in it to the owner of a state: whoever works on it may be another user.
-pub(crate) fn belongs(folder: &Path, owner: &Metadata) -> Result<()> {
-    each_below(folder, |path, own| owned(path, own, owner))
-}
-
-/// Gives a folder and all in it to the owner of another one, with the modes that are used there, and forces the names of the files in
-/// it to the disk.
-fn handed_over(new: &Path, like: &Path) -> Result<()> {
-    let folder = fs::metadata(like).with_context(|| format!("failed to look at {}", like.display()))?;
-    let file = fs::metadata(like.join("version")).ok();
-    each_below(new, |path, own| {
-        owned(path, own, &folder)?;
-        if own.is_dir() {
-            fs::set_permissions(path, folder.permissions())?;
-            return File::open(path)?.sync_all();
-        }
-        // what the store keeps to its owner stays so
-        let shared = file.as_ref().filter(|_| own.mode() & 0o077 != 0);
-        shared.map_or(Ok(()), |like| fs::set_permissions(path, like.permissions()))
-    })
-}
-
-fn owned(path: &Path, own: &Metadata, owner: &Metadata) -> io::Result<()> {
-    if (own.uid(), own.gid()) == (owner.uid(), owner.gid()) {
-        return Ok(());
-    }
-    std::os::unix::fs::chown(path, Some(owner.uid()), Some(owner.gid()))
-}
-
-/// A folder and all in it. What is not there any more is left out: somebody may use it already.
-fn each_below(folder: &Path, mut what: impl FnMut(&Path, &Metadata) -> io::Result<()>) -> Result<()> {
-    let mut rest = vec![folder.to_owned()];
-    while let Some(path) = rest.pop() {
-        let mut at = || {
-            let own = fs::metadata(&path)?;
-            if own.is_dir() {
-                for entry in fs::read_dir(&path)? {
-                    rest.push(entry?.path());
-                }
-            }
-            what(&path, &own)
-        };
-        match at() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            done => done.with_context(|| path.display().to_string())?,
-        }
-    }
-    Ok(())
 }
 
 /// Where a state lies while another one takes its place.

@@ -1,8 +1,10 @@
 #![allow(clippy::expect_used)]
 
+use super::owner::{each_below, handed_over};
 use super::*;
 use rankwright_config::state::{FileBackend, Format};
 use rankwright_state::{Commit, Outcome, Position, Store, Writer};
+use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 fn home() -> (tempfile::TempDir, PathBuf, FileState) {
@@ -122,7 +124,7 @@ fn a_state_that_lies_elsewhere_is_not_written_anew_in_the_place_of_its_link() {
 /// Who may do what with each file of a state, and whether it is a folder.
 fn rights(path: &Path) -> Vec<(bool, u32, (u32, u32))> {
     let mut found = Vec::new();
-    each_below(path, |path, own| {
+    each_below(path, &mut |path, _, own| {
         let private = own.is_file() && own.mode() & 0o077 == 0; // which the store keeps to its owner by itself
         let mode = if private { 0 } else { own.mode() & 0o7777 };
         assert!(!path.ends_with("version") || own.len() > 0);
@@ -135,17 +137,17 @@ fn rights(path: &Path) -> Vec<(bool, u32, (u32, u32))> {
 
 #[test]
 fn a_state_that_is_replaced_stays_its_owners() {
-    use std::os::unix::fs::{PermissionsExt, chown};
+    use std::os::unix::fs::{PermissionsExt, fchown};
     let (_folder, path, file) = home();
     for how in ["written anew", "rebuilt"] {
         drop(open(&path, &file).expect("is made"));
         let is_root = fs::metadata(&path).expect("is there").uid() == 0;
         let owner = if is_root { (4711, 4712) } else { rights(&path)[0].2 };
-        each_below(&path, |path, own| {
+        each_below(&path, &mut |_, file, own| {
             if is_root {
-                chown(path, Some(owner.0), Some(owner.1))?; // who is root may
+                fchown(file, Some(owner.0), Some(owner.1))?; // who is root may
             }
-            fs::set_permissions(path, fs::Permissions::from_mode(if own.is_dir() { 0o2750 } else { 0o640 }))
+            file.set_permissions(fs::Permissions::from_mode(if own.is_dir() { 0o2750 } else { 0o640 }))
         })
         .expect("they are ours");
         match how {
@@ -164,6 +166,32 @@ fn a_state_that_is_replaced_stays_its_owners() {
         }
         fs::remove_dir_all(&path).expect("is removed");
     }
+}
+
+#[test]
+fn what_lies_elsewhere_does_not_become_the_owners_of_a_state_that_links_to_it() {
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+    let (folder, path, file) = home();
+    drop(open(&path, &file).expect("is made"));
+    let elsewhere = folder.path().join("elsewhere");
+    fs::create_dir(&elsewhere).expect("is made");
+    fs::write(elsewhere.join("secret"), "").expect("is written");
+    let before = rights(&elsewhere);
+    symlink(&elsewhere, path.join("folder")).expect("is linked");
+    symlink(elsewhere.join("secret"), path.join("file")).expect("is linked");
+    let like = folder.path().join("like");
+    fs::create_dir(&like).expect("is made");
+    fs::write(like.join("version"), "").expect("is written");
+    for path in [&like, &like.join("version")] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o751)).expect("it is ours");
+        if fs::metadata(path).expect("is there").uid() == 0 {
+            chown(path, Some(4711), Some(4712)).expect("who is root may");
+        }
+    }
+    handed_over(&path, &like).expect("is handed over");
+    belongs(&path, &owner(&like).expect("is there")).expect("is handed over");
+    assert_eq!(rights(&path)[0].1, 0o751);
+    assert_eq!(rights(&elsewhere), before);
 }
 
 #[tokio::test]

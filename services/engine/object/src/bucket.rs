@@ -7,12 +7,9 @@ use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::{Client, config};
 use bytes::Bytes;
-use std::pin::Pin;
+use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-
-/// What is under way. It is boxed, so that the client below is compiled into this crate alone, not into each one that calls it.
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A bucket of objects; cheap to clone.
 #[derive(Debug, Clone)]

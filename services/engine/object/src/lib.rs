@@ -1,8 +1,9 @@
 //! Objects in a bucket: get, put, put where there is none, list, delete.
 //!
 //! A [`Bucket`] speaks S3, to Amazon's service or to another one's endpoint. It knows nothing of what the objects are.
-//! Its calls are asynchronous; a [`Runner`] lets plain threads wait for them. Errors name bucket and key, and say what
-//! to change; credentials appear in none of them.
+//! Its calls are asynchronous, and boxed: so the client below is compiled into this crate alone, not into each one that calls
+//! it. A [`Runner`] lets plain threads wait for them. Errors name bucket and key, and say what to change; credentials appear
+//! in none of them.
 
 pub mod bucket;
 mod classify;
@@ -13,7 +14,7 @@ pub mod settings;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use bucket::{Body, BoxFuture, Bucket, Listed};
+pub use bucket::{Body, Bucket, Listed};
 pub use bytes::Bytes;
 pub use error::{Action, Error, Problem, Result};
 pub use runner::{Pending, Runner};

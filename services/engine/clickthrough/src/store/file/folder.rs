@@ -7,10 +7,10 @@ use crate::digest::Digest;
 use crate::part::Format;
 use crate::{Error, Result};
 use std::fmt;
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
-use std::path::PathBuf;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
 
 /// What the name of a part ends with that is not there to its end.
 const UNFINISHED: &str = ".new";
@@ -83,20 +83,18 @@ impl Folder {
 
     /// Removes what [`Folder::replace`] has left that was killed; how many parts. Nobody replaces any meanwhile.
     pub(super) fn sweep(&self) -> Result<u64> {
-        let mut removed = 0;
+        let mut count = 0;
         let entries = fs::read_dir(&self.path).map_err(|source| self.failed("list the folder", source))?;
         for entry in entries {
             let name = entry.map_err(|source| self.failed("list the folder", source))?.file_name();
             let part = name.to_str().and_then(|name| name.strip_suffix(UNFINISHED)).and_then(Name::parse);
             if let Some(part) = part {
-                match fs::remove_file(self.path.join(&name)) {
-                    Ok(()) => removed += 1,
-                    Err(error) if error.kind() == ErrorKind::NotFound => {} // whoever wrote it goes on
-                    Err(error) => return Err(self.failed_at(&part, "remove what was not put of", error)),
-                }
+                let gone = removed(&self.path.join(&name)); // it is not there any more where whoever wrote it goes on
+                let gone = gone.map_err(|error| self.failed_at(&part, "remove what was not put of", error))?;
+                count += u64::from(gone);
             }
         }
-        Ok(removed)
+        Ok(count)
     }
 
     /// Puts a closed part in the place of another, or of nothing where it has no records; false where somebody writes that one.
@@ -114,10 +112,10 @@ impl Folder {
             let new = Name { closed: Some((records, digest.value())), ..*name };
             let unfinished = self.path.join(format!("{new}{UNFINISHED}"));
             let mut private = OpenOptions::new();
-            private.write(true).create(true).truncate(true).mode(0o600);
-            let written = private.open(&unfinished).and_then(|mut file| {
+            private.write(true).create_new(true).mode(0o600); // nor through a link that somebody has laid there
+            let written = removed(&unfinished).and_then(|_| private.open(&unfinished)).and_then(|mut file| {
                 file.write_all(bytes)?;
-                handed_over(&file, &fs::metadata(&old)?)?;
+                handed_over(&file, &fs::symlink_metadata(&old)?)?;
                 file.sync_all()
             });
             let written = written.and_then(|()| fs::rename(&unfinished, self.path_of(&new)));
@@ -161,13 +159,22 @@ impl Folder {
     }
 }
 
+/// Removes a file; whether there was one.
+fn removed(path: &Path) -> io::Result<bool> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// Gives a file to the owner of another one, in its mode: whoever writes it may be another user.
 fn handed_over(file: &File, like: &Metadata) -> io::Result<()> {
     let own = file.metadata()?;
     if (own.uid(), own.gid()) != (like.uid(), like.gid()) {
         fchown(file, Some(like.uid()), Some(like.gid()))?;
     }
-    file.set_permissions(like.permissions())
+    file.set_permissions(Permissions::from_mode(like.mode() & 0o777))
 }
 
 impl Name {
