@@ -18,8 +18,9 @@ packages() {
     command -v apt-get > /dev/null || die "please install: ${missing[*]} (this machine has no apt-get)"
     [ "$(id -u)" -eq 0 ] || as_root=(sudo)
     say "installing ${missing[*]}"
-    local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq) log=$SERVERS_RUN/packages.log
-    { "${apt[@]}" update && "${apt[@]}" install -y --no-install-recommends "${missing[@]}"; } > "$log" 2>&1 ||
+    local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300) log=$SERVERS_RUN/packages.log
+    # whoever ends this does not leave packages half installed
+    (trap '' TERM HUP INT; "${apt[@]}" update && "${apt[@]}" install -y --no-install-recommends "${missing[@]}") > "$log" 2>&1 ||
         { tail -n 20 "$log" >&2; die "the packages were not installed, see $log"; }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::closing::{FORGETS, HELD, Holding, REBUILD, TASK, Tenure};
 use crate::engine::Engine;
-use crate::folder;
+use crate::folder::{self, Lent};
 use crate::program::chain;
 use crate::serving::identity;
 use anyhow::{Context, Result, bail};
@@ -52,12 +52,8 @@ pub fn forget(config: Config, subject: &Subject) -> BoxFuture<'_, Result<Forgott
     Box::pin(async move {
         let State::File(file) = &config.state else { return in_stores(&Engine::open(config).await?, subject).await };
         let (path, file) = (folder::place(file), file.clone());
-        let owner = folder::owner(&path);
-        let told = in_folder(config, &path, &file, subject).await;
-        if let Some(Err(error)) = owner.map(|owner| folder::belongs(&path, &owner)) {
-            tracing::warn!(error = chain(&error), "the owner of the state cannot read what was written there now");
-        }
-        told
+        let _lent = Lent::new(&path, None);
+        in_folder(config, &path, &file, subject).await
     })
 }
 
@@ -82,8 +78,17 @@ fn in_stores<'a>(engine: &'a Engine, subject: &'a Subject) -> BoxFuture<'a, Resu
         if !engine.state.durable() {
             bail!("the state is in memory: it is gone with the process that holds it");
         }
-        let mut told = unfinished(engine).await?;
+        let told = unfinished(engine).await?;
         let alone = Alone::become_so(engine).await?;
+        let told = while_alone(engine, subject, told).await;
+        alone.end().await; // however that went: nothing of it has the state in use then
+        told
+    })
+}
+
+/// While nobody closes rankings.
+fn while_alone<'a>(engine: &'a Engine, subject: &'a Subject, mut told: Forgotten) -> BoxFuture<'a, Result<Forgotten>> {
+    Box::pin(async move {
         let many = engine.has_many_writers();
         engine.state.settle().await?; // or what a killed writer has begun would bring them back
         // visits first: nothing names them any more once the records are gone
@@ -98,7 +103,6 @@ fn in_stores<'a>(engine: &'a Engine, subject: &'a Subject) -> BoxFuture<'a, Resu
         };
         let unjoined = ingest::forget::forget(&*engine.state, many, subject).await?;
         let parts = tokio::task::block_in_place(|| engine.clickthroughs.forget(subject))?;
-        alone.end().await;
         let ingest::Unjoined { open, waiting, closed, .. } = unjoined;
         let removed = [
             format!("{entities} entities of the state"),

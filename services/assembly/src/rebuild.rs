@@ -7,8 +7,9 @@
 
 use crate::closing::{Closing, Holding, REBUILD, StillOpen, TASK};
 use crate::engine::{Engine, service};
+use crate::folder::{self, Lent};
 use crate::serving::identity;
-use crate::{folder, joins, open};
+use crate::{joins, open};
 use anyhow::{Context, Result, bail};
 use futures_util::future::BoxFuture;
 use rankwright_config::{Config, State};
@@ -19,7 +20,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tracing::info;
+use tracing::{info, warn};
 
 const SPACES: [Space; 6] = [Space::Values, Space::Joins, Space::Outbox, Space::Seen, Space::Waiting, Space::Watermarks];
 
@@ -46,7 +47,13 @@ enum Target {
         config: Box<Config>,
     },
     /// In the place of a folder, which nobody else uses meanwhile.
-    Folder { built: PathBuf, path: PathBuf, held: FileStore },
+    Folder {
+        built: PathBuf,
+        path: PathBuf,
+        held: FileStore,
+        /// Both are the owner's where one does not take the place of the other.
+        _lent: Lent,
+    },
 }
 
 impl Rebuild {
@@ -113,11 +120,22 @@ impl Rebuild {
         data: Option<&Path>,
     ) -> Result<Self> {
         let path = folder::place(file);
-        let held = folder::open(&path, file)?;
         let built = file.path.join(format!("{REBUILT}{:016x}", digest(config, data)));
+        if let Some(link) = [&path, &built].into_iter().find(|path| path.is_symlink()) {
+            bail!("{} is a symbolic link: have state.path name the folder in which the files lie", link.display());
+        }
+        let _lent = Lent::new(&path, Some(&built));
+        let held = folder::open(&path, file)?;
+        for left in unfinished(&file.path)?.into_iter().filter(|left| *left != built) {
+            info!(path = %left.display(), "a rebuild of another configuration, or from other data, was not completed: it is removed");
+            if let Err(error) = fs::remove_dir_all(&left) {
+                warn!(path = %left.display(), %error, "it stays: remove it by hand");
+            }
+        }
         let store = folder::open(&built, file)?;
+        let target = Target::Folder { built, path, held, _lent };
         let engine = Arc::new(Engine::over(config.clone(), Arc::new(store)).await?);
-        Ok(Self { engine, target: Target::Folder { built, path, held } })
+        Ok(Self { engine, target })
     }
 
     /// What takes in the events.
@@ -146,7 +164,7 @@ impl Rebuild {
                     }
                     filled
                 }
-                Target::Folder { built, path, held } => folder::replace(&path, &built, held).map(|()| true),
+                Target::Folder { built, path, held, _lent } => folder::replace(&path, &built, held).map(|()| true),
             }
         })
     }

@@ -12,19 +12,55 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 /// What is done with a file or a folder that was found.
 type Work<'a> = &'a mut dyn FnMut(&Path, &File, &Metadata) -> io::Result<()>;
 
-/// Whose a state is; `None` where there is none.
-pub(crate) fn owner(path: &Path) -> Option<Metadata> {
-    fs::metadata(path).ok()
+const ROOT: u32 = 0;
+/// Clocks of file systems are a little behind.
+const BEHIND: Duration = Duration::from_secs(1);
+
+/// A state that is used by somebody who may not be its owner: what they have made in it becomes the owner's when this is dropped,
+/// and so does what they have made beside it.
+pub(crate) struct Lent {
+    state: PathBuf,
+    beside: Option<PathBuf>,
+    since: SystemTime,
 }
 
-/// Gives a folder and all in it to the owner of a state.
-pub(crate) fn belongs(folder: &Path, owner: &Metadata) -> Result<()> {
-    each_below(folder, &mut |_, file, own| owned(file, own, owner))
+impl Lent {
+    /// From now on. What is a link is left alone.
+    pub(crate) fn new(state: &Path, beside: Option<&Path>) -> Self {
+        Self::since(SystemTime::now() - BEHIND, state, beside)
+    }
+
+    pub(super) fn since(since: SystemTime, state: &Path, beside: Option<&Path>) -> Self {
+        Self { state: state.to_owned(), beside: beside.map(Path::to_owned), since }
+    }
+
+    fn give_back(&self) -> Result<()> {
+        let Ok(owner) = opened(CWD, self.state.as_os_str()).map(|state| state.metadata()) else { return Ok(()) };
+        let owner = owner?;
+        for folder in [Some(&self.state), self.beside.as_ref()].into_iter().flatten() {
+            each_below(folder, &mut |_, file, own| {
+                // what was moved there by others stays whose it is; nobody but root may give anything away
+                let is_ours = own.uid() == ROOT && own.created().or(own.modified())? >= self.since;
+                if is_ours { owned(file, own, &owner) } else { Ok(()) }
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        if let Err(error) = self.give_back() {
+            let error = format!("{error:#}");
+            tracing::warn!(error, "the owner of the state cannot read what was written there now");
+        }
+    }
 }
 
 /// Gives a folder and all in it to the owner of another one, with the modes that are used there, and forces the names of the files in
@@ -57,16 +93,28 @@ pub(super) fn each_below(folder: &Path, work: Work<'_>) -> Result<()> {
 }
 
 fn entered(parent: BorrowedFd<'_>, name: &OsStr, place: &Path, work: Work<'_>) -> Result<()> {
+    match opened(parent, name) {
+        Ok(file) => visited(&file, place, work),
+        Err(Errno::NOENT | Errno::LOOP) => Ok(()), // gone, as somebody may use it already, or a link
+        Err(error) => Err(error).with_context(|| place.display().to_string()),
+    }
+}
+
+/// As it is: a link leads nowhere.
+fn opened(parent: BorrowedFd<'_>, name: &OsStr) -> Result<File, Errno> {
     let as_it_is = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    openat(parent, name, as_it_is, Mode::empty()).map(File::from)
+}
+
+fn visited(file: &File, place: &Path, work: Work<'_>) -> Result<()> {
     let at = || place.display().to_string();
-    let file = match openat(parent, name, as_it_is, Mode::empty()) {
-        Ok(file) => File::from(file),
-        Err(Errno::NOENT | Errno::LOOP) => return Ok(()), // gone, as somebody may use it already, or a link
-        Err(error) => return Err(error).with_context(at),
-    };
     let own = file.metadata().with_context(at)?;
     if own.is_dir() {
-        for entry in Dir::read_from(&file).with_context(at)? {
+        let entries = match Dir::read_from(file) {
+            Err(Errno::NOENT) => return Ok(()), // removed meanwhile
+            entries => entries.with_context(at)?,
+        };
+        for entry in entries {
             let entry = entry.with_context(at)?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
             if name != "." && name != ".." {
@@ -74,5 +122,6 @@ fn entered(parent: BorrowedFd<'_>, name: &OsStr, place: &Path, work: Work<'_>) -
             }
         }
     }
-    work(place, &file, &own).with_context(at)
+    let may_lie_elsewhere = !own.is_dir() && own.nlink() > 1; // it has a second name
+    if may_lie_elsewhere { Ok(()) } else { work(place, file, &own).with_context(at) }
 }

@@ -6,6 +6,7 @@ use rankwright_config::state::{FileBackend, Format};
 use rankwright_state::{Commit, Outcome, Position, Store, Writer};
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
 
 fn home() -> (tempfile::TempDir, PathBuf, FileState) {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
@@ -176,7 +177,9 @@ fn what_lies_elsewhere_does_not_become_the_owners_of_a_state_that_links_to_it() 
     let elsewhere = folder.path().join("elsewhere");
     fs::create_dir(&elsewhere).expect("is made");
     fs::write(elsewhere.join("secret"), "").expect("is written");
-    let before = rights(&elsewhere);
+    fs::write(elsewhere.join("third"), "").expect("is written");
+    let looked_at = || fs::metadata(elsewhere.join("third")).map(|own| (own.mode(), own.uid())).expect("is there");
+    let (before, of_third) = (rights(&elsewhere), looked_at());
     symlink(&elsewhere, path.join("folder")).expect("is linked");
     symlink(elsewhere.join("secret"), path.join("file")).expect("is linked");
     let like = folder.path().join("like");
@@ -188,10 +191,47 @@ fn what_lies_elsewhere_does_not_become_the_owners_of_a_state_that_links_to_it() 
             chown(path, Some(4711), Some(4712)).expect("who is root may");
         }
     }
+    fs::hard_link(elsewhere.join("third"), path.join("third")).expect("is linked");
     handed_over(&path, &like).expect("is handed over");
-    belongs(&path, &owner(&like).expect("is there")).expect("is handed over");
+    drop(Lent::new(&like, Some(&path)));
     assert_eq!(rights(&path)[0].1, 0o751);
+    assert_eq!(looked_at(), of_third);
+    fs::remove_file(path.join("third")).expect("is removed");
     assert_eq!(rights(&elsewhere), before);
+}
+
+#[test]
+fn what_was_made_in_a_folder_becomes_its_owners_and_nothing_else_that_lies_there() {
+    use std::os::unix::fs::{chown, symlink};
+    let (folder, path, file) = home();
+    drop(open(&path, &file).expect("is made"));
+    let of = |path: &Path| fs::symlink_metadata(path).map(|own| (own.uid(), own.gid())).expect("is there");
+    let is_root = of(&path).0 == 0;
+    if is_root {
+        chown(&path, Some(4711), Some(4712)).expect("who is root may");
+    }
+    let (ours, owner, linked) = (of(folder.path()), of(&path), folder.path().join("linked"));
+    symlink(&path, &linked).expect("is linked");
+    let made = |name: &str| {
+        fs::write(path.join(name), "").expect("is written");
+        path.join(name)
+    };
+    let (of_others, former) = (made("of-others"), made("former"));
+    if is_root {
+        chown(&of_others, Some(4713), Some(4713)).expect("who is root may");
+    }
+    let whose = of(&of_others);
+    let later = SystemTime::now() + Duration::from_secs(3600);
+    drop(Lent::since(later, &path, None)); // nothing was made since
+    assert_eq!(of(&former), ours);
+    drop(Lent::new(&linked, None));
+    assert_eq!(of(&former), ours, "a link was followed");
+    let lent = Lent::new(&path, None);
+    let new = made("new");
+    drop(lent);
+    assert_eq!((of(&new), of(&of_others)), (owner, whose));
+    fs::remove_dir_all(&path).expect("is removed");
+    drop(Lent::new(&path, Some(&path))); // there is nothing to give
 }
 
 #[tokio::test]

@@ -5,6 +5,58 @@ use rankwright_event::{Tenant, Timestamp};
 use rankwright_redis::{Link, testing};
 use rankwright_state::{Cell, Commit, Entity, Key, Outcome, RedisOptions, Scope, Slot, Stored};
 
+/// Of a state in a folder.
+fn in_folder(path: &Path) -> (Config, PathBuf) {
+    let text = format!(
+        "state: {{type: file, path: {}}}\ntrain: {{type: discard}}\nmodels: {{m: {{type: noop}}}}\nfeatures:\n- {{name: price, type: number, field: item.price}}",
+        path.display()
+    );
+    let config = Config::parse(&text, "test").expect("a configuration").0;
+    let State::File(file) = &config.state else { panic!("it is one in a folder") };
+    let place = folder::place(file);
+    drop(folder::open(&place, file).expect("is made"));
+    (config, place)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_rebuilds_that_are_not_completed_the_last_one_is_kept_and_is_the_owners() {
+    use std::os::unix::fs::{MetadataExt, chown};
+    let home = tempfile::tempdir().expect("there is room for temporary files");
+    let (config, place) = in_folder(home.path());
+    let left = home.path().join(format!("{REBUILT}of-another-configuration"));
+    fs::create_dir(&left).expect("is made");
+    let of = |path: &Path| fs::symlink_metadata(path).map(|own| (own.uid(), own.gid())).expect("is there");
+    if of(&place).0 == 0 {
+        chown(&place, Some(4711), Some(4712)).expect("who is root may");
+    }
+    let owner = of(&place);
+    let begun = Rebuild::begin(&config, None, None).await.expect("begins").expect("is one");
+    assert!(!left.exists());
+    let built = unfinished(home.path()).expect("is listed");
+    assert_eq!(built.len(), 1);
+    drop(begun); // as where its events cannot be read
+    assert_eq!(unfinished(home.path()).expect("is listed"), built);
+    for folder in [&place, &built[0]] {
+        let within = fs::read_dir(folder).expect("is listed").map(|entry| entry.expect("is listed").path());
+        let found: Vec<_> = within.chain([folder.clone()]).collect();
+        assert!(found.len() > 2 && found.iter().all(|path| of(path) == owner), "{found:?}");
+    }
+    let begun = Rebuild::begin(&config, None, None).await.expect("begins").expect("goes on");
+    assert!(begun.complete().await.expect("takes the place"));
+    assert!(unfinished(home.path()).expect("is listed").is_empty());
+    assert_eq!(of(&place), owner);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_state_that_lies_elsewhere_is_not_rebuilt_in_the_place_of_its_link() {
+    let home = tempfile::tempdir().expect("there is room for temporary files");
+    let (config, place) = in_folder(&home.path().join("home"));
+    fs::rename(&place, home.path().join("elsewhere")).expect("is moved");
+    std::os::unix::fs::symlink(home.path().join("elsewhere"), &place).expect("is linked");
+    let told = Rebuild::begin(&config, None, None).await.err().expect("is refused").to_string();
+    assert!(told.contains("symbolic link"), "{told}");
+}
+
 /// A state with a value.
 async fn built() -> MemoryStore {
     let built = MemoryStore::default();

@@ -96,6 +96,8 @@ mod tests {
             why: None,
         };
         let growth = Growth::of(at, &forecast).expect("a rate is known");
+        let kept = r#"{"at":1700000000000,"bytesPerDay":1440000.4,"overSeconds":3600,"fullInDays":2.04,"reason":null}"#;
+        assert_eq!(Growth::read(kept), Some(growth.clone()), "as version 0.1 has left it");
         assert_eq!(Growth::read(&growth.word()), Some(growth.clone()));
         let expected = json!({"at": "2023-11-14T22:13:20Z", "bytesPerDay": 1_440_000, "overSeconds": 3600, "fullInDays": 2.0, "reason": null});
         assert_eq!(growth.json(), expected);

@@ -183,3 +183,68 @@ fn a_part_that_is_written_anew_stays_its_owners() {
     assert_ne!(part(), former);
     assert_eq!(rights(), before);
 }
+
+/// Who imports or rebuilds may be root, where who reads the parts is not.
+#[test]
+fn what_root_writes_belongs_to_the_owner_of_the_folder() {
+    use std::os::unix::fs::{MetadataExt, chown};
+    let folder = tempfile::tempdir().unwrap();
+    let of = |path: &Path| fs::metadata(path).map(|data| (data.uid(), data.gid())).unwrap();
+    if of(folder.path()).0 == 0 {
+        chown(folder.path(), Some(4711), Some(4712)).unwrap();
+    }
+    let (owner, parts) = (of(folder.path()), folder.path().join("within/parts"));
+    let store = open(&parts, Format::Binary);
+    store.append(&some(0, 10)).unwrap();
+    store.flush().unwrap();
+    let open_part = names(&parts);
+    drop(store);
+    assert_ne!(names(&parts), open_part);
+    for path in [parts.join(&names(&parts)[0]), parts.clone(), folder.path().join("within")] {
+        assert_eq!(of(&path), owner, "{}", path.display());
+    }
+}
+
+/// Forgets the visitor of the first record; does nothing unless it is told where.
+#[test]
+fn forgets_when_told_where() {
+    let Some(folder) = std::env::var_os("FORGET_IN") else { return };
+    let records = some(0, 10);
+    let subject = rankwright_clickthrough::Subject {
+        tenant: records[0].tenant.clone(),
+        who: rankwright_clickthrough::Who::User(records[0].user.clone().unwrap()),
+    };
+    assert!(open(Path::new(&folder), Format::Binary).forget(&subject).unwrap().records > 0);
+}
+
+/// Several users may share a folder; nobody but root may give a file away.
+#[test]
+fn who_may_not_hand_a_part_over_forgets_nevertheless() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    use std::os::unix::process::CommandExt;
+    let home = tempfile::tempdir().unwrap();
+    let (parts, program) = (home.path().join("parts"), home.path().join("program"));
+    open(&parts, Format::Binary).append(&some(0, 10)).unwrap();
+    let part = || parts.join(&names(&parts)[0]);
+    let (former, readable) = (part(), |mode| fs::Permissions::from_mode(mode));
+    // where it lies, others may not look; and what this process writes itself, another test's child may have open
+    let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&program).status().unwrap();
+    assert!(copied.success());
+    for (path, mode) in [(home.path(), 0o755), (&program, 0o755), (&parts, 0o777), (&former, 0o664)] {
+        fs::set_permissions(path, readable(mode)).unwrap();
+    }
+    let mut forgets = Command::new(&program);
+    forgets.args(["forgets_when_told_where", "--exact"]).env("FORGET_IN", &parts).current_dir(home.path());
+    let is_root = fs::metadata(&former).unwrap().uid() == 0;
+    if is_root {
+        forgets.uid(4711).gid(4712);
+    }
+    let ended = forgets.output().unwrap();
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stdout));
+    assert_eq!(names(&parts).len(), 1);
+    assert_ne!(part(), former);
+    let now = fs::metadata(part()).unwrap();
+    // and lets nobody read it that could not before, as the group is another one
+    let expected = if is_root { (4711, 0o604) } else { (now.uid(), 0o664) };
+    assert_eq!((now.uid(), now.mode() & 0o777), expected);
+}

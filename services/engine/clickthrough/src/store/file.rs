@@ -5,6 +5,7 @@
 //! goes, and never written to again. Several processes may share a folder: each has an open part of its own.
 
 mod folder;
+mod owner;
 mod writer;
 
 use crate::forget::{Rewritten, rewritten};

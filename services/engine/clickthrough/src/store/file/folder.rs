@@ -3,13 +3,14 @@
 //! A closed part is `<sequence>-<records>-<digest of its bytes>.bin` (or `.json`), an open one
 //! `<sequence>.bin.open`. Sequence numbers give the order of reading.
 
+use super::owner;
 use crate::digest::Digest;
 use crate::part::Format;
 use crate::{Error, Result};
 use std::fmt;
-use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// What the name of a part ends with that is not there to its end.
@@ -32,7 +33,7 @@ pub(super) struct Name {
 impl Folder {
     pub(super) fn open(path: PathBuf) -> Result<Self> {
         let folder = Self { path };
-        fs::create_dir_all(&folder.path).map_err(|source| folder.failed("create the folder", source))?;
+        owner::make_folder(&folder.path).map_err(|source| folder.failed("create the folder", source))?;
         Ok(folder)
     }
 
@@ -69,7 +70,7 @@ impl Folder {
         loop {
             let last = self.list()?.last().map_or(0, |name| name.sequence);
             let name = Name { sequence: last.saturating_add(1), format, closed: None };
-            match File::create_new(self.path_of(&name)) {
+            match owner::create_in(&self.path, &name.to_string()) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {} // another process was faster
                 Err(error) => return Err(self.failed_at(&name, "create", error)),
                 Ok(file) => {
@@ -115,7 +116,7 @@ impl Folder {
             private.write(true).create_new(true).mode(0o600); // nor through a link that somebody has laid there
             let written = removed(&unfinished).and_then(|_| private.open(&unfinished)).and_then(|mut file| {
                 file.write_all(bytes)?;
-                handed_over(&file, &fs::symlink_metadata(&old)?)?;
+                owner::hand_over(&file, &fs::symlink_metadata(&old)?, &self.path_of(&new))?;
                 file.sync_all()
             });
             let written = written.and_then(|()| fs::rename(&unfinished, self.path_of(&new)));
@@ -166,15 +167,6 @@ fn removed(path: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
-}
-
-/// Gives a file to the owner of another one, in its mode: whoever writes it may be another user.
-fn handed_over(file: &File, like: &Metadata) -> io::Result<()> {
-    let own = file.metadata()?;
-    if (own.uid(), own.gid()) != (like.uid(), like.gid()) {
-        fchown(file, Some(like.uid()), Some(like.gid()))?;
-    }
-    file.set_permissions(Permissions::from_mode(like.mode() & 0o777))
 }
 
 impl Name {
