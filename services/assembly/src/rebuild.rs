@@ -52,7 +52,7 @@ enum Target {
         path: PathBuf,
         held: FileStore,
         /// Both are the owner's where one does not take the place of the other.
-        _lent: Lent,
+        _lent: Box<Lent>,
     },
 }
 
@@ -124,7 +124,7 @@ impl Rebuild {
         if let Some(link) = [&path, &built].into_iter().find(|path| path.is_symlink()) {
             bail!("{} is a symbolic link: have state.path name the folder in which the files lie", link.display());
         }
-        let _lent = Lent::new(&path, Some(&built));
+        let _lent = Box::new(Lent::new(&path, Some(&built)));
         let held = folder::open(&path, file)?;
         for left in unfinished(&file.path)?.into_iter().filter(|left| *left != built) {
             info!(path = %left.display(), "a rebuild of another configuration, or from other data, was not completed: it is removed");
