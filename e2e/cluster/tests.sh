@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests the operator, with what installs it: tests.sh [--build]
+# Tests the operator, with what installs it: tests.sh [--build | --api | --pods]
 #
 #   1. its alerts
 #   2. charts, manifests and the operator on an API server with its controllers: on the cluster that is configured, else on one
@@ -10,7 +10,8 @@
 # as those of kind, k3s and minikube. The tests make the definition of RankingServices, the charts' objects and namespaces of their own
 # in it, and its nodes take no new pods meanwhile; charts/check.sh refuses one that has any of these already.
 # Programs and tests are those of `./run test`, which calls this. Where there can be no cluster, one line says what is missing;
-# REQUIRE_CLUSTER=1 makes that a failure. --build builds Kubernetes, if it can be had here, and tests nothing.
+# REQUIRE_CLUSTER=1 makes that a failure. --build builds Kubernetes, if it can be had here, and tests nothing; --api stops before 3,
+# and --pods does that alone.
 set -euo pipefail
 # absolute: tests run in other folders; nothing below may take it from the environment by itself
 given_kubeconfig=${KUBECONFIG:+$(realpath -m "$KUBECONFIG")}
@@ -68,7 +69,7 @@ missing() {
 
 # A cluster of our own of one kind, and how to run a command where it can be reached.
 own_cluster() {
-  local log=$RANKWRIGHT_CACHE/cluster.log
+  local log=$RANKWRIGHT_CACHE/cluster-$1.log
   say "starting Kubernetes ($1)"
   e2e/cluster/up.sh "$1" >"$log" 2>&1 || { tail -n 30 "$log" >&2; echo "FAILED: Kubernetes did not start, see $log"; return 1; }
   in_cluster=(env "RANKWRIGHT_TEST_KUBECONFIG=$CLUSTER_STATE/admin.conf" "RANKWRIGHT_TEST_AUDIT_LOG=$CLUSTER_STATE/log/audit.log" e2e/cluster/in.sh)
@@ -121,36 +122,46 @@ on_a_node() {
   [ "$status" -eq 0 ] || e2e/cluster/in.sh kubectl get pods,rankingservices --all-namespaces || true
 }
 
-case ${1:-} in
-  '') ;;
+# What wants no pods that run.
+without_pods() {
+  say "testing the alerts"
+  REQUIRE_PROMTOOL=${RANKWRIGHT_REQUIRE_ALL:-} operator/monitoring/check.sh || status=$?
+  local configured
+  configured=$(configured)
+  if [ -n "$configured" ]; then
+    say "testing on the cluster of $configured"
+    export KUBECONFIG=$configured
+    in_cluster=(env "RANKWRIGHT_TEST_KUBECONFIG=$configured")
+    close_nodes
+    on_an_api_server
+    open_nodes
+    unset KUBECONFIG
+  elif [ -n "$why" ]; then
+    skipped "the operator's tests on a cluster" "$why"
+    charts/check.sh || status=$?
+  else
+    if own_cluster control; then on_an_api_server; else status=1; fi
+    e2e/cluster/down.sh || true
+  fi
+}
+
+with_pods() {
+  if [ -n "$why" ]; then
+    skipped "the operator's tests with pods that run" "$why"
+  else
+    on_a_node || status=1
+  fi
+}
+
+part=${1:-}
+case $part in
+  '' | --api | --pods) why=$(missing) ;;
   --build)
     missing
     exit
     ;;
-  *) echo "usage: e2e/cluster/tests.sh [--build]" >&2; exit 2 ;;
+  *) echo "usage: e2e/cluster/tests.sh [--build | --api | --pods]" >&2; exit 2 ;;
 esac
-say "testing the alerts"
-REQUIRE_PROMTOOL=${RANKWRIGHT_REQUIRE_ALL:-} operator/monitoring/check.sh || status=$?
-why=$(missing)
-configured=$(configured)
-if [ -n "$configured" ]; then
-  say "testing on the cluster of $configured"
-  export KUBECONFIG=$configured
-  in_cluster=(env "RANKWRIGHT_TEST_KUBECONFIG=$configured")
-  close_nodes
-  on_an_api_server
-  open_nodes
-  unset KUBECONFIG
-elif [ -n "$why" ]; then
-  skipped "the operator's tests on a cluster" "$why"
-  charts/check.sh || status=$?
-else
-  if own_cluster control; then on_an_api_server; else status=1; fi
-  e2e/cluster/down.sh || true
-fi
-if [ -z "$why" ]; then
-  on_a_node || status=1
-elif [ -n "$configured" ]; then
-  skipped "the operator's tests with pods that run" "$why"
-fi
+[ "$part" = --pods ] || without_pods
+[ "$part" = --api ] || with_pods
 exit "$status"

@@ -19,7 +19,7 @@ install() {
     mkdir -p "$(dirname "$bin")"
     go_for "$SERVERS_CACHE/go"
     say 'building versitygw (once, a few minutes)'
-    GOBIN=$(dirname "$bin") CGO_ENABLED=0 go install -buildvcs=false -trimpath -ldflags='-s -w' "github.com/versity/versitygw/cmd/versitygw@$version" > "$log" 2>&1 ||
+    GOBIN=$(dirname "$bin") CGO_ENABLED=0 go install -buildvcs=false "${go_flags[@]}" -ldflags='-s -w' "github.com/versity/versitygw/cmd/versitygw@$version" > "$log" 2>&1 ||
         { tail -n 20 "$log" >&2; die "versitygw was not built, see $log"; }
     go_done
 }

@@ -15,7 +15,7 @@ const COMMITS: u64 = 200;
 
 /// Each commit counts in two slots and replaces a third value: no reader sees one count without the other, a count
 /// that falls, or the replaced entity missing.
-pub(super) async fn readers_see_whole_entities(store: &impl Store) {
+pub(super) async fn readers_see_whole_entities(store: &dyn Store) {
     put(store, vec![(item("replaced"), both(1))]).await;
     let (start, done) = (Barrier::new(READERS + 1), AtomicBool::new(false));
     thread::scope(|scope| {
@@ -45,7 +45,7 @@ fn counts(entity: &Entity) -> [Option<u64>; 2] {
     [0, 1].map(|slot| entity.counter(Slot(slot), Timestamp::from_millis(0), HOUR))
 }
 
-async fn write(store: &impl Store) {
+async fn write(store: &dyn Store) {
     for count in 1..=COMMITS {
         let replaced = item("replaced");
         put(store, vec![(item("counted"), both(1)), (replaced.clone(), None), (replaced, both(count))]).await;
@@ -54,7 +54,7 @@ async fn write(store: &impl Store) {
     }
 }
 
-fn read_until(store: &impl Store, done: &AtomicBool) {
+fn read_until(store: &dyn Store, done: &AtomicBool) {
     let mut last = [None; 2];
     while !done.load(Ordering::Acquire) {
         let [counted, replaced] = ["counted", "replaced"].map(|id| block_on(get(store, &item(id))));

@@ -5,7 +5,7 @@ use crate::{Cell, Entity, Key, Scope, Slot, Space, Store};
 use rankwright_event::{Tenant, Timestamp};
 use std::sync::Arc;
 
-pub(super) async fn spaces_are_listed_in_order(store: &impl Store) {
+pub(super) async fn spaces_are_listed_in_order(store: &dyn Store) {
     let join = |id: &str| Key::new(&Tenant::default(), Scope::Join(id.into()));
     let blob = || Some(Entity::one(Slot(0), stored(1, Cell::Blob(Arc::from(*b"record")))));
     put(store, vec![(join("z"), blob()), (item("a"), blob()), (join("b"), blob())]).await;
@@ -19,7 +19,7 @@ pub(super) async fn spaces_are_listed_in_order(store: &impl Store) {
     assert_eq!(shown, store.scan(Space::Joins).await.expect("lists"));
 }
 
-pub(super) async fn the_oldest_of_a_space_come_first(store: &impl Store) {
+pub(super) async fn the_oldest_of_a_space_come_first(store: &dyn Store) {
     let join = |id: &str| Key::new(&Tenant::default(), Scope::Join(id.into()));
     let write = |id: &str, seconds: i64| (join(id), Some(Entity::one(Slot(0), number(seconds, 1.0))));
     put(store, vec![write("late", 9), write("early", 2), write("middle", 5), write("moved", 1)]).await;
@@ -38,7 +38,7 @@ pub(super) async fn the_oldest_of_a_space_come_first(store: &impl Store) {
     assert_eq!(keys(listed(6, 10).await.expect("lists")), [join("middle")]);
 }
 
-pub(super) async fn outdated_values_are_removed(store: &impl Store) {
+pub(super) async fn outdated_values_are_removed(store: &dyn Store) {
     let mut entity = Entity::one(Slot(0), number(0, 1.0));
     entity.absorb_value(Slot(1), &number(0, 1.0));
     put(store, vec![(item("a"), Some(entity)), (item("b"), Some(Entity::one(Slot(0), number(0, 1.0))))]).await;
@@ -50,7 +50,7 @@ pub(super) async fn outdated_values_are_removed(store: &impl Store) {
     assert_eq!(left.values().map(|(slot, _)| slot).collect::<Vec<_>>(), [Slot(1)]);
 }
 
-pub(super) async fn only_values_expire(store: &impl Store) {
+pub(super) async fn only_values_expire(store: &dyn Store) {
     let scopes = [Scope::Join("a".into()), Scope::Outbox("a".into()), Scope::Seen("a".into()), Scope::User("a".into())];
     let keys = scopes.map(|scope| Key::new(&Tenant::default(), scope));
     put(store, keys.iter().map(|key| (key.clone(), Some(Entity::one(Slot(0), number(0, 1.0))))).collect()).await;
@@ -61,7 +61,7 @@ pub(super) async fn only_values_expire(store: &impl Store) {
     assert_eq!(store.expire(now, &[(Slot(0), HOUR)], HOUR).await.expect("expires"), 0, "nothing is left to remove");
 }
 
-pub(super) async fn many_values_expire(store: &impl Store) {
+pub(super) async fn many_values_expire(store: &dyn Store) {
     let write = |number: i64| (item(&number.to_string()), Some(Entity::one(Slot(0), super::number(number, 1.0))));
     put(store, (0..4000).map(write).collect()).await;
     let removed = store.expire(Timestamp::from_millis(3_600_000 + 2_500_000), &[], HOUR).await.expect("expires");

@@ -4,7 +4,7 @@ use super::{HOUR, get, item, number, put, stored};
 use crate::{Cell, Entity, FieldValue, Key, Recent, Scope, Slot, Store, Visit, Windows};
 use rankwright_event::{ItemId, Tenant, Timestamp};
 
-pub(super) async fn reads_in_the_order_of_keys(store: &impl Store) {
+pub(super) async fn reads_in_the_order_of_keys(store: &dyn Store) {
     let one = |value| Some(Entity::one(Slot(0), number(1, value)));
     put(store, vec![(item("a"), one(1.0)), (item("b"), one(2.0))]).await;
     let read = store.read(&[item("b"), item("none"), item("a"), item("b")]).await.expect("reads");
@@ -15,7 +15,7 @@ pub(super) async fn reads_in_the_order_of_keys(store: &impl Store) {
     assert_eq!(values, [Some(number(1, 2.0)), None, Some(number(1, 1.0)), Some(number(1, 2.0))]);
 }
 
-pub(super) async fn writes_are_absorbed(store: &impl Store) {
+pub(super) async fn writes_are_absorbed(store: &dyn Store) {
     let visit = |seconds: i64, id: &str| Visit {
         at: Timestamp::from_millis(seconds * 1000),
         event: seconds as u64,
@@ -44,20 +44,20 @@ pub(super) async fn writes_are_absorbed(store: &impl Store) {
     assert_eq!(entity.counter(Slot(1), now.plus(HOUR).plus(HOUR), ttl), None, "outdated");
 }
 
-pub(super) async fn tenants_share_nothing(store: &impl Store) {
+pub(super) async fn tenants_share_nothing(store: &dyn Store) {
     let other = Key::new(&Tenant::from("other"), Scope::Item(ItemId::from("a")));
     put(store, vec![(other.clone(), Some(Entity::one(Slot(0), number(1, 7.0))))]).await;
     assert!(get(store, &item("a")).await.is_none());
     assert!(get(store, &other).await.is_some());
 }
 
-pub(super) async fn a_removed_key_is_gone(store: &impl Store) {
+pub(super) async fn a_removed_key_is_gone(store: &dyn Store) {
     put(store, vec![(item("a"), Some(Entity::one(Slot(0), number(1, 7.0))))]).await;
     put(store, vec![(item("a"), None), (item("never"), None)]).await;
     assert!(get(store, &item("a")).await.is_none());
 }
 
-pub(super) async fn scopes_share_nothing(store: &impl Store) {
+pub(super) async fn scopes_share_nothing(store: &dyn Store) {
     let scopes = [
         Scope::Global,
         Scope::Item("a".into()),
@@ -81,7 +81,7 @@ pub(super) async fn scopes_share_nothing(store: &impl Store) {
     assert!(store.read(&[]).await.expect("reads nothing").is_empty());
 }
 
-pub(super) async fn writes_under_one_key_apply_in_order(store: &impl Store) {
+pub(super) async fn writes_under_one_key_apply_in_order(store: &dyn Store) {
     let count = |slot| Some(Entity::one(Slot(slot), stored(1, Cell::Counter(1))));
     let key = || item("a");
     put(store, vec![(key(), count(0)), (key(), count(1)), (key(), count(1))]).await;
@@ -97,7 +97,7 @@ pub(super) async fn writes_under_one_key_apply_in_order(store: &impl Store) {
     assert_eq!(counts(&get(store, &key()).await.expect("was written")), [Some(1), None]);
 }
 
-pub(super) async fn a_large_batch_is_applied_whole(store: &impl Store) {
+pub(super) async fn a_large_batch_is_applied_whole(store: &dyn Store) {
     const KEYS: usize = 5000;
     let keys: Vec<_> = (0..KEYS).map(|number| item(&number.to_string())).collect();
     let long = "word ".repeat(40);

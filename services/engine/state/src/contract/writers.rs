@@ -6,7 +6,7 @@ use crate::{
 };
 use rankwright_event::{Tenant, Timestamp};
 
-pub(super) async fn slots_are_given_out_once(store: &impl Store) {
+pub(super) async fn slots_are_given_out_once(store: &dyn Store) {
     let first = store.slots(&[Fingerprint(7), Fingerprint(9), Fingerprint(7)]).await.expect("gives slots");
     assert_eq!(first[0], first[2]);
     assert_ne!(first[0], first[1]);
@@ -15,7 +15,7 @@ pub(super) async fn slots_are_given_out_once(store: &impl Store) {
     assert!(!first.contains(&later[0]));
 }
 
-pub(super) async fn only_the_newest_lease_commits(store: &impl Store) {
+pub(super) async fn only_the_newest_lease_commits(store: &dyn Store) {
     let writer = Writer("partition".into());
     let old = store.acquire(&writer).await.expect("acquires");
     let new = store.acquire(&writer).await.expect("acquires");
@@ -29,7 +29,7 @@ pub(super) async fn only_the_newest_lease_commits(store: &impl Store) {
     assert_eq!(store.commit(&new, commit()).await.expect("answers"), Outcome::Applied);
 }
 
-pub(super) async fn a_position_that_moved_refuses_the_batch(store: &impl Store) {
+pub(super) async fn a_position_that_moved_refuses_the_batch(store: &dyn Store) {
     let lease = store.acquire(&Writer("partition".into())).await.expect("acquires");
     let step = |from: &str, to: &str| Commit {
         from: Position(from.into()),
@@ -44,7 +44,7 @@ pub(super) async fn a_position_that_moved_refuses_the_batch(store: &impl Store) 
     assert_eq!(count, Some(1));
 }
 
-pub(super) async fn writers_have_positions_of_their_own(store: &impl Store) {
+pub(super) async fn writers_have_positions_of_their_own(store: &dyn Store) {
     put(store, vec![]).await;
     let other = store.acquire(&Writer("other".into())).await.expect("acquires");
     assert_eq!(other.position, Position::default());
@@ -52,7 +52,7 @@ pub(super) async fn writers_have_positions_of_their_own(store: &impl Store) {
     assert_eq!(known.position, Position("+".into()));
 }
 
-pub(super) async fn a_key_that_should_be_new_and_is_not_refuses_the_batch(store: &impl Store) {
+pub(super) async fn a_key_that_should_be_new_and_is_not_refuses_the_batch(store: &dyn Store) {
     let seen = |id: &str| Key::new(&Tenant::default(), Scope::Seen(id.into()));
     let lease = store.acquire(&Writer("replica".into())).await.expect("acquires");
     let batch = |from: &str, to: &str, id: &str| Commit {
@@ -70,7 +70,7 @@ pub(super) async fn a_key_that_should_be_new_and_is_not_refuses_the_batch(store:
     assert_eq!(count, Some(2), "a refused batch changes nothing");
 }
 
-pub(super) async fn what_is_wrongly_thought_to_be_new_absorbs_all_the_same(store: &impl Store) {
+pub(super) async fn what_is_wrongly_thought_to_be_new_absorbs_all_the_same(store: &dyn Store) {
     let lease = store.acquire(&Writer("guesses".into())).await.expect("acquires");
     let keys = [item("guessed"), Key::new(&Tenant::default(), Scope::Outbox("guessed".into()))];
     for (from, to) in [("", "1"), ("1", "2")] {
@@ -90,7 +90,7 @@ pub(super) async fn what_is_wrongly_thought_to_be_new_absorbs_all_the_same(store
     }
 }
 
-pub(super) async fn what_moves_lies_under_its_new_key(store: &impl Store) {
+pub(super) async fn what_moves_lies_under_its_new_key(store: &dyn Store) {
     let lease = store.acquire(&Writer("moves".into())).await.expect("acquires");
     let key = |scope: Scope| Key::new(&Tenant::default(), scope);
     let names = ["moved", "was never there", "is there already"];
@@ -122,7 +122,7 @@ pub(super) async fn what_moves_lies_under_its_new_key(store: &impl Store) {
     assert_eq!(store.oldest(crate::Space::Outbox, Timestamp::MAX, 10).await.expect("lists").len(), 4);
 }
 
-pub(super) async fn a_commit_takes_place_when_it_is_due_or_never(store: &impl Store) {
+pub(super) async fn a_commit_takes_place_when_it_is_due_or_never(store: &dyn Store) {
     let lease = store.acquire(&Writer("waits".into())).await.expect("acquires");
     let commit = || Commit {
         to: Position("1".into()),
@@ -142,7 +142,7 @@ pub(super) async fn a_commit_takes_place_when_it_is_due_or_never(store: &impl St
     assert!(get(store, &item("due")).await.is_some());
 }
 
-pub(super) async fn several_writers_move_together_or_not_at_all(store: &impl Store) {
+pub(super) async fn several_writers_move_together_or_not_at_all(store: &dyn Store) {
     if !store.moves_together() {
         return;
     }
@@ -178,7 +178,7 @@ pub(super) async fn several_writers_move_together_or_not_at_all(store: &impl Sto
     }
 }
 
-pub(super) async fn nobody_commits_without_a_lease(store: &impl Store) {
+pub(super) async fn nobody_commits_without_a_lease(store: &dyn Store) {
     for epoch in 0..2 {
         let lease = Lease { writer: Writer("stranger".into()), epoch, position: Position::default() };
         let writes = vec![(item("a"), Some(Entity::one(Slot(0), number(1, 1.0))))];
@@ -188,7 +188,7 @@ pub(super) async fn nobody_commits_without_a_lease(store: &impl Store) {
     assert!(get(store, &item("a")).await.is_none());
 }
 
-pub(super) async fn slots_run_out_with_an_error(store: &impl Store) {
+pub(super) async fn slots_run_out_with_an_error(store: &dyn Store) {
     let all: Vec<_> = (0..=u64::from(u16::MAX)).map(Fingerprint).collect();
     let slots = store.slots(&all).await.expect("gives as many slots as there are numbers");
     let distinct: std::collections::HashSet<_> = slots.iter().collect();
