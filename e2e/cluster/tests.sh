@@ -9,7 +9,7 @@
 # A cluster is configured by RANKWRIGHT_TEST_KUBECONFIG, or by KUBECONFIG where that names one that this machine's loopback leads to,
 # as those of kind, k3s and minikube. The tests make the definition of RankingServices, the charts' objects and namespaces of their own
 # in it, and its nodes take no new pods meanwhile; charts/check.sh refuses one that has any of these already.
-# Programs and tests are those of `./run test`, which calls this. Where there can be no cluster, one line says what is missing;
+# Programs and tests are those of `./run test`, which calls this. Where there can be no cluster, a line says what is missing, of 2 and of 3;
 # REQUIRE_CLUSTER=1 makes that a failure. --build builds Kubernetes, if it can be had here, and tests nothing; --api stops before 3,
 # and --pods does that alone.
 set -euo pipefail

@@ -9,7 +9,7 @@ use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
 use rankwright_e2e::{Ended, Service};
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -282,4 +282,52 @@ fn a_state_in_memory_is_not_rebuilt() {
     let named = ["--rebuild", "--data", "x", "--once", "name"];
     let refused = Ended::of(&mut importing(&folders, "default", folder.path(), &named)).refused();
     assert!(refused.stderr.contains("--once: only a state in Redis remembers"), "{}", refused.stderr);
+}
+
+/// All that lies in a folder, itself included.
+fn all_of(folder: &Path) -> Vec<PathBuf> {
+    let within = std::fs::read_dir(folder).expect("is there").map(|entry| entry.expect("can be listed").path());
+    let below = within.flat_map(|path| match path.is_symlink() || path.is_file() {
+        true => vec![path],
+        false => all_of(&path),
+    });
+    below.chain([folder.to_owned()]).collect()
+}
+
+/// Whoever runs these may be root, in a folder of somebody who is not, and who has laid a link there to what is none of theirs.
+/// Only root can try that; others see that no link is followed.
+#[test]
+fn what_root_does_to_a_state_in_a_folder_it_does_as_its_owner() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown, symlink};
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let (home, of_root) = (folder.path().join("home"), folder.path().join("of-root"));
+    let config = format!("state: {{type: file, path: ./shop}}\n{FEATURES}");
+    let (events, _) = halves(&mut Random::seeded());
+    import(&config, "default", &events, &home);
+    let (state, marker) = (home.join("shop"), home.join("shop/state/unfinished"));
+    std::fs::write(&of_root, "kept").expect("can be written");
+    std::fs::set_permissions(&of_root, std::fs::Permissions::from_mode(0o666)).expect("it is ours");
+    symlink(&of_root, &marker).expect("can be linked");
+    let of = |path: &Path| std::fs::symlink_metadata(path).map(|own| (own.uid(), own.gid())).expect("is there");
+    let owner = if of(&home).0 == 0 { (4711, 4712) } else { of(&home) };
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+    all_of(&home).iter().for_each(|path| lchown(path, Some(owner.0), Some(owner.1)).expect("who is root may"));
+
+    let forget = || {
+        let mut command = command(&["forget", "--config", "config.yml", "--user", "u1"]);
+        Ended::of(command.current_dir(&home))
+    };
+    let again = || Ended::of(&mut importing(&config, "default", &home, &["--rebuild", "--data", "events.jsonl"]));
+    for refused in [forget().refused(), again().refused()] {
+        assert!(refused.stderr.contains("unfinished is a symbolic link"), "{}", refused.stderr);
+    }
+    assert_eq!(std::fs::read_to_string(&of_root).expect("is there"), "kept");
+    std::fs::remove_file(&marker).expect("can be removed");
+    for ended in [again(), forget()] {
+        let ended = ended.ok();
+        assert_eq!(ended.stderr.contains("root goes on as the user"), owner.0 == 4711, "{}", ended.stderr);
+        let all = [all_of(&state), all_of(&home.join("parts"))].concat();
+        let others: Vec<_> = all.into_iter().filter(|path| of(path) != owner).collect();
+        assert!(others.is_empty(), "these are not the owner's: {others:?}");
+    }
 }

@@ -4,6 +4,7 @@
 //! in the moment in which another one comes to lie there.
 
 mod owner;
+mod rights;
 
 use crate::open::format;
 use anyhow::{Context, Result, bail};
@@ -17,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tracing::info;
 
-pub(crate) use owner::Lent;
+pub use owner::as_owner;
 
 /// Name of the service that a state on disk belongs to: a folder has one.
 pub(crate) const SERVICE: &str = "default";
@@ -103,8 +104,7 @@ pub(crate) fn replace(live: &Path, new: &Path, store: FileStore) -> Result<()> {
 /// Under the lock.
 fn put(live: &Path, new: &Path, store: FileStore) -> Result<()> {
     let old = replaced(live);
-    owner::handed_over(new, live)
-        .context("failed to hand the new state over to the owner of the former one: have them do it, or root")?;
+    rights::handed_over(new, live)?;
     drop(store);
     let moved = |from: &Path, to: &Path| {
         fs::rename(from, to).with_context(|| format!("failed to move {} to {}", from.display(), to.display()))

@@ -2,7 +2,7 @@
 
 use crate::closing::{FORGETS, HELD, Holding, REBUILD, TASK, Tenure};
 use crate::engine::Engine;
-use crate::folder::{self, Lent};
+use crate::folder;
 use crate::program::chain;
 use crate::serving::identity;
 use anyhow::{Context, Result, bail};
@@ -52,7 +52,6 @@ pub fn forget(config: Config, subject: &Subject) -> BoxFuture<'_, Result<Forgott
     Box::pin(async move {
         let State::File(file) = &config.state else { return in_stores(&Engine::open(config).await?, subject).await };
         let (path, file) = (folder::place(file), file.clone());
-        let _lent = Lent::new(&path, None);
         in_folder(config, &path, &file, subject).await
     })
 }

@@ -7,7 +7,7 @@
 
 use crate::closing::{Closing, Holding, REBUILD, StillOpen, TASK};
 use crate::engine::{Engine, service};
-use crate::folder::{self, Lent};
+use crate::folder;
 use crate::serving::identity;
 use crate::{joins, open};
 use anyhow::{Context, Result, bail};
@@ -47,13 +47,7 @@ enum Target {
         config: Box<Config>,
     },
     /// In the place of a folder, which nobody else uses meanwhile.
-    Folder {
-        built: PathBuf,
-        path: PathBuf,
-        held: FileStore,
-        /// Both are the owner's where one does not take the place of the other.
-        _lent: Box<Lent>,
-    },
+    Folder { built: PathBuf, path: PathBuf, held: FileStore },
 }
 
 impl Rebuild {
@@ -124,7 +118,6 @@ impl Rebuild {
         if let Some(link) = [&path, &built].into_iter().find(|path| path.is_symlink()) {
             bail!("{} is a symbolic link: have state.path name the folder in which the files lie", link.display());
         }
-        let _lent = Box::new(Lent::new(&path, Some(&built)));
         let held = folder::open(&path, file)?;
         for left in unfinished(&file.path)?.into_iter().filter(|left| *left != built) {
             info!(path = %left.display(), "a rebuild of another configuration, or from other data, was not completed: it is removed");
@@ -133,7 +126,7 @@ impl Rebuild {
             }
         }
         let store = folder::open(&built, file)?;
-        let target = Target::Folder { built, path, held, _lent };
+        let target = Target::Folder { built, path, held };
         let engine = Arc::new(Engine::over(config.clone(), Arc::new(store)).await?);
         Ok(Self { engine, target })
     }
@@ -164,7 +157,7 @@ impl Rebuild {
                     }
                     filled
                 }
-                Target::Folder { built, path, held, _lent } => folder::replace(&path, &built, held).map(|()| true),
+                Target::Folder { built, path, held } => folder::replace(&path, &built, held).map(|()| true),
             }
         })
     }

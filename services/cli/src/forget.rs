@@ -2,12 +2,13 @@
 
 use crate::options::ForgetOptions;
 use anyhow::{Result, bail};
-use rankwright_assembly::{configuration, forget, job_runtime, print};
+use rankwright_assembly::{as_owner, configuration, forget, job_runtime, print};
 use rankwright_clickthrough::{Subject, Who};
 
 /// Removes what the options name, and says what that was; an error, where not all of it was.
 pub(crate) fn run(options: &ForgetOptions) -> Result<String> {
     let config = configuration(options.config.as_deref())?;
+    as_owner(&config)?;
     let who = match (&options.subject.user, &options.subject.item) {
         (Some(user), _) => Who::User(user.as_str().into()),
         (None, Some(item)) => Who::Item(item.as_str().into()),

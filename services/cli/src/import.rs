@@ -6,8 +6,8 @@ use crate::order::Order;
 use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
 use rankwright_assembly::{
-    Engine, Fetched, Importer, Rebuild, StillOpen, Tally, configuration, fetch, is_remote, is_stream, job_runtime, now,
-    read_all,
+    Engine, Fetched, Importer, Rebuild, StillOpen, Tally, as_owner, configuration, fetch, is_remote, is_stream,
+    job_runtime, now, read_all,
 };
 use rankwright_config::{ClickthroughStore, Config, Offset, SourceConfig, State};
 use rankwright_ingest::Counters;
@@ -44,6 +44,7 @@ pub(crate) fn run(options: &ImportOptions) -> Result<()> {
             "train is memory: click-throughs end with this process, and what was read is not read again for them; use 'standalone', or 'train: {{type: file, path: ...}}'"
         );
     }
+    as_owner(&config)?;
     let runtime = job_runtime()?;
     if options.rebuild {
         return rebuild(&config, options, &runtime);

@@ -1,12 +1,12 @@
 #![allow(clippy::expect_used)]
 
-use super::owner::{each_below, handed_over};
+use super::owner::{Owner, groups, of_another};
+use super::rights::{each_below, handed_over};
 use super::*;
 use rankwright_config::state::{FileBackend, Format};
 use rankwright_state::{Commit, Outcome, Position, Store, Writer};
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::SystemTime;
 
 fn home() -> (tempfile::TempDir, PathBuf, FileState) {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
@@ -137,17 +137,15 @@ fn rights(path: &Path) -> Vec<(bool, u32, (u32, u32))> {
 }
 
 #[test]
-fn a_state_that_is_replaced_stays_its_owners() {
+fn a_state_that_is_replaced_keeps_its_rights() {
     use std::os::unix::fs::{PermissionsExt, fchown};
     let (_folder, path, file) = home();
     for how in ["written anew", "rebuilt"] {
         drop(open(&path, &file).expect("is made"));
-        let is_root = fs::metadata(&path).expect("is there").uid() == 0;
-        let owner = if is_root { (4711, 4712) } else { rights(&path)[0].2 };
+        let (user, group) = rights(&path)[0].2;
+        let group = if user == 0 { 4712 } else { group };
         each_below(&path, &mut |_, file, own| {
-            if is_root {
-                fchown(file, Some(owner.0), Some(owner.1))?; // who is root may
-            }
+            fchown(file, None, Some(group))?; // who is root may choose any
             file.set_permissions(fs::Permissions::from_mode(if own.is_dir() { 0o2750 } else { 0o640 }))
         })
         .expect("they are ours");
@@ -162,7 +160,7 @@ fn a_state_that_is_replaced_stays_its_owners() {
         let found = rights(&path);
         assert!(found.len() > 4, "{found:?}");
         for (is_folder, mode, of) in found {
-            assert_eq!(of, owner, "{how}");
+            assert_eq!(of, (user, group), "{how}");
             assert!(if is_folder { mode == 0o2750 } else { [0, 0o640].contains(&mode) }, "{how}: {mode:o}");
         }
         fs::remove_dir_all(&path).expect("is removed");
@@ -170,15 +168,15 @@ fn a_state_that_is_replaced_stays_its_owners() {
 }
 
 #[test]
-fn what_lies_elsewhere_does_not_become_the_owners_of_a_state_that_links_to_it() {
-    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+fn what_lies_elsewhere_does_not_get_the_rights_of_a_state_that_links_to_it() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
     let (folder, path, file) = home();
     drop(open(&path, &file).expect("is made"));
     let elsewhere = folder.path().join("elsewhere");
     fs::create_dir(&elsewhere).expect("is made");
     fs::write(elsewhere.join("secret"), "").expect("is written");
     fs::write(elsewhere.join("third"), "").expect("is written");
-    let looked_at = || fs::metadata(elsewhere.join("third")).map(|own| (own.mode(), own.uid())).expect("is there");
+    let looked_at = || fs::metadata(elsewhere.join("third")).map(|own| own.mode()).expect("is there");
     let (before, of_third) = (rights(&elsewhere), looked_at());
     symlink(&elsewhere, path.join("folder")).expect("is linked");
     symlink(elsewhere.join("secret"), path.join("file")).expect("is linked");
@@ -187,51 +185,50 @@ fn what_lies_elsewhere_does_not_become_the_owners_of_a_state_that_links_to_it() 
     fs::write(like.join("version"), "").expect("is written");
     for path in [&like, &like.join("version")] {
         fs::set_permissions(path, fs::Permissions::from_mode(0o751)).expect("it is ours");
-        if fs::metadata(path).expect("is there").uid() == 0 {
-            chown(path, Some(4711), Some(4712)).expect("who is root may");
-        }
     }
     fs::hard_link(elsewhere.join("third"), path.join("third")).expect("is linked");
     handed_over(&path, &like).expect("is handed over");
-    drop(Lent::new(&like, Some(&path)));
     assert_eq!(rights(&path)[0].1, 0o751);
     assert_eq!(looked_at(), of_third);
     fs::remove_file(path.join("third")).expect("is removed");
     assert_eq!(rights(&elsewhere), before);
 }
 
+/// Who is not root cannot make this.
 #[test]
-fn what_was_made_in_a_folder_becomes_its_owners_and_nothing_else_that_lies_there() {
-    use std::os::unix::fs::{chown, symlink};
+fn a_folder_is_its_owners_who_are_not_root_and_his_who_laid_the_link_to_it() {
+    use std::os::unix::fs::{chown, lchown, symlink};
     let (folder, path, file) = home();
     drop(open(&path, &file).expect("is made"));
-    let of = |path: &Path| fs::symlink_metadata(path).map(|own| (own.uid(), own.gid())).expect("is there");
-    let is_root = of(&path).0 == 0;
-    if is_root {
-        chown(&path, Some(4711), Some(4712)).expect("who is root may");
+    if fs::metadata(&path).expect("is there").uid() != 0 {
+        let own = fs::metadata(&path).expect("is there");
+        assert_eq!(of_another(path.clone()), Some((path, Owner { uid: own.uid(), gid: own.gid() })));
+        return;
     }
-    let (ours, owner, linked) = (of(folder.path()), of(&path), folder.path().join("linked"));
+    let linked = folder.path().join("linked");
     symlink(&path, &linked).expect("is linked");
-    let made = |name: &str| {
-        fs::write(path.join(name), "").expect("is written");
-        path.join(name)
-    };
-    let (of_others, former) = (made("of-others"), made("former"));
-    if is_root {
-        chown(&of_others, Some(4713), Some(4713)).expect("who is root may");
+    assert_eq!([&path, &linked].map(|path| of_another(path.clone())), [None, None]);
+    lchown(&linked, Some(4713), Some(4714)).expect("who is root may");
+    assert_eq!(of_another(linked.clone()), Some((linked.clone(), Owner { uid: 4713, gid: 4714 })));
+    lchown(&linked, Some(0), Some(0)).expect("who is root may");
+    chown(&path, Some(4711), Some(4712)).expect("who is root may");
+    for folder in [&path, &linked] {
+        assert_eq!(of_another(folder.clone()), Some((folder.clone(), Owner { uid: 4711, gid: 4712 })));
     }
-    let whose = of(&of_others);
-    let later = SystemTime::now() + Duration::from_secs(3600);
-    drop(Lent::since(later, &path, None)); // nothing was made since
-    assert_eq!(of(&former), ours);
-    drop(Lent::new(&linked, None));
-    assert_eq!(of(&former), ours, "a link was followed");
-    let lent = Lent::new(&path, None);
-    let new = made("new");
-    drop(lent);
-    assert_eq!((of(&new), of(&of_others)), (owner, whose));
-    fs::remove_dir_all(&path).expect("is removed");
-    drop(Lent::new(&path, Some(&path))); // there is nothing to give
+    assert_eq!(of_another(folder.path().join("of nobody")), None);
+    fs::create_dir(folder.path().join("new")).expect("is made");
+    let told = handed_over(&folder.path().join("new"), &path).expect_err("they could not use it").to_string();
+    assert!(told.contains("belongs to user 4711"), "{told}");
+}
+
+#[test]
+fn whose_groups_are_known_has_these() {
+    let passwd = "root:x:0:0:root:/root:/bin/bash\nbroken\nalice:x:1000:1001:Alice,,,:/home/alice:/bin/sh\n+::::::\n";
+    let group = "root:x:0:\nalice:x:1001:alice\nadm:x:4:syslog,alice\nwww:x:33:malice,alice2\nbroken\nothers:x:no:alice\nsearch:x:44:alice\n";
+    assert_eq!(groups(1000, passwd, group), Some(vec![1001, 4, 44]));
+    assert_eq!(groups(0, passwd, ""), Some(vec![0]));
+    assert_eq!(groups(1001, passwd, group), None);
+    assert_eq!(groups(1000, "", group), None);
 }
 
 #[tokio::test]

@@ -184,27 +184,6 @@ fn a_part_that_is_written_anew_stays_its_owners() {
     assert_eq!(rights(), before);
 }
 
-/// Who imports or rebuilds may be root, where who reads the parts is not.
-#[test]
-fn what_root_writes_belongs_to_the_owner_of_the_folder() {
-    use std::os::unix::fs::{MetadataExt, chown};
-    let folder = tempfile::tempdir().unwrap();
-    let of = |path: &Path| fs::metadata(path).map(|data| (data.uid(), data.gid())).unwrap();
-    if of(folder.path()).0 == 0 {
-        chown(folder.path(), Some(4711), Some(4712)).unwrap();
-    }
-    let (owner, parts) = (of(folder.path()), folder.path().join("within/parts"));
-    let store = open(&parts, Format::Binary);
-    store.append(&some(0, 10)).unwrap();
-    store.flush().unwrap();
-    let open_part = names(&parts);
-    drop(store);
-    assert_ne!(names(&parts), open_part);
-    for path in [parts.join(&names(&parts)[0]), parts.clone(), folder.path().join("within")] {
-        assert_eq!(of(&path), owner, "{}", path.display());
-    }
-}
-
 /// Forgets the visitor of the first record; does nothing unless it is told where.
 #[test]
 fn forgets_when_told_where() {

@@ -2,9 +2,11 @@
 //! that the next one begins anew where this one is killed, or its disk is full.
 
 use super::disk::Refusal;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 const MARKER: &str = "unfinished";
@@ -36,8 +38,10 @@ impl Making {
     /// may be a whole store, one that another version has filled since, say: [`Making::clear`] is for what cannot be opened.
     pub(super) fn begin(folder: &Path) -> Result<Option<Self>, Trouble> {
         let marker = folder.join(MARKER);
+        let mut as_it_is = OpenOptions::new();
+        as_it_is.read(true).write(true).custom_flags(OFlags::NOFOLLOW.bits() as i32); // what it would lead to is emptied
         loop {
-            let mut lock = match OpenOptions::new().read(true).write(true).open(&marker) {
+            let mut lock = match as_it_is.open(&marker) {
                 Ok(found) => found,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     match lies_in(folder)? {
@@ -51,6 +55,9 @@ impl Making {
                         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                         Err(error) => return Err(error.into()),
                     }
+                }
+                Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
+                    return Err(io::Error::other(format!("{} is a symbolic link", marker.display())).into());
                 }
                 Err(error) => return Err(error.into()),
             };
@@ -116,7 +123,7 @@ fn lies_in(folder: &Path) -> io::Result<Lies> {
 
 /// Whether the open file is the one that lies there.
 fn is_still(open: &File, path: &Path) -> io::Result<bool> {
-    match std::fs::metadata(path) {
+    match std::fs::symlink_metadata(path) {
         Ok(there) => open.metadata().map(|open| (open.dev(), open.ino()) == (there.dev(), there.ino())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),

@@ -33,7 +33,7 @@ pub(super) struct Name {
 impl Folder {
     pub(super) fn open(path: PathBuf) -> Result<Self> {
         let folder = Self { path };
-        owner::make_folder(&folder.path).map_err(|source| folder.failed("create the folder", source))?;
+        fs::create_dir_all(&folder.path).map_err(|source| folder.failed("create the folder", source))?;
         Ok(folder)
     }
 
@@ -70,7 +70,7 @@ impl Folder {
         loop {
             let last = self.list()?.last().map_or(0, |name| name.sequence);
             let name = Name { sequence: last.saturating_add(1), format, closed: None };
-            match owner::create_in(&self.path, &name.to_string()) {
+            match File::create_new(self.path_of(&name)) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {} // another process was faster
                 Err(error) => return Err(self.failed_at(&name, "create", error)),
                 Ok(file) => {

@@ -1,0 +1,78 @@
+//! Who may do what with the files of a state, when another one takes its place. No link is followed on the way.
+
+use anyhow::{Context, Result, bail};
+use rustix::fs::{CWD, Dir, Mode, OFlags, openat};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata, Permissions};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+use std::path::Path;
+
+/// What is done with a file or a folder that was found.
+type Work<'a> = &'a mut dyn FnMut(&Path, &File, &Metadata) -> io::Result<()>;
+
+/// Gives a new state the modes of the former one, and its group, and forces the names of the files in it to the disk.
+///
+/// # Errors
+/// When the former one is somebody else's, who could not use the new one.
+pub(super) fn handed_over(new: &Path, like: &Path) -> Result<()> {
+    let folder = fs::metadata(like).with_context(|| format!("failed to look at {}", like.display()))?;
+    if folder.uid() != fs::metadata(new).with_context(|| format!("failed to look at {}", new.display()))?.uid() {
+        bail!("{} belongs to user {}: have them do it, or root", like.display(), folder.uid());
+    }
+    let of_files = fs::symlink_metadata(like.join("version")).ok();
+    each_below(new, &mut |_, file, own| {
+        if own.gid() != folder.gid() {
+            fchown(file, None, Some(folder.gid()))?;
+        }
+        if own.is_dir() {
+            file.set_permissions(folder.permissions())?;
+            return file.sync_all();
+        }
+        // what the store keeps to its owner stays so
+        let shared = of_files.as_ref().filter(|_| own.mode() & 0o077 != 0);
+        shared.map_or(Ok(()), |like| file.set_permissions(Permissions::from_mode(like.mode() & 0o777)))
+    })
+}
+
+/// All in a folder, and then the folder: until then nobody else may be able to enter it.
+pub(super) fn each_below(folder: &Path, work: Work<'_>) -> Result<()> {
+    entered(CWD, folder.as_os_str(), folder, work)
+}
+
+fn entered(parent: BorrowedFd<'_>, name: &OsStr, place: &Path, work: Work<'_>) -> Result<()> {
+    match opened(parent, name) {
+        Ok(file) => visited(&file, place, work),
+        Err(Errno::NOENT | Errno::LOOP) => Ok(()), // gone, as somebody may use it already, or a link
+        Err(error) => Err(error).with_context(|| place.display().to_string()),
+    }
+}
+
+/// As it is: a link leads nowhere.
+fn opened(parent: BorrowedFd<'_>, name: &OsStr) -> Result<File, Errno> {
+    let as_it_is = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    openat(parent, name, as_it_is, Mode::empty()).map(File::from)
+}
+
+fn visited(file: &File, place: &Path, work: Work<'_>) -> Result<()> {
+    let at = || place.display().to_string();
+    let own = file.metadata().with_context(at)?;
+    if own.is_dir() {
+        let entries = match Dir::read_from(file) {
+            Err(Errno::NOENT) => return Ok(()), // removed meanwhile
+            entries => entries.with_context(at)?,
+        };
+        for entry in entries {
+            let entry = entry.with_context(at)?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name != "." && name != ".." {
+                entered(file.as_fd(), name, &place.join(name), work)?;
+            }
+        }
+    }
+    let may_lie_elsewhere = !own.is_dir() && own.nlink() > 1; // it has a second name
+    if may_lie_elsewhere { Ok(()) } else { work(place, file, &own).with_context(at) }
+}
