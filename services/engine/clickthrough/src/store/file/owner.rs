@@ -17,10 +17,16 @@ pub(super) fn hand_over(file: &File, former: &Metadata, place: &Path) -> io::Res
             let (group, others) = (mode >> 3 & 7, mode & 7);
             mode = mode & 0o700 | (group & others); // the former group are others now
         }
-        warn!(
-            place = %place.display(), %error, uid = former.uid(),
-            "this part belongs to whoever forgets now, as only root may hand files over: see that its former owner can read it"
-        );
+        let (place, uid, gid) = (place.display(), former.uid(), former.gid());
+        match own.uid() == uid {
+            true => {
+                warn!(%place, %error, gid, "this part does not belong to its former group now, which may do no more than others")
+            }
+            false => warn!(
+                %place, %error, uid,
+                "this part belongs to whoever forgets now, as only root may hand files over: see that its former owner can read it"
+            ),
+        }
     }
     file.set_permissions(Permissions::from_mode(mode))
 }
