@@ -63,7 +63,7 @@ missing() {
   [ "$(id -u)" -eq 0 ] || { echo "a cluster of our own wants root"; return; }
   unshare --net --mount --pid --fork true 2>/dev/null || { echo "this machine grants no namespaces"; return; }
   local log=$RANKWRIGHT_CACHE/cluster.log
-  say "building Kubernetes (once, about six minutes)"
+  [ -x "$RANKWRIGHT_CACHE/cluster/bin/kube" ] || say "building Kubernetes (once, about six minutes)"
   e2e/cluster/build.sh kube node helm >"$log" 2>&1 || echo "Kubernetes was not built ($(tail -n 1 "$log")), see $log"
 }
 

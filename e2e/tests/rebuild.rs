@@ -337,7 +337,8 @@ fn done_as_its_owner(user: u32, group: u32) {
         let ended = ended.ok();
         assert_eq!(ended.stderr.contains("root goes on as the user"), owner.0 == user, "{}", ended.stderr);
         let all = [all_of(&state), all_of(&home.join("parts"))].concat();
-        let others: Vec<_> = all.into_iter().filter(|path| of(path).0 != owner.0).collect();
+        let is_theirs = |path: &PathBuf| of(path) == owner || group == 0 && of(path).0 == owner.0;
+        let others: Vec<_> = all.into_iter().filter(|path| !is_theirs(path)).collect();
         assert!(others.is_empty(), "these are not the owner's: {others:?}");
     }
 }

@@ -16,7 +16,7 @@ use tracing::warn;
 type Work<'a> = &'a mut dyn FnMut(&Path, &File, &Metadata) -> io::Result<()>;
 
 /// Gives a new state the modes of the former one, and its group, and forces the names of the files in it to the disk. Whose user may not
-/// give files to that group keeps their own, which may do no more with them than everybody.
+/// give files to that group keeps their own; nobody may do more with them then than before.
 ///
 /// # Errors
 /// When the former one is somebody else's, who could not use the new one.
@@ -48,9 +48,10 @@ pub(super) fn handed_over(new: &Path, like: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A mode that lets the group do no more than everybody.
-fn ungrouped(mode: u32) -> u32 {
-    mode & !0o070 | (mode >> 3 & mode & 7) << 3
+/// The mode for another group: who was in the former one is among the others now, and who is in this one was among them.
+pub(super) fn ungrouped(mode: u32) -> u32 {
+    let both = mode >> 3 & mode & 7;
+    mode & !0o077 | both << 3 | both
 }
 
 /// All in a folder, and then the folder: until then nobody else may be able to enter it.

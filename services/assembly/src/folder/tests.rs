@@ -1,7 +1,7 @@
 #![allow(clippy::expect_used)]
 
 use super::owner::{Owner, groups, of_another};
-use super::rights::{each_below, handed_over};
+use super::rights::{each_below, handed_over, ungrouped};
 use super::*;
 use rankwright_config::state::{FileBackend, Format};
 use rankwright_state::{Commit, Outcome, Position, Store, Writer};
@@ -219,6 +219,15 @@ fn a_folder_is_its_owners_who_are_not_root_and_his_who_laid_the_link_to_it() {
     fs::create_dir(folder.path().join("new")).expect("is made");
     let told = handed_over(&folder.path().join("new"), &path).expect_err("they could not use it").to_string();
     assert!(told.contains("belongs to user 4711"), "{told}");
+}
+
+#[test]
+fn who_is_in_another_group_now_may_do_no_more_than_before() {
+    for (mode, expected) in
+        [(0o755, 0o755), (0o2750, 0o2700), (0o664, 0o644), (0o604, 0o600), (0o640, 0o600), (0o600, 0o600)]
+    {
+        assert_eq!(ungrouped(mode), expected, "{mode:o}");
+    }
 }
 
 #[test]
