@@ -2,7 +2,7 @@
 
 mod usage;
 
-use crate::expiry::outdated;
+use crate::expiry::{Pace, outdated};
 use crate::timeline::Timeline;
 use crate::{
     BoxFuture, Commit, Entity, Error, Fingerprint, Key, Lease, Listed, Move, Outcome, Position, Rows, Slot, Space,
@@ -30,6 +30,7 @@ pub struct MemoryStore {
     slots: Mutex<HashMap<Fingerprint, Slot>>,
     /// Of work; changed by whoever holds the writers.
     timeline: Mutex<Option<Timeline>>,
+    pace: Pace,
 }
 
 type Shard = RwLock<HashTable<(Key, Arc<Entity>)>>;
@@ -37,8 +38,8 @@ type Shard = RwLock<HashTable<(Key, Arc<Entity>)>>;
 impl Default for MemoryStore {
     fn default() -> Self {
         let shards = || (0..SHARDS).map(|_| Shard::default()).collect();
-        let (writers, slots, timeline) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Self { hasher: RandomState::default(), values: shards(), work: shards(), writers, slots, timeline }
+        let (writers, slots, timeline, pace) = Default::default();
+        Self { hasher: RandomState::default(), values: shards(), work: shards(), writers, slots, timeline, pace }
     }
 }
 
@@ -121,6 +122,7 @@ impl MemoryStore {
         for Move { lease, to, .. } in moves {
             writers.insert(lease.writer, (lease.epoch, to));
         }
+        self.pace.written(commit.writes.len());
         let mut timeline = self.timeline.lock();
         let mut writes = commit.writes.into_iter().peekable();
         while let Some((key, change)) = writes.next() {
@@ -176,7 +178,14 @@ impl MemoryStore {
         self.in_timeline(|timeline| timeline.oldest(space, until, limit).into_iter().filter_map(listed).collect())
     }
 
+    fn entities(&self) -> u64 {
+        self.values.iter().map(|shard| shard.read().len() as u64).sum()
+    }
+
     fn remove_outdated(&self, outdated: impl Fn(Slot, Timestamp) -> bool) -> u64 {
+        if !self.pace.is_due(self.entities()) {
+            return 0;
+        }
         let mut removed = 0;
         for shard in &self.values {
             let mut shard = shard.write();
@@ -242,8 +251,7 @@ impl Store for MemoryStore {
     }
 
     fn stats(&self) -> BoxFuture<'_, Result<Stats, Error>> {
-        let entities = self.values.iter().map(|shard| shard.read().len() as u64).sum();
-        Box::pin(async move { Ok(Stats { entities, bytes: None }) })
+        Box::pin(async move { Ok(Stats { entities: self.entities(), bytes: None }) })
     }
 
     fn usage(&self, keys: usize) -> BoxFuture<'_, Result<Usage, Error>> {

@@ -32,6 +32,7 @@ impl Disk {
                 return Ok(Outcome::Exists);
             }
         }
+        self.pace.written(commit.writes.len());
         let changes = self.fold(commit.writes)?;
         let mut batch = self.db.batch();
         for Move { lease, to, .. } in &moves {

@@ -3,15 +3,16 @@
 use super::FileOptions;
 use super::address::{self, Address};
 use super::cache::Cache;
-use super::journal::{Cut, Ends};
+use super::journal::{self, Trouble as JournalTrouble};
 use super::making::{Making, Trouble};
 use super::meta::{self, Meta};
+use crate::expiry::Pace;
 use crate::timeline::Timeline;
 use crate::{Entity, Error, Fingerprint, Format, Key, Lease, Listed, Show, Slot, Space, Stats, Writer, codec};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
 use parking_lot::Mutex;
 use rankwright_event::Timestamp;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -25,6 +26,7 @@ pub(super) struct Disk {
     pub(super) format: Format,
     pub(super) writing: Mutex<()>, // held by the one that changes anything
     pub(super) entities: AtomicU64,
+    pub(super) pace: Pace,
     /// Of work; changed by the one that changes anything.
     pub(super) timeline: Mutex<Option<Timeline>>,
 }
@@ -44,6 +46,12 @@ pub(super) enum Refusal {
     Version,
     #[error("its journal is damaged ({0}): put it back, or remove the folder to begin anew")]
     Journal(fjall::JournalRecoveryError),
+    #[error(
+        "its journal {} is damaged at byte {at}, and finished commits may lie behind: restore the folder from a backup; or keep a \
+         copy of the file and run `truncate -s {at} {}`, which gives up all commits from there on, and send the events again",
+        .journal.display(), .journal.display()
+    )]
+    JournalAt { journal: PathBuf, at: usize },
     #[error("it is no folder")]
     NoFolder,
     #[error("its tables are damaged ({0}): put a backup in its place, or remove the folder to begin anew")]
@@ -92,7 +100,16 @@ impl Disk {
             Trouble::Refused(refusal) => cannot_open(path)(refusal),
             Trouble::Io(error) => io(error),
         })?;
-        let ends = Ends::of(path);
+        let mut unfinished = Vec::new();
+        for trouble in journal::troubles(path).map_err(io)? {
+            match trouble {
+                JournalTrouble::Unfinished { journal, bytes } => unfinished.push((journal, bytes)),
+                JournalTrouble::Damaged { journal, at } if making.is_none() => {
+                    return Err(cannot_open(path)(Refusal::JournalAt { journal, at }));
+                }
+                JournalTrouble::Damaged { .. } => {}
+            }
+        }
         let opened = || Database::builder(path).cache_size(blocks).open();
         let db = match (opened(), &making) {
             (Err(error), Some(making)) if !matches!(error, fjall::Error::Locked) => {
@@ -103,11 +120,10 @@ impl Disk {
             (opened, _) => opened,
         };
         let db = db.map_err(|error| cannot_open(path)(refused(error)))?;
-        for Cut { journal, bytes } in ends.cut() {
+        for (journal, bytes) in unfinished {
             tracing::warn!(
                 journal = %journal.display(), bytes,
-                "a journal is cut where no whole commit follows: one that nobody was told of, as its process was killed; or \
-                 damage, after which events of that time have to be sent again"
+                "a commit that was never acknowledged is removed from the journal: its process ended while writing it"
             );
         }
         let meta = Meta::open(&db, path, service)?;
@@ -117,7 +133,8 @@ impl Disk {
             db.keyspace(&name, options).map_err(cannot_open(path))
         };
         let (values, work) = (keyspace("values")?, keyspace("work")?);
-        let entities = AtomicU64::new(meta.entities()?);
+        let entities = meta.entities()?;
+        let (pace, entities) = (Pace::of(entities), AtomicU64::new(entities));
         let cache = Cache::new(options.cache_bytes - blocks);
         let (writing, timeline) = (Mutex::default(), Mutex::default());
         let format = options.format.in_layout(meta.format);
@@ -125,7 +142,7 @@ impl Disk {
             db.persist(PersistMode::SyncAll).map_err(failed("begin a state"))?;
             making.finish().map_err(io)?;
         }
-        Ok(Self { values, work, meta, cache, format, writing, entities, timeline, db })
+        Ok(Self { values, work, meta, cache, format, writing, entities, pace, timeline, db })
     }
 
     pub(super) fn database(&self) -> Database {

@@ -1,51 +1,130 @@
-//! What the store below drops when it is opened: it cuts a journal where it finds no whole commit, and does not say so.
+//! Looks at the journal of the store below before that is opened: it cuts a journal behind the first commit that it cannot read,
+//! and does not say so.
+//!
+//! A process that is killed leaves the beginning of a commit at the end, which was never acknowledged: that may be cut. Anything
+//! else that cannot be read is damage, and cutting it would lose commits that were acknowledged.
+//!
+//! The format is that of fjall 3 (its `journal/entry.rs`): a commit is a start with the number of its entries and that of the
+//! commit, which goes up, the entries, and an end with their checksum and a mark.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64;
 
-/// Where the written part of each journal of a folder ends; room that is only reserved is all zeros.
-#[derive(Debug, Default)]
-pub(super) struct Ends(Vec<(PathBuf, u64)>);
+const MARK: &[u8] = b"FJL\x03";
+const START_BYTES: usize = 13;
+const END_BYTES: usize = 9 + MARK.len();
 
-/// The end of a journal that is gone.
+/// What is wrong with a journal.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Cut {
-    pub(super) journal: PathBuf,
-    pub(super) bytes: u64,
+pub(super) enum Trouble {
+    /// It ends in the middle of a commit, which is this many bytes long.
+    Unfinished { journal: PathBuf, bytes: usize },
+    /// From this byte on it cannot be read, although commits that were finished may lie there.
+    Damaged { journal: PathBuf, at: usize },
 }
 
-impl Ends {
-    /// Of a folder that nobody has opened yet. What cannot be read is left out: opening it will say why.
-    pub(super) fn of(folder: &Path) -> Self {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-        let journals = entries.filter(|path| path.extension().is_some_and(|extension| extension == "jnl"));
-        Self(journals.filter_map(|path| end(&path).ok().map(|end| (path, end))).collect())
+/// Looks at every journal of a folder that is not open.
+///
+/// # Errors
+/// Where a journal cannot be read.
+pub(super) fn troubles(folder: &Path) -> io::Result<Vec<Trouble>> {
+    let mut troubles = Vec::new();
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(troubles),
+        entries => entries?,
+    };
+    for entry in entries {
+        let journal = entry?.path();
+        if journal.extension().is_some_and(|extension| extension == "jnl") {
+            let written = written(&journal)?;
+            troubles.extend(trouble(&written).map(|trouble| trouble(journal)));
+        }
     }
+    Ok(troubles)
+}
 
-    /// What is missing since then. A journal that is gone is none: what it held lies in tables now.
-    pub(super) fn cut(self) -> Vec<Cut> {
-        let cut = |(journal, end): (PathBuf, u64)| {
-            let bytes = end.checked_sub(journal.metadata().ok()?.len()).filter(|&bytes| bytes > 0)?;
-            Some(Cut { journal, bytes })
-        };
-        self.0.into_iter().filter_map(cut).collect()
+/// Why bytes are no commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// They may be the beginning of one.
+    Short,
+    Wrong,
+}
+
+/// What is wrong with the written part of a journal, which ends with its last byte that is not zero.
+fn trouble(written: &[u8]) -> Option<impl FnOnce(PathBuf) -> Trouble> {
+    let (mut at, mut newest) = (0, None);
+    let fault = loop {
+        match commit(&written[at..]) {
+            Ok((length, number)) if Some(number) > newest => (at, newest) = (at + length, Some(number)),
+            Ok(_) => break Fault::Wrong,
+            Err(fault) => break fault,
+        }
+    };
+    let rest = &written[at..];
+    let more = || rest.ends_with(MARK) || (1..rest.len()).any(|place| commit(&rest[place..]).is_ok());
+    let damaged = fault == Fault::Wrong || more();
+    let bytes = rest.len();
+    (bytes > 0).then_some(move |journal| match damaged {
+        true => Trouble::Damaged { journal, at },
+        false => Trouble::Unfinished { journal, bytes },
+    })
+}
+
+/// Bytes of the whole commit that these begin with, and its number.
+fn commit(bytes: &[u8]) -> Result<(usize, u64), Fault> {
+    if bytes.first().is_some_and(|&tag| tag != 1) {
+        return Err(Fault::Wrong);
+    }
+    let entries = u32::from_le_bytes(array(bytes, 1)?);
+    let number = u64::from_le_bytes(array(bytes, 5)?);
+    let mut length = START_BYTES;
+    for _ in 0..entries {
+        length += entry(bytes.get(length..).ok_or(Fault::Short)?)?;
+    }
+    let end: [u8; END_BYTES] = array(bytes, length)?;
+    let checksum = xxh3_64(&bytes[START_BYTES..length]).to_le_bytes();
+    let whole = end[0] == 3 && end[1..9] == checksum && end.ends_with(MARK);
+    if whole { Ok((length + END_BYTES, number)) } else { Err(Fault::Wrong) }
+}
+
+/// Bytes of the entry of a commit that these begin with.
+fn entry(bytes: &[u8]) -> Result<usize, Fault> {
+    match bytes.first().ok_or(Fault::Short)? {
+        2 => {
+            // behind type of value, compression and number of the key space: length of the key, of the value, of what is stored of it
+            let key = u16::from_le_bytes(array(bytes, 11)?) as usize;
+            Ok(21 + key + u32::from_le_bytes(array(bytes, 17)?) as usize)
+        }
+        4 => Ok(9),
+        _ => Err(Fault::Wrong),
     }
 }
 
-fn end(path: &Path) -> io::Result<u64> {
-    const STEP: usize = 1 << 16;
+fn array<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], Fault> {
+    bytes.get(at..).and_then(|rest| rest.first_chunk()).copied().ok_or(Fault::Short)
+}
+
+/// The written part of a journal; room that is only reserved behind it is all zeros.
+fn written(path: &Path) -> io::Result<Vec<u8>> {
+    const STEP: u64 = 1 << 16;
     let mut file = File::open(path)?;
-    let (mut end, mut bytes) = (file.metadata()?.len(), vec![0; STEP]);
+    let (mut end, mut bytes) = (file.metadata()?.len(), Vec::new());
     while end > 0 {
-        let begin = (end - 1) / STEP as u64 * STEP as u64;
-        let step = &mut bytes[..(end - begin) as usize];
+        let begin = (end - 1) / STEP * STEP;
+        bytes.resize((end - begin) as usize, 0);
         file.seek(SeekFrom::Start(begin))?;
-        file.read_exact(step)?;
-        if let Some(last) = step.iter().rposition(|&byte| byte != 0) {
-            return Ok(begin + last as u64 + 1);
+        file.read_exact(&mut bytes)?;
+        if let Some(last) = bytes.iter().rposition(|&byte| byte != 0) {
+            end = begin + last as u64 + 1;
+            break;
         }
         end = begin;
     }
-    Ok(0)
+    file.rewind()?;
+    bytes.clear();
+    file.take(end).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

@@ -207,27 +207,61 @@ fn what_is_no_whole_state_is_refused_in_words() {
     assert_eq!(file, "it is no folder");
 }
 
-#[tokio::test]
-async fn what_is_dropped_of_a_journal_is_known() {
-    use journal::{Cut, Ends};
+/// The journal of a state with ten commits, as a process that was killed leaves it.
+async fn ten_commits() -> (TempDir, PathBuf, Vec<u8>) {
     let folder = folder();
     let store = open(&folder, FileOptions::default());
-    put(&store, vec![(item("a"), clicks(1)), (item("b"), clicks(1))]).await;
+    for number in 0..10 {
+        put(&store, vec![(item(&format!("{number}")), clicks(1))]).await;
+    }
     drop(store);
-    let ends = Ends::of(folder.path());
-    drop(open(&folder, FileOptions::default()));
-    assert_eq!(ends.cut(), [], "a whole journal loses nothing");
-
     let journal = folder.path().join("0.jnl");
-    let mut bytes = std::fs::read(&journal).expect("is there");
-    let end = bytes.len();
-    bytes[end / 2..end / 2 + 20].fill(0xff);
-    std::fs::write(&journal, bytes).expect("is written");
-    let ends = Ends::of(folder.path());
-    drop(open(&folder, FileOptions::default()));
-    let left = journal.metadata().expect("is there").len();
-    assert!(left < end as u64);
-    assert_eq!(ends.cut(), [Cut { journal, bytes: end as u64 - left }]);
+    let bytes = std::fs::read(&journal).expect("is there");
+    let written = bytes.iter().rposition(|&byte| byte != 0).expect("something was written") + 1;
+    (folder, journal, bytes[..written].to_vec())
+}
+
+#[tokio::test]
+async fn an_unfinished_commit_is_removed_and_the_others_stay() {
+    let (folder, journal, bytes) = ten_commits().await;
+    assert_eq!(journal::troubles(folder.path()).expect("can be read"), [], "a whole journal has no trouble");
+    for cut in 1..30 {
+        std::fs::write(&journal, &bytes[..bytes.len() - cut]).expect("is written");
+        let troubles = journal::troubles(folder.path()).expect("can be read");
+        assert!(matches!(&troubles[..], [journal::Trouble::Unfinished { .. }]), "{cut}: {troubles:?}");
+    }
+    let store = open(&folder, FileOptions::default());
+    assert_eq!(store.stats().await.expect("has a size").entities, 9);
+}
+
+/// Whatever bit flips, or where bytes become zeros: commits that were acknowledged are there, or the state is refused.
+#[tokio::test]
+async fn damage_in_a_journal_never_loses_a_commit_behind_it() {
+    let (folder, journal, bytes) = ten_commits().await;
+    let damaged = |bytes: &[u8]| -> Result<u64, String> {
+        std::fs::write(&journal, bytes).expect("is written");
+        let opened = FileStore::open(folder.path(), FileOptions::default(), "shop");
+        opened.map(|store| store.disk.stats().entities).map_err(|error| {
+            let source = std::error::Error::source(&error).map(ToString::to_string);
+            source.unwrap_or_default().replace(&folder.path().display().to_string(), "STATE")
+        })
+    };
+    let mut named = 0;
+    for place in (0..bytes.len() - 1).step_by(7) {
+        for bit in [0, 5] {
+            let mut flipped = bytes.clone();
+            flipped[place] ^= 1 << bit;
+            match damaged(&flipped) {
+                Ok(entities) => assert_eq!(entities, 10, "bit {bit} of byte {place}"),
+                Err(refused) => named += usize::from(refused.contains("STATE/0.jnl is damaged at byte ")),
+            }
+        }
+    }
+    assert!(named > 0, "some damage is what the store below would cut");
+    let mut zeroed = bytes.clone();
+    zeroed[bytes.len() / 2..][..100].fill(0);
+    let refused = damaged(&zeroed).expect_err("is noticed");
+    assert!(refused.contains("run `truncate -s ") && refused.contains("send the events again"), "{refused}");
 }
 
 #[test]
