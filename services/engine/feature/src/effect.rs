@@ -3,10 +3,12 @@
 //! Plain counters, profiles and fields change when an event takes effect. Counters of rates change when a ranking is
 //! closed, interactions and impressions together, so that no rate exceeds what was shown.
 
+mod captured;
 mod closed;
 
-pub(crate) use closed::Capture;
-pub use closed::{Captured, Closed, ClosedInteraction};
+pub use captured::Captured;
+pub use closed::ClosedInteraction;
+pub(crate) use closed::texts;
 
 use crate::lexicon::referrer;
 use crate::slot::{Meaning, Numbered, Owner, Retention, Target};
@@ -93,16 +95,16 @@ impl Subject<'_> {
 }
 
 impl Rules {
-    /// From slots; `captures` lists the field names whose values are captured, in the order of [`Captured`].
-    pub(crate) fn new(slots: &Numbered, captures: &[Target]) -> Self {
+    /// From slots.
+    pub(crate) fn new(slots: &Numbered) -> Self {
         let mut rules = Self::default();
         for (meaning, slot, kept) in slots.iter() {
-            rules.add(meaning, slot, kept, slots, captures);
+            rules.add(meaning, slot, kept, slots);
         }
         rules
     }
 
-    fn add(&mut self, meaning: &Meaning, slot: Slot, kept: Retention, slots: &Numbered, captures: &[Target]) {
+    fn add(&mut self, meaning: &Meaning, slot: Slot, kept: Retention, slots: &Numbered) {
         match meaning {
             Meaning::ItemField(field) => self.item_fields.push((field.into(), slot)),
             Meaning::ItemUpdated => self.item_updated = Some(slot),
@@ -115,15 +117,12 @@ impl Rules {
                 self.count(interaction, *scope, slot, What::Recent { keep: kept.keep });
             }
             Meaning::Shown { interaction, target, bucket } => {
-                let place = || captures.iter().position(|other| other == target).expect("its target was captured");
                 let target = match target {
                     Target::Global => ShownTarget::Global,
                     Target::Item => ShownTarget::Item,
-                    Target::ItemField(field) => {
-                        ShownTarget::ItemField(slots.slot(&Meaning::ItemField(field.clone())), place())
-                    }
+                    Target::ItemField(field) => ShownTarget::ItemField(slots.slot(&Meaning::ItemField(field.clone()))),
                     Target::RankingField(field) => {
-                        ShownTarget::RankingField(slots.slot(&Meaning::RankingField(field.clone())), place())
+                        ShownTarget::RankingField(slots.slot(&Meaning::RankingField(field.clone())))
                     }
                 };
                 let interaction = CompactString::from(interaction);

@@ -18,5 +18,5 @@ mod testing;
 
 pub use candidates::{Candidates, Purpose};
 pub use column::{Column, Tag};
-pub use effect::{Captured, Closed, ClosedInteraction, Effects};
+pub use effect::{Captured, ClosedInteraction, Effects};
 pub use plan::{Error, Plan, readers};

@@ -6,8 +6,8 @@ mod need;
 
 use crate::candidates::{Candidates, Purpose};
 use crate::column::{Column, Tag};
-use crate::effect::{Capture, Captured, Closed, ClosedInteraction, Effects, Rules};
-use crate::extractor::field::Sources;
+use crate::effect::{Captured, ClosedInteraction, Effects, Rules, texts};
+use crate::extractor::field::{FieldReader, Sources};
 use crate::extractor::{Columns, Extractor};
 use crate::slot::Slots;
 use compile::Compiler;
@@ -39,7 +39,9 @@ pub struct Plan {
     tags: Vec<Tag>,
     steps: Vec<Step>,
     rules: Rules,
-    captures: Vec<Capture>,
+    /// Item fields and ranking fields whose values rates are kept by.
+    kept_by_item: Vec<(Slot, FieldReader)>,
+    kept_by_ranking: Vec<(Slot, FieldReader)>,
     sources: Sources,
     global: bool,
     /// Whether any feature reads keys that depend on what was read first.
@@ -68,14 +70,14 @@ impl Plan {
             columns.extend(columns::of_feature(feature));
             steps.push(Step { first, extractor: compiler.extractor(feature)? });
         }
-        let targets = need::targets(&slots);
-        let captures = targets.iter().filter_map(|target| compiler.capture(target)).collect();
-        let rules = Rules::new(&slots, &targets);
+        let (kept_by_item, kept_by_ranking) = compiler.kept_by();
+        let rules = Rules::new(&slots);
         let global = slots.iter().any(|(meaning, ..)| need::is_global(meaning));
         let follows = features.iter().any(|feature| need::follows(&feature.kind));
         let retention = slots.iter().map(|(_, slot, kept)| (slot, kept.ttl)).collect();
         let tags = columns.iter().map(Column::tag).collect();
-        Ok(Self { columns, tags, steps, rules, captures, sources: compiler.sources, global, follows, retention })
+        let sources = compiler.sources;
+        Ok(Self { columns, tags, steps, rules, kept_by_item, kept_by_ranking, sources, global, follows, retention })
     }
 
     /// Columns of the matrix, in order.
@@ -140,21 +142,22 @@ impl Plan {
         Candidates::new(ranking, fetched, purpose, &self.sources, self.global)
     }
 
-    /// Keys that [`Plan::captured`] needs, for the first so many items.
-    pub fn capture_reads(&self, ranking: &Ranking, items: usize) -> Vec<Key> {
-        if !self.rules.captures_item_fields() {
-            return Vec::new();
-        }
-        let key = |item: &RankedItem| Key::new(&ranking.tenant, Scope::Item(item.id.clone()));
-        ranking.items.iter().take(items).map(key).collect()
+    /// Whether rates are kept by values of item fields, which [`Plan::captured`] notes.
+    pub fn captures(&self) -> bool {
+        !self.kept_by_item.is_empty()
     }
 
-    /// What a ranking's first items are counted under by [`Plan::closed`], by their field values of now.
-    pub fn captured(&self, ranking: &Ranking, items: usize, fetched: &Fetched) -> Captured {
-        if self.captures.is_empty() {
-            return Captured::default();
+    /// What a ranking's items are counted under when it closes, by the values of their fields as they were fetched for
+    /// [`Plan::rows`].
+    pub fn captured(&self, ranking: &Ranking, fetched: &Fetched) -> Captured {
+        let mut captured = Captured::default();
+        if self.captures() {
+            let candidates = self.candidates(ranking, fetched, Purpose::Training);
+            for (slot, reader) in &self.kept_by_item {
+                captured.add(*slot, reader.all(&candidates).into_iter().map(texts));
+            }
         }
-        Captured::of(&self.captures, items, &self.candidates(ranking, fetched, Purpose::Training))
+        captured
     }
 
     /// Effects of an event as such.
@@ -173,28 +176,41 @@ impl Plan {
     }
 
     /// Effects of a ranking's end on rates and impressions; interactions in order of time.
-    pub fn closed(&self, ranking: &Closed<'_>, interactions: &[ClosedInteraction], effects: &mut impl Effects) {
-        self.rules.closed(ranking, interactions, effects);
+    pub fn closed(
+        &self,
+        ranking: &Ranking,
+        captured: &Captured,
+        interactions: &[ClosedInteraction],
+        effects: &mut impl Effects,
+    ) {
+        let nothing = Fetched::default();
+        let own = (!self.kept_by_ranking.is_empty()).then(|| self.candidates(ranking, &nothing, Purpose::Training));
+        let values = |slot, item| {
+            let reader = self.kept_by_ranking.iter().find(|(of, _)| *of == slot);
+            match (reader, &own) {
+                (Some((_, reader)), Some(own)) => texts(reader.of(own, item)),
+                _ => captured.values(slot, item),
+            }
+        };
+        self.rules.closed(ranking, values, interactions, effects);
     }
 
     /// Key that [`Plan::unranked`] needs to be fetched.
     pub fn unranked_reads(&self, interaction: &Interaction) -> Option<Key> {
         let item = || Key::new(&interaction.tenant, Scope::Item(interaction.item.clone()));
-        self.rules.captures_item_fields().then(item)
+        self.captures().then(item)
     }
 
     /// Effects on rates and impressions of an interaction that belongs to no known ranking.
     pub fn unranked(&self, interaction: &Interaction, fetched: &Fetched, effects: &mut impl Effects) {
-        let ranking = alone(interaction);
-        let candidates = self.candidates(&ranking, fetched, Purpose::Training);
-        let values: Vec<_> = self.captures.iter().map(|capture| capture.values(&candidates, 0)).collect();
+        let captured = self.captured(&alone(interaction), fetched);
         let counted = ClosedInteraction {
             timestamp: interaction.timestamp,
             event: interaction.id.digest(),
             kind: interaction.kind.clone(),
             item: interaction.item.clone(),
         };
-        self.rules.unranked(&interaction.tenant, &counted, |capture| &values[capture], effects);
+        self.rules.unranked(&interaction.tenant, &counted, |slot| captured.values(slot, 0), effects);
     }
 }
 

@@ -1,9 +1,9 @@
 //! A small shop for tests of features: say what happens, then look at the rows.
 
-use crate::{Closed, ClosedInteraction, Effects, Plan, Purpose};
+use crate::{ClosedInteraction, Effects, Plan, Purpose};
 use rankwright_config::Config;
 use rankwright_event::{
-    Event, Field, Interaction, ItemId, ItemUpdate, RankedItem, Ranking, Tenant, Timestamp, UserUpdate, Value,
+    Event, Field, Interaction, ItemUpdate, RankedItem, Ranking, Tenant, Timestamp, UserUpdate, Value,
 };
 use rankwright_state::{Entity, Fetched, Key, MemoryStore, Rows, Slot, Store, Stored};
 use std::collections::HashMap;
@@ -142,22 +142,11 @@ impl Shop {
     /// A ranking was shown, clicked and closed.
     pub(crate) fn closed<const N: usize, const C: usize>(mut self, items: [&str; N], clicks: [&str; C]) -> Self {
         let ranking = self.ranking(items);
-        let fetched = self.state.fetched(&self.plan.capture_reads(&ranking, N));
-        let captured = self.plan.captured(&ranking, N, &fetched);
-        let items: Vec<ItemId> = items.iter().map(ItemId::from).collect();
-        let closed = Closed {
-            tenant: &ranking.tenant,
-            timestamp: ranking.timestamp,
-            event: ranking.id.digest(),
-            user: ranking.user.as_ref(),
-            session: ranking.session.as_ref(),
-            items: &items,
-            captured: &captured,
-        };
+        let captured = self.plan.captured(&ranking, &self.state.fetched(&self.plan.reads(&ranking)));
         let click =
             |item: &&str| ClosedInteraction { timestamp: self.now, event: 0, kind: "click".into(), item: item.into() };
         let clicks: Vec<_> = clicks.iter().map(click).collect();
-        self.plan.closed(&closed, &clicks, &mut self.state);
+        self.plan.closed(&ranking, &captured, &clicks, &mut self.state);
         self
     }
 

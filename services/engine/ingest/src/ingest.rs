@@ -10,7 +10,7 @@ use crate::record::{self, Closed, JoinId, JoinRef, Open};
 use crate::rows::{Promise, Workshop};
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore};
 use rankwright_event::{Event, Interaction, Ranking, Tenant, Timestamp};
-use rankwright_feature::{Plan, Purpose};
+use rankwright_feature::{Captured, Plan, Purpose};
 use rankwright_state::{
     Cell, Entity, Fetched, Key, Lease, Outcome, Overlay, Position, Rows, Slot, Space, Store, Stored, Writer,
 };
@@ -322,9 +322,9 @@ impl Ingest {
             return Ok(());
         }
         let ranking = Arc::new(ranking);
-        let rows = self.rows(&ranking).await?;
+        let (rows, captured) = self.rows(&ranking).await?;
         self.plan.shown(&ranking, &mut self.overlay);
-        let open = Open::new(ranking, self.plan.width(), rows);
+        let open = Open::new(ranking, self.plan.width(), rows, Some(captured));
         for interaction in self.join.open(open).unwrap_or_default() {
             self.joined(interaction).await?;
         }
@@ -335,19 +335,21 @@ impl Ingest {
         Ok(())
     }
 
-    /// The rows of a ranking as state stands; a record that must outlive this process has them at once.
-    async fn rows(&mut self, ranking: &Arc<Ranking>) -> Result<Promise, Error> {
+    /// The rows of a ranking as state stands, and what its items count under; a record that must outlive this process has them
+    /// at once.
+    async fn rows(&mut self, ranking: &Arc<Ranking>) -> Result<(Promise, Captured), Error> {
         let mut fetched = Fetched::new(self.fetch(&self.plan.reads(ranking)).await?);
         let keys = self.plan.follow(ranking, &fetched);
         let entities = self.fetch(&keys).await?;
         fetched.add(keys, entities);
+        let captured = self.plan.captured(ranking, &fetched);
         if self.durable {
             let rows = self.plan.rows(ranking, &fetched, Purpose::Training);
-            let (slot, stored) = record::shown_value(ranking, self.plan.tags(), &rows);
+            let (slot, stored) = record::shown_value(ranking, self.plan.tags(), &rows, &captured);
             self.overlay.write(&JoinId::of(ranking).key(), slot, stored);
-            return Ok(Promise::kept(rows));
+            return Ok((Promise::kept(rows), captured));
         }
-        Ok(self.workshop.add(ranking.clone(), fetched))
+        Ok((self.workshop.add(ranking.clone(), fetched), captured))
     }
 
     async fn interaction(&mut self, interaction: Interaction) -> Result<(), Error> {
@@ -429,10 +431,8 @@ impl Ingest {
         if !open.is_worth_keeping() {
             return Ok(());
         }
-        let items = open.looked_at();
-        let fetched = Fetched::new(self.fetch(&self.plan.capture_reads(&open.ranking, items)).await?);
-        let captured = self.plan.captured(&open.ranking, items, &fetched);
-        open.close(&self.plan, &captured, &mut self.overlay);
+        let by_now = Fetched::new(self.fetch(&open.capture_reads(&self.plan)).await?);
+        open.close(&self.plan, &by_now, &mut self.overlay);
         self.counters.clickthroughs += 1;
         self.owe(open);
         Ok(())

@@ -3,9 +3,9 @@
 use crate::rows::Promise;
 use crate::shown::{Shown, ShownRef};
 use rankwright_clickthrough::{Click, Clickthrough, Rows};
-use rankwright_event::{Interaction, ItemId, Ranking, RankingId, Tenant, Timestamp};
-use rankwright_feature::{self as feature, Captured, ClosedInteraction, Effects, Plan, Tag};
-use rankwright_state::{Cell, Entity, Key, Parts, Scope, Slot, Stored};
+use rankwright_event::{Interaction, Ranking, RankingId, Tenant, Timestamp};
+use rankwright_feature::{Captured, ClosedInteraction, Effects, Plan, Tag};
+use rankwright_state::{Cell, Entity, Fetched, Key, Parts, Scope, Slot, Stored};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -42,6 +42,8 @@ pub(crate) struct Open {
     pub(crate) ranking: Arc<Ranking>,
     pub(crate) width: usize,
     pub(crate) rows: Promise,
+    /// What its items count under when it closes; `None` where an earlier version has kept it.
+    pub(crate) captured: Option<Captured>,
     pub(crate) interactions: Vec<Interaction>,
     /// Time of the ranking or of its newest interaction.
     pub(crate) last: Timestamp,
@@ -99,15 +101,15 @@ impl Open {
     /// What a store has of it, with rows of a plan's columns.
     pub(crate) fn restored(mut shown: Shown, interactions: Vec<Interaction>, plan: &Plan) -> Self {
         let rows = Promise::kept(shown.rows_of(plan.tags()));
-        let mut open = Self::new(Arc::new(shown.ranking), plan.width(), rows);
+        let mut open = Self::new(Arc::new(shown.ranking), plan.width(), rows, shown.captured);
         // each is there once, as it was when they were stored
         open.last = interactions.iter().map(|interaction| interaction.timestamp).fold(open.last, Timestamp::max);
         open.interactions = interactions;
         open
     }
 
-    pub(crate) fn new(ranking: Arc<Ranking>, width: usize, rows: Promise) -> Self {
-        Self { last: ranking.timestamp, ranking, width, rows, interactions: Vec::new() }
+    pub(crate) fn new(ranking: Arc<Ranking>, width: usize, rows: Promise, captured: Option<Captured>) -> Self {
+        Self { last: ranking.timestamp, ranking, width, rows, captured, interactions: Vec::new() }
     }
 
     /// About so many bytes it takes in memory.
@@ -147,37 +149,26 @@ impl Open {
         !self.interactions.is_empty() || self.ranking.items.iter().any(|item| item.label.is_some())
     }
 
-    /// How many of its first items were looked at: all down to the lowest one that was interacted with.
-    pub(crate) fn looked_at(&self) -> usize {
-        let place = |wanted: &Interaction| self.ranking.items.iter().position(|item| item.id == wanted.item);
-        self.interactions.iter().filter_map(place).max().map_or(0, |lowest| lowest + 1)
+    /// Keys of what its items count under by now, where that was not kept.
+    pub(crate) fn capture_reads(&self, plan: &Plan) -> Vec<Key> {
+        if self.captured.is_some() || !plan.captures() { Vec::new() } else { plan.reads(&self.ranking) }
     }
 
-    /// Effects of its end on rates and impressions.
-    pub(crate) fn close(&mut self, plan: &Plan, captured: &Captured, effects: &mut impl Effects) {
+    /// Effects of its end on rates and impressions; `by_now` is what lies under [`Open::capture_reads`].
+    pub(crate) fn close(&mut self, plan: &Plan, by_now: &Fetched, effects: &mut impl Effects) {
         if self.interactions.len() >= Parts::MOST {
             let (ranking, most) = (&self.ranking.id, Parts::MOST);
             tracing::warn!(%ranking, most, "as many interactions with a ranking as are kept: later ones are left out of its click-through");
         }
         self.interactions.sort_by(|left, right| (left.timestamp, &left.id).cmp(&(right.timestamp, &right.id)));
-        let ranking = &self.ranking;
-        let items: Vec<ItemId> = ranking.items.iter().map(|item| item.id.clone()).collect();
-        let closed = feature::Closed {
-            tenant: &ranking.tenant,
-            timestamp: ranking.timestamp,
-            event: ranking.id.digest(),
-            user: ranking.user.as_ref(),
-            session: ranking.session.as_ref(),
-            items: &items,
-            captured,
-        };
+        let captured = self.captured.take().unwrap_or_else(|| plan.captured(&self.ranking, by_now));
         let interactions: Vec<_> = self.interactions.iter().map(counted).collect();
-        plan.closed(&closed, &interactions, effects);
+        plan.closed(&self.ranking, &captured, &interactions, effects);
     }
 
-    /// The stored form of what was shown, with the rows that were kept, which have these columns.
+    /// The stored form of what was shown and is closed, with the rows that were kept, which have these columns.
     pub(crate) fn shown_value(&self, columns: &[Tag]) -> (Slot, Stored) {
-        shown_value(&self.ranking, columns, self.rows.kept_rows())
+        shown_value(&self.ranking, columns, self.rows.kept_rows(), &Captured::default())
     }
 
     pub(crate) fn into_clickthrough(self) -> Clickthrough {
@@ -202,8 +193,8 @@ fn counted(interaction: &Interaction) -> ClosedInteraction {
 }
 
 /// The stored form of what was shown.
-pub(crate) fn shown_value(ranking: &Ranking, columns: &[Tag], rows: &[f32]) -> (Slot, Stored) {
-    (RANKING, blob(&ShownRef::new(ranking, columns, rows), 0))
+pub(crate) fn shown_value(ranking: &Ranking, columns: &[Tag], rows: &[f32], captured: &Captured) -> (Slot, Stored) {
+    (RANKING, blob(&ShownRef::new(ranking, columns, rows, captured), 0))
 }
 
 /// The stored form of a record's interactions; a longer list takes the place of a shorter one.

@@ -4,7 +4,7 @@
 //! programs are replaced one by one, they become rows of other columns: what both have is kept, what is new is missing.
 
 use rankwright_event::Ranking;
-use rankwright_feature::Tag;
+use rankwright_feature::{Captured, Tag};
 use serde::{Deserialize, Serialize};
 
 /// A ranking as it was shown.
@@ -13,6 +13,8 @@ pub(crate) struct Shown {
     pub(crate) ranking: Ranking,
     rows: Vec<f32>,
     columns: Columns,
+    /// What its items count under when it closes; `None` in what an earlier version wrote.
+    pub(crate) captured: Option<Captured>,
 }
 
 /// Columns of rows that were kept.
@@ -24,18 +26,19 @@ enum Columns {
     Unknown(usize),
 }
 
-/// The stored form of [`Shown`]. Versions that do not know the last part leave it out.
+/// The stored form of [`Shown`]. Versions that do not know its last parts leave them out.
 #[derive(Serialize)]
 pub(crate) struct ShownRef<'a> {
     ranking: &'a Ranking,
     width: usize,
     rows: &'a [f32],
     columns: &'a [Tag],
+    captured: &'a Captured,
 }
 
 impl<'a> ShownRef<'a> {
-    pub(crate) fn new(ranking: &'a Ranking, columns: &'a [Tag], rows: &'a [f32]) -> Self {
-        Self { ranking, width: columns.len(), rows, columns }
+    pub(crate) fn new(ranking: &'a Ranking, columns: &'a [Tag], rows: &'a [f32], captured: &'a Captured) -> Self {
+        Self { ranking, width: columns.len(), rows, columns, captured }
     }
 }
 
@@ -49,9 +52,12 @@ impl Shown {
             rows: Vec<f32>,
         }
         let (First { ranking, width, rows }, rest) = postcard::take_from_bytes(bytes)?;
-        let columns =
-            if rest.is_empty() { Columns::Unknown(width) } else { Columns::Known(postcard::from_bytes(rest)?) };
-        Ok(Self { ranking, rows, columns })
+        if rest.is_empty() {
+            return Ok(Self { ranking, rows, columns: Columns::Unknown(width), captured: None });
+        }
+        let (columns, rest) = postcard::take_from_bytes(rest)?;
+        let captured = (!rest.is_empty()).then(|| postcard::from_bytes(rest)).transpose()?;
+        Ok(Self { ranking, rows, columns: Columns::Known(columns), captured })
     }
 
     /// Its rows, a value for each of these columns: NaN for those that they did not have.
@@ -104,7 +110,8 @@ mod tests {
     /// Rows that were stored with the columns [`OLD`], as those of others; bits, as NaN is not itself.
     fn seen_as(columns: &[Tag]) -> Vec<u32> {
         let ranking = ranking();
-        let stored = postcard::to_stdvec(&ShownRef::new(&ranking, &OLD, &[1.0, 2.0, 3.0, 4.0])).expect("plain data");
+        let stored = postcard::to_stdvec(&ShownRef::new(&ranking, &OLD, &[1.0, 2.0, 3.0, 4.0], &Captured::default()))
+            .expect("plain data");
         let mut shown = Shown::read(&stored).expect("whole");
         assert_eq!(shown.ranking, ranking);
         shown.rows_of(columns).into_iter().map(f32::to_bits).collect()
@@ -136,9 +143,11 @@ mod tests {
     #[test]
     fn what_is_cut_off_is_told() {
         let ranking = ranking();
-        let whole = postcard::to_stdvec(&ShownRef::new(&ranking, &OLD, &[1.0, 2.0, 3.0, 4.0])).expect("plain data");
-        let first = whole.len() - 9; // without its columns, it is that of an older version
-        for cut in (0..whole.len()).filter(|cut| *cut != first) {
+        let whole = postcard::to_stdvec(&ShownRef::new(&ranking, &OLD, &[1.0, 2.0, 3.0, 4.0], &Captured::default()))
+            .expect("plain data");
+        // without what is captured, or its columns as well, it is that of an older version
+        let older = [whole.len() - 1, whole.len() - 10];
+        for cut in (0..whole.len()).filter(|cut| !older.contains(cut)) {
             assert!(Shown::read(&whole[..cut]).is_err(), "{cut} of {}", whole.len());
         }
     }

@@ -1,8 +1,7 @@
 //! A feature's definition becomes its extractor, with slots for what it stores and numbers for names.
 
 use super::Error;
-use super::need::{mediums, millis, shown};
-use crate::effect::Capture;
+use super::need::{self, mediums, millis, shown};
 use crate::extractor::field::{FieldReader, Sources};
 use crate::extractor::rate::{Normal, RateTarget};
 use crate::extractor::{
@@ -11,6 +10,7 @@ use crate::extractor::{
 };
 use crate::slot::{Meaning, Numbered, Owner, Target};
 use rankwright_config::feature::{AgeSource, Entity, Feature, Kind, LocalTimeSource, RateScope, Source};
+use rankwright_state::Slot;
 use std::time::Duration;
 
 /// A feature as it is being compiled.
@@ -32,13 +32,23 @@ impl Compiler<'_> {
         self.reader(&Source { entity: Entity::Ranking, field: field.to_string() }, ttl)
     }
 
-    /// How the values of a target are found; nothing where it has none.
-    pub(super) fn capture(&mut self, target: &Target) -> Option<Capture> {
-        match target {
-            Target::ItemField(field) => Some(Capture::ItemField(self.item(field, Duration::MAX))),
-            Target::RankingField(field) => Some(Capture::RankingField(self.request(field, Duration::MAX))),
-            Target::Global | Target::Item => None,
+    /// How the values are found that rates are kept by: those of item fields, and those of ranking fields, by their slots.
+    pub(super) fn kept_by(&mut self) -> (Vec<(Slot, FieldReader)>, Vec<(Slot, FieldReader)>) {
+        let (mut items, mut rankings) = (Vec::new(), Vec::new());
+        for target in need::targets(self.slots) {
+            match target {
+                Target::ItemField(field) => {
+                    let reader = self.item(&field, Duration::MAX);
+                    items.push((self.slots.slot(&Meaning::ItemField(field)), reader));
+                }
+                Target::RankingField(field) => {
+                    let reader = self.request(&field, Duration::MAX);
+                    rankings.push((self.slots.slot(&Meaning::RankingField(field)), reader));
+                }
+                Target::Global | Target::Item => {}
+            }
         }
+        (items, rankings)
     }
 
     /// What computes a feature.

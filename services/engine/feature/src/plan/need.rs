@@ -23,7 +23,7 @@ pub(super) fn follows(kind: &Kind) -> bool {
     }
 }
 
-/// Targets whose field values are captured.
+/// Targets that have rates by the values of a field.
 pub(super) fn targets(slots: &Numbered) -> Vec<Target> {
     let mut targets: Vec<Target> = Vec::new();
     for (meaning, ..) in slots.iter() {

@@ -11,7 +11,7 @@ use crate::outbox::{Outbox, Taken};
 use crate::record::{Closed, Open};
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore};
 use rankwright_event::{Interaction, Timestamp};
-use rankwright_feature::Plan;
+use rankwright_feature::{Captured, Plan};
 use rankwright_state::{
     Commit, Entity, Fetched, Key, Lease, Listed, Outcome, Overlay, Position, Rows, Space, Store, View, Writer,
 };
@@ -358,7 +358,7 @@ impl Closer {
         if !due.is_empty() {
             self.batch = next_batch(bytes, due.len());
         }
-        let reads = ended.iter().flat_map(|(open, _)| self.plan.capture_reads(&open.ranking, open.looked_at()));
+        let reads = ended.iter().flat_map(|(open, _)| open.capture_reads(&self.plan));
         let reads = super::distinct(reads);
         self.fetch(&reads).await?;
         for (open, whole) in ended {
@@ -373,17 +373,16 @@ impl Closer {
 
     /// A ranking, with the record that it was read from where all of that is to go on its way.
     async fn end(&mut self, mut open: Open, whole: Option<(&Key, &Arc<Entity>)>) -> Result<(), Error> {
-        let items = open.looked_at();
-        let fetched = Fetched::new(self.fetch(&self.plan.capture_reads(&open.ranking, items)).await?);
-        let captured = self.plan.captured(&open.ranking, items, &fetched);
-        open.close(&self.plan, &captured, &mut self.overlay);
+        let by_now = Fetched::new(self.fetch(&open.capture_reads(&self.plan)).await?);
+        open.close(&self.plan, &by_now, &mut self.overlay);
         self.counters.clickthroughs += 1;
         let key = stored::closed_key(&open.ranking);
         if let Some((from, record)) = whole {
             self.overlay.absorb(&key, record);
             self.moved.push((from.clone(), key.clone()));
         } else {
-            let (slot, value) = stored::shown(&open.ranking, self.plan.tags(), open.rows.kept_rows());
+            let (slot, value) =
+                stored::shown(&open.ranking, self.plan.tags(), open.rows.kept_rows(), &Captured::default());
             self.overlay.write(&key, slot, value);
             for interaction in &open.interactions {
                 let (slot, value) = stored::added(interaction);

@@ -106,8 +106,9 @@ impl Effects {
         let entities = self.fetch(&keys).await?;
         fetched.add(keys, entities);
         let rows = self.plan.rows(ranking, &fetched, Purpose::Training);
+        let captured = self.plan.captured(ranking, &fetched);
         self.plan.shown(ranking, &mut self.overlay);
-        let (slot, value) = stored::shown(ranking, self.plan.tags(), &rows);
+        let (slot, value) = stored::shown(ranking, self.plan.tags(), &rows, &captured);
         self.overlay.write(&key, slot, value);
         Ok(())
     }
