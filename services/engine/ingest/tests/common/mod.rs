@@ -73,7 +73,10 @@ impl Service {
     /// Rows of items at a time in seconds.
     pub async fn rows(&self, items: &[&str], seconds: i64) -> Vec<f32> {
         let Event::Ranking(ranking) = shown("probe", items, seconds) else { panic!("a ranking") };
-        let fetched = Fetched::new(self.state.read(&self.plan.reads(&ranking)).await.expect("reads"));
+        let mut fetched = Fetched::new(self.state.read(&self.plan.reads(&ranking)).await.expect("reads"));
+        let keys = self.plan.follow(&ranking, &fetched);
+        let entities = self.state.read(&keys).await.expect("reads");
+        fetched.add(keys, entities);
         self.plan.rows(&ranking, &fetched, Purpose::Serving)
     }
 }
