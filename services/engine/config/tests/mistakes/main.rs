@@ -80,7 +80,7 @@ config.yml:5:11  features[0].type
     unknown feature type `numbr`
     accepted: number, boolean, vector, string, word_count, list_size, time_diff, field_match, ua,
               interacted_with, referer, relevancy, position, diversity, interaction_count, window_count,
-              rate, local_time, item_age
+              rate, local_time, item_age, random
     did you mean `number`?
 
 config.yml:10:13  features[1].bucket

@@ -4,6 +4,7 @@
 use super::{Effects, IMPRESSION, Rules, Subject};
 use crate::candidates::Candidates;
 use crate::extractor::field::FieldReader;
+use crate::slot::{Meaning, Numbered, Target};
 use compact_str::CompactString;
 use rankwright_event::{ItemId, SessionId, Tenant, Timestamp, UserId};
 use rankwright_state::{Cell, FieldValue, Key, Scope, Slot, Stored, Windows};
@@ -48,8 +49,8 @@ pub struct ClosedInteraction {
 #[derive(Debug)]
 pub(super) struct ShownRule {
     pub(super) interaction: CompactString,
-    pub(super) bucket: i64,
-    pub(super) keep: u32,
+    /// Length of a period in milliseconds, and how many are kept; absent where all are counted together.
+    pub(super) windows: Option<(i64, u32)>,
     pub(super) slot: Slot,
     pub(super) target: ShownTarget,
 }
@@ -62,6 +63,30 @@ pub(super) enum ShownTarget {
     ItemField(Slot, usize),
     /// Keys by values of the ranking field that this slot names; number of the capture.
     RankingField(Slot, usize),
+}
+
+impl ShownTarget {
+    /// `captures` are the targets whose values are captured, in order.
+    pub(super) fn new(target: &Target, slots: &Numbered, captures: &[Target]) -> Self {
+        let place = || captures.iter().position(|other| other == target).expect("its target was captured");
+        match target {
+            Target::Global => Self::Global,
+            Target::Item => Self::Item,
+            Target::ItemField(field) => Self::ItemField(slots.slot(&Meaning::ItemField(field.clone())), place()),
+            Target::RankingField(field) => {
+                Self::RankingField(slots.slot(&Meaning::RankingField(field.clone())), place())
+            }
+        }
+    }
+}
+
+impl ShownRule {
+    fn cell(&self, at: Timestamp, times: u64) -> Cell {
+        match self.windows {
+            Some((bucket, keep)) => Cell::Windows(Windows::of(at.millis().div_euclid(bucket), times, keep)),
+            None => Cell::Counter(times),
+        }
+    }
 }
 
 /// What must be noted when a ranking closes.
@@ -127,7 +152,7 @@ impl Rules {
         let (at, event) = (interaction.timestamp, interaction.event);
         for rule in self.shown.iter().filter(|rule| rule.interaction == interaction.kind) {
             let mut count = |scope, times| {
-                let cell = Cell::Windows(Windows::of(at.millis().div_euclid(rule.bucket), times, rule.keep));
+                let cell = rule.cell(at, times);
                 effects.write(&Key::new(tenant, scope), rule.slot, Stored { at, event, cell });
             };
             let mut write = |scope| count(scope, 1);
