@@ -307,6 +307,18 @@ fn models_are_checked_key_by_key() {
 }
 
 #[test]
+fn of_many_unknown_names_the_first_hundred_get_a_hint() {
+    let listed: Vec<String> = (0..150).map(|number| format!("a_name_of_some_length_{number}")).collect();
+    let errors = errors(&format!(
+        "features: [{{name: a_name_of_some_length, type: position, position: 1}}]\n\
+         models: {{m: {{type: lambdamart, weights: {{c: 1}}, features: [{}]}}}}",
+        listed.join(", ")
+    ));
+    let hints: Vec<bool> = errors.mistakes().iter().map(|mistake| mistake.nearest.is_some()).collect();
+    assert_eq!(hints, (0..150).map(|place| place < 100).collect::<Vec<_>>());
+}
+
+#[test]
 fn a_feature_that_is_wrong_itself_is_not_reported_as_undefined() {
     let (path, _, _) = only(
         "features: [{name: f, type: number, field: price}]\n\
