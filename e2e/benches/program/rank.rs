@@ -60,6 +60,20 @@ pub(crate) fn measure(load: &Load, effort: Effort, folder: &Path, table: &mut Ta
     let first_answer = format!("{:.2} s", median(starts));
     let limit = format!("reading the events {:.2} s, and the booster's time above", reading(&load.events));
     table.add("standalone, start to first answer", first_answer, "5 s", limit);
+    let answers = (0..effort.runs).map(|_| start_with_many_values(folder));
+    let measured = format!("{:.2} s", median(answers.collect()));
+    table.add("serve, 100,000 values of one feature, to first answer", measured, "2 s", "-".to_owned());
+}
+
+/// Seconds from the start to the first answer where a feature has a column for each of very many values.
+fn start_with_many_values(folder: &Path) -> f64 {
+    let values: Vec<String> = (0..100_000).map(|value| format!("value {value}")).collect();
+    let feature = format!("{{name: v, type: string, field: item.v, encode: onehot, values: [{}]}}", values.join(", "));
+    let model = "{type: lambdamart, weights: {click: 1}, features: [v]}";
+    let began = Instant::now();
+    let service = Service::serve(&format!("features:\n  - {feature}\nmodels:\n  m: {model}\n"), folder);
+    service.post_text("/rank/m", r#"{"id":"r","timestamp":"1","items":[{"id":"a"}]}"#).ok();
+    began.elapsed().as_secs_f64()
 }
 
 fn training(service: &Service, load: &Load, effort: Effort, first: &str, folder: &Path, table: &mut Table) {

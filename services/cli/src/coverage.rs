@@ -1,21 +1,23 @@
 //! Which fields that features refer to were never seen in the data: most often a misspelt name.
 
 use compact_str::CompactString;
-use rankwright_config::feature::{AgeSource, Entity, Kind, LocalTimeSource, RateScope, Source};
+use rankwright_config::feature::{AgeSource, Encoding, Entity, Kind, LocalTimeSource, RateScope, Scope, Source};
 use rankwright_config::model::{LambdaMart, Model, Selector};
 use rankwright_config::{Config, Feature};
-use rankwright_event::{Event, Field};
-use std::collections::HashSet;
+use rankwright_event::{Event, Field, Value};
+use std::collections::HashMap;
 
-/// Names of fields, as events carry them.
+/// Names of fields, as events carry them, each with whether it held a list of several strings.
+type Fields = HashMap<CompactString, bool>;
+
+/// What events carry.
 #[derive(Default)]
 pub(crate) struct Coverage {
-    item: HashSet<CompactString>,
-    user: HashSet<CompactString>,
-    ranking: HashSet<CompactString>,
-    interaction: HashSet<CompactString>,
-    /// Kinds of interactions.
-    interactions: HashSet<CompactString>,
+    item: Fields,
+    user: Fields,
+    ranking: Fields,
+    /// Fields of interactions, by their type.
+    interactions: HashMap<CompactString, Fields>,
 }
 
 impl Coverage {
@@ -29,24 +31,25 @@ impl Coverage {
                 ranking.items.iter().for_each(|item| note(&mut self.ranking, &item.fields));
             }
             Event::Interaction(interaction) => {
-                note(&mut self.interaction, &interaction.fields);
-                if !self.interactions.contains(&interaction.kind) {
-                    self.interactions.insert(interaction.kind.clone());
-                }
+                note(self.interactions.entry(interaction.kind.clone()).or_default(), &interaction.fields);
             }
         }
     }
 
-    /// One line for each feature, weight and selector that refers to a field or an interaction nobody has seen.
+    /// One line for each feature, weight and selector that refers to a field or an interaction that no event carried, and
+    /// for each feature that reads only a part of what events carried.
     pub(crate) fn gaps(&self, config: &Config) -> Vec<String> {
         let gap = |(path, feature): (usize, &Feature)| {
             let unseen = self.unseen(&feature.kind);
             let prefix = format!("features[{path}] '{}'", feature.name);
-            unseen.into_iter().map(move |what| format!("{prefix} refers to {what}, which no event carried"))
+            let cut = self.cut(&feature.kind).map(|source| {
+                format!("{prefix} reads {source} by index: only the first element of a list counts; encode: onehot reads all")
+            });
+            unseen.into_iter().map(move |what| format!("{prefix} refers to {what}, which no event carried")).chain(cut)
         };
         let weights = config.models.iter().flat_map(|(name, model)| self.unweighted(name, model));
         let unselected = |(name, model): (&String, &Model)| {
-            let unseen = selected(model).into_iter().filter(|field| !self.ranking.contains(*field));
+            let unseen = selected(model).into_iter().filter(|field| !self.ranking.contains_key(*field));
             let text = |field| format!("models.{name}.selector refers to ranking.{field}, which no event carried");
             unseen.map(text).collect::<Vec<_>>()
         };
@@ -66,7 +69,14 @@ impl Coverage {
     }
 
     fn interacted(&self, kind: &str) -> bool {
-        self.interactions.contains(kind)
+        self.interactions.contains_key(kind)
+    }
+
+    /// The list of which a feature reads the first element alone.
+    fn cut(&self, kind: &Kind) -> Option<String> {
+        let Kind::Text { source, encode: Encoding::Index, .. } = kind else { return None };
+        let is_list = |fields: &Fields| fields.get(source.field.as_str()) == Some(&true);
+        self.carriers(source).into_iter().any(is_list).then(|| describe(source))
     }
 
     fn unseen(&self, kind: &Kind) -> Vec<String> {
@@ -76,31 +86,43 @@ impl Coverage {
     }
 
     fn knows(&self, source: &Source) -> bool {
-        let field = source.field.as_str();
-        match source.entity {
+        // every item has an id
+        let is_id = source.entity == Entity::Item && source.field == "id";
+        is_id || self.carriers(source).into_iter().any(|fields| fields.contains_key(source.field.as_str()))
+    }
+
+    /// Fields of those events that may carry what a feature reads.
+    fn carriers(&self, source: &Source) -> Vec<&Fields> {
+        match &source.entity {
             // a field sent with an item of a ranking takes the place of the stored one
-            Entity::Item => self.item.contains(field) || self.ranking.contains(field),
-            Entity::User => self.user.contains(field),
-            Entity::Ranking => self.ranking.contains(field),
-            Entity::Interaction => self.interaction.contains(field),
+            Entity::Item => vec![&self.item, &self.ranking],
+            Entity::User => vec![&self.user],
+            Entity::Ranking => vec![&self.ranking],
+            Entity::Interaction(None) => self.interactions.values().collect(),
+            Entity::Interaction(Some(of)) => self.interactions.get(of.as_str()).into_iter().collect(),
+            Entity::Any => [&self.user, &self.ranking].into_iter().chain(self.interactions.values()).collect(),
         }
     }
 }
 
-fn note(known: &mut HashSet<CompactString>, fields: &[Field]) {
+fn note(known: &mut Fields, fields: &[Field]) {
     for field in fields {
-        if !known.contains(&field.name) {
-            known.insert(field.name.clone());
+        let is_list = matches!(&field.value, Value::Texts(texts) if texts.len() > 1);
+        match known.get_mut(&field.name) {
+            Some(known) => *known |= is_list,
+            None => drop(known.insert(field.name.clone(), is_list)),
         }
     }
 }
 
 fn describe(source: &Source) -> String {
-    let entity = match source.entity {
+    let entity = match &source.entity {
         Entity::Item => "item",
         Entity::User => "user",
         Entity::Ranking => "ranking",
-        Entity::Interaction => "interaction",
+        Entity::Interaction(None) => "interaction",
+        Entity::Interaction(Some(of)) => return format!("interaction:{of}.{}", source.field),
+        Entity::Any => "*",
     };
     format!("{entity}.{}", source.field)
 }
@@ -138,8 +160,12 @@ fn sources(kind: &Kind) -> Vec<Source> {
         | Kind::Referer { source, .. } => vec![source.clone()],
         Kind::InteractedWith { fields, .. } => fields.iter().map(|field| of(Entity::Item, field)).collect(),
         Kind::Diversity { field, .. } | Kind::ItemAge(AgeSource::Field(field)) => vec![of(Entity::Item, field)],
-        Kind::Rate { scope: RateScope::ItemField(field), .. } => vec![of(Entity::Item, field)],
-        Kind::Rate { scope: RateScope::RankingField(field), .. } => vec![of(Entity::Ranking, field)],
+        Kind::Rate { scope: RateScope::ItemField(field), .. }
+        | Kind::InteractionCount { scope: Scope::ItemField(field), .. }
+        | Kind::WindowCount { scope: Scope::ItemField(field), .. } => vec![of(Entity::Item, field)],
+        Kind::Rate { scope: RateScope::RankingField(field), .. }
+        | Kind::InteractionCount { scope: Scope::RankingField(field), .. }
+        | Kind::WindowCount { scope: Scope::RankingField(field), .. } => vec![of(Entity::Ranking, field)],
         Kind::LocalTime { source: LocalTimeSource::Field(field), .. } => vec![of(Entity::Ranking, field)],
         _ => vec![],
     }
@@ -226,6 +252,43 @@ mod tests {
             ["features[0] 'm' refers to interaction.ref, which no event carried"]
         );
         assert!(gaps(medium, &[&click("ref")]).is_empty());
+    }
+
+    #[test]
+    fn a_field_of_interactions_of_one_type_is_looked_for_among_them() {
+        let click = r#"{"event":"interaction","id":"c","timestamp":"1","type":"click","item":"a","fields":[{"name":"ref","value":"x"}]}"#;
+        let medium = |source: &str| gaps(&format!("{{name: m, type: referer, source: '{source}'}}"), &[click]);
+        assert!(medium("interaction:click.ref").is_empty());
+        assert!(medium("*.ref").is_empty());
+        let told = medium("interaction:like.ref");
+        assert_eq!(told, ["features[0] 'm' refers to interaction:like.ref, which no event carried"]);
+        assert_eq!(medium("*.other"), ["features[0] 'm' refers to *.other, which no event carried"]);
+    }
+
+    #[test]
+    fn every_item_has_an_id() {
+        let again = "{name: again, type: interacted_with, interaction: click, field: [item.id, item.color]}";
+        let click = r#"{"event":"interaction","id":"c","timestamp":"1","type":"click","item":"a"}"#;
+        assert_eq!(gaps(again, &[FILM, click]), ["features[0] 'again' refers to item.color, which no event carried"]);
+    }
+
+    #[test]
+    fn a_field_that_counts_are_kept_by_is_looked_for() {
+        let count = "{name: n, type: interaction_count, interaction: impression, scope: item.color}";
+        assert_eq!(gaps(count, &[FILM]), ["features[0] 'n' refers to item.color, which no event carried"]);
+    }
+
+    #[test]
+    fn a_list_that_is_read_by_index_is_told() {
+        let film = FILM.replace(r#"["x"]"#, r#"["x","y"]"#);
+        let genre = |encode: &str, event: &str| {
+            gaps(&format!("{{name: g, type: string, source: item.genres, values: [x], encode: {encode}}}"), &[event])
+        };
+        let told = "features[0] 'g' reads item.genres by index: only the first element of a list counts; \
+                    encode: onehot reads all";
+        assert_eq!(genre("index", &film), [told]);
+        assert!(genre("onehot", &film).is_empty());
+        assert!(genre("index", FILM).is_empty());
     }
 
     #[test]

@@ -129,6 +129,8 @@ pub enum Kind {
     },
     /// `item_age`: seconds since a time that the item carries.
     ItemAge(AgeSource),
+    /// `random`: a number from 0 to 1 for each item of a ranking.
+    Random,
 }
 
 /// Where a field's value comes from.
@@ -141,7 +143,7 @@ pub struct Source {
 }
 
 /// Whose field a source names (`metadata.x` is `item.x`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Entity {
     /// `item.<field>`
     Item,
@@ -149,12 +151,14 @@ pub enum Entity {
     User,
     /// `ranking.<field>`: a field of the request, or of an item of the request.
     Ranking,
-    /// `interaction.<field>`: `referer` alone may use it.
-    Interaction,
+    /// `interaction.<field>` of all interactions, or `interaction:<type>.<field>` of one type: `referer` alone reads it.
+    Interaction(Option<String>),
+    /// `*.<field>` of users, rankings and interactions: `referer` alone reads it.
+    Any,
 }
 
 /// What a value is keyed by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// One value for everything.
     Global,
@@ -164,6 +168,10 @@ pub enum Scope {
     User,
     /// By visit.
     Session,
+    /// By each value of an item field, as in a rate.
+    ItemField(String),
+    /// By the item within rankings with the same value of a ranking field, as in a rate.
+    RankingField(String),
 }
 
 /// Whose history a profile is.

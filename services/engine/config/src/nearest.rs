@@ -32,7 +32,7 @@ fn plain(word: &str) -> Vec<char> {
     word.chars().take(100).filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment); over `bound` it may stop.
+/// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment); over `bound` it stops.
 fn distance(a: &[char], b: &[char], bound: usize) -> usize {
     if a.len().abs_diff(b.len()) > bound {
         return usize::MAX;
@@ -46,6 +46,9 @@ fn distance(a: &[char], b: &[char], bound: usize) -> usize {
             if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
                 row[j] = row[j].min(before[j - 2] + 1);
             }
+        }
+        if row.iter().all(|&cost| cost > bound) {
+            return usize::MAX; // no row below holds less than the least of this one
         }
         before = std::mem::replace(&mut above, row);
     }

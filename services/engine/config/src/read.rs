@@ -17,9 +17,10 @@ mod source;
 mod state;
 mod train;
 
-use crate::Config;
+use crate::error::shown;
 use crate::section::Section;
 use crate::value::Value;
+use crate::{Config, Model};
 use std::collections::BTreeSet;
 
 /// Reads the whole configuration; defaults stand in place of what was wrong.
@@ -33,20 +34,34 @@ pub(crate) fn config(root: &Value<'_>) -> Config {
 }
 
 fn sections(section: Section<'_>) -> Config {
-    let (features, names) = section.get("features").map(|value| feature::features(&value)).unwrap_or_default();
-    let config = Config {
+    let read = section.get("features").map(|value| feature::features(&value)).unwrap_or_default();
+    let mut config = Config {
         state: section.or("state", Default::default(), |value| state::state(&value)),
         train: section.get("train").and_then(|value| train::train(&value)),
-        features,
-        models: section.get("models").map(|value| model::models(&value, &names)).unwrap_or_default(),
+        features: read.features,
+        models: section.get("models").map(|value| model::models(&value, &read.names)).unwrap_or_default(),
         inference: section.get("inference").map(|value| inference::inference(&value)).unwrap_or_default(),
         api: section.or("api", Default::default(), |value| engine::api(&value)),
         source: section.get("source").and_then(|value| source::source(&value)),
         core: section.or("core", Default::default(), |value| engine::core(&value)),
     };
+    without(&read.left_out, &section, &mut config);
     // `x-` marks a place for anchors that others refer to
     section.finish_except(|key| key.starts_with("x-"));
     config
+}
+
+/// Takes features without columns from the models that list them.
+fn without(left_out: &Names, section: &Section<'_>, config: &mut Config) {
+    for (name, model) in &mut config.models {
+        let Model::LambdaMart(model) = model else { continue };
+        let listed = model.features.len();
+        model.features.retain(|name| !left_out.contains(name));
+        if model.features.is_empty() && listed > 0 {
+            let problem = format!("no feature of the model `{}` has columns", shown(name));
+            section.wrong(&problem, "a model with a feature that has columns");
+        }
+    }
 }
 
 /// Names of features that some definition gives, be it right or wrong otherwise.

@@ -142,4 +142,10 @@ pub const FEATURE_TYPES: &[FeatureType] = &[
         example: "{name: age, type: item_age, source: item.created}",
         doc: "seconds from a date that the item carries, or from its newest metadata event (item.timestamp), to the ranking",
     },
+    FeatureType {
+        name: "random",
+        aliases: &[],
+        example: "{name: chance, type: random}",
+        doc: "a random number from 0 to 1 for each item of a ranking, such as a baseline that a useful feature has to beat",
+    },
 ];

@@ -132,6 +132,11 @@ impl<'a> Section<'a> {
         self.report.mistake(Mistake { line, column, path, problem, accepted, nearest: None });
     }
 
+    /// Notes that the mapping works, and probably not as meant.
+    pub(crate) fn warn(&self, message: impl Into<String>) {
+        self.report.warning(self.place, &self.path, message.into());
+    }
+
     /// The mapping under a key; an empty one where the key is absent.
     pub(crate) fn section(&self, key: &'static str) -> Option<Section<'a>> {
         self.get(key).and_then(|value| value.section())

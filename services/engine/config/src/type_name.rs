@@ -27,6 +27,7 @@ impl Kind {
             Self::Rate { .. } => "rate",
             Self::LocalTime { .. } => "local_time",
             Self::ItemAge(_) => "item_age",
+            Self::Random => "random",
         }
     }
 }

@@ -161,6 +161,14 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// The elements of a list, which may be empty, or the one value that stands in place of a list.
+    pub(crate) fn one_or_none_or_more(&self, what: &str) -> Vec<Value<'a>> {
+        match &self.node.data {
+            Data::List(items) => self.indexed(items),
+            _ => self.one_or_more(what),
+        }
+    }
+
     /// Non-empty texts.
     pub(crate) fn texts(&self, what: &str) -> Vec<String> {
         self.one_or_more(what).iter().filter_map(Value::text).collect()

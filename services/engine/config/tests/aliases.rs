@@ -2,7 +2,9 @@
 
 #![allow(clippy::expect_used)]
 
-use rankwright_config::feature::{AgeSource, Entity, Kind, LocalTimeSource, RateScope, Source, TimePart, Visitor};
+use rankwright_config::feature::{
+    AgeSource, Encoding, Entity, Kind, LocalTimeSource, RateScope, Scope, Source, TimePart, Visitor,
+};
 use rankwright_config::model::{Booster, LambdaMart, Warmup};
 use rankwright_config::{Config, Model};
 use std::time::Duration;
@@ -101,6 +103,98 @@ fn a_rate_belongs_to_items_their_fields_or_ranking_fields() {
 }
 
 #[test]
+fn counts_belong_to_fields_as_rates_do() {
+    for (scope, expected) in [
+        ("item.brand", Scope::ItemField("brand".to_owned())),
+        ("metadata.brand", Scope::ItemField("brand".to_owned())),
+        ("ranking.query", Scope::RankingField("query".to_owned())),
+        ("global", Scope::Global),
+    ] {
+        let Kind::InteractionCount { scope: found, .. } =
+            kind(&format!("type: interaction_count, interaction: click, scope: {scope}"))
+        else {
+            panic!("{scope}")
+        };
+        assert_eq!(found, expected, "{scope}");
+        let Kind::WindowCount { scope: found, .. } =
+            kind(&format!("type: window_count, interaction: click, bucket: 1d, windows: [1], scope: {scope}"))
+        else {
+            panic!("{scope}")
+        };
+        assert_eq!(found, expected, "{scope}");
+    }
+}
+
+#[test]
+fn fields_of_interactions_are_accepted_and_missing_where_they_cannot_be_read() {
+    let click = Entity::Interaction(Some("click".to_owned()));
+    for (of_type, keys) in [
+        ("number", ""),
+        ("boolean", ""),
+        ("word_count", ""),
+        ("string", ", encode: index, values: [a]"),
+        ("ua", ", field: os"),
+    ] {
+        for (field, owner) in [("interaction:click.x", "interactions"), ("'*.x'", "any event")] {
+            let found = warnings(&format!("type: {of_type}, scope: item, source: {field}{keys}"));
+            let read = if of_type == "ua" {
+                "ranking.<field>, user.<field>"
+            } else {
+                "item.<field>, user.<field>, ranking.<field>"
+            };
+            let why =
+                format!("fields of {owner} cannot be used here, so the value is always missing; accepted: {read}");
+            assert_eq!(found, [format!("line 1: features[0].source: {why}")], "{of_type} {field}");
+        }
+    }
+    let referer = |field: &str| kind(&format!("type: referer, source: {field}"));
+    let read = |entity| Kind::Referer { source: source(entity, "x"), scope: Visitor::Session };
+    assert_eq!(referer("interaction:click.x"), read(click));
+    assert_eq!(referer("interaction.x"), read(Entity::Interaction(None)));
+    assert_eq!(referer("'*.x'"), read(Entity::Any));
+}
+
+#[test]
+fn a_feature_without_columns_is_left_out() {
+    let text = "features:
+  - {name: none, type: interacted_with, interaction: click, field: []}
+  - {name: never, type: rate, top: a, bottom: b, bucket: 1d, periods: []}
+  - {name: price, type: number, field: item.price}
+models:
+  m: {type: lambdamart, weights: {click: 1}, features: [none, price, never]}";
+    let (config, found) = parse(text);
+    let left_out = "an empty list gives the feature no columns: it is left out";
+    assert_eq!(found, [format!("line 2: features[0]: {left_out}"), format!("line 3: features[1]: {left_out}")]);
+    let names: Vec<&str> = config.features.iter().map(|feature| feature.name.as_str()).collect();
+    assert_eq!(names, ["price"]);
+    let Model::LambdaMart(model) = &config.models["m"] else { panic!() };
+    assert_eq!(model.features, ["price"]);
+    let refused = Config::parse(&text.replace("[none, price, never]", "[none]"), "test.yml");
+    let refused = refused.expect_err("it has nothing to learn from").to_string();
+    assert!(refused.contains("no feature of the model `m` has columns"), "{refused}");
+}
+
+#[test]
+fn a_string_that_does_not_say_how_it_is_encoded_gets_one_warning() {
+    let definition = "type: string, field: item.genre, values: [a, b]";
+    let Kind::Text { encode, .. } = parse(&format!("features: [{{name: f, {definition}}}]")).0.features.remove(0).kind
+    else {
+        panic!()
+    };
+    assert_eq!(encode, Encoding::Index);
+    assert_eq!(
+        warnings(definition),
+        [
+            "line 1: features[0]: `encode` is missing: index is used here, onehot by the upstream service. Of a list, index reads the first \
+          element alone. Write `encode: index` or `encode: onehot`"
+        ]
+    );
+    for encode in ["index", "onehot"] {
+        assert_eq!(warnings(&format!("{definition}, encode: {encode}")), Vec::<String>::new());
+    }
+}
+
+#[test]
 fn interacted_with_takes_one_field_or_many() {
     let one = kind("type: interacted_with, interaction: click, scope: user, field: item.color");
     assert_eq!(one, kind("type: interacted_with, interaction: click, scope: user, field: [metadata.color]"));
@@ -129,7 +223,9 @@ fn times_come_from_fields_or_from_events() {
 fn words_that_yaml_takes_for_booleans_or_numbers_stay_texts() {
     let Kind::InteractionCount { interaction, .. } = kind("type: interaction_count, interaction: on") else { panic!() };
     assert_eq!(interaction, "on");
-    let Kind::Text { values, .. } = kind("type: string, field: item.x, values: [no, 2020, 1.50, true, 'null']") else {
+    let Kind::Text { values, .. } =
+        kind("type: string, field: item.x, encode: index, values: [no, 2020, 1.50, true, 'null']")
+    else {
         panic!()
     };
     assert_eq!(values, ["no", "2020", "1.50", "true", "null"]);
@@ -140,7 +236,7 @@ fn old_and_idle_settings_warn() {
     assert!(warnings("type: relevancy")[0].contains("use number with field ranking.relevancy"));
     let idle = warnings("type: window_count, interaction: click, bucket: 1d, periods: [1], count: 5");
     assert_eq!(idle, ["line 1: features[0].count: count does nothing in a window_count"]);
-    assert_eq!(warnings("type: string, field: item.x, values: [a, b, a]").len(), 1);
+    assert_eq!(warnings("type: string, field: item.x, encode: index, values: [a, b, a]").len(), 1);
 }
 
 #[test]

@@ -145,6 +145,18 @@ fn rows(bencher: Bencher<'_, '_>, items: u64) {
     });
 }
 
+/// From a configuration to its plan, with a column for each value of a category.
+#[divan::bench(args = [1000, 100_000])]
+fn compile(bencher: Bencher<'_, '_>, values: usize) {
+    let listed = (0..values).map(|value| format!("value {value}")).collect::<Vec<_>>().join(", ");
+    let feature = format!("{{name: v, type: string, source: item.v, encode: onehot, values: [{listed}]}}");
+    let text = format!("features: [{feature}]\nmodels: {{none: {{type: noop}}}}");
+    bencher.counter(ItemsCount::new(values)).bench_local(|| {
+        let (config, _) = Config::parse(&text, "bench").expect("valid features");
+        ready(Plan::compile(&config.features, &MemoryStore::default())).expect("compiles")
+    });
+}
+
 /// The reading alone.
 #[divan::bench(args = [24, 100])]
 fn reading(bencher: Bencher<'_, '_>, items: u64) {

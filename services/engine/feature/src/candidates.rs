@@ -2,7 +2,7 @@
 
 use crate::extractor::field::{Name, Sources};
 use compact_str::CompactString;
-use rankwright_event::{Ranking, Timestamp};
+use rankwright_event::{RankedItem, Ranking, Timestamp};
 use rankwright_state::{Entity, Fetched, FieldValue, Key, Scope, Slot, Stored, View, warm};
 use std::sync::Arc;
 
@@ -26,6 +26,8 @@ pub struct Candidates<'a> {
     pub(crate) global: Option<&'a Arc<Entity>>,
     /// For each item field that a feature reads, the value of each item.
     fields: Vec<Option<&'a Stored>>,
+    /// Number of the field `id`, and the ids of the items, where a feature reads it.
+    ids: Option<(usize, Vec<FieldValue>)>,
     fetched: &'a Fetched,
     /// Request fields by the plan's numbers for their names.
     context: Vec<Option<FieldValue>>,
@@ -52,9 +54,11 @@ impl<'a> Candidates<'a> {
         let global = if global { next() } else { None };
         let (context, own) = (vec![None; sources.names.len()], Vec::new());
         let fields = fields(&items, &sources.items);
+        let id = |item: &RankedItem| FieldValue::Text(item.id.as_str().into());
+        let ids = sources.id.map(|number| (number, ranking.items.iter().map(id).collect()));
         let (now, own_start) = (ranking.timestamp, Vec::with_capacity(ranking.items.len() + 1));
         let mut candidates =
-            Self { ranking, purpose, now, items, user, session, global, fields, fetched, context, own, own_start };
+            Self { ranking, purpose, now, items, user, session, global, fields, ids, fetched, context, own, own_start };
         candidates.resolve(&sources.names);
         candidates
     }
@@ -104,6 +108,16 @@ impl<'a> Candidates<'a> {
     /// The stored field of every item, by its number.
     pub(crate) fn column(&self, number: usize) -> &[Option<&'a Stored>] {
         &self.fields[number * self.items.len()..][..self.items.len()]
+    }
+
+    /// The id of an item, if this is the number of the field `id`.
+    pub(crate) fn id(&self, item: usize, number: usize) -> Option<&FieldValue> {
+        self.ids.as_ref().filter(|(id, _)| *id == number).map(|(_, ids)| &ids[item])
+    }
+
+    /// Whether this is the number of the field `id`.
+    pub(crate) fn is_id(&self, number: usize) -> bool {
+        self.ids.as_ref().is_some_and(|(id, _)| *id == number)
     }
 
     /// Whether any field was sent with an item.

@@ -25,7 +25,10 @@ impl Column {
 
 /// Stable 64-bit digest of a description (FNV-1a, Fowler, Noll and Vo 1991).
 pub(crate) fn digest(description: &str) -> u64 {
-    description
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    digest_after(0xcbf2_9ce4_8422_2325, description)
+}
+
+/// The digest of a description that goes on after one whose digest this is.
+pub(crate) fn digest_after(digest: u64, more: &str) -> u64 {
+    more.bytes().fold(digest, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

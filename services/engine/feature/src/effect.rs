@@ -11,7 +11,7 @@ pub use closed::ClosedInteraction;
 pub(crate) use closed::texts;
 
 use crate::lexicon::referrer;
-use crate::slot::{Meaning, Numbered, Owner, Retention, Target};
+use crate::slot::{Meaning, Numbered, Owner, Retention};
 use closed::{ShownRule, ShownTarget};
 use compact_str::CompactString;
 use rankwright_event::{
@@ -63,15 +63,19 @@ enum What {
 #[derive(Debug)]
 struct MediumRule {
     source: MediumSource,
+    field: CompactString,
     owner: Owner,
     slot: Slot,
 }
 
+/// Which events bring a medium along.
 #[derive(Debug)]
 enum MediumSource {
-    User(CompactString),
-    Ranking(CompactString),
-    Interaction(CompactString),
+    User,
+    Ranking,
+    /// Of one type, or of any.
+    Interaction(Option<CompactString>),
+    Any,
 }
 
 /// What an event is keyed by.
@@ -117,22 +121,14 @@ impl Rules {
                 self.count(interaction, *scope, slot, What::Recent { keep: kept.keep });
             }
             Meaning::Shown { interaction, target, bucket } => {
-                let target = match target {
-                    Target::Global => ShownTarget::Global,
-                    Target::Item => ShownTarget::Item,
-                    Target::ItemField(field) => ShownTarget::ItemField(slots.slot(&Meaning::ItemField(field.clone()))),
-                    Target::RankingField(field) => {
-                        ShownTarget::RankingField(slots.slot(&Meaning::RankingField(field.clone())))
-                    }
-                };
-                let interaction = CompactString::from(interaction);
-                self.shown.push(ShownRule { interaction, bucket: *bucket, keep: kept.keep, slot, target });
+                let (target, windows) = (ShownTarget::new(target, slots), Some((*bucket, kept.keep)));
+                self.shown.push(ShownRule { interaction: interaction.into(), windows, slot, target });
             }
-            Meaning::Mediums { source, scope } => {
-                if let Some(source) = MediumSource::parse(source) {
-                    self.mediums.push(MediumRule { source, owner: *scope, slot });
-                }
+            Meaning::ShownCount { interaction, target } => {
+                let target = ShownTarget::new(target, slots);
+                self.shown.push(ShownRule { interaction: interaction.into(), windows: None, slot, target });
             }
+            Meaning::Mediums { source, scope } => self.mediums.extend(MediumRule::parse(source, *scope, slot)),
             Meaning::RankingField(_) => {}
         }
     }
@@ -166,20 +162,17 @@ impl Rules {
         let event = update.id.digest();
         write_fields(&self.user_fields, &update.fields, &key, update.timestamp, event, effects);
         let subject = Subject { tenant: &update.tenant, item: None, user: Some(&update.user), session: None };
-        for rule in &self.mediums {
-            if let MediumSource::User(field) = &rule.source {
-                rule.apply(field, &update.fields, &subject, update.timestamp, event, effects);
-            }
+        for rule in self.mediums.iter().filter(|rule| matches!(rule.source, MediumSource::User | MediumSource::Any)) {
+            rule.apply(&update.fields, &subject, update.timestamp, event, effects);
         }
     }
 
     pub(crate) fn ranking(&self, ranking: &Ranking, effects: &mut impl Effects) {
         let (user, session) = (ranking.user.as_ref(), ranking.session.as_ref());
         let subject = Subject { tenant: &ranking.tenant, item: None, user, session };
-        for rule in &self.mediums {
-            if let MediumSource::Ranking(field) = &rule.source {
-                rule.apply(field, &ranking.fields, &subject, ranking.timestamp, ranking.id.digest(), effects);
-            }
+        for rule in self.mediums.iter().filter(|rule| matches!(rule.source, MediumSource::Ranking | MediumSource::Any))
+        {
+            rule.apply(&ranking.fields, &subject, ranking.timestamp, ranking.id.digest(), effects);
         }
     }
 
@@ -188,10 +181,8 @@ impl Rules {
         let subject = Subject { tenant: &interaction.tenant, item: Some(&interaction.item), user, session };
         let (at, event) = (interaction.timestamp, interaction.id.digest());
         self.counted(&interaction.kind, &subject, at, event, effects);
-        for rule in &self.mediums {
-            if let MediumSource::Interaction(field) = &rule.source {
-                rule.apply(field, &interaction.fields, &subject, at, event, effects);
-            }
+        for rule in self.mediums.iter().filter(|rule| rule.source.is_interaction(&interaction.kind)) {
+            rule.apply(&interaction.fields, &subject, at, event, effects);
         }
     }
 
@@ -224,28 +215,30 @@ fn write_fields(
 }
 
 impl MediumSource {
-    fn parse(source: &str) -> Option<Self> {
-        let (entity, field) = source.split_once('.')?;
-        match entity {
-            "user" => Some(Self::User(field.into())),
-            "ranking" => Some(Self::Ranking(field.into())),
-            "interaction" => Some(Self::Interaction(field.into())),
-            _ => None,
+    fn is_interaction(&self, kind: &str) -> bool {
+        match self {
+            Self::User | Self::Ranking => false,
+            Self::Interaction(of) => of.as_ref().is_none_or(|of| of == kind),
+            Self::Any => true,
         }
     }
 }
 
 impl MediumRule {
-    fn apply(
-        &self,
-        name: &str,
-        fields: &[Field],
-        subject: &Subject<'_>,
-        at: Timestamp,
-        event: u64,
-        effects: &mut impl Effects,
-    ) {
-        let referer = fields.iter().rev().find(|field| field.name == name).map(|field| &field.value);
+    fn parse(source: &str, owner: Owner, slot: Slot) -> Option<Self> {
+        let (entity, field) = source.split_once('.')?;
+        let source = match entity {
+            "user" => MediumSource::User,
+            "ranking" => MediumSource::Ranking,
+            "interaction" => MediumSource::Interaction(None),
+            "*" => MediumSource::Any,
+            _ => MediumSource::Interaction(Some(entity.strip_prefix("interaction:")?.into())),
+        };
+        Some(Self { source, field: field.into(), owner, slot })
+    }
+
+    fn apply(&self, fields: &[Field], subject: &Subject<'_>, at: Timestamp, event: u64, effects: &mut impl Effects) {
+        let referer = fields.iter().rev().find(|field| field.name == self.field).map(|field| &field.value);
         let (Some(Value::Text(referer)), Some(key)) = (referer, subject.key(self.owner)) else { return };
         let cell = Cell::Flags(1 << referrer::medium(referer, &[] as &[&str]).index());
         effects.write(&key, self.slot, Stored { at, event, cell });

@@ -3,6 +3,7 @@
 pub(crate) mod boolean;
 pub(crate) mod diversity;
 pub(crate) mod field;
+pub(crate) mod field_scope;
 pub(crate) mod interacted_with;
 pub(crate) mod interaction_count;
 pub(crate) mod item_age;
@@ -10,6 +11,7 @@ pub(crate) mod list_size;
 pub(crate) mod local_time;
 pub(crate) mod number;
 pub(crate) mod position;
+pub(crate) mod random;
 pub(crate) mod rate;
 pub(crate) mod referer;
 pub(crate) mod relevancy;
@@ -54,6 +56,13 @@ impl Columns<'_> {
     pub(crate) fn set_all(&mut self, column: usize, value: f64) {
         for row in self.rows.chunks_exact_mut(self.width) {
             row[self.first + column] = value as f32;
+        }
+    }
+
+    /// Sets the first so many columns of every row to 0.
+    pub(crate) fn clear(&mut self, columns: usize) {
+        for row in self.rows.chunks_exact_mut(self.width) {
+            row[self.first..][..columns].fill(0.0);
         }
     }
 

@@ -56,6 +56,13 @@ pub enum Meaning {
     },
     /// Names the values of a ranking field in keys; nothing is stored in it.
     RankingField(String),
+    /// Number of interactions or impressions, when their ranking closes.
+    ShownCount {
+        /// Interaction type, or `impression`.
+        interaction: String,
+        /// Whose.
+        target: Target,
+    },
 }
 
 /// Whose value it is.
@@ -84,13 +91,24 @@ pub enum Target {
     RankingField(String),
 }
 
-impl From<Scope> for Owner {
-    fn from(scope: Scope) -> Self {
+/// Whose counter a count reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Counted {
+    /// It changes with each interaction.
+    By(Owner),
+    /// There is one for each value of a field, and they change when rankings close, as those of rates.
+    Under(Target),
+}
+
+impl From<&Scope> for Counted {
+    fn from(scope: &Scope) -> Self {
         match scope {
-            Scope::Global => Self::Global,
-            Scope::Item => Self::Item,
-            Scope::User => Self::User,
-            Scope::Session => Self::Session,
+            Scope::Global => Self::By(Owner::Global),
+            Scope::Item => Self::By(Owner::Item),
+            Scope::User => Self::By(Owner::User),
+            Scope::Session => Self::By(Owner::Session),
+            Scope::ItemField(field) => Self::Under(Target::ItemField(field.clone())),
+            Scope::RankingField(field) => Self::Under(Target::RankingField(field.clone())),
         }
     }
 }
@@ -125,7 +143,36 @@ impl Owner {
     }
 }
 
+impl Target {
+    fn words(&self) -> String {
+        match self {
+            Self::Global => "global".to_string(),
+            Self::Item => "item".to_string(),
+            Self::ItemField(field) => format!("item field {field:?}"),
+            Self::RankingField(field) => format!("ranking field {field:?}"),
+        }
+    }
+}
+
 impl Meaning {
+    /// What counts interactions of this type for this scope.
+    pub(crate) fn count(interaction: &str, scope: &Scope) -> Self {
+        let interaction = interaction.to_string();
+        match Counted::from(scope) {
+            Counted::By(scope) => Self::Count { interaction, scope },
+            Counted::Under(target) => Self::ShownCount { interaction, target },
+        }
+    }
+
+    /// What counts them by period, of this length in milliseconds.
+    pub(crate) fn windows(interaction: &str, scope: &Scope, bucket: i64) -> Self {
+        let interaction = interaction.to_string();
+        match Counted::from(scope) {
+            Counted::By(scope) => Self::Windows { interaction, scope, bucket },
+            Counted::Under(target) => Self::Shown { interaction, target, bucket },
+        }
+    }
+
     /// Stable digest: the same meaning has the same one in every version.
     pub fn fingerprint(&self) -> Fingerprint {
         let description = match self {
@@ -137,14 +184,9 @@ impl Meaning {
                 format!("windows {interaction:?} by {} of {bucket} ms", scope.word())
             }
             Self::Shown { interaction, target, bucket } => {
-                let target = match target {
-                    Target::Global => "global".to_string(),
-                    Target::Item => "item".to_string(),
-                    Target::ItemField(field) => format!("item field {field:?}"),
-                    Target::RankingField(field) => format!("ranking field {field:?}"),
-                };
-                format!("shown {interaction:?} by {target} of {bucket} ms")
+                format!("shown {interaction:?} by {} of {bucket} ms", target.words())
             }
+            Self::ShownCount { interaction, target } => format!("shown {interaction:?} by {}", target.words()),
             Self::Recent { interaction, scope } => format!("recent {interaction:?} by {}", scope.word()),
             Self::Mediums { source, scope } => format!("mediums {source:?} by {}", scope.word()),
             Self::RankingField(field) => format!("ranking field {field:?}"),

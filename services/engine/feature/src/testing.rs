@@ -115,6 +115,13 @@ impl Shop {
         self.event(|_, _| Event::Interaction(interaction))
     }
 
+    /// An interaction that has a field.
+    pub(crate) fn interaction_with(self, kind: &str, item: &str, name: &str, value: impl Into<Value>) -> Self {
+        let fields = vec![Field::new(name, value.into())];
+        let interaction = Interaction { fields, ..self.one_interaction(kind, item) };
+        self.event(|_, _| Event::Interaction(interaction))
+    }
+
     /// An interaction without a ranking, in full.
     pub(crate) fn unranked(mut self, kind: &str, item: &str) -> Self {
         let interaction = self.one_interaction(kind, item);

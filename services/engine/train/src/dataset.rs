@@ -12,7 +12,7 @@ use crate::split::Key;
 use rankwright_clickthrough::{Clickthrough, Column as StoredColumn, Kind, Losses, Records};
 use rankwright_config::model::Selector;
 use rankwright_model::Column;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::mem;
 use std::sync::Arc;
 
@@ -228,10 +228,11 @@ impl Projection {
         if self.part.as_ref().is_some_and(|known| Arc::ptr_eq(known, part)) {
             return;
         }
-        let same = |stored: &StoredColumn, column: &Column| {
-            stored.name == column.name && stored.fingerprint == column.fingerprint
-        };
-        self.places = wanted.iter().map(|column| part.iter().position(|stored| same(stored, column))).collect();
+        let places = part.iter().enumerate().rev(); // the first of equal ones stays
+        let places: HashMap<_, usize> =
+            places.map(|(place, stored)| ((stored.name.as_str(), stored.fingerprint), place)).collect();
+        let place = |column: &Column| places.get(&(column.name.as_str(), column.fingerprint)).copied();
+        self.places = wanted.iter().map(place).collect();
         self.part = Some(part.clone());
     }
 

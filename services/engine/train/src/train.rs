@@ -13,7 +13,7 @@ use rankwright_clickthrough::ClickthroughStore;
 use rankwright_config::model::{Booster, LambdaMart};
 use rankwright_event::Timestamp;
 use rankwright_model::{Column, Kind, Metadata, Place, StoreError, Version, VersionId, VersionStore};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, RandomState};
 use std::thread;
 
@@ -72,13 +72,12 @@ pub fn train_model(
 /// # Errors
 /// Names a feature that no column belongs to.
 pub fn model_columns(name: &str, config: &LambdaMart, columns: &[Column]) -> Result<Vec<Column>, Error> {
+    let mut of_features = HashMap::<&str, Vec<&Column>>::new();
+    columns.iter().for_each(|column| of_features.entry(&column.feature).or_default().push(column));
     let mut chosen = Vec::new();
     for feature in &config.features {
-        let before = chosen.len();
-        chosen.extend(columns.iter().filter(|column| &column.feature == feature).cloned());
-        if chosen.len() == before {
-            return Err(Error::UnknownFeature { model: name.to_owned(), feature: feature.clone() });
-        }
+        let unknown = || Error::UnknownFeature { model: name.to_owned(), feature: feature.clone() };
+        chosen.extend(of_features.get(feature.as_str()).ok_or_else(unknown)?.iter().copied().cloned());
     }
     Ok(chosen)
 }

@@ -18,7 +18,7 @@ pub(super) fn interacted_with(section: &Section<'_>) -> Option<Kind> {
     let interaction = interaction(section, "interaction");
     let what = "a list of item.<field>";
     let fields = section.either("field", "source").or_else(|| section.missing("field", what));
-    let fields = fields.map(|value| value.one_or_more(what).iter().filter_map(item_field).collect());
+    let fields = fields.map(|value| value.one_or_none_or_more(what).iter().filter_map(item_field).collect());
     let scope = visitor(section);
     let count = section.or("count", 100, |value| value.whole(1..=100_000));
     let duration = section.or("duration", DAY, |value| value.duration(MILLISECOND));
@@ -76,7 +76,18 @@ fn rate_scope(value: &Value<'_>) -> Option<RateScope> {
 /// Whose counter it is; the item's, if nothing is said.
 fn scope(section: &Section<'_>) -> Scope {
     let scopes = [("item", Scope::Item), ("user", Scope::User), ("session", Scope::Session), ("global", Scope::Global)];
-    section.or("scope", Scope::Item, |value| value.choice("scope", &scopes))
+    section.or("scope", Scope::Item, |value| match value.scalar() {
+        Some(text) if text.contains('.') => field_scope(&value),
+        _ => value.choice("scope", &scopes),
+    })
+}
+
+fn field_scope(value: &Value<'_>) -> Option<Scope> {
+    let source = reference(value, &[Entity::Item, Entity::Ranking])?;
+    Some(match source.entity {
+        Entity::Ranking => Scope::RankingField(source.field),
+        _ => Scope::ItemField(source.field),
+    })
 }
 
 fn interaction(section: &Section<'_>, key: &'static str) -> Option<String> {
@@ -91,5 +102,5 @@ fn bucket(section: &Section<'_>, key: &'static str, alias: &'static str) -> Opti
 fn windows(section: &Section<'_>, key: &'static str, alias: &'static str) -> Option<Vec<u32>> {
     let what = "a list of lengths in buckets, such as [7, 30]";
     let value = section.either(key, alias).or_else(|| section.missing(key, what))?;
-    Some(value.one_or_more(what).iter().filter_map(|value| value.whole(1..=LONGEST_WINDOW)).collect())
+    Some(value.one_or_none_or_more(what).iter().filter_map(|value| value.whole(1..=LONGEST_WINDOW)).collect())
 }

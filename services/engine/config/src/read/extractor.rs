@@ -15,7 +15,7 @@ const LONGEST_VECTOR: usize = 4096;
 pub(super) fn scalar(section: &Section<'_>) -> Option<Source> {
     let source = field::source(section, USUAL);
     if let Some(source) = &source {
-        ignored_scope(section, Some(source.entity));
+        ignored_scope(section, Some(&source.entity));
     } else {
         section.get("scope"); // it may be right
     }
@@ -26,7 +26,7 @@ pub(super) fn vector(section: &Section<'_>) -> Option<Kind> {
     let source = scalar(section);
     let reduce = match section.get("reduce") {
         None => vec![Reducer::Min, Reducer::Max, Reducer::Size, Reducer::Avg],
-        Some(value) => value.one_or_more("a list of reducers").iter().filter_map(reducer).collect(),
+        Some(value) => value.one_or_none_or_more("a list of reducers").iter().filter_map(reducer).collect(),
     };
     Some(Kind::Vector { source: source?, reduce })
 }
@@ -62,7 +62,14 @@ fn reducer(value: &Value<'_>) -> Option<Reducer> {
 pub(super) fn string(section: &Section<'_>) -> Option<Kind> {
     let encodings = [("index", Encoding::Index), ("onehot", Encoding::OneHot)];
     let source = scalar(section);
-    let encode = section.or("encode", Encoding::Index, |value| value.choice("encoding", &encodings));
+    let encode = section.get("encode");
+    if encode.is_none() {
+        section.warn(
+            "`encode` is missing: index is used here, onehot by the upstream service. Of a list, index reads the first \
+             element alone. Write `encode: index` or `encode: onehot`",
+        );
+    }
+    let encode = encode.and_then(|value| value.choice("encoding", &encodings)).unwrap_or(Encoding::Index);
     let values = section.required("values", "a list of the known values").map(|value| values(&value));
     Some(Kind::Text { source: source?, values: values?, encode })
 }
@@ -82,7 +89,7 @@ fn values(value: &Value<'_>) -> Vec<String> {
 }
 
 pub(super) fn user_agent(section: &Section<'_>) -> Option<Kind> {
-    const OWNERS: &[Entity] = &[Entity::Ranking, Entity::User];
+    const OWNERS: &[Entity] = &[Entity::Ranking, Entity::User, Entity::Any];
     let fields = [
         ("platform", AgentField::Platform),
         ("os", AgentField::Os),
@@ -90,7 +97,7 @@ pub(super) fn user_agent(section: &Section<'_>) -> Option<Kind> {
         ("bot", AgentField::Bot),
     ];
     let source = section.required("source", "ranking.<field>").and_then(|value| reference(&value, OWNERS));
-    ignored_scope(section, source.as_ref().map_or(Some(Entity::Ranking), |source| Some(source.entity)));
+    ignored_scope(section, source.as_ref().map_or(Some(&Entity::Ranking), |source| Some(&source.entity)));
     let field = section.required("field", "platform, os, browser or bot");
     let field = field.and_then(|value| value.choice("property of a user agent", &fields));
     Some(Kind::UserAgent { source: source?, field: field? })
@@ -98,8 +105,8 @@ pub(super) fn user_agent(section: &Section<'_>) -> Option<Kind> {
 
 pub(super) fn referer(section: &Section<'_>) -> Option<Kind> {
     let scope = visitor(section);
-    let source = field::source(section, &[Entity::Ranking, Entity::User, Entity::Interaction])?;
-    match (source.entity, section.get("scope")) {
+    let source = field::source(section, &[Entity::Ranking, Entity::User, Entity::Interaction(None)])?;
+    match (&source.entity, section.get("scope")) {
         (Entity::User, Some(value)) if scope == Visitor::Session => {
             value.warn("the scope session does nothing: a field of the user is kept with the user");
         }
@@ -118,7 +125,7 @@ pub(super) fn position(section: &Section<'_>) -> Option<Kind> {
 }
 
 pub(super) fn diversity(section: &Section<'_>) -> Option<Kind> {
-    ignored_scope(section, Some(Entity::Item));
+    ignored_scope(section, Some(&Entity::Item));
     let source = field::source(section, &[Entity::Item]);
     let top = section.get("top").and_then(|value| value.whole(1..=1_000_000));
     Some(Kind::Diversity { field: source?.field, top })
@@ -133,7 +140,7 @@ pub(super) fn local_time(section: &Section<'_>) -> Option<Kind> {
         ("year", TimePart::Year),
         ("second", TimePart::Second),
     ];
-    ignored_scope(section, Some(Entity::Ranking));
+    ignored_scope(section, Some(&Entity::Ranking));
     let source = match section.either("source", "field") {
         None => LocalTimeSource::Timestamp,
         Some(value) => match reference(&value, &[Entity::Ranking]).map(|source| source.field) {
@@ -147,7 +154,7 @@ pub(super) fn local_time(section: &Section<'_>) -> Option<Kind> {
 }
 
 pub(super) fn item_age(section: &Section<'_>) -> Option<Kind> {
-    ignored_scope(section, Some(Entity::Item));
+    ignored_scope(section, Some(&Entity::Item));
     let source = section.either("source", "field").or_else(|| section.missing("source", "item.<field>"));
     Some(Kind::ItemAge(match item_field(&source?)? {
         field if field == "timestamp" => AgeSource::Updated,
@@ -162,7 +169,7 @@ pub(super) fn visitor(section: &Section<'_>) -> Visitor {
 }
 
 /// Checks a scope that follows from the type, or from the field of this entity, anyway.
-pub(super) fn ignored_scope(section: &Section<'_>, entity: Option<Entity>) {
+pub(super) fn ignored_scope(section: &Section<'_>, entity: Option<&Entity>) {
     let Some(value) = section.get("scope") else { return };
     let words = ["item", "user", "session", "ranking", "global"].map(|word| (word, word));
     let Some(scope) = value.choice("scope", &words) else { return };
@@ -175,6 +182,7 @@ pub(super) fn ignored_scope(section: &Section<'_>, entity: Option<Entity>) {
         Some(Entity::Ranking) => {
             value.warn(format!("the scope {scope} does nothing: a field of the ranking comes with each request"));
         }
+        Some(Entity::Interaction(_) | Entity::Any) => {} // a warning says already that the value is missing
         _ => value.warn(format!("the scope {scope} does nothing with this type")),
     }
 }

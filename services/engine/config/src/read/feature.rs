@@ -15,14 +15,32 @@ const HOUR: Duration = Duration::from_secs(60 * 60);
 const NINETY_DAYS: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-/// All right features, and the names of all.
-pub(super) fn features(value: &Value<'_>) -> (Vec<Feature>, Names) {
+/// What the list of features holds.
+#[derive(Default)]
+pub(super) struct Features {
+    /// Right ones that have columns.
+    pub(super) features: Vec<Feature>,
+    /// Names of all.
+    pub(super) names: Names,
+    /// Names of right ones that have no columns.
+    pub(super) left_out: Names,
+}
+
+pub(super) fn features(value: &Value<'_>) -> Features {
     let mut names = BTreeMap::new();
     let definitions = value.list("a list of features");
     let read = |definition| feature(definition, &mut names).map(|feature| (definition, feature));
-    let features: Vec<_> = definitions.iter().filter_map(read).collect();
+    let (features, empty): (Vec<_>, Vec<_>) =
+        definitions.iter().filter_map(read).partition(|(_, feature)| feature.columns().next().is_some());
     clashes(&features);
-    (features.into_iter().map(|(_, feature)| feature).collect(), names.into_keys().collect())
+    for (definition, _) in &empty {
+        definition.warn("an empty list gives the feature no columns: it is left out");
+    }
+    Features {
+        features: features.into_iter().map(|(_, feature)| feature).collect(),
+        names: names.into_keys().collect(),
+        left_out: empty.into_iter().map(|(_, feature)| feature.name).collect(),
+    }
 }
 
 /// Two columns of one name could not be told apart in a stored model.
@@ -133,6 +151,10 @@ fn kind(name: &str, of_type: Option<&Value<'_>>, section: &Section<'_>) -> Optio
         "rate" => counter::rate(section),
         "local_time" => extractor::local_time(section),
         "item_age" => extractor::item_age(section),
+        "random" => {
+            extractor::ignored_scope(section, None);
+            Some(Kind::Random)
+        }
         _ => None, // a test proves that every type of the schema is read
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! Upstream has two keys for them, `field` and `source`, and some extractors that split a reference over both
 //! (`field: tags`, `source: item`). All of that is accepted everywhere.
+//!
+//! Upstream also accepts fields of interactions (`interaction:click.page`) and of any event (`*.page`) as sources, though
+//! few features can read them.
 
 use crate::error::shown;
 use crate::feature::{Entity, Source};
@@ -9,14 +12,14 @@ use crate::nearest::nearest;
 use crate::section::Section;
 use crate::value::Value;
 
-/// Whose fields features read as a rule.
-pub(super) const USUAL: &[Entity] = &[Entity::Item, Entity::User, Entity::Ranking];
+/// Whose fields features read as a rule. `Any` in such a list: other events are accepted as well, and never read.
+pub(super) const USUAL: &[Entity] = &[Entity::Item, Entity::User, Entity::Ranking, Entity::Any];
 
-const OWNERS: [(&str, Entity); 5] = [
+static OWNERS: [(&str, Entity); 5] = [
     ("item", Entity::Item),
     ("user", Entity::User),
     ("ranking", Entity::Ranking),
-    ("interaction", Entity::Interaction),
+    ("interaction", Entity::Interaction(None)),
     ("metadata", Entity::Item),
 ];
 
@@ -34,20 +37,35 @@ pub(super) fn reference(value: &Value<'_>, allowed: &[Entity]) -> Option<Source>
     let (text, accepted) = (value.text()?, spellings(allowed));
     let Some((owner, field)) = text.split_once('.').filter(|(_, field)| !field.is_empty()) else {
         let near = allowed.first().filter(|_| !text.contains('.'));
-        let near = near.map(|&entity| format!("`{}.{}`", name(entity), shown(&text)));
+        let near = near.map(|entity| format!("`{}.{}`", name(entity), shown(&text)));
         value.wrong_near(format!("`{}` does not say whose field it is", shown(&text)), accepted, near);
         return None;
     };
     let Some(entity) = owner_of(owner) else {
-        let near = nearest(owner, OWNERS.map(|(word, _)| word)).map(|owner| format!("`{owner}.{}`", shown(field)));
+        let near = nearest(owner, OWNERS.iter().map(|&(word, _)| word));
+        let near = near.map(|owner| format!("`{owner}.{}`", shown(field)));
         value.wrong_near(format!("unknown owner `{}` of field `{}`", shown(owner), shown(field)), accepted, near);
         return None;
     };
-    if !allowed.contains(&entity) {
-        value.wrong(format!("fields of {} cannot be used here", plural(entity)), accepted);
+    if !is_allowed(value, &entity, allowed) {
+        value.wrong(format!("fields of {} cannot be used here", plural(&entity)), accepted);
         return None;
     }
     Some(Source { entity, field: field.to_owned() })
+}
+
+/// Whether fields of this owner are accepted, of which some can only be missing.
+fn is_allowed(value: &Value<'_>, entity: &Entity, allowed: &[Entity]) -> bool {
+    let (Entity::Interaction(Some(_)) | Entity::Any) = entity else { return allowed.contains(entity) };
+    if allowed.contains(&Entity::Interaction(None)) {
+        return true;
+    }
+    let accepted = allowed.contains(&Entity::Any);
+    if accepted {
+        let (owner, read) = (plural(entity), spellings(allowed));
+        value.warn(format!("fields of {owner} cannot be used here, so the value is always missing; accepted: {read}"));
+    }
+    accepted
 }
 
 /// The name of the item field that a value refers to.
@@ -66,35 +84,41 @@ fn both(field: &Value<'_>, owner: &Value<'_>, allowed: &[Entity]) -> Option<Sour
     };
     let name = field.text()?;
     match name.split_once('.') {
-        Some((prefix, _)) if owner_of(prefix) == Some(entity) => reference(field, allowed),
-        _ if allowed.contains(&entity) => Some(Source { entity, field: name }),
+        Some((prefix, _)) if owner_of(prefix).as_ref() == Some(&entity) => reference(field, allowed),
+        _ if is_allowed(owner, &entity, allowed) => Some(Source { entity, field: name }),
         _ => owner.other(&spellings(allowed)),
     }
 }
 
 fn owner_of(word: &str) -> Option<Entity> {
-    OWNERS.iter().find(|&&(name, _)| name == word).map(|&(_, entity)| entity)
+    match word.strip_prefix("interaction:") {
+        Some(kind) if !kind.is_empty() => Some(Entity::Interaction(Some(kind.to_owned()))),
+        _ if word == "*" => Some(Entity::Any),
+        _ => OWNERS.iter().find(|&&(name, _)| name == word).map(|(_, entity)| entity.clone()),
+    }
 }
 
 fn spellings(allowed: &[Entity]) -> String {
-    let spelling = |&entity: &Entity| format!("{}.<field>", name(entity));
-    allowed.iter().map(spelling).collect::<Vec<_>>().join(", ")
+    let read = allowed.iter().filter(|entity| **entity != Entity::Any);
+    read.map(|entity| format!("{}.<field>", name(entity))).collect::<Vec<_>>().join(", ")
 }
 
-pub(super) fn name(entity: Entity) -> &'static str {
+pub(super) fn name(entity: &Entity) -> &'static str {
     match entity {
         Entity::Item => "item",
         Entity::User => "user",
         Entity::Ranking => "ranking",
-        Entity::Interaction => "interaction",
+        Entity::Interaction(_) => "interaction",
+        Entity::Any => "*",
     }
 }
 
-fn plural(entity: Entity) -> &'static str {
+fn plural(entity: &Entity) -> &'static str {
     match entity {
         Entity::Item => "items",
         Entity::User => "users",
         Entity::Ranking => "rankings",
-        Entity::Interaction => "interactions",
+        Entity::Interaction(_) => "interactions",
+        Entity::Any => "any event",
     }
 }

@@ -67,11 +67,14 @@ fn weights_of(value: &Value<'_>) -> Option<BTreeMap<String, f64>> {
 }
 
 fn features_of(value: &Value<'_>, names: &Names) -> Vec<String> {
-    let mut listed = BTreeSet::new();
+    const MOST_HINTS: usize = 100; // each takes a look at all names
+    let (mut listed, mut unknown) = (BTreeSet::new(), 0);
     for element in value.elements("a list of names of features") {
         let Some(name) = element.text() else { continue };
         if !names.contains(&name) {
-            let near = nearest(&name, names.iter().map(String::as_str)).map(|name| format!("`{}`", shown(name)));
+            unknown += 1;
+            let near = if unknown > MOST_HINTS { None } else { nearest(&name, names.iter().map(String::as_str)) };
+            let near = near.map(|name| format!("`{}`", shown(name)));
             let problem = format!("the feature `{}` is not defined", shown(&name));
             element.wrong_near(problem, some_of(names), near);
         } else if !listed.insert(name.clone()) {

@@ -80,7 +80,7 @@ config.yml:5:11  features[0].type
     unknown feature type `numbr`
     accepted: number, boolean, vector, string, word_count, list_size, time_diff, field_match, ua,
               interacted_with, referer, relevancy, position, diversity, interaction_count, window_count,
-              rate, local_time, item_age
+              rate, local_time, item_age, random
     did you mean `number`?
 
 config.yml:10:13  features[1].bucket
@@ -304,6 +304,18 @@ fn models_are_checked_key_by_key() {
         let path = if path.is_empty() { "models.m".to_owned() } else { format!("models.m.{path}") };
         assert_eq!(lambdamart(keys), (path, problem.to_owned(), nearest.map(str::to_owned)), "{keys}");
     }
+}
+
+#[test]
+fn of_many_unknown_names_the_first_hundred_get_a_hint() {
+    let listed: Vec<String> = (0..150).map(|number| format!("a_name_of_some_length_{number}")).collect();
+    let errors = errors(&format!(
+        "features: [{{name: a_name_of_some_length, type: position, position: 1}}]\n\
+         models: {{m: {{type: lambdamart, weights: {{c: 1}}, features: [{}]}}}}",
+        listed.join(", ")
+    ));
+    let hints: Vec<bool> = errors.mistakes().iter().map(|mistake| mistake.nearest.is_some()).collect();
+    assert_eq!(hints, (0..150).map(|place| place < 100).collect::<Vec<_>>());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! at.
 
 use super::{Effects, IMPRESSION, Rules, Subject};
+use crate::slot::{Meaning, Numbered, Target};
 use compact_str::CompactString;
 use rankwright_event::{ItemId, Ranking, Tenant, Timestamp};
 use rankwright_state::{Cell, FieldValue, Key, Scope, Slot, Stored, Windows};
@@ -23,8 +24,8 @@ pub struct ClosedInteraction {
 #[derive(Debug)]
 pub(super) struct ShownRule {
     pub(super) interaction: CompactString,
-    pub(super) bucket: i64,
-    pub(super) keep: u32,
+    /// Length of a period in milliseconds, and how many are kept; absent where all are counted together.
+    pub(super) windows: Option<(i64, u32)>,
     pub(super) slot: Slot,
     pub(super) target: ShownTarget,
 }
@@ -37,6 +38,26 @@ pub(super) enum ShownTarget {
     ItemField(Slot),
     /// Keys by values of the ranking field that this slot names.
     RankingField(Slot),
+}
+
+impl ShownTarget {
+    pub(super) fn new(target: &Target, slots: &Numbered) -> Self {
+        match target {
+            Target::Global => Self::Global,
+            Target::Item => Self::Item,
+            Target::ItemField(field) => Self::ItemField(slots.slot(&Meaning::ItemField(field.clone()))),
+            Target::RankingField(field) => Self::RankingField(slots.slot(&Meaning::RankingField(field.clone()))),
+        }
+    }
+}
+
+impl ShownRule {
+    fn cell(&self, at: Timestamp, times: u64) -> Cell {
+        match self.windows {
+            Some((bucket, keep)) => Cell::Windows(Windows::of(at.millis().div_euclid(bucket), times, keep)),
+            None => Cell::Counter(times),
+        }
+    }
 }
 
 impl Rules {
@@ -109,7 +130,7 @@ impl Rules {
         let (at, event) = (interaction.timestamp, interaction.event);
         for rule in self.shown.iter().filter(|rule| rule.interaction == interaction.kind) {
             let mut count = |scope, times| {
-                let cell = Cell::Windows(Windows::of(at.millis().div_euclid(rule.bucket), times, rule.keep));
+                let cell = rule.cell(at, times);
                 effects.write(&Key::new(tenant, scope), rule.slot, Stored { at, event, cell });
             };
             let mut write = |scope| count(scope, 1);

@@ -35,4 +35,10 @@ mod tests {
         let shop = Shop::new("{name: banner, type: boolean, source: ranking.banner}");
         assert_rows(&shop.asked("banner", true).rows(["a"]), [[1.0]]);
     }
+
+    #[test]
+    fn a_field_of_an_interaction_is_missing() {
+        let shop = Shop::new("{name: banner, type: boolean, source: 'interaction:click.banner'}");
+        assert_rows(&shop.asked("banner", true).rows(["a"]), [[f32::NAN]]);
+    }
 }

@@ -5,7 +5,7 @@ use crate::slot::{Meaning, Numbered, Slots};
 use compact_str::CompactString;
 use rankwright_config::feature::{Entity, Source};
 use rankwright_event::Timestamp;
-use rankwright_state::{FieldValue, Slot};
+use rankwright_state::{FieldValue, Slot, Stored};
 use std::time::Duration;
 
 /// A plan's number for a field name that requests may carry.
@@ -19,7 +19,12 @@ pub(crate) struct Sources {
     pub(crate) names: Vec<CompactString>,
     /// Slots of item fields, in order.
     pub(crate) items: Vec<Slot>,
+    /// Which of them is `item.id`, where a feature reads it.
+    pub(crate) id: Option<usize>,
 }
+
+/// The field that every item has: its id stands in where no event says otherwise.
+const ID: &str = "id";
 
 /// Reads a field: one sent with the item of the request comes before what is stored.
 #[derive(Debug, Clone)]
@@ -36,6 +41,8 @@ enum Place {
     Item(Slot, usize),
     User(Slot),
     Ranking,
+    /// Fields of events that are never read.
+    Nowhere,
 }
 
 impl Sources {
@@ -45,7 +52,9 @@ impl Sources {
         let mut items: Vec<Slot> =
             slots.iter().filter(|(meaning, ..)| is_item(meaning)).map(|(_, slot, _)| slot).collect();
         items.sort_unstable();
-        Self { names: Vec::new(), items }
+        let is_id = |meaning: &Meaning| matches!(meaning, Meaning::ItemField(field) if field == ID);
+        let id = slots.iter().find(|(meaning, ..)| is_id(meaning)).map(|(_, slot, _)| place(&items, slot));
+        Self { names: Vec::new(), items, id }
     }
 }
 
@@ -59,13 +68,14 @@ impl FieldReader {
 
     /// A reader of a source.
     pub(crate) fn new(source: &Source, ttl: Duration, slots: &Numbered, sources: &mut Sources) -> Self {
-        let place = match (source.entity, meaning(source)) {
+        let place = match (&source.entity, meaning(source)) {
             (Entity::Item, Some(meaning)) => {
                 let slot = slots.slot(&meaning);
-                Place::Item(slot, sources.items.partition_point(|other| *other < slot))
+                Place::Item(slot, place(&sources.items, slot))
             }
             (Entity::User, Some(meaning)) => Place::User(slots.slot(&meaning)),
-            _ => Place::Ranking,
+            (Entity::Ranking, _) => Place::Ranking,
+            _ => Place::Nowhere,
         };
         Self { name: name(&source.field, &mut sources.names), place, ttl: Timestamp::from_millis(0).plus(ttl).millis() }
     }
@@ -82,9 +92,10 @@ impl FieldReader {
             Place::User(slot) => candidates.user?.field_since(slot, oldest()),
             Place::Item(_, number) => {
                 let stored = || candidates.field(item, number)?.field(oldest());
-                candidates.own(item, self.name).or_else(stored)
+                candidates.own(item, self.name).or_else(stored).or_else(|| candidates.id(item, number))
             }
             Place::Ranking => candidates.own(item, self.name).or_else(|| candidates.context(self.name)),
+            Place::Nowhere => None,
         }
     }
 
@@ -93,7 +104,10 @@ impl FieldReader {
         match self.place {
             Place::Item(_, number) if !candidates.has_own() => {
                 let oldest = self.oldest(candidates);
-                candidates.column(number).iter().map(|stored| stored.and_then(|stored| stored.field(oldest))).collect()
+                let value = |(item, stored): (usize, &Option<&'c Stored>)| {
+                    stored.and_then(|stored| stored.field(oldest)).or_else(|| candidates.id(item, number))
+                };
+                candidates.column(number).iter().enumerate().map(value).collect()
             }
             _ => (0..candidates.len()).map(|item| self.of(candidates, item)).collect(),
         }
@@ -101,6 +115,11 @@ impl FieldReader {
 
     fn oldest(&self, candidates: &Candidates<'_>) -> Timestamp {
         Timestamp::from_millis(candidates.now.millis().saturating_sub(self.ttl))
+    }
+
+    /// Whether it reads `item.id`.
+    pub(crate) fn is_id(&self, candidates: &Candidates<'_>) -> bool {
+        matches!(self.place, Place::Item(_, number) if candidates.is_id(number))
     }
 
     /// The slot of an item field.
@@ -113,11 +132,16 @@ impl FieldReader {
 }
 
 fn meaning(source: &Source) -> Option<Meaning> {
-    match source.entity {
+    match &source.entity {
         Entity::Item => Some(Meaning::ItemField(source.field.clone())),
         Entity::User => Some(Meaning::UserField(source.field.clone())),
-        Entity::Ranking | Entity::Interaction => None,
+        Entity::Ranking | Entity::Interaction(_) | Entity::Any => None,
     }
+}
+
+/// Where a slot is among those of item fields.
+fn place(items: &[Slot], slot: Slot) -> usize {
+    items.partition_point(|other| *other < slot)
 }
 
 fn name(field: &str, names: &mut Vec<CompactString>) -> Name {

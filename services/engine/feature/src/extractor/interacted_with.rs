@@ -5,8 +5,9 @@ use super::tally::Tally;
 use super::{Columns, Extractor};
 use crate::candidates::Candidates;
 use crate::slot::Owner;
-use rankwright_state::{Entity, FieldValue, Key, Scope, Slot, Visit};
+use rankwright_state::{Entity, FieldValue, Key, Scope, Slot, Term, Visit};
 use smallvec::SmallVec;
+use std::slice;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,20 +33,30 @@ impl InteractedWith {
         &visits[..young.count()]
     }
 
-    /// The values of these fields in the items that were visited: the place of the field, and the hashes of an item's values.
-    fn values<'c>(
+    /// The values of these fields in the items that were visited: the place of the field, and the hashes of an item's
+    /// values. `ids` are the items' own hashes, and `id` is the place of the field `item.id`.
+    fn values<'v>(
         &self,
-        visited: impl Iterator<Item = &'c Arc<Entity>>,
-        candidates: &Candidates<'_>,
-    ) -> Vec<(usize, &'c [u64])> {
+        visits: &[Visit],
+        id: Option<usize>,
+        ids: &'v [u64],
+        candidates: &'v Candidates<'_>,
+    ) -> Vec<(usize, &'v [u64])> {
         let slots: SmallVec<[(Slot, usize); 8]> = self.slots();
         let (slots, places): (SmallVec<[Slot; 8]>, SmallVec<[usize; 8]>) = slots.into_iter().unzip();
         let oldest = candidates.now.minus(self.ttl);
-        let mut values = Vec::with_capacity(visited.size_hint().1.unwrap_or(0) * slots.len());
-        for entity in visited {
-            entity.each_field(&slots, |field, stored| {
-                values.extend(stored.field(oldest).map(|value| (places[field], value.hashes())));
-            });
+        let mut values = Vec::with_capacity(visits.len() * slots.len());
+        for (place, visit) in visits.iter().enumerate() {
+            let before = values.len();
+            if let Some(entity) = candidates.entity(Scope::Item(visit.item.clone())) {
+                entity.each_field(&slots, |field, stored| {
+                    values.extend(stored.field(oldest).map(|value| (places[field], value.hashes())));
+                });
+            }
+            let is_stored = |id: &usize| values[before..].iter().any(|(field, _)| field == id);
+            if let Some(id) = id.filter(|id| !is_stored(id)) {
+                values.push((id, slice::from_ref(&ids[place])));
+            }
         }
         values
     }
@@ -67,8 +78,10 @@ impl Extractor for InteractedWith {
 
     fn fill(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {
         let visits = if candidates.len() == 0 { &[] } else { self.visits(candidates) };
-        let visited = visits.iter().filter_map(|visit| candidates.entity(Scope::Item(visit.item.clone())));
-        let values = self.values(visited, candidates);
+        let id = self.fields.iter().position(|reader| reader.is_id(candidates));
+        let ids = visits.iter().filter(|_| id.is_some()).map(|visit| Term::hash_of(visit.item.as_str()));
+        let ids: Vec<u64> = ids.collect();
+        let values = self.values(visits, id, &ids, candidates);
         for (column, reader) in self.fields.iter().enumerate() {
             let of_field = || values.iter().filter(|(field, _)| *field == column).map(|(_, hashes)| *hashes);
             let count = of_field().map(<[u64]>::len).sum();
@@ -120,5 +133,27 @@ mod tests {
     fn what_is_older_than_the_duration_before_the_newest_does_not_count() {
         let shop = liked(", duration: 1h").interaction("click", "c").at(3601).interaction("click", "a").at(80_000);
         assert_rows(&shop.rows(["a", "c"]), [[1.0, 2.0], [0.0, 0.0]]);
+    }
+
+    #[test]
+    fn the_id_of_an_item_tells_whether_the_visitor_clicked_that_very_item() {
+        let shop = Shop::new("{name: again, type: interacted_with, interaction: click, field: [item.color, item.id]}")
+            .item("a", [("color", "red".into())])
+            .item("b", [("color", "red".into())])
+            .interaction("click", "a")
+            .interaction("click", "unknown");
+        assert_eq!(shop.columns(), ["again_color", "again_id"]);
+        assert_rows(&shop.rows(["a", "b", "unknown", "new"]), [[1.0, 1.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]);
+        let twice = shop.at(1).interaction("click", "a");
+        assert_rows(&twice.rows(["a", "b"]), [[2.0, 2.0], [2.0, 0.0]]);
+    }
+
+    #[test]
+    fn a_field_named_id_that_events_send_takes_the_place_of_the_items_id() {
+        let shop = Shop::new("{name: again, type: interacted_with, interaction: click, field: item.id}")
+            .item("a", [("id", "film".into())])
+            .item("b", [("id", "film".into())])
+            .interaction("click", "a");
+        assert_rows(&shop.rows(["a", "b", "film", "c"]), [[1.0], [1.0], [1.0], [0.0]]);
     }
 }

@@ -1,24 +1,30 @@
 //! `interaction_count`: a counter that only grows.
 
-use super::{Columns, Extractor, entity};
+use super::field_scope::Holder;
+use super::{Columns, Extractor};
 use crate::candidates::Candidates;
-use crate::slot::Owner;
-use rankwright_state::Slot;
+use rankwright_state::{Key, Slot};
 use std::time::Duration;
 
 /// Number of interactions; 0 where there was none.
 pub(crate) struct InteractionCount {
     pub(crate) slot: Slot,
-    pub(crate) owner: Owner,
+    pub(crate) holder: Holder,
     pub(crate) ttl: Duration,
 }
 
 impl Extractor for InteractionCount {
+    fn follow(&self, candidates: &Candidates<'_>, keys: &mut Vec<Key>) {
+        self.holder.follow(candidates, keys);
+    }
+
     fn fill(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {
         for item in 0..candidates.len() {
-            let entity = entity(candidates, self.owner, item);
-            let count = entity.and_then(|entity| entity.counter(self.slot, candidates.now, self.ttl));
-            columns.set(item, 0, count.unwrap_or(0) as f64);
+            let count = self.holder.mean(candidates, item, |entity| {
+                let count = entity.and_then(|entity| entity.counter(self.slot, candidates.now, self.ttl));
+                Some(count.unwrap_or(0))
+            });
+            columns.set(item, 0, count.unwrap_or(0.0));
         }
     }
 }
@@ -26,6 +32,7 @@ impl Extractor for InteractionCount {
 #[cfg(test)]
 mod tests {
     use crate::testing::{Shop, assert_rows};
+    use rankwright_event::Value;
 
     #[test]
     fn clicks_are_counted_by_item_visitor_visit_and_all_together() {
@@ -49,5 +56,25 @@ mod tests {
             "{name: two, type: interaction_count, interaction: click, scope: item}",
         ]);
         assert_rows(&shop.interaction("click", "a").rows(["a"]), [[1.0, 1.0]]);
+    }
+
+    #[test]
+    fn a_count_over_a_field_is_the_mean_over_the_values_of_an_item() {
+        let tags = |tags: &[&str]| Value::Texts(tags.iter().map(|&tag| tag.into()).collect());
+        let shop = Shop::new("{name: clicks, type: interaction_count, interaction: click, scope: item.tags}")
+            .item("a", [("tags", tags(&["x", "y"]))])
+            .item("b", [("tags", tags(&["y", "z"]))])
+            .closed(["a", "b"], ["a", "a", "b"]);
+        // x: 2, y: 3, z: 1
+        assert_rows(&shop.rows(["a", "b", "c"]), [[2.5], [2.0], [0.0]]);
+        assert_rows(&shop.unranked("click", "b").rows(["a", "b"]), [[3.0], [3.0]]);
+    }
+
+    #[test]
+    fn a_count_by_query_is_the_items_within_rankings_for_that_query() {
+        let shop = Shop::new("{name: clicks, type: interaction_count, interaction: click, scope: ranking.query}");
+        let shop = shop.asked("query", "shoes").closed(["a", "b"], ["b", "b"]);
+        assert_rows(&shop.rows(["a", "b"]), [[0.0], [2.0]]);
+        assert_rows(&shop.asked("query", "boots").rows(["a", "b"]), [[0.0], [0.0]]);
     }
 }

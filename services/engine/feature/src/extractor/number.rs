@@ -57,4 +57,13 @@ mod tests {
         assert_rows(&shop.rows(["a"]), [[9.5]]);
         assert_rows(&shop.at(3601).rows(["a"]), [[f32::NAN]]);
     }
+
+    #[test]
+    fn a_field_of_an_interaction_is_missing() {
+        for source in ["interaction:click.price", "*.price"] {
+            let shop = Shop::new(&format!("{{name: price, type: number, source: '{source}'}}"));
+            let shop = shop.item("a", [("price", 9.5.into())]).asked("price", 1.0);
+            assert_rows(&shop.sent("a", "price", 2.0).rows(["a"]), [[f32::NAN]]);
+        }
+    }
 }

@@ -4,11 +4,10 @@
 //! yet makes the plain rate missing rather than zero: a model learns to treat "no data yet" apart from "seldom
 //! clicked". The normalised rate starts from the rate over everything instead.
 
-use super::field::FieldReader;
+use super::field_scope::FieldScope;
 use super::{Columns, Extractor, MISSING};
 use crate::candidates::Candidates;
-use compact_str::CompactString;
-use rankwright_state::{Entity, FieldValue, Key, Scope, Slot, Windows};
+use rankwright_state::{Entity, Key, Slot, Windows};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,17 +18,9 @@ pub(crate) struct Rate {
     pub(crate) bucket: i64, // milliseconds
     pub(crate) periods: Vec<u32>,
     pub(crate) ttl: Duration,
-    pub(crate) target: RateTarget,
+    /// By which field's values the counters are kept; absent where they are the item's.
+    pub(crate) scope: Option<FieldScope>,
     pub(crate) normal: Option<Normal>,
-}
-
-/// What the counters belong to.
-pub(crate) enum RateTarget {
-    Item,
-    /// Values of an item field; keys carry its slot.
-    ItemField(Slot, FieldReader),
-    /// The item within rankings that share a field's value; keys carry the slot that names the field.
-    RankingField(Slot, FieldReader),
 }
 
 /// How a rate is drawn to the one over everything.
@@ -53,20 +44,6 @@ impl Rate {
         };
         let ratio = |&period| Some(count(normal.bottom, period)? as f64 / count(normal.top, period)? as f64);
         self.periods.iter().map(ratio).collect()
-    }
-
-    fn scopes(&self, candidates: &Candidates<'_>, item: usize, mut each: impl FnMut(Scope)) {
-        match &self.target {
-            RateTarget::Item => {}
-            RateTarget::ItemField(slot, reader) => {
-                texts(reader, candidates, item).iter().for_each(|text| each(Scope::FieldValue(*slot, text.clone())));
-            }
-            RateTarget::RankingField(slot, reader) => {
-                let id = &candidates.ranking.items[item].id;
-                let scope = |text: &CompactString| Scope::ItemWithin(*slot, text.clone(), id.clone());
-                texts(reader, candidates, item).iter().for_each(|text| each(scope(text)));
-            }
-        }
     }
 
     /// Rates of one target for each period, added to `sums` with how many there were.
@@ -100,10 +77,6 @@ impl Normal {
     }
 }
 
-fn texts<'c>(reader: &FieldReader, candidates: &'c Candidates<'_>, item: usize) -> &'c [CompactString] {
-    reader.of(candidates, item).map_or(&[], FieldValue::texts)
-}
-
 /// `None` where either counter was never written, or nothing was counted below the line.
 fn ratio(top: Option<u64>, bottom: Option<u64>) -> Option<f64> {
     let (top, bottom) = (top?, bottom.filter(|&count| count > 0)?);
@@ -112,8 +85,8 @@ fn ratio(top: Option<u64>, bottom: Option<u64>) -> Option<f64> {
 
 impl Extractor for Rate {
     fn follow(&self, candidates: &Candidates<'_>, keys: &mut Vec<Key>) {
-        for item in 0..candidates.len() {
-            self.scopes(candidates, item, |scope| keys.push(Key::new(&candidates.ranking.tenant, scope)));
+        if let Some(scope) = &self.scope {
+            scope.follow(candidates, keys);
         }
     }
 
@@ -122,10 +95,11 @@ impl Extractor for Rate {
         let mut sums = vec![(0.0, 0); self.periods.len()];
         for item in 0..candidates.len() {
             sums.fill((0.0, 0));
-            if let RateTarget::Item = self.target {
-                self.add(candidates.items[item], candidates, &overall, &mut sums);
+            let mut add = |entity| self.add(entity, candidates, &overall, &mut sums);
+            match &self.scope {
+                None => add(candidates.items[item]),
+                Some(scope) => scope.each(candidates, item, |scope| add(candidates.entity(scope))),
             }
-            self.scopes(candidates, item, |scope| self.add(candidates.entity(scope), candidates, &overall, &mut sums));
             for (column, &(sum, count)) in sums.iter().enumerate() {
                 columns.set(item, column, if count == 0 { MISSING } else { sum / f64::from(count) });
             }
@@ -197,5 +171,12 @@ mod tests {
     #[test]
     fn an_interaction_without_a_ranking_counts_one_impression() {
         assert_rows(&ctr("").unranked("click", "a").rows(["a"]), [[1.0, 1.0]]);
+    }
+
+    #[test]
+    fn a_rate_by_the_id_of_items_is_that_of_the_items() {
+        let of = |more: &str| ctr(more).closed(["a", "b"], ["b"]).closed(["a", "b"], ["a"]).rows(["a", "b", "c"]);
+        assert_rows(&of(", scope: item.id"), [[0.5; 2], [1.0; 2], [f32::NAN; 2]]);
+        assert_rows(&of(""), [[0.5; 2], [1.0; 2], [f32::NAN; 2]]);
     }
 }

@@ -57,6 +57,33 @@ mod tests {
         }
     }
 
+    const SEARCH: [f32; 6] = [0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
+    const SOCIAL: [f32; 6] = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0];
+
+    fn from(source: &str) -> Shop {
+        Shop::new(&format!("{{name: from, type: referer, source: '{source}', scope: user}}"))
+            .interaction_with("click", "a", "ref", "https://www.google.com/search?q=shoes")
+            .interaction_with("like", "a", "ref", "https://twitter.com/home")
+    }
+
+    #[test]
+    fn interactions_of_one_type_or_of_all_bring_a_medium() {
+        assert_rows(&from("interaction:click.ref").rows(["a"]), [SEARCH]);
+        assert_rows(&from("interaction:like.ref").rows(["a"]), [SOCIAL]);
+        assert_rows(&from("interaction:buy.ref").rows(["a"]), [[0.0; 6]]);
+        assert_rows(&from("interaction.ref").rows(["a"]), [[0.0, 1.0, 0.0, 1.0, 0.0, 0.0]]);
+    }
+
+    #[test]
+    fn any_event_of_the_visitor_brings_a_medium() {
+        let any = || Shop::new("{name: from, type: referer, source: '*.ref', scope: user}");
+        let (search, social) = ("https://www.google.com/search?q=shoes", "https://twitter.com/home");
+        assert_rows(&any().interaction_with("click", "a", "ref", search).rows(["a"]), [SEARCH]);
+        assert_rows(&any().user([("ref", social.into())]).rows(["a"]), [SOCIAL]);
+        assert_rows(&any().asked("ref", social).rows(["a"]), [SOCIAL]);
+        assert_rows(&any().asked("ref", search).shown(["a"]).asked("other", 1.0).rows(["a"]), [SEARCH]);
+    }
+
     #[test]
     fn a_visitor_who_was_never_seen_came_from_nowhere() {
         let shop = Shop::new("{name: from, type: referer, source: ranking.referer, scope: session}");

@@ -9,17 +9,22 @@ use rankwright_state::{FieldValue, Term};
 /// Encodes a string or a list of strings.
 pub(crate) struct Text {
     reader: FieldReader,
-    values: Vec<u64>, // hashes of the known values
+    /// Hashes of the known values, in order, each with its place in the list.
+    values: Vec<(u64, usize)>,
     encode: Encoding,
 }
 
 impl Text {
     pub(crate) fn new(reader: FieldReader, values: &[String], encode: Encoding) -> Self {
-        Self { reader, values: values.iter().map(|value| Term::hash_of(value)).collect(), encode }
+        let hashes = values.iter().map(|value| Term::hash_of(value));
+        let mut values: Vec<(u64, usize)> = hashes.enumerate().map(|(place, hash)| (hash, place)).collect();
+        values.sort_unstable();
+        Self { reader, values, encode }
     }
 
     fn place(&self, hash: u64) -> Option<usize> {
-        self.values.iter().position(|&value| value == hash)
+        let found = self.values.partition_point(|&(value, _)| value < hash);
+        self.values.get(found).filter(|&&(value, _)| value == hash).map(|&(_, place)| place)
     }
 
     fn index(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {
@@ -30,7 +35,7 @@ impl Text {
     }
 
     fn one_hot(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {
-        (0..self.values.len()).for_each(|column| columns.set_all(column, 0.0));
+        columns.clear(self.values.len());
         for (item, value) in self.reader.all(candidates).into_iter().enumerate() {
             let hashes = value.map_or(&[][..], FieldValue::hashes);
             hashes.iter().filter_map(|&hash| self.place(hash)).for_each(|column| columns.set(item, column, 1.0));
@@ -72,5 +77,31 @@ mod tests {
         let shop = tags("onehot");
         assert_rows(&shop.rows(["green", "both", "blue", "unknown"]), [[0.0, 1.0], [1.0, 1.0], [0.0, 0.0], [0.0, 0.0]]);
         assert_eq!(shop.columns(), ["tag_red", "tag_green"]);
+    }
+
+    #[test]
+    fn many_values_are_found_at_their_places() {
+        let values: Vec<String> = (0..1000).map(|value| format!("v{value}")).collect();
+        let of = |encode: &str| {
+            let listed = values.join(", ");
+            Shop::new(&format!("{{name: v, type: string, source: item.v, encode: {encode}, values: [{listed}]}}"))
+                .item("first", [("v", "v0".into())])
+                .item("some", [("v", "v617".into())])
+                .item("last", [("v", "v999".into())])
+        };
+        let items = ["first", "some", "last"];
+        assert_rows(&of("index").rows(items), [[1.0], [618.0], [1000.0]]);
+        for (row, set) in of("onehot").rows(items).iter().zip([0, 617, 999]) {
+            let expected: Vec<f32> = (0..1000).map(|column| if column == set { 1.0 } else { 0.0 }).collect();
+            assert_eq!(*row, expected);
+        }
+    }
+
+    #[test]
+    fn the_id_is_a_field_that_every_item_has() {
+        let shop = Shop::new("{name: best, type: string, source: item.id, encode: index, values: [b, c]}");
+        let shop = shop.item("d", [("id", "c".into())]);
+        assert_rows(&shop.rows(["a", "b", "c", "d"]), [[0.0], [1.0], [2.0], [2.0]]);
+        assert_rows(&shop.sent("a", "id", "b").rows(["a", "b"]), [[1.0], [1.0]]);
     }
 }

@@ -32,7 +32,7 @@ impl UserAgent {
 
 impl Extractor for UserAgent {
     fn fill(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {
-        (0..self.field.values().len()).for_each(|column| columns.set_all(column, 0.0));
+        columns.clear(self.field.values().len());
         let mut known: Option<(&str, Option<usize>)> = None;
         for item in 0..candidates.len() {
             let Some(FieldValue::Text(agent)) = self.reader.of(candidates, item) else { continue };
@@ -70,6 +70,12 @@ mod tests {
         let crawler = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
         assert_rows(&ua("bot").asked("ua", crawler).rows(["a"]), [[1.0]]);
         assert_rows(&ua("bot").asked("ua", IPHONE).rows(["a"]), [[0.0]]);
+    }
+
+    #[test]
+    fn the_field_of_an_interaction_is_missing() {
+        let shop = Shop::new("{name: ua, type: ua, source: 'interaction:click.ua', field: platform}");
+        assert_rows(&shop.asked("ua", IPHONE).rows(["a"]), [[0.0, 0.0, 0.0]]);
     }
 
     #[test]

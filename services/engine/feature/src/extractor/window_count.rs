@@ -1,9 +1,9 @@
 //! `window_count`: interactions over the last so many periods.
 
-use super::{Columns, Extractor, MISSING, entity};
+use super::field_scope::Holder;
+use super::{Columns, Extractor, MISSING};
 use crate::candidates::Candidates;
-use crate::slot::Owner;
-use rankwright_state::Slot;
+use rankwright_state::{Key, Slot};
 use std::time::Duration;
 
 /// Sums of periodic counters; missing where nothing was ever counted.
@@ -11,20 +11,26 @@ use std::time::Duration;
 /// Periods are aligned to 1970; a window covers the period of the ranking's time and those before it.
 pub(crate) struct WindowCount {
     pub(crate) slot: Slot,
-    pub(crate) owner: Owner,
+    pub(crate) holder: Holder,
     pub(crate) bucket: i64, // milliseconds
     pub(crate) windows: Vec<u32>,
     pub(crate) ttl: Duration,
 }
 
 impl Extractor for WindowCount {
+    fn follow(&self, candidates: &Candidates<'_>, keys: &mut Vec<Key>) {
+        self.holder.follow(candidates, keys);
+    }
+
     fn fill(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {
         let newest = candidates.now.millis().div_euclid(self.bucket);
         for item in 0..candidates.len() {
-            let entity = entity(candidates, self.owner, item);
-            let counts = entity.and_then(|entity| entity.windows(self.slot, candidates.now, self.ttl));
             for (column, &window) in self.windows.iter().enumerate() {
-                columns.set(item, column, counts.map_or(MISSING, |counts| counts.sum(newest, window) as f64));
+                let count = self.holder.mean(candidates, item, |entity| {
+                    let counts = entity?.windows(self.slot, candidates.now, self.ttl)?;
+                    Some(counts.sum(newest, window))
+                });
+                columns.set(item, column, count.unwrap_or(MISSING));
             }
         }
     }
@@ -64,5 +70,18 @@ mod tests {
             "{name: clicks, type: window_event_count, interaction: click, scope: item, bucket: 1h, periods: [1, 3]}",
         );
         assert_rows(&shop.interaction("click", "a").rows(["a"]), [[1.0, 1.0]]);
+    }
+
+    #[test]
+    fn counts_over_a_field_are_those_of_rankings_that_closed() {
+        let shop = Shop::new(
+            "{name: n, type: window_count, interaction: click, scope: item.color, bucket: 1h, windows: [1, 3]}",
+        )
+        .item("a", [("color", "red".into())])
+        .item("b", [("color", "red".into())])
+        .closed(["a"], ["a"])
+        .at(3600)
+        .closed(["a", "b"], ["b"]);
+        assert_rows(&shop.rows(["a", "b", "c"]), [[1.0, 2.0], [1.0, 2.0], [f32::NAN, f32::NAN]]);
     }
 }

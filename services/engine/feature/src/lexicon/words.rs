@@ -49,7 +49,7 @@ fn random(values: &[f64], seed: u64) -> f64 {
 }
 
 /// Spreads seeds that lie close together: the finalizer of SplitMix64 (Steele, Lea and Flood 2014).
-fn scrambled(seed: u64) -> u64 {
+pub(crate) fn scrambled(seed: u64) -> u64 {
     let seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let seed = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let seed = (seed ^ (seed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,18 +1,19 @@
 //! The columns of a feature, and what tells them from those of other definitions.
 
 use super::need::{millis, named};
-use crate::column::{Column, digest};
-use crate::slot::{Owner, Target};
-use rankwright_config::feature::{Encoding, Feature, Kind};
+use crate::column::{Column, digest, digest_after};
+use crate::slot::{Counted, Owner, Target};
+use rankwright_config::feature::{Encoding, Feature, Kind, Scope};
 
 /// Columns of a feature, in order.
 pub(super) fn of_feature(feature: &Feature) -> Vec<Column> {
     let categorical = matches!(&feature.kind, Kind::Text { encode: Encoding::Index, .. });
-    let meaning = meaning(&feature.kind);
+    // once for all columns: it may list many values
+    let meaning = digest(&format!("{} ", meaning(&feature.kind)));
     let column = |(name, suffix): (String, String)| Column {
         name,
         feature: feature.name.clone(),
-        fingerprint: digest(&format!("{meaning} {suffix}")),
+        fingerprint: digest_after(meaning, &suffix),
         categorical,
     };
     feature.columns().zip(feature.kind.suffixes()).map(column).collect()
@@ -39,14 +40,39 @@ fn meaning(kind: &Kind) -> String {
         Kind::Relevancy => "relevancy".to_string(),
         Kind::Position(_) => "position".to_string(),
         Kind::Diversity { field, top } => format!("diversity {field:?} {top:?}"),
-        Kind::InteractionCount { interaction, scope } => format!("count {interaction:?} {:?}", Owner::from(*scope)),
+        Kind::InteractionCount { interaction, scope } => format!("count {interaction:?} {}", counted(scope)),
         Kind::WindowCount { interaction, scope, bucket, .. } => {
-            format!("window_count {interaction:?} {:?} {}", Owner::from(*scope), millis(*bucket))
+            format!("window_count {interaction:?} {} {}", counted(scope), millis(*bucket))
         }
         Kind::Rate { top, bottom, bucket, scope, normalize, .. } => {
             format!("rate {top:?} {bottom:?} {} {:?} {normalize:?}", millis(*bucket), Target::from(scope))
         }
         Kind::LocalTime { source, parse } => format!("local_time {source:?} {parse:?}"),
         Kind::ItemAge(source) => format!("item_age {source:?}"),
+        Kind::Random => "random".to_string(),
+    }
+}
+
+fn counted(scope: &Scope) -> String {
+    match Counted::from(scope) {
+        Counted::By(owner) => format!("{owner:?}"),
+        Counted::Under(target) => format!("{target:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rankwright_config::Config;
+
+    #[test]
+    fn a_column_is_told_by_the_digest_of_its_meaning_and_what_tells_it_from_others() {
+        let feature = "{name: c, type: string, source: item.color, encode: onehot, values: [red, green]}";
+        let (config, _) = Config::parse(&format!("features: [{feature}]"), "test").expect("a valid configuration");
+        let columns = of_feature(&config.features[0]);
+        let fingerprints: Vec<u64> = columns.iter().map(|column| column.fingerprint).collect();
+        let described =
+            ["red", "green"].map(|value| digest(&format!("onehot item.color [\"red\", \"green\"] {value}")));
+        assert_eq!(fingerprints, described);
     }
 }

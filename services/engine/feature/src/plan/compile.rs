@@ -3,13 +3,14 @@
 use super::Error;
 use super::need::{self, mediums, millis, shown};
 use crate::extractor::field::{FieldReader, Sources};
-use crate::extractor::rate::{Normal, RateTarget};
+use crate::extractor::field_scope::{FieldScope, Holder};
+use crate::extractor::rate::Normal;
 use crate::extractor::{
     Extractor, boolean, diversity, interacted_with, interaction_count, item_age, list_size, local_time, number,
-    position, rate, referer, relevancy, string, time_diff, user_agent, vector, window_count, word_count,
+    position, random, rate, referer, relevancy, string, time_diff, user_agent, vector, window_count, word_count,
 };
-use crate::slot::{Meaning, Numbered, Owner, Target};
-use rankwright_config::feature::{AgeSource, Entity, Feature, Kind, LocalTimeSource, RateScope, Source};
+use crate::slot::{Counted, Meaning, Numbered, Owner, Target};
+use rankwright_config::feature::{AgeSource, Entity, Feature, Kind, LocalTimeSource, Scope, Source};
 use rankwright_state::Slot;
 use std::time::Duration;
 
@@ -83,6 +84,7 @@ impl Compiler<'_> {
                 };
                 Box::new(local_time::LocalTime { reader, part: *parse })
             }
+            Kind::Random => Box::new(random::Random::new(&feature.name)),
             Kind::FieldMatch(_) => {
                 return Err(Error::NotYet { feature: feature.name.clone(), what: "field_match" });
             }
@@ -104,19 +106,18 @@ impl Compiler<'_> {
             Kind::Referer { source, scope } => {
                 let owner = Owner::from(*scope);
                 let slot = self.slots.slot(&mediums(source, owner));
-                let reader = (source.entity == Entity::Ranking).then(|| self.reader(source, ttl));
+                let is_asked = matches!(source.entity, Entity::Ranking | Entity::Any);
+                let reader = is_asked.then(|| self.request(&source.field, ttl));
                 Box::new(referer::Referer { slot, owner, ttl, reader })
             }
             Kind::InteractionCount { interaction, scope } => {
-                let owner = Owner::from(*scope);
-                let slot = self.slots.slot(&Meaning::Count { interaction: interaction.clone(), scope: owner });
-                Box::new(interaction_count::InteractionCount { slot, owner, ttl })
+                let (slot, holder) = (self.slots.slot(&Meaning::count(interaction, scope)), self.holder(scope, ttl));
+                Box::new(interaction_count::InteractionCount { slot, holder, ttl })
             }
             Kind::WindowCount { interaction, scope, bucket, windows } => {
-                let (owner, bucket, windows) = (Owner::from(*scope), millis(*bucket), windows.clone());
-                let meaning = Meaning::Windows { interaction: interaction.clone(), scope: owner, bucket };
-                let slot = self.slots.slot(&meaning);
-                Box::new(window_count::WindowCount { slot, owner, bucket, windows, ttl })
+                let (holder, bucket, windows) = (self.holder(scope, ttl), millis(*bucket), windows.clone());
+                let slot = self.slots.slot(&Meaning::windows(interaction, scope, bucket));
+                Box::new(window_count::WindowCount { slot, holder, bucket, windows, ttl })
             }
             Kind::Rate { top, bottom, bucket, periods, scope, normalize } => {
                 let slot = |interaction, target| self.slots.slot(&shown(interaction, target, *bucket));
@@ -126,24 +127,34 @@ impl Compiler<'_> {
                     top: slot(top, Target::Global),
                     bottom: slot(bottom, Target::Global),
                 });
-                let target = self.rate_target(scope, ttl);
+                let scope = self.field_scope(&Target::from(scope), ttl);
                 let (bucket, periods) = (millis(*bucket), periods.clone());
-                Box::new(rate::Rate { top: top_slot, bottom: bottom_slot, bucket, periods, ttl, target, normal })
+                Box::new(rate::Rate { top: top_slot, bottom: bottom_slot, bucket, periods, ttl, scope, normal })
             }
             other => unreachable!("{other:?} keeps no counters"),
         }
     }
 
-    fn rate_target(&mut self, scope: &RateScope, ttl: Duration) -> RateTarget {
-        match scope {
-            RateScope::Item => RateTarget::Item,
-            RateScope::ItemField(field) => {
+    /// By which field's values the counters of a target are kept; nothing where it has none.
+    fn field_scope(&mut self, target: &Target, ttl: Duration) -> Option<FieldScope> {
+        match target {
+            Target::ItemField(field) => {
                 let slot = self.slots.slot(&Meaning::ItemField(field.clone()));
-                RateTarget::ItemField(slot, self.item(field, ttl))
+                Some(FieldScope::Item(slot, self.item(field, ttl)))
             }
-            RateScope::RankingField(field) => {
+            Target::RankingField(field) => {
                 let slot = self.slots.slot(&Meaning::RankingField(field.clone()));
-                RateTarget::RankingField(slot, self.request(field, ttl))
+                Some(FieldScope::Ranking(slot, self.request(field, ttl)))
+            }
+            Target::Global | Target::Item => None,
+        }
+    }
+
+    fn holder(&mut self, scope: &Scope, ttl: Duration) -> Holder {
+        match Counted::from(scope) {
+            Counted::By(owner) => Holder::Owner(owner),
+            Counted::Under(target) => {
+                Holder::Field(self.field_scope(&target, ttl).expect("a count is under the values of a field"))
             }
         }
     }

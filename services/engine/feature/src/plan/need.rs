@@ -1,7 +1,7 @@
 //! What features need to be stored.
 
 use crate::extractor::field::FieldReader;
-use crate::slot::{Meaning, Numbered, Owner, Slots, Target};
+use crate::slot::{Counted, Meaning, Numbered, Owner, Slots, Target};
 use rankwright_config::feature::{AgeSource, Entity, Feature, Kind, RateScope, Source};
 use std::time::Duration;
 
@@ -19,6 +19,9 @@ pub(super) fn follows(kind: &Kind) -> bool {
     match kind {
         Kind::InteractedWith { .. } => true,
         Kind::Rate { scope, .. } => *scope != RateScope::Item,
+        Kind::InteractionCount { scope, .. } | Kind::WindowCount { scope, .. } => {
+            matches!(Counted::from(scope), Counted::Under(_))
+        }
         _ => false,
     }
 }
@@ -27,7 +30,8 @@ pub(super) fn follows(kind: &Kind) -> bool {
 pub(super) fn targets(slots: &Numbered) -> Vec<Target> {
     let mut targets: Vec<Target> = Vec::new();
     for (meaning, ..) in slots.iter() {
-        if let Meaning::Shown { target: target @ (Target::ItemField(_) | Target::RankingField(_)), .. } = meaning
+        if let Meaning::Shown { target, .. } | Meaning::ShownCount { target, .. } = meaning
+            && matches!(target, Target::ItemField(_) | Target::RankingField(_))
             && !targets.contains(target)
         {
             targets.push(target.clone());
@@ -56,12 +60,13 @@ pub(super) fn need(feature: &Feature, slots: &mut Slots) {
         Kind::Referer { source, scope } => slots.need(mediums(source, (*scope).into()), ttl, 0),
         Kind::Diversity { field, .. } => slots.need(Meaning::ItemField(field.clone()), ttl, 0),
         Kind::InteractionCount { interaction, scope } => {
-            slots.need(Meaning::Count { interaction: interaction.clone(), scope: (*scope).into() }, ttl, 0);
+            slots.need(Meaning::count(interaction, scope), ttl, 0);
+            counted_under(&Counted::from(scope), ttl, slots);
         }
         Kind::WindowCount { interaction, scope, bucket, windows } => {
-            let (interaction, bucket) = (interaction.clone(), millis(*bucket));
             let keep = windows.iter().copied().max().unwrap_or(1);
-            slots.need(Meaning::Windows { interaction, scope: (*scope).into(), bucket }, ttl, keep);
+            slots.need(Meaning::windows(interaction, scope, millis(*bucket)), ttl, keep);
+            counted_under(&Counted::from(scope), ttl, slots);
         }
         Kind::Rate { top, bottom, bucket, periods, scope, normalize } => {
             let keep = periods.iter().copied().max().unwrap_or(1);
@@ -71,15 +76,20 @@ pub(super) fn need(feature: &Feature, slots: &mut Slots) {
                     slots.need(shown(interaction, Target::Global, *bucket), ttl, keep);
                 }
             }
-            match scope {
-                RateScope::Item => {}
-                RateScope::ItemField(field) => slots.need(Meaning::ItemField(field.clone()), ttl, 0),
-                RateScope::RankingField(field) => slots.need(Meaning::RankingField(field.clone()), ttl, 0),
-            }
+            counted_under(&Counted::Under(scope.into()), ttl, slots);
         }
         Kind::ItemAge(AgeSource::Field(field)) => slots.need(Meaning::ItemField(field.clone()), ttl, 0),
         Kind::ItemAge(AgeSource::Updated) => slots.need(Meaning::ItemUpdated, ttl, 0),
-        Kind::LocalTime { .. } | Kind::Position(_) | Kind::Relevancy | Kind::FieldMatch(_) => {}
+        Kind::LocalTime { .. } | Kind::Position(_) | Kind::Relevancy | Kind::FieldMatch(_) | Kind::Random => {}
+    }
+}
+
+/// The field whose values have counters.
+fn counted_under(counted: &Counted, ttl: Duration, slots: &mut Slots) {
+    match counted {
+        Counted::Under(Target::ItemField(field)) => slots.need(Meaning::ItemField(field.clone()), ttl, 0),
+        Counted::Under(Target::RankingField(field)) => slots.need(Meaning::RankingField(field.clone()), ttl, 0),
+        Counted::Under(Target::Global | Target::Item) | Counted::By(_) => {}
     }
 }
 
@@ -92,11 +102,13 @@ pub(super) fn mediums(source: &Source, scope: Owner) -> Meaning {
 }
 
 pub(super) fn named(source: &Source) -> String {
-    let entity = match source.entity {
+    let entity = match &source.entity {
         Entity::Item => "item",
         Entity::User => "user",
         Entity::Ranking => "ranking",
-        Entity::Interaction => "interaction",
+        Entity::Interaction(None) => "interaction",
+        Entity::Interaction(Some(kind)) => return format!("interaction:{kind}.{}", source.field),
+        Entity::Any => "*",
     };
     format!("{entity}.{}", source.field)
 }

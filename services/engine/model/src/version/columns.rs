@@ -1,6 +1,7 @@
 //! The columns a model was trained on, and how they differ from those it would be served.
 
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::fmt;
 
 /// A column of a feature row.
@@ -49,18 +50,25 @@ impl fmt::Display for ColumnMismatch {
 
 /// Compares by place, name, fingerprint and kind.
 pub(super) fn check(trained: &[Column], wanted: &[Column]) -> Result<(), ColumnMismatch> {
+    let (before, now) = (by_name(trained), by_name(wanted));
     let mut mismatch = ColumnMismatch::default();
     for (place, column) in trained.iter().enumerate() {
-        match wanted.iter().position(|other| other.name == column.name) {
+        match now.get(column.name.as_str()) {
             None => mismatch.missing.push(column.name.clone()),
-            Some(other) if !same(column, &wanted[other]) => mismatch.changed.push(column.name.clone()),
-            Some(other) if other != place => mismatch.moved.push(column.name.clone()),
+            Some(&other) if !same(column, &wanted[other]) => mismatch.changed.push(column.name.clone()),
+            Some(&other) if other != place => mismatch.moved.push(column.name.clone()),
             Some(_) => {}
         }
     }
-    let unknown = wanted.iter().filter(|column| !trained.iter().any(|other| other.name == column.name));
+    let unknown = wanted.iter().filter(|column| !before.contains_key(column.name.as_str()));
     mismatch.unknown = unknown.map(|column| column.name.clone()).collect();
     if mismatch == ColumnMismatch::default() { Ok(()) } else { Err(mismatch) }
+}
+
+/// Where columns are, the first of each name.
+fn by_name(columns: &[Column]) -> HashMap<&str, usize> {
+    // an earlier one takes the place of a later one
+    columns.iter().enumerate().rev().map(|(place, column)| (column.name.as_str(), place)).collect()
 }
 
 fn same(left: &Column, right: &Column) -> bool {

@@ -12,6 +12,7 @@ use rankwright_event::{Event, Ranking};
 use rankwright_feature::{Plan, Purpose};
 use rankwright_model::{Column, Model, Shuffle, VersionId, VersionStore};
 use rankwright_state::{BoxFuture, Fetched, Key, Store};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Loads models from a store of versions.
@@ -86,7 +87,8 @@ impl Published {
 
     /// The features that a model lists, in its order.
     fn listed(&self, names: &[String]) -> Result<Vec<config::Feature>, LoadError> {
-        let find = |name: &String| self.features.iter().find(|feature| feature.name == *name).cloned();
+        let named: HashMap<&str, _> = self.features.iter().map(|feature| (feature.name.as_str(), feature)).collect();
+        let find = |name: &String| named.get(name.as_str()).copied().cloned();
         names.iter().map(|name| find(name).ok_or_else(|| LoadError::new(Undefined(name.clone())))).collect()
     }
 }

@@ -1,0 +1,80 @@
+//! Counters that are kept by the values of a field.
+
+use super::entity;
+use super::field::FieldReader;
+use crate::candidates::Candidates;
+use crate::slot::Owner;
+use compact_str::CompactString;
+use rankwright_state::{Entity, FieldValue, Key, Scope, Slot};
+use std::sync::Arc;
+
+/// By which field's values.
+pub(crate) enum FieldScope {
+    /// Values of an item field; keys carry its slot.
+    Item(Slot, FieldReader),
+    /// The item within rankings that share a field's value; keys carry the slot that names the field.
+    Ranking(Slot, FieldReader),
+}
+
+/// Whose counter a count reads.
+pub(crate) enum Holder {
+    Owner(Owner),
+    Field(FieldScope),
+}
+
+impl FieldScope {
+    /// Under what the counters of an item's values lie.
+    pub(crate) fn each(&self, candidates: &Candidates<'_>, item: usize, mut each: impl FnMut(Scope)) {
+        match self {
+            Self::Item(slot, reader) => {
+                texts(reader, candidates, item).iter().for_each(|text| each(Scope::FieldValue(*slot, text.clone())));
+            }
+            Self::Ranking(slot, reader) => {
+                let id = &candidates.ranking.items[item].id;
+                let scope = |text: &CompactString| Scope::ItemWithin(*slot, text.clone(), id.clone());
+                texts(reader, candidates, item).iter().for_each(|text| each(scope(text)));
+            }
+        }
+    }
+
+    /// The keys of all items' values, as [`follow`](super::Extractor::follow) has them.
+    pub(crate) fn follow(&self, candidates: &Candidates<'_>, keys: &mut Vec<Key>) {
+        for item in 0..candidates.len() {
+            self.each(candidates, item, |scope| keys.push(Key::new(&candidates.ranking.tenant, scope)));
+        }
+    }
+}
+
+impl Holder {
+    /// The keys of the second round trip, as [`follow`](super::Extractor::follow) has them.
+    pub(crate) fn follow(&self, candidates: &Candidates<'_>, keys: &mut Vec<Key>) {
+        if let Self::Field(scope) = self {
+            scope.follow(candidates, keys);
+        }
+    }
+
+    /// What `count` finds for an item: the mean over those of its values that have something.
+    pub(crate) fn mean(
+        &self,
+        candidates: &Candidates<'_>,
+        item: usize,
+        count: impl Fn(Option<&Arc<Entity>>) -> Option<u64>,
+    ) -> Option<f64> {
+        match self {
+            Self::Owner(owner) => count(entity(candidates, *owner, item)).map(|count| count as f64),
+            Self::Field(scope) => {
+                let (mut sum, mut values) = (0, 0_u32);
+                scope.each(candidates, item, |scope| {
+                    if let Some(count) = count(candidates.entity(scope)) {
+                        (sum, values) = (sum + count, values + 1);
+                    }
+                });
+                (values > 0).then(|| sum as f64 / f64::from(values))
+            }
+        }
+    }
+}
+
+fn texts<'c>(reader: &FieldReader, candidates: &'c Candidates<'_>, item: usize) -> &'c [CompactString] {
+    reader.of(candidates, item).map_or(&[], FieldValue::texts)
+}
