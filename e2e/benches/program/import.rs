@@ -41,6 +41,7 @@ pub(crate) fn measure(load: &Load, effort: Effort, folder: &Path, table: &mut Ta
     let measured = format!("{:.0} events/s, {:.2} CPU s for {} events", once.rate, once.cpu, once.events);
     table.add("import with all features", measured, "100,000 events/s", limit(&once));
     into_redis(load, effort, folder, table);
+    long_history(effort, folder, table);
     let Some((script, path)) = shared::path("data/multiply.py").zip(shared::path("data/ranklens_events.jsonl.gz"))
     else {
         return;
@@ -65,6 +66,38 @@ pub(crate) fn measure(load: &Load, effort: Effort, folder: &Path, table: &mut Ta
         format!("{rate:.0} events/s, {share:.2} of that of one in turns with it, {cpu:.2} CPU s, {peak:.0} MB at most");
     let limit = format!("parsing alone {:.0} events/s", median(parsing));
     table.add("the same, RankLens times 6", measured, "as fast per event, 400 MB", limit);
+}
+
+/// As many events within a month and over 22 years, with the state in memory and in a folder: how long a history is costs nothing.
+fn long_history(effort: Effort, folder: &Path, table: &mut Table) {
+    for (state, wanted) in [("memory", "100,000"), ("file", "50,000")] {
+        let import = |name: &str, days: &str| {
+            let shop = folder.join(format!("{name} {state}"));
+            let out = shop.to_string_lossy();
+            let size = ["--items", "9724", "--rankings", "12000", "--days", days];
+            program::run(&[&["generate", "--out", &out][..], &size].concat()).ok();
+            let config = shop.join("config.yml");
+            if state == "file" {
+                let text = std::fs::read_to_string(&config).expect("was written");
+                let kept = format!("type: file\n  path: '{}'", shop.join("state").display());
+                std::fs::write(&config, text.replacen("type: memory", &kept, 1)).expect("can be written");
+            }
+            let import = || {
+                let _ = std::fs::remove_dir_all(shop.join("state"));
+                rate(&once(&config, &shop.join("events.jsonl.gz")))
+            };
+            median((0..SHORT_RUNS * effort.runs).map(|_| import()).collect())
+        };
+        let (month, years) = (import("month", "30"), import("years", "8030"));
+        let measured = format!("{years:.0} events/s; {:.2} times as long as within a month", month / years);
+        let limit = format!("within a month {month:.0} events/s");
+        table.add(
+            &format!("import of 22 years, state in {state}"),
+            measured,
+            &format!("{wanted} events/s, 1.3"),
+            limit,
+        );
+    }
 }
 
 /// The first import into an empty state in Redis, which is brought there when it is complete.

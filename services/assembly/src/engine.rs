@@ -133,6 +133,7 @@ impl Engine {
             session_length: join.max_session_length,
             ranking_wait: join.ranking_wait,
             max_open: join.max_parallel_sessions,
+            max_open_bytes: join.max_open_bytes,
         }
     }
 }

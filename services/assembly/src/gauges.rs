@@ -44,7 +44,7 @@ impl Gauges {
             outbox: gauge("service_ingest_outbox_records", "Click-throughs that are not durable yet.")?,
             evicted: counter(
                 "service_ingest_evicted_rankings_total",
-                "Rankings closed early because too many were open: see core.clickthrough.maxParallelSessions.",
+                "Rankings closed early because too many were open: see maxParallelSessions and maxOpenBytes of core.clickthrough.",
             )?,
             clickthroughs: counter("service_ingest_clickthroughs_total", "Click-throughs written.")?,
         })

@@ -245,6 +245,7 @@ impl Status for Inlet {
             "repeatedRankings": counters.repeated,
             "evictedRankings": counters.evicted,
             "openRankings": counters.open,
+            "openRankingBytes": counters.open_bytes,
             "awaitedRankings": counters.awaited,
             "outbox": counters.outbox,
             "problem": self.refused(),

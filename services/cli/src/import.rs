@@ -137,7 +137,10 @@ fn told(counters: &Counters, skipped: u64, events: u64, elapsed: Duration) {
     info!(events, elapsed_ms = millis(elapsed), rate = rate(events, elapsed), "import took");
     if counters.evicted > 0 {
         let evicted = counters.evicted;
-        warn!(evicted, "rankings were closed early: core.clickthrough.maxParallelSessions is too small for this data");
+        warn!(
+            evicted,
+            "rankings were closed early: maxParallelSessions or maxOpenBytes of core.clickthrough is too small for this data"
+        );
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::catalog::Catalog;
 use super::choice::{Market, appeal, attraction, conversion, examination};
-use super::clock::{DAY, SECOND, START, Wave, time_of};
+use super::clock::{DAY, SECOND, START, Wave, earlier, time_of};
 use super::events::{self, Act};
 use super::listing::{Shown, listing};
 use super::plan::{Planned, Plans};
@@ -40,6 +40,8 @@ pub(crate) struct Simulation {
     changes: u64,
     written: Written,
     now: i64,
+    /// How much earlier events are told than they happen here.
+    earlier: i64,
 }
 
 /// Events so far.
@@ -82,6 +84,7 @@ impl Simulation {
             changes: 0,
             written: Written::default(),
             now: START,
+            earlier: earlier(size.days),
             size,
         };
         simulation.expect_visit();
@@ -93,7 +96,7 @@ impl Simulation {
         let mut visit = Visit::new(self.size.seed, self.visits, 1, self.size.users);
         visit.signed_in = true;
         let shown = listing(&self.catalog, &visit.query, self.size.length, &mut visit.random);
-        events::ranking(self.written.rankings, self.now + 60 * SECOND, &visit, &shown, &self.catalog)
+        events::ranking(self.written.rankings, self.now + 60 * SECOND - self.earlier, &visit, &shown, &self.catalog)
     }
 
     /// What comes next, and when; what is named first goes first where times are equal.
@@ -108,10 +111,10 @@ impl Simulation {
         times.min_by_key(|&(at, _)| at)
     }
 
-    /// Prices change while there are visits: each item's about once in two weeks.
+    /// Prices change while there are visits: each item's about once in two weeks, and not more often than lists are shown.
     fn next_change(&self) -> Option<i64> {
         self.arrival.as_ref()?;
-        let changes = self.size.items as u64 * u64::from(self.size.days) / 14;
+        let changes = (self.size.items as u64 * u64::from(self.size.days) / 14).min(self.size.rankings);
         let span = (i64::from(self.size.days) * DAY) as f64;
         let at = || START + (span * (self.changes as f64 + 0.5) / changes as f64) as i64;
         (self.changes < changes).then(at)
@@ -124,7 +127,7 @@ impl Simulation {
 
     fn release(&mut self, at: i64) -> Event {
         let (item, number) = (self.catalog.release(), self.metadata());
-        events::item(number, at, item, &self.catalog, self.size.seed)
+        events::item(number, at - self.earlier, item, &self.catalog, self.size.seed)
     }
 
     fn change(&mut self, at: i64) -> Event {
@@ -133,7 +136,7 @@ impl Simulation {
         self.catalog.items[item].discount = if reduced { *self.random.pick(&[0.1, 0.2, 0.3, 0.4]) } else { 0.0 };
         self.changes += 1;
         let number = self.metadata();
-        events::price(number, at, item, &self.catalog)
+        events::price(number, at - self.earlier, item, &self.catalog)
     }
 
     /// Decides when the next visit begins, as long as rankings are left.
@@ -154,7 +157,7 @@ impl Simulation {
         self.visits += 1;
         let known = &mut self.known[visit.user as usize];
         let new = visit.signed_in && !std::mem::replace(known, *known || visit.signed_in);
-        let introduced = new.then(|| events::user(self.metadata(), arrival.at, &visit));
+        let introduced = new.then(|| events::user(self.metadata(), arrival.at - self.earlier, &visit));
         self.plans.add(arrival.at + SECOND, Planned::List(Box::new(visit)));
         self.expect_visit();
         introduced
@@ -165,7 +168,7 @@ impl Simulation {
             Planned::List(visit) => Event::Ranking(self.show(at, visit)),
             Planned::Act(act) => {
                 self.written.interactions += 1;
-                events::interaction(self.written.interactions, at, &act, &self.catalog)
+                events::interaction(self.written.interactions, at - self.earlier, &act, &self.catalog)
             }
         }
     }
@@ -173,7 +176,7 @@ impl Simulation {
     /// Shows a list, and plans what the visitor does with it and afterwards.
     fn show(&mut self, at: i64, mut visit: Box<Visit>) -> Ranking {
         let shown = listing(&self.catalog, &visit.query, self.size.length, &mut visit.random);
-        let ranking = events::ranking(self.written.rankings, at, &visit, &shown, &self.catalog);
+        let ranking = events::ranking(self.written.rankings, at - self.earlier, &visit, &shown, &self.catalog);
         let done = self.read(at, &mut visit, &shown);
         self.written.rankings += 1;
         if visit.lists > 1 {

@@ -55,6 +55,18 @@ fn events_come_in_the_order_of_time_each_with_an_id_of_its_own() {
 }
 
 #[test]
+fn a_history_of_many_years_ends_where_one_of_a_year_does() {
+    let last = |days| events(Size { days, ..SMALL }).iter().map(Event::timestamp).max().expect("some").millis();
+    let years = events(Size { days: 8030, ..SMALL });
+    let (first, newest) = (years[0].timestamp().millis(), years[years.len() - 1].timestamp().millis());
+    assert!(years.is_sorted_by_key(Event::timestamp) && newest <= last(365));
+    assert!((newest - first) / clock::DAY > 8000, "it begins as much earlier");
+    let days: HashSet<i64> = rankings(&years).map(|ranking| ranking.timestamp.millis() / clock::DAY).collect();
+    assert!(days.len() < 1000, "most days have no lists");
+    assert!(years.len() < 20_000, "prices change no more often than lists are shown");
+}
+
+#[test]
 fn what_an_event_refers_to_was_there_before() {
     let (events, mut items, mut users) = (events(SMALL), HashSet::new(), HashSet::new());
     let mut lists: HashMap<&str, HashSet<&str>> = HashMap::new();

@@ -18,6 +18,8 @@ pub struct Core {
 pub struct Clickthrough {
     /// `maxParallelSessions`: open rankings that a process holds in memory; default 10,000.
     pub max_parallel_sessions: usize,
+    /// `maxOpenBytes`: about how many bytes of memory open rankings may take, whatever their number; default 256 MiB.
+    pub max_open_bytes: usize,
     /// `maxSessionLength`: inactivity after which a ranking closes; default 30 minutes.
     pub max_session_length: Duration,
     /// `rankingWait`: how long, in event time, an interaction waits for a ranking of another partition; default 10 seconds.
@@ -46,6 +48,7 @@ impl Default for Clickthrough {
     fn default() -> Self {
         Self {
             max_parallel_sessions: 10_000,
+            max_open_bytes: 256 << 20,
             max_session_length: Duration::from_secs(30 * 60),
             ranking_wait: Duration::from_secs(10),
         }

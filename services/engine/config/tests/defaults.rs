@@ -41,6 +41,7 @@ fn an_empty_configuration_is_all_defaults() {
     assert_eq!((config.api.host.as_str(), config.api.port, config.api.token), ("0.0.0.0", 8080, None));
     let clickthrough = config.core.clickthrough;
     assert_eq!((clickthrough.max_parallel_sessions, clickthrough.max_session_length), (10_000, HOUR / 2));
+    assert_eq!(clickthrough.max_open_bytes, 256 << 20);
     assert_eq!(clickthrough.ranking_wait, SECOND * 10);
     assert_eq!((config.core.ingest.event_id_window, config.core.ingest.max_ahead), (SECOND * 300, HOUR));
     assert!(config.core.tracking.analytics && config.core.tracking.errors);
@@ -56,7 +57,7 @@ api:
   token: secret
   limits: {maxBodyBytes: 2048, maxItemsPerRequest: 5, maxEventsPerBatch: 6, maxConcurrentRequests: 7, requestTimeout: 8s, drainTimeout: 9s}
 core:
-  clickthrough: {maxParallelSessions: 1, maxSessionLength: 60s, rankingWait: 2s}
+  clickthrough: {maxParallelSessions: 1, maxOpenBytes: 1048577, maxSessionLength: 60s, rankingWait: 2s}
   ingest: {eventIdWindow: 3m, maxAhead: 4h}
   tracking: {analytics: false, errors: off}",
     );
@@ -68,7 +69,7 @@ core:
     assert_eq!(limits.drain_timeout, SECOND * 9);
     let core = config.core;
     assert_eq!((core.clickthrough.max_parallel_sessions, core.clickthrough.max_session_length), (1, SECOND * 60));
-    assert_eq!(core.clickthrough.ranking_wait, SECOND * 2);
+    assert_eq!((core.clickthrough.ranking_wait, core.clickthrough.max_open_bytes), (SECOND * 2, 1_048_577));
     assert_eq!((core.ingest.event_id_window, core.ingest.max_ahead), (SECOND * 180, HOUR * 4));
     assert!(!core.tracking.analytics && !core.tracking.errors);
 }

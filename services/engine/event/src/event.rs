@@ -101,6 +101,37 @@ pub struct Interaction {
     pub fields: Vec<Field>,
 }
 
+impl Ranking {
+    /// Gives back room that decoding has reserved: for a ranking that is kept for a while.
+    pub fn shrink_to_fit(&mut self) {
+        self.items.iter_mut().for_each(|item| item.fields.shrink_to_fit());
+        self.items.shrink_to_fit();
+        self.fields.shrink_to_fit();
+    }
+
+    /// About this many bytes of memory, with what it points to.
+    pub fn bytes(&self) -> usize {
+        let item = |item: &RankedItem| size_of::<RankedItem>() + outside(&item.id) + fields_bytes(&item.fields);
+        size_of::<Self>() + fields_bytes(&self.fields) + self.items.iter().map(item).sum::<usize>()
+    }
+}
+
+impl Interaction {
+    /// About this many bytes of memory, with what it points to.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + outside(&self.item) + fields_bytes(&self.fields)
+    }
+}
+
+fn fields_bytes(fields: &[Field]) -> usize {
+    fields.iter().map(Field::bytes).sum()
+}
+
+/// Bytes of an id that lie outside of it: short ones do not.
+fn outside(id: &ItemId) -> usize {
+    Some(id.as_str().len()).filter(|&length| length > size_of::<ItemId>()).unwrap_or(0)
+}
+
 impl Event {
     /// When it happened.
     pub fn timestamp(&self) -> Timestamp {

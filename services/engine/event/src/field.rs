@@ -41,6 +41,18 @@ impl Value {
 }
 
 impl Field {
+    /// About this many bytes of memory, with what it points to.
+    pub(crate) fn bytes(&self) -> usize {
+        let text = |text: &CompactString| if text.is_heap_allocated() { text.len() } else { 0 };
+        let value = match &self.value {
+            Value::Bool(_) | Value::Number(_) => 0,
+            Value::Text(one) => text(one),
+            Value::Numbers(numbers) => size_of_val(&numbers[..]),
+            Value::Texts(texts) => size_of_val(&texts[..]) + texts.iter().map(text).sum::<usize>(),
+        };
+        size_of::<Self>() + text(&self.name) + value
+    }
+
     /// A field from its parts.
     pub fn new(name: &str, value: Value) -> Self {
         Self { name: CompactString::from(name), value }

@@ -32,6 +32,8 @@ pub struct Counters {
     pub evicted: u64,
     /// Rankings that take interactions.
     pub open: u64,
+    /// About how many bytes of memory they and waiting interactions take; 0 where the state of many processes has them.
+    pub open_bytes: u64,
     /// Rankings that interactions wait for.
     pub awaited: u64,
     /// Click-throughs that are not durable yet.
@@ -52,6 +54,7 @@ impl Counters {
             repeated: self.repeated + other.repeated,
             evicted: self.evicted + other.evicted,
             open: self.open + other.open,
+            open_bytes: self.open_bytes + other.open_bytes,
             awaited: self.awaited + other.awaited,
             outbox: self.outbox + other.outbox,
         }

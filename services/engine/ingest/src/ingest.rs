@@ -25,6 +25,9 @@ const SWEEP: Duration = Duration::from_secs(86_400);
 /// So many rankings are awaited at most where a durable state keeps any number of open ones.
 const MOST_AWAITED: usize = 100_000;
 
+/// About this many bytes of interactions may wait for their rankings.
+const MOST_AWAITED_BYTES: usize = 32 << 20;
+
 /// So many rankings are closed with one commit, where no events belong to it as well.
 const AT_ONCE: usize = 1000;
 
@@ -41,6 +44,8 @@ pub struct Settings {
     /// How many open rankings are held in memory. With a state in memory these are all that may be open at once; a durable
     /// one keeps any number, and those that memory has no room for are read back from it when something happens to them.
     pub max_open: usize,
+    /// About how many bytes of memory open rankings may take, with the same consequence; one may be larger.
+    pub max_open_bytes: usize,
 }
 
 /// Takes in the events of one writer.
@@ -80,9 +85,10 @@ impl Ingest {
         settings: Settings,
     ) -> Result<Self, Error> {
         let durable = store.durable();
+        let (bytes, awaited_bytes) = (settings.max_open_bytes, MOST_AWAITED_BYTES);
         let bounds = match settings.max_open {
-            here if durable => Bounds { open: usize::MAX, here, awaited: MOST_AWAITED },
-            open => Bounds { open, here: usize::MAX, awaited: open.max(1) },
+            here if durable => Bounds { open: usize::MAX, here, bytes, awaited: MOST_AWAITED, awaited_bytes },
+            open => Bounds { open, here: usize::MAX, bytes, awaited: open.max(1), awaited_bytes },
         };
         let mut ingest = Self {
             workshop: Workshop::new(plan.clone()),
@@ -120,6 +126,7 @@ impl Ingest {
     pub fn counters(&self) -> Counters {
         Counters {
             open: self.join.open_rankings() as u64,
+            open_bytes: self.join.bytes() as u64,
             awaited: self.join.awaited_rankings() as u64,
             outbox: self.outbox.len() as u64,
             ..self.counters
@@ -316,11 +323,12 @@ impl Ingest {
         Ok(found)
     }
 
-    async fn ranking(&mut self, ranking: Ranking) -> Result<(), Error> {
-        if self.join.get_mut(&JoinRef { tenant: &ranking.tenant, ranking: &ranking.id }).is_some() {
+    async fn ranking(&mut self, mut ranking: Ranking) -> Result<(), Error> {
+        if self.join.place(&JoinRef { tenant: &ranking.tenant, ranking: &ranking.id }).is_some() {
             self.counters.repeated += 1;
             return Ok(());
         }
+        ranking.shrink_to_fit();
         let ranking = Arc::new(ranking);
         let (rows, captured) = self.rows(&ranking).await?;
         self.plan.shown(&ranking, &mut self.overlay);
@@ -354,7 +362,7 @@ impl Ingest {
 
     async fn interaction(&mut self, interaction: Interaction) -> Result<(), Error> {
         let Some(ranking) = &interaction.ranking else { return self.unranked(interaction).await };
-        if self.join.get_mut(&JoinRef { tenant: &interaction.tenant, ranking }).is_some() {
+        if self.join.place(&JoinRef { tenant: &interaction.tenant, ranking }).is_some() {
             return self.joined(interaction).await;
         }
         let id = JoinId { tenant: interaction.tenant.clone(), ranking: ranking.clone() };
@@ -370,21 +378,16 @@ impl Ingest {
     /// An interaction of an open ranking takes effect.
     async fn joined(&mut self, interaction: Interaction) -> Result<(), Error> {
         self.plan.interaction(&interaction, &mut self.overlay);
-        let Some(ranking) = &interaction.ranking else { return Ok(()) };
-        let open = match self.join.get_mut(&JoinRef { tenant: &interaction.tenant, ranking }) {
-            Some(Place::Here(open)) => Some(open),
-            Some(Place::Stored) => {
-                let id = JoinId { tenant: interaction.tenant.clone(), ranking: ranking.clone() };
-                let open = self.stored(&id).await?;
-                self.join.put_back(open)
-            }
-            None => None,
-        };
-        let Some(open) = open else { return Ok(()) };
-        open.add(interaction);
+        let Some(ranking) = interaction.ranking.clone() else { return Ok(()) };
+        let id = JoinId { tenant: interaction.tenant.clone(), ranking };
+        if self.join.place(&id.borrowed()) == Some(Place::Stored) {
+            let open = self.stored(&id).await?;
+            self.join.put_back(open);
+        }
+        let Some(open) = self.join.add(&id.borrowed(), interaction) else { return Ok(()) };
         if self.durable {
             let (slot, stored) = record::interactions_value(&open.interactions);
-            self.overlay.write(&JoinId::of(&open.ranking).key(), slot, stored);
+            self.overlay.write(&id.key(), slot, stored);
         }
         Ok(())
     }

@@ -22,8 +22,12 @@ pub(crate) struct Bounds {
     pub(crate) open: usize,
     /// Open rankings that are here as a whole; of others, the state alone has the record.
     pub(crate) here: usize,
+    /// About this many bytes of rankings that are here; one may be larger.
+    pub(crate) bytes: usize,
     /// Rankings that are awaited; interactions of the one awaited longest give up.
     pub(crate) awaited: usize,
+    /// About this many bytes of interactions that wait.
+    pub(crate) awaited_bytes: usize,
 }
 
 /// Open rankings, and interactions that wait for theirs.
@@ -36,7 +40,10 @@ pub(crate) struct Join {
     here: BTreeMap<u64, Arc<JoinId>>,
     /// When each closes at the earliest; later activity is found when its turn comes.
     deadlines: BinaryHeap<Reverse<(Timestamp, Arc<JoinId>)>>,
+    /// Bytes of those that are here.
+    bytes: usize,
     waiting: HashMap<Arc<JoinId>, Vec<Interaction>, RandomState>,
+    waiting_bytes: usize,
     /// When waiting ends, by time and arrival.
     patience: BTreeMap<(Timestamp, u64), Arc<JoinId>>,
     arrivals: u64,
@@ -51,9 +58,10 @@ enum Held {
 }
 
 /// Where an open ranking is.
-pub(crate) enum Place<'a> {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
     /// Here.
-    Here(&'a mut Open),
+    Here,
     /// In the state alone; see [`Join::put_back`].
     Stored,
 }
@@ -90,7 +98,9 @@ impl Join {
             open: HashMap::default(),
             here: BTreeMap::new(),
             deadlines: BinaryHeap::new(),
+            bytes: 0,
             waiting: HashMap::default(),
+            waiting_bytes: 0,
             patience: BTreeMap::new(),
             arrivals: 0,
         }
@@ -101,17 +111,31 @@ impl Join {
         self.open.len()
     }
 
+    /// About this many bytes of memory that open rankings and waiting interactions take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes + self.waiting_bytes
+    }
+
     /// Number of rankings that interactions wait for.
     pub(crate) fn awaited_rankings(&self) -> usize {
         self.waiting.len()
     }
 
     /// Where a ranking is, if it is open.
-    pub(crate) fn get_mut(&mut self, id: &JoinRef<'_>) -> Option<Place<'_>> {
-        self.open.get_mut(id).map(|held| match held {
-            Held::Here { open, .. } => Place::Here(open),
+    pub(crate) fn place(&self, id: &JoinRef<'_>) -> Option<Place> {
+        self.open.get(id).map(|held| match held {
+            Held::Here { .. } => Place::Here,
             Held::Stored { .. } => Place::Stored,
         })
+    }
+
+    /// Adds an interaction to a ranking that is here.
+    pub(crate) fn add(&mut self, id: &JoinRef<'_>, interaction: Interaction) -> Option<&Open> {
+        let Held::Here { open, .. } = self.open.get_mut(id)? else { return None };
+        self.bytes -= open.bytes();
+        open.add(interaction);
+        self.bytes += open.bytes();
+        Some(open)
     }
 
     /// Opens a ranking; `None` where it is open already. Otherwise, the interactions that have waited for it.
@@ -122,19 +146,20 @@ impl Join {
         }
         self.deadlines.push(Reverse((open.last.plus(self.session_length), id.clone())));
         self.hold(id.clone(), open);
-        let mut waited = self.waiting.remove(&id.borrowed()).unwrap_or_default();
+        let mut waited = self.no_longer_waiting(&id);
         waited.sort_by(|left, right| (left.timestamp, &left.id).cmp(&(right.timestamp, &right.id)));
         Some(waited)
     }
 
     /// Takes back an open ranking that was read from the state.
-    pub(crate) fn put_back(&mut self, open: Open) -> Option<&mut Open> {
-        let id = Arc::new(JoinId::of(&open.ranking));
-        self.hold(id.clone(), open);
-        match self.open.get_mut(&id.borrowed())? {
-            Held::Here { open, .. } => Some(open),
-            Held::Stored { .. } => None,
-        }
+    pub(crate) fn put_back(&mut self, open: Open) {
+        self.hold(Arc::new(JoinId::of(&open.ranking)), open);
+    }
+
+    fn no_longer_waiting(&mut self, id: &Arc<JoinId>) -> Vec<Interaction> {
+        let waited = self.waiting.remove(&id.borrowed()).unwrap_or_default();
+        self.waiting_bytes -= waited.iter().map(Interaction::bytes).sum::<usize>();
+        waited
     }
 
     /// Holds a ranking as a whole, and lets go of the one that has been here longest when there are too many. The state
@@ -145,12 +170,14 @@ impl Join {
         if !self.bounds.all_are_here() {
             self.here.insert(arrival, id.clone());
         }
+        self.bytes += open.bytes();
         self.open.insert(id, Held::Here { open, arrival });
-        while self.here.len() > self.bounds.here {
+        while self.here.len() > self.bounds.here || self.here.len() > 1 && self.bytes > self.bounds.bytes {
             let Some((_, oldest)) = self.here.pop_first() else { return };
             if let Some(held) = self.open.get_mut(&oldest.borrowed())
                 && let Held::Here { open, .. } = held
             {
+                self.bytes -= open.bytes();
                 *held = Held::Stored { last: open.last, worth_keeping: open.is_worth_keeping() };
             }
         }
@@ -161,6 +188,7 @@ impl Join {
         let id = Arc::new(id);
         self.arrivals += 1;
         self.patience.insert((interaction.timestamp.plus(self.ranking_wait), self.arrivals), id.clone());
+        self.waiting_bytes += interaction.bytes();
         let waiting = self.waiting.entry(id).or_default();
         waiting.push(interaction);
         waiting
@@ -179,9 +207,11 @@ impl Join {
         }
     }
 
-    /// Takes the ranking with the earliest deadline while there are too many.
+    /// Takes the ranking with the earliest deadline while there are too many, or they take too much memory.
     pub(crate) fn evict(&mut self) -> Option<Due> {
-        while self.open.len() > self.bounds.open {
+        let too_large =
+            |join: &Self| join.bounds.all_are_here() && join.open.len() > 1 && join.bytes > join.bounds.bytes;
+        while self.open.len() > self.bounds.open || too_large(self) {
             if let Some(due) = self.pop() {
                 return Some(due);
             }
@@ -200,6 +230,7 @@ impl Join {
         Some(match self.open.remove(&id.borrowed())? {
             Held::Here { open, arrival } => {
                 self.here.remove(&arrival);
+                self.bytes -= open.bytes();
                 Due::Here(open)
             }
             Held::Stored { worth_keeping, .. } => Due::Stored { id, worth_keeping },
@@ -210,12 +241,13 @@ impl Join {
     /// more rankings are awaited than may be.
     pub(crate) fn give_up(&mut self, watermark: Timestamp) -> Option<(Arc<JoinId>, Vec<Interaction>)> {
         while let Some(first) = self.patience.first_entry() {
-            let overdue = first.key().0 < watermark || self.waiting.len() > self.bounds.awaited;
-            if !overdue {
+            let too_many = self.waiting.len() > self.bounds.awaited || self.waiting_bytes > self.bounds.awaited_bytes;
+            if first.key().0 >= watermark && !too_many {
                 return None;
             }
             let id = first.remove();
-            if let Some(interactions) = self.waiting.remove(&id.borrowed()) {
+            let interactions = self.no_longer_waiting(&id);
+            if !interactions.is_empty() {
                 return Some((id, interactions));
             }
         }
@@ -228,9 +260,17 @@ mod tests {
     use super::{Bounds, Due, Held, Join, Place};
     use crate::record::{JoinId, Open};
     use crate::rows::Promise;
-    use rankwright_event::{Interaction, Ranking, Tenant, Timestamp};
+    use rankwright_event::{Field, Interaction, Ranking, Tenant, Timestamp};
     use std::sync::Arc;
     use std::time::Duration;
+
+    const ANY: Bounds = Bounds {
+        open: usize::MAX,
+        here: usize::MAX,
+        bytes: usize::MAX,
+        awaited: usize::MAX,
+        awaited_bytes: usize::MAX,
+    };
 
     fn shown(id: &str, seconds: i64) -> Open {
         let (id, timestamp) = (id.into(), Timestamp::from_millis(seconds * 1000));
@@ -263,17 +303,18 @@ mod tests {
 
     #[test]
     fn no_more_rankings_are_here_than_there_is_room_for() {
-        let bounds = Bounds { open: usize::MAX, here: 2, awaited: 10 };
+        let bounds = Bounds { here: 2, ..ANY };
         let mut join = Join::new(Duration::from_secs(60), Duration::from_secs(10), bounds);
         for number in 0..5 {
             join.open(shown(&format!("r{number}"), number));
-            if let (1, Some(Place::Here(open))) = (number, join.get_mut(&id("r1").borrowed())) {
-                open.add(click("r1", 30));
+            if number == 1 {
+                join.add(&id("r1").borrowed(), click("r1", 30)).expect("is here");
             }
         }
         assert_eq!((here(&join), join.open_rankings()), (2, 5));
-        assert!(matches!(join.get_mut(&id("r0").borrowed()), Some(Place::Stored)), "the state alone has it");
-        join.put_back(shown("r0", 0)).expect("is here").add(click("r0", 40));
+        assert_eq!(join.place(&id("r0").borrowed()), Some(Place::Stored), "the state alone has it");
+        join.put_back(shown("r0", 0));
+        join.add(&id("r0").borrowed(), click("r0", 40)).expect("is here");
         assert_eq!((here(&join), join.here.len(), join.open_rankings()), (2, 2, 5));
         let closed = std::iter::from_fn(|| join.close_before(Timestamp::MAX)).map(|due| match due {
             Due::Here(open) => (open.ranking.id.to_string(), None),
@@ -282,6 +323,45 @@ mod tests {
         let expected = [("r2", Some(false)), ("r3", Some(false)), ("r4", None), ("r1", Some(true)), ("r0", None)];
         assert_eq!(closed.collect::<Vec<_>>(), expected.map(|(id, stored)| (id.to_owned(), stored)));
         assert_eq!((here(&join), join.here.len(), join.open_rankings()), (0, 0, 0));
+    }
+
+    #[test]
+    fn open_rankings_take_no_more_bytes_than_they_may() {
+        let one = shown("r", 0).bytes();
+        let durable = Bounds { here: 1000, bytes: 3 * one, ..ANY };
+        let mut join = Join::new(Duration::from_secs(60), Duration::from_secs(10), durable);
+        (0..5).for_each(|number| drop(join.open(shown(&format!("r{number}"), number))));
+        assert_eq!((here(&join), join.open_rankings(), join.bytes()), (3, 5, 3 * one));
+
+        let mut join = Join::new(Duration::from_secs(60), Duration::from_secs(10), Bounds { bytes: 3 * one, ..ANY });
+        let mut evicted = 0;
+        for number in 0..5 {
+            join.open(shown(&format!("r{number}"), number));
+            evicted += std::iter::from_fn(|| join.evict()).count();
+        }
+        assert_eq!((evicted, join.open_rankings(), join.bytes()), (2, 3, 3 * one));
+        let large = click("r4", 5);
+        join.add(
+            &id("r4").borrowed(),
+            Interaction { fields: vec![Field::new("f", "x".repeat(9 * one).as_str().into())], ..large },
+        );
+        assert_eq!(std::iter::from_fn(|| join.evict()).count(), 2, "one may be larger");
+        assert!(matches!(join.close_before(Timestamp::MAX), Some(Due::Here(_))));
+        assert_eq!(join.bytes(), 0);
+    }
+
+    #[test]
+    fn waiting_interactions_take_no_more_bytes_than_they_may() {
+        let one = click("r0", 0).bytes();
+        let bounds = Bounds { awaited_bytes: 3 * one, ..ANY };
+        let mut join = Join::new(Duration::from_secs(60), Duration::from_secs(10), bounds);
+        for number in 0..5 {
+            join.wait(id(&format!("r{number}")), click(&format!("r{number}"), number));
+        }
+        let given_up = std::iter::from_fn(|| join.give_up(Timestamp::MIN)).map(|(id, _)| id.ranking.to_string());
+        assert_eq!(given_up.collect::<Vec<_>>(), ["r0", "r1"]);
+        assert_eq!(join.open(shown("r2", 2)).map(|waited| waited.len()), Some(1));
+        assert_eq!(join.bytes(), 2 * one + shown("r2", 2).bytes());
     }
 
     /// As where the state is shared: there the parts of a value that are kept are the oldest.

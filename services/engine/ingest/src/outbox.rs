@@ -99,7 +99,7 @@ impl Taken {
     }
 }
 
-const LIMITS: Limits = Limits { records: 100_000, bytes: 256 << 20, bag: 2000, bag_bytes: 16 << 20 };
+const LIMITS: Limits = Limits { records: 100_000, bytes: 128 << 20, bag: 2000, bag_bytes: 16 << 20 };
 /// So long others wait for a store; then it goes on beside them.
 const PATIENCE: Duration = Duration::from_secs(1);
 

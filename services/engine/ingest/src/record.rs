@@ -47,6 +47,8 @@ pub(crate) struct Open {
     pub(crate) interactions: Vec<Interaction>,
     /// Time of the ranking or of its newest interaction.
     pub(crate) last: Timestamp,
+    /// About this many bytes it takes in memory.
+    bytes: usize,
 }
 
 /// What takes no more interactions.
@@ -104,18 +106,20 @@ impl Open {
         let mut open = Self::new(Arc::new(shown.ranking), plan.width(), rows, shown.captured);
         // each is there once, as it was when they were stored
         open.last = interactions.iter().map(|interaction| interaction.timestamp).fold(open.last, Timestamp::max);
+        open.bytes += interactions.iter().map(Interaction::bytes).sum::<usize>();
         open.interactions = interactions;
         open
     }
 
     pub(crate) fn new(ranking: Arc<Ranking>, width: usize, rows: Promise, captured: Option<Captured>) -> Self {
-        Self { last: ranking.timestamp, ranking, width, rows, captured, interactions: Vec::new() }
+        let values = size_of::<f32>() * ranking.items.len() * width;
+        let bytes = size_of::<Self>() + ranking.bytes() + values + captured.as_ref().map_or(0, Captured::bytes);
+        Self { last: ranking.timestamp, ranking, width, rows, captured, interactions: Vec::new(), bytes }
     }
 
     /// About so many bytes it takes in memory.
     pub(crate) fn bytes(&self) -> usize {
-        let items = self.ranking.items.len();
-        bytes(items, items * self.width, self.interactions.len())
+        self.bytes
     }
 
     /// An interaction that is there already, by its time and id, stays once. Of more than [`Parts::MOST`] the first stay, as in a
@@ -127,6 +131,7 @@ impl Open {
         }
         self.last = self.last.max(interaction.timestamp);
         if self.interactions.len() < Parts::MOST {
+            self.bytes += interaction.bytes();
             self.interactions.push(interaction);
         }
     }

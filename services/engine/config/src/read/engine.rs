@@ -64,6 +64,7 @@ fn clickthrough(section: Section<'_>) -> Clickthrough {
     let clickthrough = Clickthrough {
         max_parallel_sessions: section
             .or("maxParallelSessions", default.max_parallel_sessions, |value| value.whole(1..=1_000_000_000)),
+        max_open_bytes: section.or("maxOpenBytes", default.max_open_bytes, |value| value.whole(1 << 20..=1 << 50)),
         max_session_length: section.or("maxSessionLength", default.max_session_length, |v| v.duration(MILLISECOND)),
         ranking_wait: section.or("rankingWait", default.ranking_wait, |value| value.duration(Duration::ZERO)),
     };

@@ -129,7 +129,7 @@ mod tests {
         let header = Header { service: "test".into(), columns: Vec::new().into() };
         let kept = Arc::new(MemoryStore::new(header).expect("memory"));
         let (session_length, ranking_wait) = (Duration::from_secs(60), Duration::from_secs(10));
-        let settings = Settings { session_length, ranking_wait, max_open: 10 };
+        let settings = Settings { session_length, ranking_wait, max_open: 10, max_open_bytes: 1 << 28 };
         let mut ingest = Ingest::open("test", plan, store.clone(), kept.clone(), settings).await.expect("opens");
         let again = Ranking { timestamp: Timestamp::from_millis(2000), ..ranking };
         ingest.apply(vec![Event::Ranking(again)], Position("2".into())).await.expect("takes it in");
@@ -203,7 +203,7 @@ mod tests {
         let inner = MemoryStore::new(header).expect("memory");
         let kept = Arc::new(Slowly { durable: Mutex::new(Mark(0)), inner });
         let (session_length, ranking_wait) = (Duration::from_secs(60), Duration::from_secs(10));
-        let settings = Settings { session_length, ranking_wait, max_open: 10 };
+        let settings = Settings { session_length, ranking_wait, max_open: 10, max_open_bytes: 1 << 28 };
         let mut ingest = Ingest::open("test", plan, store.clone(), kept.clone(), settings).await.expect("opens");
         ingest.outbox.limit(10, 1);
         let mut moves = 1;

@@ -26,7 +26,12 @@ pub struct Service {
 }
 
 pub fn settings() -> Settings {
-    Settings { session_length: Duration::from_secs(60), ranking_wait: Duration::from_secs(10), max_open: 1000 }
+    Settings {
+        session_length: Duration::from_secs(60),
+        ranking_wait: Duration::from_secs(10),
+        max_open: 1000,
+        max_open_bytes: 1 << 28,
+    }
 }
 
 impl Service {

@@ -39,7 +39,7 @@ async fn closer() -> (Closer, Arc<MemoryStore>) {
     let (config, _) = Config::parse("models: {none: {type: noop}}", "test").expect("a valid configuration");
     let plan = Arc::new(Plan::compile(&config.features, &*store).await.expect("compiles"));
     let (session_length, ranking_wait) = (Duration::from_secs(60), Duration::from_secs(10));
-    let settings = Settings { session_length, ranking_wait, max_open: 10 };
+    let settings = Settings { session_length, ranking_wait, max_open: 10, max_open_bytes: 1 << 28 };
     let (own, state) = (plan.clone(), store.clone());
     let mut intake = Intake::open("1", Origin::Partition, own, state, settings, WALL).await.expect("opens");
     let visits = ["a", "b", "c", "d", "e"].into_iter().flat_map(|id| [shown(id, 10), clicked(id, 11)]);
