@@ -5,7 +5,7 @@ use super::tally::Tally;
 use super::{Columns, Extractor};
 use crate::candidates::Candidates;
 use crate::slot::Owner;
-use rankwright_state::{Entity, FieldValue, Key, Scope, Slot, Visit};
+use rankwright_state::{Entity, FieldValue, Key, Scope, Slot, Visit, oldest};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,7 +40,7 @@ impl InteractedWith {
     ) -> Vec<(usize, &'c [u64])> {
         let slots: SmallVec<[(Slot, usize); 8]> = self.slots();
         let (slots, places): (SmallVec<[Slot; 8]>, SmallVec<[usize; 8]>) = slots.into_iter().unzip();
-        let oldest = candidates.now.minus(self.ttl);
+        let oldest = oldest(candidates.now, self.ttl);
         let mut values = Vec::with_capacity(visited.size_hint().1.unwrap_or(0) * slots.len());
         for entity in visited {
             entity.each_field(&slots, |field, stored| {
