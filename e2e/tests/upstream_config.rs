@@ -100,7 +100,8 @@ fn names_and_keys_of_others_are_read_or_named_in_a_warning() {
             event["event"] = json!("metadata");
         } else if event["event"] == "ranking" {
             list += 1;
-            event["fields"] = json!([{"name": "side", "value": ["train", "train", "test", "neither"][list % 4]}]);
+            let side = ["train", "train", "test", "neither"][list % 4];
+            event["fields"] = json!([{"name": "side", "value": side}]);
         }
         event
     };
