@@ -127,8 +127,11 @@ mod tests {
         for strategy in [SplitStrategy::Time, SplitStrategy::Random, SplitStrategy::HoldLast] {
             let forward = keys(50, 7);
             let backward: Vec<Key> = forward.iter().rev().copied().collect();
-            let here =
-                by(strategy.clone(), 0.8, &forward).test.iter().map(|&index| forward[index as usize]).collect::<Vec<_>>();
+            let here = by(strategy.clone(), 0.8, &forward)
+                .test
+                .iter()
+                .map(|&index| forward[index as usize])
+                .collect::<Vec<_>>();
             let there =
                 by(strategy, 0.8, &backward).test.iter().map(|&index| backward[index as usize]).collect::<Vec<_>>();
             assert_eq!(here, there);
