@@ -108,7 +108,9 @@ pub fn command<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Command {
 /// A command without the caller's settings and input.
 pub fn clean(mut command: Command) -> Command {
     command.stdin(Stdio::null());
-    for name in ["SERVICE_CONFIG", "SERVICE_TRACKING", "RANKWRIGHT_API_TOKEN", "RANKWRIGHT_SERVICE", "RUST_LOG"] {
+    let upstream = ["CONFIG", "TRACKING", "REDIS_USER", "REDIS_PASSWORD"].map(|name| format!("METARANK_{name}"));
+    let ours = ["SERVICE_CONFIG", "SERVICE_TRACKING", "RANKWRIGHT_API_TOKEN", "RANKWRIGHT_SERVICE", "RUST_LOG"];
+    for name in ours.into_iter().chain(upstream.iter().map(String::as_str)) {
         command.env_remove(name);
     }
     command

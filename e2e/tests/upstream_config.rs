@@ -68,3 +68,72 @@ fn what_could_be_counted_of_its_use_is_printed_and_no_server_is_looked_for() {
         assert!(off.stdout.is_empty() && off.stderr.contains("analytics are off"), "{}{}", off.stdout, off.stderr);
     }
 }
+
+/// What others have in their configurations: names that we have other ones for, and keys that mean nothing here.
+const FOREIGN: &str = r"
+items: [{name: price, type: number}]
+state: {type: file, path: ./data, whenExists: append}
+input: {type: file, offset: earliest}
+api: {timeout: 60s, analytics: false}
+core: {clickthrough: {maxSessionLength: 10s}, import: {cache: {enabled: true}}}
+models:
+  m:
+    type: lambdamart
+    backend: {type: xgboost, iterations: 20, seed: 0, learningRate: 1.5}
+    weights: {click: 50}
+    features: [price]
+    split: 'field=side:train:test'
+  shown: {type: noop, selector: {accept: true}}
+features:
+  - {name: price, type: number, field: metadata.price, ttl: 90d}
+";
+
+#[test]
+fn names_and_keys_of_others_are_read_or_named_in_a_warning() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let written = |name: &str, text: &str| {
+        std::fs::write(folder.path().join(name), text).expect("can be written");
+    };
+    let mut list = 0;
+    let foreign = |mut event: serde_json::Value| {
+        if event["event"] == "item" {
+            event["event"] = json!("metadata");
+        } else if event["event"] == "ranking" {
+            list += 1;
+            let side = ["train", "train", "test", "neither"][list % 4];
+            event["fields"] = json!([{"name": "side", "value": side}]);
+        }
+        event
+    };
+    let events: Vec<_> = events::cheap_wins(200).into_iter().map(foreign).collect();
+    written("config.yml", FOREIGN);
+    written("events.jsonl", &events::lines(&events));
+    let run = |arguments: &[&str]| {
+        let mut command = program::command(arguments);
+        program::Ended::of(command.current_dir(folder.path()).env("METARANK_CONFIG", "config.yml"))
+    };
+    let import = run(&["import", "--data", "events.jsonl"]).ok();
+    assert!(import.stderr.contains("items=20") && import.stderr.contains("skipped=0"), "{}", import.stderr);
+    for warning in [
+        "METARANK_CONFIG: is read as SERVICE_CONFIG",
+        " items: items is ignored",
+        "state.whenExists: whenExists is ignored",
+        "api.analytics: analytics is ignored",
+        "core.import.cache: cache is ignored",
+        "models.shown.selector: selector is ignored",
+    ] {
+        assert_eq!(import.stderr.matches(warning).count(), 1, "{warning}:\n{}", import.stderr);
+    }
+    let nothing = run(&["import"]).refused();
+    assert!(nothing.stderr.contains("--data, or as source.path"), "{}", nothing.stderr);
+    let trained = run(&["train"]).ok();
+    assert!(
+        trained.stderr.contains("rankings=100") && trained.stderr.contains("has neither value"),
+        "{}",
+        trained.stderr
+    );
+    let by_option = run(&["train", "--split", "field=side:neither:test"]).ok();
+    assert!(by_option.stderr.contains("rankings=50"), "{}", by_option.stderr);
+    let wrong = run(&["train", "--split", "field=side:test"]).refused();
+    assert!(wrong.stderr.contains("field=<ranking field>:<train>:<test>"), "{}", wrong.stderr);
+}

@@ -139,7 +139,7 @@ pub struct Kafka {
     /// Further options of the consumer, as librdkafka names them. Credentials are refused, as this is no place for them:
     /// give auth, or log in by a client certificate, whose files a volume of ingest.pod brings.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[x_kube(validation = Rule::new("self.all(key, !key.contains('password') && !key.contains('.pem') && !key.contains('oauthbearer'))")
+    #[x_kube(validation = Rule::new("self.all(key, !key.contains('password') && !key.contains('.pem') && !key.contains('oauthbearer') && !key.contains('jaas') && key != 'ssl.keystore.key')")
         .message("options hold no credentials: give auth, or mount a client certificate by ingest.pod.volumes, and name its files in ssl.certificate.location and ssl.key.location"))]
     #[schemars(extend("maxProperties" = 64))]
     pub options: BTreeMap<String, String>,

@@ -126,9 +126,12 @@ fn what_the_resource_has_fields_for_is_refused_in_the_configuration() {
     );
     assert!(inline(json!({"state": {"auth": {"password": "x"}}})).contains("configuration.state.auth"));
     assert!(inline(json!({"source": {"type": "kafka"}})).contains("configuration.source: set spec.ingest.source"));
+    assert!(inline(json!({"input": {"type": "kafka"}})).contains("configuration.input: set spec.ingest.source"));
     assert!(inline(json!({"train": {"type": "discard"}})).contains("configuration.train: set spec.clickThroughStore"));
     assert!(inline(json!({"api": {"port": 9090}})).contains("configuration.api.port"));
-    assert!(planned(json!({"configuration": {"inline": {"api": {"limits": {"maxItemsPerRequest": 10}}}}})).is_ok());
+    for api in [json!({"limits": {"maxItemsPerRequest": 10}}), json!({"timeout": "60s", "analytics": false})] {
+        assert!(planned(json!({"configuration": {"inline": {"api": api}}})).is_ok());
+    }
 }
 
 #[test]

@@ -49,8 +49,8 @@ impl Coverage {
         };
         let weights = config.models.iter().flat_map(|(name, model)| self.unweighted(name, model));
         let unselected = |(name, model): (&String, &Model)| {
-            let unseen = selected(model).into_iter().filter(|field| !self.ranking.contains_key(*field));
-            let text = |field| format!("models.{name}.selector refers to ranking.{field}, which no event carried");
+            let unseen = selected(model).into_iter().filter(|(_, field)| !self.ranking.contains_key(*field));
+            let text = |(key, field)| format!("models.{name}.{key} refers to ranking.{field}, which no event carried");
             unseen.map(text).collect::<Vec<_>>()
         };
         let selectors = config.models.iter().flat_map(unselected);
@@ -127,11 +127,12 @@ fn describe(source: &Source) -> String {
     format!("{entity}.{}", source.field)
 }
 
-/// Fields of rankings that a model is chosen events by.
-fn selected(model: &Model) -> Vec<&str> {
+/// Fields of rankings that a model is chosen events by, each with the key that names it.
+fn selected(model: &Model) -> Vec<(&'static str, &str)> {
     match model {
-        Model::LambdaMart(LambdaMart { selector, .. }) | Model::Shuffle { selector, .. } | Model::Noop { selector } => {
-            fields(selector)
+        Model::LambdaMart(LambdaMart { selector, split, .. }) => {
+            let selected = fields(selector).into_iter().map(|field| ("selector", field));
+            selected.chain(split.field().map(|field| ("split", field.name.as_str()))).collect()
         }
         _ => vec![],
     }
@@ -226,8 +227,9 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_a_selector_waits_for_is_told() {
-        let model = "models: {m: {type: noop, selector: {not: {rankingField: categori, value: shoes}}}}\n\
+    fn a_field_that_a_selector_or_a_split_waits_for_is_told() {
+        let model = "models: {m: {type: lambdamart, features: [p], split: 'field=categori:a:b', \
+                     selector: {not: {rankingField: categori, value: shoes}}}}\n\
                      features: [{name: p, type: position, position: 1}]";
         let shown = |field: &str| {
             format!(
@@ -235,7 +237,8 @@ mod tests {
             )
         };
         let told = gaps_of(model, &[&shown("category")]);
-        assert_eq!(told, ["models.m.selector refers to ranking.categori, which no event carried"]);
+        let told_of = |key: &str| format!("models.m.{key} refers to ranking.categori, which no event carried");
+        assert_eq!(told, [told_of("selector"), told_of("split")]);
         assert!(gaps_of(model, &[&shown("categori")]).is_empty());
     }
 

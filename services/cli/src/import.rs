@@ -269,8 +269,8 @@ fn files(engine: &Engine, options: &ImportOptions, runtime: &Runtime) -> Result<
     let order = parsed(options.sort_files_by.as_deref(), "--sort-files-by")?;
     let (path, order) = match (&options.data, source.map(|source| &source.kind)) {
         (Some(path), _) => (path, order),
-        (None, Some(rankwright_config::SourceKind::File { path, sort })) => (path, order.or(Some(*sort))),
-        _ => bail!("no events to import: name a file or folder with --data, or a source in the configuration"),
+        (None, Some(rankwright_config::SourceKind::File { path: Some(path), sort })) => (path, order.or(Some(*sort))),
+        _ => bail!("no events to import: name a file or folder with --data, or as source.path in the configuration"),
     };
     let offset = offset.unwrap_or(Offset::Earliest);
     let fetched = is_remote(path).then(|| runtime.block_on(fetch(&path.to_string_lossy()))).transpose()?;

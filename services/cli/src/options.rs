@@ -88,7 +88,7 @@ pub(crate) struct TrainOptions {
     /// The model; default: all, one after the other
     #[arg(short, long)]
     pub(crate) model: Option<String>,
-    /// How train and test are parted, in place of the configuration's: time=N%, random=N%, hold_last=N%
+    /// How train and test are parted, in place of the configuration's: time=N%, random=N%, hold_last=N%, field=NAME:TRAIN:TEST
     #[arg(short, long)]
     pub(crate) split: Option<String>,
     /// Print what could be counted about this use as JSON, and end; nothing is ever sent

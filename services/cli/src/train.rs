@@ -5,7 +5,7 @@ use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
 use rankwright_assembly::{Engine, chain, configuration, job_runtime, now};
 use rankwright_clickthrough::Losses;
-use rankwright_config::model::{LambdaMart, Model};
+use rankwright_config::model::{LambdaMart, Model, Split};
 use rankwright_config::{ClickthroughStore, Config, State};
 use rankwright_train::{self as train, Trained, Training};
 use tracing::{error, info, warn};
@@ -27,10 +27,10 @@ pub(crate) fn run(options: &TrainOptions) -> Result<()> {
         );
     }
     if let Some(split) = &options.split {
-        let split = split.parse().context("--split")?;
+        let split: Split = split.parse().context("--split")?;
         for model in config.models.values_mut() {
             if let Model::LambdaMart(model) = model {
-                model.split = split;
+                model.split = split.clone();
             }
         }
     }
@@ -118,6 +118,10 @@ fn report(name: &str, trained: &Trained, elapsed_ms: u128) {
             "left out: more items than boosters rank ({})",
             train::dataset::MAX_ITEMS
         );
+    }
+    let on_no_side = trained.reading.on_no_side;
+    if on_no_side > 0 {
+        warn!(model = name, rankings = on_no_side, "left out: the field of the split has neither value");
     }
     let losses = &trained.reading.losses;
     if !losses.is_empty() {

@@ -159,6 +159,7 @@ fn refused(name: &str, error: Error) -> ModelReport {
         | Error::NoPositives { .. }
         | Error::NoWeights { .. }
         | Error::TooLong { .. }
+        | Error::NoSide { .. }
         | Error::EmptySide { .. } => Outcome::Nothing,
         _ => Outcome::Failed,
     };

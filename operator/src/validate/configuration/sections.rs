@@ -11,10 +11,11 @@ type Tree = Map<String, Value>;
 /// Keys of `state` that are the author's.
 const OF_STATE: [&str; 4] = ["format", "cache", "pipeline", "timeout"];
 /// Keys of `train` that are the author's.
-const OF_S3: [&str; 5] = ["format", "compress", "partSizeBytes", "partSizeEvents", "partInterval"];
+const OF_S3: [&str; 7] =
+    ["format", "compress", "partSizeBytes", "batchSizeBytes", "partSizeEvents", "batchSizeEvents", "partInterval"];
 const OF_REDIS: [&str; 2] = ["format", "timeout"];
 /// Keys of `api` that are the author's.
-const OF_API: [&str; 1] = ["limits"];
+const OF_API: [&str; 3] = ["limits", "timeout", "analytics"];
 
 /// Lays the sections over what the author wrote.
 pub(super) fn overlay(tree: &mut Tree, spec: &RankingServiceSpec) -> Result<(), Refusal> {
@@ -35,7 +36,9 @@ pub(super) fn overlay(tree: &mut Tree, spec: &RankingServiceSpec) -> Result<(), 
             "set spec.clickThroughStore, or leave it out to keep click-throughs in the state store",
         )?,
     }
-    refuse(tree, "source", "set spec.ingest.source")?;
+    for name in ["source", "input"] {
+        refuse(tree, name, "set spec.ingest.source")?;
+    }
     if let Some(source) = &spec.ingest.source {
         tree.insert("source".to_owned(), Value::Object(of_source(source)));
     }

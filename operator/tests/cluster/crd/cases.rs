@@ -377,6 +377,11 @@ pub(super) fn cases() -> Vec<Case> {
             ingest(json!({"source": {"kafka": with(kafka.clone(), json!({"options": {"sasl.password": "x"}}))}})),
             Some("options hold no credentials: give auth, or mount a client certificate"),
         ),
+        (
+            "a login of the Java client in the open",
+            ingest(json!({"source": {"kafka": with(kafka.clone(), json!({"options": {"sasl.jaas.config": "x"}}))}})),
+            Some("options hold no credentials: give auth, or mount a client certificate"),
+        ),
         ("a login to Kafka", logs_in(json!({"auth": {"username": "ann", "passwordSecretRef": key}})), None),
         (
             "a login to Kafka without encryption",

@@ -6,6 +6,14 @@ use crate::state::{Redis, State};
 use crate::{ClickthroughStore, Config, Warning};
 use std::collections::BTreeMap;
 
+/// Names that variables have with the upstream service. Ours go first.
+const UPSTREAM: [(&str, &str); 4] = [
+    ("SERVICE_CONFIG", "METARANK_CONFIG"),
+    ("SERVICE_TRACKING", "METARANK_TRACKING"),
+    ("SERVICE_REDIS_USER", "METARANK_REDIS_USER"),
+    ("SERVICE_REDIS_PASSWORD", "METARANK_REDIS_PASSWORD"),
+];
+
 /// Settings from environment variables; an empty variable counts as absent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Environment {
@@ -25,6 +33,8 @@ pub struct Environment {
     pub drain_timeout: Option<String>,
     /// `RANKWRIGHT_API_TOKEN`: takes the place of `api.token`.
     pub api_token: Option<Secret>,
+    /// Variables that were read by the name that they have with the upstream service, each with ours.
+    pub upstream: Vec<(&'static str, &'static str)>,
 }
 
 impl Environment {
@@ -35,7 +45,11 @@ impl Environment {
 
     /// From any source of variables.
     pub fn from_lookup(lookup: impl Fn(&str) -> Option<String>) -> Self {
-        let get = |name| lookup(name).filter(|text| !text.is_empty());
+        let given = |name| lookup(name).filter(|text| !text.is_empty());
+        let read = UPSTREAM.into_iter().filter(|(ours, theirs)| given(ours).is_none() && given(theirs).is_some());
+        let upstream: Vec<_> = read.collect();
+        let theirs = |name| upstream.iter().find(|(ours, _)| *ours == name).map(|(_, theirs)| *theirs);
+        let get = |name| given(theirs(name).unwrap_or(name));
         Self {
             config: get("SERVICE_CONFIG"),
             tracking: get("SERVICE_TRACKING"),
@@ -45,6 +59,7 @@ impl Environment {
             kafka_password: get("SERVICE_KAFKA_PASSWORD").map(Secret::from),
             drain_timeout: get("SERVICE_DRAIN_TIMEOUT"),
             api_token: get("RANKWRIGHT_API_TOKEN").map(Secret::from),
+            upstream: upstream.clone(),
         }
     }
 
@@ -62,7 +77,8 @@ impl Environment {
         if let Some(SourceConfig { kind: SourceKind::Kafka { options, .. }, .. }) = &mut config.source {
             self.apply_to_kafka(options);
         }
-        self.apply_drain_timeout(config).into_iter().chain(self.apply_tracking(config)).collect()
+        let read = self.upstream.iter().map(|(ours, theirs)| read_as(theirs, ours));
+        read.chain(self.apply_drain_timeout(config)).chain(self.apply_tracking(config)).collect()
     }
 
     fn apply_drain_timeout(&self, config: &mut Config) -> Option<Warning> {
@@ -93,7 +109,12 @@ impl Environment {
 
     fn apply_tracking(&self, config: &mut Config) -> Option<Warning> {
         let text = self.tracking.as_deref()?;
-        match crate::scalar::boolean(text) {
+        let enabled = match text {
+            "1" | "enabled" => Some(true),
+            "0" | "disabled" => Some(false),
+            _ => crate::scalar::boolean(text),
+        };
+        match enabled {
             Some(false) => {
                 config.core.tracking.analytics = false;
                 config.core.tracking.errors = false;
@@ -103,6 +124,10 @@ impl Environment {
             None => Some(without_effect("SERVICE_TRACKING", text, "false")),
         }
     }
+}
+
+fn read_as(theirs: &str, ours: &str) -> Warning {
+    Warning { line: 0, path: theirs.to_owned(), message: format!("is read as {ours}: call it so") }
 }
 
 fn without_effect(variable: &str, text: &str, accepted: &str) -> Warning {
@@ -155,6 +180,27 @@ mod tests {
             options(&[("SERVICE_KAFKA_USER", "ann"), ("SERVICE_KAFKA_PASSWORD", "secret")]),
             ["PLAIN", "secret", "ann"]
         );
+    }
+
+    #[test]
+    fn variables_of_the_upstream_service_are_read_with_a_hint_unless_ours_are_there() {
+        let text = "state: {type: redis, host: h, port: 1}";
+        let theirs = [
+            ("METARANK_CONFIG", "/theirs.yml"),
+            ("METARANK_REDIS_USER", "ann"),
+            ("METARANK_REDIS_PASSWORD", "secret"),
+            ("METARANK_TRACKING", "disabled"),
+        ];
+        assert_eq!(environment(&theirs).config.as_deref(), Some("/theirs.yml"));
+        let (config, warnings) = applied(text, &theirs);
+        let State::Redis(redis) = config.state else { panic!() };
+        assert_eq!((redis.user.as_deref(), redis.password), (Some("ann"), Some(Secret::from("secret"))));
+        assert!(!config.core.tracking.analytics);
+        let hints: Vec<_> = warnings.iter().map(ToString::to_string).collect();
+        let hint = |name: &str| format!("METARANK_{name}: is read as SERVICE_{name}: call it so");
+        assert_eq!(hints, ["CONFIG", "TRACKING", "REDIS_USER", "REDIS_PASSWORD"].map(hint));
+        let both = [("METARANK_CONFIG", "/theirs.yml"), ("SERVICE_CONFIG", "/ours.yml")];
+        assert_eq!((environment(&both).config.as_deref(), environment(&both).upstream.len()), (Some("/ours.yml"), 0));
     }
 
     #[test]

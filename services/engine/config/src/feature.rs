@@ -12,7 +12,7 @@ pub struct Feature {
     pub name: String,
     /// Accepted for compatibility: values are always fresh here.
     pub refresh: Option<Duration>,
-    /// How long a stored value counts after its last change.
+    /// How long a stored value counts after its last change; 0 is never.
     pub ttl: Duration,
     /// What is computed.
     pub kind: Kind,

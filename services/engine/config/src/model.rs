@@ -13,14 +13,9 @@ pub enum Model {
     Shuffle {
         /// How far an item may drift from its position.
         max_position_change: usize,
-        /// Which events feed it.
-        selector: Selector,
     },
     /// `noop`
-    Noop {
-        /// Which events feed it.
-        selector: Selector,
-    },
+    Noop,
     /// `als`: checked here; not trained yet.
     Als {
         /// Interaction types.
@@ -81,7 +76,7 @@ pub enum Encoder {
 pub struct LambdaMart {
     /// The booster and its options.
     pub backend: Backend,
-    /// Relevance of an interaction type; never empty.
+    /// Relevance of an interaction type; where there is none, labels come from rankings alone.
     pub weights: BTreeMap<String, f64>,
     /// Names of features, in column order; never empty, each defined, none twice.
     pub features: Vec<String>,
@@ -121,7 +116,7 @@ pub struct Backend {
     pub learning_rate: f64,
     /// Default 10.
     pub ndcg_cutoff: usize,
-    /// Default 8.
+    /// Default 8; 0 is no limit, with LightGBM alone.
     pub max_depth: usize,
     /// Absent means a random one. A text seed is digested into a number.
     pub seed: Option<u64>,
@@ -143,16 +138,26 @@ pub enum Booster {
 }
 
 /// How click-throughs are parted into train and test.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Split {
     /// What decides.
     pub strategy: SplitStrategy,
-    /// Part that goes into train, 0 to 1; default 0.8.
+    /// Part that goes into train, 0 to 1; default 0.8. A split by field has no use for it.
     pub ratio: f64,
 }
 
+impl Split {
+    /// The field that decides, if one does.
+    pub fn field(&self) -> Option<&SplitField> {
+        match &self.strategy {
+            SplitStrategy::Field(field) => Some(field),
+            _ => None,
+        }
+    }
+}
+
 /// What decides on which side a click-through lands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SplitStrategy {
     /// Chance.
     Random,
@@ -160,6 +165,19 @@ pub enum SplitStrategy {
     Time,
     /// Time within each visitor.
     HoldLast,
+    /// The value of a ranking field.
+    Field(Box<SplitField>),
+}
+
+/// A ranking field that decides on which side a click-through lands. One that has neither value is left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SplitField {
+    /// Ranking field (without `ranking.`).
+    pub name: String,
+    /// Its value, or one of its values, for train.
+    pub train: String,
+    /// For test.
+    pub test: String,
 }
 
 /// A ranking metric.

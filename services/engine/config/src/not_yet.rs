@@ -18,7 +18,7 @@ impl Config {
                 Model::Als { .. } => "als",
                 Model::Trending { .. } => "trending",
                 Model::Semantic { .. } => "semantic",
-                Model::LambdaMart(_) | Model::Shuffle { .. } | Model::Noop { .. } => continue,
+                Model::LambdaMart(_) | Model::Shuffle { .. } | Model::Noop => continue,
             };
             found.push(line(&format!("models.{name}"), &format!("a model of type {kind}")));
         }

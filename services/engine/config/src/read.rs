@@ -42,10 +42,14 @@ fn sections(section: Section<'_>) -> Config {
         models: section.get("models").map(|value| model::models(&value, &read.names)).unwrap_or_default(),
         inference: section.get("inference").map(|value| inference::inference(&value)).unwrap_or_default(),
         api: section.or("api", Default::default(), |value| engine::api(&value)),
-        source: section.get("source").and_then(|value| source::source(&value)),
+        source: section.either("source", "input").and_then(|value| source::source(&value)),
         core: section.or("core", Default::default(), |value| engine::core(&value)),
     };
     without(&read.left_out, &section, &mut config);
+    section.ignored(&[
+        ("items", "fields of items need no declaration"),
+        ("interactions", "types of interactions need no declaration"),
+    ]);
     // `x-` marks a place for anchors that others refer to
     section.finish_except(|key| key.starts_with("x-"));
     config

@@ -3,6 +3,8 @@
 //! Keys that are missing are held back until then: a misspelt one explains a missing one, and is reported alone. One that
 //! can stand for a single absent key only is taken for it when the text is read once more, so that what hangs on it is
 //! looked at in the same run.
+//!
+//! Keys of the upstream service that mean nothing here are named by [`Section::ignored`]: each is one warning.
 
 use crate::error::{Mistake, shown};
 use crate::nearest::{nearest, surely};
@@ -21,6 +23,8 @@ pub(crate) struct Section<'a> {
     place: Place,
     entries: Vec<Given<'a>>,
     known: RefCell<Vec<&'static str>>,
+    /// Keys that do nothing, which no message offers.
+    idle: RefCell<Vec<&'static str>>,
     missing: RefCell<Vec<(&'static str, String)>>,
     /// Whether all keys that belong here are known.
     read: bool,
@@ -45,8 +49,8 @@ impl<'a> Section<'a> {
     pub(crate) fn of(value: &Value<'a>) -> Option<Self> {
         let Data::Map(entries) = &value.node.data else { return value.no_mapping() };
         let (path, report, place) = (value.path.clone(), value.report, value.place());
-        let (known, missing) = (RefCell::default(), RefCell::default());
-        let mut section = Self { path, report, place, entries: Vec::new(), known, missing, read: false };
+        let (known, idle, missing) = Default::default();
+        let mut section = Self { path, report, place, entries: Vec::new(), known, idle, missing, read: false };
         let mut seen: HashMap<&str, Place> = HashMap::new();
         for entry in entries {
             match seen.get(entry.key.as_str()) {
@@ -72,12 +76,27 @@ impl<'a> Section<'a> {
 
     /// The value of a key that has two names.
     pub(crate) fn either(&self, key: &'static str, alias: &'static str) -> Option<Value<'a>> {
-        match (self.get(key), self.get(alias)) {
-            (Some(first), Some(second)) => {
-                second.wrong(format!("`{key}` and `{alias}` are the same setting, given twice"), "one of them");
-                Some(first)
+        self.any_of(&[key, alias])
+    }
+
+    /// The value of a key that has several names.
+    pub(crate) fn any_of(&self, names: &[&'static str]) -> Option<Value<'a>> {
+        let mut given = names.iter().filter_map(|name| Some((name, self.get(name)?)));
+        let (key, first) = given.next()?;
+        for (alias, second) in given {
+            second.wrong(format!("`{key}` and `{alias}` are the same setting, given twice"), "one of them");
+        }
+        Some(first)
+    }
+
+    /// Takes note of keys that the upstream service knows and that do nothing here, each with the reason in a few words.
+    /// Whatever stands under one is ignored, with a warning.
+    pub(crate) fn ignored(&self, keys: &[(&'static str, &str)]) {
+        for (key, reason) in keys {
+            self.idle.borrow_mut().push(key);
+            if let Some(given) = self.entries.iter().find(|given| given.key() == *key) {
+                self.value(given.entry).warn(format!("{key} is ignored: {reason}"));
             }
-            (first, second) => first.or(second),
         }
     }
 
@@ -109,9 +128,9 @@ impl<'a> Section<'a> {
         let taken = |known: &[&'static str]| self.entries.iter().filter(|given| known.contains(&given.key())).count();
         let attempt = |&kind: &T| {
             let report = Report::default();
-            let (known, missing) = (self.known.clone(), RefCell::default());
+            let (known, idle, missing) = (self.known.clone(), self.idle.clone(), RefCell::default());
             let (path, place, entries) = (self.path.clone(), self.place, self.entries.clone());
-            let section = Section { path, report: &report, place, entries, known, missing, read: true };
+            let section = Section { path, report: &report, place, entries, known, idle, missing, read: true };
             read(&section, kind);
             let (taken, lacking) = (taken(&section.known.borrow()), section.missing.borrow().len());
             drop(section);
@@ -132,7 +151,7 @@ impl<'a> Section<'a> {
         self.report.mistake(Mistake { line, column, path, problem, accepted, nearest: None });
     }
 
-    /// Notes that the mapping works, and probably not as meant.
+    /// Warns of what the keys together mean.
     pub(crate) fn warn(&self, message: impl Into<String>) {
         self.report.warning(self.place, &self.path, message.into());
     }
@@ -160,9 +179,9 @@ impl<'a> Section<'a> {
     /// Reports those keys that nobody has read which `told` takes, by the key and the known one it stands for, and those
     /// that are read as another.
     fn unknown(&self, told: impl Fn(&str, Option<&str>) -> bool) {
-        let known = self.known.borrow();
+        let (known, idle) = (self.known.borrow(), self.idle.borrow());
         for Given { entry, meant } in &self.entries {
-            if meant.is_none() && known.contains(&entry.key.as_str()) {
+            if meant.is_none() && known.iter().chain(&*idle).any(|key| *key == entry.key) {
                 continue;
             }
             let near = meant.or_else(|| self.nearest(&entry.key, &known));

@@ -32,8 +32,8 @@ pub enum DeadLetter {
 pub enum SourceKind {
     /// `file`
     File {
-        /// File or folder.
-        path: PathBuf,
+        /// File or folder; absent where an argument names what is read.
+        path: Option<PathBuf>,
         /// `sort`: in what order the files of a folder are read; default name.
         sort: FileOrder,
     },

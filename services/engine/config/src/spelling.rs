@@ -2,19 +2,26 @@
 
 use crate::duration;
 use crate::error::Invalid;
-use crate::model::{Metric, Split, SplitStrategy};
+use crate::model::{Metric, Split, SplitField, SplitStrategy};
 use crate::source::{EventFormat, FileOrder, Offset};
 use rankwright_event::Timestamp;
+use std::fmt;
 use std::str::FromStr;
 
 impl FromStr for Split {
     type Err = Invalid;
 
-    /// `time=80%`, `random`, `hold_last=70%`: without a number it is 80 %.
+    /// `time=80%`, `random`, `hold_last=70%` (without a number it is 80 %), or `field=name:train:test`.
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        let invalid = || Invalid::new("split", text, "random, time or hold_last, each with =N% if it is not 80%");
+        const ACCEPTED: &str =
+            "random, time or hold_last, each with =N% if it is not 80%, or field=<ranking field>:<train>:<test>";
+        let invalid = || Invalid::new("split", text, ACCEPTED);
         let (name, part) = text.split_once('=').map_or((text, None), |(name, part)| (name, Some(part)));
         let strategy = match name.trim() {
+            "field" => {
+                let field = part.and_then(SplitField::read).ok_or_else(invalid)?;
+                return Ok(Self { strategy: SplitStrategy::Field(Box::new(field)), ratio: 0.8 });
+            }
             "random" => SplitStrategy::Random,
             "time" => SplitStrategy::Time,
             "hold_last" => SplitStrategy::HoldLast,
@@ -22,6 +29,29 @@ impl FromStr for Split {
         };
         let percent = part.map_or(Some(80.0), percent).ok_or_else(invalid)?;
         Ok(Self { strategy, ratio: percent / 100.0 })
+    }
+}
+
+impl fmt::Display for Split {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match &self.strategy {
+            SplitStrategy::Random => "random",
+            SplitStrategy::Time => "time",
+            SplitStrategy::HoldLast => "hold_last",
+            SplitStrategy::Field(field) => return write!(f, "field={}:{}:{}", field.name, field.train, field.test),
+        };
+        write!(f, "{name}={}%", self.ratio * 100.0)
+    }
+}
+
+impl SplitField {
+    /// `name:train:test`, the two values being different ones.
+    fn read(text: &str) -> Option<Self> {
+        let parts: Vec<&str> = text.split(':').map(str::trim).collect();
+        let [name, train, test] = parts[..] else { return None };
+        let name = name.strip_prefix("ranking.").unwrap_or(name);
+        let fits = [name, train, test].iter().all(|part| !part.is_empty()) && train != test;
+        fits.then(|| Self { name: name.to_owned(), train: train.to_owned(), test: test.to_owned() })
     }
 }
 
@@ -120,6 +150,27 @@ mod tests {
             assert_eq!(text.parse(), Ok(Split { strategy, ratio }), "{text}");
         }
         for text in ["", "tim", "time=", "time=0%", "time=101%", "time=x", "=80%", "random=-5%"] {
+            assert!(text.parse::<Split>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_split_names_a_ranking_field_and_its_values_for_train_and_test() {
+        let field = |name: &str, train: &str, test: &str| SplitField {
+            name: name.to_owned(),
+            train: train.to_owned(),
+            test: test.to_owned(),
+        };
+        for (text, expected) in [
+            ("field=split:train:test", field("split", "train", "test")),
+            ("field=ranking.fold:a:b c", field("fold", "a", "b c")),
+        ] {
+            let split: Split = text.parse().unwrap();
+            assert_eq!(split.field(), Some(&expected), "{text}");
+            assert_eq!(split.to_string().parse(), Ok(split), "{text}");
+        }
+        for text in ["field", "field=", "field=80%", "field=split:a", "field=split:a:a", "field=:a:b", "field=s:a:b:c"]
+        {
             assert!(text.parse::<Split>().is_err(), "{text}");
         }
     }

@@ -38,7 +38,7 @@ impl Model {
         match self {
             Self::LambdaMart(_) => "lambdamart",
             Self::Shuffle { .. } => "shuffle",
-            Self::Noop { .. } => "noop",
+            Self::Noop => "noop",
             Self::Als { .. } => "als",
             Self::Trending { .. } => "trending",
             Self::Semantic { .. } => "semantic",

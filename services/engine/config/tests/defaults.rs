@@ -202,7 +202,7 @@ fn sources_have_the_defaults_of_the_specification() {
     let source = |keys: &str| parse(&format!("source: {{{keys}}}")).source.expect("it was given");
     let file = source("type: file, path: /in");
     assert_eq!((file.offset, file.format), (Offset::Earliest, EventFormat::Json));
-    assert_eq!(file.kind, SourceKind::File { path: "/in".into(), sort: FileOrder::Name });
+    assert_eq!(file.kind, SourceKind::File { path: Some("/in".into()), sort: FileOrder::Name });
     let sorted = source("type: file, path: /in, sort: time, offset: last=1d, format: 'snowplow:tsv'");
     assert_eq!((sorted.offset, sorted.format), (Offset::Last(DAY), EventFormat::SnowplowTsv));
     let SourceKind::Kafka { brokers, topic, group_id, options } =
@@ -330,9 +330,8 @@ fn every_key_of_lambdamart_is_read() {
 
 #[test]
 fn the_other_models_have_the_defaults_of_the_specification() {
-    let selector = Selector::Accept(true);
-    assert_eq!(model("{type: noop}"), Model::Noop { selector: selector.clone() });
-    assert_eq!(model("{type: shuffle, maxPositionChange: 5}"), Model::Shuffle { max_position_change: 5, selector });
+    assert_eq!(model("{type: noop}"), Model::Noop);
+    assert_eq!(model("{type: shuffle, maxPositionChange: 5}"), Model::Shuffle { max_position_change: 5 });
     assert_eq!(
         model("{type: als, interactions: [click]}"),
         Model::Als { interactions: vec!["click".to_owned()], factors: 100, iterations: 100 }
@@ -348,9 +347,9 @@ fn the_other_models_have_the_defaults_of_the_specification() {
 
 #[test]
 fn selectors_nest() {
-    let definition = "{type: noop, selector: {and: [{rankingField: ranking.source, value: search}, {ratio: 0.5}, \
+    let definition = "{and: [{rankingField: ranking.source, value: search}, {ratio: 0.5}, \
                       {or: [{minInteractionPosition: 1, maxInteractionPosition: 9}, {minItems: 2}]}, \
-                      {not: {accept: no}}]}}";
+                      {not: {accept: no}}]}";
     let expected = Selector::And(vec![
         Selector::Field { ranking_field: "source".to_owned(), values: vec!["search".to_owned()] },
         Selector::Sampling(0.5),
@@ -360,11 +359,15 @@ fn selectors_nest() {
         ]),
         Selector::Not(Box::new(Selector::Accept(false))),
     ]);
-    assert_eq!(model(definition), Model::Noop { selector: expected });
+    let selector = |text: &str| {
+        let definition = format!("{{type: lambdamart, weights: {{click: 1}}, features: [f], selector: {text}}}");
+        let Model::LambdaMart(model) = model(&definition) else { panic!("{definition}") };
+        model.selector
+    };
+    assert_eq!(selector(definition), expected);
     let values = ["search", "mail"].map(str::to_owned).to_vec();
     let either = Selector::Field { ranking_field: "source".to_owned(), values };
-    let listed = model("{type: noop, selector: {rankingField: source, value: [search, mail]}}");
-    assert_eq!(listed, Model::Noop { selector: either });
+    assert_eq!(selector("{rankingField: source, value: [search, mail]}"), either);
 }
 
 #[test]

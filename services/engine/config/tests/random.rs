@@ -17,7 +17,7 @@ inference: {e: {type: cross-encoder, model: a/b}}
 x-a: &a {accept: true}
 models:
   m: {type: lambdamart, weights: {click: 1}, features: [price, ctr], split: time=80%, eval: [NDCG@10], selector: *a}
-  n: {type: shuffle, maxPositionChange: 3, selector: {or: [{ratio: 0.5}, {not: {<<: *a}}]}}
+  n: {type: als, interactions: [click], selector: {or: [{ratio: 0.5}, {not: {<<: *a}}]}, store: {type: hnsw, m: 8}}
   t: {type: trending, weights: [{interaction: click, decay: 0.9, window: 30d}]}
 features:
 "

@@ -41,6 +41,17 @@ fn an_item_event_carries_fields() {
 }
 
 #[test]
+fn metadata_is_another_name_of_item() {
+    let of = |kind: &str| {
+        format!(
+            r#"{{"event":"{kind}","id":"e1","timestamp":"5","item":"i","ranking":[],"fields":[{{"name":"a","value":1}}]}}"#
+        )
+    };
+    assert_eq!(event(&of("metadata")), event(&of("item")));
+    assert_eq!(event(&of("metadata")).kind(), "item");
+}
+
+#[test]
 fn a_user_event_needs_no_fields_and_no_tenant() {
     let expected = UserUpdate {
         id: "e2".into(),

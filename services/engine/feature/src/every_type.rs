@@ -1,7 +1,7 @@
 //! Each type of feature that the schema names extracts something with its example.
 
 use crate::testing::Shop;
-use rankwright_config::schema::FEATURE_TYPES;
+use rankwright_config::schema::{FEATURE_TYPES, FeatureType};
 use rankwright_event::Value;
 
 /// What a request has to say for a type.
@@ -13,31 +13,54 @@ fn asked(kind: &str) -> (&'static str, &'static str) {
     }
 }
 
+/// A shop with a feature of some type, as requests to it are.
+fn empty(kind: &FeatureType, feature: &str) -> Shop {
+    let (name, value) = asked(kind.name);
+    Shop::new(feature).at(100_000).asked(name, value).sent("a", "relevancy", 2.5)
+}
+
+/// The same with two items that were shown and clicked.
+fn busy(kind: &FeatureType, feature: &str) -> Shop {
+    let item = |shop: Shop, id: &str, price: f64| {
+        let (color, brand, title) = (Value::Text("red".into()), Value::Text("acme".into()), "two words");
+        let fields = [
+            ("price", Value::Number(price)),
+            ("available", Value::Bool(true)),
+            ("sizes", Value::Numbers(vec![38.0, 39.0, 40.0])),
+            ("color", color),
+            ("brand", brand),
+            ("title", Value::Text(title.into())),
+            ("tags", Value::Texts(vec!["new".into()])),
+            ("released", Value::Number(1000.0)),
+            ("created", Value::Number(1000.0)),
+        ];
+        shop.item(id, fields)
+    };
+    let shop = item(item(empty(kind, feature), "a", 10.0), "b", 30.0).shown(["a", "b"]);
+    shop.interaction("click", "a").interaction("click", "b").closed(["a", "b"], ["a", "b"])
+}
+
+fn kinds() -> impl Iterator<Item = &'static FeatureType> {
+    FEATURE_TYPES.iter().filter(|kind| kind.name != "field_match")
+}
+
 #[test]
 fn every_type_extracts_a_value_with_its_example() {
-    for kind in FEATURE_TYPES.iter().filter(|kind| kind.name != "field_match") {
-        let item = |shop: Shop, id: &str, price: f64| {
-            let (color, brand, title) = (Value::Text("red".into()), Value::Text("acme".into()), "two words");
-            let fields = [
-                ("price", Value::Number(price)),
-                ("available", Value::Bool(true)),
-                ("sizes", Value::Numbers(vec![38.0, 39.0, 40.0])),
-                ("color", color),
-                ("brand", brand),
-                ("title", Value::Text(title.into())),
-                ("tags", Value::Texts(vec!["new".into()])),
-                ("released", Value::Number(1000.0)),
-                ("created", Value::Number(1000.0)),
-            ];
-            shop.item(id, fields)
-        };
-        let shop = Shop::new(kind.example).at(100_000);
-        let shop = item(item(shop, "a", 10.0), "b", 30.0);
-        let (name, value) = asked(kind.name);
-        let shop = shop.asked(name, value).sent("a", "relevancy", 2.5).shown(["a", "b"]);
-        let shop = shop.interaction("click", "a").interaction("click", "b").closed(["a", "b"], ["a", "b"]);
-        let rows = shop.at(3 * 86_400).rows(["a", "b"]);
+    for kind in kinds() {
+        let rows = busy(kind, kind.example).at(3 * 86_400).rows(["a", "b"]);
         let is_told = |value: &f32| value.is_finite() && *value != 0.0;
         assert!(rows[0].iter().any(is_told), "{}: {rows:?}", kind.name);
+    }
+}
+
+#[test]
+fn no_type_reads_what_is_never_kept() {
+    let bits = |shop: Shop| shop.rows(["a", "b"]).into_iter().flatten().map(f32::to_bits).collect::<Vec<_>>();
+    for kind in kinds() {
+        let feature = kind.example.replacen('{', "{ttl: 0s, ", 1);
+        assert_eq!(bits(busy(kind, &feature)), bits(empty(kind, &feature)), "{feature}");
+        let feature = feature.replace("ttl: 0s", "ttl: 1d");
+        let stateless = ["ua", "referer", "relevancy", "position", "local_time", "random"].contains(&kind.name);
+        assert_eq!(bits(busy(kind, &feature)) == bits(empty(kind, &feature)), stateless, "{feature}");
     }
 }

@@ -191,7 +191,7 @@ impl Loaded {
 
 fn is_ranker(model: &config::Model) -> bool {
     use config::Model::{LambdaMart, Noop, Shuffle};
-    matches!(model, LambdaMart(_) | Shuffle { .. } | Noop { .. })
+    matches!(model, LambdaMart(_) | Shuffle { .. } | Noop)
 }
 
 #[cfg(test)]

@@ -96,7 +96,8 @@ impl Files {
     /// The files that a configuration names.
     pub fn configured(source: &SourceConfig, now: Timestamp) -> Result<Self, Error> {
         match &source.kind {
-            SourceKind::File { path, sort } => Self::open(path, source.format, *sort, source.offset, now),
+            SourceKind::File { path: Some(path), sort } => Self::open(path, source.format, *sort, source.offset, now),
+            SourceKind::File { path: None, .. } => Err(unavailable("a source of type file without a path")),
             SourceKind::Kafka { .. } => Err(unavailable("source kafka")),
             SourceKind::Pulsar { .. } => Err(unavailable("source pulsar")),
             SourceKind::Kinesis { .. } => Err(unavailable("source kinesis")),

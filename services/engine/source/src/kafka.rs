@@ -8,6 +8,7 @@ mod assignment;
 mod begin;
 mod context;
 mod error;
+mod java;
 mod offset;
 mod options;
 mod reading;

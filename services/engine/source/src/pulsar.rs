@@ -15,6 +15,7 @@ mod connection;
 mod discover;
 mod entry;
 mod error;
+mod java;
 mod line;
 mod options;
 mod place;
@@ -113,7 +114,9 @@ impl Pulsar {
         if source.format != EventFormat::Json {
             return Err(Error::Unavailable { what: "format snowplow".to_owned() });
         }
-        let options = Options::read(options)?;
+        let options = Options::read(options, |key, reason| {
+            tracing::warn!(option = %key, "source.options: ignored, {reason}");
+        })?;
         let role = match subscription_type {
             _ if bounded => Role::Bounded,
             Subscription::Exclusive => Role::Alone,

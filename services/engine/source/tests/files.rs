@@ -333,7 +333,7 @@ fn a_path_that_is_not_there_is_an_error_that_shows_what_is() {
 
 #[test]
 fn what_this_version_does_not_read_is_refused_by_name() {
-    let file = |path: &str| SourceKind::File { path: PathBuf::from(path), sort: FileOrder::Name };
+    let file = |path: &str| SourceKind::File { path: Some(PathBuf::from(path)), sort: FileOrder::Name };
     let kafka = SourceKind::Kafka {
         brokers: vec!["localhost:9092".to_owned()],
         topic: "events".to_owned(),

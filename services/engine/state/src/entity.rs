@@ -35,6 +35,11 @@ struct Values {
     values: Vec<Stored>,
 }
 
+/// Since when a value has to be there to count at `now`; of one that is never kept, no time is late enough.
+pub fn oldest(now: Timestamp, ttl: Duration) -> Timestamp {
+    if ttl.is_zero() { Timestamp::MAX } else { now.minus(ttl) }
+}
+
 impl Stored {
     fn is_field(&self) -> bool {
         matches!(self.cell, Cell::Field(_))
@@ -243,7 +248,7 @@ impl Entity {
 
     /// A counted value, unless it is older than `ttl` at `now`.
     fn count(&self, slot: Slot, now: Timestamp, ttl: Duration) -> Option<&Stored> {
-        self.counts.get(slot).filter(|stored| stored.at >= now.minus(ttl))
+        self.counts.get(slot).filter(|stored| stored.at >= oldest(now, ttl))
     }
 
     /// Finds the fields of several slots, in their order, at once: `found` takes the place in `slots` and the value.
@@ -262,7 +267,7 @@ impl Entity {
 
     /// A field.
     pub fn field(&self, slot: Slot, now: Timestamp, ttl: Duration) -> Option<&FieldValue> {
-        self.field_since(slot, now.minus(ttl))
+        self.field_since(slot, oldest(now, ttl))
     }
 
     /// A field, unless it is older than `oldest`.

@@ -27,7 +27,7 @@ pub mod usage;
 
 pub use cell::{Cell, FieldValue, Part, Parts, Recent, Visit, Windows};
 pub use codec::Format;
-pub use entity::{Entity, Stored, warm};
+pub use entity::{Entity, Stored, oldest, warm};
 pub use file::{FileOptions, FileStore};
 pub use key::{Key, Scope, Slot, Space};
 pub use memory::MemoryStore;

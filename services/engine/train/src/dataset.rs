@@ -7,10 +7,10 @@ use crate::digest;
 use crate::examples::Examples;
 use crate::lists::Lists;
 use crate::rows::{Room, Rows, RowsWriter, SpillError};
-use crate::selector::accepts;
+use crate::selector::{accepts, has_value};
 use crate::split::Key;
 use rankwright_clickthrough::{Clickthrough, Column as StoredColumn, Kind, Losses, Records};
-use rankwright_config::model::Selector;
+use rankwright_config::model::{Selector, Split};
 use rankwright_model::Column;
 use std::collections::{BTreeMap, HashMap};
 use std::mem;
@@ -43,6 +43,8 @@ pub struct Reading {
     pub without_positive: u64,
     /// Selected ones left out because they have more than [`MAX_ITEMS`] items.
     pub too_long: u64,
+    /// Selected ones left out because the field that splits has neither value.
+    pub on_no_side: u64,
     /// Columns of the model that rankings were stored without (added, or defined otherwise, since), and in how many.
     /// Their values count as missing.
     pub missing_columns: BTreeMap<String, u64>,
@@ -74,6 +76,8 @@ pub struct Query<'a> {
     pub columns: &'a [Column],
     /// Which rankings.
     pub selector: &'a Selector,
+    /// How they are parted later: a split by field leaves out those that have neither value.
+    pub split: &'a Split,
     /// The model's seed, by which the selector takes samples.
     pub seed: u64,
     /// Weights of interaction types, which become labels.
@@ -98,11 +102,11 @@ impl Query<'_> {
         for entry in records.by_ref() {
             let (columns, record) = entry?;
             let taken = self.wants(&record, &mut reading);
-            if let Some(labels) = &taken {
+            if let Some((labels, held_out)) = &taken {
                 projection.adapt(&columns, self.columns);
                 projection.count_missing(&mut reading.missing_columns, self.columns);
                 rows.push(projection.values(&record))?;
-                dataset.push(&record, labels);
+                dataset.push(&record, labels, *held_out);
             }
             if rows.len() > self.limit {
                 return Err(ReadError::TooLarge { limit: self.limit });
@@ -114,8 +118,8 @@ impl Query<'_> {
         Ok((dataset, reading))
     }
 
-    /// The labels of a record that is to be learned from.
-    fn wants(&self, record: &Clickthrough, reading: &mut Reading) -> Option<Vec<f32>> {
+    /// The labels of a record that is to be learned from, and whether its field says test.
+    fn wants(&self, record: &Clickthrough, reading: &mut Reading) -> Option<(Vec<f32>, bool)> {
         if record.kind != Kind::Ranking {
             return None;
         }
@@ -128,10 +132,21 @@ impl Query<'_> {
             reading.too_long += 1;
             return None;
         }
+        let Some(held_out) = self.held_out(record) else {
+            reading.on_no_side += 1;
+            return None;
+        };
         let labels: Vec<f32> = record.labels(self.weights).into_iter().map(relevance).collect();
         let positive = labels.iter().any(|&label| label > 0.0);
         reading.without_positive += u64::from(!positive);
-        positive.then_some(labels)
+        positive.then_some((labels, held_out))
+    }
+
+    /// Whether the field of a split by field says test; none where it has neither value.
+    fn held_out(&self, record: &Clickthrough) -> Option<bool> {
+        let Some(field) = self.split.field() else { return Some(false) };
+        let is = |value: &String| has_value(record, &field.name, std::slice::from_ref(value));
+        (is(&field.train) || is(&field.test)).then(|| is(&field.test))
     }
 }
 
@@ -198,21 +213,21 @@ impl Dataset {
     }
 
     /// Adds a ranking, whose rows follow those of the ranking before.
-    fn push(&mut self, record: &Clickthrough, labels: &[f32]) {
+    fn push(&mut self, record: &Clickthrough, labels: &[f32], held_out: bool) {
         self.starts.push(self.labels.len() as u64);
         self.labels.extend_from_slice(labels);
         self.lengths.push(labels.len() as u32);
-        self.keys.push(key(record));
+        self.keys.push(key(record, held_out));
     }
 }
 
-fn key(record: &Clickthrough) -> Key {
+fn key(record: &Clickthrough, held_out: bool) -> Key {
     let tenant = digest::of_text(0, record.tenant.as_str());
     let id = digest::of_text(tenant, record.ranking.as_str());
     let user = record.user.as_ref().map(|user| user.as_str());
     let visitor = user.or(record.session.as_ref().map(|session| session.as_str()));
     let visitor = visitor.map_or(id, |visitor| digest::of_text(tenant, visitor));
-    Key { time: record.timestamp.millis(), id, visitor }
+    Key { time: record.timestamp.millis(), id, visitor, held_out }
 }
 
 /// Where the rows of a part hold the columns of a model.

@@ -2,7 +2,6 @@
 
 use crate::booster;
 use crate::rows::SpillError;
-use rankwright_config::model::SplitStrategy;
 use std::io;
 
 /// Why a model could not be trained.
@@ -44,7 +43,7 @@ pub enum Error {
     },
     /// No type of interaction counts, and no ranking brings a label along.
     #[error(
-        "model {model:?} has nothing to learn from: no weight of it is over 0, and in none of {rankings} rankings has an item a label"
+        "model {model:?} has nothing to learn from: none of its `weights` is over 0, and in none of {rankings} rankings has an item a label: give the interactions that count in `weights`, or rankings with `items[].label`"
     )]
     NoWeights {
         /// Name of the model.
@@ -62,19 +61,31 @@ pub enum Error {
         /// The most items of a ranking that is learned from.
         most: usize,
     },
-    /// One side of the split is empty.
+    /// The field that splits has neither value in any ranking.
     #[error(
-        "the split {strategy} of model {model:?} leaves none of {rankings} rankings to {side}: give it another ratio, or import more events"
+        "model {model:?} has nothing to learn from: in none of {rankings} rankings has the field of its split {split} one of the two values"
     )]
+    NoSide {
+        /// Name of the model.
+        model: String,
+        /// The split, as configurations write it.
+        split: String,
+        /// Rankings that the selector accepted.
+        rankings: u64,
+    },
+    /// One side of the split is empty.
+    #[error("the split {split} of model {model:?} leaves none of {rankings} rankings to {side}: {advice}")]
     EmptySide {
         /// Name of the model.
         model: String,
         /// The split, as configurations write it.
-        strategy: String,
+        split: String,
         /// Rankings that were to be split.
         rankings: usize,
         /// What the empty side is for: `train on` or `test on`.
         side: &'static str,
+        /// What helps.
+        advice: &'static str,
     },
     /// The feature values of its rankings found no room.
     #[error("failed to prepare model {model:?}")]
@@ -139,13 +150,4 @@ pub enum Error {
         /// Why.
         source: rankwright_model::StoreError,
     },
-}
-
-/// A split strategy's name, as configurations write it.
-pub(crate) fn strategy_name(strategy: SplitStrategy) -> &'static str {
-    match strategy {
-        SplitStrategy::Random => "random",
-        SplitStrategy::Time => "time",
-        SplitStrategy::HoldLast => "hold_last",
-    }
 }

@@ -26,7 +26,7 @@ pub fn accepts(selector: &Selector, seed: u64, record: &Clickthrough) -> bool {
 }
 
 /// Whether a ranking field equals one of the texts, or is a list that holds one.
-fn has_value(record: &Clickthrough, name: &str, wanted: &[String]) -> bool {
+pub(crate) fn has_value(record: &Clickthrough, name: &str, wanted: &[String]) -> bool {
     let is_wanted = |text: &str| wanted.iter().any(|wanted| wanted == text);
     let matches = |value: &Value| match value {
         Value::Text(text) => is_wanted(text),

@@ -13,6 +13,8 @@ pub struct Key {
     pub id: u64,
     /// Digest of its visitor: the user, else the session, else the ranking itself.
     pub visitor: u64,
+    /// Whether the field of a split by field says test.
+    pub held_out: bool,
 }
 
 /// Two sides of a data set, as indices of rankings, each side in order of time.
@@ -28,11 +30,11 @@ pub struct Sides {
 ///
 /// The result depends on the keys and the seed (which `random` alone uses), not on the order of the keys. `time` and
 /// `random` put the whole number below `ratio * n` into train; `hold_last` does so visitor by visitor, and leaves at least a
-/// visitor's first ranking in train.
-pub fn split(split: Split, seed: u64, keys: &[Key]) -> Sides {
+/// visitor's first ranking in train. A split by field looks at nothing but the field.
+pub fn split(split: &Split, seed: u64, keys: &[Key]) -> Sides {
     let mut order: Vec<u32> = (0..keys.len() as u32).collect();
     order.sort_by_key(|&index| keys[index as usize]);
-    let in_train = match split.strategy {
+    let in_train = match &split.strategy {
         SplitStrategy::Time => first_part(&order, split.ratio),
         SplitStrategy::Random => {
             let mut shuffled = order.clone();
@@ -40,6 +42,7 @@ pub fn split(split: Split, seed: u64, keys: &[Key]) -> Sides {
             first_part(&shuffled, split.ratio)
         }
         SplitStrategy::HoldLast => first_of_each(&order, keys, split.ratio),
+        SplitStrategy::Field(_) => keys.iter().map(|key| !key.held_out).collect(),
     };
     let (train, test) = order.into_iter().partition(|&index| in_train[index as usize]);
     Sides { train, test }
@@ -79,17 +82,24 @@ mod tests {
     use super::*;
 
     fn keys(count: u64, visitors: u64) -> Vec<Key> {
-        (0..count).map(|id| Key { time: (id * 10) as i64, id, visitor: id % visitors }).collect()
+        (0..count).map(|id| Key { time: (id * 10) as i64, id, visitor: id % visitors, held_out: id % 3 == 2 }).collect()
     }
 
     fn by(strategy: SplitStrategy, ratio: f64, keys: &[Key]) -> Sides {
-        split(Split { strategy, ratio }, 7, keys)
+        split(&Split { strategy, ratio }, 7, keys)
     }
 
     #[test]
     fn a_split_by_time_learns_from_the_earlier_part() {
         let sides = by(SplitStrategy::Time, 0.8, &keys(10, 1));
         assert_eq!((sides.train, sides.test), ((0..8).collect(), vec![8, 9]));
+    }
+
+    #[test]
+    fn a_split_by_field_tests_on_what_the_field_holds_out() {
+        let split: Split = "field=split:train:test".parse().expect("a split");
+        let sides = super::split(&split, 7, &keys(10, 1));
+        assert_eq!((sides.train, sides.test), (vec![0, 1, 3, 4, 6, 7, 9], vec![2, 5, 8]));
     }
 
     #[test]
@@ -107,7 +117,7 @@ mod tests {
         let keys = keys(100, 1);
         let sides = by(SplitStrategy::Random, 0.8, &keys);
         assert_eq!(sides, by(SplitStrategy::Random, 0.8, &keys));
-        assert_ne!(sides, split(Split { strategy: SplitStrategy::Random, ratio: 0.8 }, 8, &keys));
+        assert_ne!(sides, split(&Split { strategy: SplitStrategy::Random, ratio: 0.8 }, 8, &keys));
         assert_eq!((sides.train.len(), sides.test.len()), (80, 20));
         assert!(sides.test.iter().any(|&index| index < 50) && sides.test.is_sorted());
     }
@@ -117,8 +127,11 @@ mod tests {
         for strategy in [SplitStrategy::Time, SplitStrategy::Random, SplitStrategy::HoldLast] {
             let forward = keys(50, 7);
             let backward: Vec<Key> = forward.iter().rev().copied().collect();
-            let here =
-                by(strategy, 0.8, &forward).test.iter().map(|&index| forward[index as usize]).collect::<Vec<_>>();
+            let here = by(strategy.clone(), 0.8, &forward)
+                .test
+                .iter()
+                .map(|&index| forward[index as usize])
+                .collect::<Vec<_>>();
             let there =
                 by(strategy, 0.8, &backward).test.iter().map(|&index| backward[index as usize]).collect::<Vec<_>>();
             assert_eq!(here, there);

@@ -89,7 +89,7 @@ pub(crate) fn random_lists(seed: u64, lists: usize) -> Dataset {
             labels[start] = 0.5; // every list has a positive label
         }
         lengths.push(length);
-        keys.push(Key { time: list as i64, id: list as u64, visitor: 0 });
+        keys.push(Key { time: list as i64, id: list as u64, visitor: 0, held_out: false });
     }
     Dataset::from_lists(rows::Rows::in_memory(6, values), Lists { labels: &labels, lengths: &lengths }, keys)
 }

@@ -2,7 +2,7 @@
 
 use crate::booster::{self, Fitted, Iteration, Task};
 use crate::dataset::{Dataset, MAX_ITEMS, MAX_VALUES, Query, ReadError, Reading};
-use crate::error::{Error, strategy_name};
+use crate::error::Error;
 use crate::examples::Examples;
 use crate::quality::{Candidate, Measure, Running, ensemble};
 use crate::report::{Answer, Quality, Trained, weights};
@@ -166,9 +166,9 @@ impl Training<'_> {
         progress: &mut (dyn FnMut(Progress<'_>) + Send),
     ) -> Result<(Dataset, Reading, Sample), Error> {
         let mut sample = Sample::of(self.config.warmup.map_or(0, |warmup| warmup.sampled_requests));
-        let (selector, weights) = (&self.config.selector, &self.config.weights);
+        let LambdaMart { selector, weights, split, .. } = self.config;
         let seed = self.config.backend.seed.unwrap_or(0);
-        let query = Query { columns, selector, seed, weights, limit: MAX_VALUES, room: Room::default() };
+        let query = Query { columns, selector, split, seed, weights, limit: MAX_VALUES, room: Room::default() };
         let read = query.read(store.read()?, |reading, taken| {
             if let Some(record) = taken {
                 sample.offer(record);
@@ -197,8 +197,11 @@ impl Training<'_> {
             Reading { selected: rankings, too_long, .. } if too_long == rankings => {
                 Error::TooLong { model, rankings, most: MAX_ITEMS }
             }
-            Reading { selected, too_long, .. } => {
-                let rankings = selected - too_long;
+            Reading { selected, too_long, on_no_side, .. } if too_long + on_no_side == selected => {
+                Error::NoSide { model, split: self.config.split.to_string(), rankings: on_no_side }
+            }
+            Reading { selected, too_long, on_no_side, .. } => {
+                let rankings = selected - too_long - on_no_side;
                 let counts = self.config.weights.iter().filter(|(_, weight)| **weight > 0.0);
                 let weights: Vec<_> = counts.map(|(kind, _)| kind.clone()).collect();
                 match weights.is_empty() {
@@ -211,15 +214,19 @@ impl Training<'_> {
 
     /// Puts what is trained on first, and says how many lists that are.
     fn split(&self, dataset: Dataset) -> Result<(Dataset, usize), Error> {
-        let sides = split::split(self.config.split, self.config.backend.seed.unwrap_or(0), dataset.keys());
+        let split = &self.config.split;
+        let sides = split::split(split, self.config.backend.seed.unwrap_or(0), dataset.keys());
         let side = match (sides.train.as_slice(), sides.test.as_slice()) {
             ([], _) => "train on",
             (_, []) => "test on",
             _ => return Ok((dataset.arranged(&[sides.train.as_slice(), &sides.test].concat()), sides.train.len())),
         };
-        let split = self.config.split;
-        let strategy = format!("{}={}%", strategy_name(split.strategy), split.ratio * 100.0);
-        Err(Error::EmptySide { model: self.name.to_owned(), strategy, rankings: dataset.len(), side })
+        let advice = match split.field() {
+            None => "give it another ratio, or import more events",
+            Some(_) => "import rankings whose field has the other value",
+        };
+        let (model, split) = (self.name.to_owned(), split.to_string());
+        Err(Error::EmptySide { model, split, rankings: dataset.len(), side, advice })
     }
 
     fn fit(

@@ -13,13 +13,16 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 
 pub(super) fn api(value: &Value<'_>) -> Option<Api> {
     let (section, default) = (value.section()?, Api::default());
+    let timeout = section.or("timeout", default.limits.request_timeout, |value| value.duration(MILLISECOND));
+    let usual = Limits { request_timeout: timeout, ..default.limits };
     let api = Api {
         host: section.or("host", default.host, |value| value.text()),
         port: section.or("port", default.port, |value| value.whole(0..=65_535)),
         token: section.get("token").and_then(|value| value.text()).map(Secret::from),
-        limits: section.section("limits").map(limits).unwrap_or_default(),
+        limits: section.section("limits").map_or(usual, |section| limits(section, usual)),
         tls: section.section("tls").and_then(tls),
     };
+    section.ignored(&[("analytics", "nothing is sent anywhere")]);
     section.finish();
     Some(api)
 }
@@ -31,8 +34,7 @@ fn tls(section: Section<'_>) -> Option<Tls> {
     Some(Tls { cert: cert?, key: key? })
 }
 
-fn limits(section: Section<'_>) -> Limits {
-    let default = Limits::default();
+fn limits(section: Section<'_>, default: Limits) -> Limits {
     let limits = Limits {
         max_body_bytes: section.or("maxBodyBytes", default.max_body_bytes, |value| value.whole(1024..=1 << 40)),
         max_items_per_request: section
@@ -55,6 +57,10 @@ pub(super) fn core(value: &Value<'_>) -> Option<Core> {
         ingest: section.section("ingest").map(ingest).unwrap_or_default(),
         tracking: section.section("tracking").map(tracking).unwrap_or_default(),
     };
+    if let Some(import) = section.section("import") {
+        import.ignored(&[("cache", "an import holds what it needs in memory")]);
+        import.finish();
+    }
     section.finish();
     Some(core)
 }
@@ -87,6 +93,7 @@ fn tracking(section: Section<'_>) -> Tracking {
         analytics: section.or("analytics", true, |value| value.boolean()),
         errors: section.or("errors", true, |value| value.boolean()),
     };
+    section.ignored(&[("anonymous", "nothing is sent anywhere")]);
     section.finish();
     tracking
 }

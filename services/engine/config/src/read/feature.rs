@@ -13,7 +13,6 @@ use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const NINETY_DAYS: Duration = Duration::from_secs(90 * 24 * 60 * 60);
-const MILLISECOND: Duration = Duration::from_millis(1);
 
 /// What the list of features holds.
 #[derive(Default)]
@@ -72,7 +71,7 @@ fn feature(value: &Value<'_>, names: &mut BTreeMap<String, Place>) -> Option<Fea
     let section = value.section()?;
     let name = section.required("name", "a unique name").and_then(|value| unique(&value, names));
     let refresh = section.get("refresh").and_then(|value| value.duration(Duration::ZERO));
-    let ttl = section.or("ttl", NINETY_DAYS, |value| value.duration(MILLISECOND));
+    let ttl = section.or("ttl", NINETY_DAYS, |value| ttl(&value));
     let of_type = section.required("type", "what is computed, such as number or rate");
     let known = of_type.as_ref().and_then(known_type);
     let type_name = match known {
@@ -87,6 +86,15 @@ fn feature(value: &Value<'_>, names: &mut BTreeMap<String, Place>) -> Option<Fea
     let kind = kind?;
     let usual_refresh = if matches!(kind, Kind::Rate { .. }) { HOUR } else { Duration::ZERO };
     Some(Feature { name: name?, refresh: Some(refresh.unwrap_or(usual_refresh)), ttl, kind })
+}
+
+/// How long a value counts; one of `0s` is never kept.
+fn ttl(value: &Value<'_>) -> Option<Duration> {
+    let ttl = value.duration(Duration::ZERO)?;
+    if ttl.is_zero() {
+        value.warn("nothing is kept for so short a time: only values that a request brings along count");
+    }
+    Some(ttl)
 }
 
 fn unique(value: &Value<'_>, names: &mut BTreeMap<String, Place>) -> Option<String> {

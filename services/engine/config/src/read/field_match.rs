@@ -2,7 +2,7 @@
 
 use super::extractor::ignored_scope;
 use super::field::{item_field, reference};
-use super::inference::handle;
+use super::inference::{CROSS_DIM, dim, files, handle};
 use crate::error::shown;
 use crate::feature::{Distance, Entity, FieldMatch, Kind, MatchMethod};
 use crate::nearest::nearest;
@@ -35,7 +35,7 @@ const LANGUAGES: [(&str, &str); 20] = [
 
 pub(super) fn field_match(section: &Section<'_>) -> Option<Kind> {
     ignored_scope(section, None);
-    let distances = [("cos", Distance::Cos), ("dot", Distance::Dot)];
+    let distances = [("cos", Distance::Cos), ("dot", Distance::Dot), ("cosine", Distance::Cos)];
     let ranking = section.required("rankingField", "ranking.<field>");
     let ranking = ranking.and_then(|value| reference(&value, &[Entity::Ranking]));
     let item = section.required("itemField", "item.<field>").and_then(|value| item_field(&value));
@@ -99,7 +99,8 @@ fn ngram(section: &Section<'_>) -> Option<MatchMethod> {
 
 fn bi_encoder(section: &Section<'_>) -> Option<MatchMethod> {
     let model = section.get("model").and_then(|value| handle(&value));
-    let dim = section.required("dim", "the length of an embedding").and_then(|value| value.whole(1..=65_536));
+    let dim = section.required("dim", "the length of an embedding").and_then(|value| dim(&value));
+    files(section);
     let item_field_cache = section.get("itemFieldCache").and_then(|value| value.text());
     let ranking_field_cache = section.get("rankingFieldCache").and_then(|value| value.text());
     if model.is_none() && (item_field_cache.is_none() || ranking_field_cache.is_none()) {
@@ -112,6 +113,8 @@ fn bi_encoder(section: &Section<'_>) -> Option<MatchMethod> {
 fn cross_encoder(section: &Section<'_>) -> Option<MatchMethod> {
     let model = section.get("model").and_then(|value| handle(&value));
     let cache = section.get("cache").and_then(|value| value.text());
+    files(section);
+    section.ignored(&[CROSS_DIM]);
     if model.is_none() && cache.is_none() {
         section.wrong("a cross-encoder without a model needs a cache", "model or cache");
     }

@@ -1,6 +1,7 @@
 //! `inference`: language models.
 
 use crate::inference::Inference;
+use crate::section::Section;
 use crate::value::Value;
 use std::collections::BTreeMap;
 
@@ -15,9 +16,31 @@ fn one(value: &Value<'_>) -> Option<Inference> {
     let kind = section.required("type", "bi-encoder or cross-encoder");
     let kind = kind.and_then(|value| value.choice("inference type", &kinds));
     let model = section.required("model", "<namespace>/<model> or file:///<folder>").and_then(|value| handle(&value));
+    if kind == Some(true) {
+        section.ignored(&[CROSS_DIM]);
+    } else {
+        let _checked = section.get("dim").and_then(|value| dim(&value));
+    }
+    let _checked = section.get("cache").and_then(|value| value.text());
+    files(&section);
     section.finish();
     let (cross, model) = (kind?, model?);
     Some(if cross { Inference::CrossEncoder { model } } else { Inference::BiEncoder { model } })
+}
+
+/// Of a cross-encoder, which configurations of bi-encoders give it.
+pub(super) const CROSS_DIM: (&str, &str) = ("dim", "a cross-encoder has scores, and no embeddings");
+
+/// The length of an embedding.
+pub(super) fn dim(value: &Value<'_>) -> Option<usize> {
+    value.whole(1..=65_536)
+}
+
+/// Names of files within a model's folder. Checked here; not opened yet.
+pub(super) fn files(section: &Section<'_>) {
+    for key in ["modelFile", "tokenizerFile", "vocabFile"] {
+        let _checked = section.get(key).and_then(|value| value.text());
+    }
 }
 
 /// A model handle: `<namespace>/<model>` or `file:///<folder>`.

@@ -13,8 +13,10 @@ const BOOSTERS: [(&str, Booster); 2] = [("xgboost", Booster::XgBoost), ("lightgb
 
 pub(super) fn lambdamart(section: &Section<'_>, names: &Names) -> Option<LambdaMart> {
     let backend = section.or("backend", defaults(Booster::XgBoost), |value| backend(&value));
-    let weights = section.required("weights", "a mapping of types of interaction to numbers");
-    let weights = weights.and_then(|value| weights_of(&value));
+    let weights = section.get("weights").map(|value| weights_of(&value));
+    if weights.is_none() {
+        section.warn(LABELS_ALONE);
+    }
     let features = section.required("features", "a list of names of features");
     let features = features.map(|value| features_of(&value, names));
     let usual = Split { strategy: SplitStrategy::Time, ratio: 0.8 };
@@ -25,7 +27,7 @@ pub(super) fn lambdamart(section: &Section<'_>, names: &Names) -> Option<LambdaM
     let version = section.get("version").and_then(|value| value.text());
     let gate = section.get("qualityGate").and_then(|value| gate(&value, &eval)).unwrap_or(USUAL_GATE);
     let keep_versions = section.or("keepVersions", 10, |value| value.whole(1..=10_000));
-    let (weights, features) = (weights?, features?);
+    let (weights, features) = (weights.unwrap_or_default(), features?);
     Some(LambdaMart { backend, weights, features, selector, split, eval, warmup, version, gate, keep_versions })
 }
 
@@ -45,10 +47,13 @@ fn gate(value: &Value<'_>, eval: &[Metric]) -> Option<Gate> {
     Some(Gate { metric, margin })
 }
 
-fn weights_of(value: &Value<'_>) -> Option<BTreeMap<String, f64>> {
+/// What becomes of a model without weights.
+const LABELS_ALONE: &str = "no weights are given: the model learns from labels that rankings bring along (items[].label), and from nothing else";
+
+fn weights_of(value: &Value<'_>) -> BTreeMap<String, f64> {
     let given = value.named("a mapping of types of interaction to numbers");
     if given.is_empty() {
-        return value.other("a mapping of types of interaction to numbers, with one at least");
+        value.warn(LABELS_ALONE);
     }
     let weight = |value: &Value<'_>| value.number("a number", f64::is_finite);
     let weights: BTreeMap<_, _> = given.into_iter().filter_map(|(name, value)| Some((name, weight(&value)?))).collect();
@@ -63,7 +68,7 @@ fn weights_of(value: &Value<'_>) -> Option<BTreeMap<String, f64>> {
     if !weights.is_empty() && !learns {
         value.warn("no weight is over 0: a model learns from labels that rankings bring along, and from nothing else");
     }
-    Some(weights)
+    weights
 }
 
 fn features_of(value: &Value<'_>, names: &Names) -> Vec<String> {
@@ -127,15 +132,16 @@ fn backend(value: &Value<'_>) -> Option<Backend> {
     let booster = booster.and_then(|value| value.choice("backend", &BOOSTERS));
     let default = defaults(booster.unwrap_or(Booster::XgBoost));
     let part = |value: Value<'_>| value.number("a number over 0, and 1 at most", |part| part > 0.0 && part <= 1.0);
+    let rate = |value: Value<'_>| value.number("a number over 0", |rate| rate > 0.0);
     let leaves = section.get("numLeaves");
     if let (Some(value), Some(Booster::XgBoost)) = (&leaves, booster) {
         value.warn("numLeaves does nothing with xgboost");
     }
     let backend = Backend {
         iterations: section.or("iterations", default.iterations, |value| value.whole(1..=1_000_000)),
-        learning_rate: section.or("learningRate", default.learning_rate, part),
+        learning_rate: section.or("learningRate", default.learning_rate, rate),
         ndcg_cutoff: section.or("ndcgCutoff", default.ndcg_cutoff, |value| value.whole(1..=1_000_000)),
-        max_depth: section.or("maxDepth", default.max_depth, |value| value.whole(1..=64)),
+        max_depth: section.or("maxDepth", default.max_depth, |value| depth(&value, default.booster)),
         seed: section.get("seed").and_then(|value| seed(&value)),
         sampling: section.or("sampling", default.sampling, part),
         debias: section.or("debias", default.debias, |value| value.boolean()),
@@ -144,6 +150,16 @@ fn backend(value: &Value<'_>) -> Option<Backend> {
     };
     section.finish();
     Some(backend)
+}
+
+/// The most levels of a tree. LightGBM takes -1 and 0 as no limit; XGBoost needs one.
+fn depth(value: &Value<'_>, booster: Booster) -> Option<usize> {
+    let unlimited = matches!(value.scalar(), Some("-1" | "0"));
+    match (unlimited, booster) {
+        (true, Booster::LightGbm) => Some(0),
+        (true, Booster::XgBoost) => value.other("a whole number from 1 to 64; trees without a limit are for lightgbm"),
+        (false, _) => value.whole(1..=64),
+    }
 }
 
 fn defaults(booster: Booster) -> Backend {

@@ -1,6 +1,6 @@
 //! `models`: the map, and every model but `lambdamart`.
 
-use super::inference::handle;
+use super::inference::{dim, files, handle};
 use super::{Names, field, lambdamart, selector};
 use crate::feature::Entity;
 use crate::model::{Encoder, Model, TrendingWeight};
@@ -59,20 +59,30 @@ fn model(name: &str, value: &Value<'_>, names: &Names) -> Option<Model> {
 
 fn of_kind(kind: Kind, section: &Section<'_>, names: &Names) -> Option<Model> {
     match kind {
+        Kind::LambdaMart => {}
+        Kind::Shuffle | Kind::Noop => section.ignored(&[("split", UNTRAINED), ("selector", UNTRAINED)]),
+        Kind::Als | Kind::Trending | Kind::Semantic => {
+            selector::optional(section); // checked here; not used yet
+            section.ignored(&[("split", "this type of model has no test split")]);
+        }
+    }
+    match kind {
         Kind::LambdaMart => lambdamart::lambdamart(section, names).map(Model::LambdaMart),
         Kind::Shuffle => shuffle(section),
-        Kind::Noop => Some(Model::Noop { selector: selector::optional(section) }),
+        Kind::Noop => Some(Model::Noop),
         Kind::Als => als(section),
         Kind::Trending => trending(section),
         Kind::Semantic => semantic(section),
     }
 }
 
+/// Why a baseline looks at no events.
+const UNTRAINED: &str = "this type of model is not trained";
+
 fn shuffle(section: &Section<'_>) -> Option<Model> {
-    let selector = selector::optional(section);
     let change = section.required("maxPositionChange", "how far an item may drift from its position");
     let change = change.and_then(|value| value.whole(0..=1_000_000));
-    Some(Model::Shuffle { max_position_change: change?, selector })
+    Some(Model::Shuffle { max_position_change: change? })
 }
 
 fn als(section: &Section<'_>) -> Option<Model> {
@@ -80,7 +90,29 @@ fn als(section: &Section<'_>) -> Option<Model> {
     let interactions = section.required("interactions", what).map(|value| value.texts(what));
     let factors = section.or("factors", 100, |value| value.whole(1..=10_000));
     let iterations = section.or("iterations", 100, |value| value.whole(1..=100_000));
+    for key in ["userReg", "itemReg"] {
+        let _checked = section.get(key).and_then(|value| value.number("a number, 0 or more", |number| number >= 0.0));
+    }
+    store(section);
     Some(Model::Als { interactions: interactions?, factors, iterations })
+}
+
+/// An index of nearest neighbours. Checked here; not built yet.
+fn store(section: &Section<'_>) {
+    const KINDS: [(&str, bool); 2] = [("hnsw", false), ("qdrant", true)];
+    let Some(section) = section.section("store") else { return };
+    let remote = section.required("type", "hnsw or qdrant").and_then(|value| value.choice("index", &KINDS));
+    let Some(remote) = remote else { return };
+    if remote {
+        section.required("endpoint", "the index's URL").and_then(|value| value.url(&["http://", "https://"]));
+        section.required("collection", "a name").and_then(|value| value.text());
+        section.required("size", "the length of an embedding").and_then(|value| value.whole::<usize>(1..=65_536));
+        section.required("distance", "such as Cosine").and_then(|value| value.text());
+    } else {
+        let checked = |key| section.get(key).and_then(|value| value.whole::<usize>(1..=1_000_000));
+        let (_, _) = (checked("m"), checked("ef"));
+    }
+    section.finish();
 }
 
 fn trending(section: &Section<'_>) -> Option<Model> {
@@ -106,6 +138,7 @@ fn semantic(section: &Section<'_>) -> Option<Model> {
     let encoder = section.required("encoder", "a mapping with a type").and_then(|value| encoder(&value));
     let fields = section.required("itemFields", what);
     let fields = fields.map(|value| value.one_or_more(what).iter().filter_map(semantic_field).collect());
+    store(section);
     Some(Model::Semantic { encoder: encoder?, item_fields: fields? })
 }
 
@@ -115,15 +148,19 @@ fn semantic_field(value: &Value<'_>) -> Option<String> {
     if text.contains('.') { field::reference(value, &[Entity::Item]).map(|source| source.field) } else { Some(text) }
 }
 
+/// Whether a model embeds, or a file holds embeddings.
+const ENCODERS: [(&str, bool); 4] = [("bert", true), ("csv", false), ("transformer", true), ("bi-encoder", true)];
+
 fn encoder(value: &Value<'_>) -> Option<Encoder> {
     let section = value.section()?;
     let of_type = section.required("type", "bert or csv");
-    let dim = section.required("dim", "the length of an embedding").and_then(|value| value.whole(1..=65_536));
+    let dim = section.required("dim", "the length of an embedding").and_then(|value| dim(&value));
     let bert = match of_type {
-        Some(of_type) => of_type.choice("encoder type", &[("bert", true), ("csv", false)])?,
+        Some(of_type) => of_type.choice("encoder type", &ENCODERS)?,
         None => section.guess(&[true, false], |section, bert| drop(encoder_of(bert, section, dim)))?,
     };
     let encoder = encoder_of(bert, &section, dim);
+    files(&section);
     section.finish();
     encoder
 }

@@ -61,9 +61,9 @@ fn dead_letter(value: &Value<'_>, kind: Kind, read: Option<&SourceKind>) -> Opti
 }
 
 fn file(section: &Section<'_>) -> Option<SourceKind> {
-    let path = section.required("path", "a file or folder").and_then(|value| value.text());
+    let path = section.get("path").and_then(|value| value.text()).map(PathBuf::from);
     let sort = section.or("sort", FileOrder::default(), |value| value.spelled("a file order"));
-    Some(SourceKind::File { path: PathBuf::from(path?), sort })
+    Some(SourceKind::File { path, sort })
 }
 
 fn kafka(section: &Section<'_>) -> Option<SourceKind> {
@@ -101,6 +101,11 @@ fn pulsar(section: &Section<'_>) -> Option<SourceKind> {
 fn kinesis(section: &Section<'_>) -> Option<SourceKind> {
     let (region, topic) = (text(section, "region", "the stream's region, such as us-east-1"), topic(section));
     let endpoint = section.get("endpoint").and_then(|value| value.url(&["http://", "https://"]));
+    section.ignored(&[
+        ("skipCertVerification", "certificates are always verified"),
+        ("getRecordsPeriod", "a shard is read as often as its limits allow"),
+        ("sleepOnEmptyPeriod", "a shard is read as often as its limits allow"),
+    ]);
     Some(SourceKind::Kinesis { region: region?, topic: topic?, endpoint })
 }
 
@@ -112,7 +117,9 @@ fn text(section: &Section<'_>, key: &'static str, what: &str) -> Option<String> 
     section.required(key, what).and_then(|value| value.text())
 }
 
+/// An option may be empty: the Java client of Kafka takes a few as switched off then.
 fn options(section: &Section<'_>) -> BTreeMap<String, String> {
     let given = section.get("options").map(|value| value.named("a mapping of texts")).unwrap_or_default();
-    given.into_iter().filter_map(|(name, value)| Some((name, value.text()?))).collect()
+    let text = |value: &Value<'_>| value.scalar().map(str::to_owned).or_else(|| value.text());
+    given.into_iter().filter_map(|(name, value)| Some((name, text(&value)?))).collect()
 }

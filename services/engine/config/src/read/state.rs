@@ -42,8 +42,11 @@ pub(super) fn state(value: &Value<'_>) -> Option<State> {
 
 fn of_kind(kind: Kind, section: &Section<'_>) -> Option<State> {
     match kind {
-        Kind::Memory => Some(State::Memory),
-        Kind::Redis => redis(section).map(|redis| State::Redis(Box::new(redis))),
+        Kind::Memory => {
+            section.ignored(&[("cache", "a state in memory needs none")]);
+            Some(State::Memory)
+        }
+        Kind::Redis => redis(section, databases).map(|redis| State::Redis(Box::new(redis))),
         Kind::File => file(section).map(State::File),
     }
 }
@@ -53,8 +56,12 @@ fn file(section: &Section<'_>) -> Option<FileState> {
     let format = section.or("format", Format::default(), |value| format(&value));
     let backend = section.get("backend").map(|value| backend(&value).unwrap_or_default());
     let (backend, backend_named) = (backend.unwrap_or_default(), backend.is_some());
+    section.ignored(&[EXISTING]);
     Some(FileState { path: PathBuf::from(path?), format, backend, backend_named })
 }
+
+/// Of a store of files, be it the state or that of click-throughs.
+pub(super) const EXISTING: (&str, &str) = ("whenExists", "what is there is kept and added to");
 
 fn backend(value: &Value<'_>) -> Option<FileBackend> {
     const KINDS: [(&str, bool); 2] = [("mapdb", false), ("rocksdb", true)];
@@ -73,6 +80,7 @@ fn backend(value: &Value<'_>) -> Option<FileBackend> {
             max_node_size: section.or("maxNodeSize", 16, |value| value.whole(1..=1 << 20)),
         }
     };
+    section.ignored(&[("lruCacheSize", "the built-in disk store takes the place of the backend")]);
     section.finish();
     Some(backend)
 }
@@ -83,8 +91,8 @@ pub(super) fn format(value: &Value<'_>) -> Option<Format> {
     value.choice("format", &[("binary", Format::Binary), ("json", Format::Json)])
 }
 
-/// All Redis options; the caller reports unknown keys, as `train` has more of them.
-pub(super) fn redis(section: &Section<'_>) -> Option<Redis> {
+/// All Redis options; the caller reports unknown keys, as `train` has more of them, and says what may stand under `db`.
+pub(super) fn redis(section: &Section<'_>, databases: impl FnOnce(&Value<'_>) -> Option<Databases>) -> Option<Redis> {
     let server = servers::read(section);
     let auth = section.section("auth").map(auth).unwrap_or_default();
     let format = section.or("format", Format::default(), |value| format(&value));
@@ -92,7 +100,7 @@ pub(super) fn redis(section: &Section<'_>) -> Option<Redis> {
     let pipeline = section.section("pipeline").map(pipeline).unwrap_or_default();
     let tls = section.section("tls").map(tls).unwrap_or_default();
     let timeout = section.section("timeout").map(timeout).unwrap_or_default();
-    let db = section.section("db").map(databases).unwrap_or_default();
+    let db = section.get("db").and_then(|value| databases(&value)).unwrap_or_default();
     let (user, password) = auth;
     let (Node { host, port }, topology) = server?;
     Some(Redis { host, port, topology, format, cache, pipeline, user, password, tls, timeout, db })
@@ -152,9 +160,10 @@ fn timeout(section: Section<'_>) -> Timeout {
     timeout
 }
 
-fn databases(section: Section<'_>) -> Databases {
-    let default = Databases::default();
-    let number = |value: Value<'_>| value.whole(0..=65_535);
+/// A number for each.
+pub(super) fn databases(value: &Value<'_>) -> Option<Databases> {
+    let (section, default) = (value.section()?, Databases::default());
+    let number = |value: Value<'_>| database(&value);
     let db = Databases {
         state: section.or("state", default.state, number),
         values: section.or("values", default.values, number),
@@ -162,5 +171,10 @@ fn databases(section: Section<'_>) -> Databases {
         models: section.or("models", default.models, number),
     };
     section.finish();
-    db
+    Some(db)
+}
+
+/// The number of a database.
+pub(super) fn database(value: &Value<'_>) -> Option<u16> {
+    value.whole(0..=65_535)
 }

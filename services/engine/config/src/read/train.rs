@@ -1,9 +1,9 @@
 //! `train`: the store of click-throughs.
 
-use super::state::{format, redis};
+use super::state::{EXISTING, database, databases, format, redis};
 use crate::secret::Secret;
 use crate::section::Section;
-use crate::state::Format;
+use crate::state::{Databases, Format};
 use crate::train::{ClickthroughStore, Compression, S3, TTL};
 use crate::value::Value;
 use std::path::PathBuf;
@@ -52,29 +52,47 @@ fn of_kind(kind: Kind, section: &Section<'_>) -> Option<ClickthroughStore> {
 fn file(section: &Section<'_>) -> Option<ClickthroughStore> {
     let path = section.required("path", "a folder").and_then(|value| value.text());
     let format = section.or("format", Format::default(), |value| format(&value));
+    section.ignored(&[EXISTING]);
     Some(ClickthroughStore::File { path: PathBuf::from(path?), format })
 }
 
 fn in_redis(section: &Section<'_>) -> Option<ClickthroughStore> {
     let ttl = section.or("ttl", TTL, |value| value.duration(Duration::from_secs(1)));
-    let redis = redis(section)?;
+    let redis = redis(section, database_of_rankings)?;
     Some(ClickthroughStore::Redis { redis: Box::new(redis), ttl })
+}
+
+/// The number of the one that holds click-throughs, or one for each kind of data, as in `state`.
+fn database_of_rankings(value: &Value<'_>) -> Option<Databases> {
+    match value.scalar() {
+        Some(_) => database(value).map(|rankings| Databases { rankings, ..Databases::default() }),
+        None => databases(value),
+    }
 }
 
 fn s3(section: &Section<'_>) -> Option<S3> {
     let text = |key, what| section.required(key, what).and_then(|value| value.text());
-    let secret = |key| section.get(key).and_then(|value| value.text()).map(Secret::from);
-    let compressions = [("none", Compression::None), ("gzip", Compression::Gzip), ("zst", Compression::Zstd)];
+    let secret = |names: &[&'static str]| section.any_of(names).and_then(|value| value.text()).map(Secret::from);
+    let compressions = [
+        ("none", Compression::None),
+        ("gzip", Compression::Gzip),
+        ("zst", Compression::Zstd),
+        ("zstd", Compression::Zstd),
+        ("gz", Compression::Gzip),
+    ];
     let (bucket, prefix) = (text("bucket", "the bucket's name"), text("prefix", "what keys of parts begin with"));
     let region = text("region", "the bucket's region, such as us-east-1");
     let compress = section.or("compress", Compression::Gzip, |value| value.choice("compression", &compressions));
-    let part_size_bytes = section.or("partSizeBytes", 10_485_760, |value| value.whole(1024..=1 << 40));
-    let part_size_events = section.or("partSizeEvents", 1024, |value| value.whole(1..=1_000_000_000));
+    let bytes = section.either("partSizeBytes", "batchSizeBytes");
+    let part_size_bytes = bytes.and_then(|value| value.whole(1024..=1 << 40)).unwrap_or(10_485_760);
+    let events = section.either("partSizeEvents", "batchSizeEvents");
+    let part_size_events = events.and_then(|value| value.whole(1..=1_000_000_000)).unwrap_or(1024);
     let part_interval =
         section.or("partInterval", Duration::from_secs(3600), |value| value.duration(Duration::from_secs(1)));
     let endpoint = section.get("endpoint").and_then(|value| value.url(&["http://", "https://"]));
     let format = section.or("format", Format::default(), |value| format(&value));
-    let (cloud_key, cloud_key_secret) = (secret("cloudKey"), secret("cloudKeySecret"));
+    let cloud_key = secret(&["cloudKey", "awsKey", "key"]);
+    let cloud_key_secret = secret(&["cloudKeySecret", "awsKeySecret", "secret"]);
     let (bucket, prefix, region) = (bucket?, prefix?, region?);
     Some(S3 {
         bucket,

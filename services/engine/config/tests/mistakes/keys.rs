@@ -16,7 +16,7 @@ models:
   n: {tpye: noop}
   o: {type: nothing like it, other: 1}
   p: {tpye: zzz, other: 1}
-  q: {type: lambdamart_model, weights: {}}
+  q: {type: lambdamart_model, weights: []}
 ";
     let errors = errors(text);
     let told: Vec<_> =
@@ -207,7 +207,7 @@ features:
   - {name: b, type: position, position: 1}
   - {name: a, type: position, positon: 1}
 models:
-  n: {type: noop, selectr: {acept: true}}
+  n: {type: lambdamart, features: [a], weights: {click: 1}, selectr: {acept: true}}
   m: {type: noop}
 ";
     let errors = errors(text);

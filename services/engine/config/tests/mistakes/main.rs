@@ -56,7 +56,7 @@ config.yml: 12 mistakes
 
 config.yml:1:1  modls
     unknown key `modls`
-    accepted: features, state, train, models, inference, api, source, core
+    accepted: features, state, train, models, inference, api, source, input, core
     did you mean `models`?
 
 config.yml:2:8  state
@@ -196,10 +196,16 @@ fn values_are_of_their_type_and_range() {
         ("source: {type: pulsar, serviceUrl: p, adminUrl: 'http://a', topic: t, subscriptionName: s}", "found `p`"),
         ("inference: {e: {type: bi-encoder, model: bert}}", "found `bert`"),
         ("models: {a/b: {type: noop}}", "the name of this model cannot stand in a path"),
-        ("models: {m: {type: noop, selector: {ratio: 1.5}}}", "found `1.5`"),
-        ("models: {m: {type: noop, selector: {}}}", "found a selector without keys"),
-        ("models: {m: {type: noop, selector: {ratio: 1, accept: true}}}", "this is more than one selector"),
-        ("models: {m: {type: noop, selector: {minItems: 5, maxItems: 2}}}", "2 is less than `minItems`, which is 5"),
+        ("models: {m: {type: trending, weights: [{interaction: c}], selector: {ratio: 1.5}}}", "found `1.5`"),
+        ("models: {m: {type: als, interactions: [c], selector: {}}}", "found a selector without keys"),
+        (
+            "models: {m: {type: als, interactions: [c], selector: {ratio: 1, accept: true}}}",
+            "this is more than one selector",
+        ),
+        (
+            "models: {m: {type: als, interactions: [c], selector: {minItems: 5, maxItems: 2}}}",
+            "2 is less than `minItems`, which is 5",
+        ),
         ("models: {m: {type: als, interactions: []}}", "found an empty list"),
     ] {
         assert_eq!(only(text).1, problem, "{text}");
@@ -281,7 +287,7 @@ fn features_are_checked_key_by_key() {
 fn models_are_checked_key_by_key() {
     for (keys, path, problem, nearest) in [
         ("weights: {c: 1}", "", "`features` is missing", None),
-        ("weights: {}, features: [price]", "weights", "found a mapping", None),
+        ("weights: [c], features: [price]", "weights", "found a list", None),
         ("weights: {c: 1}, features: []", "features", "found an empty list", None),
         ("weights: {c: 1}, features: [prise]", "features[0]", "the feature `prise` is not defined", Some("`price`")),
         ("weights: {c: 1}, features: [price, price]", "features[1]", "the feature `price` is listed twice", None),

@@ -32,7 +32,7 @@ impl Kind {
         cursor.peek();
         let start = cursor.at;
         match &*cursor.string(EXPECTED)? {
-            "item" => Ok(Self::Item),
+            "item" | "metadata" => Ok(Self::Item), // its former name
             "user" => Ok(Self::User),
             "ranking" => Ok(Self::Ranking),
             "interaction" => Ok(Self::Interaction),

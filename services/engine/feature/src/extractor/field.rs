@@ -113,7 +113,11 @@ impl FieldReader {
         }
     }
 
+    /// As [`rankwright_state::oldest`].
     fn oldest(&self, candidates: &Candidates<'_>) -> Timestamp {
+        if self.ttl == 0 {
+            return Timestamp::MAX;
+        }
         Timestamp::from_millis(candidates.now.millis().saturating_sub(self.ttl))
     }
 

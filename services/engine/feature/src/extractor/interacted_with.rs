@@ -5,7 +5,7 @@ use super::tally::Tally;
 use super::{Columns, Extractor};
 use crate::candidates::Candidates;
 use crate::slot::Owner;
-use rankwright_state::{Entity, FieldValue, Key, Scope, Slot, Term, Visit};
+use rankwright_state::{Entity, FieldValue, Key, Scope, Slot, Term, Visit, oldest};
 use smallvec::SmallVec;
 use std::slice;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ impl InteractedWith {
     ) -> Vec<(usize, &'v [u64])> {
         let slots: SmallVec<[(Slot, usize); 8]> = self.slots();
         let (slots, places): (SmallVec<[Slot; 8]>, SmallVec<[usize; 8]>) = slots.into_iter().unzip();
-        let oldest = candidates.now.minus(self.ttl);
+        let oldest = oldest(candidates.now, self.ttl);
         let mut values = Vec::with_capacity(visits.len() * slots.len());
         for (place, visit) in visits.iter().enumerate() {
             let before = values.len();

@@ -66,4 +66,12 @@ mod tests {
             assert_rows(&shop.sent("a", "price", 2.0).rows(["a"]), [[f32::NAN]]);
         }
     }
+
+    #[test]
+    fn a_value_that_is_never_kept_is_missing_unless_the_request_brings_it() {
+        let shop =
+            Shop::new("{name: price, type: number, source: item.price, ttl: 0s}").item("a", [("price", 9.5.into())]);
+        assert_rows(&shop.rows(["a"]), [[f32::NAN]]);
+        assert_rows(&shop.sent("a", "price", 4.0).rows(["a"]), [[4.0]]);
+    }
 }

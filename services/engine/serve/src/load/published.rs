@@ -110,7 +110,7 @@ impl Loader for Published {
                 config::Model::Shuffle { max_position_change, .. } => {
                     baseline(Model::Shuffle(Shuffle { max_position_change: *max_position_change, seed: 0 }))
                 }
-                config::Model::Noop { .. } => baseline(Model::Noop),
+                config::Model::Noop => baseline(Model::Noop),
                 _ => Found::Nothing,
             })
         })

@@ -1,6 +1,7 @@
 //! The client's settings: ours, and those that the configuration adds.
 
 use super::error::Error;
+use super::java;
 use rdkafka::ClientConfig;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::error::KafkaError;
@@ -38,27 +39,17 @@ const DEFAULTS: [(&str, &str); 8] = [
     ("topic.metadata.refresh.interval.ms", "30000"), // new partitions are found after so long
 ];
 
-/// Settings of the Java client that librdkafka does not know of; it explains those on its own that need another one here.
-const JAVA: [(&str, &str); 4] = [
-    ("fetch.max.wait.ms", "here it is fetch.wait.max.ms"),
-    ("key.deserializer", "leave it out, keys are not read"),
-    ("max.poll.records", "leave it out, batches are bounded"),
-    ("value.deserializer", "leave it out, events are JSON"),
-];
-
 /// The settings of a reader; what cannot be set is left out with a warning.
 pub(super) fn client(brokers: &str, group: &str, options: &BTreeMap<String, String>) -> Result<ClientConfig, Error> {
     let mut config = ClientConfig::new();
     for (key, value) in DEFAULTS {
         config.set(key, value);
     }
-    for (key, value) in options {
-        if let Some(reason) = reserved(key) {
-            tracing::warn!(option = %key, "source.options: ignored, {reason}");
-        } else {
-            check(key, value)?;
-            config.set(key, value);
-        }
+    for (key, value) in settings(options)? {
+        config.set(key, value);
+    }
+    for (key, reason) in options.keys().filter_map(|key| Some((key, ignored(key)?))) {
+        tracing::warn!(option = %key, "source.options: ignored, {reason}");
     }
     // the newer group protocol has the broker assign partitions, likewise one by one
     let by_broker = options.get("group.protocol").is_some_and(|protocol| protocol == "consumer");
@@ -72,7 +63,24 @@ pub(super) fn client(brokers: &str, group: &str, options: &BTreeMap<String, Stri
 
 /// Looks at all options, whatever they are for.
 pub(crate) fn check_all(options: &BTreeMap<String, String>) -> Result<(), Error> {
-    options.iter().filter(|(key, _)| reserved(key).is_none()).try_for_each(|(key, value)| check(key, value))
+    settings(options).map(drop)
+}
+
+/// What the options are for librdkafka. What has no use is left out; one that is named as there goes before the same one of
+/// the Java client.
+fn settings(options: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Error> {
+    let mut settings = BTreeMap::new();
+    for (key, value) in options.iter().filter(|(key, _)| ignored(key).is_none()) {
+        let wrong = |reason| Error::Option { key: key.clone(), reason };
+        for (name, value) in java::translated(key, value, options).map_err(wrong)? {
+            check(&name, &value).map_err(wrong)?;
+            match name == *key {
+                true => drop(settings.insert(name, value)),
+                false => drop(settings.entry(name).or_insert(value)),
+            }
+        }
+    }
+    Ok(settings)
 }
 
 /// Settings that are about the connection alone: for a client that reads nothing.
@@ -80,12 +88,16 @@ pub(crate) fn connection(brokers: &str, options: &BTreeMap<String, String>) -> R
     const ABOUT: [&str; 7] = ["security.", "sasl.", "ssl.", "enable.ssl", "broker.", "socket.", "client."];
     let mut config = ClientConfig::new();
     config.set("client.id", "rankwright");
-    for (key, value) in options.iter().filter(|(key, _)| ABOUT.iter().any(|about| key.starts_with(about))) {
-        check(key, value)?;
+    for (key, value) in settings(options)?.iter().filter(|(key, _)| ABOUT.iter().any(|about| key.starts_with(about))) {
         config.set(key, value);
     }
     config.set("bootstrap.servers", brokers).set_log_level(RDKafkaLogLevel::Info);
     Ok(config)
+}
+
+/// Why an option is ignored, if it is.
+fn ignored(key: &str) -> Option<String> {
+    reserved(key).or_else(|| java::unused(key).map(str::to_owned))
 }
 
 fn reserved(key: &str) -> Option<String> {
@@ -95,30 +107,100 @@ fn reserved(key: &str) -> Option<String> {
 }
 
 /// Looks at one option by itself, so that a message names it.
-fn check(key: &str, value: &str) -> Result<(), Error> {
+fn check(key: &str, value: &str) -> Result<(), String> {
     let Err(error) = ClientConfig::new().set(key, value).create_native_config() else { return Ok(()) };
-    let reason = match error {
-        KafkaError::ClientConfig(RDKafkaConfRes::RD_KAFKA_CONF_UNKNOWN, ..) => unknown(key),
+    Err(match error {
+        KafkaError::ClientConfig(RDKafkaConfRes::RD_KAFKA_CONF_UNKNOWN, ..) => {
+            "no option of librdkafka; its CONFIGURATION.md lists those there are".to_owned()
+        }
         KafkaError::ClientConfig(_, reason, ..) => reason,
         other => other.to_string(),
-    };
-    Err(Error::Option { key: key.to_owned(), reason })
-}
-
-fn unknown(key: &str) -> String {
-    let hint = JAVA.iter().find(|(name, _)| *name == key).map(|(_, hint)| *hint);
-    format!("no option of librdkafka; {}", hint.unwrap_or("its CONFIGURATION.md lists those there are"))
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::client;
+    use super::{check_all, client, connection};
     use std::collections::BTreeMap;
 
-    fn set(options: &[(&str, &str)], key: &str) -> Option<String> {
-        let options = options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
-        let config = client("broker:9092", "readers", &options.collect::<BTreeMap<_, _>>()).ok()?;
+    fn options(options: &[(&str, &str)]) -> BTreeMap<String, String> {
+        options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    }
+
+    fn set(given: &[(&str, &str)], key: &str) -> Option<String> {
+        let config = client("broker:9092", "readers", &options(given)).ok()?;
         config.get(key).map(str::to_owned)
+    }
+
+    #[test]
+    fn options_of_the_java_client_are_translated() {
+        let jaas = "org.apache.kafka.common.security.scram.ScramLoginModule required username=\"u\" password=\"p\";";
+        let given = [
+            ("security.protocol", "SASL_SSL"),
+            ("sasl.mechanism", "SCRAM-SHA-512"),
+            ("sasl.jaas.config", jaas),
+            ("ssl.truststore.type", "PEM"),
+            ("ssl.truststore.location", "/etc/ca.pem"),
+            ("ssl.endpoint.identification.algorithm", ""),
+            ("fetch.max.wait.ms", "300"),
+            ("receive.buffer.bytes", "-1"),
+            ("request.timeout.ms", "20000"),
+            ("max.poll.records", "500"),
+            ("key.deserializer", "org.apache.kafka.common.serialization.StringDeserializer"),
+        ];
+        for (key, value) in [
+            ("sasl.username", "u"),
+            ("sasl.password", "p"),
+            ("ssl.ca.location", "/etc/ca.pem"),
+            ("ssl.endpoint.identification.algorithm", "none"),
+            ("fetch.wait.max.ms", "300"),
+            ("socket.receive.buffer.bytes", "0"),
+            ("socket.timeout.ms", "20000"),
+        ] {
+            assert_eq!(set(&given, key).as_deref(), Some(value), "{key}");
+        }
+        for key in ["sasl.jaas.config", "ssl.truststore.location", "max.poll.records", "key.deserializer"] {
+            assert_eq!(set(&given, key), None, "{key}");
+        }
+        let connection = connection("broker:9092", &options(&given)).expect("has a connection");
+        assert_eq!(connection.get("sasl.username"), Some("u"));
+        assert_eq!(connection.get("fetch.wait.max.ms"), None, "of a reader alone");
+    }
+
+    #[test]
+    fn an_option_of_librdkafka_goes_before_the_same_one_of_the_java_client() {
+        let given = [
+            ("sasl.jaas.config", "a.PlainLoginModule required username=\"u\" password=\"p\";"),
+            ("sasl.password", "of the environment"),
+            ("ssl.ca.location", "/own.pem"),
+            ("ssl.truststore.location", "/java.pem"),
+            ("ssl.truststore.type", "pem"),
+        ];
+        let found = ["sasl.username", "sasl.password", "ssl.ca.location"].map(|key| set(&given, key));
+        assert_eq!(found, ["u", "of the environment", "/own.pem"].map(|value| Some(value.to_owned())));
+    }
+
+    #[test]
+    fn a_java_key_store_is_refused_with_the_way_to_pem() {
+        let refused = |given: &[(&str, &str)]| check_all(&options(given)).expect_err("refused").to_string();
+        let trust = refused(&[("ssl.truststore.location", "/trust.jks"), ("ssl.truststore.password", "hunter2")]);
+        assert!(trust.starts_with("source.options.ssl.truststore.location: a Java key store"), "{trust}");
+        assert!(trust.contains("keytool -list -rfc") && trust.contains("ssl.ca.location"), "{trust}");
+        let key = refused(&[("ssl.keystore.location", "/key.jks")]);
+        assert!(key.contains("-deststoretype PKCS12") && key.contains("ssl.certificate.location"), "{key}");
+        let pem = [("ssl.keystore.location", "/key.pem"), ("ssl.keystore.type", "PEM")];
+        let found = ["ssl.certificate.location", "ssl.key.location", "ssl.keystore.location"].map(|key| set(&pem, key));
+        assert_eq!(found, [Some("/key.pem".to_owned()), Some("/key.pem".to_owned()), None]);
+        let p12 = [("ssl.keystore.location", "/key.p12"), ("ssl.keystore.type", "PKCS12")];
+        assert_eq!(set(&p12, "ssl.keystore.location").as_deref(), Some("/key.p12"));
+    }
+
+    #[test]
+    fn an_option_of_neither_client_is_refused() {
+        let error = check_all(&options(&[("max.pol.records", "5")])).expect_err("refused").to_string();
+        assert!(error.starts_with("source.options.max.pol.records: no option of librdkafka"), "{error}");
+        let error = check_all(&options(&[("request.timeout.ms", "soon")])).expect_err("refused").to_string();
+        assert!(error.starts_with("source.options.request.timeout.ms: "), "{error}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What `source.options` may say: names of the Java client's settings, as far as they mean something here.
 
 use super::error::Error;
+use super::java;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -40,14 +41,19 @@ impl std::fmt::Debug for Token {
 
 /// Looks at all options.
 pub(crate) fn check_all(options: &BTreeMap<String, String>) -> Result<(), Error> {
-    Options::read(options).map(drop)
+    Options::read(options, |_, _| ()).map(drop)
 }
 
 impl Options {
-    pub(super) fn read(options: &BTreeMap<String, String>) -> Result<Self, Error> {
+    /// What the options say; those that have no use here go to `ignored`, each with the reason.
+    pub(super) fn read(options: &BTreeMap<String, String>, mut ignored: impl FnMut(&str, &str)) -> Result<Self, Error> {
         let mut read =
             Self { token: None, consumer_name: None, priority: None, queue: 1000, trusted: None, insecure: false };
         for (key, value) in options {
+            if let Some(reason) = java::unused(key) {
+                ignored(key, reason);
+                continue;
+            }
             read.set(key, value).map_err(|reason| Error::Option { key: key.clone(), reason })?;
         }
         Ok(read)
@@ -63,7 +69,11 @@ impl Options {
             "receiverQueueSize" => self.queue = number(value).map(|size: u32| size.max(1))?,
             "tlsAllowInsecureConnection" => self.insecure = value.parse().map_err(|_| "is true or false".to_owned())?,
             "tlsTrustCertsFilePath" => self.trusted = Some(PathBuf::from(value)),
-            _ => return Err(format!("no option of a Pulsar source; there are {KNOWN}")),
+            _ => {
+                return Err(
+                    java::refused(key).unwrap_or_else(|| format!("no option of a Pulsar source; there are {KNOWN}"))
+                );
+            }
         }
         Ok(())
     }
@@ -103,16 +113,40 @@ mod tests {
     use super::{Options, Token};
 
     fn read(key: &str, value: &str) -> Result<Options, String> {
-        Options::read(&[(key.to_owned(), value.to_owned())].into()).map_err(|error| error.to_string())
+        Options::read(&[(key.to_owned(), value.to_owned())].into(), |_, _| ()).map_err(|error| error.to_string())
     }
 
     #[test]
     fn an_unknown_option_is_named_with_those_that_there_are() {
-        let error = read("ackTimeoutMillis", "5").expect_err("is refused");
+        let error = read("ackTimoutMillis", "5").expect_err("is refused");
         assert!(
-            error.starts_with("source.options.ackTimeoutMillis: no option of a Pulsar source; there are auth"),
+            error.starts_with("source.options.ackTimoutMillis: no option of a Pulsar source; there are auth"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn what_has_no_use_here_is_ignored_with_a_reason() {
+        let given = [("acknowledgementsGroupTimeMicros", "100000"), ("receiverQueueSize", "50"), ("useTls", "true")];
+        let given = given.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+        let mut ignored = Vec::new();
+        let options = Options::read(&given, |key, reason| ignored.push(format!("{key}: {reason}"))).expect("is read");
+        assert_eq!(options.queue, 50);
+        assert_eq!(
+            ignored,
+            [
+                "acknowledgementsGroupTimeMicros: a commit of the state acknowledges",
+                "useTls: source.serviceUrl says it (pulsar+ssl://)"
+            ]
+        );
+    }
+
+    #[test]
+    fn key_stores_and_client_certificates_are_refused_with_what_to_do() {
+        let trust = read("tlsTrustStorePath", "/trust.jks").expect_err("is refused");
+        assert!(trust.contains("keytool -list -rfc") && trust.contains("tlsTrustCertsFilePath"), "{trust}");
+        let key = read("tlsKeyFilePath", "/key.pem").expect_err("is refused");
+        assert!(key.contains("only tokens"), "{key}");
     }
 
     #[test]

@@ -54,8 +54,9 @@ fn what_cannot_be_is_refused_at_once() {
     );
     let topic = "non-persistent://public/default/events";
     assert!(error("pulsar://localhost", topic, fine).is_some_and(|error| error.starts_with("source.topic: ")));
-    let unknown = error("pulsar://localhost", "events", ("ackTimeoutMillis", "1"));
-    assert!(unknown.is_some_and(|error| error.starts_with("source.options.ackTimeoutMillis: no option of a Pulsar")));
+    let unknown = error("pulsar://localhost", "events", ("ackTimoutMillis", "1"));
+    assert!(unknown.is_some_and(|error| error.starts_with("source.options.ackTimoutMillis: no option of a Pulsar")));
+    assert_eq!(error("pulsar://localhost", "events", ("ackTimeoutMillis", "1")), None, "is ignored");
 }
 
 /// A broker that says no to everybody, in many lines as brokers do; tells what it was shown.

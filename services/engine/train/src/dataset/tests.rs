@@ -14,8 +14,13 @@ fn read_with(
     limit: usize,
 ) -> Result<(Dataset, Reading), ReadError> {
     let weights = BTreeMap::from([("click".to_owned(), 1.0), ("hide".to_owned(), -1.0)]);
-    let query = Query { columns, selector, seed: 0, weights: &weights, limit, room: Room::default() };
+    let query =
+        Query { columns, selector, split: &split("time"), seed: 0, weights: &weights, limit, room: Room::default() };
     query.read(store(&["price", "ctr"], records).read().unwrap(), |_, _| ())
+}
+
+fn split(text: &str) -> Split {
+    text.parse().unwrap()
 }
 
 fn values(examples: Examples<'_>) -> Vec<f32> {
@@ -128,6 +133,7 @@ fn values_beyond_what_fits_in_memory_go_to_a_file_and_change_nothing() {
         let query = Query {
             columns: &columns,
             selector: &Selector::Accept(true),
+            split: &split("time"),
             seed: 0,
             weights: &weights,
             limit: MAX_VALUES,
@@ -146,8 +152,16 @@ fn values_beyond_what_fits_in_memory_go_to_a_file_and_change_nothing() {
 fn values_without_room_end_the_reading() {
     let room = Room { in_memory: 3, folder: "/nowhere".into(), ..Room::default() };
     let (selector, weights) = (Selector::Accept(true), BTreeMap::from([("click".to_owned(), 1.0)]));
-    let columns = [column("price")];
-    let query = Query { columns: &columns, selector: &selector, seed: 0, weights: &weights, limit: MAX_VALUES, room };
+    let (columns, split) = ([column("price")], split("time"));
+    let query = Query {
+        columns: &columns,
+        selector: &selector,
+        split: &split,
+        seed: 0,
+        weights: &weights,
+        limit: MAX_VALUES,
+        room,
+    };
     let records = store(&["price", "ctr"], vec![priced("r"), priced("s")]).read().unwrap();
     assert!(matches!(query.read(records, |_, _| ()), Err(ReadError::Spill(_))));
 }

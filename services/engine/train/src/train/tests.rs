@@ -4,8 +4,8 @@ use crate::digest;
 use crate::report::Weight;
 use crate::testing::{backend, clicked, column, record, store};
 use rankwright_clickthrough::{Clickthrough, Kind as RecordKind, Rows};
-use rankwright_config::model::{Metric, Selector, Split, SplitStrategy, Warmup};
-use rankwright_event::{Event, json};
+use rankwright_config::model::{Backend, Metric, Selector, Split, SplitStrategy, Warmup};
+use rankwright_event::{Event, Field, Value, json};
 use rankwright_model::{MemoryVersions, Model, Place, StoreError};
 use std::time::Duration;
 
@@ -361,6 +361,55 @@ fn click_throughs_without_a_positive_label_say_which_interactions_count() {
     let config = LambdaMart { weights: BTreeMap::from([("purchase".to_owned(), 1.0)]), ..config() };
     let message = refusal(&config, rankings(10));
     assert!(message.contains("in none of 10 rankings") && message.contains("[\"purchase\"]"), "{message}");
+}
+
+#[test]
+fn boosters_take_a_fast_rate_trees_without_a_limit_and_weights_above_31() {
+    for (booster, max_depth) in [(Booster::LightGbm, 0), (Booster::XgBoost, 8)] {
+        let backend = Backend { learning_rate: 1.5, max_depth, num_leaves: 100, ..backend(booster) };
+        let weights = BTreeMap::from([("click".to_owned(), 50.0)]);
+        let trained =
+            train(&LambdaMart { backend, weights, ..config() }, rankings(300), &MemoryVersions::default()).unwrap();
+        assert!(trained.quality[0].reranked > 0.8, "{booster:?}: {:?}", trained.quality);
+    }
+}
+
+#[test]
+fn without_weights_labels_that_rankings_bring_along_are_learned() {
+    let unweighted = LambdaMart { weights: BTreeMap::new(), ..config() };
+    let judged = |mut ranking: Clickthrough| {
+        let best = std::mem::take(&mut ranking.interactions).remove(0).item;
+        ranking.items.iter_mut().filter(|item| item.id == best).for_each(|item| item.label = Some(1.0));
+        ranking
+    };
+    let labelled = rankings(300).into_iter().map(judged).collect();
+    let trained = train(&unweighted, labelled, &MemoryVersions::default()).unwrap();
+    assert!(trained.quality[0].reranked > 0.85, "{:?}", trained.quality);
+    let message = refusal(&unweighted, rankings(10));
+    assert!(message.contains("none of its `weights` is over 0, and in none of 10 rankings"), "{message}");
+    assert!(message.contains("`items[].label`"), "{message}");
+}
+
+/// The same rankings with a field that says on which side they are.
+fn sided(count: usize, side: impl Fn(usize) -> &'static str) -> Vec<Clickthrough> {
+    let field = |id| vec![Field::new("split", Value::Text(side(id).into()))];
+    let with = |(id, ranking)| Clickthrough { fields: field(id), ..ranking };
+    rankings(count).into_iter().enumerate().map(with).collect()
+}
+
+#[test]
+fn a_ranking_field_says_what_is_trained_and_what_is_tested_on() {
+    let config = LambdaMart { split: "field=split:train:test".parse().unwrap(), ..config() };
+    let by_id = |id: usize| ["test", "train", "train", "other"][id % 4];
+    let trained = train(&config, sided(300, by_id), &MemoryVersions::default()).unwrap();
+    assert_eq!((trained.train, trained.test, trained.reading.on_no_side), (150, 75, 75));
+    let message = refusal(&config, sided(10, |_| "train"));
+    assert!(
+        message.contains("the split field=split:train:test of model \"shop\" leaves none of 10 rankings to test on"),
+        "{message}"
+    );
+    let message = refusal(&config, rankings(10));
+    assert!(message.contains("in none of 10 rankings has the field of its split field=split:train:test"), "{message}");
 }
 
 #[test]
