@@ -1,5 +1,6 @@
 //! `source`: where events come from.
 
+use crate::secret::without_line_breaks;
 use crate::section::Section;
 use crate::source::{DeadLetter, EventFormat, FileOrder, Offset, SourceConfig, SourceKind, Subscription};
 use crate::value::Value;
@@ -114,5 +115,6 @@ fn text(section: &Section<'_>, key: &'static str, what: &str) -> Option<String> 
 
 fn options(section: &Section<'_>) -> BTreeMap<String, String> {
     let given = section.get("options").map(|value| value.named("a mapping of texts")).unwrap_or_default();
-    given.into_iter().filter_map(|(name, value)| Some((name, value.text()?))).collect()
+    // some are passwords, out of files that end with a line break
+    given.into_iter().filter_map(|(name, value)| Some((name, without_line_breaks(value.text()?)))).collect()
 }
