@@ -1,6 +1,6 @@
 //! The log: lines that a thread of its own writes to standard error.
 //!
-//! Whoever logs never waits: where standard error takes nothing, as a pipe that is not read, lines are kept up to
+//! A thread that logs never waits: where standard error takes nothing, as a pipe that is not read, lines are kept up to
 //! [`MOST_BYTES`], and further ones are dropped and counted. The count is logged once there is room again.
 //!
 //! A line is one line, whatever is in it: ids and messages of clients may have line breaks and escape sequences, which would
@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Lines that wait to be written take at most so many bytes.
+/// What waits to be written takes at most this many bytes.
 const MOST_BYTES: usize = 4 << 20;
 
-/// At the end of a process its last lines are waited for so long.
+/// How long a process waits for its last lines when it ends.
 const LAST: Duration = Duration::from_secs(1);
 
 /// The log of this process.
@@ -42,14 +42,16 @@ pub fn log_to(writer: impl Write + Send + 'static) {
         .init();
 }
 
-/// Writes a line to standard error behind those of the log, as long as something takes it.
-pub fn complain(line: &str) {
+/// Writes a text to standard error behind the log, as long as something takes it. It may have several lines; other control
+/// characters are escaped.
+pub fn complain(text: &str) {
+    let lines: Vec<u8> = text.lines().flat_map(|line| one_line(line.as_bytes(), false)).collect();
     match LOG.get() {
         Some(log) => {
-            log.push(format!("{line}\n").into_bytes());
+            log.push(&lines);
             flush_log();
         }
-        None => drop(writeln!(std::io::stderr(), "{line}")), // closed or full
+        None => drop(std::io::stderr().write_all(&lines)), // closed or full
     }
 }
 
@@ -75,9 +77,9 @@ struct Shared {
 
 #[derive(Default)]
 struct Waiting {
-    lines: Vec<Vec<u8>>,
-    /// Of these lines and of those that are being written.
-    bytes: usize,
+    lines: Vec<u8>,
+    /// Bytes that are being written.
+    writing: usize,
     dropped: u64,
 }
 
@@ -90,57 +92,57 @@ impl Log {
         log
     }
 
-    /// Takes a line, unless too much waits already.
-    fn push(&self, line: Vec<u8>) {
+    /// Takes lines, unless too much waits already.
+    fn push(&self, lines: &[u8]) {
         let mut waiting = self.0.waiting.lock();
-        if waiting.bytes + line.len() > MOST_BYTES {
+        if waiting.bytes() + lines.len() > MOST_BYTES {
             waiting.dropped += 1;
-            return;
+        } else {
+            waiting.lines.extend_from_slice(lines);
+            self.0.filled.notify_one();
         }
-        waiting.bytes += line.len();
-        waiting.lines.push(line);
-        self.0.filled.notify_one();
     }
 
     fn write_to(&self, mut writer: impl Write) {
         loop {
             let lines = self.take();
-            for line in &lines {
-                let _closed_or_full = writer.write_all(line);
-            }
-            let _closed_or_full = writer.flush();
+            let _closed_or_full = writer.write_all(&lines).and_then(|()| writer.flush());
             let mut waiting = self.0.waiting.lock();
-            waiting.bytes -= lines.iter().map(Vec::len).sum::<usize>();
-            if let Some(line) = waiting.note_of_dropped() {
-                waiting.bytes += line.len();
-                waiting.lines.push(line);
-            }
-            if waiting.bytes == 0 {
+            waiting.writing = 0;
+            waiting.note_dropped();
+            if waiting.bytes() == 0 {
                 self.0.empty.notify_all();
             }
         }
     }
 
     /// All lines that wait, once there are some.
-    fn take(&self) -> Vec<Vec<u8>> {
+    fn take(&self) -> Vec<u8> {
         let mut waiting = self.0.waiting.lock();
         self.0.filled.wait_while(&mut waiting, |waiting| waiting.lines.is_empty());
+        waiting.writing = waiting.lines.len();
         std::mem::take(&mut waiting.lines)
     }
 
     /// Waits until all lines are written, at most so long.
     fn flush(&self, most: Duration) {
         let end = Instant::now() + most;
-        self.0.empty.wait_while_until(&mut self.0.waiting.lock(), |waiting| waiting.bytes > 0, end);
+        self.0.empty.wait_while_until(&mut self.0.waiting.lock(), |waiting| waiting.bytes() > 0, end);
     }
 }
 
 impl Waiting {
-    /// A line that says how many were dropped, if any were.
-    fn note_of_dropped(&mut self) -> Option<Vec<u8>> {
+    fn bytes(&self) -> usize {
+        self.lines.len() + self.writing
+    }
+
+    /// Adds a line that says how many were dropped, if any were.
+    fn note_dropped(&mut self) {
         let dropped = std::mem::take(&mut self.dropped);
-        (dropped > 0)
-            .then(|| format!("{dropped} lines of the log were dropped: nothing read standard error\n").into_bytes())
+        if dropped > 0 {
+            let note = format!("{dropped} lines of the log were dropped: nothing read standard error\n");
+            self.lines.extend_from_slice(note.as_bytes());
+        }
     }
 }
 
@@ -164,7 +166,7 @@ impl<'a> MakeWriter<'a> for Lines {
 impl Write for Line<'_> {
     /// Takes what is one event, with the line break at its end.
     fn write(&mut self, event: &[u8]) -> std::io::Result<usize> {
-        self.0.log.push(one_line(event, self.0.colours));
+        self.0.log.push(&one_line(event, self.0.colours));
         Ok(event.len())
     }
 
@@ -200,17 +202,19 @@ mod tests {
     use super::*;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
-    /// A writer that takes a line when it is let.
+    /// A writer that takes nothing until the other end of `held` has gone.
     struct Slow {
-        let_in: Receiver<()>,
-        taken: Sender<String>,
+        held: Receiver<()>,
+        taken: Sender<u8>,
     }
 
     impl Write for Slow {
-        fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
-            let _ended = self.let_in.recv();
-            let _ended = self.taken.send(String::from_utf8_lossy(line).into_owned());
-            Ok(line.len())
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            let _gone = self.held.recv();
+            for byte in bytes {
+                let _gone = self.taken.send(*byte);
+            }
+            Ok(bytes.len())
         }
 
         fn flush(&mut self) -> std::io::Result<()> {
@@ -218,23 +222,30 @@ mod tests {
         }
     }
 
+    /// A log with such a writer, what holds it, and what it takes.
+    fn slow() -> (Log, Sender<()>, Receiver<u8>) {
+        let ((holds, held), (taken, text)) = (channel(), channel());
+        (Log::start(Slow { held, taken }), holds, text)
+    }
+
+    /// The next lines, this many.
+    fn lines(text: &Receiver<u8>, count: usize) -> Vec<String> {
+        let line = || text.iter().take_while(|&byte| byte != b'\n').collect();
+        (0..count).map(|_| String::from_utf8(line()).expect("text")).collect()
+    }
+
     #[test]
     fn lines_that_nothing_reads_are_dropped_and_counted() {
-        let ((let_in, allowed), (taken, lines)) = (channel(), channel());
-        let log = Log::start(Slow { let_in: allowed, taken });
+        let (log, holds, text) = slow();
         let line = [vec![b'x'; (1 << 20) - 1], vec![b'\n']].concat();
-        for _ in 0..7 {
-            log.push(line.clone());
-        }
+        (0..7).for_each(|_| log.push(&line));
         log.flush(Duration::ZERO);
-        for _ in 0..5 {
-            let_in.send(()).expect("it waits");
-        }
-        let taken: Vec<String> = lines.iter().take(5).collect();
-        assert!(taken[..4].iter().all(|taken| taken.as_bytes() == line));
-        assert_eq!(taken[4], "3 lines of the log were dropped: nothing read standard error\n");
+        drop(holds);
+        let taken = lines(&text, 5);
+        assert!(taken[..4].iter().all(|taken| taken.len() == line.len() - 1));
+        assert_eq!(taken[4], "3 lines of the log were dropped: nothing read standard error");
         log.flush(Duration::from_secs(60));
-        assert_eq!(log.0.waiting.lock().bytes, 0);
+        assert_eq!(log.0.waiting.lock().bytes(), 0);
     }
 
     #[test]
@@ -250,20 +261,19 @@ mod tests {
 
     #[test]
     fn what_a_client_sends_is_escaped_where_it_is_logged() {
-        let ((let_in, allowed), (taken, lines)) = (channel(), channel());
-        let log = Log::start(Slow { let_in: allowed, taken });
+        let (log, holds, text) = slow();
         for colours in [false, true] {
             let lines = Lines { log: log.clone(), colours };
             let subscriber = tracing_subscriber::fmt().with_ansi(colours).with_writer(lines).finish();
             let id = "r\nERROR forged\x1b[2J";
             tracing::subscriber::with_default(subscriber, || tracing::warn!(%id, ids = ?[id], text = id, "seen {id}"));
         }
-        for _ in 0..2 {
-            let_in.send(()).expect("it waits");
-        }
-        for line in lines.iter().take(2) {
-            assert_eq!(line.matches('\n').count(), 1, "{line:?}");
+        drop(holds);
+        for line in lines(&text, 2) {
+            assert!(line.contains("seen r\\nERROR forged") && line.contains("ids"), "{line:?}");
             assert!(!line.contains("\x1b[2J"), "{line:?}");
         }
+        log.flush(Duration::from_secs(60));
+        assert!(text.try_recv().is_err(), "there is no third line");
     }
 }

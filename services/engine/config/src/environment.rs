@@ -70,7 +70,7 @@ impl Environment {
         told.into_iter().flatten().collect()
     }
 
-    /// Whoever sets the variable wants a token.
+    /// A variable that is set and empty is most likely meant to hold a token.
     fn missing_token(&self, config: &Config) -> Option<Warning> {
         let message = "it is empty, and there is no api.token: every client may call /train".to_owned();
         let missing = self.blank_api_token && config.api.token.is_none();

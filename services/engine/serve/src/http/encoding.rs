@@ -39,7 +39,7 @@ impl Encoding {
         }
     }
 
-    /// The decoded body, at most so many bytes.
+    /// The decoded body, at most `most` bytes.
     pub(super) fn decode(self, body: &[u8], most: usize) -> Result<Bytes, Undecodable> {
         let decoded = match self {
             Self::Gzip => bounded(MultiGzDecoder::new(body), most),
@@ -55,7 +55,7 @@ fn zstd_decoder(body: &[u8]) -> io::Result<impl Read> {
     Ok(decoder)
 }
 
-/// All that comes, unless it is more than so many bytes.
+/// All that comes, unless it is more than `most` bytes.
 fn bounded(decoder: impl Read, most: usize) -> io::Result<Option<Bytes>> {
     let mut bytes = Vec::new();
     decoder.take(most as u64 + 1).read_to_end(&mut bytes)?;

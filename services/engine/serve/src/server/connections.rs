@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Unfinished heads of requests take at most so many bytes together.
+/// Bytes that unfinished heads of requests take together at most.
 const MOST_HEAD_BYTES: usize = 16 << 20;
 
 /// How often it is looked whether a connection has become idle, where requests of all are worked on.
@@ -22,7 +22,7 @@ const LOOKS_EVERY: Duration = Duration::from_millis(10);
 
 /// ENFILE and EMFILE: the system or the process has no file descriptors left.
 const NO_FILES: [i32; 2] = [23, 24];
-/// So many connections are closed then.
+/// How many connections are closed then.
 const AT_ONCE: usize = 64;
 
 /// The connections of a server.
@@ -47,7 +47,7 @@ struct Open {
 pub(super) struct Place(Arc<Connection>);
 
 impl Connections {
-    /// At most so many.
+    /// At most `most`.
     pub fn new(most: usize, metrics: ConnectionMetrics) -> Arc<Self> {
         Arc::new(Self {
             most,
@@ -76,7 +76,7 @@ impl Connections {
         self.open.lock().by_id.len() >= self.most
     }
 
-    /// Closes so many connections that wait for their clients; how many there were.
+    /// Closes up to `wanted` connections that wait for their clients; how many there were.
     pub(super) fn close_waiting(&self, wanted: usize, why: Closed) -> usize {
         let mut open = self.open.lock();
         let mut closed = open.close_next(wanted);
@@ -155,7 +155,7 @@ impl Connections {
 }
 
 impl Open {
-    /// Closes so many of those that were chosen; how many still did what they did then.
+    /// Closes up to `wanted` of those that were chosen; how many still did what they did then.
     fn close_next(&mut self, wanted: usize) -> usize {
         let mut closed = 0;
         while closed < wanted

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// A client that goes on sending a body which is not read is listened to for so long, and for so long without a byte.
+/// How long the server listens to a client that goes on sending a body which is not read, and how long without a byte.
 /// Closing at once would destroy the answer on its way.
 const LINGER: Duration = Duration::from_secs(30);
 const LINGER_QUIET: Duration = Duration::from_secs(2);

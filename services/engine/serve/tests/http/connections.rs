@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-/// A service with so many connections at most.
+/// A service with `most` connections at most.
 async fn with_connections(most: usize) -> (SocketAddr, JoinHandle<std::io::Result<()>>) {
     let config = format!("{CONFIG}\napi: {{limits: {{maxConnections: {most}}}}}");
     let service = Service::start_with(&config, |builder| builder).await;
