@@ -15,6 +15,7 @@ mod joins;
 #[cfg(test)]
 #[path = "../../listed.rs"]
 mod listed;
+mod log;
 mod open;
 mod port;
 mod program;
@@ -35,9 +36,8 @@ pub use forget::{Forgotten, forget};
 pub use gauges::Gauges;
 pub use importer::Importer;
 pub use inlet::Inlet;
-pub use program::{
-    TERMINATED, chain, complain, exit, exit_code, job_runtime, leave, log_to, log_to_stderr, print, runtime,
-};
+pub use log::{complain, flush_log, log_to, log_to_stderr};
+pub use program::{TERMINATED, chain, exit, exit_code, job_runtime, leave, print, runtime};
 pub use purge::{purge, purge_places};
 pub use rankwright_serve::clock::now;
 pub use rebuild::Rebuild;

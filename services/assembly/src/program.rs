@@ -1,32 +1,14 @@
 //! What every program needs first.
 
 use crate::closing::StillOpen;
+use crate::log::{complain, flush_log};
 use anyhow::Context;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::process::ExitCode;
 use tokio::runtime::Runtime;
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt::MakeWriter;
 
 /// Exit code of a process that SIGTERM ended.
 pub const TERMINATED: i32 = 128 + 15;
-
-/// Sends the log to standard error: level `info`, or what `RUST_LOG` says.
-pub fn log_to_stderr() {
-    log_to(std::io::stderr);
-}
-
-/// As [`log_to_stderr`], by way of a writer that ends there.
-pub fn log_to(writer: impl for<'a> MakeWriter<'a> + Send + Sync + 'static) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(writer)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_target(false)
-        .log_internal_errors(false) // they would go where the log cannot be written, and panic
-        .init();
-}
 
 /// A thread for each core: they wait for connections, requests and answers, and compute requests of usual size.
 ///
@@ -41,6 +23,7 @@ pub fn runtime() -> std::io::Result<Runtime> {
 /// # Errors
 /// When standard output takes it for another reason not.
 pub fn print(text: &str) -> anyhow::Result<()> {
+    flush_log(); // a terminal shows it behind what was logged before
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -50,13 +33,9 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Tells a line at standard error, as long as somebody takes it.
-pub fn complain(line: &str) {
-    let _closed_or_full = writeln!(std::io::stderr(), "{line}");
-}
-
 /// How a program ends; an error is told in one line.
 pub fn exit(outcome: anyhow::Result<()>) -> ExitCode {
+    flush_log();
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -120,12 +99,13 @@ pub fn job_runtime() -> std::io::Result<Runtime> {
     Ok(runtime)
 }
 
-/// Ends the process at once, with this exit code; what is in the buffers of this program is lost.
+/// Ends the process at once, with this exit code, once the log is written; what is in other buffers of this program is lost.
 ///
 /// `std::process::exit` runs what libraries have registered for the end of a process. Those of the boosters and of OpenMP take
 /// away what the threads of a training still use: one in fifteen trainings that were told to stop ended with a fault of memory.
 #[allow(unsafe_code)]
 pub fn leave(code: i32) -> ! {
+    flush_log();
     // SAFETY: it has no conditions, and touches nothing of this process
     unsafe { libc::_exit(code) }
 }

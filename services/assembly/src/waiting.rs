@@ -7,7 +7,8 @@ use crate::said::Said;
 use anyhow::{Context, Result};
 use futures_util::future::BoxFuture;
 use rankwright_config::{ClickthroughStore, Config, State};
-use rankwright_serve::server::{self, Timing};
+use rankwright_serve::metrics::ConnectionMetrics;
+use rankwright_serve::server::{self, Connections, Timing};
 use rankwright_serve::{STATE, STORES, Waiting, tls};
 use std::sync::Arc;
 use std::time::Duration;
@@ -155,7 +156,11 @@ impl Port {
         let (waiting, stop) = (Waiting::new(store, problem), Arc::new(Notify::new()));
         let (router, told) = (waiting.router(), stop.clone());
         let timing = Timing { linger: Duration::ZERO, drain: DRAIN, ..Timing::default() };
-        let serving = tokio::spawn(async move { server::serve(router, listener, tls, told.notified(), timing).await });
+        let connections = Connections::new(config.api.limits.max_connections, ConnectionMetrics::new()?);
+        let serving =
+            tokio::spawn(
+                async move { server::serve(router, listener, tls, told.notified(), timing, connections).await },
+            );
         Ok(Self { waiting, said, stop, serving })
     }
 

@@ -6,7 +6,6 @@ use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 use tracing::info;
-use tracing_subscriber::fmt::MakeWriter;
 
 /// Elsewhere than on a terminal, one line in so much time.
 const QUIET: Duration = Duration::from_secs(10);
@@ -68,14 +67,6 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.end();
-    }
-}
-
-impl<'a> MakeWriter<'a> for Log {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        Self
     }
 }
 

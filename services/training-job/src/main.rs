@@ -8,8 +8,8 @@ use anyhow::Result;
 use clap::Parser;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use rankwright_assembly::{
-    Engine, Service, TERMINATED, chain, complain, configuration, exit_code, leave, listen, log_to_stderr, print,
-    runtime,
+    Engine, Service, TERMINATED, chain, complain, configuration, exit_code, flush_log, leave, listen, log_to_stderr,
+    print, runtime,
 };
 use rankwright_serve::server::stop_signal;
 use report::{Outcome, Report, Shared};
@@ -50,6 +50,7 @@ fn main() -> ExitCode {
     if !tell(&report) {
         std::thread::sleep(Duration::MAX); // it is about to end
     }
+    flush_log();
     ExitCode::from(report.exit_code())
 }
 

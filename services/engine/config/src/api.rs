@@ -17,6 +17,9 @@ pub struct Api {
     pub limits: Limits,
     /// `tls`: how the port is encrypted; absent: it is not.
     pub tls: Option<Tls>,
+    /// `cors.allowedOrigins`: origins whose web pages may use the interface, such as `https://shop.example`, or `*`; default
+    /// none but its own.
+    pub allowed_origins: Vec<String>,
 }
 
 /// How the port is encrypted. Both files are read again when they change.
@@ -39,6 +42,8 @@ pub struct Limits {
     pub max_events_per_batch: usize,
     /// `maxConcurrentRequests`: requests worked on at once; default 256.
     pub max_concurrent_requests: usize,
+    /// `maxConnections`: connections at once; default 10,000. Beyond it those that wait for their clients are closed.
+    pub max_connections: usize,
     /// `requestTimeout`: time that a request may take, training excepted; default 30 seconds.
     pub request_timeout: Duration,
     /// `drainTimeout`: time that running requests have to end once the process is told to stop; default 30 seconds.
@@ -47,7 +52,8 @@ pub struct Limits {
 
 impl Default for Api {
     fn default() -> Self {
-        Self { host: "0.0.0.0".to_owned(), port: 8080, token: None, limits: Limits::default(), tls: None }
+        let (host, limits) = ("0.0.0.0".to_owned(), Limits::default());
+        Self { host, port: 8080, token: None, limits, tls: None, allowed_origins: Vec::new() }
     }
 }
 
@@ -58,6 +64,7 @@ impl Default for Limits {
             max_items_per_request: 10_000,
             max_events_per_batch: 100_000,
             max_concurrent_requests: 256,
+            max_connections: 10_000,
             request_timeout: Duration::from_secs(30),
             drain_timeout: Duration::from_secs(30),
         }

@@ -1,6 +1,6 @@
 //! What the environment of a process says about the configuration, as a value: tests need no process for it.
 
-use crate::secret::Secret;
+use crate::secret::{Secret, without_line_breaks};
 use crate::source::{SourceConfig, SourceKind};
 use crate::state::{Redis, State};
 use crate::{ClickthroughStore, Config, Warning};
@@ -14,7 +14,7 @@ const UPSTREAM: [(&str, &str); 4] = [
     ("SERVICE_REDIS_PASSWORD", "METARANK_REDIS_PASSWORD"),
 ];
 
-/// Settings from environment variables; an empty variable counts as absent.
+/// Settings from environment variables; an empty variable counts as absent, and line breaks at the end of one do not count.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Environment {
     /// `SERVICE_CONFIG`: path of the configuration, where no argument gives one.
@@ -35,6 +35,8 @@ pub struct Environment {
     pub api_token: Option<Secret>,
     /// Variables that were read by the name that they have with the upstream service, each with ours.
     pub upstream: Vec<(&'static str, &'static str)>,
+    /// Whether that variable is there, and blank.
+    pub blank_api_token: bool,
 }
 
 impl Environment {
@@ -45,11 +47,12 @@ impl Environment {
 
     /// From any source of variables.
     pub fn from_lookup(lookup: impl Fn(&str) -> Option<String>) -> Self {
-        let given = |name| lookup(name).filter(|text| !text.is_empty());
+        let given = |name| lookup(name).map(without_line_breaks).filter(|text| !text.is_empty());
         let read = UPSTREAM.into_iter().filter(|(ours, theirs)| given(ours).is_none() && given(theirs).is_some());
         let upstream: Vec<_> = read.collect();
         let theirs = |name| upstream.iter().find(|(ours, _)| *ours == name).map(|(_, theirs)| *theirs);
         let get = |name| given(theirs(name).unwrap_or(name));
+        let token = lookup("RANKWRIGHT_API_TOKEN");
         Self {
             config: get("SERVICE_CONFIG"),
             tracking: get("SERVICE_TRACKING"),
@@ -58,7 +61,8 @@ impl Environment {
             kafka_user: get("SERVICE_KAFKA_USER"),
             kafka_password: get("SERVICE_KAFKA_PASSWORD").map(Secret::from),
             drain_timeout: get("SERVICE_DRAIN_TIMEOUT"),
-            api_token: get("RANKWRIGHT_API_TOKEN").map(Secret::from),
+            blank_api_token: token.as_ref().is_some_and(|token| token.trim().is_empty()),
+            api_token: token.filter(|token| !token.trim().is_empty()).map(Secret::from),
             upstream: upstream.clone(),
         }
     }
@@ -78,7 +82,15 @@ impl Environment {
             self.apply_to_kafka(options);
         }
         let read = self.upstream.iter().map(|(ours, theirs)| read_as(theirs, ours));
-        read.chain(self.apply_drain_timeout(config)).chain(self.apply_tracking(config)).collect()
+        let told = [self.apply_drain_timeout(config), self.apply_tracking(config), self.missing_token(config)];
+        read.chain(told.into_iter().flatten()).collect()
+    }
+
+    /// A variable that is set and empty is most likely meant to hold a token.
+    fn missing_token(&self, config: &Config) -> Option<Warning> {
+        let message = "it is empty, and there is no api.token: every client may call /train".to_owned();
+        let missing = self.blank_api_token && config.api.token.is_none();
+        missing.then(|| Warning { line: 0, path: "RANKWRIGHT_API_TOKEN".to_owned(), message })
     }
 
     fn apply_drain_timeout(&self, config: &mut Config) -> Option<Warning> {
@@ -176,6 +188,11 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(options(&[]), ["PLAIN", "p", "u"]);
+        let broken = text.replace("sasl.password: p", "sasl.password: \"p\\n\"");
+        assert_eq!(
+            applied(&broken, &[]).0.source.map(|source| source.kind),
+            applied(text, &[]).0.source.map(|source| source.kind)
+        );
         assert_eq!(
             options(&[("SERVICE_KAFKA_USER", "ann"), ("SERVICE_KAFKA_PASSWORD", "secret")]),
             ["PLAIN", "secret", "ann"]
@@ -208,6 +225,35 @@ mod tests {
         let text = "state: {type: redis, host: h, port: 1, auth: {user: u, password: p}}";
         let (config, _) = applied(text, &[("SERVICE_REDIS_USER", ""), ("SERVICE_TRACKING", "")]);
         assert_eq!(config, Config::parse(text, "test").unwrap().0);
+    }
+
+    #[test]
+    fn a_line_break_at_the_end_of_a_variable_does_not_count() {
+        let text = "state: {type: redis, host: h, port: 1}";
+        let variables = [
+            ("SERVICE_REDIS_USER", "ann\n"),
+            ("SERVICE_REDIS_PASSWORD", "secret\r\n"),
+            ("RANKWRIGHT_API_TOKEN", "token\n"),
+            ("SERVICE_TRACKING", "\n"),
+        ];
+        let (config, warnings) = applied(text, &variables);
+        let State::Redis(redis) = config.state else { panic!() };
+        assert_eq!((redis.user.as_deref(), redis.password), (Some("ann"), Some(Secret::from("secret"))));
+        assert_eq!(config.api.token.as_ref().map(Secret::expose), Some("token"));
+        assert_eq!(warnings, []);
+    }
+
+    #[test]
+    fn an_empty_token_without_another_one_is_told() {
+        for empty in ["", "\n", " "] {
+            let (config, warnings) = applied("", &[("RANKWRIGHT_API_TOKEN", empty)]);
+            assert_eq!(config.api.token, None);
+            let told = "RANKWRIGHT_API_TOKEN: it is empty, and there is no api.token: every client may call /train";
+            assert_eq!(warnings.iter().map(ToString::to_string).collect::<Vec<_>>(), [told]);
+            let (config, warnings) = applied("api: {token: t}", &[("RANKWRIGHT_API_TOKEN", empty)]);
+            assert_eq!((config.api.token, warnings), (Some(Secret::from("t")), vec![]));
+        }
+        assert_eq!(applied("", &[]).1, []);
     }
 
     #[test]

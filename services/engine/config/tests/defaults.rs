@@ -39,6 +39,7 @@ fn an_empty_configuration_is_all_defaults() {
     assert_eq!(config.state, State::Memory);
     assert_eq!((config.train, config.source), (None, None));
     assert_eq!((config.api.host.as_str(), config.api.port, config.api.token), ("0.0.0.0", 8080, None));
+    assert_eq!((config.api.limits.max_connections, config.api.allowed_origins), (10_000, vec![]));
     let clickthrough = config.core.clickthrough;
     assert_eq!((clickthrough.max_parallel_sessions, clickthrough.max_session_length), (10_000, HOUR / 2));
     assert_eq!(clickthrough.max_open_bytes, 256 << 20);
@@ -55,7 +56,8 @@ api:
   host: 127.0.0.1
   port: '9090'
   token: secret
-  limits: {maxBodyBytes: 2048, maxItemsPerRequest: 5, maxEventsPerBatch: 6, maxConcurrentRequests: 7, requestTimeout: 8s, drainTimeout: 9s}
+  limits: {maxBodyBytes: 2048, maxItemsPerRequest: 5, maxEventsPerBatch: 6, maxConcurrentRequests: 7, maxConnections: 10, requestTimeout: 8s, drainTimeout: 9s}
+  cors: {allowedOrigins: [HTTPS://Shop.example:443/, 'http://localhost:3000']}
 core:
   clickthrough: {maxParallelSessions: 1, maxOpenBytes: 1048577, maxSessionLength: 60s, rankingWait: 2s}
   ingest: {eventIdWindow: 3m, maxAhead: 4h}
@@ -66,7 +68,8 @@ core:
     let limits = config.api.limits;
     assert_eq!((limits.max_body_bytes, limits.max_items_per_request, limits.max_events_per_batch), (2048, 5, 6));
     assert_eq!((limits.max_concurrent_requests, limits.request_timeout), (7, SECOND * 8));
-    assert_eq!(limits.drain_timeout, SECOND * 9);
+    assert_eq!((limits.drain_timeout, limits.max_connections), (SECOND * 9, 10));
+    assert_eq!(config.api.allowed_origins, ["https://shop.example", "http://localhost:3000"]);
     let core = config.core;
     assert_eq!((core.clickthrough.max_parallel_sessions, core.clickthrough.max_session_length), (1, SECOND * 60));
     assert_eq!((core.clickthrough.ranking_wait, core.clickthrough.max_open_bytes), (SECOND * 2, 1_048_577));

@@ -146,6 +146,8 @@ fn a_text_that_is_no_json_is_refused_with_its_place() {
     ] {
         assert_eq!(message(line), expected, "{line}");
     }
+    let error = decode_ranking_request(b"").expect_err("it is empty");
+    assert_eq!(error.to_string(), "expected a rank request: an object, found the end (line 1, column 1)");
     let error = decode(b"{\"event\":\"\xff\"}").expect_err("not UTF-8");
     assert_eq!(error.to_string(), "expected UTF-8 (line 1, column 11)");
 }

@@ -72,7 +72,10 @@ pub(crate) fn patience(bytes: u64) -> TimeoutConfig {
 
 /// Environment, then settings, then whatever else the machine offers.
 async fn credentials(settings: &Settings) -> CredentialsProviderChain {
-    let chain = CredentialsProviderChain::first_try("Environment", EnvironmentVariableCredentialsProvider::new());
+    let chain = match blank_surrounded(|name| std::env::var(name).ok()) {
+        Some(own) => CredentialsProviderChain::first_try("Environment", own),
+        None => CredentialsProviderChain::first_try("Environment", EnvironmentVariableCredentialsProvider::new()),
+    };
     match &settings.credentials {
         Some(own) => {
             let own = config::Credentials::new(&own.key, &own.secret, None, None, "configuration");
@@ -83,6 +86,17 @@ async fn credentials(settings: &Settings) -> CredentialsProviderChain {
             chain.or_else("Default", DefaultCredentialsChain::builder().region(region).build().await)
         }
     }
+}
+
+/// Key and secret of the environment, where blanks or line breaks surround them, as in a Secret made from a file: the SDK takes
+/// those for a part of them.
+fn blank_surrounded(variable: impl Fn(&str) -> Option<String>) -> Option<config::Credentials> {
+    let (key, secret) = (variable("AWS_ACCESS_KEY_ID")?, variable("AWS_SECRET_ACCESS_KEY")?);
+    let (bare_key, bare_secret) = (key.trim(), secret.trim());
+    let there = !bare_key.is_empty() && !bare_secret.is_empty();
+    let surrounded = there && (bare_key.len(), bare_secret.len()) != (key.len(), secret.len());
+    let token = variable("AWS_SESSION_TOKEN").map(|token| token.trim().to_owned()).filter(|token| !token.is_empty());
+    surrounded.then(|| config::Credentials::new(bare_key, bare_secret, token, None, "environment"))
 }
 
 #[cfg(test)]
@@ -109,6 +123,22 @@ mod tests {
         assert_eq!(endpoint(&unnamed, variables).as_deref(), Some("http://s3.test:9000"));
         assert_eq!(endpoint(&unnamed, |_| Some("true".to_owned())), None);
         assert_eq!(endpoint(&unnamed, |_| None), None);
+    }
+
+    #[test]
+    fn line_breaks_behind_keys_of_the_environment_are_no_part_of_them() {
+        let of = |key: &'static str, secret: &'static str| {
+            let found = blank_surrounded(|name| match name {
+                "AWS_ACCESS_KEY_ID" => Some(key.to_owned()),
+                "AWS_SECRET_ACCESS_KEY" => Some(secret.to_owned()),
+                _ => None,
+            });
+            found.map(|found| (found.access_key_id().to_owned(), found.secret_access_key().to_owned()))
+        };
+        assert_eq!(of("k\n", "s\r\n"), Some(("k".to_owned(), "s".to_owned())));
+        assert_eq!(of("k", "s\n"), Some(("k".to_owned(), "s".to_owned())));
+        assert_eq!(of("k", "s"), None, "the SDK reads these itself");
+        assert_eq!(of("\n", "s\n"), None, "there is no key");
     }
 
     #[test]

@@ -5,7 +5,8 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::RawQuery;
 use axum::routing::post;
-use rankwright_serve::server::{Timing, serve, stop_signal};
+use rankwright_serve::metrics::ConnectionMetrics;
+use rankwright_serve::server::{Connections, Timing, serve, stop_signal};
 
 async fn echo(RawQuery(query): RawQuery, body: Bytes) -> Vec<u8> {
     let bytes = query.as_deref().and_then(|query| query.strip_prefix("bytes=")?.parse().ok()).unwrap_or(body.len());
@@ -16,5 +17,7 @@ async fn echo(RawQuery(query): RawQuery, body: Bytes) -> Vec<u8> {
 async fn main() -> std::io::Result<()> {
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:8080".to_owned());
     let listener = tokio::net::TcpListener::bind(address).await?;
-    serve(Router::new().route("/", post(echo)), listener, None, stop_signal(), Timing::default()).await
+    let connections = Connections::new(10_000, ConnectionMetrics::new().map_err(std::io::Error::other)?);
+    let router = Router::new().route("/", post(echo));
+    serve(router, listener, None, stop_signal(), Timing::default(), connections).await
 }

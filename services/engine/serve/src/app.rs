@@ -12,6 +12,7 @@ use crate::metrics::Metrics;
 use crate::models::Models;
 use crate::plugin::{Feedback, Status, Training};
 use crate::pool::Pool;
+use crate::server::Connections;
 use rankwright_config::{Config, Secret};
 use rankwright_state::Store;
 use std::collections::BTreeSet;
@@ -32,10 +33,12 @@ struct Shared {
     loader: Arc<dyn Loader>,
     metrics: Metrics,
     limits: Limits,
+    connections: Arc<Connections>,
     gate: Gate,
     arrivals: Arrivals,
     pool: Pool,
     token: Option<Secret>,
+    origins: Vec<String>,
     inference: BTreeSet<String>,
     phase: AtomicU8,
     plugins: Plugins,
@@ -108,6 +111,10 @@ impl App {
         &self.shared.limits
     }
 
+    pub(crate) fn connections(&self) -> &Arc<Connections> {
+        &self.shared.connections
+    }
+
     pub(crate) fn gate(&self) -> &Gate {
         &self.shared.gate
     }
@@ -122,6 +129,11 @@ impl App {
 
     pub(crate) fn token(&self) -> Option<&Secret> {
         self.shared.token.as_ref()
+    }
+
+    /// Origins whose pages may use it, beside its own.
+    pub(crate) fn origins(&self) -> &[String] {
+        &self.shared.origins
     }
 
     pub(crate) fn inference(&self) -> &BTreeSet<String> {

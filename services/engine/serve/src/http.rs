@@ -6,9 +6,11 @@
 mod access;
 mod admin;
 mod body;
+mod encoding;
 mod failure;
 mod feedback;
 mod inference;
+mod origin;
 mod probes;
 mod rank;
 mod recommend;
@@ -24,28 +26,41 @@ use axum::http::{HeaderValue, Method, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use failure::Failure;
+pub(crate) use failure::unreadable;
+use serde_json::json as value;
 pub use waiting::{STATE, STORES, Waiting};
 
 type Name = Result<axum::extract::Path<String>, PathRejection>;
 
 /// All paths of a service.
 pub fn router(app: App) -> Router {
-    Router::new()
-        .route("/rank/{model}", post(rank::post))
-        .route("/feedback", post(feedback::post))
-        .route("/recommend/{model}", post(recommend::post))
-        .route("/train/{model}", post(train::post))
-        .route("/inference/encoder/{name}", post(inference::post))
-        .route("/inference/cross/{name}", post(inference::post))
-        .route("/health", get(probes::health))
-        .route("/ready", get(probes::ready))
-        .route("/status", get(probes::status))
-        .route("/metrics", get(probes::metrics))
+    let paths = [
+        ("POST", "/rank/{model}", post(rank::post)),
+        ("POST", "/feedback", post(feedback::post)),
+        ("POST", "/recommend/{model}", post(recommend::post)),
+        ("POST", "/train/{model}", post(train::post)),
+        ("POST", "/inference/encoder/{name}", post(inference::post)),
+        ("POST", "/inference/cross/{name}", post(inference::post)),
+        ("GET", "/health", get(probes::health)),
+        ("GET", "/ready", get(probes::ready)),
+        ("GET", "/status", get(probes::status)),
+        ("GET", "/metrics", get(probes::metrics)),
+    ];
+    let about = about(paths.iter().map(|(method, path, _)| (*method, *path)));
+    let router = paths.into_iter().fold(Router::new(), |router, (_, path, answer)| router.route(path, answer));
+    router
+        .route("/", get(move || async move { json(about.into_bytes()) }))
         .fallback(no_such_path)
         .method_not_allowed_fallback(wrong_method)
-        .layer(axum::middleware::from_fn(unread::close))
+        .layer(axum::middleware::from_fn_with_state(app.clone(), origin::check))
         .layer(axum::middleware::from_fn(access::log))
         .with_state(app)
+}
+
+/// What the bare address says: what this is, and which paths there are.
+fn about<'a>(paths: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let paths: Vec<_> = paths.map(|(method, path)| value!({"method": method, "path": path})).collect();
+    value!({"name": "rankwright", "version": env!("CARGO_PKG_VERSION"), "paths": paths}).to_string()
 }
 
 async fn no_such_path(uri: Uri) -> Failure {

@@ -26,6 +26,7 @@ mod pool;
 mod rank;
 pub mod ranker;
 mod recommend;
+mod seldom;
 pub mod server;
 pub mod tls;
 

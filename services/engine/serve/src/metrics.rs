@@ -3,9 +3,12 @@
 //! Only configured names become label values, so that nobody can fill the memory by asking for models that are not
 //! there. Series of all models exist from the start, at 0: a rate over them needs no special case.
 
+mod connections;
 mod latency;
 pub mod summary;
 
+pub(crate) use connections::Closed;
+pub use connections::ConnectionMetrics;
 use latency::Latency;
 use prometheus::process_collector::ProcessCollector;
 use prometheus::{IntCounter, IntCounterVec, Opts, Registry, TextEncoder};
@@ -43,6 +46,7 @@ pub struct Metrics {
     /// Events accepted by `POST /feedback`.
     pub(crate) feedback_events: IntCounter,
     refusals: IntCounterVec,
+    connections: ConnectionMetrics,
 }
 
 /// Metrics of one model.
@@ -60,7 +64,10 @@ impl Metrics {
         let models: BTreeMap<_, _> = models.into_iter().map(|name| (name.to_owned(), counters.of(name))).collect();
         registry.register(Box::new(Latency::new(models.clone())?))?;
         registry.register(Box::new(ProcessCollector::for_self()))?;
-        Ok(Self { registry, models, feedback_events: counters.feedback_events, refusals: counters.refusals })
+        let connections = ConnectionMetrics::new()?;
+        connections.register(&registry)?;
+        let Counters { feedback_events, refusals, .. } = counters;
+        Ok(Self { registry, models, feedback_events, refusals, connections })
     }
 
     /// The text format of Prometheus.
@@ -71,6 +78,11 @@ impl Metrics {
     /// Metrics of one model, where it is configured.
     pub(crate) fn model(&self, name: &str) -> Option<Arc<RankMetrics>> {
         self.models.get(name).cloned()
+    }
+
+    /// Metrics of connections.
+    pub(crate) fn connections(&self) -> &ConnectionMetrics {
+        &self.connections
     }
 
     /// Counts a request that was turned away.

@@ -1,33 +1,49 @@
 //! Serving an app on a listener, from the first connection to the last answer.
 //!
-//! Connections are bounded, and so is the time a client may take to send a request's head; that time is also how long
-//! an idle connection is kept. When told to stop, the server says so at `/ready`, and for [`Timing::linger`] it ends each
-//! connection with its next answer: a client that keeps connections, and uses them within that time, sends nothing into one
-//! that is closed under it. Then it accepts nothing more, lets running requests finish and ends idle connections; what is not done after
+//! Connections are bounded: those that wait for their clients make room for new ones ([`Connections`]). So are the size of
+//! a request's head and the time that a client may take to send it; that time is also how long an idle connection is kept.
+//! A client that closes its side behind its request gets its answer.
+//!
+//! When told to stop, the server says so at `/ready`, and for [`Timing::linger`] it ends each connection with its next
+//! answer: a client that keeps connections, and uses them within that time, sends nothing into one that is closed under it.
+//! Then it accepts nothing more, lets running requests finish and ends idle connections; what is not done after
 //! [`Timing::drain`] is cut off.
+
+mod connection;
+mod connections;
+mod refusal;
+mod wire;
+
+pub use connections::Connections;
 
 use crate::app::{App, Phase};
 use crate::http;
 use axum::Router;
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
+use connection::Connection;
+use connections::Place;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
-use hyper_util::service::TowerToHyperService;
+use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
-use tower::util::MapResponse;
+use tower::ServiceExt;
+use wire::Wire;
 
-/// Connections at once; further ones wait in the system's queue.
-const MOST_CONNECTIONS: usize = 10_000;
+/// The head of a request, its path and headers, is no larger.
+const MOST_HEAD_BYTES: usize = 64 << 10;
 
 /// For a client to agree on encryption.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -80,24 +96,30 @@ pub async fn run(
         app.enter(Phase::Draining);
     };
     let timing = Timing { drain: app.limits().api.drain_timeout, ..Timing::default() };
-    let served = serve(http::router(app.clone()), listener, tls, told, timing).await;
+    let connections = app.connections().clone();
+    let served = serve(http::router(app.clone()), listener, tls, told, timing, connections).await;
     preparing.abort();
     served
 }
 
-/// Ready when the process is told to stop: by an interrupt from the terminal, or by SIGTERM.
+/// Ready when the process is told to stop: by an interrupt from the terminal, by SIGTERM, or by SIGHUP, which a terminal sends
+/// when it closes. A process that was started to ignore SIGHUP, as by `nohup`, ignores it.
 pub async fn stop_signal() {
-    let interrupt = tokio::signal::ctrl_c();
-    let terminated = async {
-        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-            Ok(mut signal) => drop(signal.recv().await),
-            Err(_) => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        _ = interrupt => {}
-        () = terminated => {}
-    }
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+    let heard = kinds.into_iter().filter(|&kind| kind != SignalKind::hangup() || !ignores_hangup());
+    let mut signals: Vec<_> = heard.filter_map(|kind| signal(kind).ok()).collect();
+    std::future::poll_fn(|context| match signals.iter_mut().any(|signal| signal.poll_recv(context).is_ready()) {
+        true => Poll::Ready(()),
+        false => Poll::Pending,
+    })
+    .await;
+}
+
+/// Whether the process was started to ignore SIGHUP; where the system does not say, it was not.
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
 }
 
 /// Serves any paths until `stop` is ready, then finishes what runs.
@@ -107,93 +129,112 @@ pub async fn serve(
     tls: Option<TlsAcceptor>,
     stop: impl Future<Output = ()>,
     timing: Timing,
+    connections: Arc<Connections>,
 ) -> std::io::Result<()> {
-    let connections = GracefulShutdown::new();
-    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-    let leaves = Arc::new(AtomicBool::new(false));
+    let server = Arc::new(Server { router, tls, timing, leaves: AtomicBool::new(false), connections });
+    let watched = GracefulShutdown::new();
     let mut stop = std::pin::pin!(stop);
     loop {
         tokio::select! {
             () = &mut stop => break,
-            (stream, place) = accept(&listener, &places) => {
-                connect(stream, tls.clone(), place, (&router, &leaves), timing, connections.watcher());
-            }
+            (stream, place) = server.accept(&listener) => server.connect(stream, place, watched.watcher()),
         }
     }
-    leaves.store(true, Ordering::Relaxed);
+    server.leaves.store(true, Ordering::Relaxed);
     let end = Instant::now() + timing.drain;
     let mut over = std::pin::pin!(tokio::time::sleep(timing.linger.min(timing.drain / 2)));
-    while connections.count() > 0 {
+    while watched.count() > 0 {
         tokio::select! {
             () = &mut over => break,
             () = tokio::time::sleep(LOOKS_EVERY) => {}
-            (stream, place) = accept(&listener, &places) => {
-                connect(stream, tls.clone(), place, (&router, &leaves), timing, connections.watcher());
-            }
+            (stream, place) = server.accept(&listener) => server.connect(stream, place, watched.watcher()),
         }
     }
     drop(listener);
-    if tokio::time::timeout_at(end, connections.shutdown()).await.is_err() {
+    if tokio::time::timeout_at(end, watched.shutdown()).await.is_err() {
         tracing::warn!(seconds = timing.drain.as_secs(), "requests were cut off that did not finish in time");
     }
     Ok(())
 }
 
-async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> (TcpStream, Option<OwnedSemaphorePermit>) {
-    // the semaphore is never closed, so there is always a place in the end
-    let place = places.clone().acquire_owned().await.ok();
-    loop {
-        match listener.accept().await {
-            Ok((stream, _)) => return (stream, place),
-            // connections that broke before they were taken, or no file descriptors: others may close meanwhile
-            Err(error) => {
-                tracing::warn!(%error, "a connection was not accepted");
-                tokio::time::sleep(Duration::from_millis(50)).await;
+/// What all connections of a port share.
+struct Server {
+    router: Router,
+    tls: Option<TlsAcceptor>,
+    timing: Timing,
+    /// Connections end with their next answer.
+    leaves: AtomicBool,
+    connections: Arc<Connections>,
+}
+
+impl Server {
+    async fn accept(&self, listener: &TcpListener) -> (TcpStream, Place) {
+        loop {
+            match listener.accept().await {
+                Ok((stream, _)) => return (stream, self.connections.enter().await),
+                Err(error) => tokio::time::sleep(self.connections.not_accepted(&error)).await,
             }
         }
     }
-}
 
-fn connect(
-    stream: TcpStream,
-    tls: Option<TlsAcceptor>,
-    place: Option<OwnedSemaphorePermit>,
-    (router, leaves): (&Router, &Arc<AtomicBool>),
-    timing: Timing,
-    watcher: Watcher,
-) {
-    // answers are written whole, nothing is gained by waiting for more; a failure means that the client is gone
-    let _ = stream.set_nodelay(true);
-    let (router, leaves) = (router.clone(), leaves.clone());
-    tokio::spawn(async move {
-        match tls {
-            None => answer(stream, (router, leaves), timing, watcher).await,
-            Some(tls) => match tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await {
-                Ok(Ok(stream)) => answer(stream, (router, leaves), timing, watcher).await,
-                Ok(Err(error)) => tracing::debug!(%error, "a connection was not encrypted"),
-                Err(_) => tracing::debug!("a connection was not encrypted in time"),
-            },
+    fn connect(self: &Arc<Self>, stream: TcpStream, place: Place, watcher: Watcher) {
+        // answers are written whole, nothing is gained by waiting for more; a failure means that the client is gone
+        let _ = stream.set_nodelay(true);
+        let (server, connection) = (self.clone(), place.clone());
+        let task = tokio::spawn(async move {
+            match &server.tls {
+                None => server.clone().answer(stream, &place, watcher).await,
+                Some(tls) => match tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await {
+                    Ok(Ok(stream)) => server.clone().answer(stream, &place, watcher).await,
+                    Ok(Err(error)) => tracing::debug!(%error, "a connection was not encrypted"),
+                    Err(_) => tracing::debug!("a connection was not encrypted in time"),
+                },
+            }
+        });
+        connection.served_by(task.abort_handle());
+    }
+
+    /// Answers the requests of one connection.
+    async fn answer<S>(self: Arc<Self>, stream: S, connection: &Arc<Connection>, watcher: Watcher)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let stream = TokioIo::new(Wire::new(stream, connection.clone()));
+        let timing = self.timing;
+        let connection = connection.clone();
+        let service = service_fn(move |request| {
+            let begins = connection.begin();
+            self.clone().respond(connection.clone(), begins, request)
+        });
+        let answering = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(timing.head)
+            .max_header_size(MOST_HEAD_BYTES)
+            .half_close(true)
+            .serve_connection(stream, service);
+        if let Err(error) = watcher.watch(answering).await {
+            tracing::debug!(%error, "a connection ended early");
         }
-        drop(place);
-    });
-}
+    }
 
-/// Answers the requests of one connection, which ends with the first answer after the server `leaves`.
-async fn answer<S>(stream: S, (router, leaves): (Router, Arc<AtomicBool>), timing: Timing, watcher: Watcher)
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let router = MapResponse::new(router, move |mut answer: Response| {
-        if leaves.load(Ordering::Relaxed) {
+    /// Answers one request. Its connection ends with it once the server leaves.
+    async fn respond(
+        self: Arc<Self>,
+        connection: Arc<Connection>,
+        begins: bool,
+        request: hyper::Request<Incoming>,
+    ) -> Result<Response, Infallible> {
+        if !begins {
+            return std::future::pending().await; // the connection is closed
+        }
+        let mut answer = self.router.clone().oneshot(request).await?;
+        if answer.headers().contains_key(header::CONNECTION) {
+            connection.leave_unread();
+        }
+        connection.answered();
+        if self.leaves.load(Ordering::Relaxed) {
             answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
-        answer
-    });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(timing.head)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
-    if let Err(error) = watcher.watch(connection).await {
-        tracing::debug!(%error, "a connection ended early");
+        Ok(answer)
     }
 }

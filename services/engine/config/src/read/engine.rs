@@ -18,13 +18,43 @@ pub(super) fn api(value: &Value<'_>) -> Option<Api> {
     let api = Api {
         host: section.or("host", default.host, |value| value.text()),
         port: section.or("port", default.port, |value| value.whole(0..=65_535)),
-        token: section.get("token").and_then(|value| value.text()).map(Secret::from),
+        token: section.get("token").and_then(|value| token(&value)),
         limits: section.section("limits").map_or(usual, |section| limits(section, usual)),
         tls: section.section("tls").and_then(tls),
+        allowed_origins: section.section("cors").map(cors).unwrap_or_default(),
     };
     section.ignored(&[("analytics", "nothing is sent anywhere")]);
     section.finish();
     Some(api)
+}
+
+/// A token of blanks alone would let everyone in who sends none.
+fn token(value: &Value<'_>) -> Option<Secret> {
+    let text = value.text()?;
+    if text.trim().is_empty() { value.other("a text that is not blank") } else { Some(Secret::from(text)) }
+}
+
+fn cors(section: Section<'_>) -> Vec<String> {
+    let origins = section.get("allowedOrigins").map(|value| value.one_or_more(ORIGIN)).unwrap_or_default();
+    section.finish();
+    origins.iter().filter_map(origin).collect()
+}
+
+const ORIGIN: &str = "an origin such as `https://shop.example` or `http://localhost:3000`, or `*` for all";
+
+/// An origin as browsers spell it: in lower case, without the usual port, without a path.
+fn origin(value: &Value<'_>) -> Option<String> {
+    let text = value.text()?.to_lowercase();
+    let host = |scheme, port| {
+        let host: &str = text.strip_prefix(scheme)?;
+        let host = host.strip_suffix('/').unwrap_or(host);
+        let host = host.strip_suffix(port).unwrap_or(host);
+        (!host.is_empty() && !host.contains(['/', '@', '?', '#', ' '])).then(|| format!("{scheme}{host}"))
+    };
+    match text.as_str() {
+        "*" => Some(text),
+        _ => host("https://", ":443").or_else(|| host("http://", ":80")).or_else(|| value.other(ORIGIN)),
+    }
 }
 
 fn tls(section: Section<'_>) -> Option<Tls> {
@@ -43,6 +73,7 @@ fn limits(section: Section<'_>, default: Limits) -> Limits {
             .or("maxEventsPerBatch", default.max_events_per_batch, |value| value.whole(1..=1_000_000_000)),
         max_concurrent_requests: section
             .or("maxConcurrentRequests", default.max_concurrent_requests, |value| value.whole(1..=1_000_000)),
+        max_connections: section.or("maxConnections", default.max_connections, |value| value.whole(1..=1_000_000)),
         request_timeout: section.or("requestTimeout", default.request_timeout, |value| value.duration(MILLISECOND)),
         drain_timeout: section.or("drainTimeout", default.drain_timeout, |value| value.duration(Duration::ZERO)),
     };

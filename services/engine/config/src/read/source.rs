@@ -1,5 +1,6 @@
 //! `source`: where events come from.
 
+use crate::secret::without_line_breaks;
 use crate::section::Section;
 use crate::source::{DeadLetter, EventFormat, FileOrder, Offset, SourceConfig, SourceKind, Subscription};
 use crate::value::Value;
@@ -120,6 +121,7 @@ fn text(section: &Section<'_>, key: &'static str, what: &str) -> Option<String> 
 /// An option may be empty: the Java client of Kafka takes a few as switched off then.
 fn options(section: &Section<'_>) -> BTreeMap<String, String> {
     let given = section.get("options").map(|value| value.named("a mapping of texts")).unwrap_or_default();
+    // some are passwords, out of files that end with a line break
     let text = |value: &Value<'_>| value.scalar().map(str::to_owned).or_else(|| value.text());
-    given.into_iter().filter_map(|(name, value)| Some((name, text(&value)?))).collect()
+    given.into_iter().filter_map(|(name, value)| Some((name, without_line_breaks(text(&value)?)))).collect()
 }

@@ -11,12 +11,12 @@ use crate::{Event, InvalidTimestamp, Ranking, Timestamp};
 /// Reads one event. Where that fails, the kind is found first: the fault may lie in a key that events of this kind ignore.
 pub(super) fn event(cursor: &mut Cursor<'_>) -> Result<Event, Fault> {
     let start = cursor.at;
-    parts(cursor, None, Kind::read).and_then(Parts::event).or_else(|fault| {
+    parts(cursor, EVENT, None, Kind::read).and_then(Parts::event).or_else(|fault| {
         let failed_at = std::mem::replace(&mut cursor.at, start);
         let kind = Kind::find(cursor);
         cursor.at = start;
         match kind {
-            Ok(Some(kind)) => parts(cursor, Some(kind), Kind::read).and_then(Parts::event),
+            Ok(Some(kind)) => parts(cursor, EVENT, Some(kind), Kind::read).and_then(Parts::event),
             _ => {
                 cursor.at = failed_at;
                 Err(fault)
@@ -27,15 +27,22 @@ pub(super) fn event(cursor: &mut Cursor<'_>) -> Result<Event, Fault> {
 
 /// Reads a rank request.
 pub(super) fn request(cursor: &mut Cursor<'_>) -> Result<Ranking, Fault> {
-    parts(cursor, Some(Kind::Ranking), Kind::read_request).and_then(Parts::ranking)
+    parts(cursor, "a rank request: an object", Some(Kind::Ranking), Kind::read_request).and_then(Parts::ranking)
 }
+
+const EVENT: &str = "an event: an object";
 
 type ReadKind = fn(&mut Cursor<'_>) -> Result<Kind, Fault>;
 
-fn parts<'a>(cursor: &mut Cursor<'a>, kind: Option<Kind>, read_kind: ReadKind) -> Result<Parts<'a>, Fault> {
+fn parts<'a>(
+    cursor: &mut Cursor<'a>,
+    what: &'static str,
+    kind: Option<Kind>,
+    read_kind: ReadKind,
+) -> Result<Parts<'a>, Fault> {
     cursor.peek();
     let mut parts = Parts { kind, start: cursor.at, ..Parts::default() };
-    cursor.object("an event: an object", |cursor, key| {
+    cursor.object(what, |cursor, key| {
         if parts.kind.is_some_and(|kind| !kind.has(key)) {
             return cursor.skip();
         }

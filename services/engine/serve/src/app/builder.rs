@@ -9,6 +9,7 @@ use crate::metrics::Metrics;
 use crate::models::Models;
 use crate::plugin::{Feedback, Status, Training};
 use crate::pool::Pool;
+use crate::server::Connections;
 use prometheus::Registry;
 use rankwright_config::Config;
 use rankwright_state::Store;
@@ -92,6 +93,7 @@ impl Builder {
     pub fn build(self) -> Result<App, Error> {
         let Self { config, store, loader, store_timeout, registry, plugins } = self;
         let metrics = Metrics::new(Models::ranking(&config.models), registry)?;
+        let connections = Connections::new(config.api.limits.max_connections, metrics.connections().clone());
         let shared = Shared {
             state: Guarded::new(store, store_timeout),
             store_kind: store_kind(&config.state),
@@ -99,10 +101,12 @@ impl Builder {
             loader,
             metrics,
             limits: Limits { api: config.api.limits, ahead: config.core.ingest.max_ahead },
+            connections,
             gate: Gate::new(config.api.limits.max_concurrent_requests),
             arrivals: Arrivals::before(config.api.limits.max_concurrent_requests),
             pool: Pool::start()?,
             token: config.api.token,
+            origins: config.api.allowed_origins,
             inference: config.inference.into_keys().collect(),
             phase: AtomicU8::new(Phase::Starting as u8),
             plugins,

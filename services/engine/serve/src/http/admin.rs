@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, header};
 pub(super) fn check(app: &App, headers: &HeaderMap) -> Result<(), Failure> {
     let Some(token) = app.token() else { return Ok(()) };
     let given = headers.get(header::AUTHORIZATION).and_then(|value| bearer(value.as_bytes()));
-    let allowed = given.is_some_and(|given| same(given, token.expose().as_bytes()));
+    let allowed = given.is_some_and(|given| same(given, token.expose().as_bytes().trim_ascii()));
     allowed.then_some(()).ok_or_else(Failure::unauthorized)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::gate::Place;
+use crate::http::encoding::{Encoding, Undecodable};
 use crate::http::failure::Failure;
 use crate::http::rank::overloaded;
 use crate::metrics::Refusal;
@@ -9,13 +10,7 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
 use axum::http::header;
 use http_body_util::BodyExt;
-use std::time::Duration;
 use tokio::time::timeout;
-
-/// How much of a body that is too large is read and thrown away: closing a connection with unread bytes would
-/// destroy the answer on its way to a client that still writes.
-const DRAIN: usize = 8 << 20;
-const DRAIN_TIME: Duration = Duration::from_secs(1);
 
 enum Broken {
     TooLarge,
@@ -27,12 +22,27 @@ pub(super) async fn admit(app: &App, request: Request) -> Result<(Place, Bytes),
     if app.gate().is_full() {
         return Err(overloaded(app));
     }
+    let encoding = Encoding::of(request.headers())?;
     let arriving = app.arrivals().enter(request.body().size_hint().exact());
     let arriving = arriving.ok_or_else(|| crowded(app))?;
     let body = read(app, request).await?;
     drop(arriving);
     let place = app.gate().enter().ok_or_else(|| overloaded(app))?;
-    Ok((place, body))
+    match encoding {
+        None => Ok((place, body)),
+        Some(encoding) => Ok((place, decoded(app, encoding, body).await?)),
+    }
+}
+
+/// The body as it was before it was encoded, which is no larger than one that was not.
+async fn decoded(app: &App, encoding: Encoding, body: Bytes) -> Result<Bytes, Failure> {
+    let most = app.limits().api.max_body_bytes;
+    app.pool().run(async move { encoding.decode(&body, most) }).await?.map_err(|undecodable| match undecodable {
+        Undecodable::TooLarge => too_large(app),
+        Undecodable::Broken(error) => {
+            Failure::invalid(format!("the body is not what Content-Encoding says: {error}"), "")
+        }
+    })
 }
 
 /// A request whose body nobody waits for, as those of so many others are still on their way.
@@ -48,7 +58,6 @@ fn crowded(app: &App) -> Failure {
 /// The whole body.
 async fn read(app: &App, request: Request) -> Result<Bytes, Failure> {
     let limits = app.limits().api;
-    let waits = request.headers().contains_key(header::EXPECT);
     let announced = announced_len(&request);
     let mut body = request.into_body();
     let outcome = match announced {
@@ -58,12 +67,7 @@ async fn read(app: &App, request: Request) -> Result<Bytes, Failure> {
     match outcome {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(Broken::Cut(error))) => Err(Failure::invalid(format!("the body could not be read: {error}"), "")),
-        Ok(Err(Broken::TooLarge)) => {
-            if !waits {
-                let _ = timeout(DRAIN_TIME, drain(&mut body)).await;
-            }
-            Err(too_large(app))
-        }
+        Ok(Err(Broken::TooLarge)) => Err(too_large(app)),
         Err(_) => {
             app.metrics().refused(Refusal::Time);
             Err(Failure::slow_body())
@@ -113,14 +117,4 @@ async fn next(body: &mut Body) -> Result<Option<Bytes>, Broken> {
         }
     }
     Ok(None)
-}
-
-async fn drain(body: &mut Body) {
-    let mut rest = DRAIN;
-    while let Ok(Some(bytes)) = next(body).await {
-        match rest.checked_sub(bytes.len()) {
-            Some(less) => rest = less,
-            None => return,
-        }
-    }
 }

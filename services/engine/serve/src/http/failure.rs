@@ -67,6 +67,11 @@ impl Failure {
             .with("www-authenticate", "Bearer")
     }
 
+    /// 403: a page of another origin asks.
+    pub(crate) fn foreign(message: String) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "foreign_origin", message)
+    }
+
     /// 404: nothing there.
     pub(crate) fn not_found(message: String) -> Self {
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
@@ -93,6 +98,12 @@ impl Failure {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message)
     }
 
+    /// 415: it is encoded in a way that is not decoded.
+    pub(crate) fn unknown_encoding(message: String) -> Self {
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_encoding", message)
+            .with("accept-encoding", "gzip, zstd")
+    }
+
     /// 500: our fault.
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
@@ -114,11 +125,26 @@ impl Failure {
     }
 }
 
+/// The body of an answer to a head that is no request, by the status of the answer: 400, 414 or 431.
+pub(crate) fn unreadable(status: &str) -> String {
+    let (code, message) = match status {
+        "400" => ("invalid_request", "the head of the request is not valid HTTP/1.1"),
+        "414" => ("too_large", "the path of the request is too long"),
+        _ => ("too_large", "the head of the request is too large: at most 64 KiB and 100 headers are accepted"),
+    };
+    Detail { code, message: message.to_owned(), path: None }.json()
+}
+
+impl Detail {
+    fn json(&self) -> String {
+        // a struct of strings always serialises
+        serde_json::to_string(&Body { error: self }).unwrap_or_default()
+    }
+}
+
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        // a struct of strings always serialises
-        let text = serde_json::to_vec(&Body { error: &self.detail }).unwrap_or_default();
-        let mut response = json(text);
+        let mut response = json(self.detail.json().into_bytes());
         *response.status_mut() = self.status;
         let header = self.header.map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
         response.headers_mut().extend(header);

@@ -68,6 +68,14 @@ async fn admin_calls_need_the_token_where_there_is_one() {
 }
 
 #[tokio::test]
+async fn blanks_around_a_configured_token_are_no_part_of_it() {
+    let config = format!("{CONFIG}\napi:\n  token: |\n    s3cret \n");
+    let service = Service::start_with(&config, |builder| builder).await;
+    let request = Request::post("/train/shop").header("authorization", "Bearer s3cret").body(Body::empty()).unwrap();
+    assert_eq!(service.ask(request).await.status, 200);
+}
+
+#[tokio::test]
 async fn a_status_provider_has_its_entry() {
     struct Lag;
     impl rankwright_serve::Status for Lag {

@@ -2,9 +2,12 @@
 #![allow(clippy::unwrap_used)]
 
 mod admin;
+mod connections;
+mod encoding;
 mod feedback;
 mod fuzz;
 mod models;
+mod origin;
 mod probes;
 mod published;
 mod rank;

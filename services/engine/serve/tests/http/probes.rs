@@ -55,6 +55,21 @@ async fn metrics_have_the_named_series_from_the_start() {
 }
 
 #[tokio::test]
+async fn the_bare_address_tells_what_this_is_and_which_paths_there_are() {
+    let service = Service::start().await;
+    let about = service.get("/").await.json();
+    assert_eq!((&about["name"], &about["version"]), (&json!("rankwright"), &json!(env!("CARGO_PKG_VERSION"))));
+    let paths = about["paths"].as_array().unwrap();
+    assert!(paths.contains(&json!({"method": "POST", "path": "/rank/{model}"})), "{about}");
+    for entry in paths {
+        let path = entry["path"].as_str().unwrap().replace("{model}", "shop").replace("{name}", "sbert");
+        let method = entry["method"].as_str().unwrap();
+        let answer = service.ask(Request::builder().method(method).uri(&path).body(Body::empty()).unwrap()).await;
+        assert!(answer.status != 405 && !answer.text().contains("there is nothing at"), "{method} {path}: {answer:?}");
+    }
+}
+
+#[tokio::test]
 async fn unknown_paths_and_wrong_methods_have_a_body_too() {
     let service = Service::start().await;
     assert!(service.get("/nowhere").await.error(404, "not_found", None).contains("/nowhere"));

@@ -1,26 +1,33 @@
 //! Real connections: draining, keeping alive, being slow.
 
 use crate::service::{CONFIG, Service, ranking};
-use rankwright_serve::server::{Timing, serve};
+use rankwright_serve::metrics::ConnectionMetrics;
+use rankwright_serve::server::{Connections, Timing, serve};
 use rankwright_serve::{http, run};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
-async fn listener() -> (TcpListener, SocketAddr) {
+/// More than any test opens.
+fn connections() -> Arc<Connections> {
+    Connections::new(10_000, ConnectionMetrics::new().unwrap())
+}
+
+pub(crate) async fn listener() -> (TcpListener, SocketAddr) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     (listener, address)
 }
 
-fn request(path: &str, body: &str) -> String {
+pub(crate) fn request(path: &str, body: &str) -> String {
     format!("POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n{body}", body.len())
 }
 
 /// Reads one answer whose length is announced.
-async fn answer(stream: &mut TcpStream) -> String {
+pub(crate) async fn answer(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     loop {
         let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -113,7 +120,7 @@ async fn connections_that_are_kept_end_with_an_answer_when_a_server_is_told_to_s
         drop(stopped.await);
         told.send(()).unwrap();
     };
-    let server = tokio::spawn(serve(router, listener, None, told, timing));
+    let server = tokio::spawn(serve(router, listener, None, told, timing, connections()));
     let mut kept = [TcpStream::connect(address).await.unwrap(), TcpStream::connect(address).await.unwrap()];
     let request = request("/rank/plain", &ranking(&["a"]));
     for kept in &mut kept {
@@ -140,7 +147,7 @@ async fn a_connection_that_nobody_uses_is_closed_in_time() {
     let (stop, stopped) = oneshot::channel::<()>();
     let timing = Timing { drain: Duration::from_millis(200), ..Timing::default() };
     let router = http::router(service.app.clone());
-    let server = tokio::spawn(serve(router, listener, None, async { drop(stopped.await) }, timing));
+    let server = tokio::spawn(serve(router, listener, None, async { drop(stopped.await) }, timing, connections()));
     let mut idle = TcpStream::connect(address).await.unwrap();
     idle.write_all(request("/rank/plain", &ranking(&["a"])).as_bytes()).await.unwrap();
     answer(&mut idle).await;
@@ -156,7 +163,7 @@ async fn requests_that_do_not_finish_are_cut_off_in_the_end() {
     let (stop, stopped) = oneshot::channel::<()>();
     let timing = Timing { head: Duration::from_secs(60), linger: Duration::ZERO, drain: Duration::from_millis(20) };
     let router = http::router(service.app.clone());
-    let server = tokio::spawn(serve(router, listener, None, async { drop(stopped.await) }, timing));
+    let server = tokio::spawn(serve(router, listener, None, async { drop(stopped.await) }, timing, connections()));
     let mut stuck = TcpStream::connect(address).await.unwrap();
     stuck
         .write_all(b"POST /rank/plain HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 9\r\n\r\n")
@@ -190,7 +197,14 @@ async fn a_head_that_does_not_come_ends_the_connection() {
     let service = Service::start().await;
     let (listener, address) = listener().await;
     let timing = Timing { head: Duration::from_millis(20), linger: Duration::ZERO, drain: Duration::ZERO };
-    let server = tokio::spawn(serve(http::router(service.app.clone()), listener, None, std::future::pending(), timing));
+    let server = tokio::spawn(serve(
+        http::router(service.app.clone()),
+        listener,
+        None,
+        std::future::pending(),
+        timing,
+        connections(),
+    ));
     let mut slow = TcpStream::connect(address).await.unwrap();
     slow.write_all(b"POST /rank/plain HTTP/1.1\r\n").await.unwrap();
     let mut rest = Vec::new();
@@ -205,10 +219,11 @@ async fn the_answer_to_a_body_that_is_too_large_arrives() {
     let (listener, address) = listener().await;
     let server = tokio::spawn(run(service.app.clone(), listener, None, std::future::pending()));
     let mut stream = TcpStream::connect(address).await.unwrap();
-    // more than the socket's buffers hold, so that the client still writes when the answer is due
-    stream.write_all(request("/feedback", &" ".repeat(6 << 20)).as_bytes()).await.unwrap();
+    // far more than the socket's buffers hold: a client that writes all of it before it reads finds no broken pipe
+    stream.write_all(request("/feedback", &" ".repeat(40 << 20)).as_bytes()).await.unwrap();
     let text = answer(&mut stream).await;
     assert!(text.starts_with("HTTP/1.1 413"), "{text}");
+    assert_eq!(stream.read(&mut [0; 1]).await.unwrap(), 0, "the connection ends in order");
     server.abort();
 }
 

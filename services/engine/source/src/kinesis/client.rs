@@ -61,7 +61,10 @@ pub(super) enum Fault {
 /// A client. Requests are not repeated by it: whoever asks knows better when.
 pub(super) async fn client(place: &Place) -> Client {
     let region = Region::new(place.region.clone());
-    let chain = CredentialsProviderChain::first_try("Environment", EnvironmentVariableCredentialsProvider::new());
+    let chain = match blank_surrounded(|name| std::env::var(name).ok()) {
+        Some(own) => CredentialsProviderChain::first_try("Environment", own),
+        None => CredentialsProviderChain::first_try("Environment", EnvironmentVariableCredentialsProvider::new()),
+    };
     let chain = match &place.credentials {
         Some((key, secret)) => chain.or_else("Program", Credentials::new(key, secret, None, None, "program")),
         None => chain.or_else("Default", DefaultCredentialsChain::builder().region(region.clone()).build().await),
@@ -76,6 +79,17 @@ pub(super) async fn client(place: &Place) -> Client {
         loader = loader.endpoint_url(endpoint);
     }
     Client::new(&loader.load().await)
+}
+
+/// Key and secret of the environment, where blanks or line breaks surround them, as in a Secret made from a file: the SDK takes
+/// those for a part of them.
+fn blank_surrounded(variable: impl Fn(&str) -> Option<String>) -> Option<Credentials> {
+    let (key, secret) = (variable("AWS_ACCESS_KEY_ID")?, variable("AWS_SECRET_ACCESS_KEY")?);
+    let (bare_key, bare_secret) = (key.trim(), secret.trim());
+    let there = !bare_key.is_empty() && !bare_secret.is_empty();
+    let surrounded = there && (bare_key.len(), bare_secret.len()) != (key.len(), secret.len());
+    let token = variable("AWS_SESSION_TOKEN").map(|token| token.trim().to_owned()).filter(|token| !token.is_empty());
+    surrounded.then(|| Credentials::new(bare_key, bare_secret, token, None, "environment"))
 }
 
 /// What an error of the SDK comes to.
@@ -179,5 +193,25 @@ impl Trouble {
             tracing::warn!(%service, %stream, reason, "the service does not answer; trying again");
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn line_breaks_behind_keys_of_the_environment_are_no_part_of_them() {
+        let of = |key: &'static str, secret: &'static str| {
+            let found = blank_surrounded(|name| match name {
+                "AWS_ACCESS_KEY_ID" => Some(key.to_owned()),
+                "AWS_SECRET_ACCESS_KEY" => Some(secret.to_owned()),
+                _ => None,
+            });
+            found.map(|found| (found.access_key_id().to_owned(), found.secret_access_key().to_owned()))
+        };
+        assert_eq!(of("k\n", "s\r\n"), Some(("k".to_owned(), "s".to_owned())));
+        assert_eq!(of("k", "s\n"), Some(("k".to_owned(), "s".to_owned())));
+        assert_eq!(of("k", "s"), None, "the SDK reads these itself");
+        assert_eq!(of("\n", "s\n"), None, "there is no key");
     }
 }

@@ -1,0 +1,279 @@
+//! The log: lines that a thread of its own writes to standard error.
+//!
+//! A thread that logs never waits: where standard error takes nothing, as a pipe that is not read, lines are kept up to
+//! [`MOST_BYTES`], and further ones are dropped and counted. The count is logged once there is room again.
+//!
+//! A line is one line, whatever is in it: ids and messages of clients may have line breaks and escape sequences, which would
+//! look like lines of our own or steer a terminal.
+
+use parking_lot::{Condvar, Mutex};
+use std::io::{IsTerminal, Write};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+
+/// What waits to be written takes at most this many bytes.
+const MOST_BYTES: usize = 4 << 20;
+
+/// How long a process waits for its last lines when it ends.
+const LAST: Duration = Duration::from_secs(1);
+
+/// The log of this process.
+static LOG: OnceLock<Log> = OnceLock::new();
+
+/// Sends the log to standard error: level `info`, or what `RUST_LOG` says.
+pub fn log_to_stderr() {
+    log_to(std::io::stderr());
+}
+
+/// As [`log_to_stderr`], by way of a writer that ends there.
+pub fn log_to(writer: impl Write + Send + 'static) {
+    let colours = std::io::stderr().is_terminal();
+    let log = LOG.get_or_init(|| Log::start(writer));
+    let lines = Lines { log: log.clone(), colours };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(lines)
+        .with_ansi(colours)
+        .with_target(false)
+        .log_internal_errors(false) // they would go where the log cannot be written, and panic
+        .init();
+}
+
+/// Writes a text to standard error behind the log, as long as something takes it. It may have several lines; other control
+/// characters are escaped.
+pub fn complain(text: &str) {
+    let lines: Vec<u8> = text.lines().flat_map(|line| one_line(line.as_bytes(), false)).collect();
+    match LOG.get() {
+        Some(log) => {
+            log.push(&lines);
+            flush_log();
+        }
+        None => drop(std::io::stderr().write_all(&lines)), // closed or full
+    }
+}
+
+/// Waits until the log is written, for a second at most. A process has to do so before it ends.
+pub fn flush_log() {
+    if let Some(log) = LOG.get() {
+        log.flush(LAST);
+    }
+}
+
+/// Lines on their way.
+#[derive(Clone, Default)]
+struct Log(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    waiting: Mutex<Waiting>,
+    /// There are lines to write.
+    filled: Condvar,
+    /// All lines are written.
+    empty: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    lines: Vec<u8>,
+    /// Bytes that are being written.
+    writing: usize,
+    dropped: u64,
+}
+
+impl Log {
+    fn start(writer: impl Write + Send + 'static) -> Self {
+        let log = Self::default();
+        let written = log.clone();
+        // where the system gives no thread, all lines but the first ones are dropped
+        let _ = std::thread::Builder::new().name("log".to_owned()).spawn(move || written.write_to(writer));
+        log
+    }
+
+    /// Takes lines, unless too much waits already.
+    fn push(&self, lines: &[u8]) {
+        let mut waiting = self.0.waiting.lock();
+        if waiting.bytes() + lines.len() > MOST_BYTES {
+            waiting.dropped += 1;
+        } else {
+            waiting.lines.extend_from_slice(lines);
+            self.0.filled.notify_one();
+        }
+    }
+
+    fn write_to(&self, mut writer: impl Write) {
+        loop {
+            let lines = self.take();
+            let _closed_or_full = writer.write_all(&lines).and_then(|()| writer.flush());
+            let mut waiting = self.0.waiting.lock();
+            waiting.writing = 0;
+            waiting.note_dropped();
+            if waiting.bytes() == 0 {
+                self.0.empty.notify_all();
+            }
+        }
+    }
+
+    /// All lines that wait, once there are some.
+    fn take(&self) -> Vec<u8> {
+        let mut waiting = self.0.waiting.lock();
+        self.0.filled.wait_while(&mut waiting, |waiting| waiting.lines.is_empty());
+        waiting.writing = waiting.lines.len();
+        std::mem::take(&mut waiting.lines)
+    }
+
+    /// Waits until all lines are written, at most so long.
+    fn flush(&self, most: Duration) {
+        let end = Instant::now() + most;
+        self.0.empty.wait_while_until(&mut self.0.waiting.lock(), |waiting| waiting.bytes() > 0, end);
+    }
+}
+
+impl Waiting {
+    fn bytes(&self) -> usize {
+        self.lines.len() + self.writing
+    }
+
+    /// Adds a line that says how many were dropped, if any were.
+    fn note_dropped(&mut self) {
+        let dropped = std::mem::take(&mut self.dropped);
+        if dropped > 0 {
+            let note = format!("{dropped} lines of the log were dropped: nothing read standard error\n");
+            self.lines.extend_from_slice(note.as_bytes());
+        }
+    }
+}
+
+/// Where the log's events are put together, each of which is one line.
+struct Lines {
+    log: Log,
+    colours: bool,
+}
+
+/// A line.
+struct Line<'a>(&'a Lines);
+
+impl<'a> MakeWriter<'a> for Lines {
+    type Writer = Line<'a>;
+
+    fn make_writer(&'a self) -> Line<'a> {
+        Line(self)
+    }
+}
+
+impl Write for Line<'_> {
+    /// Takes what is one event, with the line break at its end.
+    fn write(&mut self, event: &[u8]) -> std::io::Result<usize> {
+        self.0.log.push(&one_line(event, self.0.colours));
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The text as one line: control characters inside are escaped. With colours, those of the log itself stay.
+fn one_line(event: &[u8], colours: bool) -> Vec<u8> {
+    let text = String::from_utf8_lossy(event.strip_suffix(b"\n").unwrap_or(event));
+    let mut line = String::with_capacity(event.len() + 1);
+    for (at, c) in text.char_indices() {
+        match c {
+            '\x1b' if colours && is_colour(&text[at..]) => line.push(c),
+            c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => line.extend(c.escape_default()),
+            c => line.push(c),
+        }
+    }
+    line.push('\n');
+    line.into_bytes()
+}
+
+/// Whether the text begins with one of the sequences that style the log: plain, bold, dimmed, italic, a colour.
+fn is_colour(text: &str) -> bool {
+    const STYLES: [&str; 10] = ["0", "1", "2", "3", "31", "32", "33", "34", "35", "36"];
+    let style = text.strip_prefix("\x1b[").and_then(|rest| rest.split_once('m'));
+    style.is_some_and(|(style, _)| STYLES.contains(&style))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    /// A writer that takes nothing until the other end of `held` has gone.
+    struct Slow {
+        held: Receiver<()>,
+        taken: Sender<u8>,
+    }
+
+    impl Write for Slow {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            let _gone = self.held.recv();
+            for byte in bytes {
+                let _gone = self.taken.send(*byte);
+            }
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// A log with such a writer, what holds it, and what it takes.
+    fn slow() -> (Log, Sender<()>, Receiver<u8>) {
+        let ((holds, held), (taken, text)) = (channel(), channel());
+        (Log::start(Slow { held, taken }), holds, text)
+    }
+
+    /// The next lines, this many.
+    fn lines(text: &Receiver<u8>, count: usize) -> Vec<String> {
+        let line = || text.iter().take_while(|&byte| byte != b'\n').collect();
+        (0..count).map(|_| String::from_utf8(line()).expect("text")).collect()
+    }
+
+    #[test]
+    fn lines_that_nothing_reads_are_dropped_and_counted() {
+        let (log, holds, text) = slow();
+        let line = [vec![b'x'; (1 << 20) - 1], vec![b'\n']].concat();
+        (0..7).for_each(|_| log.push(&line));
+        log.flush(Duration::ZERO);
+        drop(holds);
+        let taken = lines(&text, 5);
+        assert!(taken[..4].iter().all(|taken| taken.len() == line.len() - 1));
+        assert_eq!(taken[4], "3 lines of the log were dropped: nothing read standard error");
+        log.flush(Duration::from_secs(60));
+        assert_eq!(log.0.waiting.lock().bytes(), 0);
+    }
+
+    #[test]
+    fn an_event_is_one_line_whatever_is_in_it() {
+        let forged = "WARN: id=\"r\n2026-01-01 ERROR all is lost\x1b[2J\r\u{9b}31m\u{2028}\"\n".as_bytes();
+        let line = |colours| String::from_utf8(one_line(forged, colours)).expect("text");
+        assert_eq!(line(false), "WARN: id=\"r\\n2026-01-01 ERROR all is lost\\u{1b}[2J\\r\\u{9b}31m\\u{2028}\"\n");
+        assert_eq!(line(true), line(false));
+        assert_eq!(one_line(b"\x1b[33m WARN\x1b[0m \x1b[8mx\n", true), b"\x1b[33m WARN\x1b[0m \\u{1b}[8mx\n");
+        assert_eq!(one_line("naïve 木\n".as_bytes(), false), "naïve 木\n".as_bytes());
+        assert_eq!(one_line(b"\xff\n", false), "\u{fffd}\n".as_bytes());
+    }
+
+    #[test]
+    fn what_a_client_sends_is_escaped_where_it_is_logged() {
+        let (log, holds, text) = slow();
+        for colours in [false, true] {
+            let lines = Lines { log: log.clone(), colours };
+            let subscriber = tracing_subscriber::fmt().with_ansi(colours).with_writer(lines).finish();
+            let id = "r\nERROR forged\x1b[2J";
+            tracing::subscriber::with_default(subscriber, || tracing::warn!(%id, ids = ?[id], text = id, "seen {id}"));
+        }
+        drop(holds);
+        for line in lines(&text, 2) {
+            assert!(line.contains("seen r\\nERROR forged") && line.contains("ids"), "{line:?}");
+            assert!(!line.contains("\x1b[2J"), "{line:?}");
+        }
+        log.flush(Duration::from_secs(60));
+        assert!(text.try_recv().is_err(), "there is no third line");
+    }
+}

@@ -1,0 +1,129 @@
+//! What lies between hyper and a client: it notes what the connection is doing, and ends it so that the last answer
+//! arrives.
+
+use super::connection::Connection;
+use super::refusal;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// How long the server listens to a client that goes on sending a body which is not read, and how long without a byte.
+/// Closing at once would destroy the answer on its way.
+const LINGER: Duration = Duration::from_secs(30);
+const LINGER_QUIET: Duration = Duration::from_secs(2);
+
+/// A stream of bytes from and to a client.
+pub(super) struct Wire<S> {
+    stream: S,
+    connection: Arc<Connection>,
+    /// Bytes since the last answer.
+    received: usize,
+    /// A refusal that is being written, and how much of it is.
+    refusal: Option<(Vec<u8>, usize)>,
+    /// Since nothing more is written: until when the client is listened to at most, and until when while it is silent.
+    linger: Option<(Instant, Pin<Box<Sleep>>)>,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
+    pub(super) fn new(stream: S, connection: Arc<Connection>) -> Self {
+        Self { stream, connection, received: 0, refusal: None, linger: None }
+    }
+
+    /// Writes the refusal that takes the place of `written`; nothing where it is none.
+    fn poll_refusal(&mut self, context: &mut Context<'_>, written: &[u8]) -> Poll<io::Result<Option<usize>>> {
+        if self.refusal.is_none() {
+            self.refusal = refusal::of(written).map(|text| (text, 0));
+        }
+        let Some((text, at)) = &mut self.refusal else { return Poll::Ready(Ok(None)) };
+        while *at < text.len() {
+            match ready!(Pin::new(&mut self.stream).poll_write(context, &text[*at..]))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                more => *at += more,
+            }
+        }
+        self.refusal = None;
+        self.connection.leave_unread();
+        Poll::Ready(Ok(Some(written.len())))
+    }
+
+    /// Reads what the client still sends, and throws it away.
+    fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let now = Instant::now();
+        let (end, quiet) = self.linger.get_or_insert_with(|| (now + LINGER, Box::pin(sleep_until(now + LINGER_QUIET))));
+        let mut bytes = [0; 16 << 10];
+        loop {
+            let mut read = ReadBuf::new(&mut bytes);
+            match Pin::new(&mut self.stream).poll_read(context, &mut read) {
+                Poll::Ready(Ok(())) if !read.filled().is_empty() => {
+                    quiet.as_mut().reset((Instant::now() + LINGER_QUIET).min(*end));
+                }
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending => return quiet.as_mut().poll(context),
+            }
+        }
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Wire<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if read.is_pending() {
+            self.connection.wait(self.received);
+        } else {
+            self.received += buffer.filled().len() - before;
+            self.connection.resume();
+        }
+        read
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<S> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match ready!(self.poll_refusal(context, bytes))? {
+            Some(written) => Poll::Ready(Ok(written)),
+            None => Pin::new(&mut self.stream).poll_write(context, bytes),
+        }
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match ready!(self.poll_refusal(context, parts.first().map_or(&[], |part| part)))? {
+            Some(written) => Poll::Ready(Ok(written)),
+            None => Pin::new(&mut self.stream).poll_write_vectored(context, parts),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(Pin::new(&mut self.stream).poll_flush(context))?;
+        if self.connection.flushed() {
+            self.received = 0;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.linger.is_none() {
+            ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
+            if !self.connection.is_unread() {
+                return Poll::Ready(Ok(()));
+            }
+        }
+        self.poll_linger(context).map(Ok)
+    }
+}
