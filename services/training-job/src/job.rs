@@ -161,6 +161,7 @@ fn decided(name: &str, config: &LambdaMart, candidate: Candidate, decision: Deci
 fn refused(name: &str, error: Error) -> ModelReport {
     let outcome = match &error {
         Error::Empty { .. }
+        | Error::Alone { .. }
         | Error::NoneSelected { .. }
         | Error::NoPositives { .. }
         | Error::NoWeights { .. }

@@ -9,8 +9,9 @@
 use crate::counters::Applied;
 use crate::error::Error;
 use crate::ingest::Ingest;
+use crate::recent::Noted;
 use rankwright_clickthrough::{Subject, Who};
-use rankwright_event::{Event, EventId, Timestamp};
+use rankwright_event::{Event, Timestamp};
 use rankwright_state::{Key, Position, Scope, Space};
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
@@ -31,7 +32,7 @@ struct Seen {
 }
 
 /// So many ids are remembered at most, whatever the window.
-const LIMIT: usize = 1_000_000;
+pub(crate) const LIMIT: usize = 1_000_000;
 
 impl Seen {
     /// What earlier processes noted.
@@ -83,21 +84,9 @@ pub(crate) fn notes(key: &Key, subject: &Subject) -> bool {
     noted.is_some_and(|noted| noted.ends_with(&format!(" {id}")))
 }
 
-/// Under what an event is noted. Rankings and interactions are named by their ids; metadata has ids that nothing
-/// uses, often the same for all, so it is named by whose it is and when as well; the length of the id tells where that ends.
+/// Under what an event is noted.
 pub(crate) fn identity(event: &Event) -> Key {
-    let kind = event.kind();
-    let noted = match event {
-        Event::Item(event) => of_metadata(kind, &event.id, event.timestamp, event.item.as_str()),
-        Event::User(event) => of_metadata(kind, &event.id, event.timestamp, event.user.as_str()),
-        Event::Interaction(event) => format!("{kind} {}", event.id),
-        Event::Ranking(event) => format!("{kind} {}", event.id),
-    };
-    Key::new(event.tenant(), Scope::Seen(noted.into()))
-}
-
-fn of_metadata(kind: &str, id: &EventId, at: Timestamp, whose: &str) -> String {
-    format!("{kind} {} {id} {} {whose}", id.as_str().len(), at.millis())
+    Noted::of(event).key()
 }
 
 impl Feedback {
@@ -105,8 +94,11 @@ impl Feedback {
     ///
     /// # Errors
     /// When the state store fails.
-    pub async fn open(ingest: Ingest, window: Duration) -> Result<Self, Error> {
-        let noted = if ingest.durable() { ingest.notes(Space::Seen).await? } else { Vec::new() };
+    pub async fn open(mut ingest: Ingest, window: Duration) -> Result<Self, Error> {
+        let noted = ingest.notes(Space::Seen).await?;
+        if !ingest.durable() {
+            noted.iter().for_each(|(key, _)| ingest.remove_note(key)); // an import of this process has left them here
+        }
         Ok(Self { ingest, seen: Seen::restored(window, noted), last: None })
     }
 

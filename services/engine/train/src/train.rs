@@ -202,7 +202,10 @@ impl Training<'_> {
             Reading { rankings: 0, ref losses, .. } if !losses.is_empty() => {
                 Error::Damaged { model, stretches: losses.cut + losses.damaged }
             }
-            Reading { rankings: 0, .. } => Error::Empty { model },
+            Reading { rankings: 0, alone: 0, .. } => Error::Empty { model },
+            Reading { rankings: 0, alone: interactions, ref examples, .. } => {
+                Error::Alone { model, interactions, examples: examples.clone() }
+            }
             Reading { rankings, selected: 0, .. } => Error::NoneSelected { model, rankings },
             Reading { selected: rankings, too_long, .. } if too_long == rankings => {
                 Error::TooLong { model, rankings, most: MAX_ITEMS }

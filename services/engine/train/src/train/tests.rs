@@ -353,7 +353,9 @@ fn interactions_alone_are_nothing_to_learn_from() {
         ..record
     };
     let message = refusal(&config(), rankings(3).into_iter().map(lone).collect());
-    assert!(message.contains("no click-throughs are stored"), "{message}");
+    let expected =
+        "no click-throughs are stored, but 3 interactions that belong to no ranking, such as \"0\" and \"1\": ";
+    assert!(message.contains(expected), "{message}");
 }
 
 #[test]
