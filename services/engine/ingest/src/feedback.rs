@@ -9,9 +9,8 @@
 use crate::counters::Applied;
 use crate::error::Error;
 use crate::ingest::Ingest;
-use crate::recent::Noted;
 use rankwright_clickthrough::{Subject, Who};
-use rankwright_event::{Event, Timestamp};
+use rankwright_event::{Event, EventId, RankingId, Tenant, Timestamp};
 use rankwright_state::{Key, Position, Scope, Space};
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
@@ -32,7 +31,7 @@ struct Seen {
 }
 
 /// So many ids are remembered at most, whatever the window.
-pub(crate) const LIMIT: usize = 1_000_000;
+const LIMIT: usize = 1_000_000;
 
 impl Seen {
     /// What earlier processes noted.
@@ -84,9 +83,30 @@ pub(crate) fn notes(key: &Key, subject: &Subject) -> bool {
     noted.is_some_and(|noted| noted.ends_with(&format!(" {id}")))
 }
 
-/// Under what an event is noted.
+/// Under what an event is noted. Rankings and interactions are named by their ids; metadata has ids that nothing
+/// uses, often the same for all, so it is named by whose it is and when as well; the length of the id tells where that ends.
 pub(crate) fn identity(event: &Event) -> Key {
-    Noted::of(event).key()
+    let noted = match event {
+        Event::Item(event) => of_metadata("item", &event.id, event.timestamp, event.item.as_str()),
+        Event::User(event) => of_metadata("user", &event.id, event.timestamp, event.user.as_str()),
+        Event::Interaction(event) => return interaction(&event.tenant, &event.id),
+        Event::Ranking(event) => return ranking(&event.tenant, &event.id),
+    };
+    Key::new(event.tenant(), Scope::Seen(noted.into()))
+}
+
+fn of_metadata(kind: &str, id: &EventId, at: Timestamp, whose: &str) -> String {
+    format!("{kind} {} {id} {} {whose}", id.as_str().len(), at.millis())
+}
+
+/// Under what an interaction is noted.
+pub(crate) fn interaction(tenant: &Tenant, id: &EventId) -> Key {
+    Key::new(tenant, Scope::Seen(format!("interaction {id}").into()))
+}
+
+/// Under what a ranking is noted.
+pub(crate) fn ranking(tenant: &Tenant, id: &RankingId) -> Key {
+    Key::new(tenant, Scope::Seen(format!("ranking {id}").into()))
 }
 
 impl Feedback {

@@ -1,15 +1,19 @@
 //! The last minutes of an import, by event time: which events they were, so that they are known when they come again.
 //!
 //! An import and what is sent live overlap as a rule. What an import has read last is noted as the events of requests
-//! are, once, when it ends; until then little more than ids is kept of each event.
+//! are, once, when it ends; until then little more than an id is kept of each event. Metadata is not noted: it has no
+//! second effect however often it comes.
 
-use crate::feedback::LIMIT;
-use rankwright_event::{Event, EventId, ItemId, RankingId, Tenant, Timestamp, UserId};
-use rankwright_state::{Key, Scope};
+use crate::feedback;
+use rankwright_event::{Event, EventId, RankingId, Tenant, Timestamp};
+use rankwright_state::Key;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Events whose time is within so much of the newest one's.
+/// So many events are noted at most, whatever the window: they are committed at the end, beside everything else.
+const LIMIT: usize = 100_000;
+
+/// Rankings and interactions whose time is within so much of the newest event's.
 pub struct Recent {
     window: Duration,
     newest: Timestamp,
@@ -17,17 +21,13 @@ pub struct Recent {
 }
 
 /// What an event is known by.
-pub(crate) struct Noted {
+struct Noted {
     at: Timestamp,
     tenant: Tenant,
-    name: Name,
+    id: Id,
 }
 
-/// Rankings and interactions are named by their ids; metadata has ids that nothing uses, often the same for all, so it is
-/// named by whose it is and when as well.
-enum Name {
-    Item(EventId, ItemId),
-    User(EventId, UserId),
+enum Id {
     Interaction(EventId),
     Ranking(RankingId),
 }
@@ -42,10 +42,14 @@ impl Recent {
     pub fn see(&mut self, event: &Event) {
         let at = event.timestamp();
         self.newest = self.newest.max(at);
-        if at < self.oldest() {
-            return;
+        let id = match event {
+            Event::Interaction(event) => Id::Interaction(event.id.clone()),
+            Event::Ranking(event) => Id::Ranking(event.id.clone()),
+            Event::Item(_) | Event::User(_) => return,
+        };
+        if at >= self.oldest() {
+            self.events.push_back(Noted { at, tenant: event.tenant().clone(), id });
         }
-        self.events.push_back(Noted::of(event));
         while self.events.front().is_some_and(|first| first.at < self.oldest()) || self.events.len() > LIMIT {
             self.events.pop_front();
         }
@@ -63,28 +67,11 @@ impl Recent {
 }
 
 impl Noted {
-    pub(crate) fn of(event: &Event) -> Self {
-        let name = match event {
-            Event::Item(event) => Name::Item(event.id.clone(), event.item.clone()),
-            Event::User(event) => Name::User(event.id.clone(), event.user.clone()),
-            Event::Interaction(event) => Name::Interaction(event.id.clone()),
-            Event::Ranking(event) => Name::Ranking(event.id.clone()),
-        };
-        Self { at: event.timestamp(), tenant: event.tenant().clone(), name }
-    }
-
-    /// Under what it is noted. The length of an id of metadata tells where that ends.
-    pub(crate) fn key(&self) -> Key {
-        let of_metadata = |kind: &str, id: &EventId, whose: &str| {
-            format!("{kind} {} {id} {} {whose}", id.as_str().len(), self.at.millis())
-        };
-        let noted = match &self.name {
-            Name::Item(id, item) => of_metadata("item", id, item.as_str()),
-            Name::User(id, user) => of_metadata("user", id, user.as_str()),
-            Name::Interaction(id) => format!("interaction {id}"),
-            Name::Ranking(id) => format!("ranking {id}"),
-        };
-        Key::new(&self.tenant, Scope::Seen(noted.into()))
+    fn key(&self) -> Key {
+        match &self.id {
+            Id::Interaction(id) => feedback::interaction(&self.tenant, id),
+            Id::Ranking(id) => feedback::ranking(&self.tenant, id),
+        }
     }
 }
 
@@ -95,10 +82,8 @@ mod tests {
     use rankwright_event::json;
 
     fn click(id: &str, seconds: i64) -> Event {
-        let text = format!(
-            r#"{{"event":"interaction","id":"{id}","timestamp":"{}","type":"click","item":"a"}}"#,
-            seconds * 1000
-        );
+        let time = seconds * 1000;
+        let text = format!(r#"{{"event":"interaction","id":"{id}","timestamp":"{time}","type":"click","item":"a"}}"#);
         json::decode(text.as_bytes()).expect("a valid event")
     }
 
@@ -109,6 +94,19 @@ mod tests {
         let events = events.map(|(id, at)| click(id, at));
         events.iter().for_each(|event| recent.see(event));
         assert_eq!(recent.ids(), [1, 3, 4, 6].map(|place: usize| identity(&events[place])));
+    }
+
+    #[test]
+    fn rankings_are_known_and_metadata_moves_time_alone() {
+        let mut recent = Recent::new(Duration::from_secs(300));
+        let shown = br#"{"event":"ranking","id":"r","timestamp":"1000","user":"u","session":"s","items":[{"id":"a"}]}"#;
+        let shown = json::decode(shown).expect("a valid event");
+        recent.see(&shown);
+        let item = |time| format!(r#"{{"event":"item","id":"i","timestamp":"{time}","item":"a","fields":[]}}"#);
+        recent.see(&json::decode(item(2000).as_bytes()).expect("a valid event"));
+        assert_eq!(recent.ids(), [identity(&shown)]);
+        recent.see(&json::decode(item(302_000).as_bytes()).expect("a valid event"));
+        assert_eq!(recent.ids(), []);
     }
 
     #[test]

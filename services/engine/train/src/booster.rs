@@ -95,9 +95,9 @@ pub struct Task<'a> {
 
 /// So many lists to train on are enough for the libraries' own limits on what a leaf holds.
 ///
-/// The strictest is LightGBM's: 20 rows. Chance makes every fifth list agree with a feature that says nothing, or so; a
-/// leaf that holds the clicked items of a fifth of 100 lists has 20 rows. Of fewer lists, the limit would forbid the
-/// splits that there are to find: of 16 lists with a click each, no leaf could hold the clicked items.
+/// The strictest is LightGBM's: 20 rows. With a click in each list, a leaf of 20 rows holds the clicked items of a fifth
+/// of 100 lists. Of fewer lists, the limit forbids the splits that there are to find: of 16 lists, no leaf could hold the
+/// clicked items, all of them together.
 const ENOUGH: usize = 100;
 
 impl Task<'_> {
