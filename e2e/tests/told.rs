@@ -83,7 +83,7 @@ fn seconds_in_place_of_milliseconds_are_told_once() {
         event
     };
     let events: Vec<Value> = cheap_wins(5).into_iter().map(in_seconds).collect();
-    let told = format!("all 30 events so far are of before March 1970, such as one of {}", BEGIN / 1000);
+    let told = format!("all 30 events so far are from before March 1970, such as one of {}", BEGIN / 1000);
     let shop = Shop::new();
     let import = shop.import(&events).ok();
     assert!(

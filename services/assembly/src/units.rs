@@ -29,8 +29,8 @@ impl Units {
     pub fn complaint(&self) -> Option<String> {
         let at = self.example.filter(|_| !self.settled)?;
         Some(format!(
-            "all {} events so far are of before March 1970, such as one of {} ({at}): are these seconds instead of milliseconds? \
-             timestamps are milliseconds since 1970, or ISO 8601 with a zone",
+            "all {} events so far are from before March 1970, such as one of {} ({at}): are the timestamps seconds instead of milliseconds? \
+             they have to be milliseconds since 1970, or ISO 8601 with a zone",
             self.events,
             at.millis()
         ))
@@ -71,7 +71,7 @@ mod tests {
     fn seconds_are_told_with_how_many_and_an_example() {
         let told = told(&[1_636_907_100, 1_636_907_101]).unwrap_or_default();
         assert!(
-            told.starts_with("all 2 events so far are of before March 1970, such as one of 1636907100 (1970-01-19T"),
+            told.starts_with("all 2 events so far are from before March 1970, such as one of 1636907100 (1970-01-19T"),
             "{told}"
         );
         assert!(told.contains("seconds instead of milliseconds?"), "{told}");
