@@ -235,6 +235,7 @@ impl Inlet {
         let Some(feedback) = held.as_mut() else { return Err(FeedError::Busy) };
         let outcome = feedback.feed(events, (&self.engine, &self.identity)).await;
         let counters = feedback.counters();
+        self.name(feedback.unknown_rankings());
         if outcome.as_ref().is_err_and(|error| !matches!(error, ingest::Error::Clickthroughs(_))) {
             *held = None; // where too many click-throughs wait, nothing is lost
         }
