@@ -6,7 +6,7 @@ pub(crate) use holding::{FORGETS, HELD, Holding, REBUILD, TASK, Tenure};
 
 use crate::engine::Engine;
 use holding::AGAIN;
-use rankwright_event::Timestamp;
+use rankwright_event::{RankingId, Timestamp};
 use rankwright_ingest::shared::{Closer, Taken};
 use rankwright_ingest::{Counters, Error, aside};
 use rankwright_serve::clock::{believed, earliest};
@@ -61,6 +61,8 @@ pub struct Closing {
     tenure: Arc<Tenure>,
     /// What this process closed before another one took over.
     before: Counters,
+    /// Some rankings that interactions waited for in vain while this process closed.
+    unknown: Vec<RankingId>,
     /// When ids of events were last looked through, in a state that does not forget them itself.
     looked: Timestamp,
 }
@@ -71,7 +73,7 @@ impl Closing {
         let (holder, before, taken) = (holder.into(), Counters::default(), Taken::default());
         let name = format!("{holder} {:016x}", fastrand::u64(..));
         let (closer, tenure, looked) = (None, Arc::default(), Timestamp::MIN);
-        Self { engine, holder, name, closer, taken, tenure, before, looked }
+        Self { engine, holder, name, closer, taken, tenure, before, unknown: Vec::new(), looked }
     }
 
     /// What this process has closed, and what waits while it is its turn.
@@ -79,8 +81,14 @@ impl Closing {
         self.closer.as_ref().map_or(self.before, |closer| closer.counters().and(self.before))
     }
 
+    /// Some rankings that interactions waited for in vain while this process closed.
+    pub fn unknown_rankings(&self) -> &[RankingId] {
+        self.closer.as_ref().map(Closer::unknown_rankings).filter(|named| !named.is_empty()).unwrap_or(&self.unknown)
+    }
+
     /// Whoever closes next begins with what this one left.
     fn hand_over(&mut self) -> bool {
+        self.unknown = self.unknown_rankings().to_vec();
         self.before = Counters { outbox: 0, awaited: 0, open: 0, ..self.counters() };
         let Some(closer) = self.closer.take() else { return false };
         self.taken = closer.hand_over();

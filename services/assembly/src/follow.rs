@@ -18,6 +18,7 @@ use futures_util::future::BoxFuture;
 use leases::Held;
 use rankwright_config::state::Pipeline;
 use rankwright_config::{SourceConfig, SourceKind, State};
+use rankwright_event::RankingId;
 use rankwright_ingest::Counters;
 use rankwright_serve::clock::believed;
 use rankwright_source::{BatchLimits, DeadLetters, Kafka, Kinesis, Pulsar, Stream, StreamSettings};
@@ -48,7 +49,7 @@ pub fn read_all<'a>(
     engine: Arc<Engine>,
     source: &'a SourceConfig,
     tally: Arc<Tally>,
-) -> BoxFuture<'a, Result<Counters>> {
+) -> BoxFuture<'a, Result<(Counters, Vec<RankingId>)>> {
     Box::pin(async move {
         let opened = (open(&engine, source, None)?, letters(source)?);
         Reader::new(engine, identity(), opened, tally, true).read_all().await

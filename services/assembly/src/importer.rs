@@ -3,11 +3,11 @@
 use crate::closing::Closing;
 use crate::engine::Engine;
 use futures_util::future::BoxFuture;
-use rankwright_event::Event;
+use rankwright_event::{Event, RankingId};
 use rankwright_ingest::shared::{Intake, Origin};
 use rankwright_ingest::{Counters, Error, Ingest};
 use rankwright_serve::clock::now;
-use rankwright_state::Position;
+use rankwright_state::{Key, Position};
 use std::sync::Arc;
 
 /// Takes in the events of files.
@@ -83,6 +83,27 @@ impl Importer {
                 }
             }
         })
+    }
+
+    /// Notes events that were taken in, so that they are known when they come again at `/feedback`.
+    ///
+    /// # Errors
+    /// When a store fails.
+    pub fn remember<'a>(&'a mut self, ids: &'a [Key]) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            match self {
+                Self::Own(ingest) => ingest.remember(ids, now()).await,
+                Self::Shared { intake, .. } => intake.remember(ids, now()).await,
+            }
+        })
+    }
+
+    /// Some rankings that interactions waited for in vain.
+    pub fn unknown_rankings(&self) -> &[RankingId] {
+        match self {
+            Self::Own(ingest) => ingest.unknown_rankings(),
+            Self::Shared { closing, .. } => closing.unknown_rankings(),
+        }
     }
 
     /// Closes what no more events will come for; false where another process keeps that to itself, see [`Closing::finish`].

@@ -6,7 +6,8 @@ use crate::gauges::Gauges;
 use crate::program::{chain, is_refused};
 use crate::said::Said;
 use crate::serving::identity;
-use rankwright_event::Event;
+use crate::units::Units;
+use rankwright_event::{Event, RankingId};
 use rankwright_ingest::shared::Replica;
 use rankwright_ingest::{self as ingest, Applied, Counters};
 use rankwright_serve::clock::{believed, latest};
@@ -31,6 +32,9 @@ pub struct Inlet {
     closing: Option<Mutex<Closing>>,
     /// Of taking in, and of the closing.
     counters: SyncMutex<(Counters, Counters)>,
+    /// Some rankings that interactions waited for in vain.
+    unknown: SyncMutex<Vec<RankingId>>,
+    units: SyncMutex<Units>,
     gauges: Gauges,
     /// What waits for a store, and why.
     said: Said,
@@ -89,6 +93,14 @@ impl Way {
             Self::Shared(replica) => replica.counters(),
         }
     }
+
+    /// Some rankings that interactions waited for in vain; in a shared state it is the one who closes that knows them.
+    fn unknown_rankings(&self) -> &[RankingId] {
+        match self {
+            Self::Own(feedback) => feedback.ingest().unknown_rankings(),
+            Self::Shared(_) => &[],
+        }
+    }
 }
 
 impl Inlet {
@@ -115,6 +127,8 @@ impl Inlet {
             feedback: Mutex::new(way),
             closing,
             counters: SyncMutex::default(),
+            unknown: SyncMutex::default(),
+            units: SyncMutex::default(),
             gauges,
             said,
             refused,
@@ -128,6 +142,7 @@ impl Inlet {
         if let Some(feedback) = held.as_mut() {
             let outcome = feedback.tick().await;
             let counters = feedback.counters();
+            self.name(feedback.unknown_rankings());
             match outcome {
                 Ok(()) => {}
                 Err(error @ ingest::Error::Clickthroughs(_)) => waits = Some(("click-throughs wait", error)),
@@ -151,6 +166,7 @@ impl Inlet {
             let mut closing = closing.lock().await;
             let outcome = closing.tick().await;
             self.note(|(_, closed)| *closed = closing.counters());
+            self.name(closing.unknown_rankings());
             match outcome {
                 Ok(()) => {}
                 // nothing waits for a store: somebody else does it, or wants to be alone for a while
@@ -200,7 +216,17 @@ impl Inlet {
         self.gauges.note(&counters.0.and(counters.1));
     }
 
+    /// Keeps the names of rankings that interactions waited for in vain.
+    fn name(&self, rankings: &[RankingId]) {
+        let mut named = self.unknown.lock().unwrap_or_else(PoisonError::into_inner);
+        if !rankings.is_empty() && *named != rankings {
+            *named = rankings.to_vec();
+        }
+    }
+
     async fn take(&self, events: Vec<Event>) -> Result<Fed, FeedError> {
+        let news = self.units.lock().unwrap_or_else(PoisonError::into_inner).news(&events);
+        news.iter().for_each(|news| warn!("{news}"));
         let mut held = self.feedback.lock().await;
         let failed = |error: ingest::Error| FeedError::Failed(chain(&anyhow::Error::new(error)));
         if held.is_none() {
@@ -209,6 +235,7 @@ impl Inlet {
         let Some(feedback) = held.as_mut() else { return Err(FeedError::Busy) };
         let outcome = feedback.feed(events, (&self.engine, &self.identity)).await;
         let counters = feedback.counters();
+        self.name(feedback.unknown_rankings());
         if outcome.as_ref().is_err_and(|error| !matches!(error, ingest::Error::Clickthroughs(_))) {
             *held = None; // where too many click-throughs wait, nothing is lost
         }
@@ -216,6 +243,11 @@ impl Inlet {
         drop(held);
         outcome.map(|applied| Fed { accepted: applied.accepted, updated: applied.updated }).map_err(failed)
     }
+}
+
+/// A part of all interactions; none where this process has taken in none.
+fn share(part: u64, all: u64) -> Option<f64> {
+    (all > 0).then(|| (part as f64 / all as f64).min(1.0))
 }
 
 impl Feedback for Inlet {
@@ -232,6 +264,8 @@ impl Status for Inlet {
     fn status(&self) -> Value {
         let (taken, closed) = *self.counters.lock().unwrap_or_else(PoisonError::into_inner);
         let counters = taken.and(closed);
+        let unknown = self.unknown.lock().unwrap_or_else(PoisonError::into_inner);
+        let examples: Vec<&str> = unknown.iter().map(RankingId::as_str).collect();
         json!({
             "events": {
                 "item": counters.items,
@@ -242,6 +276,11 @@ impl Status for Inlet {
             "updated": counters.updated,
             "clickthroughs": counters.clickthroughs,
             "unrankedInteractions": counters.unranked,
+            "unknownRankings": {
+                "interactions": counters.unknown,
+                "share": share(counters.unknown, counters.interactions),
+                "examples": examples,
+            },
             "repeatedRankings": counters.repeated,
             "evictedRankings": counters.evicted,
             "openRankings": counters.open,

@@ -26,6 +26,7 @@ mod said;
 mod serving;
 mod size;
 mod survey;
+mod units;
 mod waiting;
 
 pub use closing::{Closing, StillOpen};
@@ -45,4 +46,5 @@ pub use remote::{Fetched, fetch, is_remote};
 pub use serving::{Service, listen};
 pub use size::{Growth, Size};
 pub use survey::{Found, ModelFound, StateFound, Survey, WriterFound};
+pub use units::Units;
 pub use waiting::{Begun, open_on};

@@ -6,11 +6,12 @@ use crate::order::Order;
 use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
 use rankwright_assembly::{
-    Engine, Fetched, Importer, Rebuild, StillOpen, Tally, as_owner, configuration, fetch, is_remote, is_stream,
+    Engine, Fetched, Importer, Rebuild, StillOpen, Tally, Units, as_owner, configuration, fetch, is_remote, is_stream,
     job_runtime, now, read_all,
 };
 use rankwright_config::{ClickthroughStore, Config, Offset, SourceConfig, State};
-use rankwright_ingest::Counters;
+use rankwright_event::RankingId;
+use rankwright_ingest::{Counters, Recent};
 use rankwright_source::{Batch, Files, Marks};
 use rankwright_state::{Position, Store};
 use std::ops::ControlFlow;
@@ -50,14 +51,19 @@ pub(crate) fn run(options: &ImportOptions) -> Result<()> {
         return rebuild(&config, options, &runtime);
     }
     if let Some(untouched) = runtime.block_on(Rebuild::of_untouched(&config))? {
-        read(untouched.engine(), options, &runtime)?;
+        let problem = read(untouched.engine(), options, &runtime)?;
         if runtime.block_on(untouched.complete())? {
-            return Ok(());
+            return whole(problem);
         }
         warn!("another process has written to the state meanwhile: the events are added to it one by one");
     }
     let engine = Arc::new(runtime.block_on(Engine::open(config))?);
-    read(&engine, options, &runtime)
+    whole(read(&engine, options, &runtime)?)
+}
+
+/// An error where not all could be read: what could is imported.
+fn whole(problem: Option<String>) -> Result<()> {
+    problem.map_or(Ok(()), |problem| bail!("{problem}"))
 }
 
 /// Builds a state of its own, and puts it in its place when it is complete.
@@ -67,17 +73,20 @@ fn rebuild(config: &Config, options: &ImportOptions, runtime: &Runtime) -> Resul
         info!(name = once.unwrap_or_default(), "the state was imported under this name already: it stays as it is");
         return Ok(());
     };
-    read(rebuild.engine(), options, runtime)?;
+    if let Some(problem) = read(rebuild.engine(), options, runtime)? {
+        bail!("the state stays as it was: {problem}");
+    }
     runtime.block_on(rebuild.complete()).map(drop)
 }
 
-/// Reads the events that options or configuration name, and closes what they leave open.
-pub(crate) fn read(engine: &Arc<Engine>, options: &ImportOptions, runtime: &Runtime) -> Result<()> {
+/// Reads the events that options or configuration name, and closes what they leave open; what is wrong where not all of
+/// them could be read.
+pub(crate) fn read(engine: &Arc<Engine>, options: &ImportOptions, runtime: &Runtime) -> Result<Option<String>> {
     if options.validation {
         bail!("--validation is not available in this version");
     }
     if let Some(source) = engine.config.source.as_ref().filter(|source| options.data.is_none() && is_stream(source)) {
-        return read_stream(engine, source, options, runtime);
+        return read_stream(engine, source, options, runtime).map(|()| None);
     }
     let latest = now().plus(engine.config.core.ingest.max_ahead);
     let (path, files, _fetched) = files(engine, options, runtime)?;
@@ -92,6 +101,8 @@ pub(crate) fn read(engine: &Arc<Engine>, options: &ImportOptions, runtime: &Runt
         ingest,
         coverage: Coverage::default(),
         order: Order::new(engine.settings().session_length),
+        units: Units::default(),
+        recent: Recent::new(engine.config.core.ingest.event_id_window),
         progress: Progress::new("import", files.bytes()),
         strict: options.strict,
         taken: 0,
@@ -101,7 +112,9 @@ pub(crate) fn read(engine: &Arc<Engine>, options: &ImportOptions, runtime: &Runt
         reached: false,
         continued: before.is_some(),
         events: 0,
+        too_old: 0,
         bad: 0,
+        damaged: Vec::new(),
     };
     let threads = thread::available_parallelism().map_or(1, |cores| cores.get() - 1).max(1);
     let outcome = files.read_parallel(before.as_ref(), threads, |batch| match import.take(batch) {
@@ -124,8 +137,9 @@ fn read_stream(engine: &Arc<Engine>, source: &SourceConfig, options: &ImportOpti
     let source = SourceConfig { offset, ..source.clone() };
     let tally = Arc::new(Tally::registered(&prometheus::Registry::new(), engine.settings().session_length)?);
     let began = std::time::Instant::now();
-    let counters = runtime.block_on(read_all(engine.clone(), &source, tally.clone()))?;
+    let (counters, examples) = runtime.block_on(read_all(engine.clone(), &source, tally.clone()))?;
     told(&counters, tally.unreadable(), tally.read(), began.elapsed());
+    unknown(&counters, &examples).iter().for_each(|complaint| warn!("{complaint}"));
     Ok(())
 }
 
@@ -144,6 +158,20 @@ fn told(counters: &Counters, skipped: u64, events: u64, elapsed: Duration) {
     }
 }
 
+/// What to say of interactions that waited for their rankings in vain.
+fn unknown(counters: &Counters, examples: &[RankingId]) -> Option<String> {
+    let (count, all) = (counters.unknown, counters.interactions.max(counters.unknown));
+    let examples: Vec<String> = examples.iter().map(|id| format!("{:?}", id.as_str())).collect();
+    let such = if examples.is_empty() { String::new() } else { format!(", such as {}", examples.join(" and ")) };
+    (count > 0).then(|| {
+        format!(
+            "{count} of {all} interactions ({:.1} %) name a ranking that did not come, or had closed{such}: they are in no \
+             click-through; `ranking` of an interaction has to be the `id` of a ranking event",
+            count as f64 / all as f64 * 100.0
+        )
+    })
+}
+
 /// One import.
 struct Import<'a> {
     engine: &'a Engine,
@@ -151,6 +179,8 @@ struct Import<'a> {
     ingest: Importer,
     coverage: Coverage,
     order: Order,
+    units: Units,
+    recent: Recent,
     progress: Progress,
     strict: bool,
     /// Events that are not committed yet, and how far the files are read with them.
@@ -163,18 +193,26 @@ struct Import<'a> {
     /// Whether an earlier import has read a part of them.
     continued: bool,
     events: u64,
+    /// Events that were left out because they are older than the offset.
+    too_old: u64,
     bad: u64,
+    /// Files that cannot be read to their end.
+    damaged: Vec<Arc<str>>,
 }
 
 impl Import<'_> {
     fn take(&mut self, batch: Batch) -> Result<()> {
         for bad in &batch.bad {
             self.skip(&bad.to_string())?;
+            self.damaged.extend(bad.ends_file().then(|| bad.file.clone()));
         }
         for event in &batch.events {
             self.coverage.see(event);
             self.order.see(event.timestamp());
+            self.units.see(event.timestamp());
+            self.recent.see(event);
         }
+        self.too_old += batch.before_offset;
         self.events += batch.events.len() as u64;
         self.taken += batch.events.len();
         self.runtime.block_on(self.ingest.take(batch.events))?;
@@ -213,18 +251,34 @@ impl Import<'_> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<()> {
+    fn finish(mut self) -> Result<Option<String>> {
         self.commit()?;
+        self.runtime.block_on(self.ingest.remember(&self.recent.ids()))?;
         if !self.runtime.block_on(self.ingest.finish())? {
             return Err(StillOpen.into());
         }
         told(&self.ingest.counters(), self.bad, self.events, self.progress.elapsed());
-        self.order.complaint().iter().for_each(|complaint| warn!("{complaint}"));
+        let unknown = unknown(&self.ingest.counters(), self.ingest.unknown_rankings());
+        let complaints = [unknown, self.order.complaint(), self.units.complaint()];
+        complaints.iter().flatten().for_each(|complaint| warn!("{complaint}"));
         // what an earlier import has read is not known here
         if self.events > 0 && !self.continued {
             self.coverage.gaps(&self.engine.config).iter().for_each(|gap| warn!("{gap}"));
         }
-        Ok(())
+        Ok(self.problem())
+    }
+
+    /// What is wrong where not all could be read.
+    fn problem(&self) -> Option<String> {
+        if !self.damaged.is_empty() {
+            return Some(format!(
+                "{} is damaged or was cut short: what could be read of it is imported; import it again when it is whole, and \
+                 reading goes on behind that",
+                self.damaged.join(", ")
+            ));
+        }
+        let nothing = self.events == 0 && self.too_old == 0 && !self.continued;
+        (nothing && self.bad > 0).then(|| format!("nothing was imported: none of {} lines is an event", self.bad))
     }
 }
 

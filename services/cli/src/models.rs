@@ -86,6 +86,7 @@ mod tests {
                 metrics: Default::default(),
                 iterations: 0,
                 weights: Vec::new(),
+                trained_on: None,
                 replaced: None,
             };
             let version = Version::new(metadata, Vec::new(), Vec::new()).expect("a version");

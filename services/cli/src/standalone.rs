@@ -15,7 +15,9 @@ pub(crate) fn run(options: &ImportOptions) -> Result<()> {
     let config = configuration(options.config.as_deref())?;
     let runtime = runtime()?;
     let engine = Arc::new(runtime.block_on(Engine::open(config))?);
-    import::read(&engine, options, &runtime)?;
+    if let Some(problem) = import::read(&engine, options, &runtime)? {
+        warn!("{problem}");
+    }
     let names: Vec<String> = train::trainable(&engine).map(|(name, _)| name.clone()).collect();
     for name in names {
         if let Err(error) = train::one(&engine, &name) {

@@ -128,6 +128,7 @@ fn report(name: &str, trained: &Trained, elapsed_ms: u128) {
         let Losses { cut, damaged, records, .. } = *losses;
         warn!(model = name, cut, damaged, records, "stretches of click-throughs were left out");
     }
+    trained.answer.warnings.iter().for_each(|warning| warn!(model = name, "{warning}"));
     for quality in &trained.quality {
         let metric = quality.metric.as_str();
         let round = |value: f64| format!("{value:.4}");

@@ -33,9 +33,10 @@ impl Trainer {
 
 /// Nothing to learn from is the caller's to change; anything else is ours.
 fn refusal(error: &anyhow::Error) -> TrainError {
-    use rankwright_train::Error;
+    use rankwright_train::{Error, booster};
     let message = chain(error);
     match error.downcast_ref::<Error>() {
+        Some(Error::Fit { source: booster::Error::OverMemory { .. }, .. }) => TrainError::Impossible(message),
         Some(
             Error::Read(_)
             | Error::Spill { .. }

@@ -136,6 +136,12 @@ fn running(versions: &dyn VersionStore, name: &str, config: &LambdaMart) -> Resu
 fn decided(name: &str, config: &LambdaMart, candidate: Candidate, decision: Decision) -> ModelReport {
     let trained = candidate.trained;
     let mut message = decision.message.clone();
+    trained
+        .answer
+        .warnings
+        .iter()
+        .filter(|_| !trained.learned_nothing)
+        .for_each(|warning| warn!(model = name, "{warning}"));
     if let (true, Some(pinned)) = (decision.publish, &config.version) {
         message = format!("{message}; models.{name}.version pins {pinned}, which is served all the same");
     }
@@ -155,6 +161,7 @@ fn decided(name: &str, config: &LambdaMart, candidate: Candidate, decision: Deci
 fn refused(name: &str, error: Error) -> ModelReport {
     let outcome = match &error {
         Error::Empty { .. }
+        | Error::Alone { .. }
         | Error::NoneSelected { .. }
         | Error::NoPositives { .. }
         | Error::NoWeights { .. }

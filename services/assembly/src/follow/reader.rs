@@ -15,7 +15,7 @@ use crate::program::chain;
 use anyhow::{Context, Result, bail};
 use commits::Sent;
 use futures_util::FutureExt;
-use rankwright_event::Timestamp;
+use rankwright_event::{RankingId, Timestamp};
 use rankwright_ingest::shared::{Pipeline, Reached, expect, reached};
 use rankwright_ingest::{Counters, Error};
 use rankwright_serve::clock::{believed, now};
@@ -113,7 +113,7 @@ impl Reader {
     }
 
     /// Reads all of a bounded stream, and closes what nobody will add to.
-    pub(super) async fn read_all(mut self) -> Result<Counters> {
+    pub(super) async fn read_all(mut self) -> Result<(Counters, Vec<RankingId>)> {
         let read = self.run().await;
         self.stream.close().await;
         read?;
@@ -122,13 +122,13 @@ impl Reader {
             writer.leave().await?;
             counters = counters.and(writer.counters());
         }
-        let Some(mut closing) = self.alone else { return Ok(counters) };
+        let Some(mut closing) = self.alone else { return Ok((counters, Vec::new())) };
         let finished = closing.finish().await;
         closing.leave().await;
         if !finished? {
             return Err(StillOpen.into());
         }
-        Ok(counters.and(closing.counters()))
+        Ok((counters.and(closing.counters()), closing.unknown_rankings().to_vec()))
     }
 
     async fn run(&mut self) -> Result<()> {

@@ -1,5 +1,6 @@
 //! What is known of the partitions that this process reads: as metrics, and for `/status`.
 
+use crate::units::Units;
 use prometheus::{Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry};
 use rankwright_event::{Event, Timestamp};
 use rankwright_serve::Status;
@@ -30,6 +31,7 @@ pub struct Tally {
     /// Events whose rankings have closed, by `core.clickthrough.maxSessionLength`.
     session: Duration,
     partitions: Mutex<BTreeMap<Partition, Known>>,
+    units: Mutex<Units>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -95,6 +97,7 @@ impl Tally {
             visible,
             session,
             partitions: Mutex::default(),
+            units: Mutex::default(),
         })
     }
 
@@ -107,6 +110,8 @@ impl Tally {
     /// Notes a batch that is about to be committed.
     pub(crate) fn batch(&self, partition: &Partition, batch: &Batch) -> Seen {
         let Batch { events, position, .. } = batch;
+        let news = self.units.lock().unwrap_or_else(PoisonError::into_inner).news(events);
+        news.iter().for_each(|news| warn!("{news}"));
         let times: Vec<Timestamp> = events.iter().map(Event::timestamp).collect();
         let mut known = self.partitions.lock().unwrap_or_else(PoisonError::into_inner);
         let known = known.entry(partition.clone()).or_insert(Known::NOTHING);

@@ -126,6 +126,8 @@ pub struct Backend {
     pub debias: bool,
     /// LightGBM alone; default 16.
     pub num_leaves: usize,
+    /// Train although that takes more memory than the machine or container has; default false.
+    pub over_memory: bool,
 }
 
 /// A gradient boosting library.

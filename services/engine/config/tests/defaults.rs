@@ -301,6 +301,7 @@ fn lambdamart_has_the_defaults_of_the_specification() {
     assert_eq!((backend.booster, backend.iterations, backend.learning_rate), (Booster::XgBoost, 100, 0.1));
     assert_eq!((backend.ndcg_cutoff, backend.max_depth, backend.seed), (10, 8, None));
     assert_eq!((backend.sampling, backend.debias, backend.num_leaves), (0.8, false, 16));
+    assert!(!backend.over_memory);
     assert_eq!(model.selector, Selector::Accept(true));
     assert_eq!(model.split, Split { strategy: SplitStrategy::Time, ratio: 0.8 });
     assert_eq!(model.eval, [Metric::Ndcg(Some(10))]);
@@ -315,12 +316,13 @@ fn every_key_of_lambdamart_is_read() {
                       qualityGate: {metric: MAP@5, margin: 0.2}, \
                       warmup: {sampledRequests: 5, duration: 1s}, \
                       backend: {type: lightgbm, iterations: 1, learningRate: 0.2, ndcgCutoff: 3, maxDepth: 4, \
-                      seed: 42, sampling: 1, debias: true, numLeaves: 32}}";
+                      seed: 42, sampling: 1, debias: true, numLeaves: 32, overMemory: true}}";
     let Model::LambdaMart(model) = model(definition) else { panic!() };
     let backend = &model.backend;
     assert_eq!((backend.booster, backend.iterations, backend.learning_rate), (Booster::LightGbm, 1, 0.2));
     assert_eq!((backend.ndcg_cutoff, backend.max_depth, backend.seed), (3, 4, Some(42)));
     assert_eq!((backend.sampling, backend.debias, backend.num_leaves), (1.0, true, 32));
+    assert!(backend.over_memory);
     assert_eq!(model.weights.get("on"), Some(&2.5));
     assert_eq!(model.split, Split { strategy: SplitStrategy::Random, ratio: 0.7 });
     assert_eq!(model.eval, [Metric::Mrr, Metric::Map(Some(5))]);

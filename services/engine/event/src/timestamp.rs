@@ -39,6 +39,8 @@ impl Timestamp {
     pub const MAX: Self = Self(i64::MAX);
     /// Times beyond the year 9999 are refused as input: they are unit errors, and would stop every clock.
     const LATEST: i64 = 253_402_300_799_999;
+    /// The largest offset of a zone, in seconds: 18 hours, as in `java.time`. The calendar's library takes up to 26.
+    const LARGEST_OFFSET: i32 = 18 * 3600;
 
     /// From milliseconds since 1970.
     pub const fn from_millis(millis: i64) -> Self {
@@ -80,6 +82,9 @@ impl Timestamp {
         } else {
             // a zone name in brackets may follow the offset, as Java's ZonedDateTime writes it
             let instant = text.split('[').next().unwrap_or(text);
+            if !has_real_offset(instant) {
+                return Err(form());
+            }
             match instant.parse::<jiff::Timestamp>() {
                 Ok(instant) => Some(instant.as_millisecond()),
                 Err(_) if has_long_year(instant) => None,
@@ -98,6 +103,13 @@ impl Timestamp {
     fn checked(millis: i64) -> Option<Self> {
         (-Self::LATEST..=Self::LATEST).contains(&millis).then_some(Self(millis))
     }
+}
+
+/// Whether the offset that a date and time ends with, if any, is one of a zone.
+fn has_real_offset(text: &str) -> bool {
+    let offset =
+        Pieces::parse(text).ok().filter(|_| !text.ends_with(['Z', 'z'])).and_then(|parts| parts.to_numeric_offset());
+    offset.is_none_or(|offset| offset.seconds().abs() <= Timestamp::LARGEST_OFFSET)
 }
 
 /// Whether a date has a year of five digits or more.
@@ -145,6 +157,7 @@ mod tests {
             "2021-11-14T16:25:00Z",
             "2021-11-14T17:25:00+01:00",
             "2021-11-14T17:25:00+01:00[Europe/Paris]",
+            "2021-11-15T10:25:00+18:00",
         ] {
             assert_eq!(Timestamp::parse(text), Ok(millis), "{text}");
         }
@@ -173,6 +186,9 @@ mod tests {
             "2021-02-30T00:00:00Z",
             "+253402300799999",
             "9999-12-31T23:59:59",
+            "2021-11-14T16:25:00+25:00",
+            "2021-11-14T16:25:00-18:01",
+            "9999-12-31T23:59:59+25:00",
         ] {
             assert!(matches!(Timestamp::parse(text), Err(InvalidTimestamp::Form { .. })), "{text}");
         }

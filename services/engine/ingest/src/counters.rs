@@ -1,5 +1,17 @@
 //! What ingest has to tell of itself.
 
+use rankwright_event::RankingId;
+
+/// So many rankings that interactions waited for in vain are named.
+const NAMED: usize = 2;
+
+/// Keeps a ranking that an interaction waited for in vain, as one of a few examples.
+pub(crate) fn name(examples: &mut Vec<RankingId>, ranking: &RankingId) {
+    if examples.len() < NAMED && !examples.contains(ranking) {
+        examples.push(ranking.clone());
+    }
+}
+
 /// What a batch did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Applied {
@@ -26,6 +38,8 @@ pub struct Counters {
     pub clickthroughs: u64,
     /// Interactions without a ranking, or of an unknown one.
     pub unranked: u64,
+    /// Of them, those that name a ranking which was not there while they waited for it.
+    pub unknown: u64,
     /// Rankings that were sent again while open, and left alone.
     pub repeated: u64,
     /// Rankings that were forced to close because too many were open.
@@ -51,6 +65,7 @@ impl Counters {
             updated: self.updated + other.updated,
             clickthroughs: self.clickthroughs + other.clickthroughs,
             unranked: self.unranked + other.unranked,
+            unknown: self.unknown + other.unknown,
             repeated: self.repeated + other.repeated,
             evicted: self.evicted + other.evicted,
             open: self.open + other.open,

@@ -10,7 +10,7 @@ use crate::counters::Applied;
 use crate::error::Error;
 use crate::ingest::Ingest;
 use rankwright_clickthrough::{Subject, Who};
-use rankwright_event::{Event, EventId, Timestamp};
+use rankwright_event::{Event, EventId, RankingId, Tenant, Timestamp};
 use rankwright_state::{Key, Position, Scope, Space};
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
@@ -86,12 +86,11 @@ pub(crate) fn notes(key: &Key, subject: &Subject) -> bool {
 /// Under what an event is noted. Rankings and interactions are named by their ids; metadata has ids that nothing
 /// uses, often the same for all, so it is named by whose it is and when as well; the length of the id tells where that ends.
 pub(crate) fn identity(event: &Event) -> Key {
-    let kind = event.kind();
     let noted = match event {
-        Event::Item(event) => of_metadata(kind, &event.id, event.timestamp, event.item.as_str()),
-        Event::User(event) => of_metadata(kind, &event.id, event.timestamp, event.user.as_str()),
-        Event::Interaction(event) => format!("{kind} {}", event.id),
-        Event::Ranking(event) => format!("{kind} {}", event.id),
+        Event::Item(event) => of_metadata("item", &event.id, event.timestamp, event.item.as_str()),
+        Event::User(event) => of_metadata("user", &event.id, event.timestamp, event.user.as_str()),
+        Event::Interaction(event) => return interaction(&event.tenant, &event.id),
+        Event::Ranking(event) => return ranking(&event.tenant, &event.id),
     };
     Key::new(event.tenant(), Scope::Seen(noted.into()))
 }
@@ -100,13 +99,26 @@ fn of_metadata(kind: &str, id: &EventId, at: Timestamp, whose: &str) -> String {
     format!("{kind} {} {id} {} {whose}", id.as_str().len(), at.millis())
 }
 
+/// Under what an interaction is noted.
+pub(crate) fn interaction(tenant: &Tenant, id: &EventId) -> Key {
+    Key::new(tenant, Scope::Seen(format!("interaction {id}").into()))
+}
+
+/// Under what a ranking is noted.
+pub(crate) fn ranking(tenant: &Tenant, id: &RankingId) -> Key {
+    Key::new(tenant, Scope::Seen(format!("ranking {id}").into()))
+}
+
 impl Feedback {
     /// Takes in events through `ingest`; repetitions within `window` of wall time have no effect.
     ///
     /// # Errors
     /// When the state store fails.
-    pub async fn open(ingest: Ingest, window: Duration) -> Result<Self, Error> {
-        let noted = if ingest.durable() { ingest.notes(Space::Seen).await? } else { Vec::new() };
+    pub async fn open(mut ingest: Ingest, window: Duration) -> Result<Self, Error> {
+        let noted = ingest.notes(Space::Seen).await?;
+        if !ingest.durable() {
+            noted.iter().for_each(|(key, _)| ingest.remove_note(key)); // an import of this process has left them here
+        }
         Ok(Self { ingest, seen: Seen::restored(window, noted), last: None })
     }
 

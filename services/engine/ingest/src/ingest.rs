@@ -2,14 +2,14 @@
 
 mod restore;
 
-use crate::counters::{Applied, Counters};
+use crate::counters::{self, Applied, Counters};
 use crate::error::Error;
 use crate::join::{Bounds, Due, Join, Place};
 use crate::outbox::Outbox;
 use crate::record::{self, Closed, JoinId, JoinRef, Open};
 use crate::rows::{Promise, Workshop};
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore};
-use rankwright_event::{Event, Interaction, Ranking, Tenant, Timestamp};
+use rankwright_event::{Event, Interaction, Ranking, RankingId, Tenant, Timestamp};
 use rankwright_feature::{Captured, Plan, Purpose};
 use rankwright_state::{
     Cell, Entity, Fetched, Key, Lease, Outcome, Overlay, Position, Rows, Slot, Space, Store, Stored, Writer,
@@ -30,6 +30,9 @@ const MOST_AWAITED_BYTES: usize = 32 << 20;
 
 /// So many rankings are closed with one commit, where no events belong to it as well.
 const AT_ONCE: usize = 1000;
+
+/// So many events are noted with one commit.
+pub(crate) const NOTED_AT_ONCE: usize = 10_000;
 
 /// Slot of a note.
 const NOTE: Slot = Slot(0);
@@ -70,6 +73,8 @@ pub struct Ingest {
     /// Whether events were taken that are not committed yet.
     taken: bool,
     counters: Counters,
+    /// Some rankings that interactions waited for in vain.
+    unknown: Vec<RankingId>,
 }
 
 impl Ingest {
@@ -105,6 +110,7 @@ impl Ingest {
             durable,
             taken: false,
             counters: Counters::default(),
+            unknown: Vec::new(),
         };
         if durable {
             ingest.restore().await?;
@@ -133,6 +139,11 @@ impl Ingest {
         }
     }
 
+    /// Some rankings that interactions waited for in vain.
+    pub fn unknown_rankings(&self) -> &[RankingId] {
+        &self.unknown
+    }
+
     /// Whether what it keeps outlives this process.
     pub(crate) fn durable(&self) -> bool {
         self.durable
@@ -148,6 +159,17 @@ impl Ingest {
         let at = |entity: &Entity| entity.values().next().map(|(_, stored)| stored.at);
         let noted = self.store.scan(space).await?;
         Ok(noted.into_iter().filter_map(|(key, entity)| at(&entity).map(|at| (key, at))).collect())
+    }
+
+    /// Notes events that were taken in: where they come again in requests, [`Feedback`](crate::Feedback) knows them.
+    ///
+    /// # Errors
+    /// As [`Ingest::apply`].
+    pub async fn remember(&mut self, ids: &[Key], wall: Timestamp) -> Result<(), Error> {
+        for some in ids.chunks(NOTED_AT_ONCE) {
+            self.apply_at(Vec::new(), some, self.lease.position.clone(), wall).await?;
+        }
+        Ok(())
     }
 
     /// Takes in a batch of events, in their order, and commits its effects together with the position behind it.
@@ -405,6 +427,10 @@ impl Ingest {
     /// An interaction that no known ranking caused takes effect.
     async fn unranked(&mut self, interaction: Interaction) -> Result<(), Error> {
         self.counters.unranked += 1;
+        if let Some(ranking) = &interaction.ranking {
+            self.counters.unknown += 1;
+            counters::name(&mut self.unknown, ranking);
+        }
         let fetched = Fetched::new(self.fetch(self.plan.unranked_reads(&interaction).as_slice()).await?);
         self.plan.unranked(&interaction, &fetched, &mut self.overlay);
         let record = Clickthrough::of_interaction(&interaction);

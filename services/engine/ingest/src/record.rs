@@ -8,7 +8,7 @@ use rankwright_feature::{Captured, ClosedInteraction, Effects, Plan, Tag};
 use rankwright_state::{Cell, Entity, Fetched, Key, Parts, Scope, Slot, Stored};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 /// Slots of a stored join record.
@@ -162,8 +162,7 @@ impl Open {
     /// Effects of its end on rates and impressions; `by_now` is what lies under [`Open::capture_reads`].
     pub(crate) fn close(&mut self, plan: &Plan, by_now: &Fetched, effects: &mut impl Effects) {
         if self.interactions.len() >= Parts::MOST {
-            let (ranking, most) = (&self.ranking.id, Parts::MOST);
-            tracing::warn!(%ranking, most, "as many interactions with a ranking as are kept: later ones are left out of its click-through");
+            say_full(&self.ranking.id);
         }
         self.interactions.sort_by(|left, right| (left.timestamp, &left.id).cmp(&(right.timestamp, &right.id)));
         let captured = self.captured.take().unwrap_or_else(|| plan.captured(&self.ranking, by_now));
@@ -181,6 +180,20 @@ impl Open {
         let clicks = self.interactions.iter().map(Click::from).collect();
         Clickthrough::of_ranking(&self.ranking, rows, clicks)
     }
+}
+
+/// Says once that a ranking has as many interactions as are kept.
+fn say_full(ranking: &RankingId) {
+    static SAID: Once = Once::new();
+    let (ranking, most) = (ranking.as_str(), Parts::MOST);
+    SAID.call_once(|| {
+        tracing::warn!(
+            ranking = ?ranking,
+            most,
+            "a ranking has as many interactions as are kept: later ones count for all features but rates, and are left out of \
+             its click-through; this is said once"
+        );
+    });
 }
 
 /// About so many bytes a record takes, without its fields.

@@ -156,3 +156,30 @@ async fn how_events_are_batched_makes_no_difference() {
     assert_eq!(whole.records(), single.records());
     assert_eq!(whole.rows(&["a", "b", "c"], 1000).await, single.rows(&["a", "b", "c"], 1000).await);
 }
+
+#[tokio::test]
+async fn of_a_thousand_clicks_and_more_on_a_list_all_count_but_in_rates() {
+    let service = Service::new().await;
+    let clicks = (0..1010).map(|number| click(&format!("c{number}"), "r", "a", 1));
+    service.import([shown("r", &["a"], 0)].into_iter().chain(clicks).collect()).await;
+    assert_eq!(service.records()[0].interactions.len(), 1000);
+    assert_eq!(service.rows(&["a"], 100).await, [1010.0, 1000.0]);
+}
+
+#[tokio::test]
+async fn clicks_of_rankings_that_did_not_come_are_counted_and_two_of_the_rankings_named() {
+    let service = Service::new().await;
+    let mut ingest = service.ingest().await;
+    let lost = [("c1", "x"), ("c2", "x"), ("c3", "y"), ("c4", "z")];
+    let lost = lost.map(|(id, ranking)| click(id, ranking, "a", 1));
+    apply(
+        &mut ingest,
+        [vec![shown("r", &["a"], 0), click("c", "r", "a", 1), click("alone", None, "a", 1)], lost.to_vec()].concat(),
+    )
+    .await;
+    ingest.finish().await.expect("finishes");
+    let counters = ingest.counters();
+    assert_eq!((counters.interactions, counters.unranked, counters.unknown), (6, 5, 4));
+    let named: Vec<&str> = ingest.unknown_rankings().iter().map(|id| id.as_str()).collect();
+    assert_eq!(named, ["x", "y"]);
+}

@@ -84,6 +84,14 @@ impl Ensemble {
         }
     }
 
+    /// Whether any tree has a split: without one, all rows score the same.
+    pub fn splits(&self) -> bool {
+        match &self.0 {
+            Sum::Single(forest) => forest.splits(),
+            Sum::Double(forest) => forest.splits(),
+        }
+    }
+
     /// How wide a row must be at least: one more than the highest column that a split reads.
     pub fn columns(&self) -> usize {
         match &self.0 {

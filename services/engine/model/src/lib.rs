@@ -19,4 +19,4 @@ pub use model::{LoadError, Model, fallback_scores, rank_order};
 pub use shuffle::Shuffle;
 pub use store::{MemoryVersions, Place, RedisVersions, StoreError, VersionStore, Versions};
 pub use version::{Column, ColumnMismatch, DecodeError, EncodeError, FeatureWeight, InvalidVersionId};
-pub use version::{Kind, Metadata, Version, VersionId};
+pub use version::{Kind, Metadata, TrainedOn, Version, VersionId};

@@ -47,6 +47,11 @@ impl Model {
         })
     }
 
+    /// Whether it scores all items alike, as trees without a split do.
+    pub fn is_constant(&self) -> bool {
+        matches!(self, Self::Ensemble(ensemble) if !ensemble.splits())
+    }
+
     /// Scores `count` items, whose rows of `width` columns follow each other in `rows` (NaN is missing); the higher the
     /// better. The seed, a digest of the ranking's id, decides whatever is random. Baselines do not look at the rows.
     ///

@@ -48,9 +48,36 @@ pub struct Metadata {
     pub iterations: usize,
     /// How much each feature contributes.
     pub weights: Vec<FeatureWeight>,
+    /// How much data it was trained on; `None` of versions that were trained before this was noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trained_on: Option<TrainedOn>,
     /// Which version was current when this one was published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced: Option<VersionId>,
+}
+
+/// How much data a model was trained on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrainedOn {
+    /// Rankings, without those that it was tested on.
+    pub rankings: usize,
+    /// Their items, all together.
+    pub items: usize,
+}
+
+impl Metadata {
+    /// What to say of a version that [`Model::is_constant`](crate::Model::is_constant).
+    pub fn learned_nothing(&self) -> String {
+        let model = &self.model;
+        let data = match self.trained_on {
+            Some(TrainedOn { rankings, items }) => format!("{rankings} rankings with {items} items"),
+            None => "rankings".to_owned(),
+        };
+        format!(
+            "model {model} has learned nothing: no feature tells items apart in the {data} that it was trained on; \
+             import more events or add features, then train again"
+        )
+    }
 }
 
 /// A feature's share in the model: one number for each of its columns.

@@ -160,6 +160,7 @@ fn version(kind: Kind, booster: Vec<u8>) -> Version {
         metrics: BTreeMap::new(),
         iterations: 12,
         weights: Vec::new(),
+        trained_on: None,
         replaced: None,
     };
     Version::new(metadata, Vec::new(), booster).unwrap()

@@ -113,6 +113,7 @@ fn version(seed: u64, columns: Vec<Column>) -> Version {
         metrics: BTreeMap::new(),
         iterations: 100,
         weights: vec![],
+        trained_on: None,
         replaced: None,
     };
     Version::new(metadata, Vec::new(), lightgbm(&trees).into_bytes()).unwrap()

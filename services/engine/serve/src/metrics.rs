@@ -20,7 +20,7 @@ use summary::Summary;
 /// Why a ranking was answered in its incoming order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FallbackReason {
-    /// There is no version of the model.
+    /// There is no version of the model, or it has learned nothing.
     Untrained,
     /// The state store does not answer.
     Store,

@@ -68,7 +68,12 @@ async fn with_model(
     began: Instant,
 ) -> Vec<u8> {
     match compute(app, &*loaded.ranker, ranking).await {
-        Ok(outcome) => answer_of(loaded, ranking, &outcome, explain, began),
+        Ok(outcome) => {
+            if loaded.ranker.fallback().is_some() {
+                slot.metrics.fell_back(FallbackReason::Untrained);
+            }
+            answer_of(loaded, ranking, &outcome, explain, began)
+        }
         Err(unavailable) => {
             slot.metrics.fell_back(FallbackReason::Store);
             let explained = explain.then(|| Explained::unknown(loaded.ranker.features()));
@@ -109,6 +114,9 @@ async fn fetch(app: &App, keys: &[Key]) -> Result<Rows, Unavailable> {
 
 fn answer_of(loaded: &Loaded, ranking: &Ranking, outcome: &Outcome, explain: bool, began: Instant) -> Vec<u8> {
     let explained = explain.then(|| Explained::new(loaded.ranker.features(), &outcome.rows));
+    if let Some(reason) = loaded.ranker.fallback() {
+        return unordered(ranking, reason, explained, began);
+    }
     let order = rank_order(&outcome.scores);
     Answer { ranking, scores: &outcome.scores, order: &order, explained, fallback: None }.write(began)
 }

@@ -18,6 +18,11 @@ pub trait Ranker: Send + Sync {
     /// One row per item, row-major; NaN is missing.
     fn rows(&self, ranking: &Ranking, fetched: &Fetched) -> Vec<f32>;
 
+    /// Why its scores say nothing, where they do not: rankings then keep their incoming order.
+    fn fallback(&self) -> Option<&str> {
+        None
+    }
+
     /// One finite score per item; higher is better.
     fn scores(&self, ranking: &Ranking, rows: &[f32]) -> Vec<f64>;
 }

@@ -148,6 +148,16 @@ impl Batch {
     }
 }
 
+/// How the reason begins where a file ends early.
+pub(crate) const DAMAGED: &str = "the file is damaged, what follows cannot be read";
+
+impl BadLine {
+    /// Whether the rest of its file cannot be read: it is damaged, or was cut short.
+    pub fn ends_file(&self) -> bool {
+        self.reason.starts_with(DAMAGED)
+    }
+}
+
 impl fmt::Display for BadLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.file, self.line, self.reason)

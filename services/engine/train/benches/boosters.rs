@@ -68,6 +68,7 @@ fn backend(booster: Booster, iterations: usize, num_leaves: usize) -> Backend {
         sampling: 0.8,
         debias: false,
         num_leaves,
+        over_memory: false,
     }
 }
 

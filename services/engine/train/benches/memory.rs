@@ -148,8 +148,19 @@ fn column(stored: &rankwright_clickthrough::Column) -> Column {
 /// The defaults.
 fn backend(booster: Booster, iterations: usize) -> Backend {
     let (learning_rate, ndcg_cutoff, max_depth, num_leaves) = (0.1, 10, 8, 16);
-    let (seed, sampling, debias) = (Some(1), 0.8, false);
-    Backend { booster, iterations, learning_rate, ndcg_cutoff, max_depth, seed, sampling, debias, num_leaves }
+    let (seed, sampling, debias, over_memory) = (Some(1), 0.8, false, false);
+    Backend {
+        booster,
+        iterations,
+        learning_rate,
+        ndcg_cutoff,
+        max_depth,
+        seed,
+        sampling,
+        debias,
+        num_leaves,
+        over_memory,
+    }
 }
 
 /// The most memory that this process has had resident, in megabytes.

@@ -11,6 +11,7 @@ pub mod lightgbm;
 pub mod xgboost;
 
 use crate::examples::Examples;
+use crate::memory::{self, Excess, Verdict};
 use crate::rows::{Room, SpillError};
 use rankwright_config::model::{Backend, Booster};
 use serde::Serialize;
@@ -38,6 +39,22 @@ pub enum Error {
         action: &'static str,
         /// Its own words.
         message: String,
+    },
+    /// It takes more memory than there is.
+    #[error(
+        "training takes about {} of memory, and this machine or container has {}: lower numLeaves ({leaves}) or maxDepth \
+         ({depth}), or select fewer rankings; backend.overMemory: true in the model's configuration trains all the same",
+        mebibytes(*needed), mebibytes(*available)
+    )]
+    OverMemory {
+        /// Bytes that it takes, about.
+        needed: u64,
+        /// Bytes of the machine or container.
+        available: u64,
+        /// `numLeaves` as configured.
+        leaves: usize,
+        /// `maxDepth` as configured.
+        depth: i64,
     },
     /// There is no room for bins.
     #[error(transparent)]
@@ -76,13 +93,49 @@ pub struct Task<'a> {
     pub test: Examples<'a>,
 }
 
+/// So many lists to train on are enough for the libraries' own limits on what a leaf holds.
+///
+/// The strictest is LightGBM's: 20 rows. With a click in each list, a leaf of 20 rows holds the clicked items of a fifth
+/// of 100 lists. Of fewer lists, the limit forbids the splits that there are to find: of 16 lists, no leaf could hold the
+/// clicked items, all of them together.
+const ENOUGH: usize = 100;
+
 impl Task<'_> {
+    /// Which part of the libraries' own limits on what a leaf holds applies: below [`ENOUGH`] lists as many hundredths as
+    /// there are lists. `None` where all of them apply as they are.
+    fn strictness(&self) -> Option<f64> {
+        let lists = self.train.lists.lengths.len();
+        (lists < ENOUGH).then(|| lists as f64 / ENOUGH as f64)
+    }
+
     /// The seed as both libraries take it: a number of 31 bits, itself when it is one.
     fn seed31(&self) -> u32 {
         let limit = u64::from(u32::MAX >> 1);
         let folded =
             if self.seed <= limit { self.seed } else { (self.seed ^ (self.seed >> 31) ^ (self.seed >> 62)) & limit };
         folded as u32
+    }
+
+    /// Refuses what takes more memory than there is, unless the configuration allows that.
+    fn check_memory(&self) -> Result<(), Error> {
+        let (leaves, depth) = (self.backend.num_leaves, self.backend.max_depth as i64);
+        match memory::judge(self)? {
+            Verdict::Fits => {}
+            Verdict::Exceeds(Excess { needed, available }) if !self.backend.over_memory => {
+                return Err(Error::OverMemory { needed, available, leaves, depth });
+            }
+            Verdict::Tight(Excess { needed, available }) | Verdict::Exceeds(Excess { needed, available }) => {
+                let (needed, available) = (mebibytes(needed), mebibytes(available));
+                tracing::warn!(
+                    needed,
+                    available,
+                    num_leaves = leaves,
+                    max_depth = depth,
+                    "training takes more than half of the memory of this machine or container"
+                );
+            }
+        }
+        Ok(())
     }
 
     /// Refuses what would overflow a library's counters.
@@ -128,7 +181,11 @@ pub struct Fitted {
 /// The libraries' threads belong to the thread that calls them, and live as long as it does. More of them than cores,
 /// be they idle, make the OpenMP runtime impatient: a second training, called from another thread, took half as long
 /// again. So each training has a thread of its own, and leaves none behind.
+///
+/// # Errors
+/// When it takes more memory than there is, or a library says no.
 pub fn fit(task: &Task<'_>, progress: &mut (dyn FnMut(&Iteration) + Send)) -> Result<Fitted, Error> {
+    task.check_memory()?;
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let train = || match task.backend.booster {
         Booster::XgBoost => xgboost::fit(task, progress),
@@ -138,6 +195,11 @@ pub fn fit(task: &Task<'_>, progress: &mut (dyn FnMut(&Iteration) + Send)) -> Re
     let fitted = thread::scope(|scope| scope.spawn(train).join());
     heap::trim();
     fitted.unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+/// Bytes as a message tells them.
+fn mebibytes(bytes: u64) -> String {
+    format!("{} MiB", bytes >> 20)
 }
 
 /// A training under way.

@@ -22,6 +22,9 @@ pub const MAX_VALUES: usize = 1 << 33;
 /// The longest list that the boosters rank (LightGBM's limit).
 pub const MAX_ITEMS: usize = 10_000;
 
+/// So many interactions that belong to no ranking are named.
+const EXAMPLES: usize = 2;
+
 /// Lists to learn from, with what a split has to know of each.
 #[derive(Debug)]
 pub struct Dataset {
@@ -45,6 +48,10 @@ pub struct Reading {
     pub too_long: u64,
     /// Selected ones left out because the field that splits has neither value.
     pub on_no_side: u64,
+    /// Interactions that belong to no ranking.
+    pub alone: u64,
+    /// The ids of a few of them.
+    pub examples: Vec<String>,
     /// Columns of the model that rankings were stored without (added, or defined otherwise, since), and in how many.
     /// Their values count as missing.
     pub missing_columns: BTreeMap<String, u64>,
@@ -121,6 +128,10 @@ impl Query<'_> {
     /// The labels of a record that is to be learned from, and whether its field says test.
     fn wants(&self, record: &Clickthrough, reading: &mut Reading) -> Option<(Vec<f32>, bool)> {
         if record.kind != Kind::Ranking {
+            reading.alone += 1;
+            if reading.examples.len() < EXAMPLES {
+                reading.examples.push(record.ranking.to_string());
+            }
             return None;
         }
         reading.rankings += 1;

@@ -21,6 +21,20 @@ pub enum Error {
         /// Name of the model.
         model: String,
     },
+    /// The store holds no ranking, but interactions that belong to none.
+    #[error(
+        "model {model:?} has nothing to learn from: no click-throughs are stored, but {interactions} interactions that belong to \
+         no ranking, such as {}: `ranking` of an interaction has to be the `id` of a ranking event",
+        examples.iter().map(|id| format!("{id:?}")).collect::<Vec<_>>().join(" and ")
+    )]
+    Alone {
+        /// Name of the model.
+        model: String,
+        /// How many.
+        interactions: u64,
+        /// The ids of a few of them.
+        examples: Vec<String>,
+    },
     /// The selector accepts no ranking.
     #[error("model {model:?} has nothing to learn from: its selector accepts none of {rankings} rankings")]
     NoneSelected {

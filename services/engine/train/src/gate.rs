@@ -43,6 +43,8 @@ pub enum Reason {
     BetterThanShown,
     /// It cannot be compared with the running one, and does not beat the order as shown.
     NotBetterThanShown,
+    /// No tree of it splits: it scores all items the same.
+    LearnedNothing,
     /// Its metric could not be computed.
     NotMeasured,
     /// Another version became current while it was trained: it was not compared with that one.
@@ -68,18 +70,17 @@ pub fn decide(config: &LambdaMart, candidate: &Candidate) -> Decision {
     let wanted = metric.or(config.eval.first().copied()).map(metric::name).unwrap_or_default();
     let of = |quality: &[Quality]| quality.iter().find(|quality| quality.metric == wanted).cloned();
     let quality = of(&candidate.trained.quality);
-    let (new, shown) = quality.map_or((f64::NAN, f64::NAN), |quality| (as_served(&quality), quality.shown));
+    let (new, shown) = quality.map_or((f64::NAN, f64::NAN), |quality| (quality.as_served(), quality.shown));
     let running = match &candidate.running {
-        Some(Measured::Quality { quality, .. }) => of(quality).map(|quality| as_served(&quality)),
+        Some(Measured::Quality { quality, .. }) => of(quality).map(|quality| quality.as_served()),
         _ => None,
     };
-    let (reason, message) = reason(&wanted, new, shown, running, *margin, candidate.running.as_ref());
+    let (reason, message) = match candidate.trained.learned_nothing {
+        true => (Reason::LearnedNothing, candidate.trained.version.metadata().learned_nothing()),
+        false => reason(&wanted, new, shown, running, *margin, candidate.running.as_ref()),
+    };
     let publish = matches!(reason, Reason::FirstVersion | Reason::NotWorse | Reason::BetterThanShown);
     Decision { publish, reason, message, metric: wanted, candidate: new, running, shown }
-}
-
-fn as_served(quality: &Quality) -> f64 {
-    quality.served.unwrap_or(quality.reranked)
 }
 
 fn reason(

@@ -10,6 +10,7 @@ mod error;
 pub mod examples;
 pub mod gate;
 pub mod lists;
+mod memory;
 pub mod metric;
 mod patience;
 mod quality;

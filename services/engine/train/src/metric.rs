@@ -10,8 +10,10 @@
 //! item says nothing about an order and is left out of the mean. (LightGBM, and XGBoost by default, count such a list
 //! as 1, which lifts every figure; on lists that all have a relevant item the values are the same.)
 
+mod chance;
 mod rounds;
 
+pub use chance::expected;
 pub use rounds::NdcgOfRounds;
 
 use crate::lists::Lists;
@@ -40,17 +42,23 @@ pub fn name(metric: Metric) -> String {
 ///
 /// One score a row; `NaN` counts as the lowest.
 pub fn evaluate(metrics: &[Metric], lists: Lists<'_>, scores: &[f64]) -> Vec<f64> {
+    let mut scores = lists.split(scores);
+    mean(metrics, lists, |labels| {
+        let ranked = ranked(labels, scores.next().unwrap_or_default());
+        metrics.iter().map(|&metric| of_list(metric, &ranked)).collect()
+    })
+}
+
+/// The mean of what `of` makes of the labels of each list, a value for each metric, over the lists that have a relevant item.
+fn mean(metrics: &[Metric], lists: Lists<'_>, mut of: impl FnMut(&[f32]) -> Vec<f64>) -> Vec<f64> {
     let mut sums = vec![0.0; metrics.len()];
     let mut counted = 0usize;
-    for (labels, scores) in lists.split(lists.labels).zip(lists.split(scores)) {
-        if !labels.iter().any(|&label| label > 0.0) {
-            continue;
+    for labels in lists.split(lists.labels) {
+        let values = of(labels);
+        if labels.iter().any(|&label| label > 0.0) {
+            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+            counted += 1;
         }
-        let ranked = ranked(labels, scores);
-        for (sum, &metric) in sums.iter_mut().zip(metrics) {
-            *sum += of_list(metric, &ranked);
-        }
-        counted += 1;
     }
     sums.into_iter().map(|sum| sum / counted as f64).collect()
 }
@@ -68,7 +76,7 @@ fn comparable(score: f64) -> f64 {
     if score.is_nan() { f64::NEG_INFINITY } else { score + 0.0 }
 }
 
-/// A metric of one list that has a relevant item, by its labels in ranked order.
+/// A metric of one list by its labels in ranked order.
 fn of_list(metric: Metric, ranked: &[f32]) -> f64 {
     match metric {
         Metric::Ndcg(cutoff) => ndcg(ranked, cutoff.unwrap_or(usize::MAX)),
@@ -78,10 +86,15 @@ fn of_list(metric: Metric, ranked: &[f32]) -> f64 {
 }
 
 fn ndcg(ranked: &[f32], cutoff: usize) -> f64 {
-    let mut best = ranked.to_vec();
-    best.sort_by(|left, right| right.total_cmp(left));
-    let ideal = discounted_gain(&best, cutoff);
+    let ideal = ideal(ranked, cutoff);
     if ideal > 0.0 { discounted_gain(ranked, cutoff) / ideal } else { 0.0 }
+}
+
+/// The discounted gain of the best order.
+fn ideal(labels: &[f32], cutoff: usize) -> f64 {
+    let mut best = labels.to_vec();
+    best.sort_by(|left, right| right.total_cmp(left));
+    discounted_gain(&best, cutoff)
 }
 
 fn discounted_gain(ranked: &[f32], cutoff: usize) -> f64 {

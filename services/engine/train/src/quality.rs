@@ -2,16 +2,12 @@
 
 use crate::dataset::Dataset;
 use crate::examples::Examples;
-use crate::lists::Lists;
+use crate::metric;
 use crate::report::{Quality, Trained};
-use crate::{digest, metric};
 use rankwright_config::model::Metric;
 use rankwright_model::{Column, Ensemble, Kind, ReadError, StoreError, Version, VersionId};
 use std::collections::BTreeMap;
 use std::io;
-
-/// Keeps the random order apart from other uses of a ranking's digest.
-const SALT: u64 = 0x04de_4000;
 
 /// The version that serves while another one is trained.
 #[derive(Debug)]
@@ -81,7 +77,7 @@ impl Measure<'_> {
         let lists = test.lists;
         let of = |scores: &[f64]| metric::evaluate(self.eval, lists, scores);
         let shown: Vec<f64> = lists.positions().into_iter().map(|position| -f64::from(position)).collect();
-        let (shown, random) = (of(&shown), of(&self.random_scores(lists)));
+        let (shown, random) = (of(&shown), metric::expected(self.eval, lists));
         let reranked = of(&scores(ensemble, test, &[])?);
         let constants = self.constants();
         let served = (!constants.is_empty()).then(|| scores(ensemble, test, &constants)).transpose()?;
@@ -100,13 +96,6 @@ impl Measure<'_> {
     fn constants(&self) -> Vec<(usize, f32)> {
         let constant = |(place, column): (usize, &Column)| Some((place, *self.served.get(&column.feature)?));
         self.columns.iter().enumerate().filter_map(constant).collect()
-    }
-
-    /// Scores of chance, the same for the same rankings.
-    fn random_scores(&self, lists: Lists<'_>) -> Vec<f64> {
-        let lists = lists.lengths.iter().zip(&self.dataset.keys()[self.first..]);
-        let draw = |place: u32, id: u64| digest::uniform(digest::mix(id, SALT), place.into());
-        lists.flat_map(|(&length, key)| (0..length).map(move |place| draw(place, key.id))).collect()
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Trained {
     pub test: usize,
     /// Number of trees, those up to the best round.
     pub trees: usize,
+    /// Whether no tree splits: all items score the same.
+    pub learned_nothing: bool,
 }
 
 /// What `POST /train` answers.
@@ -34,6 +36,9 @@ pub struct Answer {
     pub iterations: Vec<Iteration>,
     /// Size of the model, as its booster writes it.
     pub size_bytes: usize,
+    /// What is wrong with the model, and what to look at; a sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// How much a feature contributes.
@@ -63,7 +68,7 @@ pub struct Quality {
     pub metric: String,
     /// Of the order as it was shown.
     pub shown: f64,
-    /// Of a random order.
+    /// Expected of a random order.
     pub random: f64,
     /// Of the model's order.
     pub reranked: f64,
@@ -75,7 +80,27 @@ pub struct Quality {
 impl Answer {
     pub(crate) fn of(fitted: &Fitted, columns: &[Column]) -> Self {
         let features = weights(&fitted.gains, columns).into_iter().map(FeatureGain::from).collect();
-        Self { features, iterations: fitted.iterations.clone(), size_bytes: fitted.model.len() }
+        let (iterations, size_bytes) = (fitted.iterations.clone(), fitted.model.len());
+        Self { features, iterations, size_bytes, warnings: Vec::new() }
+    }
+}
+
+impl Quality {
+    /// Of the model's order as serving gives it.
+    pub fn as_served(&self) -> f64 {
+        self.served.unwrap_or(self.reranked)
+    }
+
+    /// What to say where the model is worse than the order as it was shown.
+    pub(crate) fn complaint(&self) -> Option<String> {
+        let Self { metric, shown, .. } = self;
+        let served = self.as_served();
+        (served < *shown).then(|| {
+            format!(
+                "{metric} {served:.4} as served is below {shown:.4} of the order as it was shown: clicks follow the position, \
+                 and the features explain less of them; see docs/training.md, \"A model that is worse than what was shown\""
+            )
+        })
     }
 }
 

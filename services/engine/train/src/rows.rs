@@ -3,6 +3,7 @@
 //! They are written once, in the order of reading, and read back some lists at a time. The file has no name, so that
 //! nothing is left of it however the process ends.
 
+use crate::memory;
 use std::fmt::{self, Debug, Formatter};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -33,12 +34,15 @@ pub struct Room {
     pub binned: usize,
     /// Where files of more are made.
     pub folder: PathBuf,
+    /// Bytes of memory that a training may take; `None` where that is not known.
+    pub memory: Option<u64>,
 }
 
 impl Default for Room {
-    /// [`IN_MEMORY`], [`BINNED`], and the system's folder for temporary files (`TMPDIR`).
+    /// [`IN_MEMORY`], [`BINNED`], the system's folder for temporary files (`TMPDIR`), and the memory of the machine or
+    /// container.
     fn default() -> Self {
-        Self { in_memory: IN_MEMORY, binned: BINNED, folder: env::temp_dir() }
+        Self { in_memory: IN_MEMORY, binned: BINNED, folder: env::temp_dir(), memory: memory::available() }
     }
 }
 

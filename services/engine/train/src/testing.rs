@@ -109,6 +109,7 @@ pub(crate) fn backend(booster: Booster) -> Backend {
         sampling: 0.8,
         debias: false,
         num_leaves: 16,
+        over_memory: false,
     }
 }
 

@@ -12,7 +12,7 @@ use crate::warmup::Sample;
 use rankwright_clickthrough::ClickthroughStore;
 use rankwright_config::model::{Booster, LambdaMart};
 use rankwright_event::Timestamp;
-use rankwright_model::{Column, Kind, Metadata, Place, StoreError, Version, VersionId, VersionStore};
+use rankwright_model::{Column, Kind, Metadata, Place, StoreError, TrainedOn, Version, VersionId, VersionStore};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, RandomState};
 use std::thread;
@@ -120,10 +120,19 @@ impl Training<'_> {
         let unreadable = |source| Error::Rows { model: self.name.to_owned(), source };
         let quality = measure.quality(&ensemble).map_err(unreadable)?;
         let running = running.map(|running| measure.running(running)).transpose().map_err(unreadable)?;
-        let answer = Answer::of(&fitted, &columns);
-        let (trees, train, test) = (fitted.kept, train.lists.lengths.len(), test.lists.lengths.len());
-        let version = self.version(fitted, columns, &quality, sample)?;
-        Ok(Candidate { trained: Trained { answer, quality, version, reading, train, test, trees }, running })
+        let mut answer = Answer::of(&fitted, &columns);
+        let trained_on = TrainedOn { rankings: train.lists.lengths.len(), items: train.height() };
+        let (trees, train, test) = (fitted.kept, trained_on.rankings, test.lists.lengths.len());
+        let learned_nothing = !ensemble.splits();
+        let version = self.version(fitted, columns, &quality, sample, trained_on)?;
+        answer.warnings = match learned_nothing {
+            true => vec![version.metadata().learned_nothing()],
+            false => quality.first().and_then(Quality::complaint).into_iter().collect(),
+        };
+        Ok(Candidate {
+            trained: Trained { answer, quality, version, reading, train, test, trees, learned_nothing },
+            running,
+        })
     }
 
     /// Makes a version the current one, in place of the one that was so `before`, or of none; where that is not known, of any. Old versions go; the one that it follows stays,
@@ -192,7 +201,10 @@ impl Training<'_> {
             Reading { rankings: 0, ref losses, .. } if !losses.is_empty() => {
                 Error::Damaged { model, stretches: losses.cut + losses.damaged }
             }
-            Reading { rankings: 0, .. } => Error::Empty { model },
+            Reading { rankings: 0, alone: 0, .. } => Error::Empty { model },
+            Reading { rankings: 0, alone: interactions, ref examples, .. } => {
+                Error::Alone { model, interactions, examples: examples.clone() }
+            }
             Reading { rankings, selected: 0, .. } => Error::NoneSelected { model, rankings },
             Reading { selected: rankings, too_long, .. } if too_long == rankings => {
                 Error::TooLong { model, rankings, most: MAX_ITEMS }
@@ -253,6 +265,7 @@ impl Training<'_> {
         columns: Vec<Column>,
         quality: &[Quality],
         sample: Sample,
+        trained_on: TrainedOn,
     ) -> Result<Version, Error> {
         let metadata = Metadata {
             model: self.name.to_owned(),
@@ -262,6 +275,7 @@ impl Training<'_> {
             iterations: fitted.kept,
             weights: weights(&fitted.gains, &columns),
             columns,
+            trained_on: Some(trained_on),
             replaced: None,
         };
         let version = Version::new(metadata, sample.encode(), fitted.model);

@@ -145,6 +145,7 @@ fn backend(value: &Value<'_>) -> Option<Backend> {
         seed: section.get("seed").and_then(|value| seed(&value)),
         sampling: section.or("sampling", default.sampling, part),
         debias: section.or("debias", default.debias, |value| value.boolean()),
+        over_memory: section.or("overMemory", default.over_memory, |value| value.boolean()),
         num_leaves: leaves.and_then(|value| value.whole(2..=131_072)).unwrap_or(default.num_leaves),
         ..default
     };
@@ -173,6 +174,7 @@ fn defaults(booster: Booster) -> Backend {
         sampling: 0.8,
         debias: false,
         num_leaves: 16,
+        over_memory: false,
     }
 }
 

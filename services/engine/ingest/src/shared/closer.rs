@@ -4,13 +4,13 @@
 
 use super::stored;
 use super::watermark::Watermarks;
-use crate::counters::Counters;
+use crate::counters::{self, Counters};
 use crate::error::Error;
 use crate::ingest::Settings;
 use crate::outbox::{Outbox, Taken};
 use crate::record::{Closed, Open};
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore};
-use rankwright_event::{Interaction, Timestamp};
+use rankwright_event::{Interaction, RankingId, Timestamp};
 use rankwright_feature::{Captured, Plan};
 use rankwright_state::{
     Commit, Entity, Fetched, Key, Lease, Listed, Outcome, Overlay, Position, Rows, Space, Store, View, Writer,
@@ -62,6 +62,8 @@ pub struct Closer {
     /// Records that go on their way as they are, and where from.
     moved: Vec<(Key, Key)>,
     counters: Counters,
+    /// Some rankings that interactions waited for in vain.
+    unknown: Vec<RankingId>,
     /// What of it has taken place.
     done: Counters,
     /// When it was last said that closing is held up.
@@ -116,6 +118,7 @@ impl Closer {
             closed,
             moved,
             counters,
+            unknown: Vec::new(),
             done: counters,
             warned,
             resting: None,
@@ -136,6 +139,11 @@ impl Closer {
     /// What happened so far.
     pub fn counters(&self) -> Counters {
         Counters { outbox: self.outbox.len() as u64, ..self.done }
+    }
+
+    /// Some rankings that interactions waited for in vain.
+    pub fn unknown_rankings(&self) -> &[RankingId] {
+        &self.unknown
     }
 
     /// Does what is due by the watermarks of all writers.
@@ -308,6 +316,8 @@ impl Closer {
                 _ if counted => self.lone(&interaction),
                 Some(key) => self.joined(&interaction, &key),
                 None if interaction.timestamp.plus(wait) < watermark => {
+                    self.counters.unknown += 1;
+                    interaction.ranking.iter().for_each(|ranking| counters::name(&mut self.unknown, ranking));
                     self.unranked(&interaction).await?;
                     self.plan.interaction(&interaction, &mut self.overlay);
                     self.lone(&interaction);

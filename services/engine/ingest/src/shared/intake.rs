@@ -5,7 +5,7 @@ use super::lane::Lane;
 use super::{Origin, watermark};
 use crate::counters::{Applied, Counters};
 use crate::error::Error;
-use crate::ingest::Settings;
+use crate::ingest::{NOTED_AT_ONCE, Settings};
 use rankwright_event::{Event, Timestamp};
 use rankwright_feature::Plan;
 use rankwright_state::{Cell, Commit, Key, Move, Outcome, Overlay, Position, Slot, Store, Stored, Writer};
@@ -140,6 +140,20 @@ impl Intake {
         let to = self.position().clone();
         let mut parts = [Part { lane: &mut self.lane, events: &[], to }];
         self.effects.commit(&mut parts, Vec::new(), wall).await.map(drop)
+    }
+
+    /// Notes events that were taken in: where they come again in requests, to whichever process, they are known.
+    ///
+    /// # Errors
+    /// As [`Intake::apply`].
+    pub async fn remember(&mut self, ids: &[Key], wall: Timestamp) -> Result<(), Error> {
+        for some in ids.chunks(NOTED_AT_ONCE) {
+            for key in some {
+                self.effects.overlay.write(key, Slot(0), Stored { at: wall, event: 0, cell: Cell::Counter(1) });
+            }
+            self.pass(self.lane.watermark, wall).await?;
+        }
+        Ok(())
     }
 
     /// Nothing more will come of this writer: nobody waits for it any more.

@@ -420,3 +420,42 @@ proptest! {
         });
     }
 }
+
+#[tokio::test]
+async fn of_a_thousand_clicks_and_more_on_a_list_all_count_but_in_rates() {
+    let service = Service::new().await;
+    let (mut one, mut closer) = (intake(&service, "1").await, closer(&service).await);
+    let clicks = (0..1010).map(|number| click(&format!("c{number}"), "r", "a", 11));
+    take(&mut one, &[shown("r", &["a"], 10)].into_iter().chain(clicks).collect::<Vec<_>>()).await;
+    one.leave().await.expect("leaves");
+    closer.finish(WALL).await.expect("works");
+    assert_eq!(joined(&service)[0].1.len(), 1000);
+    assert_eq!(service.rows(&["a"], 100).await, [1010.0, 1000.0]);
+}
+
+#[tokio::test]
+async fn clicks_of_rankings_that_did_not_come_are_counted_and_named_by_the_one_who_closes() {
+    let service = Service::new().await;
+    let (mut one, mut closer) = (intake(&service, "1").await, closer(&service).await);
+    take(&mut one, &[shown("r", &["a"], 10), click("c", "r", "a", 11), click("lost", "x", "a", 11)]).await;
+    take(&mut one, &[click("alone", None, "a", 11)]).await;
+    one.leave().await.expect("leaves");
+    closer.finish(WALL).await.expect("works");
+    assert_eq!(closer.counters().unknown, 1);
+    assert_eq!(closer.unknown_rankings().iter().map(|id| id.as_str()).collect::<Vec<_>>(), ["x"]);
+}
+
+#[tokio::test]
+async fn what_an_import_has_noted_is_known_to_every_replica() {
+    let service = Service::new().await;
+    let mut import = intake(&service, "import").await;
+    let (old, last) = (click("old", None, "a", 10), click("last", None, "a", 1000));
+    let mut recent = rankwright_ingest::Recent::new(Duration::from_secs(300));
+    [&old, &last].into_iter().for_each(|event| recent.see(event));
+    take(&mut import, &[old.clone(), last.clone()]).await;
+    import.remember(&recent.ids(), WALL).await.expect("notes");
+    import.leave().await.expect("leaves");
+    let mut replica = replica(&service, "a").await;
+    replica.feed(&[old, last], WALL).await.expect("takes them");
+    assert_eq!(service.rows(&["a"], 2000).await[0], 3.0, "the old one alone counts again");
+}

@@ -14,6 +14,7 @@ pub(super) struct Forest<L> {
     sets: Vec<CategorySet>,
     base: L,
     columns: usize,
+    splits: bool,
     views: usize,
     categories: Categories,
 }
@@ -44,11 +45,12 @@ impl Leaf for f64 {
 
 impl<L: Leaf> Forest<L> {
     pub(super) fn new(trees: &[Tree], sets: Vec<CategorySet>, base: L) -> Self {
-        let columns = trees.iter().flat_map(Tree::columns).max().map_or(1, |last| last as usize + 1);
+        let last = trees.iter().flat_map(Tree::columns).max();
+        let (columns, splits) = (last.map_or(1, |last| last as usize + 1), last.is_some());
         let views = trees.iter().map(Tree::views).max().unwrap_or(2);
         let categories = categories(trees, &sets);
         let trees = trees.iter().map(|tree| Laid::new(tree, columns, &sets)).collect();
-        Self { trees, sets, base, columns, views, categories }
+        Self { trees, sets, base, columns, splits, views, categories }
     }
 
     pub(super) fn trees(&self) -> usize {
@@ -57,6 +59,10 @@ impl<L: Leaf> Forest<L> {
 
     pub(super) fn columns(&self) -> usize {
         self.columns
+    }
+
+    pub(super) fn splits(&self) -> bool {
+        self.splits
     }
 
     pub(super) fn score(&self, rows: &[f32], width: usize, scores: &mut [f64]) {

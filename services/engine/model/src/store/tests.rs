@@ -15,6 +15,7 @@ fn version(model: &str, second: i64) -> Version {
         metrics: BTreeMap::new(),
         iterations: 0,
         weights: Vec::new(),
+        trained_on: None,
         replaced: None,
     };
     Version::new(metadata, Vec::new(), second.to_le_bytes().to_vec()).unwrap()

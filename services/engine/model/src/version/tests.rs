@@ -18,6 +18,7 @@ fn metadata() -> Metadata {
         metrics: BTreeMap::from([("NDCG@10".into(), 0.612)]),
         iterations: 2,
         weights: vec![FeatureWeight { name: "price".into(), weights: vec![45.0] }],
+        trained_on: None,
         replaced: None,
     }
 }

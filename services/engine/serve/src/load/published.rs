@@ -27,6 +27,8 @@ struct Trained {
     plan: Plan,
     model: Model,
     features: Vec<FeatureColumns>,
+    /// Why the model's scores say nothing, where they do not.
+    fallback: Option<String>,
 }
 
 /// A model that looks at no features.
@@ -57,7 +59,9 @@ impl Published {
         let Some(stored) = stored else { return Ok(Found::Nothing) };
         let plan = self.plan(definition).await?;
         stored.check_columns(&columns(&plan)).map_err(LoadError::new)?;
-        let ranker = Box::new(Trained::new(plan, Model::load(&stored).map_err(LoadError::new)?));
+        let model = Model::load(&stored).map_err(LoadError::new)?;
+        let fallback = model.is_constant().then(|| stored.metadata().learned_nothing());
+        let ranker = Box::new(Trained { fallback, ..Trained::new(plan, model) });
         let samples = samples(stored.warmup());
         Ok(Found::Version(Loaded { version: version(&stored), ranker }, samples))
     }
@@ -131,7 +135,7 @@ impl Loader for Published {
 impl Trained {
     fn new(plan: Plan, model: Model) -> Self {
         let features = FeatureColumns::group(plan.columns().iter().map(|column| column.feature.as_str()));
-        Self { plan, model, features }
+        Self { plan, model, features, fallback: None }
     }
 }
 
@@ -150,6 +154,10 @@ impl Ranker for Trained {
 
     fn rows(&self, ranking: &Ranking, fetched: &Fetched) -> Vec<f32> {
         self.plan.rows(ranking, fetched, Purpose::Serving)
+    }
+
+    fn fallback(&self) -> Option<&str> {
+        self.fallback.as_deref()
     }
 
     fn scores(&self, ranking: &Ranking, rows: &[f32]) -> Vec<f64> {

@@ -5,18 +5,27 @@ use rankwright_config::Config;
 use rankwright_event::Timestamp;
 use rankwright_feature::Plan;
 use rankwright_model::version::{Kind, Metadata};
-use rankwright_model::{Column, MemoryVersions, Place, Version, VersionStore};
+use rankwright_model::{Column, MemoryVersions, Place, TrainedOn, Version, VersionStore};
 use rankwright_serve::{App, Published};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A forest of one tree without a split: every item scores the same.
+/// A forest of one tree, which puts items of a price of 10 and more first.
 const XGBOOST: &str = r#"{"version": [3, 4, 1], "learner": {
   "feature_names": [], "feature_types": [], "attributes": {},
   "learner_model_param": {"base_score": "5E-1", "num_class": "0", "num_feature": "1", "num_target": "1", "boost_from_average": "1"},
   "objective": {"name": "rank:ndcg"},
   "gradient_booster": {"name": "gbtree", "model": {
-    "gbtree_model_param": {"num_trees": "0", "num_parallel_tree": "1"}, "trees": [], "tree_info": [], "iteration_indptr": [0]}}}}"#;
+    "gbtree_model_param": {"num_trees": "1", "num_parallel_tree": "1"}, "tree_info": [0], "iteration_indptr": [0, 1],
+    "trees": [{"tree_param": {"num_nodes": "3", "size_leaf_vector": "1"},
+      "left_children": [1, -1, -1], "right_children": [2, -1, -1], "split_indices": [0, 0, 0],
+      "split_conditions": [10, 0, 1], "default_left": [1, 0, 0]}]}}}}"#;
+
+/// The same without a split: every item scores the same.
+fn stump() -> String {
+    let leaf = XGBOOST.replace("[1, -1, -1]", "[-1]").replace("[2, -1, -1]", "[-1]").replace("[1, 0, 0]", "[0]");
+    leaf.replace("[0, 0, 0]", "[0]").replace("[10, 0, 1]", "[0]").replace("\"3\"", "\"1\"")
+}
 
 async fn columns(config: &Config) -> Vec<Column> {
     let plan = Plan::compile(&config.features, &rankwright_state::MemoryStore::default()).await.unwrap();
@@ -30,6 +39,10 @@ async fn columns(config: &Config) -> Vec<Column> {
 }
 
 fn version(millis: i64, kind: Kind, columns: Vec<Column>, warmup: &str) -> Version {
+    version_of(XGBOOST, millis, kind, columns, warmup)
+}
+
+fn version_of(booster: &str, millis: i64, kind: Kind, columns: Vec<Column>, warmup: &str) -> Version {
     let metadata = Metadata {
         model: "shop".into(),
         kind,
@@ -38,9 +51,10 @@ fn version(millis: i64, kind: Kind, columns: Vec<Column>, warmup: &str) -> Versi
         metrics: BTreeMap::from([("NDCG@10".into(), 0.6)]),
         iterations: 0,
         weights: vec![],
+        trained_on: Some(TrainedOn { rankings: 16, items: 48 }),
         replaced: None,
     };
-    Version::new(metadata, warmup.as_bytes().to_vec(), XGBOOST.as_bytes().to_vec()).unwrap()
+    Version::new(metadata, warmup.as_bytes().to_vec(), booster.as_bytes().to_vec()).unwrap()
 }
 
 /// A service of [`CONFIG`] over these versions, prepared.
@@ -106,4 +120,21 @@ async fn a_model_of_other_features_is_not_served() {
     assert_eq!(answer.json()["fallback"], "model shop could not be loaded, the log says why");
     let explained = service.post("/rank/shop?explain=true", ranking(&["b"])).await.json();
     assert_eq!(explained["items"][0]["features"][0]["name"], "price", "{explained}");
+}
+
+#[tokio::test]
+async fn a_version_that_has_learned_nothing_keeps_the_incoming_order_and_says_so() {
+    let (config, _) = Config::parse(CONFIG, "test").unwrap();
+    let versions = Arc::<MemoryVersions>::default();
+    versions.publish(&version_of(&stump(), 1_000, Kind::XgBoost, columns(&config).await, ""), Place::Any).unwrap();
+    let service = service(CONFIG, versions).await;
+    let answer = service.post("/rank/shop?explain=true", ranking(&["b", "a"])).await.json();
+    let fallback = "model shop has learned nothing: no feature tells items apart in the 16 rankings with 48 items that it \
+                    was trained on; import more events or add features, then train again";
+    assert_eq!(answer["fallback"], fallback);
+    assert_eq!((&answer["items"][0]["item"], &answer["items"][0]["score"]), (&"b".into(), &2.0.into()), "{answer}");
+    assert_eq!(answer["items"][0]["features"][0]["name"], "price", "{answer}");
+    let metrics = service.get("/metrics").await;
+    let counted = "service_rank_fallbacks_total{model=\"shop\",reason=\"untrained\"} 1";
+    assert!(metrics.text().contains(counted), "{}", metrics.text());
 }

@@ -69,6 +69,16 @@ impl Blocks {
     }
 
     fn finish(&mut self, file: &File) {
+        let (found, before) = (self.cut, self.skipped());
+        if found < before {
+            tracing::warn!(
+                path = %file.path.display(),
+                found,
+                before,
+                "became shorter since it was imported: lines are counted from its start, so what is added up to the former \
+                 number is not read; give a file that begins again another name"
+            );
+        }
         (self.current, self.cut) = (None, 0);
         self.progress.read += file.bytes;
         self.next += 1;

@@ -4,6 +4,7 @@ use super::array::Array;
 use super::input::Input;
 use super::lines::Lines;
 use super::{File, Limits};
+use crate::batch::DAMAGED;
 use std::io;
 use std::ops::Range;
 
@@ -96,7 +97,7 @@ pub(super) fn broken_off(input: &mut Input) -> io::Result<Option<String>> {
     match input.take_error() {
         None => Ok(None),
         Some(error) if error.raw_os_error().is_some() => Err(error),
-        Some(error) => Ok(Some(format!("the file is damaged, what follows cannot be read: {error}"))),
+        Some(error) => Ok(Some(format!("{DAMAGED}: {error}"))),
     }
 }
 

@@ -80,6 +80,7 @@ fn options(task: &Task<'_>, levels: &[f32]) -> Result<CString, Error> {
         format!("feature_fraction={}", backend.sampling),
         format!("seed={} num_threads={threads}", task.seed31()),
     ];
+    options.extend(task.strictness().map(limits_of_leaves));
     if backend.debias {
         options.push(format!("lambdarank_position_bias_regularization={POSITION_BIAS_REGULARIZATION}"));
     }
@@ -87,6 +88,19 @@ fn options(task: &Task<'_>, levels: &[f32]) -> Result<CString, Error> {
         options.push(format!("categorical_feature={}", listed(&mut task.categorical.iter().map(usize::to_string))));
     }
     CString::new(options.join(" ")).map_err(|error| failure("set options", error.to_string()))
+}
+
+/// The library's limits on what a leaf, a bin and a group of categories hold, of which this part applies.
+fn limits_of_leaves(part: f64) -> String {
+    let rows = |usual: f64| (usual * part).max(1.0) as usize;
+    format!(
+        "min_data_in_leaf={} min_data_in_bin={} min_data_per_group={} cat_smooth={} min_sum_hessian_in_leaf={}",
+        rows(20.0),
+        rows(3.0),
+        rows(100.0),
+        10.0 * part,
+        1e-3 * part
+    )
 }
 
 /// The distinct labels, rising, 0 first.
@@ -400,6 +414,30 @@ mod tests {
         let levels = levels(&[&[5.0, 0.0, 1.0], &[0.5, 5.0]]);
         assert_eq!(levels, [0.0, 0.5, 1.0, 5.0]);
         assert_eq!([0.0, 0.5, 1.0, 5.0].map(|label| rank(&levels, label)), [0.0, 1.0, 2.0, 3.0]);
+    }
+
+    #[test]
+    fn limits_on_leaves_follow_the_data_and_are_the_librarys_own_from_a_hundred_lists_on() {
+        let data = random_lists(24, 120);
+        let backend = backend(Booster::LightGbm);
+        let limits = |lists| {
+            let (train, test) = data.split_at(lists);
+            let room = &Room::default();
+            let task = Task { backend: &backend, seed: 1, threads: 2, categorical: &CATEGORICAL, room, train, test };
+            let options = options(&task, &[0.0, 1.0]).expect("options").into_string().expect("options are UTF-8");
+            let limits = options.split(' ').filter(|option| option.contains("min_") || option.contains("cat_smooth"));
+            limits.map(str::to_owned).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!([100, 101, 119].map(limits), ["", "", ""]);
+        let of_fifty =
+            "min_data_in_leaf=10 min_data_in_bin=1 min_data_per_group=50 cat_smooth=5 min_sum_hessian_in_leaf=0.0005";
+        assert_eq!(limits(50), of_fifty);
+        assert!(
+            limits(16).starts_with("min_data_in_leaf=3 min_data_in_bin=1 min_data_per_group=16 "),
+            "{}",
+            limits(16)
+        );
+        assert!(limits(1).starts_with("min_data_in_leaf=1 min_data_in_bin=1 min_data_per_group=1 "), "{}", limits(1));
     }
 
     #[test]

@@ -226,6 +226,21 @@ fn bins_without_room_are_refused() {
 }
 
 #[test]
+fn a_training_that_does_not_fit_into_memory_is_refused_unless_it_is_allowed() {
+    let data = random_lists(23, 60);
+    let (train, test) = data.split_at(50);
+    let room = Room { memory: Some(1 << 20), ..Room::default() };
+    for (booster, named) in [(Booster::LightGbm, "numLeaves (4096)"), (Booster::XgBoost, "maxDepth (30)")] {
+        let backend = Backend { num_leaves: 4096, max_depth: 30, iterations: 2, ..backend(booster) };
+        let task = Task { backend: &backend, seed: 1, threads: 1, categorical: &[], room: &room, train, test };
+        let error = fit(&task, &mut |_| ()).unwrap_err().to_string();
+        assert!(error.contains(named) && error.contains("has 1 MiB") && error.contains("overMemory: true"), "{error}");
+        let allowed = Backend { over_memory: true, ..backend };
+        assert!(fit(&Task { backend: &allowed, ..task }, &mut |_| ()).is_ok(), "{booster:?}");
+    }
+}
+
+#[test]
 fn rows_that_cannot_be_read_back_end_the_training() {
     let data = random_lists(19, 50);
     let folder = tempfile::tempdir().unwrap();

@@ -54,7 +54,7 @@ pub(super) fn fit(task: &Task<'_>, progress: &mut dyn FnMut(&Iteration)) -> Resu
 /// The options as the library names them.
 fn parameters(task: &Task<'_>) -> Vec<(&'static str, String)> {
     let backend = task.backend;
-    vec![
+    let mut parameters = vec![
         ("objective", "rank:ndcg".into()),
         ("ndcg_exp_gain", "false".into()),
         ("lambdarank_unbiased", backend.debias.to_string()),
@@ -65,7 +65,10 @@ fn parameters(task: &Task<'_>) -> Vec<(&'static str, String)> {
         ("colsample_bytree", backend.sampling.to_string()),
         ("seed", task.seed31().to_string()),
         ("nthread", task.threads.to_string()),
-    ]
+    ];
+    // the library's default is 1, in weights of rows
+    parameters.extend(task.strictness().map(|part| ("min_child_weight", part.to_string())));
+    parameters
 }
 
 /// A model of the library itself, loaded from bytes: what our own evaluator is compared with.

@@ -135,6 +135,16 @@ fn a_running_version_that_cannot_be_read_does_not_stand_in_the_way() {
 }
 
 #[test]
+fn a_version_that_splits_nowhere_is_not_published_though_it_were_the_first() {
+    let config = config(&["liked"]);
+    let mut candidate = candidate(&config, &columns(), None);
+    candidate.trained.learned_nothing = true;
+    let decision = decide(&config, &candidate);
+    assert!(!decision.publish && decision.reason == Reason::LearnedNothing, "{decision:?}");
+    assert!(decision.message.contains("160 rankings with 1600 items"), "{}", decision.message);
+}
+
+#[test]
 fn what_could_not_be_measured_is_not_published() {
     let config = config(&["liked"]);
     let mut candidate = candidate(&config, &columns(), None);

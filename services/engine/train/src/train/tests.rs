@@ -353,7 +353,9 @@ fn interactions_alone_are_nothing_to_learn_from() {
         ..record
     };
     let message = refusal(&config(), rankings(3).into_iter().map(lone).collect());
-    assert!(message.contains("no click-throughs are stored"), "{message}");
+    let expected =
+        "no click-throughs are stored, but 3 interactions that belong to no ranking, such as \"0\" and \"1\": ";
+    assert!(message.contains(expected), "{message}");
 }
 
 #[test]
@@ -426,11 +428,75 @@ fn a_split_with_an_empty_side_says_which() {
     assert!(message.contains("hold_last=80%") && message.contains("to test on"), "{message}");
 }
 
+/// Rankings of three items, of which visitors take the one whose `ctr_7` is highest.
+fn short(count: usize) -> Vec<Clickthrough> {
+    let ranking = |id: usize| {
+        let best = digest::mix(id as u64, 5) as usize % 3;
+        let mut ranking = clicked(record(&id.to_string(), 3), &[best]);
+        let draw = |item: usize, column| digest::uniform((id * 3 + item) as u64, column) as f32;
+        let row = |item: usize| [f32::from(item == best) + draw(item, 1), draw(item, 2), draw(item, 3), item as f32];
+        ranking.rows = Rows { width: 4, values: (0..3).flat_map(row).collect() };
+        ranking.timestamp = Timestamp::from_millis(id as i64);
+        ranking
+    };
+    (0..count).map(ranking).collect()
+}
+
 #[test]
-fn two_rankings_are_enough_for_a_model_of_some_kind() {
+fn a_few_rankings_are_learned_from_two_being_the_least() {
     for booster in [Booster::LightGbm, Booster::XgBoost] {
         let config = LambdaMart { backend: backend(booster), ..config() };
-        let trained = train(&config, rankings(2), &MemoryVersions::default()).unwrap();
-        assert!(Model::load(&trained.version).is_ok() && trained.trees >= 1, "{booster:?}");
+        for rankings in [2, 3, 5, 10, 20, 60, 125].map(short) {
+            let count = rankings.len();
+            let trained = train(&config, rankings, &MemoryVersions::default()).unwrap();
+            let model = Model::load(&trained.version).unwrap();
+            assert!(!trained.learned_nothing && !model.is_constant(), "{booster:?}, {count} rankings");
+            let better = model.score(1, &[0.5, 1.9, 0.5, 0.5, 0.1, 0.5], 3, 2); // price, ctr_7, ctr_30
+            assert!(count < 20 || better[0] > better[1], "{booster:?}, {count} rankings: {better:?}");
+        }
     }
+    let message = refusal(&config(), short(1));
+    assert!(message.contains("leaves none of 1 rankings to train on"), "{message}");
+}
+
+#[test]
+fn a_model_that_splits_nowhere_is_told_with_how_much_data_there_was() {
+    let alike = || {
+        let mut rankings = short(20);
+        rankings.iter_mut().for_each(|ranking| ranking.rows.values.fill(1.0));
+        rankings
+    };
+    for booster in [Booster::LightGbm, Booster::XgBoost] {
+        let config = LambdaMart { backend: backend(booster), ..config() };
+        let trained = train(&config, alike(), &MemoryVersions::default()).unwrap();
+        let expected = "model shop has learned nothing: no feature tells items apart in the 16 rankings with 48 items that \
+                        it was trained on; import more events or add features, then train again";
+        assert!(trained.learned_nothing, "{booster:?}");
+        assert_eq!(serde_json::to_value(&trained.answer).unwrap()["warnings"], serde_json::json!([expected]));
+    }
+    let learned = train(&config(), short(60), &MemoryVersions::default()).unwrap();
+    assert_eq!(serde_json::to_value(&learned.answer).unwrap().get("warnings"), None);
+}
+
+#[test]
+fn a_model_that_is_worse_than_what_was_shown_is_told_with_what_to_read() {
+    let first_is_taken = |count| {
+        let of = |ranking: Clickthrough| clicked(ranking, &[0]);
+        short(count).into_iter().map(of).collect::<Vec<_>>()
+    };
+    let trained = train(&config(), first_is_taken(60), &MemoryVersions::default()).unwrap();
+    let ndcg = &trained.quality[0];
+    assert!(ndcg.shown == 1.0 && ndcg.reranked < 1.0, "{ndcg:?}");
+    let [warning] = trained.answer.warnings.as_slice() else { unreachable!("one warning") };
+    let begins = format!("NDCG@10 {:.4} as served is below 1.0000 of the order as it was shown", ndcg.reranked);
+    assert!(warning.starts_with(&begins) && warning.contains("docs/training.md"), "{warning}");
+}
+
+#[test]
+fn a_random_order_is_told_by_what_is_to_be_expected_of_it() {
+    let trained = train(&config(), short(3), &MemoryVersions::default()).unwrap();
+    let [ndcg, mrr] = trained.quality.as_slice() else { unreachable!("two metrics") };
+    assert_eq!(trained.test, 1, "one draw would be 1, 0.63 or 0.5");
+    assert!((ndcg.random - (1.0 + 1.0 / 3f64.log2() + 0.5) / 3.0).abs() < 1e-12, "{ndcg:?}");
+    assert!((mrr.random - (1.0 + 0.5 + 1.0 / 3.0) / 3.0).abs() < 1e-12, "{mrr:?}");
 }

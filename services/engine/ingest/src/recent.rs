@@ -1,0 +1,118 @@
+//! The last minutes of an import, by event time: which events they were, so that they are known when they come again.
+//!
+//! An import and what is sent live overlap as a rule. What an import has read last is noted as the events of requests
+//! are, once, when it ends; until then little more than an id is kept of each event. Metadata is not noted: it has no
+//! second effect however often it comes.
+
+use crate::feedback;
+use rankwright_event::{Event, EventId, RankingId, Tenant, Timestamp};
+use rankwright_state::Key;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// So many events are noted at most, whatever the window: they are committed at the end, beside everything else.
+const LIMIT: usize = 100_000;
+
+/// Rankings and interactions whose time is within so much of the newest event's.
+pub struct Recent {
+    window: Duration,
+    newest: Timestamp,
+    events: VecDeque<Noted>,
+}
+
+/// What an event is known by.
+struct Noted {
+    at: Timestamp,
+    tenant: Tenant,
+    id: Id,
+}
+
+enum Id {
+    Interaction(EventId),
+    Ranking(RankingId),
+}
+
+impl Recent {
+    /// Nothing yet.
+    pub fn new(window: Duration) -> Self {
+        Self { window, newest: Timestamp::MIN, events: VecDeque::new() }
+    }
+
+    /// Looks at the next event.
+    pub fn see(&mut self, event: &Event) {
+        let at = event.timestamp();
+        self.newest = self.newest.max(at);
+        let id = match event {
+            Event::Interaction(event) => Id::Interaction(event.id.clone()),
+            Event::Ranking(event) => Id::Ranking(event.id.clone()),
+            Event::Item(_) | Event::User(_) => return,
+        };
+        if at >= self.oldest() {
+            self.events.push_back(Noted { at, tenant: event.tenant().clone(), id });
+        }
+        while self.events.front().is_some_and(|first| first.at < self.oldest()) || self.events.len() > LIMIT {
+            self.events.pop_front();
+        }
+    }
+
+    /// What is remembered of them.
+    pub fn ids(&self) -> Vec<Key> {
+        let oldest = self.oldest();
+        self.events.iter().filter(|noted| noted.at >= oldest).map(Noted::key).collect()
+    }
+
+    fn oldest(&self) -> Timestamp {
+        self.newest.minus(self.window)
+    }
+}
+
+impl Noted {
+    fn key(&self) -> Key {
+        match &self.id {
+            Id::Interaction(id) => feedback::interaction(&self.tenant, id),
+            Id::Ranking(id) => feedback::ranking(&self.tenant, id),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::feedback::identity;
+    use rankwright_event::json;
+
+    fn click(id: &str, seconds: i64) -> Event {
+        let time = seconds * 1000;
+        let text = format!(r#"{{"event":"interaction","id":"{id}","timestamp":"{time}","type":"click","item":"a"}}"#);
+        json::decode(text.as_bytes()).expect("a valid event")
+    }
+
+    #[test]
+    fn the_events_of_the_last_minutes_of_event_time_are_known_in_whatever_order_they_came() {
+        let mut recent = Recent::new(Duration::from_secs(300));
+        let events = [("a", 0), ("b", 250), ("late", 10), ("c", 500), ("d", 490), ("too late", 199), ("e", 550)];
+        let events = events.map(|(id, at)| click(id, at));
+        events.iter().for_each(|event| recent.see(event));
+        assert_eq!(recent.ids(), [1, 3, 4, 6].map(|place: usize| identity(&events[place])));
+    }
+
+    #[test]
+    fn rankings_are_known_and_metadata_moves_time_alone() {
+        let mut recent = Recent::new(Duration::from_secs(300));
+        let shown = br#"{"event":"ranking","id":"r","timestamp":"1000","user":"u","session":"s","items":[{"id":"a"}]}"#;
+        let shown = json::decode(shown).expect("a valid event");
+        recent.see(&shown);
+        let item = |time| format!(r#"{{"event":"item","id":"i","timestamp":"{time}","item":"a","fields":[]}}"#);
+        recent.see(&json::decode(item(2000).as_bytes()).expect("a valid event"));
+        assert_eq!(recent.ids(), [identity(&shown)]);
+        recent.see(&json::decode(item(302_000).as_bytes()).expect("a valid event"));
+        assert_eq!(recent.ids(), []);
+    }
+
+    #[test]
+    fn no_more_events_are_known_than_there_is_room_for() {
+        let mut recent = Recent::new(Duration::from_secs(300));
+        (0..LIMIT + 3).for_each(|number| recent.see(&click(&number.to_string(), 0)));
+        assert_eq!((recent.events.len(), recent.ids().first()), (LIMIT, Some(&identity(&click("3", 0)))));
+    }
+}
