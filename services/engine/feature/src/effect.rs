@@ -1,7 +1,8 @@
 //! What events do to state.
 //!
 //! Plain counters, profiles and fields change when an event takes effect. Counters of rates change when a ranking is
-//! closed, interactions and impressions together, so that no rate exceeds what was shown.
+//! closed, interactions and impressions together, so that no rate exceeds what was shown, unless the sender reports impressions
+//! itself.
 
 mod captured;
 mod closed;

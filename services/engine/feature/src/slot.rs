@@ -242,6 +242,12 @@ impl Numbered {
         self.slots.get(meaning).expect("every meaning was collected before slots were numbered").0
     }
 
+    /// The same with how long its values count.
+    pub(crate) fn kept(&self, meaning: &Meaning) -> (Slot, Duration) {
+        let (slot, kept) = self.slots.get(meaning).expect("every meaning was collected before slots were numbered");
+        (*slot, kept.ttl)
+    }
+
     /// All of them.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&Meaning, Slot, Retention)> {
         self.slots.iter().map(|(meaning, (slot, kept))| (meaning, *slot, *kept))

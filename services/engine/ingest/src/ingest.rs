@@ -320,6 +320,11 @@ impl Ingest {
         while let Some(due) = self.join.close_before(watermark) {
             self.close(due).await?;
         }
+        self.give_up(watermark).await
+    }
+
+    /// Interactions wait no longer whose rankings have not come by `watermark`, or that are too many.
+    async fn give_up(&mut self, watermark: Timestamp) -> Result<(), Error> {
         while let Some((id, interactions)) = self.join.give_up(watermark) {
             if self.durable {
                 self.overlay.remove(&id.key());
@@ -394,7 +399,7 @@ impl Ingest {
             let (slot, stored) = record::interactions_value(waiting);
             self.overlay.write(&key, slot, stored);
         }
-        Ok(())
+        self.give_up(Timestamp::MIN).await // those that are too many, though event time stands still
     }
 
     /// An interaction of an open ranking takes effect.

@@ -190,7 +190,7 @@ fn say_full(ranking: &RankingId) {
         tracing::warn!(
             ranking = ?ranking,
             most,
-            "a ranking has as many interactions as are kept: later ones count for all features but rates, and are left out of \
+            "a ranking has as many interactions as are kept: later ones are left out of features that count when it closes (rates, counts over a field) and of \
              its click-through; this is said once"
         );
     });

@@ -17,26 +17,30 @@ pub(crate) fn outdated(
     move |slot, at| at < *oldest.get(&slot).unwrap_or(&oldest_other)
 }
 
-/// Spaces out the sweeps of a store, each of which looks at all entities: as many keys are written between two of them as there
-/// are entities, so expiry costs a constant per write, however much event time passes.
+/// Spaces out the sweeps of a store, each of which looks at all entities: as many keys are written between two of them as the
+/// first one left, so expiry costs a constant per write, however much event time passes, and a store holds about twice what is not
+/// outdated at most.
 #[derive(Debug, Default)]
-pub(crate) struct Pace(AtomicU64);
+pub(crate) struct Pace {
+    written: AtomicU64,
+    left: AtomicU64,
+}
 
 impl Pace {
-    /// Of a store that is opened: whatever it holds may be outdated by now.
-    pub(crate) fn of(entities: u64) -> Self {
-        Self(entities.into())
-    }
-
     /// This many keys were written.
     pub(crate) fn written(&self, keys: usize) {
-        self.0.fetch_add(keys as u64, Ordering::Relaxed);
+        self.written.fetch_add(keys as u64, Ordering::Relaxed);
     }
 
-    /// Whether a store of this many entities is to be swept now; it counts from zero again then.
-    pub(crate) fn is_due(&self, entities: u64) -> bool {
-        let due = |written| (written >= entities).then_some(0);
-        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, due).is_ok()
+    /// Whether a sweep is due; one is due in a store that was just opened.
+    pub(crate) fn is_due(&self) -> bool {
+        self.written.load(Ordering::Relaxed) >= self.left.load(Ordering::Relaxed)
+    }
+
+    /// A sweep has left this many entities.
+    pub(crate) fn swept(&self, left: u64) {
+        self.left.store(left, Ordering::Relaxed);
+        self.written.store(0, Ordering::Relaxed);
     }
 }
 
@@ -45,23 +49,44 @@ mod tests {
     use super::Pace;
 
     #[test]
-    fn a_sweep_is_due_when_as_many_keys_were_written_as_there_are_entities() {
-        let pace = Pace::of(3);
-        assert_eq!([pace.is_due(3), pace.is_due(3)], [true, false]);
+    fn a_sweep_is_due_when_as_many_keys_were_written_as_the_last_one_left() {
+        let pace = Pace::default();
+        assert!(pace.is_due(), "what a store holds that is opened may be outdated");
+        pace.swept(3);
         pace.written(2);
-        assert!(!pace.is_due(3), "two of three");
+        assert!(!pace.is_due(), "two of three");
         pace.written(1);
-        assert_eq!([pace.is_due(3), pace.is_due(3)], [true, false]);
+        assert!(pace.is_due());
     }
 
-    /// A year of days, on each of which one of a thousand entities is written, sweeps once in a thousand days.
+    /// Ten years, on each day of which one of a thousand entities is written.
     #[test]
     fn days_on_which_little_is_written_cost_nothing() {
-        let pace = Pace::of(0);
+        let pace = Pace::default();
         let sweeps = (0..3650).filter(|_| {
             pace.written(1);
-            pace.is_due(1000)
+            let due = pace.is_due();
+            if due {
+                pace.swept(1000);
+            }
+            due
         });
-        assert_eq!(sweeps.count(), 3);
+        assert_eq!(sweeps.count(), 4);
+    }
+
+    /// Each day brings a thousand keys that were never there before and live for thirty days.
+    #[test]
+    fn a_store_of_ever_new_keys_holds_twice_what_is_not_outdated() {
+        let (pace, live, mut there, mut most) = (Pace::default(), 30_000, 0, 0);
+        for _ in 0..3650 {
+            there += 1000;
+            pace.written(1000);
+            most = most.max(there);
+            if pace.is_due() {
+                there = there.min(live);
+                pace.swept(there);
+            }
+        }
+        assert!(most <= 2 * live + 1000, "{most}");
     }
 }

@@ -183,7 +183,7 @@ impl MemoryStore {
     }
 
     fn remove_outdated(&self, outdated: impl Fn(Slot, Timestamp) -> bool) -> u64 {
-        if !self.pace.is_due(self.entities()) {
+        if !self.pace.is_due() {
             return 0;
         }
         let mut removed = 0;
@@ -199,6 +199,7 @@ impl MemoryStore {
             });
             removed += (before - shard.len()) as u64;
         }
+        self.pace.swept(self.entities());
         removed
     }
 }

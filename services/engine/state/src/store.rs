@@ -264,7 +264,7 @@ pub trait Store: Send + Sync {
     /// Removes values of the listed slots that are older than their time to live at `now`, and values of slots that
     /// are not listed and older than `other`; returns how many keys went away whole. Joins, outbox and seen events stay.
     ///
-    /// An embedded store does so when as many keys were written since the last time as it holds, and nothing otherwise: values
+    /// An embedded store does so when as many keys were written since the last time as that has left, and nothing otherwise: values
     /// that are outdated take room until then. Features leave them out by their time.
     fn expire<'a>(
         &'a self,

@@ -48,8 +48,9 @@ impl Captured {
 
     /// About this many bytes of memory.
     pub fn bytes(&self) -> usize {
-        let text = std::mem::size_of::<CompactString>();
-        self.0.iter().map(|(_, of)| text * of.distinct.len() + 4 * (of.places.len() + of.ends.len())).sum()
+        let text = |text: &CompactString| size_of_val(text) + if text.is_heap_allocated() { text.len() } else { 0 };
+        let values = |of: &Values| of.distinct.iter().map(text).sum::<usize>() + 4 * (of.places.len() + of.ends.len());
+        self.0.iter().map(|(_, of)| values(of)).sum()
     }
 }
 

@@ -75,10 +75,10 @@ impl Rules {
     ) {
         let (mut lowest, mut own) = (None, HashSet::new());
         for interaction in interactions {
-            if interaction.kind == IMPRESSION && !own.insert(&interaction.item) {
+            let place = ranking.items.iter().position(|item| item.id == interaction.item);
+            if interaction.kind == IMPRESSION && place.is_some() && !own.insert(&interaction.item) {
                 continue;
             }
-            let place = ranking.items.iter().position(|item| item.id == interaction.item);
             if let Some(place) = place {
                 lowest = lowest.max(Some(place));
                 self.rated(&ranking.tenant, interaction, |slot| values(slot, place), 1, effects);

@@ -39,8 +39,8 @@ impl Compiler<'_> {
         for target in need::targets(self.slots) {
             match target {
                 Target::ItemField(field) => {
-                    let reader = self.item(&field, Duration::MAX);
-                    items.push((self.slots.slot(&Meaning::ItemField(field)), reader));
+                    let (slot, ttl) = self.slots.kept(&Meaning::ItemField(field.clone()));
+                    items.push((slot, self.item(&field, ttl)));
                 }
                 Target::RankingField(field) => {
                     let reader = self.request(&field, Duration::MAX);

@@ -47,11 +47,10 @@ pub(super) enum Refusal {
     #[error("its journal is damaged ({0}): put it back, or remove the folder to begin anew")]
     Journal(fjall::JournalRecoveryError),
     #[error(
-        "its journal {} is damaged at byte {at}, and finished commits may lie behind: restore the folder from a backup; or keep a \
-         copy of the file and run `truncate -s {at} {}`, which gives up all commits from there on, and send the events again",
-        .journal.display(), .journal.display()
+        "its journal {} is damaged at byte {at}, and finished commits may lie behind: restore the folder from a backup{}",
+        .journal.display(), in_place(.journal, *.at, *.newest)
     )]
-    JournalAt { journal: PathBuf, at: usize },
+    JournalAt { journal: PathBuf, at: usize, newest: bool },
     #[error("it is no folder")]
     NoFolder,
     #[error("its tables are damaged ({0}): put a backup in its place, or remove the folder to begin anew")]
@@ -66,6 +65,18 @@ pub(super) enum Refusal {
 pub(super) fn cannot_open<E: Into<Box<dyn std::error::Error + Send + Sync>>>(path: &Path) -> impl Fn(E) -> Error {
     let place = path.display().to_string();
     move |source| Error::Open { place: place.clone(), source: source.into() }
+}
+
+/// How a damaged journal is mended where it lies. One that another follows is not: that would be read on behind a gap.
+fn in_place(journal: &Path, at: usize, newest: bool) -> String {
+    match newest {
+        true => format!(
+            "; or keep a copy of the file and run `truncate -s {at} {}`, which gives up all commits from there on, and send the \
+             events again",
+            journal.display()
+        ),
+        false => ", or remove it to begin again".to_owned(),
+    }
 }
 
 /// What the store below says, in words of ours where they help.
@@ -104,8 +115,8 @@ impl Disk {
         for trouble in journal::troubles(path).map_err(io)? {
             match trouble {
                 JournalTrouble::Unfinished { journal, bytes } => unfinished.push((journal, bytes)),
-                JournalTrouble::Damaged { journal, at } if making.is_none() => {
-                    return Err(cannot_open(path)(Refusal::JournalAt { journal, at }));
+                JournalTrouble::Damaged { journal, at, newest } if making.is_none() => {
+                    return Err(cannot_open(path)(Refusal::JournalAt { journal, at, newest }));
                 }
                 JournalTrouble::Damaged { .. } => {}
             }
@@ -123,7 +134,7 @@ impl Disk {
         for (journal, bytes) in unfinished {
             tracing::warn!(
                 journal = %journal.display(), bytes,
-                "a commit that was never acknowledged is removed from the journal: its process ended while writing it"
+                "an unfinished commit is removed from the journal: its process, or the machine, ended while writing it"
             );
         }
         let meta = Meta::open(&db, path, service)?;
@@ -133,8 +144,7 @@ impl Disk {
             db.keyspace(&name, options).map_err(cannot_open(path))
         };
         let (values, work) = (keyspace("values")?, keyspace("work")?);
-        let entities = meta.entities()?;
-        let (pace, entities) = (Pace::of(entities), AtomicU64::new(entities));
+        let (pace, entities) = (Pace::default(), AtomicU64::new(meta.entities()?));
         let cache = Cache::new(options.cache_bytes - blocks);
         let (writing, timeline) = (Mutex::default(), Mutex::default());
         let format = options.format.in_layout(meta.format);

@@ -12,13 +12,14 @@ const KEYS_AT_ONCE: usize = 1000;
 
 impl Disk {
     pub(super) fn expire(&self, outdated: impl Fn(Slot, Timestamp) -> bool) -> Result<u64, Error> {
-        if !self.pace.is_due(self.entities.load(Ordering::Relaxed)) {
+        if !self.pace.is_due() {
             return Ok(0);
         }
         let (mut removed, mut after) = (0, vec![Space::Values.prefix()]);
         while let Some(last) = self.expire_some(&after, &outdated, &mut removed)? {
             after = last;
         }
+        self.pace.swept(self.entities.load(Ordering::Relaxed));
         Ok(removed)
     }
 

@@ -7,6 +7,7 @@
 //! The format is that of fjall 3 (its `journal/entry.rs`): a commit is a start with the number of its entries and that of the
 //! commit, which goes up, the entries, and an end with their checksum and a mark.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -22,7 +23,8 @@ pub(super) enum Trouble {
     /// It ends in the middle of a commit, which is this many bytes long.
     Unfinished { journal: PathBuf, bytes: usize },
     /// From this byte on it cannot be read, although commits that were finished may lie there.
-    Damaged { journal: PathBuf, at: usize },
+    /// `newest` where no journal follows it.
+    Damaged { journal: PathBuf, at: usize, newest: bool },
 }
 
 /// Looks at every journal of a folder that is not open.
@@ -35,12 +37,18 @@ pub(super) fn troubles(folder: &Path) -> io::Result<Vec<Trouble>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(troubles),
         entries => entries?,
     };
-    for entry in entries {
-        let journal = entry?.path();
-        if journal.extension().is_some_and(|extension| extension == "jnl") {
-            let written = written(&journal)?;
-            troubles.extend(trouble(&written).map(|trouble| trouble(journal)));
-        }
+    let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>()?;
+    let number = |path: &PathBuf| path.file_stem()?.to_str()?.parse::<u64>().ok();
+    let journals = paths.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "jnl"));
+    let journals: BTreeMap<Option<u64>, PathBuf> = journals.map(|path| (number(&path), path)).collect();
+    let newest = journals.keys().next_back().copied();
+    for (number, journal) in journals {
+        let written = match written(&journal) {
+            // another process holds the folder, and is done with it
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof) => continue,
+            written => written?,
+        };
+        troubles.extend(trouble(&written).map(|trouble| trouble(journal, Some(number) == newest)));
     }
     Ok(troubles)
 }
@@ -54,7 +62,7 @@ enum Fault {
 }
 
 /// What is wrong with the written part of a journal, which ends with its last byte that is not zero.
-fn trouble(written: &[u8]) -> Option<impl FnOnce(PathBuf) -> Trouble> {
+fn trouble(written: &[u8]) -> Option<impl FnOnce(PathBuf, bool) -> Trouble> {
     let (mut at, mut newest) = (0, None);
     let fault = loop {
         match commit(&written[at..]) {
@@ -67,8 +75,8 @@ fn trouble(written: &[u8]) -> Option<impl FnOnce(PathBuf) -> Trouble> {
     let more = || rest.ends_with(MARK) || (1..rest.len()).any(|place| commit(&rest[place..]).is_ok());
     let damaged = fault == Fault::Wrong || more();
     let bytes = rest.len();
-    (bytes > 0).then_some(move |journal| match damaged {
-        true => Trouble::Damaged { journal, at },
+    (bytes > 0).then_some(move |journal, newest| match damaged {
+        true => Trouble::Damaged { journal, at, newest },
         false => Trouble::Unfinished { journal, bytes },
     })
 }

@@ -59,7 +59,7 @@ fn counter(count: u64) -> Option<Entity> {
 
 async fn count(store: &RedisStore, key: &Key) -> Option<u64> {
     let row = store.read(std::slice::from_ref(key)).await.expect("reads").pop().flatten();
-    row.and_then(|entity| entity.counter(Slot(0), Timestamp::from_millis(0), Duration::ZERO))
+    row.and_then(|entity| entity.counter(Slot(0), Timestamp::from_millis(0), Duration::from_secs(1)))
 }
 
 #[test]
