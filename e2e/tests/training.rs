@@ -104,8 +104,8 @@ fn a_job_whose_redis_is_away_when_it_has_trained_publishes_when_that_is_back() {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let folder = folder.path();
     let state = format!("type: redis\n  host: {}\n  port: {}", redis.host(), redis.port());
-    // it tells of each round, and does not go on where that is not read
-    let rounds = "type: xgboost\n      iterations: 1000\n      learningRate: 0.000001";
+    // enough rounds for Redis to be away before the last one, whatever else runs beside the test
+    let rounds = "type: xgboost\n      iterations: 3000\n      learningRate: 0.000001";
     let config =
         generated(folder).replace("type: memory", &state).replace("type: xgboost\n      iterations: 100", rounds);
     let config = config + "\napi: {host: 127.0.0.1, port: 0}\n";

@@ -129,7 +129,8 @@ fn what_the_resource_has_fields_for_is_refused_in_the_configuration() {
     assert!(inline(json!({"input": {"type": "kafka"}})).contains("configuration.input: set spec.ingest.source"));
     assert!(inline(json!({"train": {"type": "discard"}})).contains("configuration.train: set spec.clickThroughStore"));
     assert!(inline(json!({"api": {"port": 9090}})).contains("configuration.api.port"));
-    for api in [json!({"limits": {"maxItemsPerRequest": 10}}), json!({"timeout": "60s", "analytics": false})] {
+    let cors = json!({"cors": {"allowedOrigins": ["https://shop.example"]}});
+    for api in [json!({"limits": {"maxItemsPerRequest": 10}}), json!({"timeout": "60s", "analytics": false}), cors] {
         assert!(planned(json!({"configuration": {"inline": {"api": api}}})).is_ok());
     }
 }

@@ -1,6 +1,7 @@
 //! The log: lines that a thread of its own writes to standard error.
 //!
-//! A thread that logs never waits: where standard error takes nothing, as a pipe that is not read, lines are kept up to
+//! Until [`write_aside`] is called, as long as a program has one thread, lines are written at once. From then on a thread that
+//! logs never waits: where standard error takes nothing, as a pipe that is not read, lines are kept up to
 //! [`MOST_BYTES`], and further ones are dropped and counted. The count is logged once there is room again.
 //!
 //! A line is one line, whatever is in it: ids and messages of clients may have line breaks and escape sequences, which would
@@ -30,7 +31,7 @@ pub fn log_to_stderr() {
 /// As [`log_to_stderr`], by way of a writer that ends there.
 pub fn log_to(writer: impl Write + Send + 'static) {
     let colours = std::io::stderr().is_terminal();
-    let log = LOG.get_or_init(|| Log::start(writer));
+    let log = LOG.get_or_init(|| Log::new(writer));
     let lines = Lines { log: log.clone(), colours };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     tracing_subscriber::fmt()
@@ -40,6 +41,13 @@ pub fn log_to(writer: impl Write + Send + 'static) {
         .with_target(false)
         .log_internal_errors(false) // they would go where the log cannot be written, and panic
         .init();
+}
+
+/// Leaves writing to a thread of its own from now on.
+pub(crate) fn write_aside() {
+    if let Some(log) = LOG.get() {
+        log.write_aside();
+    }
 }
 
 /// Writes a text to standard error behind the log, as long as something takes it. It may have several lines; other control
@@ -81,21 +89,30 @@ struct Waiting {
     /// Bytes that are being written.
     writing: usize,
     dropped: u64,
+    /// Where lines go at once, as long as no thread writes them.
+    writer: Option<Box<dyn Write + Send>>,
 }
 
 impl Log {
-    fn start(writer: impl Write + Send + 'static) -> Self {
+    fn new(writer: impl Write + Send + 'static) -> Self {
         let log = Self::default();
-        let written = log.clone();
+        log.0.waiting.lock().writer = Some(Box::new(writer));
+        log
+    }
+
+    fn write_aside(&self) {
+        let Some(writer) = self.0.waiting.lock().writer.take() else { return };
+        let written = self.clone();
         // where the system gives no thread, all lines but the first ones are dropped
         let _ = std::thread::Builder::new().name("log".to_owned()).spawn(move || written.write_to(writer));
-        log
     }
 
     /// Takes lines, unless too much waits already.
     fn push(&self, lines: &[u8]) {
         let mut waiting = self.0.waiting.lock();
-        if waiting.bytes() + lines.len() > MOST_BYTES {
+        if let Some(writer) = &mut waiting.writer {
+            let _closed_or_full = writer.write_all(lines).and_then(|()| writer.flush());
+        } else if waiting.bytes() + lines.len() > MOST_BYTES {
             waiting.dropped += 1;
         } else {
             waiting.lines.extend_from_slice(lines);
@@ -225,7 +242,9 @@ mod tests {
     /// A log with such a writer, what holds it, and what it takes.
     fn slow() -> (Log, Sender<()>, Receiver<u8>) {
         let ((holds, held), (taken, text)) = (channel(), channel());
-        (Log::start(Slow { held, taken }), holds, text)
+        let log = Log::new(Slow { held, taken });
+        log.write_aside();
+        (log, holds, text)
     }
 
     /// The next lines, this many.
@@ -246,6 +265,15 @@ mod tests {
         assert_eq!(taken[4], "3 lines of the log were dropped: nothing read standard error");
         log.flush(Duration::from_secs(60));
         assert_eq!(log.0.waiting.lock().bytes(), 0);
+    }
+
+    #[test]
+    fn lines_are_written_at_once_before_there_are_threads() {
+        let ((holds, held), (taken, text)) = (channel(), channel());
+        drop(holds);
+        let log = Log::new(Slow { held, taken });
+        log.push(b"first\n");
+        assert_eq!(text.try_iter().collect::<Vec<_>>(), b"first\n");
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub const TERMINATED: i32 = 128 + 15;
 /// # Errors
 /// When the system has no room for them.
 pub fn runtime() -> std::io::Result<Runtime> {
+    crate::log::write_aside(); // a process that becomes another user before has one thread
     tokio::runtime::Builder::new_multi_thread().enable_all().build()
 }
 

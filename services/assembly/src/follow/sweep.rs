@@ -43,15 +43,22 @@ mod tests {
     async fn values_go_when_events_have_passed_their_time_and_not_by_the_clock() {
         let store = MemoryStore::default();
         let plan = Plan::compile(&Config::parse(FEATURE, "test").unwrap().0.features, &store).await.unwrap();
-        let item = br#"{"event":"item","id":"e","timestamp":"0","item":"a","fields":[{"name":"price","value":1}]}"#;
-        let mut overlay = Overlay::default();
-        plan.event(&json::decode(item).unwrap(), &mut overlay);
         let lease = store.acquire(&Writer("w".into())).await.unwrap();
-        let (commit, _): (Commit, u64) = overlay.take(Position::default(), Position::default());
-        store.commit(&lease, commit).await.unwrap();
+        let write = async |item: &str, day: i64| {
+            let event = format!(
+                r#"{{"event":"item","id":"e{day}","timestamp":"{}","item":"{item}","fields":[{{"name":"price","value":1}}]}}"#,
+                day * 86_400_000
+            );
+            let mut overlay = Overlay::default();
+            plan.event(&json::decode(event.as_bytes()).unwrap(), &mut overlay);
+            let (commit, _): (Commit, u64) = overlay.take(Position::default(), Position::default());
+            store.commit(&lease, commit).await.unwrap();
+        };
+        write("a", 0).await;
         let key = Key::new(&Tenant::default(), Scope::Item("a".into()));
         let mut sweep = Sweep::default();
         for (day, there) in [(1, true), (9, true), (9, true), (12, false)] {
+            write("b", day).await;
             sweep.reach(Timestamp::from_millis(day * 86_400_000), &plan, &store).await.unwrap();
             assert_eq!(store.read(std::slice::from_ref(&key)).await.unwrap()[0].is_some(), there, "day {day}");
         }

@@ -49,7 +49,7 @@ fn origin(value: &Value<'_>) -> Option<String> {
         let host: &str = text.strip_prefix(scheme)?;
         let host = host.strip_suffix('/').unwrap_or(host);
         let host = host.strip_suffix(port).unwrap_or(host);
-        (!host.is_empty() && !host.contains(['/', '@', '?', '#', ' '])).then(|| format!("{scheme}{host}"))
+        (!host.is_empty() && !host.contains(['/', '@', '?', '#', ' ', '*'])).then(|| format!("{scheme}{host}"))
     };
     match text.as_str() {
         "*" => Some(text),
