@@ -138,11 +138,6 @@ impl Service {
         self.signal("TERM");
     }
 
-    /// Tells the process that its terminal has gone.
-    pub fn hang_up(&self) {
-        self.signal("HUP");
-    }
-
     /// Holds the process up, as a machine does that is out of breath.
     pub fn pause(&self) {
         self.signal("STOP");

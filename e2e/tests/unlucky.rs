@@ -1,6 +1,6 @@
 //! A machine that is not kind: nothing reads the log, file descriptors run out, the terminal goes.
 
-use rankwright_e2e::{Service, http, ports, program, wait};
+use rankwright_e2e::{http, ports, program, wait};
 use std::io::Read;
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -115,10 +115,10 @@ fn connections_are_accepted_where_silent_ones_hold_all_file_descriptors() {
 
 #[test]
 fn a_terminal_that_goes_ends_a_service_as_a_platform_does() {
-    let folder = tempfile::tempdir().expect("there is room for temporary files");
-    let service = Service::serve(CONFIG, folder.path());
-    service.hang_up();
-    assert_eq!(service.wait(), Some(0));
+    // also where the tests were started with it ignored, as nohup does
+    let mut service = Started::after("set -- env --default-signal=HUP \"$@\"", &[]);
+    service.signal("HUP");
+    assert_eq!(wait::ended(&mut service.child).expect("it ends").code(), Some(0));
 }
 
 #[test]
