@@ -18,8 +18,8 @@ ARG PROGRAMS
 ARG TARGETARCH
 WORKDIR /source
 COPY . .
-# ./run knows what a build needs: packages, a newer cmake, and XGBoost, which it builds once. All of that, crates and what
-# cargo has made are kept between builds, apart for each architecture.
+# ./run knows what a build needs: packages, and the libraries of XGBoost and LightGBM. These, crates and what cargo has made
+# are kept between builds, apart for each architecture.
 RUN --mount=type=cache,id=cargo-${TARGETARCH},target=/usr/local/cargo/registry,sharing=locked \
     --mount=type=cache,id=rankwright-${TARGETARCH},target=/cache,sharing=locked \
     RANKWRIGHT_CACHE=/cache bash -euc 'settings=$(./run env); eval "$settings"; \

@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
 /// Environment variables that the operator sets.
-pub const RESERVED: [&str; 13] = [
+pub const RESERVED: [&str; 16] = [
     "SERVICE_CONFIG",
     "RANKWRIGHT_SERVICE",
     "SERVICE_REDIS_USER",
@@ -36,6 +36,9 @@ pub const RESERVED: [&str; 13] = [
     "TERMINATION_LOG",
     "SERVICE_DRAIN_TIMEOUT",
     "RANKWRIGHT_IMPORT_ONCE",
+    "METARANK_CONFIG",
+    "METARANK_REDIS_USER",
+    "METARANK_REDIS_PASSWORD",
 ];
 
 /// What the operator is told about all services.

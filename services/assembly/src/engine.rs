@@ -51,7 +51,7 @@ pub fn configuration(path: Option<&Path>) -> Result<Config> {
         bail!("the configuration asks for what is not there yet:\n  {}", missing.join("\n  "));
     }
     if let Some(source) = &config.source {
-        rankwright_source::check_options(source).map_err(|error| anyhow!("{place}: {error}"))?;
+        rankwright_source::check(source).map_err(|error| anyhow!("{place}: {error}"))?;
     }
     Ok(config)
 }

@@ -13,7 +13,7 @@ pub use tally::Tally;
 
 use crate::engine::Engine;
 use crate::serving::identity;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use futures_util::future::BoxFuture;
 use leases::Held;
 use rankwright_config::state::Pipeline;
@@ -21,7 +21,7 @@ use rankwright_config::{SourceConfig, SourceKind, State};
 use rankwright_event::RankingId;
 use rankwright_ingest::Counters;
 use rankwright_serve::clock::believed;
-use rankwright_source::{BatchLimits, DeadLetters, Kafka, Kinesis, Pulsar, Stream, StreamSettings};
+use rankwright_source::{BatchLimits, DeadLetters, Leases, Stream, StreamSettings};
 use reader::Reader;
 use std::sync::Arc;
 use std::time::Duration;
@@ -74,19 +74,15 @@ fn open(engine: &Engine, source: &SourceConfig, name: Option<&str>) -> Result<Bo
         max_ahead,
         gone_after: GONE_AFTER,
     };
-    let held = name.map(|name| Arc::new(Held { store: engine.state.clone(), holder: name.to_owned() }));
-    let (opened, what): (Result<Box<dyn Stream>, _>, _) = match &source.kind {
-        SourceKind::Kafka { topic, .. } if held.is_some() => (Kafka::open(source, settings).map(boxed), topic),
-        SourceKind::Kafka { topic, .. } => (Kafka::bounded(source, settings).map(boxed), topic),
-        SourceKind::Pulsar { topic, .. } if held.is_some() => (Pulsar::open(source, settings).map(boxed), topic),
-        SourceKind::Pulsar { topic, .. } => (Pulsar::bounded(source, settings).map(boxed), topic),
-        SourceKind::Kinesis { topic, .. } => match held {
-            Some(leases) => (Kinesis::open(source, settings, leases).map(boxed), topic),
-            None => (Kinesis::bounded(source, settings).map(boxed), topic),
-        },
-        SourceKind::File { .. } => bail!("source: files are no stream; 'rankwright import' reads them"),
+    let held = name.map(|name| Held { store: engine.state.clone(), holder: name.to_owned() });
+    let leases = held.map(|held| Arc::new(held) as Arc<dyn Leases>);
+    let place = || match &source.kind {
+        SourceKind::Kafka { topic, .. } | SourceKind::Pulsar { topic, .. } | SourceKind::Kinesis { topic, .. } => {
+            format!("failed to read {topic}")
+        }
+        SourceKind::File { .. } => "source".to_owned(),
     };
-    opened.with_context(|| format!("failed to read {what}"))
+    rankwright_source::open(source, settings, leases).with_context(place)
 }
 
 /// A topic that somebody has removed may be one that is made anew.
@@ -111,10 +107,6 @@ fn batches(state: &State) -> BatchLimits {
 fn together(limits: BatchLimits) -> usize {
     const TOGETHER: usize = 12_288;
     if limits.events == BatchLimits::default().events { TOGETHER } else { limits.events }
-}
-
-fn boxed(stream: impl Stream + 'static) -> Box<dyn Stream> {
-    Box::new(stream)
 }
 
 #[cfg(test)]

@@ -5,9 +5,17 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand};
 use std::path::PathBuf;
 
+/// The version, and what the program is built without.
+const VERSION: &str = match (cfg!(feature = "buckets"), cfg!(feature = "streams")) {
+    (true, true) => env!("CARGO_PKG_VERSION"),
+    (true, false) => concat!(env!("CARGO_PKG_VERSION"), " (without streams)"),
+    (false, true) => concat!(env!("CARGO_PKG_VERSION"), " (without buckets)"),
+    (false, false) => concat!(env!("CARGO_PKG_VERSION"), " (without buckets and streams)"),
+};
+
 /// Re-ranks search results and recommendations by what visitors do.
 #[derive(Debug, Parser)]
-#[command(name = "rankwright", version, disable_version_flag = true)]
+#[command(name = "rankwright", version = VERSION, disable_version_flag = true)]
 pub(crate) struct Options {
     /// Print the version
     #[arg(short = 'v', long, action = ArgAction::Version)]

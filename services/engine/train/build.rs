@@ -1,20 +1,29 @@
-//! Tells the linker where `libxgboost.a` is; `native/xgboost.sh` builds it.
+//! Tells the linker where the boosters' libraries are, and dependents where their programs look for them;
+//! `native/boosters.sh` fetches them.
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const VERSION: &str = "3.4.0";
+/// Below the folder, as their packages have them.
+const LIBRARIES: [(&str, &str); 2] = [("lightgbm/lib", "lib_lightgbm.so"), ("xgboost/lib", "libxgboost.so.3")];
 
 fn main() -> ExitCode {
-    for variable in ["RANKWRIGHT_XGBOOST_DIR", "RANKWRIGHT_CACHE", "XDG_CACHE_HOME", "HOME"] {
+    for variable in ["RANKWRIGHT_BOOSTERS_DIR", "RANKWRIGHT_CACHE", "XDG_CACHE_HOME", "HOME"] {
         println!("cargo:rerun-if-env-changed={variable}");
     }
-    match library() {
+    println!("cargo:rerun-if-changed=native/boosters.txt");
+    match libraries() {
         Ok(folder) => {
             println!("cargo:rerun-if-changed={}", folder.display());
-            println!("cargo:rustc-link-search=native={}", folder.display());
+            let folders = LIBRARIES.map(|(within, _)| folder.join(within).display().to_string());
+            for folder in &folders {
+                println!("cargo:rustc-link-search=native={folder}");
+            }
+            let path = format!("-Wl,-rpath,{}", folders.join(":"));
+            println!("cargo:rustc-link-arg={path}");
+            println!("cargo:rpath={path}");
             ExitCode::SUCCESS
         }
         Err(message) => {
@@ -24,21 +33,21 @@ fn main() -> ExitCode {
     }
 }
 
-/// The folder that holds `libxgboost.a`: the one named, else the newest of this version in the cache.
-fn library() -> Result<PathBuf, String> {
-    if let Some(named) = env::var_os("RANKWRIGHT_XGBOOST_DIR") {
+/// The folder that holds the libraries: the one named, else the newest in the cache.
+fn libraries() -> Result<PathBuf, String> {
+    if let Some(named) = env::var_os("RANKWRIGHT_BOOSTERS_DIR") {
         let folder = PathBuf::from(named);
-        let found = holds_library(&folder).then_some(folder.clone());
-        return found
-            .ok_or_else(|| format!("RANKWRIGHT_XGBOOST_DIR is {}, which holds no libxgboost.a", folder.display()));
+        return match missing(&folder) {
+            Some(library) => Err(format!("RANKWRIGHT_BOOSTERS_DIR is {}, which has no {library}", folder.display())),
+            None => Ok(folder),
+        };
     }
     let native = cache()?.join("native");
-    let prefix = format!("xgboost-{VERSION}-");
     let folders = fs::read_dir(&native).into_iter().flatten().flatten().map(|entry| entry.path());
-    let ours = folders.filter(|path| named_like(path, &prefix) && holds_library(path));
-    ours.max_by_key(|path| fs::metadata(path.join("libxgboost.a")).and_then(|file| file.modified()).ok()).ok_or_else(
-        || format!("no XGBoost library in {}: run services/engine/train/native/xgboost.sh once", native.display()),
-    )
+    let ours = folders.filter(|path| named_like(path, "boosters-") && missing(path).is_none());
+    ours.max_by_key(|path| fs::metadata(path).and_then(|folder| folder.modified()).ok()).ok_or_else(|| {
+        format!("no booster libraries in {}: run services/engine/train/native/boosters.sh once", native.display())
+    })
 }
 
 /// The cache folder, as the script computes it.
@@ -54,6 +63,7 @@ fn named_like(path: &Path, prefix: &str) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix))
 }
 
-fn holds_library(folder: &Path) -> bool {
-    folder.join("libxgboost.a").is_file()
+/// A library that the folder lacks.
+fn missing(folder: &Path) -> Option<&'static str> {
+    LIBRARIES.iter().find(|(within, library)| !folder.join(within).join(library).is_file()).map(|&(_, library)| library)
 }

@@ -1,7 +1,7 @@
 //! A bucket, and what can be done with it.
 
 use crate::connect::{client, patience};
-use crate::{Action, Error, Problem, Result, Settings, classify};
+use crate::{Action, Error, Listed, Problem, Result, Settings, classify};
 use aws_sdk_s3::config::http::HttpResponse;
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_s3::primitives::ByteStream;
@@ -17,17 +17,6 @@ pub struct Bucket {
     client: Client,
     name: Arc<str>,
     endpoint: Arc<str>,
-}
-
-/// An object in a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
-    /// Its key.
-    pub key: String,
-    /// Its size in bytes.
-    pub bytes: u64,
-    /// When it was last written; the epoch where the service does not say.
-    pub modified: SystemTime,
 }
 
 /// What the SDK does not try again, we do so often.

@@ -35,6 +35,9 @@ pub enum Action {
 /// Why something failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
+    /// A program that has no client of buckets.
+    #[error("this program is built without buckets: './run build' builds all of it")]
+    NotBuilt,
     /// The bucket is missing.
     #[error("there is no such bucket at {endpoint}; create it, or correct its name")]
     NoBucket {

@@ -5,18 +5,26 @@
 //! it. A [`Runner`] lets plain threads wait for them. Errors name bucket and key, and say what to change; credentials appear
 //! in none of them.
 
+#[cfg(not(feature = "s3"))]
+#[path = "absent.rs"]
 pub mod bucket;
+#[cfg(feature = "s3")]
+pub mod bucket;
+#[cfg(feature = "s3")]
 mod classify;
+#[cfg(feature = "s3")]
 mod connect;
 pub mod error;
+mod listed;
 pub mod runner;
 pub mod settings;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use bucket::{Body, Bucket, Listed};
+pub use bucket::{Body, Bucket};
 pub use bytes::Bytes;
 pub use error::{Action, Error, Problem, Result};
+pub use listed::Listed;
 pub use runner::{Pending, Runner};
 pub use settings::{Credentials, Settings};
 pub use tokio::task::AbortHandle;

@@ -17,6 +17,7 @@ pub struct Settings {
 
 /// An access key and its secret; their debug form hides both.
 #[derive(Clone, PartialEq, Eq)]
+#[cfg_attr(not(feature = "s3"), allow(dead_code))]
 pub struct Credentials {
     pub(crate) key: String,
     pub(crate) secret: String,

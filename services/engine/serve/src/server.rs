@@ -134,11 +134,13 @@ pub async fn serve(
     let server = Arc::new(Server { router, tls, timing, leaves: AtomicBool::new(false), connections });
     let watched = GracefulShutdown::new();
     let mut stop = std::pin::pin!(stop);
+    let mut accepting = Box::pin(server.accept(&listener)); // what is accepted and waits for a place is kept
     loop {
         tokio::select! {
             () = &mut stop => break,
-            (stream, place) = server.accept(&listener) => server.connect(stream, place, watched.watcher()),
+            (stream, place) = &mut accepting => server.connect(stream, place, watched.watcher()),
         }
+        accepting.set(server.accept(&listener));
     }
     server.leaves.store(true, Ordering::Relaxed);
     let end = Instant::now() + timing.drain;
@@ -146,10 +148,12 @@ pub async fn serve(
     while watched.count() > 0 {
         tokio::select! {
             () = &mut over => break,
-            () = tokio::time::sleep(LOOKS_EVERY) => {}
-            (stream, place) = server.accept(&listener) => server.connect(stream, place, watched.watcher()),
+            () = tokio::time::sleep(LOOKS_EVERY) => continue,
+            (stream, place) = &mut accepting => server.connect(stream, place, watched.watcher()),
         }
+        accepting.set(server.accept(&listener));
     }
+    drop(accepting);
     drop(listener);
     if tokio::time::timeout_at(end, watched.shutdown()).await.is_err() {
         tracing::warn!(seconds = timing.drain.as_secs(), "requests were cut off that did not finish in time");

@@ -4,6 +4,7 @@
 //! written to stops nothing: the stream goes on, and the caller says what was lost.
 
 mod file;
+#[cfg(feature = "streams")]
 mod topic;
 
 use crate::{BadLine, Error};
@@ -12,6 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use file::Lines;
 use rankwright_config::{DeadLetter, SourceConfig, SourceKind};
 use serde_json::{Value, json};
+#[cfg(feature = "streams")]
 use topic::Topic;
 
 /// Where unreadable messages go.
@@ -20,6 +22,7 @@ pub struct DeadLetters(Place);
 enum Place {
     Nowhere,
     File(Lines),
+    #[cfg(feature = "streams")]
     Topic(Topic),
 }
 
@@ -44,9 +47,12 @@ impl DeadLetters {
         let place = match (&source.dead_letter, &source.kind) {
             (None, _) => Place::Nowhere,
             (Some(DeadLetter::File(path)), _) => Place::File(Lines::open(path)?),
+            #[cfg(feature = "streams")]
             (Some(DeadLetter::Topic(topic)), SourceKind::Kafka { brokers, options, .. }) => {
                 Place::Topic(Topic::open(&brokers.join(","), topic, options)?)
             }
+            #[cfg(not(feature = "streams"))]
+            (Some(DeadLetter::Topic(_)), SourceKind::Kafka { .. }) => return Err(Error::NotBuilt),
             (Some(DeadLetter::Topic(_)), _) => {
                 return Err(Error::Unavailable { what: "a dead-letter topic of another source than kafka".to_owned() });
             }
@@ -63,6 +69,7 @@ impl DeadLetters {
             _ if letters.is_empty() => Ok(()),
             Place::Nowhere => Ok(()),
             Place::File(lines) => lines.put(letters),
+            #[cfg(feature = "streams")]
             Place::Topic(topic) => topic.put(letters).await,
         }
     }

@@ -1,6 +1,8 @@
 //! Why a source cannot be read at all; single bad lines are [`BadLine`](crate::BadLine)s.
 
-use crate::{KafkaError, KinesisError, Position, PulsarError};
+use crate::Position;
+#[cfg(feature = "streams")]
+use crate::{KafkaError, KinesisError, PulsarError};
 use rankwright_event::Timestamp;
 use std::io;
 use std::path::PathBuf;
@@ -16,6 +18,12 @@ pub enum Error {
         /// What was asked for.
         what: String,
     },
+    /// A stream, in a program that has no clients of streams.
+    #[error("this program is built without streams (kafka, pulsar, kinesis): './run build' builds all of it")]
+    NotBuilt,
+    /// A file, where a stream is wanted.
+    #[error("files are no stream; 'rankwright import' reads them")]
+    NoStream,
     /// There is no such path.
     #[error("{} does not exist; {nearest}", path.display())]
     Missing {
@@ -55,12 +63,15 @@ pub enum Error {
         source: io::Error,
     },
     /// A Kafka topic.
+    #[cfg(feature = "streams")]
     #[error(transparent)]
     Kafka(#[from] KafkaError),
     /// A topic of Pulsar.
+    #[cfg(feature = "streams")]
     #[error(transparent)]
     Pulsar(#[from] PulsarError),
     /// A stream of Kinesis.
+    #[cfg(feature = "streams")]
     #[error(transparent)]
     Kinesis(#[from] KinesisError),
     /// Reading began later before, and cannot be extended to older events.

@@ -11,11 +11,15 @@ mod dead_letter;
 mod decode;
 mod error;
 mod file;
+#[cfg(feature = "streams")]
 mod kafka;
+#[cfg(feature = "streams")]
 mod kinesis;
 mod leases;
 mod marks;
 mod merged;
+mod open;
+#[cfg(feature = "streams")]
 mod pulsar;
 mod stream;
 
@@ -24,13 +28,14 @@ pub use building::BatchLimits;
 pub use dead_letter::{DeadLetters, LettersLost};
 pub use error::Error;
 pub use file::{Files, Limits, Reader};
+#[cfg(feature = "streams")]
 pub use kafka::{Kafka, KafkaError};
+#[cfg(feature = "streams")]
 pub use kinesis::{Kinesis, KinesisError};
 pub use leases::Leases;
 pub use marks::Marks;
 pub use merged::Merged;
+pub use open::{check, open};
+#[cfg(feature = "streams")]
 pub use pulsar::{Pulsar, PulsarError};
-pub use stream::{BoxFuture, Clock, Lag, Partition, Step, Stream, StreamSettings, check_options};
-
-/// The settings of a topic.
-pub type KafkaSettings = StreamSettings;
+pub use stream::{BoxFuture, Clock, Lag, Partition, Step, Stream, StreamSettings};

@@ -3,8 +3,7 @@
 //! The loop that drives a stream keeps the positions itself, together with the effects of the events before them. So a
 //! stream is told where to begin, and what the broker remembers is for its own tools alone.
 
-use crate::{Batch, BatchLimits, Error, Position, kafka, pulsar};
-use rankwright_config::{SourceConfig, SourceKind};
+use crate::{Batch, BatchLimits, Error, Position};
 use rankwright_event::Timestamp;
 use std::fmt;
 use std::future::Future;
@@ -17,18 +16,6 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// The wall clock.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
-
-/// Looks at the options of a source that its client alone knows, before anything else is done.
-///
-/// # Errors
-/// With the first one that there is not, or whose value is none.
-pub fn check_options(source: &SourceConfig) -> Result<(), Error> {
-    match &source.kind {
-        SourceKind::Kafka { options, .. } => Ok(kafka::check_all(options)?),
-        SourceKind::Pulsar { options, .. } => Ok(pulsar::check_all(options)?),
-        _ => Ok(()),
-    }
-}
 
 /// How a stream is read, besides what its configuration says.
 #[derive(Clone)]

@@ -126,7 +126,7 @@ impl Connections {
         let all = open.by_id.values().map(|connection| (connection.doing(), connection.head(), connection));
         let mut heads: Vec<_> = all.filter(|&(doing, ..)| has_head(doing)).collect();
         heads.sort_unstable_by_key(|&(_, bytes, _)| bytes);
-        let (mut left, mut closed) = (self.head_bytes.load(Ordering::Relaxed), 0);
+        let (mut left, mut closed) = (heads.iter().map(|&(_, bytes, _)| bytes).sum::<usize>(), 0);
         while let Some((doing, bytes, connection)) = heads.pop().filter(|_| left > MOST_HEAD_BYTES / 2) {
             if connection.close(doing) {
                 (left, closed) = (left.saturating_sub(bytes), closed + 1);

@@ -6,19 +6,20 @@
 //! borders come from a sample of rows that the library chooses itself.
 #![allow(unsafe_code)]
 
+mod sys;
+
 use super::{Error, Fitted, Iteration, Rounds, Task, best, boost, heap};
 use crate::examples::Examples;
 use crate::lists::Lists;
 use crate::metric;
-use lightgbm3_sys as sys;
 use rankwright_config::model::Booster;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
 
-const FLOAT32: c_int = sys::C_API_DTYPE_FLOAT32 as c_int;
-const INT32: c_int = sys::C_API_DTYPE_INT32 as c_int;
-const GAIN: c_int = sys::C_API_FEATURE_IMPORTANCE_GAIN as c_int;
-const RAW_SCORE: c_int = sys::C_API_PREDICT_RAW_SCORE as c_int;
+const FLOAT32: c_int = sys::C_API_DTYPE_FLOAT32;
+const INT32: c_int = sys::C_API_DTYPE_INT32;
+const GAIN: c_int = sys::C_API_FEATURE_IMPORTANCE_GAIN;
+const RAW_SCORE: c_int = sys::C_API_PREDICT_RAW_SCORE;
 
 /// The objective looks at pairs with a member among the first so many places: the library's default, or a little
 /// more than the cutoff, as its manual advises.

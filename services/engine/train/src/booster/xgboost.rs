@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 mod feed;
+mod sys;
 
 use super::{Error, Fitted, Iteration, Rounds, Task, best, boost};
 use crate::examples::Examples;
@@ -18,7 +19,6 @@ use rankwright_scratch::Scratch;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ops::Range;
 use std::{ptr, slice};
-use xgboost_lib_sys as sys;
 
 /// What the folders of bins are called: the library opens their files again and again by name.
 const BINS: &str = "rankwright-bins-";
