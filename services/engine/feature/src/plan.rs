@@ -7,10 +7,10 @@ mod need;
 use crate::candidates::{Candidates, Purpose};
 use crate::column::{Column, Tag};
 use crate::effect::{Captured, ClosedInteraction, Effects, Rules, texts};
-use crate::extractor::field::{FieldReader, Sources};
+use crate::extractor::field::Sources;
 use crate::extractor::{Columns, Extractor};
 use crate::slot::Slots;
-use compile::Compiler;
+use compile::{Compiler, Kept};
 use rankwright_config::feature::Feature;
 use rankwright_event::{Event, Interaction, RankedItem, Ranking};
 use rankwright_state::{Fetched, Fingerprint, Key, Scope, Slot, Store};
@@ -40,8 +40,8 @@ pub struct Plan {
     steps: Vec<Step>,
     rules: Rules,
     /// Item fields and ranking fields whose values rates are kept by.
-    kept_by_item: Vec<(Slot, FieldReader)>,
-    kept_by_ranking: Vec<(Slot, FieldReader)>,
+    kept_by_item: Kept,
+    kept_by_ranking: Kept,
     sources: Sources,
     global: bool,
     /// Whether any feature reads keys that depend on what was read first.

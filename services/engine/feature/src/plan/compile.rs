@@ -14,6 +14,9 @@ use rankwright_config::feature::{AgeSource, Entity, Feature, Kind, LocalTimeSour
 use rankwright_state::Slot;
 use std::time::Duration;
 
+/// Values that rates are kept by: the slot of each, and how it is found.
+pub(super) type Kept = Vec<(Slot, FieldReader)>;
+
 /// A feature as it is being compiled.
 pub(super) struct Compiler<'a> {
     pub(super) slots: &'a Numbered,
@@ -34,7 +37,7 @@ impl Compiler<'_> {
     }
 
     /// How the values are found that rates are kept by: those of item fields, and those of ranking fields, by their slots.
-    pub(super) fn kept_by(&mut self) -> (Vec<(Slot, FieldReader)>, Vec<(Slot, FieldReader)>) {
+    pub(super) fn kept_by(&mut self) -> (Kept, Kept) {
         let (mut items, mut rankings) = (Vec::new(), Vec::new());
         for target in need::targets(self.slots) {
             match target {
