@@ -102,7 +102,7 @@ pub(crate) fn read(engine: &Arc<Engine>, options: &ImportOptions, runtime: &Runt
         coverage: Coverage::default(),
         order: Order::new(engine.settings().session_length),
         units: Units::default(),
-        recent: Recent::new(engine.config.core.ingest.event_id_window),
+        recent: Recent::new(engine.config.core.ingest.event_id_window, now()),
         progress: Progress::new("import", files.bytes()),
         strict: options.strict,
         taken: 0,

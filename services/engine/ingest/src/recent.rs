@@ -16,6 +16,8 @@ const LIMIT: usize = 100_000;
 /// Rankings and interactions whose time is within so much of the newest event's.
 pub struct Recent {
     window: Duration,
+    /// The wall clock when it began: an event ahead of it does not outdate the others.
+    now: Timestamp,
     newest: Timestamp,
     events: VecDeque<Noted>,
 }
@@ -33,15 +35,15 @@ enum Id {
 }
 
 impl Recent {
-    /// Nothing yet.
-    pub fn new(window: Duration) -> Self {
-        Self { window, newest: Timestamp::MIN, events: VecDeque::new() }
+    /// Nothing yet, at this time of the wall clock.
+    pub fn new(window: Duration, now: Timestamp) -> Self {
+        Self { window, now, newest: Timestamp::MIN, events: VecDeque::new() }
     }
 
     /// Looks at the next event.
     pub fn see(&mut self, event: &Event) {
         let at = event.timestamp();
-        self.newest = self.newest.max(at);
+        self.newest = self.newest.max(at.min(self.now));
         let id = match event {
             Event::Interaction(event) => Id::Interaction(event.id.clone()),
             Event::Ranking(event) => Id::Ranking(event.id.clone()),
@@ -89,7 +91,7 @@ mod tests {
 
     #[test]
     fn the_events_of_the_last_minutes_of_event_time_are_known_in_whatever_order_they_came() {
-        let mut recent = Recent::new(Duration::from_secs(300));
+        let mut recent = Recent::new(Duration::from_secs(300), Timestamp::MAX);
         let events = [("a", 0), ("b", 250), ("late", 10), ("c", 500), ("d", 490), ("too late", 199), ("e", 550)];
         let events = events.map(|(id, at)| click(id, at));
         events.iter().for_each(|event| recent.see(event));
@@ -98,7 +100,7 @@ mod tests {
 
     #[test]
     fn rankings_are_known_and_metadata_moves_time_alone() {
-        let mut recent = Recent::new(Duration::from_secs(300));
+        let mut recent = Recent::new(Duration::from_secs(300), Timestamp::MAX);
         let shown = br#"{"event":"ranking","id":"r","timestamp":"1000","user":"u","session":"s","items":[{"id":"a"}]}"#;
         let shown = json::decode(shown).expect("a valid event");
         recent.see(&shown);
@@ -110,8 +112,16 @@ mod tests {
     }
 
     #[test]
+    fn an_event_ahead_of_the_clock_does_not_outdate_the_others() {
+        let mut recent = Recent::new(Duration::from_secs(300), Timestamp::from_millis(600_000));
+        let events = [click("a", 550), click("ahead", 4000), click("b", 600)];
+        events.iter().for_each(|event| recent.see(event));
+        assert_eq!(recent.ids(), [0, 1, 2].map(|place: usize| identity(&events[place])));
+    }
+
+    #[test]
     fn no_more_events_are_known_than_there_is_room_for() {
-        let mut recent = Recent::new(Duration::from_secs(300));
+        let mut recent = Recent::new(Duration::from_secs(300), Timestamp::MAX);
         (0..LIMIT + 3).for_each(|number| recent.see(&click(&number.to_string(), 0)));
         assert_eq!((recent.events.len(), recent.ids().first()), (LIMIT, Some(&identity(&click("3", 0)))));
     }

@@ -450,7 +450,7 @@ async fn what_an_import_has_noted_is_known_to_every_replica() {
     let service = Service::new().await;
     let mut import = intake(&service, "import").await;
     let (old, last) = (click("old", None, "a", 10), click("last", None, "a", 1000));
-    let mut recent = rankwright_ingest::Recent::new(Duration::from_secs(300));
+    let mut recent = rankwright_ingest::Recent::new(Duration::from_secs(300), Timestamp::MAX);
     [&old, &last].into_iter().for_each(|event| recent.see(event));
     take(&mut import, &[old.clone(), last.clone()]).await;
     import.remember(&recent.ids(), WALL).await.expect("notes");
