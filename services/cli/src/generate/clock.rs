@@ -30,8 +30,7 @@ pub(crate) fn time_of(part: f64, days: u32) -> i64 {
     START + days_gone.trunc() as i64 * DAY + (hours * HOUR as f64) as i64
 }
 
-/// How much earlier than simulated a history of so many days is told, in milliseconds: whole weeks, so that none of it lies in
-/// the future.
+/// By how many milliseconds a history of `days` days is moved back: whole weeks, so that none of it lies in the future.
 pub(crate) fn earlier(days: u32) -> i64 {
     i64::from(days.saturating_sub(365).div_ceil(7)) * 7 * DAY
 }

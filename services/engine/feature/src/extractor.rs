@@ -59,7 +59,7 @@ impl Columns<'_> {
         }
     }
 
-    /// Sets the first so many columns of every row to 0.
+    /// Sets the first `columns` columns of every row to 0.
     pub(crate) fn clear(&mut self, columns: usize) {
         for row in self.rows.chunks_exact_mut(self.width) {
             row[self.first..][..columns].fill(0.0);

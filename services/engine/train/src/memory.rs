@@ -65,7 +65,7 @@ pub(crate) fn judge(task: &Task<'_>) -> io::Result<Verdict> {
     })
 }
 
-/// About so many bytes a training takes whose columns have so many bins together.
+/// Estimates the bytes that a training takes whose columns have `bins` bins in total.
 fn bytes(task: &Task<'_>, bins: u64) -> u64 {
     let (width, rows) = (task.train.width() as u64, (task.train.height() + task.test.height()) as u64);
     let values = rows * width;
