@@ -32,7 +32,8 @@ RUN mkdir -p /root-of-image/usr/local/bin /root-of-image/etc/ssl/certs /root-of-
     for program in ${PROGRAMS}; do \
       strip --strip-debug -o "usr/local/bin/$program" "/programs/$program" && \
       for library in $(ldd "/programs/$program" | grep -o '/[^ ]*\.so[^ ]*'); do \
-        install -D "$(readlink -f "$library")" ".$library" || exit 1; \
+        case $library in */boosters-*) to=usr/local/lib/boosters/${library#*/boosters-*/} ;; *) to=.$library ;; esac; \
+        install -D "$(readlink -f "$library")" "$to" || exit 1; \
       done || exit 1; \
     done && \
     ln -s "/usr/local/bin/${PROGRAMS%% *}" entrypoint && \

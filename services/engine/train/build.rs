@@ -21,7 +21,9 @@ fn main() -> ExitCode {
             for folder in &folders {
                 println!("cargo:rustc-link-search=native={folder}");
             }
-            let path = format!("-Wl,-rpath,{}", folders.join(":"));
+            // an image has them beside its programs
+            let beside = LIBRARIES.map(|(within, _)| format!("$ORIGIN/../lib/boosters/{within}"));
+            let path = format!("-Wl,-rpath,{}:{}", beside.join(":"), folders.join(":"));
             println!("cargo:rustc-link-arg={path}");
             println!("cargo:rpath={path}");
             ExitCode::SUCCESS
