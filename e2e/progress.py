@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Reads what cargo or ninja prints while they build, and says every twenty seconds how far they are.
+"""Reads what cargo prints while it builds, and says every twenty seconds how far it is. Errors and warnings are passed on.
 
-    cargo build 2> >(e2e/progress.py)        errors and warnings are passed on
-    ninja | tee build.log | e2e/progress.py quiet   nothing is
+    cargo build 2> >(e2e/progress.py)
 """
 
 import os
@@ -11,10 +10,9 @@ import sys
 import time
 
 EVERY = 20
-STEP = re.compile(r"(?:Building \[[^]]*\] |^\[)(\d+)/(\d+)")
+STEP = re.compile(r"Building \[[^]]*\] (\d+)/(\d+)")
 USUAL = re.compile(r"\s+(Compiling|Finished|Fresh|Blocking|Downloading|Downloaded|Updating|Locking|Adding)\b")
 
-quiet = "quiet" in sys.argv[1:]
 began = told = time.monotonic()
 rest = b""
 while chunk := os.read(0, 1 << 16):
@@ -24,5 +22,5 @@ while chunk := os.read(0, 1 << 16):
         if step and now - told > EVERY:
             told = now
             print(f"   {step[1]} of {step[2]}, {(now - began) / 60:.1f} minutes so far", file=sys.stderr, flush=True)
-        elif not step and line and not quiet and not USUAL.match(line):
+        elif not step and line and not USUAL.match(line):
             print(line, file=sys.stderr, flush=True)
