@@ -23,7 +23,7 @@ COPY . .
 RUN --mount=type=cache,id=cargo-${TARGETARCH},target=/usr/local/cargo/registry,sharing=locked \
     --mount=type=cache,id=rankwright-${TARGETARCH},target=/cache,sharing=locked \
     RANKWRIGHT_CACHE=/cache bash -euc 'settings=$(./run env); eval "$settings"; \
-      mkdir /programs; \
+      mkdir /programs; cp -r "$RANKWRIGHT_BOOSTERS_DIR" /lib/boosters; \
       cargo build --release --locked $(printf -- "--bin %s " $PROGRAMS); \
       for program in $PROGRAMS; do cp "$CARGO_TARGET_DIR/release/$program" /programs/; done'
 
@@ -31,8 +31,9 @@ RUN --mount=type=cache,id=cargo-${TARGETARCH},target=/usr/local/cargo/registry,s
 RUN mkdir -p /root-of-image/usr/local/bin /root-of-image/etc/ssl/certs /root-of-image/tmp && cd /root-of-image && \
     for program in ${PROGRAMS}; do \
       strip --strip-debug -o "usr/local/bin/$program" "/programs/$program" && \
+      ! ldd "/programs/$program" | grep 'not found' && \
       for library in $(ldd "/programs/$program" | grep -o '/[^ ]*\.so[^ ]*'); do \
-        case $library in */boosters-*) to=usr/local/lib/boosters/${library#*/boosters-*/} ;; *) to=.$library ;; esac; \
+        case $library in */boosters*/*) to=usr/local/lib/boosters/${library#*/boosters*/} ;; *) to=.$library ;; esac; \
         install -D "$(readlink -f "$library")" "$to" || exit 1; \
       done || exit 1; \
     done && \

@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The folder that holds the libraries: the one named, else the newest in the cache.
+/// The folder that holds the libraries: the one named, else the one in the cache that was fetched for this list of them.
 fn libraries() -> Result<PathBuf, String> {
     if let Some(named) = env::var_os("RANKWRIGHT_BOOSTERS_DIR") {
         let folder = PathBuf::from(named);
@@ -45,10 +45,11 @@ fn libraries() -> Result<PathBuf, String> {
         };
     }
     let native = cache()?.join("native");
-    let folders = fs::read_dir(&native).into_iter().flatten().flatten().map(|entry| entry.path());
-    let ours = folders.filter(|path| named_like(path, "boosters-") && missing(path).is_none());
-    ours.max_by_key(|path| fs::metadata(path).and_then(|folder| folder.modified()).ok()).ok_or_else(|| {
-        format!("no booster libraries in {}: run services/engine/train/native/boosters.sh once", native.display())
+    let mut folders = fs::read_dir(&native).into_iter().flatten().flatten().map(|entry| entry.path());
+    let asked = fs::read("native/boosters.txt").map_err(|error| format!("native/boosters.txt: {error}"))?;
+    let fetched = |path: &PathBuf| fs::read(path.join("boosters.txt")).is_ok_and(|list| list == asked);
+    folders.find(|path| fetched(path) && missing(path).is_none()).ok_or_else(|| {
+        format!("{} has not these boosters: run services/engine/train/native/boosters.sh once", native.display())
     })
 }
 
@@ -59,10 +60,6 @@ fn cache() -> Result<PathBuf, String> {
         .or_else(|| set("XDG_CACHE_HOME").map(|cache| cache.join("rankwright")))
         .or_else(|| set("HOME").map(|home| home.join(".cache/rankwright")))
         .ok_or_else(|| "none of RANKWRIGHT_CACHE, XDG_CACHE_HOME and HOME is set".to_owned())
-}
-
-fn named_like(path: &Path, prefix: &str) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix))
 }
 
 /// A library that the folder lacks.

@@ -111,15 +111,22 @@ impl Ranking {
 
     /// About this many bytes of memory, with what it points to.
     pub fn bytes(&self) -> usize {
-        let item = |item: &RankedItem| size_of::<RankedItem>() + outside(&item.id) + fields_bytes(&item.fields);
-        size_of::<Self>() + fields_bytes(&self.fields) + self.items.iter().map(item).sum::<usize>()
+        let item = |item: &RankedItem| size_of::<RankedItem>() + outside(item.id.as_str()) + fields_bytes(&item.fields);
+        let ids = [Some(self.id.as_str()), Some(self.tenant.as_str()), self.user.as_ref().map(UserId::as_str)];
+        let ids = ids.into_iter().chain([self.session.as_ref().map(SessionId::as_str)]).flatten();
+        let items = self.items.iter().map(item).sum::<usize>();
+        size_of::<Self>() + ids.map(outside).sum::<usize>() + fields_bytes(&self.fields) + items
     }
 }
 
 impl Interaction {
     /// About this many bytes of memory, with what it points to.
     pub fn bytes(&self) -> usize {
-        size_of::<Self>() + outside(&self.item) + fields_bytes(&self.fields)
+        let certain = [self.id.as_str(), self.tenant.as_str(), self.kind.as_str(), self.item.as_str()];
+        let ranking = self.ranking.as_ref().map(RankingId::as_str);
+        let visitor = [self.user.as_ref().map(UserId::as_str), self.session.as_ref().map(SessionId::as_str)];
+        let texts = certain.into_iter().chain(ranking).chain(visitor.into_iter().flatten());
+        size_of::<Self>() + texts.map(outside).sum::<usize>() + fields_bytes(&self.fields)
     }
 }
 
@@ -127,9 +134,9 @@ fn fields_bytes(fields: &[Field]) -> usize {
     fields.iter().map(Field::bytes).sum()
 }
 
-/// Bytes of an id that lie outside of it: short ones do not.
-fn outside(id: &ItemId) -> usize {
-    Some(id.as_str().len()).filter(|&length| length > size_of::<ItemId>()).unwrap_or(0)
+/// Bytes of a text that lie outside of its `CompactString`: those of a short one do not.
+fn outside(text: &str) -> usize {
+    Some(text.len()).filter(|&length| length > size_of::<compact_str::CompactString>()).unwrap_or(0)
 }
 
 impl Event {
@@ -160,6 +167,36 @@ impl Event {
             Self::User(event) => &event.tenant,
             Self::Ranking(event) => &event.tenant,
             Self::Interaction(event) => &event.tenant,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Event, json};
+
+    fn bytes(event: &str) -> usize {
+        match json::decode(event.as_bytes()).expect("a valid event") {
+            Event::Ranking(ranking) => ranking.bytes(),
+            Event::Interaction(interaction) => interaction.bytes(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_text_of_a_peer_counts() {
+        let ranking = r#"{"event":"ranking","id":"ID","timestamp":"1","tenant":"TENANT","user":"USER","session":"SESSION",
+            "fields":[{"name":"query","value":"TEXT"}],"items":[{"id":"ITEM"}]}"#;
+        let click = r#"{"event":"interaction","id":"ID","timestamp":"1","tenant":"TENANT","user":"USER","session":"SESSION",
+            "ranking":"SHOWN","type":"KIND","item":"ITEM","fields":[{"name":"page","value":"TEXT"}]}"#;
+        for (event, texts) in [
+            (ranking, &["ID", "TENANT", "USER", "SESSION", "TEXT", "ITEM"][..]),
+            (click, &["ID", "TENANT", "USER", "SESSION", "TEXT", "ITEM", "SHOWN", "KIND"]),
+        ] {
+            for text in texts {
+                let long = event.replace(&format!("\"{text}\""), &format!("\"{}\"", "x".repeat(1000)));
+                assert_eq!(bytes(&long), bytes(event) + 1000, "{text}");
+            }
         }
     }
 }

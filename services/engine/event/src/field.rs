@@ -42,7 +42,7 @@ impl Value {
 
 impl Field {
     /// About this many bytes of memory, with what it points to.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         let text = |text: &CompactString| if text.is_heap_allocated() { text.len() } else { 0 };
         let value = match &self.value {
             Value::Bool(_) | Value::Number(_) => 0,

@@ -3,7 +3,7 @@
 use crate::rows::Promise;
 use crate::shown::{Shown, ShownRef};
 use rankwright_clickthrough::{Click, Clickthrough, Rows};
-use rankwright_event::{Interaction, Ranking, RankingId, Tenant, Timestamp};
+use rankwright_event::{Field, Interaction, Ranking, RankingId, Tenant, Timestamp};
 use rankwright_feature::{Captured, ClosedInteraction, Effects, Plan, Tag};
 use rankwright_state::{Cell, Entity, Fetched, Key, Parts, Scope, Slot, Stored};
 use serde::Serialize;
@@ -87,7 +87,10 @@ impl Closed {
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Ranking(open) => open.bytes(),
-            Self::Written(record) => bytes(record.items.len(), record.rows.values.len(), record.interactions.len()),
+            Self::Written(record) => {
+                let counted = bytes(record.items.len(), record.rows.values.len(), record.interactions.len());
+                counted + record.fields.iter().map(Field::bytes).sum::<usize>()
+            }
         }
     }
 

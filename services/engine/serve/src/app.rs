@@ -5,7 +5,7 @@ mod builder;
 pub use builder::{Builder, Error};
 
 use crate::breaker::Guarded;
-use crate::gate::{Arrivals, Gate};
+use crate::gate::{Arrivals, Gate, Room};
 use crate::limits::Limits;
 use crate::load::Loader;
 use crate::metrics::Metrics;
@@ -36,6 +36,7 @@ struct Shared {
     connections: Arc<Connections>,
     gate: Gate,
     arrivals: Arrivals,
+    room: Room,
     pool: Pool,
     token: Option<Secret>,
     origins: Vec<String>,
@@ -121,6 +122,10 @@ impl App {
 
     pub(crate) fn arrivals(&self) -> &Arrivals {
         &self.shared.arrivals
+    }
+
+    pub(crate) fn room(&self) -> &Room {
+        &self.shared.room
     }
 
     pub(crate) fn pool(&self) -> &Pool {

@@ -8,8 +8,18 @@ pub(crate) struct Gate {
     places: Arc<Semaphore>,
 }
 
-/// A place inside; given back when dropped.
-pub(crate) type Place = OwnedSemaphorePermit;
+/// A place inside, and the room that what was brought along takes; given back when dropped.
+pub(crate) struct Place {
+    _entered: OwnedSemaphorePermit,
+    _room: Option<Reserved>,
+}
+
+impl Place {
+    /// The same place, with room that is kept as long.
+    pub(crate) fn with(self, room: Reserved) -> Self {
+        Self { _room: Some(room), ..self }
+    }
+}
 
 impl Gate {
     /// A gate with so many places.
@@ -19,13 +29,52 @@ impl Gate {
 
     /// A place, where one is free.
     pub(crate) fn enter(&self) -> Option<Place> {
-        self.places.clone().try_acquire_owned().ok()
+        self.places.clone().try_acquire_owned().ok().map(|entered| Place { _entered: entered, _room: None })
     }
 
     /// Whether no place is free this moment.
     pub(crate) fn is_full(&self) -> bool {
         self.places.available_permits() == 0
     }
+}
+
+/// Memory for what requests unpack: for a few bodies of the largest size, together.
+pub(crate) struct Room {
+    kibibytes: Arc<Semaphore>,
+    /// Of the largest body.
+    largest: u32,
+}
+
+/// Room that is taken; given back when dropped.
+pub(crate) struct Reserved(OwnedSemaphorePermit);
+
+/// So many bodies of the largest size find room.
+const LARGE_BODIES: usize = 4;
+
+impl Room {
+    /// Room for bodies of up to `largest` bytes.
+    pub(crate) fn new(largest: usize) -> Self {
+        let largest = kibibytes(largest).min(Semaphore::MAX_PERMITS / LARGE_BODIES).min(u32::MAX as usize);
+        Self { kibibytes: Arc::new(Semaphore::new(LARGE_BODIES * largest)), largest: largest as u32 }
+    }
+
+    /// Takes room for a body of the largest size, as soon as there is.
+    pub(crate) async fn reserve(&self) -> Reserved {
+        let taken = self.kibibytes.clone().acquire_many_owned(self.largest).await;
+        Reserved(taken.expect("the semaphore is never closed"))
+    }
+}
+
+impl Reserved {
+    /// Gives back what is more than this many bytes.
+    pub(crate) fn shrink_to(&mut self, bytes: usize) {
+        let surplus = self.0.num_permits().saturating_sub(kibibytes(bytes));
+        drop(self.0.split(surplus));
+    }
+}
+
+fn kibibytes(bytes: usize) -> usize {
+    bytes.div_ceil(1 << 10)
 }
 
 /// Where bodies are waited for: outside of the gate, so that clients who are slow keep nobody from being worked on.
@@ -49,5 +98,26 @@ impl Arrivals {
     pub(crate) fn enter(&self, bytes: Option<u64>) -> Option<Place> {
         let gate = if bytes.is_some_and(|bytes| bytes <= SMALL) { &self.small } else { &self.large };
         gate.enter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt;
+
+    #[test]
+    fn bodies_that_turn_out_small_make_room_for_others() {
+        let room = Room::new(32 << 20);
+        let mut large: Vec<_> =
+            (0..LARGE_BODIES).map(|_| room.reserve().now_or_never().expect("there is room")).collect();
+        assert!(room.reserve().now_or_never().is_none(), "four large bodies fill it");
+        large[0].shrink_to(100);
+        assert!(room.reserve().now_or_never().is_none(), "a KiB is missing");
+        large[1].shrink_to(100);
+        let other = room.reserve().now_or_never();
+        assert!(other.is_some() && room.reserve().now_or_never().is_none());
+        drop((large, other));
+        assert_eq!(room.kibibytes.available_permits(), LARGE_BODIES << 15);
     }
 }

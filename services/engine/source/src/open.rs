@@ -1,8 +1,8 @@
 //! Opens the stream that a configuration names. Their clients are a feature of the crate, `streams`.
 
+use crate::{Error, Leases, Stream, StreamSettings};
 #[cfg(feature = "streams")]
 use crate::{Kafka, Kinesis, Pulsar, kafka, pulsar};
-use crate::{Error, Leases, Stream, StreamSettings};
 use rankwright_config::{SourceConfig, SourceKind};
 use std::sync::Arc;
 

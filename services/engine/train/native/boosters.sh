@@ -23,6 +23,7 @@ if [ ! -d "$home" ]; then
     for package in "$work"/*.whl; do python3 -m zipfile --extract "$package" "$new"; done
     # what a program asks for that is linked with it
     ln -s libxgboost.so "$new/xgboost/lib/libxgboost.so.3"
+    cp "$asked" "$new/boosters.txt" # by which a build finds them
     chmod 755 "$new"
     mv --no-target-directory "$new" "$home" 2>/dev/null || [ -d "$home" ] # somebody was faster
   } >&2

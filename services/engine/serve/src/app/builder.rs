@@ -2,7 +2,7 @@
 
 use super::{App, Phase, Plugins, Shared};
 use crate::breaker::Guarded;
-use crate::gate::{Arrivals, Gate};
+use crate::gate::{Arrivals, Gate, Room};
 use crate::limits::Limits;
 use crate::load::Loader;
 use crate::metrics::Metrics;
@@ -104,6 +104,7 @@ impl Builder {
             connections,
             gate: Gate::new(config.api.limits.max_concurrent_requests),
             arrivals: Arrivals::before(config.api.limits.max_concurrent_requests),
+            room: Room::new(config.api.limits.max_body_bytes),
             pool: Pool::start()?,
             token: config.api.token,
             origins: config.api.allowed_origins,

@@ -30,7 +30,13 @@ pub(super) async fn admit(app: &App, request: Request) -> Result<(Place, Bytes),
     let place = app.gate().enter().ok_or_else(|| overloaded(app))?;
     match encoding {
         None => Ok((place, body)),
-        Some(encoding) => Ok((place, decoded(app, encoding, body).await?)),
+        Some(encoding) => {
+            // a small body may become a large one, and many of them come at once
+            let mut room = app.room().reserve().await;
+            let body = decoded(app, encoding, body).await?;
+            room.shrink_to(body.len());
+            Ok((place.with(room), body))
+        }
     }
 }
 

@@ -57,11 +57,8 @@ unsafe extern "C" {
     ) -> c_int;
     pub(super) fn LGBM_DatasetFree(dataset: DatasetHandle) -> c_int;
 
-    pub(super) fn LGBM_BoosterCreate(
-        train: DatasetHandle,
-        parameters: *const c_char,
-        out: *mut BoosterHandle,
-    ) -> c_int;
+    pub(super) fn LGBM_BoosterCreate(train: DatasetHandle, parameters: *const c_char, out: *mut BoosterHandle)
+    -> c_int;
     pub(super) fn LGBM_BoosterAddValidData(booster: BoosterHandle, test: DatasetHandle) -> c_int;
     pub(super) fn LGBM_BoosterUpdateOneIter(booster: BoosterHandle, finished: *mut c_int) -> c_int;
     pub(super) fn LGBM_BoosterGetEval(
