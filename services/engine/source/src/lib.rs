@@ -5,6 +5,8 @@
 //! them delivers exactly the rest. A [`Stream`] goes on, in partitions that readers share; [`Kafka`] is one, and [`Merged`] puts the
 //! batches of its partitions in order; [`Pulsar`] and [`Kinesis`] are others.
 
+#![cfg_attr(not(feature = "streams"), allow(dead_code))] // what streams alone use
+
 mod batch;
 mod building;
 mod dead_letter;
