@@ -5,7 +5,7 @@ use bytes::Bytes;
 use futures_util::future::{BoxFuture, ready};
 use std::sync::Arc;
 
-/// A bucket that nobody can reach.
+/// A bucket that this program cannot reach.
 #[derive(Debug, Clone)]
 pub struct Bucket(Arc<str>);
 

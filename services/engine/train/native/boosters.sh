@@ -25,7 +25,7 @@ if [ ! -d "$home" ]; then
     ln -s libxgboost.so "$new/xgboost/lib/libxgboost.so.3"
     cp "$asked" "$new/boosters.txt" # by which a build finds them
     chmod 755 "$new"
-    mv --no-target-directory "$new" "$home" 2>/dev/null || [ -d "$home" ] # somebody was faster
+    mv --no-target-directory "$new" "$home" || [ -d "$home" ] # another run was faster
   } >&2
 fi
 printf '%s\n' "$home"

@@ -32,7 +32,8 @@ pub(super) async fn admit(app: &App, request: Request) -> Result<(Place, Bytes),
         None => Ok((place, body)),
         Some(encoding) => {
             // a small body may become a large one, and many of them come at once
-            let mut room = app.room().reserve().await;
+            let room = timeout(app.limits().api.request_timeout, app.room().reserve()).await;
+            let mut room = room.map_err(|_| overloaded(app))?;
             let body = decoded(app, encoding, body).await?;
             room.shrink_to(body.len());
             Ok((place.with(room), body))
