@@ -119,8 +119,8 @@ impl Engine {
 
     /// What serving puts into the columns of `position` features.
     pub fn served_constants(&self) -> BTreeMap<String, f32> {
-        let constant = |feature: &config::Feature| match feature.kind {
-            Kind::Position(constant) => Some((feature.name.clone(), constant as f32)),
+        let constant = |feature: &config::Feature| match &feature.kind {
+            Kind::Position(position) => Some((feature.name.clone(), position.served as f32)),
             _ => None,
         };
         self.config.features.iter().filter_map(constant).collect()

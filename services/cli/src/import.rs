@@ -1,6 +1,5 @@
 //! `import`: historical events into the state and the click-through store.
 
-use crate::coverage::Coverage;
 use crate::options::ImportOptions;
 use crate::order::Order;
 use crate::progress::Progress;
@@ -11,6 +10,7 @@ use rankwright_assembly::{
 };
 use rankwright_config::{ClickthroughStore, Config, Offset, SourceConfig, State};
 use rankwright_event::RankingId;
+use rankwright_feature::Coverage;
 use rankwright_ingest::{Counters, Recent};
 use rankwright_source::{Batch, Files, Marks};
 use rankwright_state::{Position, Store};

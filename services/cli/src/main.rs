@@ -1,7 +1,6 @@
 //! `rankwright`: import, train and serve from one binary.
 
 mod analytics;
-mod coverage;
 mod forget;
 mod generate;
 mod import;

@@ -1,6 +1,5 @@
 //! What a configuration may say and this version does not do. The programs refuse to start with it.
 
-use crate::feature::Kind;
 use crate::{Config, EventFormat, Model};
 
 impl Config {
@@ -9,8 +8,8 @@ impl Config {
         let mut found = Vec::new();
         self.sources(&mut found);
         for (index, feature) in self.features.iter().enumerate() {
-            if matches!(feature.kind, Kind::FieldMatch(_)) {
-                found.push(line(&format!("features[{index}]"), &format!("field_match (feature {})", feature.name)));
+            if let Some(what) = feature.kind.not_yet() {
+                found.push(line(&format!("features[{index}]"), &format!("{what} (feature {})", feature.name)));
             }
         }
         for (name, model) in &self.models {

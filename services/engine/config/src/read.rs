@@ -3,13 +3,9 @@
 //! A reader first reads all keys of its mapping, then asks it to report those that nobody read, and only then gives
 //! up where something required is missing: this way one pass finds every mistake.
 
-mod counter;
 mod engine;
-mod extractor;
 mod feature;
-mod field;
-mod field_match;
-mod inference;
+pub(crate) mod inference;
 mod lambdamart;
 mod model;
 mod selector;

@@ -1,36 +1,7 @@
-//! What stands under `type` for each choice that a configuration has.
+//! What stands under `type` for each choice that a configuration has, but for features.
 
-use crate::feature::Kind;
 use crate::model::Booster;
 use crate::{ClickthroughStore, Model, SourceKind, State};
-
-impl Kind {
-    /// What stands under `type`.
-    pub fn type_name(&self) -> &'static str {
-        match self {
-            Self::Number(_) => "number",
-            Self::Boolean(_) => "boolean",
-            Self::Vector { .. } => "vector",
-            Self::Text { .. } => "string",
-            Self::WordCount(_) => "word_count",
-            Self::ListSize(_) => "list_size",
-            Self::TimeDiff(_) => "time_diff",
-            Self::FieldMatch(_) => "field_match",
-            Self::UserAgent { .. } => "ua",
-            Self::InteractedWith { .. } => "interacted_with",
-            Self::Referer { .. } => "referer",
-            Self::Relevancy => "relevancy",
-            Self::Position(_) => "position",
-            Self::Diversity { .. } => "diversity",
-            Self::InteractionCount { .. } => "interaction_count",
-            Self::WindowCount { .. } => "window_count",
-            Self::Rate { .. } => "rate",
-            Self::LocalTime { .. } => "local_time",
-            Self::ItemAge(_) => "item_age",
-            Self::Random => "random",
-        }
-    }
-}
 
 impl Model {
     /// What stands under `type`.

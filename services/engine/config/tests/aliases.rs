@@ -3,7 +3,8 @@
 #![allow(clippy::expect_used)]
 
 use rankwright_config::feature::{
-    AgeSource, Encoding, Entity, Kind, LocalTimeSource, RateScope, Scope, Source, TimePart, Visitor,
+    AgeSource, Boolean, Encoding, Entity, InteractedWith, InteractionCount, ItemAge, Kind, ListSize, LocalTime,
+    LocalTimeSource, Number, Rate, RateScope, Referer, Scope, Source, Text, TimePart, Visitor, WindowCount,
 };
 use rankwright_config::model::{Booster, LambdaMart, Warmup};
 use rankwright_config::{Config, Model};
@@ -30,7 +31,7 @@ fn source(entity: Entity, field: &str) -> Source {
 
 #[test]
 fn field_and_source_are_one_setting() {
-    let price = Kind::Number(source(Entity::Item, "price"));
+    let price = Kind::Number(Number { source: source(Entity::Item, "price") });
     for definition in [
         "type: number, field: item.price",
         "type: number, source: item.price",
@@ -41,14 +42,17 @@ fn field_and_source_are_one_setting() {
     ] {
         assert_eq!(kind(definition), price, "{definition}");
     }
-    assert_eq!(kind("type: list_size, field: tags, source: item"), Kind::ListSize(source(Entity::Item, "tags")));
+    assert_eq!(
+        kind("type: list_size, field: tags, source: item"),
+        Kind::ListSize(ListSize { source: source(Entity::Item, "tags") })
+    );
     assert_eq!(kind("type: vector, field: item.v, reduce: sum"), kind("type: vector, source: item.v, reduce: [sum]"));
-    assert_eq!(kind("type: number, field: item.a.b"), Kind::Number(source(Entity::Item, "a.b")));
+    assert_eq!(kind("type: number, field: item.a.b"), Kind::Number(Number { source: source(Entity::Item, "a.b") }));
 }
 
 #[test]
 fn a_ranking_field_may_have_any_scope() {
-    let relevancy = Kind::Number(source(Entity::Ranking, "relevancy"));
+    let relevancy = Kind::Number(Number { source: source(Entity::Ranking, "relevancy") });
     for scope in ["", "scope: ranking,"] {
         assert_eq!(kind(&format!("type: number, {scope} field: ranking.relevancy")), relevancy, "{scope}");
     }
@@ -97,7 +101,7 @@ fn a_rate_belongs_to_items_their_fields_or_ranking_fields() {
         ("ranking.query", RateScope::RankingField("query".to_owned())),
     ] {
         let kind = kind(&format!("type: rate, top: a, bottom: b, bucket: 1d, periods: [1], scope: {scope}"));
-        let Kind::Rate { scope: found, .. } = kind else { panic!("{kind:?}") };
+        let Kind::Rate(Rate { scope: found, .. }) = kind else { panic!("{kind:?}") };
         assert_eq!(found, expected, "{scope}");
     }
 }
@@ -110,13 +114,13 @@ fn counts_belong_to_fields_as_rates_do() {
         ("ranking.query", Scope::RankingField("query".to_owned())),
         ("global", Scope::Global),
     ] {
-        let Kind::InteractionCount { scope: found, .. } =
+        let Kind::InteractionCount(InteractionCount { scope: found, .. }) =
             kind(&format!("type: interaction_count, interaction: click, scope: {scope}"))
         else {
             panic!("{scope}")
         };
         assert_eq!(found, expected, "{scope}");
-        let Kind::WindowCount { scope: found, .. } =
+        let Kind::WindowCount(WindowCount { scope: found, .. }) =
             kind(&format!("type: window_count, interaction: click, bucket: 1d, windows: [1], scope: {scope}"))
         else {
             panic!("{scope}")
@@ -148,7 +152,7 @@ fn fields_of_interactions_are_accepted_and_missing_where_they_cannot_be_read() {
         }
     }
     let referer = |field: &str| kind(&format!("type: referer, source: {field}"));
-    let read = |entity| Kind::Referer { source: source(entity, "x"), scope: Visitor::Session };
+    let read = |entity| Kind::Referer(Referer { source: source(entity, "x"), scope: Visitor::Session });
     assert_eq!(referer("interaction:click.x"), read(click));
     assert_eq!(referer("interaction.x"), read(Entity::Interaction(None)));
     assert_eq!(referer("'*.x'"), read(Entity::Any));
@@ -177,7 +181,8 @@ models:
 #[test]
 fn a_string_that_does_not_say_how_it_is_encoded_gets_one_warning() {
     let definition = "type: string, field: item.genre, values: [a, b]";
-    let Kind::Text { encode, .. } = parse(&format!("features: [{{name: f, {definition}}}]")).0.features.remove(0).kind
+    let Kind::Text(Text { encode, .. }) =
+        parse(&format!("features: [{{name: f, {definition}}}]")).0.features.remove(0).kind
     else {
         panic!()
     };
@@ -198,7 +203,7 @@ fn a_string_that_does_not_say_how_it_is_encoded_gets_one_warning() {
 fn interacted_with_takes_one_field_or_many() {
     let one = kind("type: interacted_with, interaction: click, scope: user, field: item.color");
     assert_eq!(one, kind("type: interacted_with, interaction: click, scope: user, field: [metadata.color]"));
-    let Kind::InteractedWith { fields, scope, count, duration, .. } =
+    let Kind::InteractedWith(InteractedWith { fields, scope, count, duration, .. }) =
         kind("type: interacted_with, interaction: on, field: [item.a, item.b], scope: session, count: 3, duration: 1h")
     else {
         panic!()
@@ -210,10 +215,11 @@ fn interacted_with_takes_one_field_or_many() {
 #[test]
 fn times_come_from_fields_or_from_events() {
     let age = |source: &str| kind(&format!("type: item_age, source: {source}"));
-    assert_eq!(age("item.timestamp"), Kind::ItemAge(AgeSource::Updated));
-    assert_eq!(age("metadata.created"), Kind::ItemAge(AgeSource::Field("created".to_owned())));
+    assert_eq!(age("item.timestamp"), Kind::ItemAge(ItemAge { source: AgeSource::Updated }));
+    let created = AgeSource::Field("created".to_owned());
+    assert_eq!(age("metadata.created"), Kind::ItemAge(ItemAge { source: created }));
     let time = |keys: &str| kind(&format!("type: local_time, parse: day_of_month{keys}"));
-    let at = |source| Kind::LocalTime { source, parse: TimePart::DayOfMonth };
+    let at = |source| Kind::LocalTime(LocalTime { source, parse: TimePart::DayOfMonth });
     assert_eq!(time(""), at(LocalTimeSource::Timestamp));
     assert_eq!(time(", source: ranking.timestamp"), at(LocalTimeSource::Timestamp));
     assert_eq!(time(", source: ranking.localts"), at(LocalTimeSource::Field("localts".to_owned())));
@@ -221,9 +227,12 @@ fn times_come_from_fields_or_from_events() {
 
 #[test]
 fn words_that_yaml_takes_for_booleans_or_numbers_stay_texts() {
-    let Kind::InteractionCount { interaction, .. } = kind("type: interaction_count, interaction: on") else { panic!() };
+    let Kind::InteractionCount(InteractionCount { interaction, .. }) = kind("type: interaction_count, interaction: on")
+    else {
+        panic!()
+    };
     assert_eq!(interaction, "on");
-    let Kind::Text { values, .. } =
+    let Kind::Text(Text { values, .. }) =
         kind("type: string, field: item.x, encode: index, values: [no, 2020, 1.50, true, 'null']")
     else {
         panic!()
@@ -304,7 +313,7 @@ features:
   - {<<: [*counter], name: buys, interaction: purchase}";
     let (config, _) = parse(text);
     assert_eq!(config.features.len(), 3);
-    let Kind::WindowCount { interaction, .. } = &config.features[2].kind else { panic!() };
+    let Kind::WindowCount(WindowCount { interaction, .. }) = &config.features[2].kind else { panic!() };
     assert_eq!(interaction, "purchase");
 }
 
@@ -312,5 +321,5 @@ features:
 fn json_is_yaml() {
     let text = "\u{feff}{\n\t\"features\": [\n\t\t{\"name\": \"f\", \"type\": \"boolean\",\"field\":\"item.\\u0061\"}\n\t],\n\t\"models\":{\"m\":{\"type\":\"noop\"}}\n}\n";
     let (config, _) = parse(text);
-    assert_eq!(config.features[0].kind, Kind::Boolean(source(Entity::Item, "a")));
+    assert_eq!(config.features[0].kind, Kind::Boolean(Boolean { source: source(Entity::Item, "a") }));
 }

@@ -2,7 +2,10 @@
 
 #![allow(clippy::expect_used)]
 
-use rankwright_config::feature::{Distance, Encoding, Kind, MatchMethod, RateScope, Reducer, Scope, Visitor};
+use rankwright_config::feature::{
+    Distance, Diversity, Encoding, InteractedWith, InteractionCount, Kind, MatchMethod, Rate, RateScope, Reducer,
+    Scope, Text, Vector, Visitor,
+};
 use rankwright_config::inference::Inference;
 use rankwright_config::model::{Booster, Encoder, Metric, Selector, Split, SplitStrategy};
 use rankwright_config::source::{EventFormat, FileOrder, Offset, SourceKind, Subscription};
@@ -234,28 +237,31 @@ fn features_have_the_defaults_of_the_specification() {
     assert_eq!((given.refresh, given.ttl), (Some(SECOND * 5), DAY * 60));
     let rate = feature("{name: r, type: rate, top: a, bottom: b, bucket: 1d, periods: [7]}");
     assert_eq!(rate.refresh, Some(HOUR));
-    let Kind::Rate { scope, normalize, .. } = rate.kind else { panic!() };
+    let Kind::Rate(Rate { scope, normalize, .. }) = rate.kind else { panic!() };
     assert_eq!((scope, normalize), (RateScope::Item, None));
     let rate = feature("{name: r, type: rate, top: a, bottom: b, bucket: 1d, periods: [7], normalize: {}}");
-    let Kind::Rate { normalize: Some(10.0), .. } = rate.kind else { panic!("{rate:?}") };
-    let Kind::Vector { reduce, .. } = feature("{name: v, type: vector, field: item.v}").kind else { panic!() };
+    let Kind::Rate(Rate { normalize: Some(10.0), .. }) = rate.kind else { panic!("{rate:?}") };
+    let Kind::Vector(Vector { reduce, .. }) = feature("{name: v, type: vector, field: item.v}").kind else { panic!() };
     assert_eq!(reduce, [Reducer::Min, Reducer::Max, Reducer::Size, Reducer::Avg]);
-    let Kind::Text { encode, .. } = feature("{name: s, type: string, field: item.s, values: [a]}").kind else {
+    let Kind::Text(Text { encode, .. }) = feature("{name: s, type: string, field: item.s, values: [a]}").kind else {
         panic!()
     };
     assert_eq!(encode, Encoding::Index);
-    let Kind::InteractedWith { scope, count, duration, .. } =
+    let Kind::InteractedWith(InteractedWith { scope, count, duration, .. }) =
         feature("{name: i, type: interacted_with, interaction: click, field: item.x}").kind
     else {
         panic!()
     };
     assert_eq!((scope, count, duration), (Visitor::Session, 100, DAY));
-    let Kind::InteractionCount { scope, .. } = feature("{name: i, type: interaction_count, interaction: c}").kind
+    let Kind::InteractionCount(InteractionCount { scope, .. }) =
+        feature("{name: i, type: interaction_count, interaction: c}").kind
     else {
         panic!()
     };
     assert_eq!(scope, Scope::Item);
-    let Kind::Diversity { top, .. } = feature("{name: d, type: diversity, field: item.x}").kind else { panic!() };
+    let Kind::Diversity(Diversity { top, .. }) = feature("{name: d, type: diversity, field: item.x}").kind else {
+        panic!()
+    };
     assert_eq!(top, None);
 }
 

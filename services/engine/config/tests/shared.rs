@@ -4,7 +4,7 @@
 #![allow(clippy::expect_used)]
 
 use rankwright_config::Config;
-use rankwright_config::feature::{Kind, RateScope};
+use rankwright_config::feature::{Kind, Rate, RateScope};
 use std::path::PathBuf;
 
 /// A file of the shared folder, or none and a line that says so.
@@ -34,7 +34,7 @@ fn the_ranklens_configuration_loads_unchanged() {
     assert_eq!(config.features.len(), 21);
     assert_eq!(config.api.port, 28083);
     let tag = config.features.iter().find(|feature| feature.name == "ctr_tag").expect("the file has it");
-    let Kind::Rate { scope, .. } = &tag.kind else { panic!("{tag:?}") };
+    let Kind::Rate(Rate { scope, .. }) = &tag.kind else { panic!("{tag:?}") };
     assert_eq!(*scope, RateScope::ItemField("tag".to_owned()));
     assert_eq!(config.not_yet(), Vec::<String>::new());
 }

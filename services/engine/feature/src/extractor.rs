@@ -1,27 +1,30 @@
-//! What features compute, a file each.
+//! What features compute: a file for each type, with what it needs to be stored, what its numbers mean and how it is
+//! made. A new type is such a file and its line in [`compiler::definition`].
 
-pub(crate) mod boolean;
-pub(crate) mod diversity;
+mod boolean;
+pub(crate) mod compiler;
+mod diversity;
 pub(crate) mod field;
-pub(crate) mod field_scope;
-pub(crate) mod interacted_with;
-pub(crate) mod interaction_count;
-pub(crate) mod item_age;
-pub(crate) mod list_size;
-pub(crate) mod local_time;
-pub(crate) mod number;
-pub(crate) mod position;
-pub(crate) mod random;
-pub(crate) mod rate;
-pub(crate) mod referer;
-pub(crate) mod relevancy;
-pub(crate) mod string;
+mod field_match;
+mod field_scope;
+mod interacted_with;
+mod interaction_count;
+mod item_age;
+mod list_size;
+mod local_time;
+mod number;
+mod position;
+mod random;
+mod rate;
+mod referer;
+mod relevancy;
+mod string;
 mod tally;
-pub(crate) mod time_diff;
-pub(crate) mod user_agent;
-pub(crate) mod vector;
-pub(crate) mod window_count;
-pub(crate) mod word_count;
+mod time_diff;
+mod user_agent;
+mod vector;
+mod window_count;
+mod word_count;
 
 use crate::candidates::Candidates;
 use rankwright_state::{Entity, FieldValue, Key};
@@ -32,7 +35,12 @@ pub(crate) const MISSING: f64 = f64::NAN;
 
 /// Computes the columns of one feature.
 pub(crate) trait Extractor: Send + Sync {
-    /// Keys that the second round trip must read, known once the first one is there.
+    /// Whether it reads keys that depend on what was read first.
+    fn follows(&self) -> bool {
+        false
+    }
+
+    /// These keys, which the second round trip reads.
     fn follow(&self, _candidates: &Candidates<'_>, _keys: &mut Vec<Key>) {}
 
     /// Fills this feature's columns of all rows.

@@ -6,6 +6,7 @@
 
 pub mod candidates;
 pub mod column;
+pub mod coverage;
 pub mod effect;
 #[cfg(test)]
 mod every_type;
@@ -18,5 +19,6 @@ mod testing;
 
 pub use candidates::{Candidates, Purpose};
 pub use column::{Column, Tag};
+pub use coverage::Coverage;
 pub use effect::{Captured, ClosedInteraction, Effects};
 pub use plan::{Error, Plan, readers};

@@ -1,16 +1,16 @@
 //! The compiled features: names have become numbers, once, at start.
 
 mod columns;
-mod compile;
-mod need;
+mod kept;
 
 use crate::candidates::{Candidates, Purpose};
 use crate::column::{Column, Tag};
 use crate::effect::{Captured, ClosedInteraction, Effects, Rules, texts};
+use crate::extractor::compiler::{Compiler, definition};
 use crate::extractor::field::Sources;
 use crate::extractor::{Columns, Extractor};
-use crate::slot::Slots;
-use compile::{Compiler, Kept};
+use crate::slot::{Meaning, Slots};
+use kept::Kept;
 use rankwright_config::feature::Feature;
 use rankwright_event::{Event, Interaction, RankedItem, Ranking};
 use rankwright_state::{Fetched, Fingerprint, Key, Scope, Slot, Store};
@@ -61,22 +61,22 @@ impl Plan {
     /// Names a feature that is not available, and says when the store gives no slots.
     pub async fn compile(features: &[Feature], store: &dyn Store) -> Result<Self, Error> {
         let mut slots = Slots::default();
-        features.iter().for_each(|feature| need::need(feature, &mut slots));
+        features.iter().for_each(|feature| definition(&feature.kind).need(feature.ttl, &mut slots));
         let slots = slots.number(store).await?;
-        let mut compiler = Compiler { slots: &slots, sources: Sources::of(&slots) };
+        let mut sources = Sources::of(&slots);
         let (mut columns, mut steps) = (Vec::<Column>::new(), Vec::new());
         for feature in features {
             let first = columns.len();
             columns.extend(columns::of_feature(feature));
-            steps.push(Step { first, extractor: compiler.extractor(feature)? });
+            let mut compiler = Compiler { name: &feature.name, ttl: feature.ttl, slots: &slots, sources: &mut sources };
+            steps.push(Step { first, extractor: definition(&feature.kind).extractor(&mut compiler)? });
         }
-        let (kept_by_item, kept_by_ranking) = compiler.kept_by();
+        let (kept_by_item, kept_by_ranking) = kept::kept_by(&slots, &mut sources);
         let rules = Rules::new(&slots);
-        let global = slots.iter().any(|(meaning, ..)| need::is_global(meaning));
-        let follows = features.iter().any(|feature| need::follows(&feature.kind));
+        let global = slots.iter().any(|(meaning, ..)| Meaning::is_global(meaning));
+        let follows = steps.iter().any(|step| step.extractor.follows());
         let retention = slots.iter().map(|(_, slot, kept)| (slot, kept.ttl)).collect();
         let tags = columns.iter().map(Column::tag).collect();
-        let sources = compiler.sources;
         Ok(Self { columns, tags, steps, rules, kept_by_item, kept_by_ranking, sources, global, follows, retention })
     }
 
@@ -219,7 +219,7 @@ pub fn readers(features: &[Feature]) -> BTreeMap<Fingerprint, Vec<String>> {
     let mut readers = BTreeMap::<_, Vec<String>>::new();
     for feature in features {
         let mut slots = Slots::default();
-        need::need(feature, &mut slots);
+        definition(&feature.kind).need(feature.ttl, &mut slots);
         slots.fingerprints().for_each(|stored| readers.entry(stored).or_default().push(feature.name.clone()));
     }
     readers

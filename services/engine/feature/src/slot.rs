@@ -4,6 +4,7 @@ use crate::column::digest;
 use rankwright_config::feature::{RateScope, Scope, Visitor};
 use rankwright_state::{Error, Fingerprint, Slot, Store};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 /// Meaning of one stored value.
@@ -113,6 +114,16 @@ impl From<&Scope> for Counted {
     }
 }
 
+impl fmt::Display for Counted {
+    /// Part of what features mean: it stays the same in every version.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::By(owner) => write!(f, "{owner:?}"),
+            Self::Under(target) => write!(f, "{target:?}"),
+        }
+    }
+}
+
 impl From<Visitor> for Owner {
     fn from(visitor: Visitor) -> Self {
         match visitor {
@@ -170,6 +181,20 @@ impl Meaning {
         match Counted::from(scope) {
             Counted::By(scope) => Self::Windows { interaction, scope, bucket },
             Counted::Under(target) => Self::Shown { interaction, target, bucket },
+        }
+    }
+
+    /// What counts interactions, or impressions, by period when their ranking closes.
+    pub(crate) fn shown(interaction: &str, target: Target, bucket: i64) -> Self {
+        Self::Shown { interaction: interaction.to_string(), target, bucket }
+    }
+
+    /// Whether it lies in the global row.
+    pub(crate) fn is_global(&self) -> bool {
+        match self {
+            Self::Count { scope, .. } | Self::Windows { scope, .. } => *scope == Owner::Global,
+            Self::Shown { target, .. } => *target == Target::Global,
+            _ => false,
         }
     }
 

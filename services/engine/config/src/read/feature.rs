@@ -1,17 +1,15 @@
 //! `features`: the list, and the keys that all of them share.
 
-use super::{Names, counter, extractor, field_match};
+use super::Names;
 use crate::error::shown;
 use crate::feature::{Feature, Kind};
 use crate::nearest::{close, nearest};
 use crate::schema::FEATURE_TYPES;
-use crate::section::Section;
 use crate::tree::Place;
 use crate::value::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-const HOUR: Duration = Duration::from_secs(60 * 60);
 const NINETY_DAYS: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
 /// What the list of features holds.
@@ -73,19 +71,17 @@ fn feature(value: &Value<'_>, names: &mut BTreeMap<String, Place>) -> Option<Fea
     let refresh = section.get("refresh").and_then(|value| value.duration(Duration::ZERO));
     let ttl = section.or("ttl", NINETY_DAYS, |value| ttl(&value));
     let of_type = section.required("type", "what is computed, such as number or rate");
-    let known = of_type.as_ref().and_then(known_type);
-    let type_name = match known {
+    let type_name = match of_type.as_ref().and_then(known_type) {
         Some(known) => known,
         None => {
             let names: Vec<&str> = FEATURE_TYPES.iter().map(|of| of.name).collect();
-            section.guess(&names, |section, name| drop(kind(name, None, section)))?
+            section.guess(&names, |section, name| drop(Kind::read(name, section)))?
         }
     };
-    let kind = kind(type_name, of_type.as_ref().filter(|_| known.is_some()), &section);
+    let kind = Kind::read(type_name, &section);
     section.finish();
     let kind = kind?;
-    let usual_refresh = if matches!(kind, Kind::Rate { .. }) { HOUR } else { Duration::ZERO };
-    Some(Feature { name: name?, refresh: Some(refresh.unwrap_or(usual_refresh)), ttl, kind })
+    Some(Feature { name: name?, refresh: Some(refresh.unwrap_or(kind.usual_refresh())), ttl, kind })
 }
 
 /// How long a value counts; one of `0s` is never kept.
@@ -130,39 +126,4 @@ fn known_type(value: &Value<'_>) -> Option<&'static str> {
 /// Names and other names.
 fn spellings() -> impl Iterator<Item = &'static str> {
     FEATURE_TYPES.iter().flat_map(|of| std::iter::once(of.name).chain(of.aliases.iter().copied()))
-}
-
-fn kind(name: &str, of_type: Option<&Value<'_>>, section: &Section<'_>) -> Option<Kind> {
-    match name {
-        "number" => extractor::scalar(section).map(Kind::Number),
-        "boolean" => extractor::scalar(section).map(Kind::Boolean),
-        "word_count" => extractor::scalar(section).map(Kind::WordCount),
-        "list_size" => extractor::scalar(section).map(Kind::ListSize),
-        "time_diff" => extractor::scalar(section).map(Kind::TimeDiff),
-        "vector" => extractor::vector(section),
-        "string" => extractor::string(section),
-        "field_match" => field_match::field_match(section),
-        "ua" => extractor::user_agent(section),
-        "interacted_with" => counter::interacted_with(section),
-        "referer" => extractor::referer(section),
-        "relevancy" => {
-            if let Some(of_type) = of_type {
-                of_type.warn("the feature type relevancy is deprecated: use number with field ranking.relevancy");
-            }
-            extractor::ignored_scope(section, None);
-            Some(Kind::Relevancy)
-        }
-        "position" => extractor::position(section),
-        "diversity" => extractor::diversity(section),
-        "interaction_count" => counter::interaction_count(section),
-        "window_count" => counter::window_count(section),
-        "rate" => counter::rate(section),
-        "local_time" => extractor::local_time(section),
-        "item_age" => extractor::item_age(section),
-        "random" => {
-            extractor::ignored_scope(section, None);
-            Some(Kind::Random)
-        }
-        _ => None, // a test proves that every type of the schema is read
-    }
 }

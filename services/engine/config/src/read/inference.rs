@@ -29,22 +29,22 @@ fn one(value: &Value<'_>) -> Option<Inference> {
 }
 
 /// Of a cross-encoder, which configurations of bi-encoders give it.
-pub(super) const CROSS_DIM: (&str, &str) = ("dim", "a cross-encoder has scores, and no embeddings");
+pub(crate) const CROSS_DIM: (&str, &str) = ("dim", "a cross-encoder has scores, and no embeddings");
 
 /// The length of an embedding.
-pub(super) fn dim(value: &Value<'_>) -> Option<usize> {
+pub(crate) fn dim(value: &Value<'_>) -> Option<usize> {
     value.whole(1..=65_536)
 }
 
 /// Names of files within a model's folder. Checked here; not opened yet.
-pub(super) fn files(section: &Section<'_>) {
+pub(crate) fn files(section: &Section<'_>) {
     for key in ["modelFile", "tokenizerFile", "vocabFile"] {
         let _checked = section.get(key).and_then(|value| value.text());
     }
 }
 
 /// A model handle: `<namespace>/<model>` or `file:///<folder>`.
-pub(super) fn handle(value: &Value<'_>) -> Option<String> {
+pub(crate) fn handle(value: &Value<'_>) -> Option<String> {
     let text = value.text()?;
     let local = text.strip_prefix("file://").is_some_and(|path| path.len() > 1);
     let named = text.split_once('/').is_some_and(|(space, name)| !space.is_empty() && !name.is_empty());

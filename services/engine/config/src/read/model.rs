@@ -1,8 +1,8 @@
 //! `models`: the map, and every model but `lambdamart`.
 
 use super::inference::{dim, files, handle};
-use super::{Names, field, lambdamart, selector};
-use crate::feature::Entity;
+use super::{Names, lambdamart, selector};
+use crate::feature::{self, Entity};
 use crate::model::{Encoder, Model, TrendingWeight};
 use crate::section::Section;
 use crate::value::Value;
@@ -145,7 +145,7 @@ fn semantic(section: &Section<'_>) -> Option<Model> {
 /// `title`, or `item.title`.
 fn semantic_field(value: &Value<'_>) -> Option<String> {
     let text = value.text()?;
-    if text.contains('.') { field::reference(value, &[Entity::Item]).map(|source| source.field) } else { Some(text) }
+    if text.contains('.') { feature::reference(value, &[Entity::Item]).map(|source| source.field) } else { Some(text) }
 }
 
 /// Whether a model embeds, or a file holds embeddings.

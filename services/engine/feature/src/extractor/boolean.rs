@@ -1,12 +1,30 @@
 //! `boolean`: 1 or 0.
 
+use super::compiler::{Compile, Compiled, Compiler};
 use super::field::FieldReader;
 use super::{Columns, Extractor, MISSING};
 use crate::candidates::Candidates;
+use crate::slot::Slots;
+use rankwright_config::feature;
 use rankwright_state::FieldValue;
+use std::time::Duration;
 
 /// Turns true into 1 and false into 0.
-pub(crate) struct Boolean(pub(crate) FieldReader);
+pub(crate) struct Boolean(FieldReader);
+
+impl Compile for feature::Boolean {
+    fn need(&self, ttl: Duration, slots: &mut Slots) {
+        FieldReader::need(&self.source, ttl, slots);
+    }
+
+    fn meaning(&self) -> String {
+        format!("boolean {}", self.source)
+    }
+
+    fn extractor(&self, compiler: &mut Compiler<'_>) -> Compiled {
+        Ok(Box::new(Boolean(compiler.reader(&self.source))))
+    }
+}
 
 impl Extractor for Boolean {
     fn fill(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {

@@ -1,16 +1,34 @@
 //! `diversity`: how an item differs from the rest of its ranking.
 
+use super::compiler::{Compile, Compiled, Compiler};
 use super::field::FieldReader;
 use super::tally::Tally;
 use super::{Columns, Extractor, MISSING};
 use crate::candidates::Candidates;
+use crate::slot::{Meaning, Slots};
+use rankwright_config::feature;
 use rankwright_state::FieldValue;
+use std::time::Duration;
 
 /// A number's distance from the ranking's median, or how frequent an item's strings are within the ranking.
 pub(crate) struct Diversity {
-    pub(crate) reader: FieldReader,
+    reader: FieldReader,
     /// Only the first so many items with a value are compared with.
-    pub(crate) top: Option<usize>,
+    top: Option<usize>,
+}
+
+impl Compile for feature::Diversity {
+    fn need(&self, ttl: Duration, slots: &mut Slots) {
+        slots.need(Meaning::ItemField(self.field.clone()), ttl, 0);
+    }
+
+    fn meaning(&self) -> String {
+        format!("diversity {:?} {:?}", self.field, self.top)
+    }
+
+    fn extractor(&self, compiler: &mut Compiler<'_>) -> Compiled {
+        Ok(Box::new(Diversity { reader: compiler.item(&self.field), top: self.top }))
+    }
 }
 
 /// The values of all items, in order.

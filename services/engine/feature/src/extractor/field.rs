@@ -80,11 +80,6 @@ impl FieldReader {
         Self { name: name(&source.field, &mut sources.names), place, ttl: Timestamp::from_millis(0).plus(ttl).millis() }
     }
 
-    /// A reader of an item's field.
-    pub(crate) fn item(field: &str, ttl: Duration, slots: &Numbered, sources: &mut Sources) -> Self {
-        Self::new(&Source { entity: Entity::Item, field: field.to_string() }, ttl, slots, sources)
-    }
-
     /// The value for one item.
     pub(crate) fn of<'c>(&self, candidates: &'c Candidates<'_>, item: usize) -> Option<&'c FieldValue> {
         let oldest = || self.oldest(candidates);

@@ -1,12 +1,15 @@
 //! Counters that are kept by the values of a field.
 
+use super::compiler::Compiler;
 use super::entity;
 use super::field::FieldReader;
 use crate::candidates::Candidates;
-use crate::slot::Owner;
+use crate::slot::{Counted, Meaning, Owner, Slots};
 use compact_str::CompactString;
+use rankwright_config::feature::{self, Source};
 use rankwright_state::{Entity, FieldValue, Key, Scope, Slot};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// By which field's values.
 pub(crate) enum FieldScope {
@@ -22,7 +25,29 @@ pub(crate) enum Holder {
     Field(FieldScope),
 }
 
+/// What is stored of the values of a field, which stands for the field's name in keys.
+fn values(source: &Source) -> Meaning {
+    match source.entity {
+        feature::Entity::Ranking => Meaning::RankingField(source.field.clone()),
+        _ => Meaning::ItemField(source.field.clone()),
+    }
+}
+
+/// The field whose values have counters needs this.
+pub(crate) fn need_values(source: Option<Source>, ttl: Duration, slots: &mut Slots) {
+    source.iter().for_each(|source| slots.need(values(source), ttl, 0));
+}
+
 impl FieldScope {
+    /// By the values of this field.
+    pub(crate) fn new(source: &Source, compiler: &mut Compiler<'_>) -> Self {
+        let (slot, reader) = (compiler.slots.slot(&values(source)), compiler.reader(source));
+        match source.entity {
+            feature::Entity::Ranking => Self::Ranking(slot, reader),
+            _ => Self::Item(slot, reader),
+        }
+    }
+
     /// Under what the counters of an item's values lie.
     pub(crate) fn each(&self, candidates: &Candidates<'_>, item: usize, mut each: impl FnMut(Scope)) {
         match self {
@@ -46,6 +71,22 @@ impl FieldScope {
 }
 
 impl Holder {
+    /// Of a scope.
+    pub(crate) fn new(scope: &feature::Scope, compiler: &mut Compiler<'_>) -> Self {
+        match Counted::from(scope) {
+            Counted::By(owner) => Self::Owner(owner),
+            Counted::Under(_) => {
+                let source = scope.source().expect("a count is under the values of a field");
+                Self::Field(FieldScope::new(&source, compiler))
+            }
+        }
+    }
+
+    /// As [`follows`](super::Extractor::follows).
+    pub(crate) fn follows(&self) -> bool {
+        matches!(self, Self::Field(_))
+    }
+
     /// The keys of the second round trip, as [`follow`](super::Extractor::follow) has them.
     pub(crate) fn follow(&self, candidates: &Candidates<'_>, keys: &mut Vec<Key>) {
         if let Self::Field(scope) = self {

@@ -1,10 +1,12 @@
 //! `interacted_with`: what a candidate shares with the items of the visitor's earlier interactions.
 
+use super::compiler::{Compile, Compiled, Compiler, millis};
 use super::field::FieldReader;
 use super::tally::Tally;
 use super::{Columns, Extractor};
 use crate::candidates::Candidates;
-use crate::slot::Owner;
+use crate::slot::{Meaning, Owner, Slots};
+use rankwright_config::feature;
 use rankwright_state::{Entity, FieldValue, Key, Scope, Slot, Term, Visit, oldest};
 use smallvec::SmallVec;
 use std::slice;
@@ -14,13 +16,37 @@ use std::time::Duration;
 /// For each field, how many of the candidate's values occur among the items of the visitor's newest interactions,
 /// counted as often as they occur there; 0 for a visitor without any.
 pub(crate) struct InteractedWith {
-    pub(crate) history: Slot,
-    pub(crate) owner: Owner,
-    pub(crate) fields: Vec<FieldReader>,
-    pub(crate) count: usize,
+    history: Slot,
+    owner: Owner,
+    fields: Vec<FieldReader>,
+    count: usize,
     /// None older than this before the newest one.
-    pub(crate) duration: Duration,
-    pub(crate) ttl: Duration,
+    duration: Duration,
+    ttl: Duration,
+}
+
+/// Where the history lies.
+fn history(of: &feature::InteractedWith) -> Meaning {
+    Meaning::Recent { interaction: of.interaction.clone(), scope: of.scope.into() }
+}
+
+impl Compile for feature::InteractedWith {
+    fn need(&self, ttl: Duration, slots: &mut Slots) {
+        self.fields.iter().for_each(|field| slots.need(Meaning::ItemField(field.clone()), ttl, 0));
+        slots.need(history(self), ttl, u32::try_from(self.count).unwrap_or(u32::MAX));
+    }
+
+    fn meaning(&self) -> String {
+        let (interaction, owner) = (&self.interaction, Owner::from(self.scope));
+        format!("interacted_with {interaction:?} {owner:?} {} {}", self.count, millis(self.duration))
+    }
+
+    fn extractor(&self, compiler: &mut Compiler<'_>) -> Compiled {
+        let fields = self.fields.iter().map(|field| compiler.item(field)).collect();
+        let (history, owner, ttl) = (compiler.slots.slot(&history(self)), self.scope.into(), compiler.ttl);
+        let (count, duration) = (self.count, self.duration);
+        Ok(Box::new(InteractedWith { history, owner, fields, count, duration, ttl }))
+    }
 }
 
 impl InteractedWith {
@@ -71,6 +97,10 @@ impl InteractedWith {
 }
 
 impl Extractor for InteractedWith {
+    fn follows(&self) -> bool {
+        true
+    }
+
     fn follow(&self, candidates: &Candidates<'_>, keys: &mut Vec<Key>) {
         let key = |visit: &Visit| Key::new(&candidates.ranking.tenant, Scope::Item(visit.item.clone()));
         keys.extend(self.visits(candidates).iter().map(key));

@@ -1,19 +1,42 @@
 //! `interaction_count`: a counter that only grows.
 
-use super::field_scope::Holder;
+use super::compiler::{Compile, Compiled, Compiler};
+use super::field_scope::{Holder, need_values};
 use super::{Columns, Extractor};
 use crate::candidates::Candidates;
+use crate::slot::{Counted, Meaning, Slots};
+use rankwright_config::feature;
 use rankwright_state::{Key, Slot};
 use std::time::Duration;
 
 /// Number of interactions; 0 where there was none.
 pub(crate) struct InteractionCount {
-    pub(crate) slot: Slot,
-    pub(crate) holder: Holder,
-    pub(crate) ttl: Duration,
+    slot: Slot,
+    holder: Holder,
+    ttl: Duration,
+}
+
+impl Compile for feature::InteractionCount {
+    fn need(&self, ttl: Duration, slots: &mut Slots) {
+        slots.need(Meaning::count(&self.interaction, &self.scope), ttl, 0);
+        need_values(self.scope.source(), ttl, slots);
+    }
+
+    fn meaning(&self) -> String {
+        format!("count {:?} {}", self.interaction, Counted::from(&self.scope))
+    }
+
+    fn extractor(&self, compiler: &mut Compiler<'_>) -> Compiled {
+        let slot = compiler.slots.slot(&Meaning::count(&self.interaction, &self.scope));
+        Ok(Box::new(InteractionCount { slot, holder: Holder::new(&self.scope, compiler), ttl: compiler.ttl }))
+    }
 }
 
 impl Extractor for InteractionCount {
+    fn follows(&self) -> bool {
+        self.holder.follows()
+    }
+
     fn follow(&self, candidates: &Candidates<'_>, keys: &mut Vec<Key>) {
         self.holder.follow(candidates, keys);
     }

@@ -1,9 +1,12 @@
 //! `item_age`: seconds since a time that the item carries.
 
+use super::compiler::{Compile, Compiled, Compiler};
 use super::field::FieldReader;
 use super::time_diff::seconds;
 use super::{Columns, Extractor, MISSING};
 use crate::candidates::Candidates;
+use crate::slot::{Meaning, Slots};
+use rankwright_config::feature::{self, AgeSource};
 use rankwright_state::Slot;
 use std::time::Duration;
 
@@ -13,6 +16,31 @@ pub(crate) enum ItemAge {
     Field(FieldReader),
     /// Since the newest metadata event.
     Updated(Slot, Duration),
+}
+
+/// Where the time lies.
+fn time(of: &feature::ItemAge) -> Meaning {
+    match &of.source {
+        AgeSource::Field(field) => Meaning::ItemField(field.clone()),
+        AgeSource::Updated => Meaning::ItemUpdated,
+    }
+}
+
+impl Compile for feature::ItemAge {
+    fn need(&self, ttl: Duration, slots: &mut Slots) {
+        slots.need(time(self), ttl, 0);
+    }
+
+    fn meaning(&self) -> String {
+        format!("item_age {:?}", self.source)
+    }
+
+    fn extractor(&self, compiler: &mut Compiler<'_>) -> Compiled {
+        Ok(Box::new(match &self.source {
+            AgeSource::Field(field) => ItemAge::Field(compiler.item(field)),
+            AgeSource::Updated => ItemAge::Updated(compiler.slots.slot(&time(self)), compiler.ttl),
+        }))
+    }
 }
 
 impl Extractor for ItemAge {

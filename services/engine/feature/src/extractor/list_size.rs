@@ -1,12 +1,30 @@
 //! `list_size`: number of elements of a list.
 
+use super::compiler::{Compile, Compiled, Compiler};
 use super::field::FieldReader;
 use super::{Columns, Extractor, MISSING};
 use crate::candidates::Candidates;
+use crate::slot::Slots;
+use rankwright_config::feature;
 use rankwright_state::FieldValue;
+use std::time::Duration;
 
 /// Counts the elements of a list of strings or numbers; a single string or number is a list of one.
-pub(crate) struct ListSize(pub(crate) FieldReader);
+pub(crate) struct ListSize(FieldReader);
+
+impl Compile for feature::ListSize {
+    fn need(&self, ttl: Duration, slots: &mut Slots) {
+        FieldReader::need(&self.source, ttl, slots);
+    }
+
+    fn meaning(&self) -> String {
+        format!("list_size {}", self.source)
+    }
+
+    fn extractor(&self, compiler: &mut Compiler<'_>) -> Compiled {
+        Ok(Box::new(ListSize(compiler.reader(&self.source))))
+    }
+}
 
 impl Extractor for ListSize {
     fn fill(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {

@@ -1,16 +1,31 @@
 //! `local_time`: a part of the visitor's date and time.
 
+use super::compiler::{Compile, Compiled, Compiler};
 use super::field::FieldReader;
 use super::{Columns, Extractor, MISSING};
 use crate::candidates::Candidates;
 use crate::lexicon::local_time::{of_timestamp, part};
-use rankwright_config::feature::TimePart;
+use rankwright_config::feature::{self, LocalTimeSource, TimePart};
 use rankwright_state::FieldValue;
 
 /// A part of a date and time as its zone shows it; of the ranking's own time in UTC where no field is named.
 pub(crate) struct LocalTime {
-    pub(crate) reader: Option<FieldReader>,
-    pub(crate) part: TimePart,
+    reader: Option<FieldReader>,
+    part: TimePart,
+}
+
+impl Compile for feature::LocalTime {
+    fn meaning(&self) -> String {
+        format!("local_time {:?} {:?}", self.source, self.parse)
+    }
+
+    fn extractor(&self, compiler: &mut Compiler<'_>) -> Compiled {
+        let reader = match &self.source {
+            LocalTimeSource::Field(field) => Some(compiler.request(field)),
+            LocalTimeSource::Timestamp => None,
+        };
+        Ok(Box::new(LocalTime { reader, part: self.parse }))
+    }
 }
 
 impl Extractor for LocalTime {

@@ -1,12 +1,30 @@
 //! `number`: a number as it stands.
 
+use super::compiler::{Compile, Compiled, Compiler};
 use super::field::FieldReader;
 use super::{Columns, Extractor, MISSING};
 use crate::candidates::Candidates;
+use crate::slot::Slots;
+use rankwright_config::feature;
 use rankwright_state::FieldValue;
+use std::time::Duration;
 
 /// Copies a number; anything else is missing.
-pub(crate) struct Number(pub(crate) FieldReader);
+pub(crate) struct Number(pub(super) FieldReader);
+
+impl Compile for feature::Number {
+    fn need(&self, ttl: Duration, slots: &mut Slots) {
+        FieldReader::need(&self.source, ttl, slots);
+    }
+
+    fn meaning(&self) -> String {
+        format!("number {}", self.source)
+    }
+
+    fn extractor(&self, compiler: &mut Compiler<'_>) -> Compiled {
+        Ok(Box::new(Number(compiler.reader(&self.source))))
+    }
+}
 
 impl Extractor for Number {
     fn fill(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {

@@ -1,10 +1,22 @@
 //! `position`: where an item was shown.
 
+use super::compiler::{Compile, Compiled, Compiler};
 use super::{Columns, Extractor};
 use crate::candidates::{Candidates, Purpose};
+use rankwright_config::feature;
 
 /// The shown position from 0 in training; a constant when serving, where no position is known yet.
-pub(crate) struct Position(pub(crate) f64);
+pub(crate) struct Position(f64);
+
+impl Compile for feature::Position {
+    fn meaning(&self) -> String {
+        "position".to_string()
+    }
+
+    fn extractor(&self, _: &mut Compiler<'_>) -> Compiled {
+        Ok(Box::new(Position(self.served)))
+    }
+}
 
 impl Extractor for Position {
     fn fill(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {

@@ -1,16 +1,28 @@
 //! `random`: a number by chance, which a model cannot learn from.
 
+use super::compiler::{Compile, Compiled, Compiler};
 use super::{Columns, Extractor};
 use crate::candidates::Candidates;
 use crate::column::digest;
 use crate::lexicon::words::scrambled;
+use rankwright_config::feature;
 
 /// A number from 0 to 1, decided by the feature, the ranking and the item: training sees what serving saw.
 pub(crate) struct Random(u64);
 
+impl Compile for feature::Random {
+    fn meaning(&self) -> String {
+        "random".to_string()
+    }
+
+    fn extractor(&self, compiler: &mut Compiler<'_>) -> Compiled {
+        Ok(Box::new(Random::new(compiler.name)))
+    }
+}
+
 impl Random {
     /// The random feature of this name.
-    pub(crate) fn new(name: &str) -> Self {
+    fn new(name: &str) -> Self {
         Self(digest(name))
     }
 

@@ -4,30 +4,65 @@
 //! yet makes the plain rate missing rather than zero: a model learns to treat "no data yet" apart from "seldom
 //! clicked". The normalised rate starts from the rate over everything instead.
 
-use super::field_scope::FieldScope;
+use super::compiler::{Compile, Compiled, Compiler, millis};
+use super::field_scope::{FieldScope, need_values};
 use super::{Columns, Extractor, MISSING};
 use crate::candidates::Candidates;
+use crate::slot::{Meaning, Slots, Target};
+use rankwright_config::feature;
 use rankwright_state::{Entity, Key, Slot, Windows};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Divides one periodic counter by another of the same target.
 pub(crate) struct Rate {
-    pub(crate) top: Slot,
-    pub(crate) bottom: Slot,
-    pub(crate) bucket: i64, // milliseconds
-    pub(crate) periods: Vec<u32>,
-    pub(crate) ttl: Duration,
+    top: Slot,
+    bottom: Slot,
+    bucket: i64, // milliseconds
+    periods: Vec<u32>,
+    ttl: Duration,
     /// By which field's values the counters are kept; absent where they are the item's.
-    pub(crate) scope: Option<FieldScope>,
-    pub(crate) normal: Option<Normal>,
+    scope: Option<FieldScope>,
+    normal: Option<Normal>,
 }
 
 /// How a rate is drawn to the one over everything.
-pub(crate) struct Normal {
-    pub(crate) weight: f64,
-    pub(crate) top: Slot,
-    pub(crate) bottom: Slot,
+struct Normal {
+    weight: f64,
+    top: Slot,
+    bottom: Slot,
+}
+
+impl Compile for feature::Rate {
+    fn need(&self, ttl: Duration, slots: &mut Slots) {
+        let (bucket, keep) = (millis(self.bucket), self.periods.iter().copied().max().unwrap_or(1));
+        for interaction in [&self.top, &self.bottom] {
+            slots.need(Meaning::shown(interaction, Target::from(&self.scope), bucket), ttl, keep);
+            if self.normalize.is_some() {
+                slots.need(Meaning::shown(interaction, Target::Global, bucket), ttl, keep);
+            }
+        }
+        need_values(self.scope.source(), ttl, slots);
+    }
+
+    fn meaning(&self) -> String {
+        let Self { top, bottom, bucket, scope, normalize, .. } = self;
+        format!("rate {top:?} {bottom:?} {} {:?} {normalize:?}", millis(*bucket), Target::from(scope))
+    }
+
+    fn extractor(&self, compiler: &mut Compiler<'_>) -> Compiled {
+        let (bucket, periods, ttl) = (millis(self.bucket), self.periods.clone(), compiler.ttl);
+        let slots = compiler.slots;
+        let slot = |interaction, target| slots.slot(&Meaning::shown(interaction, target, bucket));
+        let of = |target: &Target| (slot(&self.top, target.clone()), slot(&self.bottom, target.clone()));
+        let (top, bottom) = of(&Target::from(&self.scope));
+        let normal = self.normalize.map(|weight| {
+            let (top, bottom) = of(&Target::Global);
+            Normal { weight, top, bottom }
+        });
+        let scope = self.scope.source().map(|source| FieldScope::new(&source, compiler));
+        Ok(Box::new(Rate { top, bottom, bucket, periods, ttl, scope, normal }))
+    }
 }
 
 impl Rate {
@@ -84,6 +119,10 @@ fn ratio(top: Option<u64>, bottom: Option<u64>) -> Option<f64> {
 }
 
 impl Extractor for Rate {
+    fn follows(&self) -> bool {
+        self.scope.is_some()
+    }
+
     fn follow(&self, candidates: &Candidates<'_>, keys: &mut Vec<Key>) {
         if let Some(scope) = &self.scope {
             scope.follow(candidates, keys);

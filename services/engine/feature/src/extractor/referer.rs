@@ -1,20 +1,44 @@
 //! `referer`: by which mediums a visitor came.
 
+use super::compiler::{Compile, Compiled, Compiler};
 use super::field::FieldReader;
 use super::{Columns, Extractor, entity};
 use crate::candidates::Candidates;
 use crate::lexicon::referrer::{Medium, medium};
-use crate::slot::Owner;
+use crate::slot::{Meaning, Owner, Slots};
+use rankwright_config::feature::{self, Entity};
 use rankwright_state::{FieldValue, Slot};
 use std::time::Duration;
 
 /// All mediums seen for the visitor, and that of the request itself; several may be set.
 pub(crate) struct Referer {
-    pub(crate) slot: Slot,
-    pub(crate) owner: Owner,
-    pub(crate) ttl: Duration,
+    slot: Slot,
+    owner: Owner,
+    ttl: Duration,
     /// Where the request carries its own.
-    pub(crate) reader: Option<FieldReader>,
+    reader: Option<FieldReader>,
+}
+
+/// Where the mediums lie.
+fn mediums(of: &feature::Referer) -> Meaning {
+    Meaning::Mediums { source: of.source.to_string(), scope: of.scope.into() }
+}
+
+impl Compile for feature::Referer {
+    fn need(&self, ttl: Duration, slots: &mut Slots) {
+        slots.need(mediums(self), ttl, 0);
+    }
+
+    fn meaning(&self) -> String {
+        format!("referer {} {:?}", self.source, Owner::from(self.scope))
+    }
+
+    fn extractor(&self, compiler: &mut Compiler<'_>) -> Compiled {
+        let is_asked = matches!(self.source.entity, Entity::Ranking | Entity::Any);
+        let reader = is_asked.then(|| compiler.request(&self.source.field));
+        let (slot, owner, ttl) = (compiler.slots.slot(&mediums(self)), self.scope.into(), compiler.ttl);
+        Ok(Box::new(Referer { slot, owner, ttl, reader }))
+    }
 }
 
 impl Extractor for Referer {

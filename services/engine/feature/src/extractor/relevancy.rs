@@ -1,28 +1,16 @@
 //! `relevancy` (deprecated): the score that came with an item of the ranking.
 
-use super::field::FieldReader;
+use super::compiler::{Compile, Compiled, Compiler};
 use super::number::Number;
-use super::{Columns, Extractor};
-use crate::candidates::Candidates;
-use rankwright_config::feature::{Entity, Source};
+use rankwright_config::feature;
 
-/// The per-item ranking field `relevancy`.
-pub(crate) struct Relevancy(Number);
-
-impl Relevancy {
-    /// The field it reads.
-    pub(crate) fn source() -> Source {
-        Source { entity: Entity::Ranking, field: "relevancy".to_string() }
+impl Compile for feature::Relevancy {
+    fn meaning(&self) -> String {
+        "relevancy".to_string()
     }
 
-    pub(crate) fn new(reader: FieldReader) -> Self {
-        Self(Number(reader))
-    }
-}
-
-impl Extractor for Relevancy {
-    fn fill(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {
-        self.0.fill(candidates, columns);
+    fn extractor(&self, compiler: &mut Compiler<'_>) -> Compiled {
+        Ok(Box::new(Number(compiler.reader(&self.source()))))
     }
 }
 

@@ -1,10 +1,13 @@
 //! `string`: a category, as one column a known value or as its position among them.
 
+use super::compiler::{Compile, Compiled, Compiler};
 use super::field::FieldReader;
 use super::{Columns, Extractor};
 use crate::candidates::Candidates;
-use rankwright_config::feature::Encoding;
+use crate::slot::Slots;
+use rankwright_config::feature::{self, Encoding};
 use rankwright_state::{FieldValue, Term};
+use std::time::Duration;
 
 /// Encodes a string or a list of strings.
 pub(crate) struct Text {
@@ -14,8 +17,30 @@ pub(crate) struct Text {
     encode: Encoding,
 }
 
+impl Compile for feature::Text {
+    fn need(&self, ttl: Duration, slots: &mut Slots) {
+        FieldReader::need(&self.source, ttl, slots);
+    }
+
+    fn meaning(&self) -> String {
+        let word = match self.encode {
+            Encoding::OneHot => "onehot",
+            Encoding::Index => "index",
+        };
+        format!("{word} {} {:?}", self.source, self.values)
+    }
+
+    fn is_categorical(&self) -> bool {
+        self.encode == Encoding::Index
+    }
+
+    fn extractor(&self, compiler: &mut Compiler<'_>) -> Compiled {
+        Ok(Box::new(Text::new(compiler.reader(&self.source), &self.values, self.encode)))
+    }
+}
+
 impl Text {
-    pub(crate) fn new(reader: FieldReader, values: &[String], encode: Encoding) -> Self {
+    fn new(reader: FieldReader, values: &[String], encode: Encoding) -> Self {
         let hashes = values.iter().map(|value| Term::hash_of(value));
         let mut values: Vec<(u64, usize)> = hashes.enumerate().map(|(place, hash)| (hash, place)).collect();
         values.sort_unstable();

@@ -1,13 +1,31 @@
 //! `time_diff`: seconds from a time in a field to the ranking.
 
+use super::compiler::{Compile, Compiled, Compiler};
 use super::field::FieldReader;
 use super::{Columns, Extractor, MISSING};
 use crate::candidates::Candidates;
 use crate::lexicon::local_time::epoch_seconds;
+use crate::slot::Slots;
+use rankwright_config::feature;
 use rankwright_state::FieldValue;
+use std::time::Duration;
 
 /// Subtracts a field of epoch seconds from the ranking's time.
-pub(crate) struct TimeDiff(pub(crate) FieldReader);
+pub(crate) struct TimeDiff(FieldReader);
+
+impl Compile for feature::TimeDiff {
+    fn need(&self, ttl: Duration, slots: &mut Slots) {
+        FieldReader::need(&self.source, ttl, slots);
+    }
+
+    fn meaning(&self) -> String {
+        format!("time_diff {}", self.source)
+    }
+
+    fn extractor(&self, compiler: &mut Compiler<'_>) -> Compiled {
+        Ok(Box::new(TimeDiff(compiler.reader(&self.source))))
+    }
+}
 
 impl Extractor for TimeDiff {
     fn fill(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {

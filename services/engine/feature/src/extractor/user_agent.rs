@@ -1,11 +1,14 @@
 //! `ua`: what a user agent says of the visitor's device.
 
+use super::compiler::{Compile, Compiled, Compiler};
 use super::field::FieldReader;
 use super::{Columns, Extractor};
 use crate::candidates::Candidates;
 use crate::lexicon::agent::{Agents, Browser, Os, Platform};
-use rankwright_config::feature::AgentField;
+use crate::slot::Slots;
+use rankwright_config::feature::{self, AgentField};
 use rankwright_state::FieldValue;
+use std::time::Duration;
 
 /// One column for each platform, system or browser; one for "is a crawler".
 pub(crate) struct UserAgent {
@@ -14,12 +17,23 @@ pub(crate) struct UserAgent {
     agents: &'static Agents,
 }
 
-impl UserAgent {
-    /// Compiles the rules, unless that is done: no visitor waits for it.
-    pub(crate) fn new(reader: FieldReader, field: AgentField) -> Self {
-        Self { reader, field, agents: Agents::shared() }
+impl Compile for feature::UserAgent {
+    fn need(&self, ttl: Duration, slots: &mut Slots) {
+        FieldReader::need(&self.source, ttl, slots);
     }
 
+    fn meaning(&self) -> String {
+        format!("ua {}", self.source)
+    }
+
+    /// Compiles the rules as well, unless that is done: no visitor waits for it.
+    fn extractor(&self, compiler: &mut Compiler<'_>) -> Compiled {
+        let reader = compiler.reader(&self.source);
+        Ok(Box::new(UserAgent { reader, field: self.field, agents: Agents::shared() }))
+    }
+}
+
+impl UserAgent {
     fn column(&self, agent: &str) -> Option<usize> {
         match self.field {
             AgentField::Platform => self.agents.platform(agent).map(Platform::index),

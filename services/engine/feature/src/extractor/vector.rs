@@ -1,16 +1,33 @@
 //! `vector`: a list of numbers, reduced.
 
+use super::compiler::{Compile, Compiled, Compiler};
 use super::field::FieldReader;
 use super::{Columns, Extractor, MISSING};
 use crate::candidates::Candidates;
 use crate::lexicon::words::reduce;
-use rankwright_config::feature::Reducer;
+use crate::slot::Slots;
+use rankwright_config::feature::{self, Reducer};
 use rankwright_state::FieldValue;
+use std::time::Duration;
 
 /// Reduces a list of numbers, or one number, to a few columns.
 pub(crate) struct Vector {
-    pub(crate) reader: FieldReader,
-    pub(crate) reduce: Vec<Reducer>,
+    reader: FieldReader,
+    reduce: Vec<Reducer>,
+}
+
+impl Compile for feature::Vector {
+    fn need(&self, ttl: Duration, slots: &mut Slots) {
+        FieldReader::need(&self.source, ttl, slots);
+    }
+
+    fn meaning(&self) -> String {
+        format!("vector {}", self.source)
+    }
+
+    fn extractor(&self, compiler: &mut Compiler<'_>) -> Compiled {
+        Ok(Box::new(Vector { reader: compiler.reader(&self.source), reduce: self.reduce.clone() }))
+    }
 }
 
 impl Extractor for Vector {
@@ -35,7 +52,7 @@ impl Extractor for Vector {
 }
 
 /// How many columns a reducer fills.
-pub(crate) fn width(reducer: Reducer) -> usize {
+fn width(reducer: Reducer) -> usize {
     match reducer {
         Reducer::Vector(length) => length,
         _ => 1,

@@ -1,8 +1,11 @@
 //! `window_count`: interactions over the last so many periods.
 
-use super::field_scope::Holder;
+use super::compiler::{Compile, Compiled, Compiler, millis};
+use super::field_scope::{Holder, need_values};
 use super::{Columns, Extractor, MISSING};
 use crate::candidates::Candidates;
+use crate::slot::{Counted, Meaning, Slots};
+use rankwright_config::feature;
 use rankwright_state::{Key, Slot};
 use std::time::Duration;
 
@@ -10,14 +13,40 @@ use std::time::Duration;
 ///
 /// Periods are aligned to 1970; a window covers the period of the ranking's time and those before it.
 pub(crate) struct WindowCount {
-    pub(crate) slot: Slot,
-    pub(crate) holder: Holder,
-    pub(crate) bucket: i64, // milliseconds
-    pub(crate) windows: Vec<u32>,
-    pub(crate) ttl: Duration,
+    slot: Slot,
+    holder: Holder,
+    bucket: i64, // milliseconds
+    windows: Vec<u32>,
+    ttl: Duration,
+}
+
+/// Where the counts lie.
+fn counts(of: &feature::WindowCount) -> Meaning {
+    Meaning::windows(&of.interaction, &of.scope, millis(of.bucket))
+}
+
+impl Compile for feature::WindowCount {
+    fn need(&self, ttl: Duration, slots: &mut Slots) {
+        slots.need(counts(self), ttl, self.windows.iter().copied().max().unwrap_or(1));
+        need_values(self.scope.source(), ttl, slots);
+    }
+
+    fn meaning(&self) -> String {
+        format!("window_count {:?} {} {}", self.interaction, Counted::from(&self.scope), millis(self.bucket))
+    }
+
+    fn extractor(&self, compiler: &mut Compiler<'_>) -> Compiled {
+        let (slot, holder) = (compiler.slots.slot(&counts(self)), Holder::new(&self.scope, compiler));
+        let (bucket, windows) = (millis(self.bucket), self.windows.clone());
+        Ok(Box::new(WindowCount { slot, holder, bucket, windows, ttl: compiler.ttl }))
+    }
 }
 
 impl Extractor for WindowCount {
+    fn follows(&self) -> bool {
+        self.holder.follows()
+    }
+
     fn follow(&self, candidates: &Candidates<'_>, keys: &mut Vec<Key>) {
         self.holder.follow(candidates, keys);
     }

@@ -1,13 +1,31 @@
 //! `word_count`: number of words of a text.
 
+use super::compiler::{Compile, Compiled, Compiler};
 use super::field::FieldReader;
 use super::{Columns, Extractor, MISSING};
 use crate::candidates::Candidates;
 use crate::lexicon::words;
+use crate::slot::Slots;
+use rankwright_config::feature;
 use rankwright_state::FieldValue;
+use std::time::Duration;
 
 /// Counts the words of a string.
-pub(crate) struct WordCount(pub(crate) FieldReader);
+pub(crate) struct WordCount(FieldReader);
+
+impl Compile for feature::WordCount {
+    fn need(&self, ttl: Duration, slots: &mut Slots) {
+        FieldReader::need(&self.source, ttl, slots);
+    }
+
+    fn meaning(&self) -> String {
+        format!("word_count {}", self.source)
+    }
+
+    fn extractor(&self, compiler: &mut Compiler<'_>) -> Compiled {
+        Ok(Box::new(WordCount(compiler.reader(&self.source))))
+    }
+}
 
 impl Extractor for WordCount {
     fn fill(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {

@@ -1,7 +1,8 @@
 //! Which fields that features refer to were never seen in the data: most often a misspelt name.
 
+use crate::effect::IMPRESSION;
 use compact_str::CompactString;
-use rankwright_config::feature::{AgeSource, Encoding, Entity, Kind, LocalTimeSource, RateScope, Scope, Source};
+use rankwright_config::feature::{Entity, Kind, Source};
 use rankwright_config::model::{LambdaMart, Model, Selector};
 use rankwright_config::{Config, Feature};
 use rankwright_event::{Event, Field, Value};
@@ -11,8 +12,8 @@ use std::collections::HashMap;
 type Fields = HashMap<CompactString, bool>;
 
 /// What events carry.
-#[derive(Default)]
-pub(crate) struct Coverage {
+#[derive(Debug, Default)]
+pub struct Coverage {
     item: Fields,
     user: Fields,
     ranking: Fields,
@@ -22,7 +23,7 @@ pub(crate) struct Coverage {
 
 impl Coverage {
     /// Looks at one event.
-    pub(crate) fn see(&mut self, event: &Event) {
+    pub fn see(&mut self, event: &Event) {
         match event {
             Event::Item(update) => note(&mut self.item, &update.fields),
             Event::User(update) => note(&mut self.user, &update.fields),
@@ -38,7 +39,7 @@ impl Coverage {
 
     /// One line for each feature, weight and selector that refers to a field or an interaction that no event carried, and
     /// for each feature that reads only a part of what events carried.
-    pub(crate) fn gaps(&self, config: &Config) -> Vec<String> {
+    pub fn gaps(&self, config: &Config) -> Vec<String> {
         let gap = |(path, feature): (usize, &Feature)| {
             let unseen = self.unseen(&feature.kind);
             let prefix = format!("features[{path}] '{}'", feature.name);
@@ -74,14 +75,15 @@ impl Coverage {
 
     /// The list of which a feature reads the first element alone.
     fn cut(&self, kind: &Kind) -> Option<String> {
-        let Kind::Text { source, encode: Encoding::Index, .. } = kind else { return None };
+        let source = kind.cut()?;
         let is_list = |fields: &Fields| fields.get(source.field.as_str()) == Some(&true);
-        self.carriers(source).into_iter().any(is_list).then(|| describe(source))
+        self.carriers(source).into_iter().any(is_list).then(|| source.to_string())
     }
 
     fn unseen(&self, kind: &Kind) -> Vec<String> {
-        let sources = sources(kind).into_iter().filter(|source| !self.knows(source)).map(|source| describe(&source));
-        let interactions = interactions(kind).into_iter().filter(|kind| !self.interacted(kind));
+        let sources = kind.sources().into_iter().filter(|source| !self.knows(source)).map(|source| source.to_string());
+        let unseen = |kind: &&str| *kind != IMPRESSION && !self.interacted(kind);
+        let interactions = kind.interactions().into_iter().filter(unseen);
         sources.chain(interactions.map(|kind| format!("the interaction '{kind}'"))).collect()
     }
 
@@ -115,18 +117,6 @@ fn note(known: &mut Fields, fields: &[Field]) {
     }
 }
 
-fn describe(source: &Source) -> String {
-    let entity = match &source.entity {
-        Entity::Item => "item",
-        Entity::User => "user",
-        Entity::Ranking => "ranking",
-        Entity::Interaction(None) => "interaction",
-        Entity::Interaction(Some(of)) => return format!("interaction:{of}.{}", source.field),
-        Entity::Any => "*",
-    };
-    format!("{entity}.{}", source.field)
-}
-
 /// Fields of rankings that a model is chosen events by, each with the key that names it.
 fn selected(model: &Model) -> Vec<(&'static str, &str)> {
     match model {
@@ -145,42 +135,6 @@ fn fields(selector: &Selector) -> Vec<&str> {
         Selector::Not(part) => fields(part),
         _ => vec![],
     }
-}
-
-fn sources(kind: &Kind) -> Vec<Source> {
-    let of = |entity, field: &String| Source { entity, field: field.clone() };
-    match kind {
-        Kind::Number(source)
-        | Kind::Boolean(source)
-        | Kind::Vector { source, .. }
-        | Kind::Text { source, .. }
-        | Kind::WordCount(source)
-        | Kind::ListSize(source)
-        | Kind::TimeDiff(source)
-        | Kind::UserAgent { source, .. }
-        | Kind::Referer { source, .. } => vec![source.clone()],
-        Kind::InteractedWith { fields, .. } => fields.iter().map(|field| of(Entity::Item, field)).collect(),
-        Kind::Diversity { field, .. } | Kind::ItemAge(AgeSource::Field(field)) => vec![of(Entity::Item, field)],
-        Kind::Rate { scope: RateScope::ItemField(field), .. }
-        | Kind::InteractionCount { scope: Scope::ItemField(field), .. }
-        | Kind::WindowCount { scope: Scope::ItemField(field), .. } => vec![of(Entity::Item, field)],
-        Kind::Rate { scope: RateScope::RankingField(field), .. }
-        | Kind::InteractionCount { scope: Scope::RankingField(field), .. }
-        | Kind::WindowCount { scope: Scope::RankingField(field), .. } => vec![of(Entity::Ranking, field)],
-        Kind::LocalTime { source: LocalTimeSource::Field(field), .. } => vec![of(Entity::Ranking, field)],
-        _ => vec![],
-    }
-}
-
-fn interactions(kind: &Kind) -> Vec<&str> {
-    let named: Vec<&String> = match kind {
-        Kind::InteractedWith { interaction, .. }
-        | Kind::InteractionCount { interaction, .. }
-        | Kind::WindowCount { interaction, .. } => vec![interaction],
-        Kind::Rate { top, bottom, .. } => vec![top, bottom],
-        _ => vec![],
-    };
-    named.into_iter().map(String::as_str).filter(|kind| *kind != rankwright_feature::effect::IMPRESSION).collect()
 }
 
 #[cfg(test)]

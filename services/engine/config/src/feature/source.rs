@@ -6,14 +6,73 @@
 //! Upstream also accepts fields of interactions (`interaction:click.page`) and of any event (`*.page`) as sources, though
 //! few features can read them.
 
+use super::scope::ignored_scope;
 use crate::error::shown;
-use crate::feature::{Entity, Source};
 use crate::nearest::nearest;
 use crate::section::Section;
 use crate::value::Value;
+use std::fmt;
+
+/// Where a field's value comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Source {
+    /// Whose field.
+    pub entity: Entity,
+    /// Its name.
+    pub field: String,
+}
+
+/// Whose field a source names (`metadata.x` is `item.x`).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Entity {
+    /// `item.<field>`
+    Item,
+    /// `user.<field>`
+    User,
+    /// `ranking.<field>`: a field of the request, or of an item of the request.
+    Ranking,
+    /// `interaction.<field>` of all interactions, or `interaction:<type>.<field>` of one type: `referer` alone reads it.
+    Interaction(Option<String>),
+    /// `*.<field>` of users, rankings and interactions: `referer` alone reads it.
+    Any,
+}
+
+impl Source {
+    /// An item's field.
+    pub fn item(field: impl Into<String>) -> Self {
+        Self { entity: Entity::Item, field: field.into() }
+    }
+
+    /// A ranking's field.
+    pub fn ranking(field: impl Into<String>) -> Self {
+        Self { entity: Entity::Ranking, field: field.into() }
+    }
+}
+
+impl fmt::Display for Source {
+    /// As configurations write it. What features mean is told by these words, so they stay the same in every version.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.entity {
+            Entity::Interaction(Some(kind)) => write!(f, "interaction:{kind}.{}", self.field),
+            entity => write!(f, "{}.{}", entity.word(), self.field),
+        }
+    }
+}
+
+impl Entity {
+    pub(super) fn word(&self) -> &'static str {
+        match self {
+            Self::Item => "item",
+            Self::User => "user",
+            Self::Ranking => "ranking",
+            Self::Interaction(_) => "interaction",
+            Self::Any => "*",
+        }
+    }
+}
 
 /// Whose fields features read as a rule. `Any` in such a list: other events are accepted as well, and never read.
-pub(super) const USUAL: &[Entity] = &[Entity::Item, Entity::User, Entity::Ranking, Entity::Any];
+const USUAL: &[Entity] = &[Entity::Item, Entity::User, Entity::Ranking, Entity::Any];
 
 static OWNERS: [(&str, Entity); 5] = [
     ("item", Entity::Item),
@@ -23,8 +82,19 @@ static OWNERS: [(&str, Entity); 5] = [
     ("metadata", Entity::Item),
 ];
 
+/// One field; a scope may be given, and follows from the field.
+pub(super) fn scoped(section: &Section<'_>) -> Option<Source> {
+    let source = required(section, USUAL);
+    if let Some(source) = &source {
+        ignored_scope(section, Some(&source.entity));
+    } else {
+        section.get("scope"); // it may be right
+    }
+    source
+}
+
 /// The reference under `field` or `source`, which must be there.
-pub(super) fn source(section: &Section<'_>, allowed: &[Entity]) -> Option<Source> {
+pub(super) fn required(section: &Section<'_>, allowed: &[Entity]) -> Option<Source> {
     match (section.get("field"), section.get("source")) {
         (None, None) => section.missing("field", &spellings(allowed)),
         (Some(one), None) | (None, Some(one)) => reference(&one, allowed),
@@ -33,11 +103,11 @@ pub(super) fn source(section: &Section<'_>, allowed: &[Entity]) -> Option<Source
 }
 
 /// The reference that a value is.
-pub(super) fn reference(value: &Value<'_>, allowed: &[Entity]) -> Option<Source> {
+pub(crate) fn reference(value: &Value<'_>, allowed: &[Entity]) -> Option<Source> {
     let (text, accepted) = (value.text()?, spellings(allowed));
     let Some((owner, field)) = text.split_once('.').filter(|(_, field)| !field.is_empty()) else {
         let near = allowed.first().filter(|_| !text.contains('.'));
-        let near = near.map(|entity| format!("`{}.{}`", name(entity), shown(&text)));
+        let near = near.map(|entity| format!("`{}.{}`", entity.word(), shown(&text)));
         value.wrong_near(format!("`{}` does not say whose field it is", shown(&text)), accepted, near);
         return None;
     };
@@ -100,17 +170,7 @@ fn owner_of(word: &str) -> Option<Entity> {
 
 fn spellings(allowed: &[Entity]) -> String {
     let read = allowed.iter().filter(|entity| **entity != Entity::Any);
-    read.map(|entity| format!("{}.<field>", name(entity))).collect::<Vec<_>>().join(", ")
-}
-
-pub(super) fn name(entity: &Entity) -> &'static str {
-    match entity {
-        Entity::Item => "item",
-        Entity::User => "user",
-        Entity::Ranking => "ranking",
-        Entity::Interaction(_) => "interaction",
-        Entity::Any => "*",
-    }
+    read.map(|entity| format!("{}.<field>", entity.word())).collect::<Vec<_>>().join(", ")
 }
 
 fn plural(entity: &Entity) -> &'static str {

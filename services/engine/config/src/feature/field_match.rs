@@ -1,13 +1,78 @@
 //! `field_match`: a ranking's field compared with an item's.
 
-use super::extractor::ignored_scope;
-use super::field::{item_field, reference};
-use super::inference::{CROSS_DIM, dim, files, handle};
+use super::scope::ignored_scope;
+use super::source::item_field;
+use super::{Definition, Entity, reference};
 use crate::error::shown;
-use crate::feature::{Distance, Entity, FieldMatch, Kind, MatchMethod};
 use crate::nearest::nearest;
+use crate::read::inference::{CROSS_DIM, dim, files, handle};
+use crate::schema::FeatureType;
 use crate::section::Section;
 use crate::value::Value;
+
+/// How a ranking's field is compared with an item's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldMatch {
+    /// Ranking field (without `ranking.`).
+    pub ranking_field: String,
+    /// Item field (without `item.`).
+    pub item_field: String,
+    /// The comparison.
+    pub method: MatchMethod,
+    /// Of embeddings; default cosine.
+    pub distance: Distance,
+}
+
+/// A comparison of two texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MatchMethod {
+    /// BM25 with a term dictionary.
+    Bm25 {
+        /// Language of both texts.
+        language: String,
+        /// Path of the dictionary.
+        term_freq: String,
+    },
+    /// Intersection over union of n-grams.
+    Ngram {
+        /// Language of both texts.
+        language: String,
+        /// Length of an n-gram.
+        n: usize,
+    },
+    /// Intersection over union of terms.
+    Term {
+        /// Language of both texts.
+        language: String,
+    },
+    /// Distance of two embeddings.
+    BiEncoder {
+        /// Model handle; absent means caches alone.
+        model: Option<String>,
+        /// Length of an embedding.
+        dim: usize,
+        /// CSV of item embeddings.
+        item_field_cache: Option<String>,
+        /// CSV of query embeddings.
+        ranking_field_cache: Option<String>,
+    },
+    /// Score of a cross-encoder.
+    CrossEncoder {
+        /// Model handle; absent means the cache alone.
+        model: Option<String>,
+        /// CSV of query, document, score.
+        cache: Option<String>,
+    },
+}
+
+/// How embeddings are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Distance {
+    /// Cosine similarity.
+    Cos,
+    /// Dot product.
+    Dot,
+}
 
 /// Codes of the specification, and the English names that stand for them.
 const LANGUAGES: [(&str, &str); 20] = [
@@ -33,16 +98,29 @@ const LANGUAGES: [(&str, &str); 20] = [
     ("ja", "japanese"),
 ];
 
-pub(super) fn field_match(section: &Section<'_>) -> Option<Kind> {
-    ignored_scope(section, None);
-    let distances = [("cos", Distance::Cos), ("dot", Distance::Dot), ("cosine", Distance::Cos)];
-    let ranking = section.required("rankingField", "ranking.<field>");
-    let ranking = ranking.and_then(|value| reference(&value, &[Entity::Ranking]));
-    let item = section.required("itemField", "item.<field>").and_then(|value| item_field(&value));
-    let distance = section.or("distance", Distance::Cos, |value| value.choice("distance", &distances));
-    let method = section.required("method", "a mapping with a type").and_then(|value| method(&value));
-    let (ranking_field, item_field, method) = (ranking?.field, item?, method?);
-    Some(Kind::FieldMatch(FieldMatch { ranking_field, item_field, method, distance }))
+impl Definition for FieldMatch {
+    const TYPE: FeatureType = FeatureType {
+        name: "field_match",
+        aliases: &[],
+        example: "{name: title_match, type: field_match, rankingField: ranking.query, itemField: item.title, method: {type: ngram, language: en, n: 3}}",
+        doc: "how well a text of the ranking matches one of the item: by terms, n-grams, BM25 or an encoder",
+    };
+
+    fn read(section: &Section<'_>) -> Option<Self> {
+        ignored_scope(section, None);
+        let distances = [("cos", Distance::Cos), ("dot", Distance::Dot), ("cosine", Distance::Cos)];
+        let ranking = section.required("rankingField", "ranking.<field>");
+        let ranking = ranking.and_then(|value| reference(&value, &[Entity::Ranking]));
+        let item = section.required("itemField", "item.<field>").and_then(|value| item_field(&value));
+        let distance = section.or("distance", Distance::Cos, |value| value.choice("distance", &distances));
+        let method = section.required("method", "a mapping with a type").and_then(|value| method(&value));
+        let (ranking_field, item_field, method) = (ranking?.field, item?, method?);
+        Some(Self { ranking_field, item_field, method, distance })
+    }
+
+    fn not_yet(&self) -> Option<&'static str> {
+        Some("field_match")
+    }
 }
 
 #[derive(Clone, Copy)]

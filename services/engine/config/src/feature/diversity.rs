@@ -1,0 +1,35 @@
+//! `diversity`: how an item differs from the rest of its ranking.
+
+use super::scope::ignored_scope;
+use super::{Definition, Entity, Source, source};
+use crate::schema::FeatureType;
+use crate::section::Section;
+
+/// How an item differs from the rest of its ranking.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diversity {
+    /// Item field (without `item.`).
+    pub field: String,
+    /// Only the first so many items are looked at; absent means all.
+    pub top: Option<usize>,
+}
+
+impl Definition for Diversity {
+    const TYPE: FeatureType = FeatureType {
+        name: "diversity",
+        aliases: &[],
+        example: "{name: price_diversity, type: diversity, field: item.price, top: 20}",
+        doc: "how an item differs from its ranking: distance from the median of a number, or how frequent its texts are",
+    };
+
+    fn read(section: &Section<'_>) -> Option<Self> {
+        ignored_scope(section, Some(&Entity::Item));
+        let source = source::required(section, &[Entity::Item]);
+        let top = section.get("top").and_then(|value| value.whole(1..=1_000_000));
+        Some(Self { field: source?.field, top })
+    }
+
+    fn sources(&self) -> Vec<Source> {
+        vec![Source::item(&self.field)]
+    }
+}

@@ -1,0 +1,37 @@
+//! `interaction_count`: an ever-growing counter.
+
+use super::counting::interaction;
+use super::{Definition, Scope, Source};
+use crate::schema::FeatureType;
+use crate::section::Section;
+
+/// An ever-growing counter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InteractionCount {
+    /// Interaction type.
+    pub interaction: String,
+    /// Whose counter.
+    pub scope: Scope,
+}
+
+impl Definition for InteractionCount {
+    const TYPE: FeatureType = FeatureType {
+        name: "interaction_count",
+        aliases: &[],
+        example: "{name: clicks, type: interaction_count, interaction: click, scope: item}",
+        doc: "an ever-growing number of interactions",
+    };
+
+    fn read(section: &Section<'_>) -> Option<Self> {
+        let (interaction, scope) = (interaction(section, "interaction"), Scope::read(section));
+        Some(Self { interaction: interaction?, scope })
+    }
+
+    fn sources(&self) -> Vec<Source> {
+        self.scope.source().into_iter().collect()
+    }
+
+    fn interactions(&self) -> Vec<&str> {
+        vec![&self.interaction]
+    }
+}

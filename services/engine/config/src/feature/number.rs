@@ -1,0 +1,29 @@
+//! `number`: a number of an item, a user or a ranking as it stands.
+
+use super::{Definition, Source, source};
+use crate::schema::FeatureType;
+use crate::section::Section;
+
+/// A number as it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Number {
+    /// Where the number is.
+    pub source: Source,
+}
+
+impl Definition for Number {
+    const TYPE: FeatureType = FeatureType {
+        name: "number",
+        aliases: &[],
+        example: "{name: price, type: number, field: item.price}",
+        doc: "a number of an item, a user or a ranking as it stands",
+    };
+
+    fn read(section: &Section<'_>) -> Option<Self> {
+        source::scoped(section).map(|source| Self { source })
+    }
+
+    fn sources(&self) -> Vec<Source> {
+        vec![self.source.clone()]
+    }
+}

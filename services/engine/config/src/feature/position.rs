@@ -1,0 +1,29 @@
+//! `position`: where an item was shown.
+
+use super::Definition;
+use super::scope::ignored_scope;
+use crate::schema::FeatureType;
+use crate::section::Section;
+
+/// The shown position in training, a constant when serving.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Position {
+    /// The constant.
+    pub served: f64,
+}
+
+impl Definition for Position {
+    const TYPE: FeatureType = FeatureType {
+        name: "position",
+        aliases: &[],
+        example: "{name: position, type: position, position: 5}",
+        doc: "the shown position in training, the given constant when serving, so that a model can unlearn position bias",
+    };
+
+    fn read(section: &Section<'_>) -> Option<Self> {
+        ignored_scope(section, None);
+        let served = section.required("position", "the position that every item has when serving");
+        let served = served.and_then(|value| value.number("a number, 0 or more", |number| number >= 0.0));
+        Some(Self { served: served? })
+    }
+}

@@ -1,0 +1,34 @@
+//! `relevancy` (deprecated): the score that came with an item.
+
+use super::scope::ignored_scope;
+use super::{Definition, Entity, Source};
+use crate::schema::FeatureType;
+use crate::section::Section;
+
+/// The per-item ranking field `relevancy`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Relevancy;
+
+impl Relevancy {
+    /// The field that it reads.
+    pub fn source(&self) -> Source {
+        Source { entity: Entity::Ranking, field: "relevancy".to_owned() }
+    }
+}
+
+impl Definition for Relevancy {
+    const TYPE: FeatureType = FeatureType {
+        name: "relevancy",
+        aliases: &[],
+        example: "{name: relevancy, type: relevancy}",
+        doc: "deprecated: the item's field relevancy in the ranking; use number with field ranking.relevancy",
+    };
+
+    fn read(section: &Section<'_>) -> Option<Self> {
+        if let Some(of_type) = section.get("type") {
+            of_type.warn("the feature type relevancy is deprecated: use number with field ranking.relevancy");
+        }
+        ignored_scope(section, None);
+        Some(Self)
+    }
+}

@@ -1,0 +1,51 @@
+//! `window_count` (also `window_event_count`): counts over the last so many buckets.
+
+use super::counting::{bucket, interaction, windows};
+use super::{Definition, Scope, Source};
+use crate::schema::FeatureType;
+use crate::section::Section;
+use std::time::Duration;
+
+/// Counts over the last so many buckets; one column a window.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WindowCount {
+    /// Interaction type.
+    pub interaction: String,
+    /// Whose counters.
+    pub scope: Scope,
+    /// Length of a bucket; at least a millisecond.
+    pub bucket: Duration,
+    /// Window lengths in buckets; never empty, each at least 1.
+    pub windows: Vec<u32>,
+}
+
+impl Definition for WindowCount {
+    const TYPE: FeatureType = FeatureType {
+        name: "window_count",
+        aliases: &["window_event_count"],
+        example: "{name: recent_clicks, type: window_count, interaction: click, scope: item, bucket_size: 24h, windows: [7, 30]}",
+        doc: "the number of interactions in the last so many buckets of time, a column per window",
+    };
+
+    fn read(section: &Section<'_>) -> Option<Self> {
+        let (interaction, scope) = (interaction(section, "interaction"), Scope::read(section));
+        let bucket = bucket(section, "bucket_size", "bucket");
+        let windows = windows(section, "windows", "periods");
+        if let Some(value) = section.get("count") {
+            value.warn("count does nothing in a window_count");
+        }
+        Some(Self { interaction: interaction?, scope, bucket: bucket?, windows: windows? })
+    }
+
+    fn suffixes(&self) -> Vec<String> {
+        self.windows.iter().map(ToString::to_string).collect()
+    }
+
+    fn sources(&self) -> Vec<Source> {
+        self.scope.source().into_iter().collect()
+    }
+
+    fn interactions(&self) -> Vec<&str> {
+        vec![&self.interaction]
+    }
+}

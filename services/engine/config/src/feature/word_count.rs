@@ -1,0 +1,29 @@
+//! `word_count`: the number of words of a text.
+
+use super::{Definition, Source, source};
+use crate::schema::FeatureType;
+use crate::section::Section;
+
+/// Number of words of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WordCount {
+    /// Where the text is.
+    pub source: Source,
+}
+
+impl Definition for WordCount {
+    const TYPE: FeatureType = FeatureType {
+        name: "word_count",
+        aliases: &[],
+        example: "{name: title_words, type: word_count, field: item.title}",
+        doc: "the number of words of a text",
+    };
+
+    fn read(section: &Section<'_>) -> Option<Self> {
+        source::scoped(section).map(|source| Self { source })
+    }
+
+    fn sources(&self) -> Vec<Source> {
+        vec![self.source.clone()]
+    }
+}
