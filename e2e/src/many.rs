@@ -73,6 +73,20 @@ pub fn day(random: &mut Random, rankings: i64) -> Vec<Value> {
     events
 }
 
+/// A day in which items change their brand, one before each third ranking: what rates over brands count depends on the order.
+pub fn day_of_changes(random: &mut Random, rankings: i64) -> Vec<Value> {
+    let mut events = Vec::new();
+    for event in day(random, rankings) {
+        let number = event["id"].as_str().and_then(|id| id.strip_prefix('r')?.parse::<i64>().ok());
+        if let Some(number) = number.filter(|number| number % 3 == 0) {
+            let changed = format!("i{}", random.below(ITEMS));
+            events.push(item(&changed, 9 + 2 * number, &[("brand", json!(format!("brand {}", random.below(4))))]));
+        }
+        events.push(event);
+    }
+    events
+}
+
 /// A day with a pause in which all sessions end, cut in two there.
 pub fn halves(random: &mut Random) -> (Vec<Value>, Vec<Value>) {
     const PAUSE: std::ops::Range<u64> = 290..310;

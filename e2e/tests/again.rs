@@ -2,7 +2,7 @@
 
 use rankwright_e2e::Ended;
 use rankwright_e2e::events::lines;
-use rankwright_e2e::many::{self, ITEMS, day};
+use rankwright_e2e::many::{self, ITEMS, day_of_changes};
 use rankwright_e2e::outcome::Outcome;
 use rankwright_e2e::program::{command, run_on};
 use rankwright_e2e::random::Random;
@@ -99,7 +99,7 @@ fn an_earlier_offset_than_before_is_refused() {
 fn an_import_into_redis_that_was_killed_is_brought_to_its_end_by_the_next_one_at_once() {
     let Some(redis) = Redis::for_tests() else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
-    let events = day(&mut Random::seeded(), 20_000);
+    let events = day_of_changes(&mut Random::seeded(), 20_000);
     let expected = Outcome::undisturbed(&redis, &many::config(&redis), &events, folder.path());
     let (service, home, config) =
         (redis.own_service("killed-import"), folder.path().join("home"), many::config(&redis));

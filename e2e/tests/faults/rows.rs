@@ -2,7 +2,7 @@
 
 use crate::trial::Trial;
 use rankwright_e2e::kafka::{broker, spread, until_deserted};
-use rankwright_e2e::many::{click_throughs_with_rows, config, day};
+use rankwright_e2e::many::{click_throughs_with_rows, config, day_of_changes};
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
 use rankwright_e2e::wait;
@@ -17,7 +17,7 @@ fn rankings_see_the_state_of_their_time_though_the_worker_is_killed() {
     let (rankings, kills) = wait::scaled((2_000, 3), (40_000, 20));
     let mut random = Random::seeded();
     let plain = config(&redis);
-    let events = day(&mut random, rankings);
+    let events = day_of_changes(&mut random, rankings);
     let mut trial = Trial::of(&redis, "rows", random, &plain, &events, |rest, random| spread(rest, PARTITIONS, random));
     let expected = click_throughs_with_rows(&[trial.path().join("alone")], &RATES);
     let mut crew = trial.crew(&plain, &broker);

@@ -60,7 +60,7 @@ pub(super) fn kept(text: &str) -> Rendered {
 }
 
 fn of_models(config: &Config, text: String) -> Rendered {
-    let learns = |model: &Model| matches!(model, Model::LambdaMart(_));
+    let learns = |model: &Model| model.learning().is_some();
     Rendered {
         models: config.models.keys().cloned().collect(),
         trained: config.models.iter().filter(|(_, model)| learns(model)).map(|(name, _)| name.clone()).collect(),

@@ -251,10 +251,7 @@ fn of_model(name: &str, model: &Model, versions: &dyn VersionStore) -> Result<Mo
     let (ids, current) = (versions.list(name)?, versions.current(name)?);
     let previous = versions.previous(name)?;
     let metadata = versions.load(name, None)?.map(|version| version.metadata().clone());
-    let pinned = match model {
-        Model::LambdaMart(model) => model.version.clone(),
-        _ => None,
-    };
+    let pinned = model.learning().and_then(|learning| learning.version.clone());
     Ok(ModelFound {
         name: name.to_owned(),
         current: current.map(|id| id.to_string()),

@@ -39,10 +39,7 @@ fn list(config: &Config, versions: &dyn VersionStore) -> Result<String> {
 }
 
 fn pinned(model: &rankwright_config::Model) -> Option<String> {
-    match model {
-        rankwright_config::Model::LambdaMart(model) => model.version.clone(),
-        _ => None,
-    }
+    model.learning().and_then(|learning| learning.version.clone())
 }
 
 /// Makes a version current: the given one, or the one that was current before.

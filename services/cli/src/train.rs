@@ -5,7 +5,7 @@ use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
 use rankwright_assembly::{Engine, chain, configuration, job_runtime, now};
 use rankwright_clickthrough::Losses;
-use rankwright_config::model::{LambdaMart, Model, Split};
+use rankwright_config::model::{Model, Split};
 use rankwright_config::{ClickthroughStore, Config, State};
 use rankwright_train::{self as train, Trained, Training};
 use tracing::{error, info, warn};
@@ -64,17 +64,14 @@ fn all(engine: &Engine) -> Result<()> {
 }
 
 /// The models that learn.
-pub(crate) fn trainable(engine: &Engine) -> impl Iterator<Item = (&String, &LambdaMart)> {
-    engine.config.models.iter().filter_map(|(name, model)| match model {
-        Model::LambdaMart(model) => Some((name, model)),
-        _ => None,
-    })
+pub(crate) fn trainable(engine: &Engine) -> impl Iterator<Item = (&String, &Model)> {
+    engine.config.models.iter().filter(|(_, model)| model.learning().is_some())
 }
 
 /// Trains one model, publishes it and says how good it is.
 pub(crate) fn one(engine: &Engine, name: &str) -> Result<Trained> {
     kept(&engine.config)?;
-    let Some((_, config)) = trainable(engine).find(|(other, _)| *other == name) else {
+    let Some((_, model)) = trainable(engine).find(|(other, _)| *other == name) else {
         let known: Vec<&str> = trainable(engine).map(|(name, _)| name.as_str()).collect();
         match known.as_slice() {
             [] => bail!("no model '{name}' that is trained: the configuration has none"),
@@ -82,12 +79,12 @@ pub(crate) fn one(engine: &Engine, name: &str) -> Result<Trained> {
         }
     };
     let (columns, served) = (engine.columns(), engine.served_constants());
-    let training = Training { name, config, columns: &columns, served: &served, now: now() };
-    let mut progress = Progress::new("train", config.backend.iterations as u64);
+    let training = Training { name, model, columns: &columns, served: &served, now: now() };
+    let mut progress = Progress::new("train", training.rounds() as u64);
     let trained = training.run(&*engine.clickthroughs, &*engine.versions, &mut |step| match step {
         train::Progress::Reading { rankings } => progress.at(0, rankings, "rankings read"),
         train::Progress::Fitting { iteration, .. } => {
-            progress.at(iteration.id as u64 + 1, iteration.id as u64 + 1, "trees")
+            progress.at(iteration.id as u64 + 1, iteration.id as u64 + 1, "rounds")
         }
     });
     progress.end();

@@ -3,7 +3,7 @@
 use crate::report::{ModelReport, Outcome, Publishing, Shared};
 use anyhow::{Result, bail};
 use rankwright_assembly::{Engine, chain, exit_code, now};
-use rankwright_config::model::{LambdaMart, Model};
+use rankwright_config::model::{Learning, Model};
 use rankwright_config::{ClickthroughStore, Config, State};
 use rankwright_model::{StoreError, VersionId, VersionStore};
 use rankwright_train::{Candidate, Decision, Error, Running, Training, decide};
@@ -21,7 +21,7 @@ pub(crate) fn checked(config: Config) -> Result<Config> {
         bail!("state: models of a state in memory end with their process: use 'type: redis', or 'type: file'");
     }
     for (name, model) in &config.models {
-        let Model::LambdaMart(LambdaMart { version: Some(pinned), .. }) = model else { continue };
+        let Some(pinned) = model.learning().and_then(|learning| learning.version.as_ref()) else { continue };
         if let Err(error) = pinned.parse::<VersionId>() {
             bail!("models.{name}.version: {error}");
         }
@@ -35,7 +35,8 @@ pub(crate) fn checked(config: Config) -> Result<Config> {
 
 /// The models to train: those that were asked for, else all that learn.
 pub(crate) fn names(config: &Config, asked: &[String]) -> Result<Vec<String>> {
-    let trained: Vec<&String> = config.models.keys().filter(|name| definition(config, name).is_some()).collect();
+    let trained = config.models.iter().filter(|(_, model)| model.learning().is_some());
+    let trained: Vec<&String> = trained.map(|(name, _)| name).collect();
     let Some(unknown) = asked.iter().find(|name| !trained.contains(name)) else {
         return match (asked, trained.as_slice()) {
             ([], []) => bail!("models: the configuration has no model that is trained"),
@@ -45,13 +46,6 @@ pub(crate) fn names(config: &Config, asked: &[String]) -> Result<Vec<String>> {
     };
     let known: Vec<&str> = trained.iter().map(|name| name.as_str()).collect();
     bail!("no model '{unknown}' that is trained: the configuration has {}", known.join(", "))
-}
-
-fn definition<'a>(config: &'a Config, name: &str) -> Option<&'a LambdaMart> {
-    match config.models.get(name) {
-        Some(Model::LambdaMart(model)) => Some(model),
-        _ => None,
-    }
 }
 
 /// Trains one model, publishes it where it passes its gate, and adds that to the report.
@@ -73,16 +67,17 @@ fn attempt<'a>(
     report: &'a Shared,
     published: &mut Option<Publishing<'a>>,
 ) -> Result<ModelReport, Error> {
-    let Some(config) = definition(&engine.config, name) else {
+    let Some((model, learning)) = engine.config.models.get(name).and_then(|model| Some((model, model.learning()?)))
+    else {
         return Err(Error::Empty { model: name.to_owned() }); // names were checked
     };
     let (columns, served) = (engine.columns(), engine.served_constants());
-    let training = Training { name, config, columns: &columns, served: &served, now: now() };
+    let training = Training { name, model, columns: &columns, served: &served, now: now() };
     let before = engine.versions.current(name);
-    let running = running(&*engine.versions, name, config);
+    let running = running(&*engine.versions, name, learning);
     let mut progress = |step: rankwright_train::Progress<'_>| debug!(?step, "training");
     let mut candidate = training.candidate(&*engine.clickthroughs, running?, &mut progress)?;
-    let mut decision = decide(config, &candidate);
+    let mut decision = decide(&learning.gate, &candidate);
     if decision.publish {
         let mut publish = || training.publish(&mut candidate.trained, &before, &*engine.versions);
         match patiently(report, published, &mut publish) {
@@ -93,7 +88,7 @@ fn attempt<'a>(
             published => published?,
         }
     }
-    Ok(decided(name, config, candidate, decision))
+    Ok(decided(name, learning, candidate, decision))
 }
 
 /// Publishes, again and again while the store is away: once more does no harm.
@@ -121,8 +116,8 @@ fn patiently<'a>(
 }
 
 /// The version that serves: the pinned one, or the current one.
-fn running(versions: &dyn VersionStore, name: &str, config: &LambdaMart) -> Result<Option<Running>, Error> {
-    let pinned = config.version.as_deref().and_then(|id| id.parse().ok());
+fn running(versions: &dyn VersionStore, name: &str, learning: &Learning) -> Result<Option<Running>, Error> {
+    let pinned = learning.version.as_deref().and_then(|id| id.parse().ok());
     match versions.load(name, pinned.as_ref()) {
         Ok(version) => Ok(version.map(|version| Running::Version(Box::new(version)))),
         // a store that does not answer is no version that cannot be read
@@ -133,7 +128,7 @@ fn running(versions: &dyn VersionStore, name: &str, config: &LambdaMart) -> Resu
     }
 }
 
-fn decided(name: &str, config: &LambdaMart, candidate: Candidate, decision: Decision) -> ModelReport {
+fn decided(name: &str, learning: &Learning, candidate: Candidate, decision: Decision) -> ModelReport {
     let trained = candidate.trained;
     let mut message = decision.message.clone();
     trained
@@ -142,7 +137,7 @@ fn decided(name: &str, config: &LambdaMart, candidate: Candidate, decision: Deci
         .iter()
         .filter(|_| !trained.learned_nothing)
         .for_each(|warning| warn!(model = name, "{warning}"));
-    if let (true, Some(pinned)) = (decision.publish, &config.version) {
+    if let (true, Some(pinned)) = (decision.publish, &learning.version) {
         message = format!("{message}; models.{name}.version pins {pinned}, which is served all the same");
     }
     ModelReport {

@@ -1,7 +1,7 @@
 //! What the resource says of models: pins, gates, warm-up.
 
 use crate::validate::Refusal;
-use rankwright_config::{Config, Model};
+use rankwright_config::Config;
 use rankwright_crds::RankingServiceSpec;
 use serde_json::{Map, Value, json};
 
@@ -10,10 +10,12 @@ pub(super) fn overlay(tree: &mut Map<String, Value>, spec: &RankingServiceSpec) 
     let Some(Value::Object(models)) = tree.get_mut("models") else { return Ok(()) };
     for (name, model) in models {
         let Value::Object(model) = model else { continue }; // the engine's checks say what is wrong with it
-        if model.get("type").and_then(Value::as_str) != Some("lambdamart") {
-            continue;
-        }
-        for (key, value) in defaults(spec) {
+        let ranks = match model.get("type").and_then(Value::as_str) {
+            Some("lambdamart") => true,
+            Some("als" | "trending") => false,
+            _ => continue,
+        };
+        for (key, value) in defaults(spec, ranks) {
             model.entry(key).or_insert(value);
         }
         let Some(pinned) = spec.model_version.get(name) else { continue };
@@ -26,9 +28,9 @@ pub(super) fn overlay(tree: &mut Map<String, Value>, spec: &RankingServiceSpec) 
     Ok(())
 }
 
-fn defaults(spec: &RankingServiceSpec) -> Vec<(&'static str, Value)> {
+fn defaults(spec: &RankingServiceSpec, ranks: bool) -> Vec<(&'static str, Value)> {
     let mut defaults = Vec::new();
-    if let Some(warmup) = &spec.rank.warmup {
+    if let Some(warmup) = spec.rank.warmup.as_ref().filter(|_| ranks) {
         let duration = format!("{}s", warmup.duration_seconds);
         defaults.push(("warmup", json!({ "sampledRequests": warmup.sampled_requests, "duration": duration })));
     }
@@ -37,7 +39,7 @@ fn defaults(spec: &RankingServiceSpec) -> Vec<(&'static str, Value)> {
         if let Some(gate) = &training.quality_gate {
             let margin: f64 = gate.margin.parse().unwrap_or(0.0); // the schema lets numbers through alone
             let mut settings = json!({ "margin": margin });
-            if let Some(metric) = &gate.metric {
+            if let Some(metric) = gate.metric.as_ref().filter(|_| ranks) {
                 settings["metric"] = json!(metric);
             }
             defaults.push(("qualityGate", settings));
@@ -48,7 +50,7 @@ fn defaults(spec: &RankingServiceSpec) -> Vec<(&'static str, Value)> {
 
 /// Models that the resource names have to be there, and to learn.
 pub(super) fn known(spec: &RankingServiceSpec, config: &Config) -> Result<(), Refusal> {
-    let learns = |name: &String| matches!(config.models.get(name), Some(Model::LambdaMart(_)));
+    let learns = |name: &String| config.models.get(name).is_some_and(|model| model.learning().is_some());
     let have = || config.models.keys().filter(|name| learns(name)).cloned().collect::<Vec<_>>().join(", ");
     let problem = |name: &str| format!("the configuration has no model {name} that is trained; it has: {}", have());
     if let Some(name) = spec.model_version.keys().find(|name| !learns(name)) {

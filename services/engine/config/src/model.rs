@@ -16,20 +16,10 @@ pub enum Model {
     },
     /// `noop`
     Noop,
-    /// `als`: checked here; not trained yet.
-    Als {
-        /// Interaction types.
-        interactions: Vec<String>,
-        /// Length of an embedding; default 100.
-        factors: usize,
-        /// Default 100.
-        iterations: usize,
-    },
-    /// `trending`: checked here; not trained yet.
-    Trending {
-        /// Parts of the score.
-        weights: Vec<TrendingWeight>,
-    },
+    /// `als`
+    Als(Als),
+    /// `trending`
+    Trending(Trending),
     /// `semantic`: checked here; not served yet.
     Semantic {
         /// Where embeddings come from.
@@ -37,6 +27,74 @@ pub enum Model {
         /// Item fields that are embedded.
         item_fields: Vec<String>,
     },
+}
+
+impl Model {
+    /// Whether it recommends items, rather than ranks those of a request.
+    pub fn recommends(&self) -> bool {
+        matches!(self, Self::Als(_) | Self::Trending(_) | Self::Semantic { .. })
+    }
+
+    /// How it is trained and its versions are kept; none where it needs no training.
+    pub fn learning(&self) -> Option<&Learning> {
+        match self {
+            Self::LambdaMart(model) => Some(&model.learning),
+            Self::Als(model) => Some(&model.learning),
+            Self::Trending(model) => Some(&model.learning),
+            Self::Shuffle { .. } | Self::Noop | Self::Semantic { .. } => None,
+        }
+    }
+
+    /// Types of interaction that it names.
+    pub fn interactions(&self) -> Vec<&str> {
+        match self {
+            Self::LambdaMart(model) => model.weights.keys().map(String::as_str).collect(),
+            Self::Als(model) => model.interactions.iter().map(String::as_str).collect(),
+            Self::Trending(model) => model.weights.iter().map(|part| part.interaction.as_str()).collect(),
+            Self::Shuffle { .. } | Self::Noop | Self::Semantic { .. } => Vec::new(),
+        }
+    }
+}
+
+/// What every model that is trained says of its training and its versions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Learning {
+    /// Which click-throughs it is trained on.
+    pub selector: Selector,
+    /// Serve this version whatever the newest is.
+    pub version: Option<String>,
+    /// `qualityGate`: when a training job publishes.
+    pub gate: Gate,
+    /// `keepVersions`: so many of the newest versions are kept; default 10.
+    pub keep_versions: usize,
+}
+
+/// Similar items, by factors of the matrix of visitors and items.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Als {
+    /// Interaction types; never empty.
+    pub interactions: Vec<String>,
+    /// Length of an item's vector; default 100.
+    pub factors: usize,
+    /// Default 100.
+    pub iterations: usize,
+    /// Regularization of visitors' vectors; default 0.01.
+    pub user_reg: f64,
+    /// Regularization of items' vectors; default 0.01.
+    pub item_reg: f64,
+    /// Decides where the vectors begin; default 0, so that two trainings on the same data agree.
+    pub seed: u64,
+    /// Training and versions.
+    pub learning: Learning,
+}
+
+/// Items that get many interactions at the moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trending {
+    /// Parts of the score; never empty.
+    pub weights: Vec<TrendingWeight>,
+    /// Training and versions.
+    pub learning: Learning,
 }
 
 /// One interaction type's part of a trending score.
@@ -80,20 +138,14 @@ pub struct LambdaMart {
     pub weights: BTreeMap<String, f64>,
     /// Names of features, in column order; never empty, each defined, none twice.
     pub features: Vec<String>,
-    /// Which rankings it is trained on.
-    pub selector: Selector,
     /// How train and test are parted.
     pub split: Split,
     /// Reported metrics; default NDCG@10.
     pub eval: Vec<Metric>,
     /// What is replayed before serving.
     pub warmup: Option<Warmup>,
-    /// Serve this version whatever the newest is.
-    pub version: Option<String>,
-    /// `qualityGate`: when a training job publishes.
-    pub gate: Gate,
-    /// `keepVersions`: so many of the newest versions are kept; default 10.
-    pub keep_versions: usize,
+    /// Training and versions.
+    pub learning: Learning,
 }
 
 /// What a newly trained model has to reach for a training job to publish it.

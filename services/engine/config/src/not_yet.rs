@@ -13,13 +13,9 @@ impl Config {
             }
         }
         for (name, model) in &self.models {
-            let kind = match model {
-                Model::Als { .. } => "als",
-                Model::Trending { .. } => "trending",
-                Model::Semantic { .. } => "semantic",
-                Model::LambdaMart(_) | Model::Shuffle { .. } | Model::Noop => continue,
-            };
-            found.push(line(&format!("models.{name}"), &format!("a model of type {kind}")));
+            if matches!(model, Model::Semantic { .. }) {
+                found.push(line(&format!("models.{name}"), "a model of type semantic"));
+            }
         }
         found.extend(self.inference.keys().map(|name| line(&format!("inference.{name}"), "text inference")));
         found
@@ -67,8 +63,6 @@ inference:
             format!("source.format: the format snowplow {missing}"),
             format!("features[1]: field_match (feature title) {missing}"),
             format!("models.alike: a model of type semantic {missing}"),
-            format!("models.similar: a model of type als {missing}"),
-            format!("models.trend: a model of type trending {missing}"),
             format!("inference.words: text inference {missing}"),
         ];
         assert_eq!(not_yet(text), expected);

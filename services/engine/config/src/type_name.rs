@@ -10,8 +10,8 @@ impl Model {
             Self::LambdaMart(_) => "lambdamart",
             Self::Shuffle { .. } => "shuffle",
             Self::Noop => "noop",
-            Self::Als { .. } => "als",
-            Self::Trending { .. } => "trending",
+            Self::Als(_) => "als",
+            Self::Trending(_) => "trending",
             Self::Semantic { .. } => "semantic",
         }
     }

@@ -308,11 +308,14 @@ fn lambdamart_has_the_defaults_of_the_specification() {
     assert_eq!((backend.ndcg_cutoff, backend.max_depth, backend.seed), (10, 8, None));
     assert_eq!((backend.sampling, backend.debias, backend.num_leaves), (0.8, false, 16));
     assert!(!backend.over_memory);
-    assert_eq!(model.selector, Selector::Accept(true));
+    assert_eq!(model.learning.selector, Selector::Accept(true));
     assert_eq!(model.split, Split { strategy: SplitStrategy::Time, ratio: 0.8 });
     assert_eq!(model.eval, [Metric::Ndcg(Some(10))]);
-    assert_eq!((model.warmup, model.version), (None, None));
-    assert_eq!((model.gate.metric, model.gate.margin, model.keep_versions), (None, 0.01, 10));
+    assert_eq!((model.warmup, model.learning.version), (None, None));
+    assert_eq!(
+        (model.learning.gate.metric, model.learning.gate.margin, model.learning.keep_versions),
+        (None, 0.01, 10)
+    );
 }
 
 #[test]
@@ -334,26 +337,49 @@ fn every_key_of_lambdamart_is_read() {
     assert_eq!(model.eval, [Metric::Mrr, Metric::Map(Some(5))]);
     let warmup = model.warmup.expect("it was given");
     assert_eq!((warmup.sampled_requests, warmup.duration), (5, SECOND));
-    assert_eq!(model.version.as_deref(), Some("v7"));
-    assert_eq!((model.gate.metric, model.gate.margin, model.keep_versions), (Some(Metric::Map(Some(5))), 0.2, 3));
-    assert_eq!(model.selector, Selector::Accept(false));
+    assert_eq!(model.learning.version.as_deref(), Some("v7"));
+    assert_eq!(
+        (model.learning.gate.metric, model.learning.gate.margin, model.learning.keep_versions),
+        (Some(Metric::Map(Some(5))), 0.2, 3)
+    );
+    assert_eq!(model.learning.selector, Selector::Accept(false));
 }
 
 #[test]
 fn the_other_models_have_the_defaults_of_the_specification() {
     assert_eq!(model("{type: noop}"), Model::Noop);
     assert_eq!(model("{type: shuffle, maxPositionChange: 5}"), Model::Shuffle { max_position_change: 5 });
-    assert_eq!(
-        model("{type: als, interactions: [click]}"),
-        Model::Als { interactions: vec!["click".to_owned()], factors: 100, iterations: 100 }
-    );
-    let Model::Trending { weights } = model("{type: trending, weights: [{interaction: click}]}") else { panic!() };
+    let Model::Als(als) = model("{type: als, interactions: [click]}") else { panic!() };
+    assert_eq!((als.interactions, als.factors, als.iterations), (vec!["click".to_owned()], 100, 100));
+    assert_eq!((als.user_reg, als.item_reg, als.seed, als.learning.keep_versions), (0.01, 0.01, 0, 10));
+    let Model::Trending(trending) = model("{type: trending, weights: [{interaction: click}]}") else { panic!() };
+    let weights = trending.weights;
     assert_eq!((weights[0].decay, weights[0].weight, weights[0].window), (1.0, 1.0, DAY * 30));
     let csv = model("{type: semantic, encoder: {type: csv, dim: 3, path: /e.csv}, itemFields: [title, item.text]}");
     let encoder = Encoder::Csv { dim: 3, path: "/e.csv".to_owned() };
     assert_eq!(csv, Model::Semantic { encoder, item_fields: vec!["title".to_owned(), "text".to_owned()] });
     let inference = parse("inference: {c: {type: cross-encoder, model: a/b}}").inference;
     assert_eq!(inference["c"], Inference::CrossEncoder { model: "a/b".to_owned() });
+}
+
+#[test]
+fn every_key_of_the_recommenders_is_read() {
+    let learning = "selector: {accept: false}, version: v7, keepVersions: 3, qualityGate: {margin: 0.2}";
+    let als = format!(
+        "{{type: als, interactions: [click, buy], factors: 8, iterations: 5, userReg: 1, itemReg: 2, seed: 7, {learning}}}"
+    );
+    let Model::Als(als) = model(&als) else { panic!() };
+    assert_eq!((als.factors, als.iterations, als.user_reg, als.item_reg, als.seed), (8, 5, 1.0, 2.0, 7));
+    let parts = "[{interaction: click, decay: 0.5, weight: 2, window: 7d}]";
+    let Model::Trending(trending) = model(&format!("{{type: trending, weights: {parts}, {learning}}}")) else {
+        panic!()
+    };
+    let part = &trending.weights[0];
+    assert_eq!((part.decay, part.weight, part.window), (0.5, 2.0, DAY * 7));
+    for learning in [als.learning, trending.learning] {
+        assert_eq!((learning.selector, learning.version.as_deref()), (Selector::Accept(false), Some("v7")));
+        assert_eq!((learning.gate.margin, learning.keep_versions), (0.2, 3));
+    }
 }
 
 #[test]
@@ -373,7 +399,7 @@ fn selectors_nest() {
     let selector = |text: &str| {
         let definition = format!("{{type: lambdamart, weights: {{click: 1}}, features: [f], selector: {text}}}");
         let Model::LambdaMart(model) = model(&definition) else { panic!("{definition}") };
-        model.selector
+        model.learning.selector
     };
     assert_eq!(selector(definition), expected);
     let values = ["search", "mail"].map(str::to_owned).to_vec();

@@ -34,7 +34,7 @@ pub use app::{App, Builder};
 pub use http::{STATE, STORES, Waiting};
 pub use load::{Found, LoadError, Loader, Published};
 pub use metrics::Metrics;
-pub use models::{Loaded, Models, Version};
+pub use models::{Loaded, Models, Served, Version};
 pub use plugin::{Fed, FeedError, Feedback, Status, TrainError, Training};
 pub use ranker::{FeatureColumns, Ranker};
 pub use server::run;

@@ -10,7 +10,7 @@ pub use published::Published;
 
 use crate::app::{App, Phase};
 use crate::breaker::chain;
-use crate::models::{Current, Loaded, Slot, Version};
+use crate::models::{Current, Loaded, Served, Slot, Version};
 use crate::rank::rehearse;
 use crate::ranker::Ranker;
 use futures_util::future::join_all;
@@ -79,7 +79,7 @@ impl App {
     /// Looks for newer versions from time to time; never ends. One that warms up keeps no other model's waiting, two do.
     pub(crate) async fn follow(&self) {
         let room = Arc::new(Semaphore::new(AT_ONCE));
-        let models = self.models().rankers().map(|slot| self.follow_model(slot.name().to_owned(), room.clone()));
+        let models = self.models().all().map(|slot| self.follow_model(slot.name().to_owned(), room.clone()));
         join_all(models.collect::<Vec<_>>()).await;
     }
 
@@ -101,12 +101,12 @@ impl App {
     }
 
     async fn refresh_all(&self) {
-        stream::iter(self.models().rankers()).for_each_concurrent(AT_ONCE, |slot| self.refresh_slot(slot)).await;
+        stream::iter(self.models().all()).for_each_concurrent(AT_ONCE, |slot| self.refresh_slot(slot)).await;
     }
 
     /// Serves the version of a model that should answer now, if it is not served yet.
     pub async fn refresh(&self, model: &str) {
-        if let Ok(slot) = self.models().ranker(model) {
+        if let Ok(slot) = self.models().get(model) {
             self.refresh_slot(slot).await;
         }
     }
@@ -137,7 +137,8 @@ impl App {
 
     async fn without_version(&self, slot: &Slot, reason: String) {
         slot.explain_missing(reason);
-        if slot.bare().is_none() && matches!(slot.current(), Current::Missing(_)) {
+        let ranks = !slot.definition.recommends();
+        if ranks && slot.bare().is_none() && matches!(slot.current(), Current::Missing(_)) {
             match self.loader().without_version(&slot.definition).await {
                 Ok(ranker) => slot.keep_bare(ranker),
                 Err(error) => {
@@ -159,8 +160,9 @@ impl App {
     /// Replays rankings for at most so long; returns how many.
     async fn warm_up(&self, loaded: &Loaded, samples: &[Ranking], time: Duration) -> usize {
         let began = Instant::now();
+        let Served::Ranker(ranker) = &loaded.model else { return 0 };
         for (replayed, ranking) in samples.iter().enumerate() {
-            if began.elapsed() >= time || rehearse(self, loaded, ranking).await.is_err() {
+            if began.elapsed() >= time || rehearse(self, &**ranker, ranking).await.is_err() {
                 return replayed;
             }
         }

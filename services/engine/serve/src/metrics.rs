@@ -12,6 +12,7 @@ pub use connections::ConnectionMetrics;
 use latency::Latency;
 use prometheus::process_collector::ProcessCollector;
 use prometheus::{IntCounter, IntCounterVec, Opts, Registry, TextEncoder};
+use rankwright_config as config;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -42,7 +43,7 @@ pub(crate) enum Refusal {
 /// All metrics of this process.
 pub struct Metrics {
     registry: Registry,
-    models: BTreeMap<String, Arc<RankMetrics>>,
+    models: BTreeMap<String, Arc<ModelMetrics>>,
     /// Events accepted by `POST /feedback`.
     pub(crate) feedback_events: IntCounter,
     refusals: IntCounterVec,
@@ -50,7 +51,7 @@ pub struct Metrics {
 }
 
 /// Metrics of one model.
-pub(crate) struct RankMetrics {
+pub(crate) struct ModelMetrics {
     requests: IntCounter,
     latency: Summary,
     untrained: IntCounter,
@@ -58,15 +59,22 @@ pub(crate) struct RankMetrics {
 }
 
 impl Metrics {
-    /// Metrics of the named ranking models, and of the process, in a registry to which others may add theirs.
-    pub fn new<'a>(models: impl IntoIterator<Item = &'a str>, registry: Registry) -> Result<Self, prometheus::Error> {
+    /// Metrics of these models, and of the process, in a registry to which others may add theirs.
+    pub fn new(models: &BTreeMap<String, config::Model>, registry: Registry) -> Result<Self, prometheus::Error> {
         let counters = Counters::registered(&registry)?;
-        let models: BTreeMap<_, _> = models.into_iter().map(|name| (name.to_owned(), counters.of(name))).collect();
-        registry.register(Box::new(Latency::new(models.clone())?))?;
+        let mut all = BTreeMap::new();
+        for verb in [&RANK, &RECOMMEND] {
+            let of_verb = models.iter().filter(|(_, model)| model.recommends() == verb.recommends);
+            let answers = Answers::registered(verb, &registry)?;
+            let models: BTreeMap<_, _> = of_verb.map(|(name, _)| (name.clone(), answers.of(name))).collect();
+            registry.register(Box::new(Latency::new(verb, models.clone())?))?;
+            all.extend(models);
+        }
+        let models = all;
         registry.register(Box::new(ProcessCollector::for_self()))?;
         let connections = ConnectionMetrics::new()?;
         connections.register(&registry)?;
-        let Counters { feedback_events, refusals, .. } = counters;
+        let Counters { feedback_events, refusals } = counters;
         Ok(Self { registry, models, feedback_events, refusals, connections })
     }
 
@@ -76,7 +84,7 @@ impl Metrics {
     }
 
     /// Metrics of one model, where it is configured.
-    pub(crate) fn model(&self, name: &str) -> Option<Arc<RankMetrics>> {
+    pub(crate) fn model(&self, name: &str) -> Option<Arc<ModelMetrics>> {
         self.models.get(name).cloned()
     }
 
@@ -91,7 +99,7 @@ impl Metrics {
     }
 }
 
-impl RankMetrics {
+impl ModelMetrics {
     /// Counts an answered request.
     pub(crate) fn answered(&self, now: Instant, took: Duration) {
         self.requests.inc();
@@ -118,39 +126,38 @@ impl Refusal {
     }
 }
 
-struct Counters {
-    requests: IntCounterVec,
-    fallbacks: IntCounterVec,
-    refusals: IntCounterVec,
-    feedback_events: IntCounter,
+/// What models do, as metrics name it.
+struct Verb {
+    recommends: bool,
+    name: &'static str,
+    fallback: &'static str,
 }
 
-impl Counters {
-    fn registered(registry: &Registry) -> Result<Self, prometheus::Error> {
-        let vector = |name: &str, help: &str, labels: &[&str]| {
-            let counter = IntCounterVec::new(Opts::new(name, help), labels)?;
-            registry.register(Box::new(counter.clone())).map(|()| counter)
-        };
-        let feedback_events = IntCounter::new("service_feedback_events_total", "Events accepted by POST /feedback.")?;
-        registry.register(Box::new(feedback_events.clone()))?;
-        let refusals = vector("service_refused_requests_total", "Requests turned away, by reason.", &["reason"])?;
-        for refusal in [Refusal::Overload, Refusal::Size, Refusal::Time, Refusal::Fault] {
-            refusals.with_label_values(&[refusal.label()]);
-        }
+const RANK: Verb =
+    Verb { recommends: false, name: "rank", fallback: "Rank requests answered in their incoming order, by reason." };
+const RECOMMEND: Verb =
+    Verb { recommends: true, name: "recommend", fallback: "Recommend requests answered without the model, by reason." };
+
+/// How often models of a verb answered.
+struct Answers {
+    requests: IntCounterVec,
+    fallbacks: IntCounterVec,
+}
+
+impl Answers {
+    fn registered(verb: &Verb, registry: &Registry) -> Result<Self, prometheus::Error> {
+        let (name, mut title) = (verb.name, verb.name.to_owned());
+        title[..1].make_ascii_uppercase();
+        let requests = format!("service_{name}_requests_total");
+        let fallbacks = format!("service_{name}_fallbacks_total");
         Ok(Self {
-            requests: vector("service_rank_requests_total", "Rank requests answered.", &["model"])?,
-            fallbacks: vector(
-                "service_rank_fallbacks_total",
-                "Rank requests answered in their incoming order, by reason.",
-                &["model", "reason"],
-            )?,
-            refusals,
-            feedback_events,
+            requests: vector(registry, &requests, &format!("{title} requests answered."), &["model"])?,
+            fallbacks: vector(registry, &fallbacks, verb.fallback, &["model", "reason"])?,
         })
     }
 
-    fn of(&self, model: &str) -> Arc<RankMetrics> {
-        Arc::new(RankMetrics {
+    fn of(&self, model: &str) -> Arc<ModelMetrics> {
+        Arc::new(ModelMetrics {
             requests: self.requests.with_label_values(&[model]),
             latency: Summary::new(Instant::now()),
             untrained: self.fallbacks.with_label_values(&[model, "untrained"]),
@@ -159,13 +166,41 @@ impl Counters {
     }
 }
 
+fn vector(registry: &Registry, name: &str, help: &str, labels: &[&str]) -> Result<IntCounterVec, prometheus::Error> {
+    let counter = IntCounterVec::new(Opts::new(name, help), labels)?;
+    registry.register(Box::new(counter.clone())).map(|()| counter)
+}
+
+struct Counters {
+    refusals: IntCounterVec,
+    feedback_events: IntCounter,
+}
+
+impl Counters {
+    fn registered(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let feedback_events = IntCounter::new("service_feedback_events_total", "Events accepted by POST /feedback.")?;
+        registry.register(Box::new(feedback_events.clone()))?;
+        let refusals =
+            vector(registry, "service_refused_requests_total", "Requests turned away, by reason.", &["reason"])?;
+        for refusal in [Refusal::Overload, Refusal::Size, Refusal::Time, Refusal::Fault] {
+            refusals.with_label_values(&[refusal.label()]);
+        }
+        Ok(Self { refusals, feedback_events })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn shop() -> BTreeMap<String, config::Model> {
+        let text = "models: {shop: {type: noop}, similar: {type: als, interactions: [click]}}";
+        config::Config::parse(text, "test").expect("a configuration").0.models
+    }
+
     #[test]
     fn latencies_are_shown_as_summaries_with_six_quantiles() {
-        let metrics = Metrics::new(["shop"], Registry::new()).expect("metrics");
+        let metrics = Metrics::new(&shop(), Registry::new()).expect("metrics");
         let shop = metrics.model("shop").expect("a configured model");
         shop.answered(Instant::now(), Duration::from_millis(2));
         let text = metrics.render().expect("text");
@@ -177,18 +212,20 @@ mod tests {
         assert!(text.contains("service_rank_latency_seconds_count{model=\"shop\"} 1"), "{text}");
         assert!(text.contains("service_rank_latency_seconds_sum{model=\"shop\"} 0.002"), "{text}");
         assert!(text.contains("service_rank_requests_total{model=\"shop\"} 1"), "{text}");
+        assert!(text.contains("service_recommend_requests_total{model=\"similar\"} 0"), "{text}");
+        assert!(!text.contains("service_rank_requests_total{model=\"similar\"}"), "{text}");
     }
 
     #[test]
     fn metrics_are_listed_for_alerts_and_dashboards() {
         let registry = Registry::new();
-        Metrics::new(["shop"], registry.clone()).expect("metrics");
+        Metrics::new(&shop(), registry.clone()).expect("metrics");
         crate::listed::assert_listed("serve/metrics", &registry);
     }
 
     #[test]
     fn the_process_is_described_too() {
-        let text = Metrics::new([], Registry::new()).and_then(|metrics| metrics.render()).expect("text");
+        let text = Metrics::new(&BTreeMap::new(), Registry::new()).and_then(|metrics| metrics.render()).expect("text");
         assert!(text.contains("process_resident_memory_bytes"), "{text}");
         assert!(text.contains("service_feedback_events_total 0"), "{text}");
     }

@@ -7,24 +7,23 @@ pub(crate) mod unknown;
 
 pub use unknown::Unknown;
 
-use crate::metrics::{Metrics, RankMetrics};
+use crate::metrics::{Metrics, ModelMetrics};
 use crate::ranker::Ranker;
 use parking_lot::RwLock;
 use rankwright_config as config;
+use rankwright_model::Recommender;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-/// All models of the configuration, by name.
+/// All models of the configuration, by name: those that rank, and those that recommend.
 pub struct Models {
-    rankers: BTreeMap<String, Slot>,
-    recommenders: BTreeMap<String, &'static str>,
+    slots: BTreeMap<String, Slot>,
 }
 
-/// A ranking model: which version of it answers.
+/// A model: which version of it answers.
 pub struct Slot {
     name: String,
-    kind: &'static str,
     current: RwLock<Current>,
     pub(crate) definition: config::Model,
     pub(crate) loading: tokio::sync::Mutex<()>,
@@ -32,7 +31,7 @@ pub struct Slot {
     bare: OnceLock<Box<dyn Ranker>>,
     /// What was said of a version that could not be loaded, until one is.
     said: RwLock<Option<String>>,
-    pub(crate) metrics: Arc<RankMetrics>,
+    pub(crate) metrics: Arc<ModelMetrics>,
 }
 
 /// What a model answers with.
@@ -49,7 +48,15 @@ pub struct Loaded {
     /// Which one.
     pub version: Version,
     /// What it does.
-    pub ranker: Box<dyn Ranker>,
+    pub model: Served,
+}
+
+/// What a version does.
+pub enum Served {
+    /// It orders items.
+    Ranker(Box<dyn Ranker>),
+    /// It names items.
+    Recommender(Recommender),
 }
 
 /// What is told about a version.
@@ -68,64 +75,50 @@ pub struct Version {
 impl Models {
     /// The configured models, none of them loaded yet.
     pub fn new(configured: &BTreeMap<String, config::Model>, metrics: &Metrics) -> Self {
-        let mut models = Self { rankers: BTreeMap::new(), recommenders: BTreeMap::new() };
-        for (name, model) in configured {
-            match metrics.model(name).filter(|_| is_ranker(model)) {
-                Some(metrics) => drop(models.rankers.insert(name.clone(), Slot::new(name, model, metrics))),
-                None => drop(models.recommenders.insert(name.clone(), model.type_name())),
-            }
-        }
-        models
-    }
-
-    /// Names of the models that rank.
-    pub fn ranking(configured: &BTreeMap<String, config::Model>) -> impl Iterator<Item = &str> {
-        configured.iter().filter(|(_, model)| is_ranker(model)).map(|(name, _)| name.as_str())
+        let slot = |(name, model): (&String, &config::Model)| {
+            let metrics = metrics.model(name)?;
+            Some((name.clone(), Slot::new(name, model, metrics)))
+        };
+        Self { slots: configured.iter().filter_map(slot).collect() }
     }
 
     /// A model that ranks.
     pub fn ranker(&self, name: &str) -> Result<&Slot, Unknown> {
-        self.rankers.get(name).ok_or_else(|| match self.recommenders.get(name) {
-            Some(kind) => Unknown::Kind { name: name.into(), kind, path: format!("/recommend/{name}") },
-            None => self.unknown(name),
+        self.of_kind(name, false)
+    }
+
+    /// A model that recommends.
+    pub fn recommender(&self, name: &str) -> Result<&Slot, Unknown> {
+        self.of_kind(name, true)
+    }
+
+    /// A model, of whatever type.
+    pub fn get(&self, name: &str) -> Result<&Slot, Unknown> {
+        self.slots.get(name).ok_or_else(|| Unknown::Name {
+            name: name.chars().take(100).collect(),
+            known: self.slots.keys().cloned().collect(),
         })
     }
 
-    /// The type of a model that recommends.
-    pub fn recommender(&self, name: &str) -> Result<&'static str, Unknown> {
-        self.recommenders.get(name).copied().ok_or_else(|| match self.rankers.get(name) {
-            Some(slot) => Unknown::Kind { name: name.into(), kind: slot.kind, path: format!("/rank/{name}") },
-            None => self.unknown(name),
-        })
+    /// All models, in order of their names.
+    pub fn all(&self) -> impl Iterator<Item = &Slot> {
+        self.slots.values()
     }
 
-    /// Whether a model is configured, of whatever type.
-    pub fn check(&self, name: &str) -> Result<(), Unknown> {
-        let known = self.rankers.contains_key(name) || self.recommenders.contains_key(name);
-        known.then_some(()).ok_or_else(|| self.unknown(name))
-    }
-
-    /// The models that rank, in order of their names.
-    pub fn rankers(&self) -> impl Iterator<Item = &Slot> {
-        self.rankers.values()
-    }
-
-    /// The models that recommend, each with its type, in order of their names.
-    pub fn recommenders(&self) -> impl Iterator<Item = (&str, &'static str)> {
-        self.recommenders.iter().map(|(name, kind)| (name.as_str(), *kind))
-    }
-
-    fn unknown(&self, name: &str) -> Unknown {
-        let known = self.rankers.keys().chain(self.recommenders.keys()).cloned().collect();
-        Unknown::Name { name: name.chars().take(100).collect(), known }
+    fn of_kind(&self, name: &str, recommends: bool) -> Result<&Slot, Unknown> {
+        let slot = self.get(name)?;
+        if slot.definition.recommends() == recommends {
+            return Ok(slot);
+        }
+        let path = if recommends { "rank" } else { "recommend" };
+        Err(Unknown::Kind { name: name.into(), kind: slot.kind(), path: format!("/{path}/{name}") })
     }
 }
 
 impl Slot {
-    fn new(name: &str, model: &config::Model, metrics: Arc<RankMetrics>) -> Self {
+    fn new(name: &str, model: &config::Model, metrics: Arc<ModelMetrics>) -> Self {
         Self {
             name: name.to_owned(),
-            kind: model.type_name(),
             current: RwLock::new(Current::Missing(format!("model {name} is not loaded yet").into())),
             definition: model.clone(),
             loading: tokio::sync::Mutex::default(),
@@ -142,7 +135,7 @@ impl Slot {
 
     /// Type in the configuration.
     pub fn kind(&self) -> &'static str {
-        self.kind
+        self.definition.type_name()
     }
 
     /// What answers now.
@@ -185,13 +178,9 @@ impl Slot {
 impl Loaded {
     /// A model that needs no training.
     pub fn untrained(ranker: Box<dyn Ranker>) -> Self {
-        Self { version: Version { id: None, trained_at: None, metrics: BTreeMap::new() }, ranker }
+        let version = Version { id: None, trained_at: None, metrics: BTreeMap::new() };
+        Self { version, model: Served::Ranker(ranker) }
     }
-}
-
-fn is_ranker(model: &config::Model) -> bool {
-    use config::Model::{LambdaMart, Noop, Shuffle};
-    matches!(model, LambdaMart(_) | Shuffle { .. } | Noop)
 }
 
 #[cfg(test)]
@@ -202,7 +191,7 @@ mod tests {
     #[test]
     fn a_failure_is_news_until_it_was_said() {
         let configured = config::Config::parse("models: {m: {type: noop}}", "test").expect("a configuration").0.models;
-        let metrics = Metrics::new(["m"], Registry::new()).expect("new names");
+        let metrics = Metrics::new(&configured, Registry::new()).expect("new names");
         let models = Models::new(&configured, &metrics);
         let slot = models.ranker("m").unwrap_or_else(|_| panic!("it ranks"));
         let looks = ["cut short", "cut short", "other features", ""];

@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::breaker::Unavailable;
 use crate::limits::Excess;
 use crate::metrics::FallbackReason;
-use crate::models::{Current, Loaded, Slot};
+use crate::models::{Current, Served, Slot};
 use crate::ranker::Ranker;
 use answer::{Answer, Explained};
 use rankwright_event::Ranking;
@@ -42,7 +42,10 @@ pub(crate) async fn rank(app: &App, slot: &Slot, body: &[u8], explain: bool, beg
     let ranking = decode_ranking_request(body)?;
     app.limits().check_ranking(&ranking)?;
     let text = match slot.current() {
-        Current::Loaded(loaded) => with_model(app, slot, &loaded, &ranking, explain, began).await,
+        Current::Loaded(loaded) => match &loaded.model {
+            Served::Ranker(ranker) => with_model(app, slot, &**ranker, &ranking, explain, began).await,
+            Served::Recommender(_) => unordered(&ranking, "this model recommends", None, began),
+        },
         Current::Missing(reason) => {
             slot.metrics.fell_back(FallbackReason::Untrained);
             without_model(app, slot, &ranking, &reason, explain, began).await
@@ -53,30 +56,30 @@ pub(crate) async fn rank(app: &App, slot: &Slot, body: &[u8], explain: bool, beg
 }
 
 /// Lets a version compute a ranking as a request would, and forgets the result.
-pub(crate) async fn rehearse(app: &App, loaded: &Loaded, ranking: &Ranking) -> Result<(), Unavailable> {
-    let outcome = compute(app, &*loaded.ranker, ranking).await?;
-    answer_of(loaded, ranking, &outcome, true, Instant::now());
+pub(crate) async fn rehearse(app: &App, ranker: &dyn Ranker, ranking: &Ranking) -> Result<(), Unavailable> {
+    let outcome = compute(app, ranker, ranking).await?;
+    answer_of(ranker, ranking, &outcome, true, Instant::now());
     Ok(())
 }
 
 async fn with_model(
     app: &App,
     slot: &Slot,
-    loaded: &Loaded,
+    ranker: &dyn Ranker,
     ranking: &Ranking,
     explain: bool,
     began: Instant,
 ) -> Vec<u8> {
-    match compute(app, &*loaded.ranker, ranking).await {
+    match compute(app, ranker, ranking).await {
         Ok(outcome) => {
-            if loaded.ranker.fallback().is_some() {
+            if ranker.fallback().is_some() {
                 slot.metrics.fell_back(FallbackReason::Untrained);
             }
-            answer_of(loaded, ranking, &outcome, explain, began)
+            answer_of(ranker, ranking, &outcome, explain, began)
         }
         Err(unavailable) => {
             slot.metrics.fell_back(FallbackReason::Store);
-            let explained = explain.then(|| Explained::unknown(loaded.ranker.features()));
+            let explained = explain.then(|| Explained::unknown(ranker.features()));
             unordered(ranking, &unavailable.to_string(), explained, began)
         }
     }
@@ -112,9 +115,9 @@ async fn fetch(app: &App, keys: &[Key]) -> Result<Rows, Unavailable> {
     if keys.is_empty() { Ok(Rows::new()) } else { app.state().read(keys).await }
 }
 
-fn answer_of(loaded: &Loaded, ranking: &Ranking, outcome: &Outcome, explain: bool, began: Instant) -> Vec<u8> {
-    let explained = explain.then(|| Explained::new(loaded.ranker.features(), &outcome.rows));
-    if let Some(reason) = loaded.ranker.fallback() {
+fn answer_of(ranker: &dyn Ranker, ranking: &Ranking, outcome: &Outcome, explain: bool, began: Instant) -> Vec<u8> {
+    let explained = explain.then(|| Explained::new(ranker.features(), &outcome.rows));
+    if let Some(reason) = ranker.fallback() {
         return unordered(ranking, reason, explained, began);
     }
     let order = rank_order(&outcome.scores);

@@ -7,7 +7,7 @@
 use crate::metric;
 use crate::quality::{Candidate, Measured};
 use crate::report::Quality;
-use rankwright_config::model::{Gate, LambdaMart};
+use rankwright_config::model::Gate;
 use serde::Serialize;
 
 /// What was decided about a new version, and why.
@@ -65,9 +65,10 @@ impl Decision {
 }
 
 /// Decides about a candidate of a model.
-pub fn decide(config: &LambdaMart, candidate: &Candidate) -> Decision {
-    let Gate { metric, margin } = &config.gate;
-    let wanted = metric.or(config.eval.first().copied()).map(metric::name).unwrap_or_default();
+pub fn decide(gate: &Gate, candidate: &Candidate) -> Decision {
+    let Gate { metric, margin } = gate;
+    let first = || candidate.trained.quality.first().map(|quality| quality.metric.clone());
+    let wanted = metric.map(metric::name).or_else(first).unwrap_or_default();
     let of = |quality: &[Quality]| quality.iter().find(|quality| quality.metric == wanted).cloned();
     let quality = of(&candidate.trained.quality);
     let (new, shown) = quality.map_or((f64::NAN, f64::NAN), |quality| (quality.as_served(), quality.shown));

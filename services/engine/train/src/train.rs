@@ -1,21 +1,17 @@
 //! One training, from click-throughs to a published version.
 
-use crate::booster::{self, Fitted, Iteration, Task};
-use crate::dataset::{Dataset, MAX_ITEMS, MAX_VALUES, Query, ReadError, Reading};
+use crate::booster::Iteration;
 use crate::error::Error;
-use crate::examples::Examples;
-use crate::quality::{Candidate, Measure, Running, ensemble};
-use crate::report::{Answer, Quality, Trained, weights};
-use crate::rows::Room;
-use crate::split;
-use crate::warmup::Sample;
+use crate::quality::{Candidate, Running};
+use crate::recommending::Recommending;
+use crate::report::Trained;
+use crate::trees::Trees;
 use rankwright_clickthrough::ClickthroughStore;
-use rankwright_config::model::{Booster, LambdaMart};
+use rankwright_config::Model;
+use rankwright_config::model::LambdaMart;
 use rankwright_event::Timestamp;
-use rankwright_model::{Column, Kind, Metadata, Place, StoreError, TrainedOn, Version, VersionId, VersionStore};
+use rankwright_model::{Column, Place, StoreError, VersionId, VersionStore};
 use std::collections::{BTreeMap, HashMap};
-use std::hash::{BuildHasher, RandomState};
-use std::thread;
 
 /// How far a training has come.
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +36,7 @@ pub struct Training<'a> {
     /// Name of the model.
     pub name: &'a str,
     /// Its configuration.
-    pub config: &'a LambdaMart,
+    pub model: &'a Model,
     /// All columns there are; the model's own are those of its features.
     pub columns: &'a [Column],
     /// What serving puts into the columns of some features, such as a `position` feature's constant, by feature name.
@@ -57,14 +53,14 @@ pub struct Training<'a> {
 /// Says what is missing where there is nothing to learn from; nothing is published then.
 pub fn train_model(
     name: &str,
-    config: &LambdaMart,
+    model: &Model,
     columns: &[Column],
     store: &dyn ClickthroughStore,
     versions: &dyn VersionStore,
     now: Timestamp,
     progress: &mut (dyn FnMut(Progress<'_>) + Send),
 ) -> Result<Trained, Error> {
-    Training { name, config, columns, served: &BTreeMap::new(), now }.run(store, versions, progress)
+    Training { name, model, columns, served: &BTreeMap::new(), now }.run(store, versions, progress)
 }
 
 /// The columns of a model's features, in the order of the features.
@@ -83,6 +79,15 @@ pub fn model_columns(name: &str, config: &LambdaMart, columns: &[Column]) -> Res
 }
 
 impl Training<'_> {
+    /// The most rounds there will be.
+    pub fn rounds(&self) -> usize {
+        match self.model {
+            Model::LambdaMart(model) => model.backend.iterations,
+            Model::Als(model) => model.iterations,
+            _ => 1,
+        }
+    }
+
     /// As [`train_model`].
     ///
     /// # Errors
@@ -98,7 +103,8 @@ impl Training<'_> {
         Ok(trained)
     }
 
-    /// Trains a model without publishing it, and measures the running version on the same lists.
+    /// Trains a model without publishing it, and measures the running version by the same lists or visitors. The only place that
+    /// tells kinds of models apart.
     ///
     /// # Errors
     /// As [`train_model`].
@@ -108,31 +114,21 @@ impl Training<'_> {
         running: Option<Running>,
         progress: &mut (dyn FnMut(Progress<'_>) + Send),
     ) -> Result<Candidate, Error> {
-        let columns = model_columns(self.name, self.config, self.columns)?;
-        let (dataset, reading, sample) = self.read(&columns, store, progress)?;
-        let (dataset, first) = self.split(dataset)?;
-        let (train, test) = dataset.split_at(first);
-        let fitted = self.fit(&columns, train, test, progress)?;
-        let measure =
-            Measure { eval: &self.config.eval, served: self.served, columns: &columns, dataset: &dataset, first };
-        let ensemble = ensemble(kind(fitted.booster), &fitted.model);
-        let ensemble = ensemble.map_err(|source| Error::Evaluate { model: self.name.to_owned(), source })?;
-        let unreadable = |source| Error::Rows { model: self.name.to_owned(), source };
-        let quality = measure.quality(&ensemble).map_err(unreadable)?;
-        let running = running.map(|running| measure.running(running)).transpose().map_err(unreadable)?;
-        let mut answer = Answer::of(&fitted, &columns);
-        let trained_on = TrainedOn { rankings: train.lists.lengths.len(), items: train.height() };
-        let (trees, train, test) = (fitted.kept, trained_on.rankings, test.lists.lengths.len());
-        let learned_nothing = !ensemble.splits();
-        let version = self.version(fitted, columns, &quality, sample, trained_on)?;
-        answer.warnings = match learned_nothing {
-            true => vec![version.metadata().learned_nothing()],
-            false => quality.first().and_then(Quality::complaint).into_iter().collect(),
-        };
-        Ok(Candidate {
-            trained: Trained { answer, quality, version, reading, train, test, trees, learned_nothing },
-            running,
-        })
+        let Self { name, columns, served, now, .. } = *self;
+        match self.model {
+            Model::LambdaMart(config) => {
+                Trees { name, config, columns, served, now }.candidate(store, running, progress)
+            }
+            Model::Als(config) => {
+                Recommending { name, learning: &config.learning, now, by: config }.candidate(store, running, progress)
+            }
+            Model::Trending(config) => {
+                Recommending { name, learning: &config.learning, now, by: config }.candidate(store, running, progress)
+            }
+            Model::Shuffle { .. } | Model::Noop | Model::Semantic { .. } => {
+                Err(Error::NothingToTrain { model: name.to_owned(), kind: self.model.type_name() })
+            }
+        }
     }
 
     /// Makes a version the current one, in place of the one that was so `before`, or of none; where that is not known, of any. Old versions go; the one that it follows stays,
@@ -157,136 +153,15 @@ impl Training<'_> {
         let told = |error: &StoreError| tracing::warn!(model = self.name, %error, "failed to remove old versions");
         match before {
             Ok(previous) => {
-                let pinned = self.config.version.as_deref().and_then(|id| id.parse().ok());
+                let Some(learning) = self.model.learning() else { return Ok(()) };
+                let pinned = learning.version.as_deref().and_then(|id| id.parse().ok());
                 let spared: Vec<VersionId> = previous.iter().cloned().chain(pinned).collect();
-                let removed = versions.keep(self.name, self.config.keep_versions, &spared);
+                let removed = versions.keep(self.name, learning.keep_versions, &spared);
                 removed.unwrap_or_else(|error| told(&error));
             }
             Err(error) => told(error),
         }
         Ok(())
-    }
-
-    /// Reads what there is to learn from.
-    fn read(
-        &self,
-        columns: &[Column],
-        store: &dyn ClickthroughStore,
-        progress: &mut (dyn FnMut(Progress<'_>) + Send),
-    ) -> Result<(Dataset, Reading, Sample), Error> {
-        let mut sample = Sample::of(self.config.warmup.map_or(0, |warmup| warmup.sampled_requests));
-        let LambdaMart { selector, weights, split, .. } = self.config;
-        let seed = self.config.backend.seed.unwrap_or(0);
-        let query = Query { columns, selector, split, seed, weights, limit: MAX_VALUES, room: Room::default() };
-        let read = query.read(store.read()?, |reading, taken| {
-            if let Some(record) = taken {
-                sample.offer(record);
-            }
-            if reading.rankings.is_multiple_of(1024) {
-                progress(Progress::Reading { rankings: reading.rankings });
-            }
-        });
-        let (dataset, reading) = read.map_err(|error| match error {
-            ReadError::Store(error) => Error::Read(error),
-            ReadError::Spill(source) => Error::Spill { model: self.name.to_owned(), source },
-            ReadError::TooLarge { limit } => Error::TooLarge { model: self.name.to_owned(), limit },
-        })?;
-        if dataset.is_empty() { Err(self.nothing(&reading)) } else { Ok((dataset, reading, sample)) }
-    }
-
-    /// Why there is nothing to learn from.
-    fn nothing(&self, reading: &Reading) -> Error {
-        let model = self.name.to_owned();
-        match *reading {
-            Reading { rankings: 0, ref losses, .. } if !losses.is_empty() => {
-                Error::Damaged { model, stretches: losses.cut + losses.damaged }
-            }
-            Reading { rankings: 0, alone: 0, .. } => Error::Empty { model },
-            Reading { rankings: 0, alone: interactions, ref examples, .. } => {
-                Error::Alone { model, interactions, examples: examples.clone() }
-            }
-            Reading { rankings, selected: 0, .. } => Error::NoneSelected { model, rankings },
-            Reading { selected: rankings, too_long, .. } if too_long == rankings => {
-                Error::TooLong { model, rankings, most: MAX_ITEMS }
-            }
-            Reading { selected, too_long, on_no_side, .. } if too_long + on_no_side == selected => {
-                Error::NoSide { model, split: self.config.split.to_string(), rankings: on_no_side }
-            }
-            Reading { selected, too_long, on_no_side, .. } => {
-                let rankings = selected - too_long - on_no_side;
-                let counts = self.config.weights.iter().filter(|(_, weight)| **weight > 0.0);
-                let weights: Vec<_> = counts.map(|(kind, _)| kind.clone()).collect();
-                match weights.is_empty() {
-                    true => Error::NoWeights { model, rankings },
-                    false => Error::NoPositives { model, rankings, weights },
-                }
-            }
-        }
-    }
-
-    /// Puts what is trained on first, and says how many lists that are.
-    fn split(&self, dataset: Dataset) -> Result<(Dataset, usize), Error> {
-        let split = &self.config.split;
-        let sides = split::split(split, self.config.backend.seed.unwrap_or(0), dataset.keys());
-        let side = match (sides.train.as_slice(), sides.test.as_slice()) {
-            ([], _) => "train on",
-            (_, []) => "test on",
-            _ => return Ok((dataset.arranged(&[sides.train.as_slice(), &sides.test].concat()), sides.train.len())),
-        };
-        let advice = match split.field() {
-            None => "give it another ratio, or import more events",
-            Some(_) => "import rankings whose field has the other value",
-        };
-        let (model, split) = (self.name.to_owned(), split.to_string());
-        Err(Error::EmptySide { model, split, rankings: dataset.len(), side, advice })
-    }
-
-    fn fit(
-        &self,
-        columns: &[Column],
-        train: Examples<'_>,
-        test: Examples<'_>,
-        progress: &mut (dyn FnMut(Progress<'_>) + Send),
-    ) -> Result<Fitted, Error> {
-        let backend = &self.config.backend;
-        let categorical: Vec<usize> = (0..columns.len()).filter(|&column| columns[column].categorical).collect();
-        let seed = backend.seed.unwrap_or_else(|| RandomState::new().hash_one(self.name));
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        let room = &Room::default();
-        let task = Task { backend, seed, threads, categorical: &categorical, room, train, test };
-        let mut report = |iteration: &Iteration| progress(Progress::Fitting { iteration, limit: backend.iterations });
-        booster::fit(&task, &mut report).map_err(|source| Error::Fit { model: self.name.to_owned(), source })
-    }
-
-    /// The version of a fitted model; not published yet.
-    fn version(
-        &self,
-        fitted: Fitted,
-        columns: Vec<Column>,
-        quality: &[Quality],
-        sample: Sample,
-        trained_on: TrainedOn,
-    ) -> Result<Version, Error> {
-        let metadata = Metadata {
-            model: self.name.to_owned(),
-            kind: kind(fitted.booster),
-            created_at: self.now,
-            metrics: quality.iter().map(|quality| (quality.metric.clone(), quality.reranked)).collect(),
-            iterations: fitted.kept,
-            weights: weights(&fitted.gains, &columns),
-            columns,
-            trained_on: Some(trained_on),
-            replaced: None,
-        };
-        let version = Version::new(metadata, sample.encode(), fitted.model);
-        version.map_err(|error| Error::Publish { model: self.name.to_owned(), source: error.into() })
-    }
-}
-
-fn kind(booster: Booster) -> Kind {
-    match booster {
-        Booster::XgBoost => Kind::XgBoost,
-        Booster::LightGbm => Kind::LightGbm,
     }
 }
 

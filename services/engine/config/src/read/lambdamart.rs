@@ -1,8 +1,9 @@
 //! A `lambdamart` model and its booster.
 
-use super::{Names, selector};
+use super::Names;
+use super::learning::learning;
 use crate::error::shown;
-use crate::model::{Backend, Booster, Gate, LambdaMart, Metric, Split, SplitStrategy, Warmup};
+use crate::model::{Backend, Booster, LambdaMart, Metric, Split, SplitStrategy, Warmup};
 use crate::nearest::nearest;
 use crate::section::Section;
 use crate::value::Value;
@@ -21,30 +22,11 @@ pub(super) fn lambdamart(section: &Section<'_>, names: &Names) -> Option<LambdaM
     let features = features.map(|value| features_of(&value, names));
     let usual = Split { strategy: SplitStrategy::Time, ratio: 0.8 };
     let split = section.or("split", usual, |value| split_of(&value));
-    let selector = selector::optional(section);
     let eval = section.get("eval").map_or_else(|| vec![Metric::Ndcg(Some(10))], |value| metrics(&value));
     let warmup = section.section("warmup").map(warmup);
-    let version = section.get("version").and_then(|value| value.text());
-    let gate = section.get("qualityGate").and_then(|value| gate(&value, &eval)).unwrap_or(USUAL_GATE);
-    let keep_versions = section.or("keepVersions", 10, |value| value.whole(1..=10_000));
+    let learning = learning(section, &eval);
     let (weights, features) = (weights.unwrap_or_default(), features?);
-    Some(LambdaMart { backend, weights, features, selector, split, eval, warmup, version, gate, keep_versions })
-}
-
-/// What passes where the configuration says nothing.
-const USUAL_GATE: Gate = Gate { metric: None, margin: 0.01 };
-
-fn gate(value: &Value<'_>, eval: &[Metric]) -> Option<Gate> {
-    let section = value.section()?;
-    let metric = section.get("metric");
-    let margin = |value: Value<'_>| value.number("a number from 0 to 1", |margin| (0.0..=1.0).contains(&margin));
-    let margin = section.or("margin", USUAL_GATE.margin, margin);
-    section.finish();
-    let metric = metric.and_then(|value| {
-        let metric = value.spelled("a metric such as NDCG@10")?;
-        if eval.contains(&metric) { Some(metric) } else { value.other("one of the metrics of `eval`") }
-    });
-    Some(Gate { metric, margin })
+    Some(LambdaMart { backend, weights, features, split, eval, warmup, learning })
 }
 
 /// What becomes of a model without weights.
@@ -179,7 +161,7 @@ fn defaults(booster: Booster) -> Backend {
 }
 
 /// A number as it stands, `random` as none, any other text by its FNV-1a digest.
-fn seed(value: &Value<'_>) -> Option<u64> {
+pub(super) fn seed(value: &Value<'_>) -> Option<u64> {
     let text = value.text()?;
     if text == "random" {
         return None;

@@ -92,7 +92,7 @@ impl Builder {
     /// The app. Nothing is loaded yet, and it is not ready.
     pub fn build(self) -> Result<App, Error> {
         let Self { config, store, loader, store_timeout, registry, plugins } = self;
-        let metrics = Metrics::new(Models::ranking(&config.models), registry)?;
+        let metrics = Metrics::new(&config.models, registry)?;
         let connections = Connections::new(config.api.limits.max_connections, metrics.connections().clone());
         let shared = Shared {
             state: Guarded::new(store, store_timeout),

@@ -23,7 +23,7 @@ pub(super) async fn health() -> Response {
 /// Whether requests may come.
 pub(super) async fn ready(State(app): State<App>) -> Response {
     let refused =
-        app.feedback().filter(|_| app.models().rankers().next().is_none()).and_then(|feedback| feedback.refused());
+        app.feedback().filter(|_| app.models().all().next().is_none()).and_then(|feedback| feedback.refused());
     if let (Phase::Ready, Some(reason)) = (app.phase(), refused) {
         let text = value!({"status": "refused", "reason": reason}).to_string();
         return (StatusCode::SERVICE_UNAVAILABLE, json(text.into_bytes())).into_response();
@@ -66,12 +66,7 @@ fn phase(phase: Phase) -> &'static str {
 }
 
 fn models(app: &App) -> Value {
-    let rankers = app.models().rankers().map(|slot| (slot.name().to_owned(), model(slot)));
-    let unavailable = |(name, kind): (&str, &str)| {
-        let reason = format!("models of type {kind} are not available in this version");
-        (name.to_owned(), value!({"type": kind, "state": "missing", "reason": reason}))
-    };
-    rankers.chain(app.models().recommenders().map(unavailable)).collect()
+    app.models().all().map(|slot| (slot.name().to_owned(), model(slot))).collect()
 }
 
 fn model(slot: &Slot) -> Value {

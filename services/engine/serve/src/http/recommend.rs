@@ -3,17 +3,29 @@
 use crate::app::App;
 use crate::http::failure::Failure;
 use crate::http::{Name, body, json, name};
+use crate::metrics::Refusal;
 use crate::recommend;
 use axum::extract::{Request, State};
 use axum::response::Response;
+use std::time::Instant;
 
-/// Names items that go with others.
+/// Names items that go with others, or that many visitors want at the moment.
 pub(super) async fn post(State(app): State<App>, path: Name, request: Request) -> Result<Response, Failure> {
-    let name = name(path)?;
-    let kind = app.models().recommender(&name)?;
-    let (_place, body) = body::admit(&app, request).await?;
-    let answer = recommend::recommend(app.limits(), &name, kind, &body)?;
-    serde_json::to_vec(&answer).map(json).map_err(|error| Failure::internal(error.to_string()))
+    let began = Instant::now();
+    let model = name(path)?;
+    app.models().recommender(&model)?;
+    let (place, body) = body::admit(&app, request).await?;
+    let size = body.len();
+    let work = {
+        let app = app.clone();
+        async move {
+            let _place = place;
+            let slot = app.models().recommender(&model)?;
+            recommend::recommend(&app, slot, &body, began).map_err(Failure::from)
+        }
+    };
+    let answer = app.pool().run_sized(size, work).await;
+    answer.inspect_err(|_| app.metrics().refused(Refusal::Fault))?.map(json)
 }
 
 impl From<recommend::Error> for Failure {

@@ -12,7 +12,7 @@ use axum::response::Response;
 pub(super) async fn post(State(app): State<App>, path: Name, headers: HeaderMap) -> Result<Response, Failure> {
     admin::check(&app, &headers)?;
     let model = name(path)?;
-    app.models().check(&model)?;
+    app.models().get(&model)?;
     let training = app.training().ok_or_else(|| elsewhere(&app, &model))?;
     let work = {
         let app = app.clone();

@@ -4,13 +4,13 @@
 //! changed definition is an error with names, and never a silently wrong score.
 
 use super::{Found, LoadError, Loader};
-use crate::models::{Loaded, Version};
+use crate::models::{Loaded, Served, Version};
 use crate::ranker::{FeatureColumns, Ranker};
 use rankwright_config as config;
 use rankwright_event::json::decode_batch;
 use rankwright_event::{Event, Ranking};
 use rankwright_feature::{Plan, Purpose};
-use rankwright_model::{Column, Model, Shuffle, VersionId, VersionStore};
+use rankwright_model::{Column, Model, Recommender, Shuffle, VersionId, VersionStore};
 use rankwright_state::{BoxFuture, Fetched, Key, Store};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -45,25 +45,39 @@ impl Published {
         Self { features: features.to_vec(), state, versions }
     }
 
+    /// The version of a model that learns.
     async fn trained(
         &self,
         name: &str,
-        definition: &config::model::LambdaMart,
+        model: &config::Model,
+        learning: &config::model::Learning,
         current: Option<&Version>,
     ) -> Result<Found, LoadError> {
-        let Some(id) = self.wanted(name, definition.version.as_deref()).await? else { return Ok(Found::Nothing) };
+        let Some(id) = self.wanted(name, learning.version.as_deref()).await? else { return Ok(Found::Nothing) };
         if current.is_some_and(|current| current.id.as_deref() == Some(id.as_str())) {
             return Ok(Found::Unchanged);
         }
         let stored = self.blocking(name, move |versions, name| versions.load(name, Some(&id))).await?;
         let Some(stored) = stored else { return Ok(Found::Nothing) };
+        let (version, samples) = (version(&stored), samples(stored.warmup()));
+        let model = match model {
+            config::Model::LambdaMart(definition) => Served::Ranker(self.ranker(definition, &stored).await?),
+            // it takes a while where there are many items
+            _ => Served::Recommender(self.apart(move || Recommender::load(&stored)).await?.map_err(LoadError::new)?),
+        };
+        Ok(Found::Version(Loaded { version, model }, samples))
+    }
+
+    async fn ranker(
+        &self,
+        definition: &config::model::LambdaMart,
+        stored: &rankwright_model::Version,
+    ) -> Result<Box<dyn Ranker>, LoadError> {
         let plan = self.plan(definition).await?;
         stored.check_columns(&columns(&plan)).map_err(LoadError::new)?;
-        let model = Model::load(&stored).map_err(LoadError::new)?;
+        let model = Model::load(stored).map_err(LoadError::new)?;
         let fallback = model.is_constant().then(|| stored.metadata().learned_nothing());
-        let ranker = Box::new(Trained { fallback, ..Trained::new(plan, model) });
-        let samples = samples(stored.warmup());
-        Ok(Found::Version(Loaded { version: version(&stored), ranker }, samples))
+        Ok(Box::new(Trained { fallback, ..Trained::new(plan, model) }))
     }
 
     /// The pinned version, or the current one.
@@ -81,8 +95,12 @@ impl Published {
         ask: impl FnOnce(&dyn VersionStore, &str) -> Result<T, rankwright_model::StoreError> + Send + 'static,
     ) -> Result<T, LoadError> {
         let (versions, name) = (self.versions.clone(), name.to_owned());
-        let answer = tokio::task::spawn_blocking(move || ask(&*versions, &name)).await;
-        answer.map_err(LoadError::new)?.map_err(LoadError::new)
+        self.apart(move || ask(&*versions, &name)).await?.map_err(LoadError::new)
+    }
+
+    /// Works on a thread that may wait.
+    async fn apart<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, LoadError> {
+        tokio::task::spawn_blocking(work).await.map_err(LoadError::new)
     }
 
     async fn plan(&self, definition: &config::model::LambdaMart) -> Result<Plan, LoadError> {
@@ -109,13 +127,14 @@ impl Loader for Published {
             None => Found::Version(Loaded::untrained(Box::new(Baseline(model))), Vec::new()),
         };
         Box::pin(async move {
+            if let Some(learning) = model.learning() {
+                return self.trained(name, model, learning, current).await;
+            }
             Ok(match model {
-                config::Model::LambdaMart(definition) => self.trained(name, definition, current).await?,
-                config::Model::Shuffle { max_position_change, .. } => {
+                config::Model::Shuffle { max_position_change } => {
                     baseline(Model::Shuffle(Shuffle { max_position_change: *max_position_change, seed: 0 }))
                 }
-                config::Model::Noop => baseline(Model::Noop),
-                _ => Found::Nothing,
+                _ => baseline(Model::Noop),
             })
         })
     }

@@ -1,23 +1,24 @@
 //! Latencies as the metrics page shows them.
 
-use super::RankMetrics;
 use super::summary::{QUANTILES, Summary};
+use super::{ModelMetrics, Verb};
 use prometheus::core::{Collector, Desc};
 use prometheus::proto::{LabelPair, Metric, MetricFamily, MetricType, Quantile};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Shows the latencies of all models as one family of summaries.
+/// Shows the latencies of all models of a verb as one family of summaries.
 pub(super) struct Latency {
     desc: Desc,
-    models: BTreeMap<String, Arc<RankMetrics>>,
+    models: BTreeMap<String, Arc<ModelMetrics>>,
 }
 
 impl Latency {
-    pub(super) fn new(models: BTreeMap<String, Arc<RankMetrics>>) -> Result<Self, prometheus::Error> {
-        let help = "Time from the arrival of a rank request's head to its answer.";
-        let desc = Desc::new("service_rank_latency_seconds".into(), help.into(), vec!["model".into()], HashMap::new())?;
+    pub(super) fn new(verb: &Verb, models: BTreeMap<String, Arc<ModelMetrics>>) -> Result<Self, prometheus::Error> {
+        let help = format!("Time from the arrival of a {} request's head to its answer.", verb.name);
+        let name = format!("service_{}_latency_seconds", verb.name);
+        let desc = Desc::new(name, help, vec!["model".into()], HashMap::new())?;
         Ok(Self { desc, models })
     }
 

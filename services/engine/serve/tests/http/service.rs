@@ -6,8 +6,8 @@ use parking_lot::Mutex;
 use rankwright_config::{Config, Model};
 use rankwright_event::{Event, Ranking, Tenant, Timestamp};
 use rankwright_serve::{
-    App, Builder, FeatureColumns, Fed, FeedError, Feedback, Found, LoadError, Loaded, Loader, Ranker, TrainError,
-    Training, Version, http,
+    App, Builder, FeatureColumns, Fed, FeedError, Feedback, Found, LoadError, Loaded, Loader, Ranker, Served,
+    TrainError, Training, Version, http,
 };
 use rankwright_state::{
     BoxFuture, Cell, Commit, Entity, Error, Fetched, FieldValue, Fingerprint, Key, Lease, MemoryStore, Outcome,
@@ -206,7 +206,7 @@ impl Loader for Versions {
                     let metrics = BTreeMap::from([("NDCG@10".to_owned(), 0.6)]);
                     let version =
                         Version { id: Some(new.id), trained_at: Some("2021-11-14T16:25:00Z".into()), metrics };
-                    Found::Version(Loaded { version, ranker: Box::new(new.ranker) }, new.samples)
+                    Found::Version(Loaded { version, model: Served::Ranker(Box::new(new.ranker)) }, new.samples)
                 }
             })
         })

@@ -1,0 +1,32 @@
+//! What every model that is trained says of its training and its versions.
+
+use super::selector;
+use crate::model::{Gate, Learning, Metric};
+use crate::section::Section;
+use crate::value::Value;
+
+/// What passes where the configuration says nothing.
+const USUAL_GATE: Gate = Gate { metric: None, margin: 0.01 };
+
+/// The keys that such models share; `eval` are the metrics that the gate may go by.
+pub(super) fn learning(section: &Section<'_>, eval: &[Metric]) -> Learning {
+    Learning {
+        selector: selector::optional(section),
+        version: section.get("version").and_then(|value| value.text()),
+        gate: section.get("qualityGate").and_then(|value| gate(&value, eval)).unwrap_or(USUAL_GATE),
+        keep_versions: section.or("keepVersions", 10, |value| value.whole(1..=10_000)),
+    }
+}
+
+fn gate(value: &Value<'_>, eval: &[Metric]) -> Option<Gate> {
+    let section = value.section()?;
+    let metric = section.get("metric");
+    let margin = |value: Value<'_>| value.number("a number from 0 to 1", |margin| (0.0..=1.0).contains(&margin));
+    let margin = section.or("margin", USUAL_GATE.margin, margin);
+    section.finish();
+    let metric = metric.and_then(|value| {
+        let metric = value.spelled("a metric such as NDCG@10")?;
+        if eval.contains(&metric) { Some(metric) } else { value.other("one of the metrics of `eval`") }
+    });
+    Some(Gate { metric, margin })
+}
