@@ -17,6 +17,18 @@ pub(crate) struct Lanes(pub(crate) [f32; LANES]);
 impl Lanes {
     pub(crate) const ZERO: Self = Self([0.0; LANES]);
 
+    /// These, and a row's times those of another, lane by lane. By value: what lies in memory might overlap.
+    #[inline(always)]
+    pub(crate) fn add_product<const FMA: bool>(self, row: Self, with: Self) -> Self {
+        Self(array::from_fn(|lane| multiply_add::<FMA>(row.0[lane], with.0[lane], self.0[lane])))
+    }
+
+    /// A block of one number.
+    #[inline(always)]
+    pub(crate) fn all(number: f32) -> Self {
+        Self([number; LANES])
+    }
+
     /// The sum of all numbers, by halves.
     #[inline(always)]
     fn sum(self) -> f32 {
@@ -72,7 +84,7 @@ fn portable<K: Kernel>(kernel: K) -> K::Output {
 
 /// `a * b + c`, fused where that is one instruction.
 #[inline(always)]
-pub(crate) fn multiply_add<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
+fn multiply_add<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
     if FMA { a.mul_add(b, c) } else { a * b + c }
 }
 
@@ -82,10 +94,7 @@ pub(crate) fn dots<const FMA: bool, const N: usize>(rows: [&[Lanes]; N], with: &
     let mut sums = [Lanes::ZERO; N];
     for (block, with) in with.iter().enumerate() {
         for (sum, row) in sums.iter_mut().zip(rows) {
-            let row = &row[block];
-            for lane in 0..LANES {
-                sum.0[lane] = multiply_add::<FMA>(row.0[lane], with.0[lane], sum.0[lane]);
-            }
+            *sum = sum.add_product::<FMA>(row[block], *with);
         }
     }
     sums.map(Lanes::sum)
@@ -101,12 +110,11 @@ pub(crate) fn dot<const FMA: bool>(row: &[Lanes], with: &[Lanes]) -> f32 {
 #[inline(always)]
 pub(crate) fn add_scaled<const FMA: bool, const N: usize>(rows: [&[Lanes]; N], factors: [f32; N], sum: &mut [Lanes]) {
     for (block, sum) in sum.iter_mut().enumerate() {
+        let mut total = *sum;
         for (row, factor) in rows.iter().zip(factors) {
-            let row = &row[block];
-            for lane in 0..LANES {
-                sum.0[lane] = multiply_add::<FMA>(factor, row.0[lane], sum.0[lane]);
-            }
+            total = total.add_product::<FMA>(row[block], Lanes::all(factor));
         }
+        *sum = total;
     }
 }
 

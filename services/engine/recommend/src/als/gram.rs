@@ -1,6 +1,6 @@
 //! The product of all rows with themselves, which every system of one side shares.
 
-use crate::lanes::{Kernel, LANES, Lanes, dispatch, flat, multiply_add};
+use crate::lanes::{Kernel, LANES, Lanes, dispatch, flat};
 use crate::parallel;
 use crate::vectors::Vectors;
 use std::num::NonZero;
@@ -58,10 +58,7 @@ impl Gram {
             let mut sums = [Lanes::ZERO; TALL];
             for (row, with) in tile.iter().enumerate() {
                 for (sum, vector) in sums.iter_mut().zip(vectors) {
-                    let factor = vector[row];
-                    for lane in 0..LANES {
-                        sum.0[lane] = multiply_add::<FMA>(factor, with.0[lane], sum.0[lane]);
-                    }
+                    *sum = sum.add_product::<FMA>(Lanes::all(vector[row]), *with);
                 }
             }
             for (vector, sum) in sums.into_iter().enumerate() {
@@ -92,14 +89,12 @@ impl Kernel for Product<'_> {
                     for row in near.chunks_exact(self.blocks) {
                         let (factors, with) = (&row[first / LANES], &row[block]);
                         for (offset, sum) in sums.iter_mut().enumerate() {
-                            let factor = factors.0[(first % LANES) + offset];
-                            for lane in 0..LANES {
-                                sum.0[lane] = multiply_add::<FMA>(factor, with.0[lane], sum.0[lane]);
-                            }
+                            let factor = factors.0[first % LANES + offset];
+                            *sum = sum.add_product::<FMA>(Lanes::all(factor), *with);
                         }
                     }
                     for (total, sum) in tile.iter_mut().zip(sums) {
-                        (0..LANES).for_each(|lane| total.0[lane] += sum.0[lane]);
+                        *total = total.add_product::<FMA>(sum, Lanes::all(1.0));
                     }
                 }
             }

@@ -99,7 +99,7 @@ impl Part<'_> {
                 add_scaled::<FMA, 1>([direction], [step], &mut solutions[range]);
                 add_scaled::<FMA, 1>([product], [-step], remainder);
                 let length = dot::<FMA>(remainder, remainder);
-                turn(direction, remainder, length / lengths[row]);
+                turn::<FMA>(direction, remainder, length / lengths[row]);
                 lengths[row] = length;
             }
         }
@@ -136,10 +136,8 @@ fn weighted<const FIRST: bool>(weight: f32, product: f32) -> f32 {
 
 /// The next direction: the remainder, and the previous direction times a factor.
 #[inline(always)]
-fn turn(direction: &mut [Lanes], remainder: &[Lanes], factor: f32) {
+fn turn<const FMA: bool>(direction: &mut [Lanes], remainder: &[Lanes], factor: f32) {
     for (direction, remainder) in direction.iter_mut().zip(remainder) {
-        for (direction, remainder) in direction.0.iter_mut().zip(remainder.0) {
-            *direction = *direction * factor + remainder;
-        }
+        *direction = remainder.add_product::<FMA>(*direction, Lanes::all(factor));
     }
 }
