@@ -89,7 +89,10 @@ fn a_shop_recommends_similar_and_popular_items_whatever_is_asked() {
 
     let answer = recommend(&service, "popular", json!({"count": 5}));
     let trend = items(&answer);
-    assert!(trend.len() == 5 && trend.iter().all(|item| popular.iter().take(60).any(|other| other == item)), "{answer}");
+    assert!(
+        trend.len() == 5 && trend.iter().all(|item| popular.iter().take(60).any(|other| other == item)),
+        "{answer}"
+    );
     let others = recommend(&service, "popular", json!({"count": 5, "items": [trend[0]], "exclude": [trend[1]]}));
     assert_eq!(items(&others)[..3], trend[2..], "{others}");
 
@@ -108,7 +111,10 @@ fn a_shop_recommends_similar_and_popular_items_whatever_is_asked() {
     assert!(items(&cart).len() == 10 && cart["fallback"].is_null(), "{cart}");
 
     let metrics = service.metrics();
-    assert!(metrics.contains("service_recommend_fallbacks_total{model=\"similar\",reason=\"untrained\"} 2"), "{metrics}");
+    assert!(
+        metrics.contains("service_recommend_fallbacks_total{model=\"similar\",reason=\"untrained\"} 2"),
+        "{metrics}"
+    );
     let status = service.status();
     assert_eq!(status["models"]["similar"]["state"], "loaded", "{status}");
     assert!(status["models"]["similar"]["metrics"]["HIT@10"].as_f64() > Some(0.0), "{status}");

@@ -160,6 +160,8 @@ fn refused(name: &str, error: Error) -> ModelReport {
         | Error::NoneSelected { .. }
         | Error::NoPositives { .. }
         | Error::NoWeights { .. }
+        | Error::NoInteractions { .. }
+        | Error::NoVisitors { .. }
         | Error::TooLong { .. }
         | Error::NoSide { .. }
         | Error::EmptySide { .. } => Outcome::Nothing,

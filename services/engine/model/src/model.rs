@@ -1,7 +1,6 @@
 //! One scoring interface for whatever ranks: trees or a baseline.
 
 use crate::ensemble::Ensemble;
-use crate::error::ReadError;
 use crate::shuffle::Shuffle;
 use crate::version::{Kind, Version};
 
@@ -16,7 +15,7 @@ pub enum Model {
     Noop,
 }
 
-/// Why a version cannot serve.
+/// Why a version cannot serve: its bytes are damaged, or it is of another kind.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to load version {version} of model {model:?}")]
 pub struct LoadError {
@@ -24,8 +23,14 @@ pub struct LoadError {
     pub model: String,
     /// Which version.
     pub version: String,
-    /// What is wrong with its booster's bytes.
-    pub source: ReadError,
+    /// What is wrong with its bytes.
+    pub source: Box<dyn std::error::Error + Send + Sync>,
+}
+
+impl LoadError {
+    pub(crate) fn new(version: &Version, source: Box<dyn std::error::Error + Send + Sync>) -> Self {
+        Self { model: version.metadata().model.clone(), version: version.id().to_string(), source }
+    }
 }
 
 impl Model {
@@ -35,16 +40,13 @@ impl Model {
     /// When the booster's bytes are no model that can be evaluated.
     pub fn load(version: &Version) -> Result<Self, LoadError> {
         let read = match version.metadata().kind {
-            Kind::XgBoost => Ensemble::xgboost(version.booster()).map(Self::Ensemble),
-            Kind::LightGbm => Ensemble::lightgbm(version.booster()).map(Self::Ensemble),
+            Kind::XgBoost => Ensemble::xgboost(version.body()).map(Self::Ensemble),
+            Kind::LightGbm => Ensemble::lightgbm(version.body()).map(Self::Ensemble),
             Kind::Shuffle(shuffle) => Ok(Self::Shuffle(shuffle)),
             Kind::Noop => Ok(Self::Noop),
+            Kind::Als | Kind::Trending => return Err(LoadError::new(version, "it recommends".into())),
         };
-        read.map_err(|source| LoadError {
-            model: version.metadata().model.clone(),
-            version: version.id().to_string(),
-            source,
-        })
+        read.map_err(|source| LoadError::new(version, source.into()))
     }
 
     /// Whether it scores all items alike, as trees without a split do.

@@ -28,6 +28,10 @@ pub enum Kind {
     Shuffle(Shuffle),
     /// The incoming order.
     Noop,
+    /// Items with the directions of their vectors.
+    Als,
+    /// Items in demand.
+    Trending,
 }
 
 /// What is known about a version.
@@ -107,7 +111,7 @@ pub struct Version {
     id: VersionId,
     metadata: Metadata,
     warmup: Vec<u8>,
-    booster: Vec<u8>,
+    body: Vec<u8>,
 }
 
 impl Version {
@@ -115,10 +119,10 @@ impl Version {
     ///
     /// # Errors
     /// When a part is larger than 4 GiB.
-    pub fn new(metadata: Metadata, warmup: Vec<u8>, booster: Vec<u8>) -> Result<Self, EncodeError> {
-        let content = codec::content(&metadata, &warmup, &booster)?;
+    pub fn new(metadata: Metadata, warmup: Vec<u8>, body: Vec<u8>) -> Result<Self, EncodeError> {
+        let content = codec::content(&metadata, &warmup, &body)?;
         let id = VersionId::new(metadata.created_at, crc32fast::hash(&content));
-        Ok(Self { id, metadata, warmup, booster })
+        Ok(Self { id, metadata, warmup, body })
     }
 
     /// The same, published in place of another one; its id is another one as well.
@@ -126,7 +130,7 @@ impl Version {
     /// # Errors
     /// As of [`new`](Self::new).
     pub fn in_place_of(self, replaced: VersionId) -> Result<Self, EncodeError> {
-        Self::new(Metadata { replaced: Some(replaced), ..self.metadata }, self.warmup, self.booster)
+        Self::new(Metadata { replaced: Some(replaced), ..self.metadata }, self.warmup, self.body)
     }
 
     /// When it was made, and a checksum.
@@ -144,9 +148,9 @@ impl Version {
         &self.warmup
     }
 
-    /// The booster's own bytes; empty for baselines.
-    pub fn booster(&self) -> &[u8] {
-        &self.booster
+    /// The booster's or recommender's own bytes; empty for baselines.
+    pub fn body(&self) -> &[u8] {
+        &self.body
     }
 
     /// Whether rows of these columns are what the model was trained on.

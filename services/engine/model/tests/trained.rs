@@ -172,8 +172,8 @@ fn a_stored_version_scores_as_its_booster_does() {
     for (kind, name) in [(Kind::LightGbm, "lightgbm-nan.txt"), (Kind::XgBoost, "xgboost.ubj")] {
         let stored = Version::decode(&version(kind, sample(name)).encode().unwrap()).unwrap();
         let direct = match kind {
-            Kind::XgBoost => Ensemble::xgboost(stored.booster()),
-            _ => Ensemble::lightgbm(stored.booster()),
+            Kind::XgBoost => Ensemble::xgboost(stored.body()),
+            _ => Ensemble::lightgbm(stored.body()),
         };
         let scores = Model::load(&stored).unwrap().score(1, &rows.values, rows.width, 64);
         assert_eq!(scores, rows.scores(&direct.unwrap()));

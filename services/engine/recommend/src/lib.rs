@@ -1,13 +1,13 @@
 //! The maths of recommenders: which items are in demand, and which are like others by who clicked them.
 //!
-//! [`Trending`] adds up interactions that lose weight with age. [`als`] factorizes a [`Matrix`] of visitors and items, and
-//! [`Similar`] finds the items nearest to a context in such a space of vectors. [`HoldOut`] measures how often a
-//! recommender names the item that a visitor clicked next. Time, randomness and threads arrive as arguments. The crate
-//! knows nothing of events, configuration or stores.
+//! [`Interactions`] are what they learn from. [`Trending`] adds up interactions that lose weight with age. [`als`] factorizes
+//! a [`Matrix`] of visitors and items, and [`Similar`] finds the items nearest to a context in such a space of vectors.
+//! [`Interactions::hit_rate`] measures how often a recommender names the item that a visitor clicked next. Time, randomness
+//! and threads arrive as arguments. The crate knows nothing of events, configuration or stores.
 
 pub mod als;
 mod codec;
-mod evaluate;
+mod interactions;
 mod lanes;
 mod matrix;
 mod neighbours;
@@ -16,10 +16,9 @@ mod similar;
 mod trending;
 mod vectors;
 
-//pub use codec::DecodeError;
-//pub use evaluate::{Case, Click, HitRate, HoldOut};
+pub use codec::DecodeError;
+pub use interactions::{HeldOut, HitRate, Interactions};
 pub use matrix::{Full, Matrix, MatrixBuilder, Sparse};
-//pub use neighbours::{Approximate, Build, Neighbours};
-//pub use similar::{Answer, InvalidVectors, NoAnswer, Similar};
-//pub use trending::{Trending, TrendingBuilder, Weight};
+pub use similar::{NoAnswer, Similar};
+pub use trending::{Trending, TrendingBuilder, Weight};
 pub use vectors::Vectors;

@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 /// More visitors, items or interactions than a matrix holds: 2^32 - 1 of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many {0} for one matrix, at most {max} fit", max = u32::MAX)]
-pub struct Full(&'static str);
+pub struct Full(pub(crate) &'static str);
 
 /// Collects interactions in any order; eight bytes for each, and each id once.
 #[derive(Default)]
@@ -133,22 +133,39 @@ impl Sparse {
 
 /// Ids, numbered as they come.
 #[derive(Default)]
-struct Names(HashMap<CompactString, u32, foldhash::fast::RandomState>);
+pub(crate) struct Names {
+    numbers: HashMap<CompactString, u32, foldhash::fast::RandomState>,
+    names: Vec<CompactString>,
+}
 
 impl Names {
     /// The number of an id; `None` where there is no number left.
-    fn number(&mut self, name: &str) -> Option<u32> {
-        if let Some(&number) = self.0.get(name) {
+    pub(crate) fn number(&mut self, name: &str) -> Option<u32> {
+        if let Some(&number) = self.numbers.get(name) {
             return Some(number);
         }
-        let number = u32::try_from(self.0.len()).ok().filter(|&number| number < u32::MAX)?;
-        self.0.insert(CompactString::new(name), number);
+        let number = u32::try_from(self.names.len()).ok().filter(|&number| number < u32::MAX)?;
+        self.numbers.insert(CompactString::new(name), number);
+        self.names.push(CompactString::new(name));
         Some(number)
+    }
+
+    /// The id of a number.
+    ///
+    /// # Panics
+    /// Where there is none.
+    pub(crate) fn name(&self, number: u32) -> &str {
+        &self.names[number as usize]
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.names.len()
     }
 
     /// Sorted ids, and the place of each number among them.
     fn sorted(self) -> (Vec<CompactString>, Vec<u32>) {
-        let mut names: Vec<(CompactString, u32)> = self.0.into_iter().collect();
+        let mut names: Vec<(CompactString, u32)> = self.names.into_iter().zip(0..).collect();
         names.sort_unstable();
         let mut places = vec![0; names.len()];
         for (place, (_, number)) in names.iter().enumerate() {

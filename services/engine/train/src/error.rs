@@ -35,6 +35,41 @@ pub enum Error {
         /// The ids of a few of them.
         examples: Vec<String>,
     },
+    /// No interaction of a recommender's types.
+    #[error(
+        "model {model:?} has nothing to learn from: none of {records} records has one of the interactions {}",
+        interactions.join(", ")
+    )]
+    NoInteractions {
+        /// Name of the model.
+        model: String,
+        /// Rankings and lone interactions that were read.
+        records: u64,
+        /// The types.
+        interactions: Vec<String>,
+    },
+    /// Interactions that tell visitors apart by nothing.
+    #[error("model {model:?} has nothing to learn from: interactions have neither `user` nor `session`")]
+    NoVisitors {
+        /// Name of the model.
+        model: String,
+    },
+    /// There are more interactions than a recommender learns from.
+    #[error("model {model:?} has too much to learn from: select fewer rankings")]
+    TooMany {
+        /// Name of the model.
+        model: String,
+        /// Of what.
+        source: rankwright_recommend::Full,
+    },
+    /// The type of model needs no training.
+    #[error("model {model:?} is of type {kind}, which is not trained")]
+    NothingToTrain {
+        /// Name of the model.
+        model: String,
+        /// Its type.
+        kind: &'static str,
+    },
     /// The selector accepts no ranking.
     #[error("model {model:?} has nothing to learn from: its selector accepts none of {rankings} rankings")]
     NoneSelected {

@@ -14,6 +14,7 @@ mod memory;
 pub mod metric;
 mod patience;
 mod quality;
+mod recommending;
 pub mod report;
 pub mod rows;
 pub mod selector;
@@ -21,6 +22,7 @@ pub mod split;
 #[cfg(test)]
 mod testing;
 pub mod train;
+mod trees;
 pub mod warmup;
 
 pub use error::Error;

@@ -65,7 +65,7 @@ impl Measure<'_> {
         if let Err(mismatch) = version.check_columns(self.columns) {
             return incomparable(format!("the running {mismatch}"));
         }
-        match ensemble(version.metadata().kind, version.booster()) {
+        match ensemble(version.metadata().kind, version.body()) {
             Ok(ensemble) => Ok(Measured::Quality { version: version.id().clone(), quality: self.quality(&ensemble)? }),
             Err(error) => incomparable(format!("the running version cannot be read: {error}")),
         }

@@ -119,11 +119,11 @@ impl Training<'_> {
             Model::LambdaMart(config) => {
                 Trees { name, config, columns, served, now }.candidate(store, running, progress)
             }
-            Model::Als(config) => {
-                Recommending { name, learning: &config.learning, now, by: config }.candidate(store, running, progress)
+            Model::Als(by) => {
+                Recommending { name, learning: &by.learning, by, now }.candidate(store, running, progress)
             }
-            Model::Trending(config) => {
-                Recommending { name, learning: &config.learning, now, by: config }.candidate(store, running, progress)
+            Model::Trending(by) => {
+                Recommending { name, learning: &by.learning, by, now }.candidate(store, running, progress)
             }
             Model::Shuffle { .. } | Model::Noop | Model::Semantic { .. } => {
                 Err(Error::NothingToTrain { model: name.to_owned(), kind: self.model.type_name() })

@@ -4,7 +4,7 @@
 //! "RANKWMDL"  format: u32  length: u64  CRC-32 of the content: u32     numbers are little-endian
 //! content:    length: u32  metadata as JSON
 //!             length: u32  warm-up rankings, as the server wrote them
-//!             the booster's own bytes
+//!             the booster's or recommender's own bytes
 //! ```
 
 use super::{Metadata, Version, VersionId};
@@ -64,7 +64,7 @@ impl Version {
     /// # Errors
     /// When a part is larger than 4 GiB.
     pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
-        let content = content(&self.metadata, &self.warmup, &self.booster)?;
+        let content = content(&self.metadata, &self.warmup, &self.body)?;
         let mut bytes = Vec::with_capacity(HEADER + content.len());
         bytes.extend(MAGIC);
         bytes.extend(FORMAT.to_le_bytes());
@@ -84,20 +84,20 @@ impl Version {
         let metadata: Metadata = serde_json::from_slice(parts.next()?).map_err(DecodeError::Metadata)?;
         let warmup = parts.next()?.to_vec();
         let id = VersionId::new(metadata.created_at, checksum);
-        Ok(Self { id, metadata, warmup, booster: parts.rest.to_vec() })
+        Ok(Self { id, metadata, warmup, body: parts.rest.to_vec() })
     }
 }
 
-/// Metadata, warm-up and booster, as they follow the header.
-pub(super) fn content(metadata: &Metadata, warmup: &[u8], booster: &[u8]) -> Result<Vec<u8>, EncodeError> {
+/// Metadata, warm-up and body, as they follow the header.
+pub(super) fn content(metadata: &Metadata, warmup: &[u8], body: &[u8]) -> Result<Vec<u8>, EncodeError> {
     let metadata = serde_json::to_vec(metadata).map_err(|error| EncodeError(error.to_string()))?;
-    let mut content = Vec::with_capacity(8 + metadata.len() + warmup.len() + booster.len());
+    let mut content = Vec::with_capacity(8 + metadata.len() + warmup.len() + body.len());
     for part in [metadata.as_slice(), warmup] {
         let length = u32::try_from(part.len()).map_err(|_| EncodeError("a part is over 4 GiB".to_owned()))?;
         content.extend(length.to_le_bytes());
         content.extend(part);
     }
-    content.extend(booster);
+    content.extend(body);
     Ok(content)
 }
 

@@ -54,7 +54,7 @@ fn a_version_knows_which_one_it_was_published_in_place_of() {
     assert_ne!(after.id(), before.id());
     let read = Version::decode(&after.encode().unwrap()).unwrap();
     assert_eq!((read.id(), read.metadata().replaced.as_ref()), (after.id(), Some(before.id())));
-    assert_eq!((read.booster(), read.warmup()), (before.booster(), before.warmup()));
+    assert_eq!((read.body(), read.warmup()), (before.body(), before.warmup()));
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn a_trained_model_is_published_and_orders_by_what_visitors_like() {
         let config = LambdaMart { backend: backend(booster), ..config() };
         let trained = train(&config, rankings(300), &versions).unwrap();
         let published = versions.load("shop", None).unwrap().unwrap();
-        assert!(published.id() == trained.version.id() && published.booster() == trained.version.booster());
+        assert!(published.id() == trained.version.id() && published.body() == trained.version.body());
         let rows = [0.5, 0.1, 0.5, 0.5, 0.9, 0.5, 0.5, 0.5, 0.5]; // price, ctr_7, ctr_30
         let scores = Model::load(&published).unwrap().score(1, &rows, 3, 3);
         assert!(scores[1] > scores[2] && scores[1] > scores[0], "{booster:?}: {scores:?}");
@@ -104,7 +104,7 @@ fn the_answer_lists_features_rounds_and_size() {
     assert!(price.name == "price" && matches!(price.weight, Weight::One(_)));
     let Weight::Each(gains) = &ctr.weight else { unreachable!("two columns") };
     assert!(ctr.name == "ctr" && gains[0] > gains[1]);
-    assert_eq!(trained.answer.size_bytes, trained.version.booster().len());
+    assert_eq!(trained.answer.size_bytes, trained.version.body().len());
     assert!(trained.answer.iterations.len() >= trained.trees);
 }
 

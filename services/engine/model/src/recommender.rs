@@ -1,0 +1,74 @@
+//! One interface for whatever recommends items.
+
+use crate::model::LoadError;
+use crate::version::{Kind, Version};
+use rankwright_recommend::{NoAnswer, Similar, Trending};
+use std::collections::HashSet;
+
+/// An item, and how well it fits: the higher, the better.
+pub type Recommendation<'a> = (&'a str, f32);
+
+/// A recommender, ready to serve.
+pub enum Recommender {
+    /// Items near those of a request.
+    Similar(Similar),
+    /// Items in demand, whatever the request.
+    Trending(Trending),
+}
+
+impl Recommender {
+    /// Makes a version ready to serve.
+    ///
+    /// # Errors
+    /// When the version is none of a recommender, or its bytes are damaged.
+    pub fn load(version: &Version) -> Result<Self, LoadError> {
+        let failed = |source| LoadError::new(version, source);
+        match version.metadata().kind {
+            Kind::Als => Similar::from_bytes(version.body()).map(Self::Similar).map_err(|error| failed(error.into())),
+            Kind::Trending => {
+                Trending::from_bytes(version.body()).map(Self::Trending).map_err(|error| failed(error.into()))
+            }
+            Kind::XgBoost | Kind::LightGbm | Kind::Shuffle(_) | Kind::Noop => Err(failed("it ranks".into())),
+        }
+    }
+
+    /// Whether it recommends nothing for a request without items.
+    pub fn needs_items(&self) -> bool {
+        matches!(self, Self::Similar(_))
+    }
+
+    /// The best `count` items for these, none of these and none of those excluded, best first.
+    ///
+    /// # Errors
+    /// Where it needs items, and knows none of these.
+    pub fn recommend(
+        &self,
+        items: &[&str],
+        exclude: &HashSet<&str>,
+        count: usize,
+    ) -> Result<Vec<Recommendation<'_>>, NoAnswer> {
+        match self {
+            Self::Similar(similar) => similar.recommend(items, exclude, count),
+            Self::Trending(trending) => {
+                let without = exclude.iter().chain(items).copied().collect();
+                Ok(trending.top(count, &without))
+            }
+        }
+    }
+
+    /// As the body of a version.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Similar(similar) => similar.to_bytes(),
+            Self::Trending(trending) => trending.to_bytes(),
+        }
+    }
+
+    /// How many items it may recommend.
+    pub fn items(&self) -> usize {
+        match self {
+            Self::Similar(similar) => similar.len(),
+            Self::Trending(trending) => trending.len(),
+        }
+    }
+}

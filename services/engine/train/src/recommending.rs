@@ -1,0 +1,302 @@
+//! Recommenders: fitted to which visitor did what with which item, measured by what they did last.
+
+use crate::booster::Iteration;
+use crate::dataset::Reading;
+use crate::error::Error;
+use crate::quality::{Candidate, Measured, Running};
+use crate::report::{Answer, Quality, Trained};
+use crate::selector::accepts;
+use crate::train::Progress;
+use rankwright_clickthrough::{Clickthrough, ClickthroughStore, Kind as RecordKind};
+use rankwright_config::model::{Als, Learning, Trending};
+use rankwright_event::Timestamp;
+use rankwright_model::{Kind, Metadata, Recommender, Version};
+use rankwright_recommend::{HeldOut, Interactions, Similar, Weight, als};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
+use std::ops::ControlFlow;
+
+/// So many recommendations are looked at.
+const LOOKED_AT: usize = 10;
+/// Below so many visitors the last item of every second one is held out, else of every tenth.
+const FEW_VISITORS: usize = 5_000;
+
+/// A recommender to be trained.
+pub(crate) struct Recommending<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) learning: &'a Learning,
+    pub(crate) by: &'a dyn Fit,
+    pub(crate) now: Timestamp,
+}
+
+/// How a type of recommender learns.
+pub(crate) trait Fit {
+    /// What versions of it are versions of.
+    fn kind(&self) -> Kind;
+
+    /// Types of interaction, by the numbers that [`Interactions`] has for them.
+    fn interactions(&self) -> Vec<&str>;
+
+    /// Whether an interaction without a visitor says nothing.
+    fn needs_visitors(&self) -> bool;
+
+    /// Learns from interactions, but for what is held out.
+    fn fit(
+        &self,
+        all: &Interactions,
+        without: &HeldOut,
+        progress: &mut dyn FnMut(Iteration),
+    ) -> Result<Recommender, rankwright_recommend::Full>;
+
+    /// Whether it is to learn once more from all, after it was measured.
+    fn is_quick(&self) -> bool;
+}
+
+impl Fit for Als {
+    fn kind(&self) -> Kind {
+        Kind::Als
+    }
+
+    fn interactions(&self) -> Vec<&str> {
+        self.interactions.iter().map(String::as_str).collect()
+    }
+
+    fn needs_visitors(&self) -> bool {
+        true
+    }
+
+    fn fit(
+        &self,
+        all: &Interactions,
+        without: &HeldOut,
+        progress: &mut dyn FnMut(Iteration),
+    ) -> Result<Recommender, rankwright_recommend::Full> {
+        let matrix = all.matrix(without)?;
+        let settings = als::Settings {
+            factors: self.factors,
+            iterations: self.iterations,
+            user_regularization: self.user_reg as f32,
+            item_regularization: self.item_reg as f32,
+            seed: self.seed,
+            ..als::Settings::default()
+        };
+        let told = |step: als::Progress| {
+            let millis = (step.seconds * 1000.0) as u64;
+            progress(Iteration { id: step.iteration - 1, millis, test_metric: f64::NAN, train_metric: f64::NAN });
+            ControlFlow::Continue(())
+        };
+        let vectors = als::fit(&matrix, &settings, told).map(|factors| factors.items);
+        let nothing = || rankwright_recommend::Vectors::new(self.factors);
+        Ok(Recommender::Similar(Similar::new(&matrix.items, &vectors.unwrap_or_else(|_| nothing()))))
+    }
+
+    fn is_quick(&self) -> bool {
+        false
+    }
+}
+
+impl Fit for Trending {
+    fn kind(&self) -> Kind {
+        Kind::Trending
+    }
+
+    fn interactions(&self) -> Vec<&str> {
+        self.weights.iter().map(|part| part.interaction.as_str()).collect()
+    }
+
+    fn needs_visitors(&self) -> bool {
+        false
+    }
+
+    fn fit(
+        &self,
+        all: &Interactions,
+        without: &HeldOut,
+        _: &mut dyn FnMut(Iteration),
+    ) -> Result<Recommender, rankwright_recommend::Full> {
+        let weight = |part: &rankwright_config::model::TrendingWeight| Weight {
+            decay: part.decay,
+            weight: part.weight,
+            window: i64::try_from(part.window.as_millis()).unwrap_or(i64::MAX),
+        };
+        let weights: Vec<Weight> = self.weights.iter().map(weight).collect();
+        Ok(Recommender::Trending(all.trending(&weights, without)))
+    }
+
+    fn is_quick(&self) -> bool {
+        true
+    }
+}
+
+impl Recommending<'_> {
+    /// As [`Training::candidate`](crate::Training::candidate).
+    pub(crate) fn candidate(
+        &self,
+        store: &dyn ClickthroughStore,
+        running: Option<Running>,
+        progress: &mut (dyn FnMut(Progress<'_>) + Send),
+    ) -> Result<Candidate, Error> {
+        let (all, reading) = self.read(store, progress)?;
+        let one_in = if all.visitors() < FEW_VISITORS { 2 } else { 10 };
+        let held_out = all.hold_out(one_in);
+        let mut iterations = Vec::new();
+        let mut fitted = self.fit(&all, &held_out, &mut iterations, progress)?;
+        let quality = self.quality(&fitted, &all, &held_out);
+        let running = running.map(|running| self.running(running, &all, &held_out));
+        if self.by.is_quick() {
+            fitted = self.fit(&all, &HeldOut::default(), &mut Vec::new(), progress)?;
+        }
+        let metadata = Metadata {
+            model: self.name.to_owned(),
+            kind: self.by.kind(),
+            created_at: self.now,
+            columns: Vec::new(),
+            metrics: BTreeMap::from([(quality.metric.clone(), quality.reranked)]),
+            iterations: iterations.len(),
+            weights: Vec::new(),
+            trained_on: None,
+            replaced: None,
+        };
+        let body = fitted.to_bytes();
+        let size_bytes = body.len();
+        let version = Version::new(metadata, Vec::new(), body);
+        let version = version.map_err(|error| Error::Publish { model: self.name.to_owned(), source: error.into() })?;
+        let warnings = warning(&quality).into_iter().collect();
+        let trained = Trained {
+            trees: iterations.len(),
+            answer: Answer { features: Vec::new(), iterations, size_bytes, warnings },
+            quality: vec![quality],
+            version,
+            train: all.len(),
+            test: held_out.len(),
+            reading,
+            learned_nothing: false,
+        };
+        Ok(Candidate { trained, running })
+    }
+
+    /// Reads what there is to learn from.
+    fn read(
+        &self,
+        store: &dyn ClickthroughStore,
+        progress: &mut (dyn FnMut(Progress<'_>) + Send),
+    ) -> Result<(Interactions, Reading), Error> {
+        let (mut all, mut reading) = (Interactions::default(), Reading::default());
+        let kinds = self.by.interactions();
+        let mut records = store.read()?;
+        for entry in records.by_ref() {
+            let (_, record) = entry?;
+            match record.kind {
+                RecordKind::Ranking => reading.rankings += 1,
+                RecordKind::Interaction => reading.alone += 1,
+            }
+            if reading.rankings.is_multiple_of(1024) {
+                progress(Progress::Reading { rankings: reading.rankings });
+            }
+            if !accepts(&self.learning.selector, 0, &record) {
+                continue;
+            }
+            reading.selected += 1;
+            let visitor = visitor(&record);
+            for click in &record.interactions {
+                let Some(kind) = kinds.iter().position(|kind| *kind == click.kind) else { continue };
+                let (item, at) = (click.item.as_str(), click.timestamp.millis());
+                all.add(visitor.as_deref(), item, kind as u16, at).map_err(|source| self.full(source))?;
+            }
+        }
+        reading.losses = records.losses().clone();
+        match self.nothing(&all, &reading) {
+            Some(error) => Err(error),
+            None => Ok((all, reading)),
+        }
+    }
+
+    /// Why there is nothing to learn from, if so.
+    fn nothing(&self, all: &Interactions, reading: &Reading) -> Option<Error> {
+        let model = || self.name.to_owned();
+        let read = reading.rankings + reading.alone;
+        let interactions = || self.by.interactions().into_iter().map(str::to_owned).collect();
+        Some(match (read, reading.selected) {
+            (0, _) if !reading.losses.is_empty() => {
+                Error::Damaged { model: model(), stretches: reading.losses.cut + reading.losses.damaged }
+            }
+            (0, _) => Error::Empty { model: model() },
+            (rankings, 0) => Error::NoneSelected { model: model(), rankings },
+            _ if all.is_empty() => {
+                Error::NoInteractions { model: model(), records: read, interactions: interactions() }
+            }
+            _ if self.by.needs_visitors() && all.visitors() == 0 => Error::NoVisitors { model: model() },
+            _ => return None,
+        })
+    }
+
+    fn fit(
+        &self,
+        all: &Interactions,
+        without: &HeldOut,
+        iterations: &mut Vec<Iteration>,
+        progress: &mut (dyn FnMut(Progress<'_>) + Send),
+    ) -> Result<Recommender, Error> {
+        let limit = iterations.capacity();
+        let mut told = |iteration: Iteration| {
+            progress(Progress::Fitting { iteration: &iteration, limit });
+            iterations.push(iteration);
+        };
+        self.by.fit(all, without, &mut told).map_err(|source| self.full(source))
+    }
+
+    /// How often a recommender names what was held out.
+    fn quality(&self, model: &Recommender, all: &Interactions, held_out: &HeldOut) -> Quality {
+        let recommend = |context: &str, seen: &HashSet<&str>| {
+            let found = model.recommend(&[context], seen, LOOKED_AT).unwrap_or_default();
+            found.into_iter().map(|(item, _)| item.to_owned()).collect()
+        };
+        let rate = all.hit_rate(held_out, LOOKED_AT, recommend);
+        let metric = format!("HIT@{LOOKED_AT}");
+        Quality { metric, shown: rate.of_popular, random: rate.of_random, reranked: rate.of_model, served: None }
+    }
+
+    fn running(&self, running: Running, all: &Interactions, held_out: &HeldOut) -> Measured {
+        let unreadable = |error: &dyn std::fmt::Display| Measured::Incomparable {
+            reason: format!("the running version cannot be read: {error}"),
+        };
+        match running {
+            Running::Unreadable(error) => unreadable(&error),
+            Running::Version(version) => match Recommender::load(&version) {
+                Err(error) => unreadable(&error),
+                Ok(model) => {
+                    let quality = vec![self.quality(&model, all, held_out)];
+                    Measured::Quality { version: version.id().clone(), quality }
+                }
+            },
+        }
+    }
+
+    fn full(&self, source: rankwright_recommend::Full) -> Error {
+        Error::TooMany { model: self.name.to_owned(), source }
+    }
+}
+
+/// Who a record is of: the visitor, else the visit.
+fn visitor(record: &Clickthrough) -> Option<Cow<'_, str>> {
+    let tenant = record.tenant.as_str();
+    match (&record.user, &record.session) {
+        (Some(user), _) => Some(format!("{tenant}/u/{}", user.as_str()).into()),
+        (None, Some(session)) => Some(format!("{tenant}/s/{}", session.as_str()).into()),
+        (None, None) => None,
+    }
+}
+
+/// What to say of a model that is no better than naming what is popular.
+fn warning(quality: &Quality) -> Option<String> {
+    let Quality { metric, shown, reranked, .. } = quality;
+    (reranked < shown).then(|| {
+        format!(
+            "{metric} {reranked:.4} is below {shown:.4} of the most popular items: there may be too few interactions per \
+             item; see docs/recommendations.md, \"Quality and the gate\""
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests;

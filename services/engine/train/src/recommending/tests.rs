@@ -1,0 +1,133 @@
+#![allow(clippy::unwrap_used)]
+use crate::testing::store;
+use crate::{Error, Reason, Running, Training, decide};
+use rankwright_clickthrough::{Click, Clickthrough, Kind as RecordKind, Rows};
+use rankwright_config::{Config, Model};
+use rankwright_event::{RankingId, Tenant, Timestamp};
+use rankwright_model::{MemoryVersions, Recommender, VersionStore};
+use std::collections::{BTreeMap, HashSet};
+
+const DAY: i64 = 86_400_000;
+
+fn model(text: &str) -> Model {
+    let (config, _) = Config::parse(&format!("models: {{m: {text}}}"), "test").unwrap();
+    config.models["m"].clone()
+}
+
+/// Clicks of a visitor on items, a minute apart, without a ranking.
+fn clicks(user: Option<usize>, items: &[usize], day: i64) -> Vec<Clickthrough> {
+    let click = |(place, item): (usize, &usize)| {
+        let timestamp = Timestamp::from_millis(day * DAY + place as i64 * 60_000);
+        let id = format!("{user:?}-{item}-{day}-{place}");
+        Clickthrough {
+            tenant: Tenant::default(),
+            kind: RecordKind::Interaction,
+            ranking: RankingId::from(id.as_str()),
+            timestamp,
+            user: user.map(|user| format!("u{user}").as_str().into()),
+            session: None,
+            fields: Vec::new(),
+            items: Vec::new(),
+            rows: Rows::default(),
+            interactions: vec![Click {
+                timestamp,
+                id: id.as_str().into(),
+                kind: "click".into(),
+                item: format!("i{item}").into(),
+            }],
+        }
+    };
+    items.iter().enumerate().map(click).collect()
+}
+
+/// Two hundred visitors, each of whom looks at four of the ten items of one of five shelves.
+fn shelves() -> Vec<Clickthrough> {
+    let mut random = fastrand::Rng::with_seed(3);
+    let visitor = |user: usize| {
+        let mut shelf: Vec<usize> = (0..10).map(|item| user % 5 * 10 + item).collect();
+        random.shuffle(&mut shelf);
+        clicks(Some(user), &shelf[..4], 1)
+    };
+    (0..200).flat_map(visitor).collect()
+}
+
+fn train(model: &Model, records: Vec<Clickthrough>, versions: &MemoryVersions) -> Result<crate::Trained, Error> {
+    let now = Timestamp::from_millis(1_000 * DAY);
+    crate::train_model("m", model, &[], &store(&[], records), versions, now, &mut |_| ())
+}
+
+fn served(versions: &MemoryVersions) -> Recommender {
+    Recommender::load(&versions.load("m", None).unwrap().unwrap()).unwrap()
+}
+
+const ALS: &str = "{type: als, interactions: [click], factors: 8, iterations: 10}";
+
+#[test]
+fn similar_items_are_those_of_the_same_shelf() {
+    let versions = MemoryVersions::default();
+    let trained = train(&model(ALS), shelves(), &versions).unwrap();
+    let quality = &trained.quality[0];
+    assert_eq!(quality.metric, "HIT@10");
+    // of the nine others on the shelf, three at most were seen
+    assert!(quality.reranked > 0.9 && quality.random < 0.3 && trained.test > 50, "{quality:?} {}", trained.test);
+    assert_eq!((trained.answer.iterations.len(), trained.answer.features.len()), (10, 0));
+    let similar = served(&versions);
+    let found = similar.recommend(&["i7"], &HashSet::from(["i3"]), 5).unwrap();
+    let shelf = found.iter().all(|(item, _)| item.len() == 2 && !["i7", "i3"].contains(item));
+    assert!(found.len() == 5 && shelf, "{found:?}");
+}
+
+#[test]
+fn the_same_interactions_in_another_order_give_the_same_version() {
+    let trained = |records| train(&model(ALS), records, &MemoryVersions::default()).unwrap().version;
+    let mut turned = shelves();
+    turned.reverse();
+    assert_eq!(trained(shelves()).id(), trained(turned).id());
+}
+
+#[test]
+fn trending_learns_from_all_and_counts_whole_days_to_the_newest_event() {
+    let text = "{type: trending, weights: [{interaction: click, decay: 0.5, window: 3d}]}";
+    let records = [clicks(Some(1), &[1, 1, 1], 10), clicks(None, &[2, 2], 12), clicks(Some(2), &[3], 8)].concat();
+    let versions = MemoryVersions::default();
+    let trained = train(&model(text), records, &versions).unwrap();
+    assert_eq!(trained.answer.iterations.len(), 0);
+    let trending = served(&versions);
+    let found = trending.recommend(&[], &HashSet::new(), 9).unwrap();
+    // the newest is a minute past day 12: items 1 are 2 days and up to a minute old, or almost
+    assert_eq!(found, [("i2", 2.0), ("i1", 1.0)].map(|(item, score)| (item, score)), "{found:?}");
+}
+
+#[test]
+fn what_cannot_be_learned_from_says_why() {
+    let refusal =
+        |text: &str, records| train(&model(text), records, &MemoryVersions::default()).unwrap_err().to_string();
+    assert!(refusal(ALS, vec![]).contains("no click-throughs are stored"));
+    let of_others = refusal("{type: als, interactions: [buy, like]}", clicks(Some(1), &[1, 2], 1));
+    assert!(of_others.contains("none of 2 records has one of the interactions buy, like"), "{of_others}");
+    let without = refusal(ALS, clicks(None, &[1, 2], 1));
+    assert!(without.contains("`user` nor `session`"), "{without}");
+    let selected = refusal("{type: als, interactions: [click], selector: {accept: false}}", clicks(Some(1), &[1], 1));
+    assert!(selected.contains("selector accepts none"), "{selected}");
+    assert!(refusal("{type: noop}", vec![]).contains("noop"));
+}
+
+#[test]
+fn a_gate_compares_with_the_running_version_on_the_same_visitors() {
+    let (als, versions) = (model(ALS), MemoryVersions::default());
+    let worse = model("{type: als, interactions: [click], factors: 1, iterations: 1}");
+    let gate = &als.learning().unwrap().gate;
+    let candidate = |model: &Model, running| {
+        let now = Timestamp::from_millis(1_000 * DAY);
+        let training = Training { name: "m", model, columns: &[], served: &BTreeMap::new(), now };
+        training.candidate(&store(&[], shelves()), running, &mut |_| ()).unwrap()
+    };
+    let first = decide(gate, &candidate(&als, None));
+    assert!(first.publish && first.reason == Reason::FirstVersion && first.metric == "HIT@10", "{first:?}");
+    train(&als, shelves(), &versions).unwrap();
+    let running = || Some(Running::Version(Box::new(versions.load("m", None).unwrap().unwrap())));
+    let same = decide(gate, &candidate(&als, running()));
+    assert!(same.publish && same.running == Some(same.candidate), "{same:?}");
+    let worse = decide(gate, &candidate(&worse, running()));
+    assert!(!worse.publish && worse.reason == Reason::Worse, "{worse:?}");
+}
