@@ -71,6 +71,9 @@ pub enum Meaning {
     },
 }
 
+/// From a field's value to what is stored of it.
+pub type Derive = dyn Fn(&Value) -> Option<FieldValue> + Send + Sync;
+
 /// What is computed from an item's field once, when its event comes in, and stored with the item.
 #[derive(Clone)]
 pub struct Derived {
@@ -79,7 +82,7 @@ pub struct Derived {
     /// How, in words that stay the same in every version: by these alone it is told from others.
     pub how: String,
     /// The computation; nothing is stored where it gives nothing.
-    pub derive: Arc<dyn Fn(&Value) -> Option<FieldValue> + Send + Sync>,
+    pub derive: Arc<Derive>,
 }
 
 impl Derived {

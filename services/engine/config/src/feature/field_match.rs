@@ -6,7 +6,6 @@ use super::{Definition, Entity, Source, reference};
 use crate::error::shown;
 use crate::nearest::nearest;
 use crate::read::inference::{CROSS_DIM, dim, files, handle};
-use crate::schema::FeatureType;
 use crate::section::Section;
 use crate::value::Value;
 
@@ -99,12 +98,9 @@ const LANGUAGES: [(&str, &str); 20] = [
 ];
 
 impl Definition for FieldMatch {
-    const TYPE: FeatureType = FeatureType {
-        name: "field_match",
-        aliases: &[],
-        example: "{name: title_match, type: field_match, rankingField: ranking.query, itemField: item.title, method: {type: ngram, language: en, n: 3}}",
-        doc: "how well a text of the ranking matches one of the item: by terms, n-grams, BM25 or an encoder",
-    };
+    const NAME: &str = "field_match";
+    const EXAMPLE: &str = "{name: title_match, type: field_match, rankingField: ranking.query, itemField: item.title, method: {type: ngram, language: en, n: 3}}";
+    const DOC: &str = "how well a text of the ranking matches one of the item: by terms, n-grams, BM25 or an encoder";
 
     fn read(section: &Section<'_>) -> Option<Self> {
         ignored_scope(section, None);
