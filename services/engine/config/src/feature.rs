@@ -1,7 +1,7 @@
 //! Feature definitions, as they are after checking: every default filled in, every alias resolved.
 //!
 //! Each type has a file of its own with all that this crate knows of it. A new one is such a file, its `mod` and its
-//! entry in the list of [`types`] below.
+//! entry in the list `types!` below.
 
 mod boolean;
 mod counting;
