@@ -163,3 +163,83 @@ fn count(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn title(texts: &[&'static str]) -> Vec<Vec<&'static str>> {
+        vec![texts.to_vec()]
+    }
+
+    fn written(builder: &DictionaryBuilder) -> serde_json::Value {
+        let mut bytes = Vec::new();
+        builder.write(&["title".to_owned()], &mut bytes).expect("memory takes all");
+        serde_json::from_slice(&bytes).expect("is JSON")
+    }
+
+    #[test]
+    fn a_term_counts_once_for_each_document_that_has_it() {
+        let mut builder = DictionaryBuilder::new(Language::English);
+        builder.add(title(&["Red shoes, red laces"]));
+        builder.add(title(&["blue shoe"]));
+        builder.add(title(&["the red", "hats"]));
+        let expected = json!({
+            "docs": 3, "language": "en", "fields": ["title"], "avgdl": 8.0 / 3.0,
+            "termfreq": {"blue": 1, "hat": 1, "lace": 1, "red": 2, "shoe": 2},
+        });
+        assert_eq!(written(&builder), expected);
+    }
+
+    #[test]
+    fn fields_share_a_document_and_each_has_a_length_of_its_own() {
+        let mut builder = DictionaryBuilder::new(Language::Generic);
+        builder.add([vec!["red shoe"], vec!["a red shoe of leather", "soft"]]);
+        assert_eq!((builder.documents(), builder.terms(), builder.average_length()), (1, 6, 4.0));
+        assert_eq!(written(&builder)["termfreq"]["red"], 1);
+    }
+
+    #[test]
+    fn a_document_without_terms_does_not_count() {
+        let mut builder = DictionaryBuilder::new(Language::English);
+        builder.add(title(&["red"]));
+        builder.add(title(&["the"]));
+        builder.add(title(&[]));
+        assert_eq!((builder.documents(), builder.average_length()), (1, 1.0));
+    }
+
+    #[test]
+    fn the_rarest_terms_make_room() {
+        let mut builder = DictionaryBuilder::with_room(Language::Generic, Room { terms: 8, bytes: 1000 });
+        let words: Vec<String> = (0..7).map(|number| format!("rare{number}")).collect();
+        builder.add([["red", "red"]]);
+        builder.add([["red", "blue"]]);
+        builder.add([["blue"]]);
+        builder.add([words.iter().map(String::as_str)]);
+        assert_eq!((builder.terms(), builder.dropped(), builder.missed()), (2, 7, 1));
+        assert_eq!(written(&builder)["termfreq"], json!({"blue": 2, "red": 2}));
+        assert_eq!(builder.documents(), 4, "documents and lengths stay exact");
+        assert_eq!(builder.average_length(), 12.0 / 4.0);
+    }
+
+    #[test]
+    fn long_terms_make_room_by_their_bytes() {
+        let mut builder = DictionaryBuilder::with_room(Language::Generic, Room { terms: 1000, bytes: 100 });
+        builder.add([["red"]]);
+        builder.add([["red"]]);
+        builder.add([[&*"x".repeat(120)]]);
+        assert_eq!((builder.terms(), builder.dropped(), builder.bytes), (1, 1, 3));
+    }
+
+    #[test]
+    fn keys_stand_in_the_order_of_upstream_and_terms_in_their_own() {
+        let mut builder = DictionaryBuilder::new(Language::Generic);
+        builder.add(title(&["b a c"]));
+        let mut bytes = Vec::new();
+        builder.write(&["title".to_owned(), "a\"b".to_owned()], &mut bytes).expect("memory takes all");
+        let expected = "{\n  \"docs\": 1,\n  \"language\": \"generic\",\n  \"fields\": [\"title\",\"a\\\"b\"],\n  \
+                        \"termfreq\": {\n    \"a\": 1,\n    \"b\": 1,\n    \"c\": 1\n  },\n  \"avgdl\": 3.0\n}\n";
+        assert_eq!(String::from_utf8_lossy(&bytes), expected);
+    }
+}
