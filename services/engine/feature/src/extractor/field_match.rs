@@ -161,7 +161,7 @@ impl FieldMatch {
 
 impl Query {
     fn score(&self, stored: &[u8]) -> Option<f64> {
-        let document = BagRef::new(stored)?;
+        let document = BagRef::written(stored)?;
         Some(match self {
             Self::Bag(query) => document.similarity(query),
             Self::Bm25(query) => query.score_ref(document),
