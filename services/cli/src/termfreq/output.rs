@@ -16,7 +16,7 @@ pub(super) struct Output {
 
 enum Writer {
     Plain(BufWriter<File>),
-    Gzip(GzEncoder<BufWriter<File>>),
+    Gzip(Box<GzEncoder<BufWriter<File>>>),
 }
 
 impl Output {
@@ -37,8 +37,11 @@ impl Output {
             File::create(&unfinished).with_context(|| format!("--out: cannot create {}", unfinished.display()))?;
         let file = BufWriter::with_capacity(1 << 16, file);
         let is_gzip = path.extension().is_some_and(|extension| extension == "gz");
-        let writer =
-            if is_gzip { Writer::Gzip(GzEncoder::new(file, Compression::default())) } else { Writer::Plain(file) };
+        let writer = if is_gzip {
+            Writer::Gzip(Box::new(GzEncoder::new(file, Compression::default())))
+        } else {
+            Writer::Plain(file)
+        };
         Ok(Self { path: path.to_owned(), unfinished, writer })
     }
 

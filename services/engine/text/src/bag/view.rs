@@ -99,6 +99,10 @@ mod tests {
             (&[1, 1, 0x80, 0], "a number with a byte too many"),
         ] {
             assert!(BagRef::new(bytes).is_none(), "{why}");
+            if let Some(unseen) = BagRef::written(bytes) {
+                let query = Bag::counted(vec![0, 1, u32::MAX]);
+                assert!(unseen.similarity(&query).is_finite() && unseen.iter().count() < 3, "{why}");
+            }
         }
     }
 }
