@@ -1,8 +1,9 @@
 //! `import`: historical events into the state and the click-through store.
 
-use crate::options::ImportOptions;
+use crate::options::{ImportOptions, parsed};
 use crate::order::Order;
 use crate::progress::Progress;
+use crate::skipped::Skipped;
 use anyhow::{Context, Result, bail};
 use rankwright_assembly::{
     Engine, Fetched, Importer, Rebuild, StillOpen, Tally, Units, as_owner, configuration, fetch, is_remote, is_stream,
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 use tokio::runtime::Runtime;
-use tracing::{debug, info, warn};
+use tracing::{info, warn};
 
 /// So many events are committed together: larger batches fold more writes into one, for a folder,
 const DURABLE_BATCH: usize = 32_768;
@@ -28,9 +29,6 @@ const DURABLE_BATCH: usize = 32_768;
 const BATCH: usize = 8192;
 /// Into a state that others use meanwhile.
 const SHARED_BATCH: usize = 4096;
-
-/// So many lines that cannot be read are warned of; the rest is for those who ask.
-const SHOWN: u64 = 100;
 
 /// Reads events into a state that outlives this process.
 pub(crate) fn run(options: &ImportOptions) -> Result<()> {
@@ -104,7 +102,7 @@ pub(crate) fn read(engine: &Arc<Engine>, options: &ImportOptions, runtime: &Runt
         units: Units::default(),
         recent: Recent::new(engine.config.core.ingest.event_id_window, now()),
         progress: Progress::new("import", files.bytes()),
-        strict: options.strict,
+        skipped: Skipped::new(options.strict),
         taken: 0,
         batch_size: batch_size(&*engine.state),
         files: files.clone(),
@@ -113,8 +111,6 @@ pub(crate) fn read(engine: &Arc<Engine>, options: &ImportOptions, runtime: &Runt
         continued: before.is_some(),
         events: 0,
         too_old: 0,
-        bad: 0,
-        damaged: Vec::new(),
     };
     let threads = thread::available_parallelism().map_or(1, |cores| cores.get() - 1).max(1);
     let outcome = files.read_parallel(before.as_ref(), threads, |batch| match import.take(batch) {
@@ -182,7 +178,7 @@ struct Import<'a> {
     units: Units,
     recent: Recent,
     progress: Progress,
-    strict: bool,
+    skipped: Skipped,
     /// Events that are not committed yet, and how far the files are read with them.
     taken: usize,
     batch_size: usize,
@@ -195,16 +191,12 @@ struct Import<'a> {
     events: u64,
     /// Events that were left out because they are older than the offset.
     too_old: u64,
-    bad: u64,
-    /// Files that cannot be read to their end.
-    damaged: Vec<Arc<str>>,
 }
 
 impl Import<'_> {
     fn take(&mut self, batch: Batch) -> Result<()> {
         for bad in &batch.bad {
-            self.skip(&bad.to_string())?;
-            self.damaged.extend(bad.ends_file().then(|| bad.file.clone()));
+            self.skipped.see(bad)?;
         }
         for event in &batch.events {
             self.coverage.see(event);
@@ -236,28 +228,13 @@ impl Import<'_> {
         Ok(())
     }
 
-    fn skip(&mut self, reason: &str) -> Result<()> {
-        if self.strict {
-            bail!("{reason}");
-        }
-        self.bad += 1;
-        match self.bad {
-            1..=SHOWN => warn!("skipped {reason}"),
-            _ => debug!("skipped {reason}"),
-        }
-        if self.bad == SHOWN {
-            warn!("further lines that cannot be read are counted, and shown with RUST_LOG=debug");
-        }
-        Ok(())
-    }
-
     fn finish(mut self) -> Result<Option<String>> {
         self.commit()?;
         self.runtime.block_on(self.ingest.remember(&self.recent.ids()))?;
         if !self.runtime.block_on(self.ingest.finish())? {
             return Err(StillOpen.into());
         }
-        told(&self.ingest.counters(), self.bad, self.events, self.progress.elapsed());
+        told(&self.ingest.counters(), self.skipped.count(), self.events, self.progress.elapsed());
         let unknown = unknown(&self.ingest.counters(), self.ingest.unknown_rankings());
         let complaints = [unknown, self.order.complaint(), self.units.complaint()];
         complaints.iter().flatten().for_each(|complaint| warn!("{complaint}"));
@@ -270,15 +247,16 @@ impl Import<'_> {
 
     /// What is wrong where not all could be read.
     fn problem(&self) -> Option<String> {
-        if !self.damaged.is_empty() {
+        if !self.skipped.damaged().is_empty() {
             return Some(format!(
                 "{} is damaged or was cut short: what could be read of it is imported; import it again when it is whole, and \
                  reading goes on behind that",
-                self.damaged.join(", ")
+                self.skipped.damaged().join(", ")
             ));
         }
         let nothing = self.events == 0 && self.too_old == 0 && !self.continued;
-        (nothing && self.bad > 0).then(|| format!("nothing was imported: none of {} lines is an event", self.bad))
+        let bad = self.skipped.count();
+        (nothing && bad > 0).then(|| format!("nothing was imported: none of {bad} lines is an event"))
     }
 }
 
@@ -331,11 +309,4 @@ fn files(engine: &Engine, options: &ImportOptions, runtime: &Runtime) -> Result<
     let local = fetched.as_ref().map_or(path.as_path(), Fetched::path);
     let files = Files::open(local, format.unwrap_or_default(), order.unwrap_or_default(), offset, now())?;
     Ok((path.clone(), files, fetched))
-}
-
-fn parsed<T: std::str::FromStr>(text: Option<&str>, option: &'static str) -> Result<Option<T>>
-where
-    T::Err: std::error::Error + Send + Sync + 'static,
-{
-    text.map(|text| text.parse().context(option)).transpose()
 }

@@ -10,8 +10,10 @@ mod order;
 mod progress;
 mod purge;
 mod serve;
+mod skipped;
 mod standalone;
 mod status;
+mod termfreq;
 mod train;
 mod trainer;
 
@@ -49,6 +51,7 @@ fn run(command: Command) -> anyhow::Result<()> {
             let summary = generate::run(&options)?;
             rankwright_assembly::print(&format!("{summary}\n"))
         }
+        Command::Termfreq(options) => rankwright_assembly::print(&termfreq::run(&options)?),
         Command::Later(words) => Err(options::not_yet(&words)),
     }
 }

@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::generate;
+use anyhow::{Context, Result};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -44,6 +45,8 @@ pub(crate) enum Command {
     Forget(ForgetOptions),
     /// Write the events of a made-up shop, with a configuration for them
     Generate(generate::Options),
+    /// Count how many items have each term: the dictionary for field_match by BM25
+    Termfreq(TermfreqOptions),
     /// A subcommand that this version does not have
     #[command(external_subcommand)]
     Later(Vec<String>),
@@ -181,15 +184,51 @@ pub(crate) enum ModelsCommand {
     },
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct TermfreqOptions {
+    /// File or folder with events
+    #[arg(short, long)]
+    pub(crate) data: PathBuf,
+    /// Text fields of items, separated by commas
+    #[arg(short, long, value_delimiter = ',', required = true)]
+    pub(crate) fields: Vec<String>,
+    /// Language of the texts: generic, en, de, fr, ...; use the same as in the configuration
+    #[arg(short, long)]
+    pub(crate) language: String,
+    /// File for the dictionary; compressed if its name ends in .gz
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// How events are written: json, snowplow, snowplow:tsv, snowplow:json; default: json
+    #[arg(long)]
+    pub(crate) format: Option<String>,
+    /// First event that is read: earliest, ts=<unixtime>, last=<duration>; default: earliest
+    #[arg(long)]
+    pub(crate) offset: Option<String>,
+    /// In what order the files of a folder are read: name, time, last-modified; default: name
+    #[arg(short, long)]
+    pub(crate) sort_files_by: Option<String>,
+    /// Stop at the first event that cannot be read
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+/// What an option says, if it is there.
+pub(crate) fn parsed<T: std::str::FromStr>(text: Option<&str>, option: &'static str) -> Result<Option<T>>
+where
+    T::Err: std::error::Error + Send + Sync + 'static,
+{
+    text.map(|text| text.parse().context(option)).transpose()
+}
+
 /// Why a subcommand cannot be run.
 pub(crate) fn not_yet(words: &[String]) -> anyhow::Error {
     let name = words.first().map_or("", String::as_str);
     match name {
-        "validate" | "sort" | "autofeature" | "export" | "termfreq" => {
+        "validate" | "sort" | "autofeature" | "export" => {
             anyhow::anyhow!("'{name}' is not available in this version")
         }
         _ => anyhow::anyhow!(
-            "unknown subcommand '{name}': expected one of import, train, serve, standalone, models, status, purge, forget, generate (see --help)"
+            "unknown subcommand '{name}': expected one of import, train, serve, standalone, models, status, purge, forget, generate, termfreq (see --help)"
         ),
     }
 }

@@ -1,7 +1,7 @@
 //! Feature definitions, as they are after checking: every default filled in, every alias resolved.
 //!
 //! Each type has a file of its own with all that this crate knows of it. A new one is such a file, its `mod` and its
-//! entry in the list of [`types`] below.
+//! entry in the list `types!` below.
 
 mod boolean;
 mod counting;
@@ -59,8 +59,14 @@ impl Feature {
 
 /// A type of feature.
 pub(crate) trait Definition: Sized {
-    /// How it is written, and what it computes.
-    const TYPE: FeatureType;
+    /// What stands under `type`.
+    const NAME: &str;
+    /// Other names for the same.
+    const ALIASES: &[&str] = &[];
+    /// A definition in YAML, on one line.
+    const EXAMPLE: &str;
+    /// What it computes, in a sentence.
+    const DOC: &str;
     /// Its `refresh` where nothing is said.
     const USUAL_REFRESH: Duration = Duration::ZERO;
 
@@ -104,12 +110,17 @@ macro_rules! types {
         }
 
         /// Every type of feature, in the order of the specification.
-        pub const FEATURE_TYPES: &[FeatureType] = &[$($kind::TYPE),*];
+        pub const FEATURE_TYPES: &[FeatureType] = &[$(FeatureType {
+            name: $kind::NAME,
+            aliases: $kind::ALIASES,
+            example: $kind::EXAMPLE,
+            doc: $kind::DOC,
+        }),*];
 
         impl Kind {
             /// Reads a definition of the type with this name.
             pub(crate) fn read(name: &str, section: &Section<'_>) -> Option<Self> {
-                $(if name == $kind::TYPE.name {
+                $(if name == $kind::NAME {
                     return $kind::read(section).map(Self::$kind);
                 })*
                 None
@@ -122,7 +133,7 @@ macro_rules! types {
 
             /// What stands under `type`.
             pub fn type_name(&self) -> &'static str {
-                match self { $(Self::$kind(_) => $kind::TYPE.name),* }
+                match self { $(Self::$kind(_) => $kind::NAME),* }
             }
 
             /// What tells the columns of such a feature apart, in order; an empty text where there is one alone.

@@ -45,13 +45,21 @@ impl Model {
         }
     }
 
-    /// Types of interaction that it names.
-    pub fn interactions(&self) -> Vec<&str> {
+    /// Types of interaction that it names, and the key that they stand under.
+    pub fn interactions(&self) -> (&'static str, Vec<&str>) {
         match self {
-            Self::LambdaMart(model) => model.weights.keys().map(String::as_str).collect(),
-            Self::Als(model) => model.interactions.iter().map(String::as_str).collect(),
-            Self::Trending(model) => model.weights.iter().map(|part| part.interaction.as_str()).collect(),
-            Self::Shuffle { .. } | Self::Noop | Self::Semantic { .. } => Vec::new(),
+            Self::LambdaMart(model) => ("weights", model.weights.keys().map(String::as_str).collect()),
+            Self::Als(model) => ("interactions", model.interactions.iter().map(String::as_str).collect()),
+            Self::Trending(model) => ("weights", model.weights.iter().map(|part| part.interaction.as_str()).collect()),
+            Self::Shuffle { .. } | Self::Noop | Self::Semantic { .. } => ("weights", Vec::new()),
+        }
+    }
+
+    /// How train and test are parted, where it is so.
+    pub fn split(&self) -> Option<&Split> {
+        match self {
+            Self::LambdaMart(model) => Some(&model.split),
+            _ => None,
         }
     }
 }

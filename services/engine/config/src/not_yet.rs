@@ -51,6 +51,8 @@ source: {type: kinesis, region: r, topic: t, format: snowplow}
 features:
   - {name: price, type: number, field: item.price}
   - {name: title, type: field_match, rankingField: ranking.q, itemField: item.t, method: {type: term, language: en}}
+  - {name: sense, type: field_match, rankingField: ranking.q, itemField: item.t, method: {type: bi-encoder, model: a/b, dim: 2}}
+  - {name: cross, type: field_match, rankingField: ranking.q, itemField: item.t, method: {type: cross-encoder, model: a/b}}
 models:
   similar: {type: als, interactions: [click]}
   trend: {type: trending, weights: [{interaction: click}]}
@@ -61,7 +63,8 @@ inference:
         let missing = "is not available in this version";
         let expected = [
             format!("source.format: the format snowplow {missing}"),
-            format!("features[1]: field_match (feature title) {missing}"),
+            format!("features[2]: field_match by bi-encoder (feature sense) {missing}"),
+            format!("features[3]: field_match by cross-encoder (feature cross) {missing}"),
             format!("models.alike: a model of type semantic {missing}"),
             format!("inference.words: text inference {missing}"),
         ];

@@ -29,6 +29,22 @@ fn every_alias_means_the_same_as_its_type() {
 }
 
 #[test]
+fn a_type_knows_the_fields_and_interactions_of_its_example() {
+    for of in FEATURE_TYPES {
+        let (config, _) = Config::parse(&of.configuration(), of.name).expect("an example is valid");
+        let kind = &config.features[0].kind;
+        let words = || of.example.split(|letter: char| !letter.is_ascii_alphanumeric() && !"_.".contains(letter));
+        let mut fields: Vec<_> = words().filter(|word| word.contains('.')).map(str::to_owned).collect();
+        let mut sources: Vec<_> = kind.sources().iter().map(ToString::to_string).collect();
+        fields.sort();
+        sources.sort();
+        assert_eq!(sources, fields, "{}", of.example);
+        let interactions: Vec<_> = words().filter(|word| ["click", "impression"].contains(word)).collect();
+        assert_eq!(kind.interactions(), interactions, "{}", of.example);
+    }
+}
+
+#[test]
 fn no_name_stands_for_two_types() {
     let mut names: Vec<_> = FEATURE_TYPES.iter().flat_map(|of| std::iter::once(&of.name).chain(of.aliases)).collect();
     let all = names.len();

@@ -35,6 +35,13 @@ models:
   none: {type: noop}
 ";
 
+/// Matches of a query with a text of 8 words, one at a time.
+const MATCHES: [&str; 3] = [
+    "{type: term, language: en}",
+    "{type: ngram, language: en, n: 3}",
+    "{type: bm25, language: en, termFreq: samples/termfreq.json}",
+];
+
 const ITEMS: u64 = 2500;
 const HISTORY: u64 = 20;
 
@@ -61,6 +68,12 @@ fn name(item: u64) -> String {
     format!("{}", 1000 + item % ITEMS)
 }
 
+/// One of 500 words, of letters.
+fn spelled(salt: u64) -> String {
+    let number = scrambled(salt) % 500;
+    (0..6).map(|place| char::from(b'a' + (scrambled(number * 10 + place) % 26) as u8)).collect()
+}
+
 fn film(item: u64) -> Event {
     let some = |word: &str, count: u64, kinds: u64| {
         let text = |place| format!("{word}{}", scrambled(item * 100 + place) % kinds).into();
@@ -70,6 +83,8 @@ fn film(item: u64) -> Event {
     let numbers = ["popularity", "vote_avg", "vote_cnt", "budget", "year", "runtime"];
     let mut fields: Vec<Field> = numbers.iter().zip(1..).map(|(name, salt)| Field::new(name, number(salt))).collect();
     fields.push(Field::new("title", "The Long Way to a Small Town".into()));
+    let line = (0..8).map(|place| format!("{}ing", spelled(item * 100 + place))).collect::<Vec<_>>().join(" ");
+    fields.push(Field::new("line", line.as_str().into()));
     fields.push(Field::new("genres", some("g", 1 + item % 4, 19)));
     fields.push(Field::new("actors", some("actor ", 3, 4000)));
     fields.push(Field::new("tags", some("tag ", 4 + item % 12, 3000)));
@@ -92,8 +107,8 @@ fn click(number: u64) -> Interaction {
 }
 
 /// A plan and the state that some events left.
-fn shop() -> (Plan, MemoryStore) {
-    let (config, _) = Config::parse(FEATURES, "bench").expect("valid features");
+fn shop(features: &str) -> (Plan, MemoryStore) {
+    let (config, _) = Config::parse(features, "bench").expect("valid features");
     let store = MemoryStore::default();
     let plan = ready(Plan::compile(&config.features, &store)).expect("compiles");
     let mut overlay = Overlay::default();
@@ -132,7 +147,7 @@ fn request(number: u64, items: u64) -> Ranking {
 /// From a ranking to its matrix, reading included.
 #[divan::bench(args = [24, 100])]
 fn rows(bencher: Bencher<'_, '_>, items: u64) {
-    let (plan, store) = shop();
+    let (plan, store) = shop(FEATURES);
     let requests: Vec<Ranking> = (0..500).map(|number| request(number, items)).collect();
     let mut turn = requests.iter().cycle();
     bencher.counter(ItemsCount::new(items)).bench_local(|| {
@@ -142,6 +157,25 @@ fn rows(bencher: Bencher<'_, '_>, items: u64) {
         let entities = ready(store.read(&keys)).expect("reads");
         fetched.add(keys, entities);
         plan.rows(ranking, &fetched, Purpose::Serving)
+    });
+}
+
+/// The matrix of one `field_match` alone, by a query of 5 words.
+#[divan::bench(args = [0, 1, 2])]
+fn matches(bencher: Bencher<'_, '_>, method: usize) {
+    let feature = format!(
+        "{{name: m, type: field_match, rankingField: ranking.query, itemField: item.line, method: {}}}",
+        MATCHES[method]
+    );
+    let (plan, store) = shop(&format!("features: [{feature}]\nmodels: {{none: {{type: noop}}}}"));
+    let query = (0..5).map(spelled).collect::<Vec<_>>().join(" ");
+    let asked = |number| Ranking { fields: vec![Field::new("query", query.as_str().into())], ..request(number, 100) };
+    let read = |ranking: Ranking| (Fetched::new(ready(store.read(&plan.reads(&ranking))).expect("reads")), ranking);
+    let requests: Vec<(Fetched, Ranking)> = (0..500).map(asked).map(read).collect();
+    let mut turn = requests.iter().cycle();
+    bencher.counter(ItemsCount::new(100_u64)).bench_local(|| {
+        let (fetched, ranking) = turn.next().expect("a cycle does not end");
+        plan.rows(ranking, fetched, Purpose::Serving)
     });
 }
 
@@ -160,7 +194,7 @@ fn compile(bencher: Bencher<'_, '_>, values: usize) {
 /// The reading alone.
 #[divan::bench(args = [24, 100])]
 fn reading(bencher: Bencher<'_, '_>, items: u64) {
-    let (plan, store) = shop();
+    let (plan, store) = shop(FEATURES);
     let requests: Vec<Ranking> = (0..500).map(|number| request(number, items)).collect();
     let mut turn = requests.iter().cycle();
     bencher.counter(ItemsCount::new(items)).bench_local(|| {

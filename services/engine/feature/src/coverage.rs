@@ -3,7 +3,7 @@
 use crate::effect::IMPRESSION;
 use compact_str::CompactString;
 use rankwright_config::feature::{Entity, Kind, Source};
-use rankwright_config::model::{LambdaMart, Model, Selector};
+use rankwright_config::model::{Model, Selector};
 use rankwright_config::{Config, Feature};
 use rankwright_event::{Event, Field, Value};
 use std::collections::HashMap;
@@ -59,13 +59,10 @@ impl Coverage {
     }
 
     fn unweighted<'a>(&'a self, name: &'a str, model: &'a Model) -> impl Iterator<Item = String> + 'a {
-        let weights = match model {
-            Model::LambdaMart(model) => Some(&model.weights),
-            _ => None,
-        };
-        let unseen = weights.into_iter().flat_map(|weights| weights.keys()).filter(|kind| !self.interacted(kind));
+        let (key, kinds) = model.interactions();
+        let unseen = kinds.into_iter().filter(|kind| !self.interacted(kind));
         unseen.map(move |kind| {
-            format!("models.{name}.weights refers to the interaction '{kind}', which no event carried")
+            format!("models.{name}.{key} refers to the interaction '{kind}', which no event carried")
         })
     }
 
@@ -119,13 +116,10 @@ fn note(known: &mut Fields, fields: &[Field]) {
 
 /// Fields of rankings that a model is chosen events by, each with the key that names it.
 fn selected(model: &Model) -> Vec<(&'static str, &str)> {
-    match model {
-        Model::LambdaMart(LambdaMart { selector, split, .. }) => {
-            let selected = fields(selector).into_iter().map(|field| ("selector", field));
-            selected.chain(split.field().map(|field| ("split", field.name.as_str()))).collect()
-        }
-        _ => vec![],
-    }
+    let selector = model.learning().map(|learning| &learning.selector);
+    let selected = selector.into_iter().flat_map(fields).map(|field| ("selector", field));
+    let split = model.split().and_then(|split| split.field());
+    selected.chain(split.map(|field| ("split", field.name.as_str()))).collect()
 }
 
 fn fields(selector: &Selector) -> Vec<&str> {

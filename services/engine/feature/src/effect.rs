@@ -12,7 +12,7 @@ pub use closed::ClosedInteraction;
 pub(crate) use closed::texts;
 
 use crate::lexicon::referrer;
-use crate::slot::{Meaning, Numbered, Owner, Retention};
+use crate::slot::{Derived, Meaning, Numbered, Owner, Retention};
 use closed::{ShownRule, ShownTarget};
 use compact_str::CompactString;
 use rankwright_event::{
@@ -39,6 +39,7 @@ impl Effects for rankwright_state::Overlay {
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
     item_fields: Vec<(CompactString, Slot)>,
+    derived: Vec<(Derived, Slot)>,
     item_updated: Option<Slot>,
     user_fields: Vec<(CompactString, Slot)>,
     counts: Vec<Rule>,
@@ -112,6 +113,7 @@ impl Rules {
     fn add(&mut self, meaning: &Meaning, slot: Slot, kept: Retention, slots: &Numbered) {
         match meaning {
             Meaning::ItemField(field) => self.item_fields.push((field.into(), slot)),
+            Meaning::Derived(derived) => self.derived.push((derived.clone(), slot)),
             Meaning::ItemUpdated => self.item_updated = Some(slot),
             Meaning::UserField(field) => self.user_fields.push((field.into(), slot)),
             Meaning::Count { interaction, scope } => self.count(interaction, *scope, slot, What::Count),
@@ -152,6 +154,13 @@ impl Rules {
         let key = Key::new(&update.tenant, Scope::Item(update.item.clone()));
         let event = update.id.digest();
         write_fields(&self.item_fields, &update.fields, &key, update.timestamp, event, effects);
+        for (derived, slot) in &self.derived {
+            for field in update.fields.iter().filter(|field| field.name == derived.field) {
+                if let Some(value) = (derived.derive)(&field.value) {
+                    effects.write(&key, *slot, Stored { at: update.timestamp, event, cell: Cell::Field(value) });
+                }
+            }
+        }
         if let Some(slot) = self.item_updated {
             let cell = Cell::Field(FieldValue::Number(update.timestamp.seconds()));
             effects.write(&key, slot, Stored { at: update.timestamp, event, cell });

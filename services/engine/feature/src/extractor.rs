@@ -35,6 +35,11 @@ pub(crate) const MISSING: f64 = f64::NAN;
 
 /// Computes the columns of one feature.
 pub(crate) trait Extractor: Send + Sync {
+    /// What the files it was made with add to the meaning of its numbers.
+    fn meaning(&self) -> String {
+        String::new()
+    }
+
     /// Whether it reads keys that depend on what was read first.
     fn follows(&self) -> bool {
         false

@@ -14,6 +14,7 @@ use kept::Kept;
 use rankwright_config::feature::Feature;
 use rankwright_event::{Event, Interaction, RankedItem, Ranking};
 use rankwright_state::{Fetched, Fingerprint, Key, Scope, Slot, Store};
+use rankwright_text::{DictionaryError, Language};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -27,6 +28,29 @@ pub enum Error {
         feature: String,
         /// Its type.
         what: &'static str,
+    },
+    /// A dictionary that cannot be read.
+    #[error("feature '{feature}': failed to open its term dictionary")]
+    Dictionary {
+        /// Its name.
+        feature: String,
+        /// Why.
+        source: DictionaryError,
+    },
+    /// A dictionary of terms that texts of the feature do not have.
+    #[error(
+        "feature '{feature}': its language is {wanted}, and that of its term dictionary {path} is {found}: terms of one \
+         do not match those of the other"
+    )]
+    Language {
+        /// Its name.
+        feature: String,
+        /// What is configured.
+        wanted: Language,
+        /// The dictionary.
+        path: String,
+        /// What it holds.
+        found: Language,
     },
     /// The store gave no slots.
     #[error("failed to get slots for the features")]
@@ -58,7 +82,7 @@ impl Plan {
     /// Compiles features, in the order of their columns, over the slots of a store.
     ///
     /// # Errors
-    /// Names a feature that is not available, and says when the store gives no slots.
+    /// Names a feature that is not available, or whose term dictionary is of no use, and says when the store gives no slots.
     pub async fn compile(features: &[Feature], store: &dyn Store) -> Result<Self, Error> {
         let mut slots = Slots::default();
         features.iter().for_each(|feature| definition(&feature.kind).need(feature.ttl, &mut slots));
@@ -66,10 +90,10 @@ impl Plan {
         let mut sources = Sources::of(&slots);
         let (mut columns, mut steps) = (Vec::<Column>::new(), Vec::new());
         for feature in features {
-            let first = columns.len();
-            columns.extend(columns::of_feature(feature));
             let mut compiler = Compiler { name: &feature.name, ttl: feature.ttl, slots: &slots, sources: &mut sources };
-            steps.push(Step { first, extractor: definition(&feature.kind).extractor(&mut compiler)? });
+            let (first, extractor) = (columns.len(), definition(&feature.kind).extractor(&mut compiler)?);
+            columns.extend(columns::of_feature(feature, &extractor.meaning()));
+            steps.push(Step { first, extractor });
         }
         let (kept_by_item, kept_by_ranking) = kept::kept_by(&slots, &mut sources);
         let rules = Rules::new(&slots);

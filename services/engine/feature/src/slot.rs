@@ -2,9 +2,12 @@
 
 use crate::column::digest;
 use rankwright_config::feature::{RateScope, Scope, Visitor};
-use rankwright_state::{Error, Fingerprint, Slot, Store};
+use rankwright_event::Value;
+use rankwright_state::{Error, FieldValue, Fingerprint, Slot, Store};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Meaning of one stored value.
@@ -55,6 +58,8 @@ pub enum Meaning {
         /// Whose.
         scope: Owner,
     },
+    /// Computed from an item's field when it comes in.
+    Derived(Derived),
     /// Names the values of a ranking field in keys; nothing is stored in it.
     RankingField(String),
     /// Number of interactions or impressions, when their ranking closes.
@@ -64,6 +69,52 @@ pub enum Meaning {
         /// Whose.
         target: Target,
     },
+}
+
+/// From a field's value to what is stored of it.
+pub type Derive = dyn Fn(&Value) -> Option<FieldValue> + Send + Sync;
+
+/// What is computed from an item's field once, when its event comes in, and stored with the item.
+#[derive(Clone)]
+pub struct Derived {
+    /// The field (without `item.`).
+    pub field: String,
+    /// How, in words that stay the same in every version: by these alone it is told from others.
+    pub how: String,
+    /// The computation; nothing is stored where it gives nothing.
+    pub derive: Arc<Derive>,
+}
+
+impl Derived {
+    fn words(&self) -> (&str, &str) {
+        (&self.field, &self.how)
+    }
+}
+
+impl fmt::Debug for Derived {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Derived").field(&self.field).field(&self.how).finish()
+    }
+}
+
+impl PartialEq for Derived {
+    fn eq(&self, other: &Self) -> bool {
+        self.words() == other.words()
+    }
+}
+
+impl Eq for Derived {}
+
+impl PartialOrd for Derived {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Derived {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.words().cmp(&other.words())
+    }
 }
 
 /// Whose value it is.
@@ -214,6 +265,7 @@ impl Meaning {
             Self::ShownCount { interaction, target } => format!("shown {interaction:?} by {}", target.words()),
             Self::Recent { interaction, scope } => format!("recent {interaction:?} by {}", scope.word()),
             Self::Mediums { source, scope } => format!("mediums {source:?} by {}", scope.word()),
+            Self::Derived(Derived { field, how, .. }) => format!("item field {field:?} as {how}"),
             Self::RankingField(field) => format!("ranking field {field:?}"),
         };
         Fingerprint(digest(&description))

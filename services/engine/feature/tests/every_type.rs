@@ -24,13 +24,7 @@ fn ranking() -> Ranking {
 async fn every_type_has_an_example_that_parses_and_makes_columns() {
     for kind in FEATURE_TYPES {
         let (config, _) = Config::parse(&kind.configuration(), kind.name).expect("the example is valid");
-        let plan = Plan::compile(&config.features, &MemoryStore::default()).await;
-        if kind.name == "field_match" {
-            let refused = plan.err().map(|error| error.to_string()).unwrap_or_default();
-            assert!(refused.contains("field_match is not available"), "{refused}");
-            continue;
-        }
-        let plan = plan.expect("the example compiles");
+        let plan = Plan::compile(&config.features, &MemoryStore::default()).await.expect("the example compiles");
         let rows = plan.rows(&ranking(), &Fetched::default(), Purpose::Serving);
         assert!(plan.width() > 0, "{} has columns", kind.name);
         assert_eq!(rows.len(), 2 * plan.width(), "{} fills a row for each item", kind.name);

@@ -30,12 +30,15 @@ const MORE: &[&str] = &[
     "{name: brand_ctr, type: rate, top: buy, bottom: click, bucket: 1d, periods: [7], scope: item.brand}",
     "{name: query_ctr, type: rate, top: buy, bottom: click, bucket: 1d, periods: [7], scope: ranking.query}",
     "{name: utc, type: local_time, parse: year}",
+    "{name: terms, type: field_match, rankingField: ranking.query, itemField: item.title, method: {type: term, language: en}}",
+    "{name: bm25, type: field_match, rankingField: ranking.query, itemField: item.title, \
+     method: {type: bm25, language: english, termFreq: samples/termfreq.json}}",
     "{name: since_update, type: item_age, source: item.timestamp}",
 ];
 
 #[tokio::test]
 async fn digests_of_columns_and_stored_values_stay_as_they_are() {
-    let examples = FEATURE_TYPES.iter().filter(|of| of.name != "field_match").map(|of| of.example);
+    let examples = FEATURE_TYPES.iter().map(|of| of.example);
     let listed: String = examples.chain(MORE.iter().copied()).map(|definition| format!("  - {definition}\n")).collect();
     let (config, _) = Config::parse(&format!("features:\n{listed}"), "test").expect("valid features");
     let plan = Plan::compile(&config.features, &MemoryStore::default()).await.expect("compiles");

@@ -48,6 +48,8 @@ pub enum FieldValue {
     Numbers(#[serde(with = "wire::numbers")] Arc<[f64]>),
     /// A list of strings.
     Texts(Terms),
+    /// What was computed from a field when it came in, in bytes that only its reader knows.
+    Bytes(#[serde(with = "wire::bytes")] Arc<[u8]>),
 }
 
 /// The newest interactions of a visitor.
@@ -113,6 +115,14 @@ impl FieldValue {
             Self::Text(term) => term.one().1,
             Self::Texts(terms) => terms.texts(),
             _ => &[],
+        }
+    }
+
+    /// The bytes of what was computed from a field.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes),
+            _ => None,
         }
     }
 

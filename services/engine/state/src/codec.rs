@@ -184,7 +184,7 @@ fn failed(source: impl std::error::Error + Send + Sync + 'static) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{any_entity, any_key, whole_entity};
+    use crate::samples::{any_entity, any_key, computed_entity, whole_entity};
     use proptest::prelude::*;
 
     const FORMATS: [Format; 5] = [Format::Binary, Format::Json, Format::Packed, Format::First, Format::FirstPacked];
@@ -197,11 +197,18 @@ mod tests {
 
     #[test]
     fn values_are_read_and_written_as_earlier_versions_did() {
-        let kept = [(Format::First, "value-1.bin"), (Format::Json, "value-1.json"), (Format::Binary, "value-3.bin")];
-        for (format, name) in kept {
-            let bytes = encode(&whole_entity(), format).expect("encodes");
+        let kept = [
+            (whole_entity(), Format::First, "value-1.bin"),
+            (whole_entity(), Format::Json, "value-1.json"),
+            (whole_entity(), Format::Binary, "value-3.bin"),
+            (computed_entity(), Format::First, "computed-1.bin"),
+            (computed_entity(), Format::Json, "computed-1.json"),
+            (computed_entity(), Format::Binary, "computed-3.bin"),
+        ];
+        for (entity, format, name) in kept {
+            let bytes = encode(&entity, format).expect("encodes");
             let kept = crate::samples::kept(name, &bytes);
-            assert_eq!(decode(&crate::contract::item("a"), &kept).expect("is still read"), whole_entity(), "{name}");
+            assert_eq!(decode(&crate::contract::item("a"), &kept).expect("is still read"), entity, "{name}");
             assert_eq!(bytes, kept, "{name}: what is written differently needs a new number of its version");
         }
     }

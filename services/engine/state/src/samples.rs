@@ -7,7 +7,7 @@ use rankwright_event::{ItemId, Tenant, Timestamp};
 use std::sync::Arc;
 
 /// Kinds of cells; a slot in these samples holds the kind of its number modulo this.
-pub(crate) const KINDS: u16 = 11;
+pub(crate) const KINDS: u16 = 12;
 const KEEP: u32 = 3;
 
 /// A file of `samples/`, which every later version has to read. `RANKWRIGHT_WRITE_SAMPLES` set, one that is not there yet
@@ -20,7 +20,7 @@ pub(crate) fn kept(name: &str, now: &[u8]) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// One value of every kind.
+/// One value of every kind that the first version has.
 pub(crate) fn whole_entity() -> Entity {
     let mut entity = Entity::default();
     let visit = Visit { at: Timestamp::from_millis(-5), event: u64::MAX, item: ItemId::from("p1") };
@@ -41,6 +41,11 @@ pub(crate) fn whole_entity() -> Entity {
         entity.absorb_value(Slot(slot), &stored(4, cell));
     }
     entity
+}
+
+/// A value of the kinds that came later.
+pub(crate) fn computed_entity() -> Entity {
+    Entity::one(Slot(1), stored(4, Cell::Field(FieldValue::Bytes([0, 255, 7].into()))))
 }
 
 /// Keys of every scope, with ids that are short, long, and full of zeros.
@@ -111,7 +116,8 @@ fn any_cell(kind: u16) -> BoxedStrategy<Cell> {
         7 => any_visit().prop_map(|visit| Cell::Recent(Recent::one(visit, KEEP))).boxed(),
         8 => any::<u64>().prop_map(Cell::Flags).boxed(),
         9 => any_bytes().prop_map(Cell::Blob).boxed(),
-        _ => any_part().prop_map(|part| Cell::Parts(Parts::one(part))).boxed(),
+        10 => any_part().prop_map(|part| Cell::Parts(Parts::one(part))).boxed(),
+        _ => field(any_bytes().prop_map(FieldValue::Bytes).boxed()),
     }
 }
 

@@ -51,7 +51,7 @@ pub enum Language {
 
 /// A name of no language that there are rules for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown language `{0}`: it is one of {all}", all = Language::codes())]
+#[error("unknown language `{0}`: it is one of {all}{hint}", all = Language::codes(), hint = hint(.0))]
 pub struct UnknownLanguage(pub String);
 
 /// What a language is called, and how it is analysed.
@@ -149,6 +149,32 @@ impl FromStr for Language {
     }
 }
 
+/// What a wrong name most probably stands for, as the end of a message.
+fn hint(name: &str) -> String {
+    let name: String = name.to_lowercase().chars().take(20).collect();
+    let meant = |rules: &&Rules| {
+        let own = || [rules.code].into_iter().chain(rules.names.iter().copied());
+        let is_region = name.split(['-', '_']).next().is_some_and(|first| own().any(|own| own == first)); // en-US
+        let is_begun = name.len() > 2 && own().any(|own| own.starts_with(&name)); // ger
+        is_region || is_begun || own().any(|own| own.len() > 3 && distance(&name, own) * 3 <= own.len())
+    };
+    ALL.iter().find(meant).map_or_else(String::new, |rules| format!("; did you mean {}?", rules.code))
+}
+
+/// How many letters have to be put in, left out or replaced.
+fn distance(one: &str, other: &str) -> usize {
+    let mut above: Vec<usize> = (0..=other.chars().count()).collect();
+    for (row, letter) in one.chars().enumerate() {
+        let mut left = row + 1;
+        let mut corner = std::mem::replace(&mut above[0], left);
+        for (other, cost) in other.chars().zip(&mut above[1..]) {
+            left = (corner + usize::from(letter != other)).min(left + 1).min(*cost + 1);
+            corner = std::mem::replace(cost, left);
+        }
+    }
+    above.last().copied().unwrap_or_default()
+}
+
 impl fmt::Display for Language {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.code())
@@ -180,5 +206,16 @@ mod tests {
         let told = "xx".parse::<Language>().expect_err("is none").to_string();
         let known = "generic, en, cz, da, nl, et, fi, fr, de, gr, it, no, pl, pt, es, sv, tr, ar, zh, ja";
         assert_eq!(told, format!("unknown language `xx`: it is one of {known}"));
+    }
+
+    #[test]
+    fn a_name_that_is_nearly_right_gets_a_hint() {
+        for (name, meant) in [("englsh", "en"), ("en-US", "en"), ("pt_BR", "pt"), ("ger", "de"), ("Norvegian", "no")] {
+            let told = UnknownLanguage(name.to_owned()).to_string();
+            assert!(told.ends_with(&format!(", ja; did you mean {meant}?")), "{name}: {told}");
+        }
+        for name in ["", "klingon", "x", &"e".repeat(100_000)] {
+            assert!(UnknownLanguage(name.to_owned()).to_string().ends_with(", ja"), "{name}");
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! `boolean`: 1 for true, 0 for false.
 
 use super::{Definition, Source, source};
-use crate::schema::FeatureType;
 use crate::section::Section;
 
 /// 1 or 0.
@@ -12,12 +11,9 @@ pub struct Boolean {
 }
 
 impl Definition for Boolean {
-    const TYPE: FeatureType = FeatureType {
-        name: "boolean",
-        aliases: &[],
-        example: "{name: available, type: boolean, field: item.available}",
-        doc: "1 for true, 0 for false",
-    };
+    const NAME: &str = "boolean";
+    const EXAMPLE: &str = "{name: available, type: boolean, field: item.available}";
+    const DOC: &str = "1 for true, 0 for false";
 
     fn read(section: &Section<'_>) -> Option<Self> {
         source::scoped(section).map(|source| Self { source })

@@ -2,7 +2,6 @@
 
 use super::scope::ignored_scope;
 use super::{Definition, Entity, Source, source};
-use crate::schema::FeatureType;
 use crate::section::Section;
 
 /// How an item differs from the rest of its ranking.
@@ -15,12 +14,10 @@ pub struct Diversity {
 }
 
 impl Definition for Diversity {
-    const TYPE: FeatureType = FeatureType {
-        name: "diversity",
-        aliases: &[],
-        example: "{name: price_diversity, type: diversity, field: item.price, top: 20}",
-        doc: "how an item differs from its ranking: distance from the median of a number, or how frequent its texts are",
-    };
+    const NAME: &str = "diversity";
+    const EXAMPLE: &str = "{name: price_diversity, type: diversity, field: item.price, top: 20}";
+    const DOC: &str =
+        "how an item differs from its ranking: distance from the median of a number, or how frequent its texts are";
 
     fn read(section: &Section<'_>) -> Option<Self> {
         ignored_scope(section, Some(&Entity::Item));

@@ -2,11 +2,10 @@
 
 use super::scope::ignored_scope;
 use super::source::item_field;
-use super::{Definition, Entity, reference};
+use super::{Definition, Entity, Source, reference};
 use crate::error::shown;
 use crate::nearest::nearest;
 use crate::read::inference::{CROSS_DIM, dim, files, handle};
-use crate::schema::FeatureType;
 use crate::section::Section;
 use crate::value::Value;
 
@@ -28,22 +27,22 @@ pub struct FieldMatch {
 pub enum MatchMethod {
     /// BM25 with a term dictionary.
     Bm25 {
-        /// Language of both texts.
-        language: String,
+        /// Language of both texts: a code of the specification.
+        language: &'static str,
         /// Path of the dictionary.
         term_freq: String,
     },
     /// Intersection over union of n-grams.
     Ngram {
-        /// Language of both texts.
-        language: String,
+        /// Language of both texts: a code of the specification.
+        language: &'static str,
         /// Length of an n-gram.
         n: usize,
     },
     /// Intersection over union of terms.
     Term {
-        /// Language of both texts.
-        language: String,
+        /// Language of both texts: a code of the specification.
+        language: &'static str,
     },
     /// Distance of two embeddings.
     BiEncoder {
@@ -99,12 +98,9 @@ const LANGUAGES: [(&str, &str); 20] = [
 ];
 
 impl Definition for FieldMatch {
-    const TYPE: FeatureType = FeatureType {
-        name: "field_match",
-        aliases: &[],
-        example: "{name: title_match, type: field_match, rankingField: ranking.query, itemField: item.title, method: {type: ngram, language: en, n: 3}}",
-        doc: "how well a text of the ranking matches one of the item: by terms, n-grams, BM25 or an encoder",
-    };
+    const NAME: &str = "field_match";
+    const EXAMPLE: &str = "{name: title_match, type: field_match, rankingField: ranking.query, itemField: item.title, method: {type: ngram, language: en, n: 3}}";
+    const DOC: &str = "how well a text of the ranking matches one of the item: by terms, n-grams, BM25 or an encoder";
 
     fn read(section: &Section<'_>) -> Option<Self> {
         ignored_scope(section, None);
@@ -118,8 +114,16 @@ impl Definition for FieldMatch {
         Some(Self { ranking_field, item_field, method, distance })
     }
 
+    fn sources(&self) -> Vec<Source> {
+        vec![Source::ranking(&self.ranking_field), Source::item(&self.item_field)]
+    }
+
     fn not_yet(&self) -> Option<&'static str> {
-        Some("field_match")
+        match self.method {
+            MatchMethod::Bm25 { .. } | MatchMethod::Ngram { .. } | MatchMethod::Term { .. } => None,
+            MatchMethod::BiEncoder { .. } => Some("field_match by bi-encoder"),
+            MatchMethod::CrossEncoder { .. } => Some("field_match by cross-encoder"),
+        }
     }
 }
 
@@ -200,7 +204,7 @@ fn cross_encoder(section: &Section<'_>) -> Option<MatchMethod> {
 }
 
 /// A language's code, also where its English name is given.
-fn language(section: &Section<'_>) -> Option<String> {
+fn language(section: &Section<'_>) -> Option<&'static str> {
     let codes = LANGUAGES.map(|(code, _)| code);
     let value = section.required("language", "a language such as en, or generic")?;
     let text = value.text()?;
@@ -209,5 +213,5 @@ fn language(section: &Section<'_>) -> Option<String> {
         let near = nearest(&text, LANGUAGES.map(|(_, name)| name)).map(|name| format!("`{name}`"));
         value.wrong_near(format!("unknown language `{}`", shown(&text)), codes.join(", "), near);
     }
-    found.map(|&(code, _)| code.to_owned())
+    found.map(|&(code, _)| code)
 }

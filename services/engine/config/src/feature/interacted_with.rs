@@ -3,7 +3,6 @@
 use super::counting::{DAY, MILLISECOND, interaction};
 use super::source::item_field;
 use super::{Definition, Source, Visitor};
-use crate::schema::FeatureType;
 use crate::section::Section;
 use std::time::Duration;
 
@@ -23,12 +22,10 @@ pub struct InteractedWith {
 }
 
 impl Definition for InteractedWith {
-    const TYPE: FeatureType = FeatureType {
-        name: "interacted_with",
-        aliases: &[],
-        example: "{name: liked, type: interacted_with, interaction: click, field: [item.color, item.brand], scope: session}",
-        doc: "per field, how much of the item the visitor's newest interactions have in common with it",
-    };
+    const NAME: &str = "interacted_with";
+    const EXAMPLE: &str =
+        "{name: liked, type: interacted_with, interaction: click, field: [item.color, item.brand], scope: session}";
+    const DOC: &str = "per field, how much of the item the visitor's newest interactions have in common with it";
 
     fn read(section: &Section<'_>) -> Option<Self> {
         let interaction = interaction(section, "interaction");

@@ -2,7 +2,6 @@
 
 use super::counting::interaction;
 use super::{Definition, Scope, Source};
-use crate::schema::FeatureType;
 use crate::section::Section;
 
 /// An ever-growing counter.
@@ -15,12 +14,9 @@ pub struct InteractionCount {
 }
 
 impl Definition for InteractionCount {
-    const TYPE: FeatureType = FeatureType {
-        name: "interaction_count",
-        aliases: &[],
-        example: "{name: clicks, type: interaction_count, interaction: click, scope: item}",
-        doc: "an ever-growing number of interactions",
-    };
+    const NAME: &str = "interaction_count";
+    const EXAMPLE: &str = "{name: clicks, type: interaction_count, interaction: click, scope: item}";
+    const DOC: &str = "an ever-growing number of interactions";
 
     fn read(section: &Section<'_>) -> Option<Self> {
         let (interaction, scope) = (interaction(section, "interaction"), Scope::read(section));

@@ -3,7 +3,6 @@
 use super::scope::ignored_scope;
 use super::source::item_field;
 use super::{Definition, Entity, Source};
-use crate::schema::FeatureType;
 use crate::section::Section;
 
 /// Seconds since a time that the item carries.
@@ -23,12 +22,10 @@ pub enum AgeSource {
 }
 
 impl Definition for ItemAge {
-    const TYPE: FeatureType = FeatureType {
-        name: "item_age",
-        aliases: &[],
-        example: "{name: age, type: item_age, source: item.created}",
-        doc: "seconds from a date that the item carries, or from its newest metadata event (item.timestamp), to the ranking",
-    };
+    const NAME: &str = "item_age";
+    const EXAMPLE: &str = "{name: age, type: item_age, source: item.created}";
+    const DOC: &str =
+        "seconds from a date that the item carries, or from its newest metadata event (item.timestamp), to the ranking";
 
     fn read(section: &Section<'_>) -> Option<Self> {
         ignored_scope(section, Some(&Entity::Item));

@@ -1,7 +1,6 @@
 //! `list_size`: the number of elements of a list of texts or numbers.
 
 use super::{Definition, Source, source};
-use crate::schema::FeatureType;
 use crate::section::Section;
 
 /// Number of elements of a list.
@@ -12,12 +11,9 @@ pub struct ListSize {
 }
 
 impl Definition for ListSize {
-    const TYPE: FeatureType = FeatureType {
-        name: "list_size",
-        aliases: &[],
-        example: "{name: tag_count, type: list_size, field: item.tags}",
-        doc: "the number of elements of a list of texts or numbers",
-    };
+    const NAME: &str = "list_size";
+    const EXAMPLE: &str = "{name: tag_count, type: list_size, field: item.tags}";
+    const DOC: &str = "the number of elements of a list of texts or numbers";
 
     fn read(section: &Section<'_>) -> Option<Self> {
         source::scoped(section).map(|source| Self { source })

@@ -2,7 +2,6 @@
 
 use super::scope::ignored_scope;
 use super::{Definition, Entity, Source, reference};
-use crate::schema::FeatureType;
 use crate::section::Section;
 
 /// A part of a local date and time.
@@ -41,12 +40,9 @@ pub enum TimePart {
 }
 
 impl Definition for LocalTime {
-    const TYPE: FeatureType = FeatureType {
-        name: "local_time",
-        aliases: &[],
-        example: "{name: hour, type: local_time, source: ranking.localts, parse: time_of_day}",
-        doc: "a part of the visitor's local date and time: day_of_week, time_of_day, day_of_month, month_of_year, year, second",
-    };
+    const NAME: &str = "local_time";
+    const EXAMPLE: &str = "{name: hour, type: local_time, source: ranking.localts, parse: time_of_day}";
+    const DOC: &str = "a part of the visitor's local date and time: day_of_week, time_of_day, day_of_month, month_of_year, year, second";
 
     fn read(section: &Section<'_>) -> Option<Self> {
         let parts = [

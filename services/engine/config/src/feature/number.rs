@@ -1,7 +1,6 @@
 //! `number`: a number of an item, a user or a ranking as it stands.
 
 use super::{Definition, Source, source};
-use crate::schema::FeatureType;
 use crate::section::Section;
 
 /// A number as it stands.
@@ -12,12 +11,9 @@ pub struct Number {
 }
 
 impl Definition for Number {
-    const TYPE: FeatureType = FeatureType {
-        name: "number",
-        aliases: &[],
-        example: "{name: price, type: number, field: item.price}",
-        doc: "a number of an item, a user or a ranking as it stands",
-    };
+    const NAME: &str = "number";
+    const EXAMPLE: &str = "{name: price, type: number, field: item.price}";
+    const DOC: &str = "a number of an item, a user or a ranking as it stands";
 
     fn read(section: &Section<'_>) -> Option<Self> {
         source::scoped(section).map(|source| Self { source })

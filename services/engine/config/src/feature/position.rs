@@ -2,7 +2,6 @@
 
 use super::Definition;
 use super::scope::ignored_scope;
-use crate::schema::FeatureType;
 use crate::section::Section;
 
 /// The shown position in training, a constant when serving.
@@ -13,12 +12,10 @@ pub struct Position {
 }
 
 impl Definition for Position {
-    const TYPE: FeatureType = FeatureType {
-        name: "position",
-        aliases: &[],
-        example: "{name: position, type: position, position: 5}",
-        doc: "the shown position in training, the given constant when serving, so that a model can unlearn position bias",
-    };
+    const NAME: &str = "position";
+    const EXAMPLE: &str = "{name: position, type: position, position: 5}";
+    const DOC: &str =
+        "the shown position in training, the given constant when serving, so that a model can unlearn position bias";
 
     fn read(section: &Section<'_>) -> Option<Self> {
         ignored_scope(section, None);

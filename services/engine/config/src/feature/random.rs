@@ -2,7 +2,6 @@
 
 use super::Definition;
 use super::scope::ignored_scope;
-use crate::schema::FeatureType;
 use crate::section::Section;
 
 /// A number from 0 to 1 for each item of a ranking.
@@ -10,12 +9,10 @@ use crate::section::Section;
 pub struct Random;
 
 impl Definition for Random {
-    const TYPE: FeatureType = FeatureType {
-        name: "random",
-        aliases: &[],
-        example: "{name: chance, type: random}",
-        doc: "a random number from 0 to 1 for each item of a ranking, such as a baseline that a useful feature has to beat",
-    };
+    const NAME: &str = "random";
+    const EXAMPLE: &str = "{name: chance, type: random}";
+    const DOC: &str =
+        "a random number from 0 to 1 for each item of a ranking, such as a baseline that a useful feature has to beat";
 
     fn read(section: &Section<'_>) -> Option<Self> {
         ignored_scope(section, None);

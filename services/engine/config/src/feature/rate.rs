@@ -2,7 +2,6 @@
 
 use super::counting::{HOUR, bucket, interaction, windows};
 use super::{Definition, RateScope, Source};
-use crate::schema::FeatureType;
 use crate::section::Section;
 use std::time::Duration;
 
@@ -24,12 +23,9 @@ pub struct Rate {
 }
 
 impl Definition for Rate {
-    const TYPE: FeatureType = FeatureType {
-        name: "rate",
-        aliases: &[],
-        example: "{name: ctr, type: rate, top: click, bottom: impression, bucket: 24h, periods: [7, 30], normalize: {weight: 10}}",
-        doc: "one kind of interaction per another, such as the click-through rate, a column per period",
-    };
+    const NAME: &str = "rate";
+    const EXAMPLE: &str = "{name: ctr, type: rate, top: click, bottom: impression, bucket: 24h, periods: [7, 30], normalize: {weight: 10}}";
+    const DOC: &str = "one kind of interaction per another, such as the click-through rate, a column per period";
     const USUAL_REFRESH: Duration = HOUR;
 
     fn read(section: &Section<'_>) -> Option<Self> {

@@ -1,7 +1,6 @@
 //! `referer`: the mediums that a visitor came from.
 
 use super::{Definition, Entity, Source, Visitor, source};
-use crate::schema::FeatureType;
 use crate::section::Section;
 
 /// Kinds of sites that a visitor can come from, in the order of the columns of `referer`.
@@ -17,12 +16,9 @@ pub struct Referer {
 }
 
 impl Definition for Referer {
-    const TYPE: FeatureType = FeatureType {
-        name: "referer",
-        aliases: &[],
-        example: "{name: came_from, type: referer, source: ranking.referer, scope: session}",
-        doc: "the mediums a visitor came from: unknown, search, internal, social, email, paid, a column each",
-    };
+    const NAME: &str = "referer";
+    const EXAMPLE: &str = "{name: came_from, type: referer, source: ranking.referer, scope: session}";
+    const DOC: &str = "the mediums a visitor came from: unknown, search, internal, social, email, paid, a column each";
 
     fn read(section: &Section<'_>) -> Option<Self> {
         let scope = Visitor::read(section);

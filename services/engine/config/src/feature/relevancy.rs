@@ -2,7 +2,6 @@
 
 use super::scope::ignored_scope;
 use super::{Definition, Entity, Source};
-use crate::schema::FeatureType;
 use crate::section::Section;
 
 /// The per-item ranking field `relevancy`.
@@ -17,12 +16,9 @@ impl Relevancy {
 }
 
 impl Definition for Relevancy {
-    const TYPE: FeatureType = FeatureType {
-        name: "relevancy",
-        aliases: &[],
-        example: "{name: relevancy, type: relevancy}",
-        doc: "deprecated: the item's field relevancy in the ranking; use number with field ranking.relevancy",
-    };
+    const NAME: &str = "relevancy";
+    const EXAMPLE: &str = "{name: relevancy, type: relevancy}";
+    const DOC: &str = "deprecated: the item's field relevancy in the ranking; use number with field ranking.relevancy";
 
     fn read(section: &Section<'_>) -> Option<Self> {
         if let Some(of_type) = section.get("type") {

@@ -2,7 +2,6 @@
 
 use super::{Definition, Source, source};
 use crate::error::shown;
-use crate::schema::FeatureType;
 use crate::section::Section;
 use crate::value::Value;
 use std::collections::HashSet;
@@ -28,12 +27,10 @@ pub enum Encoding {
 }
 
 impl Definition for Text {
-    const TYPE: FeatureType = FeatureType {
-        name: "string",
-        aliases: &[],
-        example: "{name: color, type: string, field: item.color, encode: onehot, values: [red, green, blue]}",
-        doc: "a category: one column with its position among the known values (index), or one column per value (onehot)",
-    };
+    const NAME: &str = "string";
+    const EXAMPLE: &str = "{name: color, type: string, field: item.color, encode: onehot, values: [red, green, blue]}";
+    const DOC: &str =
+        "a category: one column with its position among the known values (index), or one column per value (onehot)";
 
     fn read(section: &Section<'_>) -> Option<Self> {
         let encodings = [("index", Encoding::Index), ("onehot", Encoding::OneHot)];

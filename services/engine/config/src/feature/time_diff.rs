@@ -1,7 +1,6 @@
 //! `time_diff`: seconds from a field of epoch seconds to the time of the ranking.
 
 use super::{Definition, Source, source};
-use crate::schema::FeatureType;
 use crate::section::Section;
 
 /// Seconds from a field of epoch seconds to the ranking.
@@ -12,12 +11,9 @@ pub struct TimeDiff {
 }
 
 impl Definition for TimeDiff {
-    const TYPE: FeatureType = FeatureType {
-        name: "time_diff",
-        aliases: &[],
-        example: "{name: since_release, type: time_diff, field: item.released}",
-        doc: "seconds from a field of epoch seconds to the time of the ranking",
-    };
+    const NAME: &str = "time_diff";
+    const EXAMPLE: &str = "{name: since_release, type: time_diff, field: item.released}";
+    const DOC: &str = "seconds from a field of epoch seconds to the time of the ranking";
 
     fn read(section: &Section<'_>) -> Option<Self> {
         source::scoped(section).map(|source| Self { source })

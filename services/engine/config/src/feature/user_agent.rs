@@ -2,7 +2,6 @@
 
 use super::scope::ignored_scope;
 use super::{Definition, Entity, Source, reference};
-use crate::schema::FeatureType;
 use crate::section::Section;
 
 /// What a user agent says of the visitor's device; one column a value.
@@ -30,12 +29,9 @@ pub enum AgentField {
 const OWNERS: &[Entity] = &[Entity::Ranking, Entity::User, Entity::Any];
 
 impl Definition for UserAgent {
-    const TYPE: FeatureType = FeatureType {
-        name: "ua",
-        aliases: &[],
-        example: "{name: platform, type: ua, source: ranking.ua, field: platform}",
-        doc: "what a user agent tells of the visitor: platform, os, browser or bot, a column per value",
-    };
+    const NAME: &str = "ua";
+    const EXAMPLE: &str = "{name: platform, type: ua, source: ranking.ua, field: platform}";
+    const DOC: &str = "what a user agent tells of the visitor: platform, os, browser or bot, a column per value";
 
     fn read(section: &Section<'_>) -> Option<Self> {
         let fields = [

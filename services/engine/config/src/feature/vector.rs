@@ -3,7 +3,6 @@
 use super::{Definition, Source, source};
 use crate::error::shown;
 use crate::nearest::nearest;
-use crate::schema::FeatureType;
 use crate::section::Section;
 use crate::value::Value;
 
@@ -56,12 +55,9 @@ const WORDS: [(&str, Reducer); 9] = [
 ];
 
 impl Definition for Vector {
-    const TYPE: FeatureType = FeatureType {
-        name: "vector",
-        aliases: &[],
-        example: "{name: sizes, type: vector, field: item.sizes, reduce: [min, max, vector3]}",
-        doc: "a list of numbers, reduced to a few: first, last, min, max, random, avg, sum, size, euclidean_distance, vectorN",
-    };
+    const NAME: &str = "vector";
+    const EXAMPLE: &str = "{name: sizes, type: vector, field: item.sizes, reduce: [min, max, vector3]}";
+    const DOC: &str = "a list of numbers, reduced to a few: first, last, min, max, random, avg, sum, size, euclidean_distance, vectorN";
 
     fn read(section: &Section<'_>) -> Option<Self> {
         let source = source::scoped(section);

@@ -2,7 +2,6 @@
 
 use super::counting::{bucket, interaction, windows};
 use super::{Definition, Scope, Source};
-use crate::schema::FeatureType;
 use crate::section::Section;
 use std::time::Duration;
 
@@ -20,12 +19,10 @@ pub struct WindowCount {
 }
 
 impl Definition for WindowCount {
-    const TYPE: FeatureType = FeatureType {
-        name: "window_count",
-        aliases: &["window_event_count"],
-        example: "{name: recent_clicks, type: window_count, interaction: click, scope: item, bucket_size: 24h, windows: [7, 30]}",
-        doc: "the number of interactions in the last so many buckets of time, a column per window",
-    };
+    const NAME: &str = "window_count";
+    const ALIASES: &[&str] = &["window_event_count"];
+    const EXAMPLE: &str = "{name: recent_clicks, type: window_count, interaction: click, scope: item, bucket_size: 24h, windows: [7, 30]}";
+    const DOC: &str = "the number of interactions in the last so many buckets of time, a column per window";
 
     fn read(section: &Section<'_>) -> Option<Self> {
         let (interaction, scope) = (interaction(section, "interaction"), Scope::read(section));

@@ -1,7 +1,6 @@
 //! `word_count`: the number of words of a text.
 
 use super::{Definition, Source, source};
-use crate::schema::FeatureType;
 use crate::section::Section;
 
 /// Number of words of a text.
@@ -12,12 +11,9 @@ pub struct WordCount {
 }
 
 impl Definition for WordCount {
-    const TYPE: FeatureType = FeatureType {
-        name: "word_count",
-        aliases: &[],
-        example: "{name: title_words, type: word_count, field: item.title}",
-        doc: "the number of words of a text",
-    };
+    const NAME: &str = "word_count";
+    const EXAMPLE: &str = "{name: title_words, type: word_count, field: item.title}";
+    const DOC: &str = "the number of words of a text";
 
     fn read(section: &Section<'_>) -> Option<Self> {
         source::scoped(section).map(|source| Self { source })

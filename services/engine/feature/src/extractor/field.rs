@@ -1,7 +1,7 @@
 //! Where a feature finds a field's value.
 
 use crate::candidates::Candidates;
-use crate::slot::{Meaning, Numbered, Slots};
+use crate::slot::{Derived, Meaning, Numbered, Slots};
 use compact_str::CompactString;
 use rankwright_config::feature::{Entity, Source};
 use rankwright_event::Timestamp;
@@ -17,14 +17,14 @@ pub(crate) struct Name(pub(crate) u16);
 pub(crate) struct Sources {
     /// Names of fields that requests may carry.
     pub(crate) names: Vec<CompactString>,
-    /// Slots of item fields, in order.
+    /// Slots of item fields, and of what was computed from them, in order.
     pub(crate) items: Vec<Slot>,
     /// Which of them is `item.id`, where a feature reads it.
     pub(crate) id: Option<usize>,
 }
 
 /// The field that every item has: its id stands in where no event says otherwise.
-const ID: &str = "id";
+pub(crate) const ID: &str = "id";
 
 /// Reads a field: one sent with the item of the request comes before what is stored.
 #[derive(Debug, Clone)]
@@ -48,7 +48,7 @@ enum Place {
 impl Sources {
     /// Of these slots; names come with the readers.
     pub(crate) fn of(slots: &Numbered) -> Self {
-        let is_item = |meaning: &Meaning| matches!(meaning, Meaning::ItemField(_));
+        let is_item = |meaning: &Meaning| matches!(meaning, Meaning::ItemField(_) | Meaning::Derived(_));
         let mut items: Vec<Slot> =
             slots.iter().filter(|(meaning, ..)| is_item(meaning)).map(|(_, slot, _)| slot).collect();
         items.sort_unstable();
@@ -77,7 +77,14 @@ impl FieldReader {
             (Entity::Ranking, _) => Place::Ranking,
             _ => Place::Nowhere,
         };
-        Self { name: name(&source.field, &mut sources.names), place, ttl: Timestamp::from_millis(0).plus(ttl).millis() }
+        Self { name: name(&source.field, &mut sources.names), place, ttl: in_millis(ttl) }
+    }
+
+    /// A reader of what is computed from an item's field. A field that was sent with the item comes as it is.
+    pub(crate) fn derived(derived: Derived, ttl: Duration, slots: &Numbered, sources: &mut Sources) -> Self {
+        let name = name(&derived.field, &mut sources.names);
+        let slot = slots.slot(&Meaning::Derived(derived));
+        Self { name, place: Place::Item(slot, place(&sources.items, slot)), ttl: in_millis(ttl) }
     }
 
     /// The value for one item.
@@ -128,6 +135,10 @@ impl FieldReader {
             _ => None,
         }
     }
+}
+
+fn in_millis(ttl: Duration) -> i64 {
+    Timestamp::from_millis(0).plus(ttl).millis()
 }
 
 fn meaning(source: &Source) -> Option<Meaning> {

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | entity | number of values; each: slot less the one before, event, kind, content |
 //! | event | its place among the events so far; a new one is followed by the difference in time, and its digest |
-//! | field | numbers in eight bytes, strings behind their length, lists behind their number |
+//! | field | numbers in eight bytes, strings and bytes behind their length, lists behind their number |
 //! | windows | how many are kept, their number; each: period less the one before, count |
 //! | recent | how many are kept, their number; each: head, time, digest, what the id has in common with the one before, the rest of it |
 //! | head | the difference in time with two bits below: 00, or 10 where the digest is the value's own and left out; or 1 where it is too large, and the time follows in eight bytes |
@@ -95,7 +95,7 @@ fn put_event(bytes: &mut Vec<u8>, event: Event, events: &mut SmallVec<[Event; 8]
     }
 }
 
-/// Kinds of values; those of fields come first.
+/// Kinds of values; new ones go to the end.
 mod kind {
     pub(super) const BOOL: u8 = 0;
     pub(super) const NUMBER: u8 = 1;
@@ -108,6 +108,7 @@ mod kind {
     pub(super) const FLAGS: u8 = 8;
     pub(super) const BLOB: u8 = 9;
     pub(super) const PARTS: u8 = 10;
+    pub(super) const BYTES: u8 = 11; // a field
 }
 
 fn put_cell(bytes: &mut Vec<u8>, stored: &Stored) {
@@ -160,6 +161,10 @@ fn put_field(bytes: &mut Vec<u8>, value: &FieldValue) {
             bytes.push(kind::TEXTS);
             put(bytes, terms.texts().len() as u64);
             terms.texts().iter().for_each(|text| put_bytes(bytes, text.as_bytes()));
+        }
+        FieldValue::Bytes(computed) => {
+            bytes.push(kind::BYTES);
+            put_bytes(bytes, computed);
         }
     }
 }
@@ -331,6 +336,7 @@ impl<'a> Source<'a> {
             kind::FLAGS => Cell::Flags(self.number()?),
             kind::BLOB => Cell::Blob(self.bytes()?.into()),
             kind::PARTS => Cell::Parts(self.parts(own.0)?),
+            kind::BYTES => Cell::Field(FieldValue::Bytes(self.bytes()?.into())),
             other => return Err(format!("unknown kind {other}")),
         })
     }

@@ -89,12 +89,12 @@ fn heap(cell: &Cell) -> usize {
         Cell::Field(value @ (FieldValue::Text(_) | FieldValue::Texts(_))) => {
             value.texts().iter().map(|text| size_of::<u64>() + size_of_val(text) + text.len()).sum()
         }
+        Cell::Field(FieldValue::Bytes(bytes)) | Cell::Blob(bytes) => bytes.len(),
         Cell::Field(value) => size_of_val(value.numbers()),
         Cell::Windows(windows) => windows.counts().count() * size_of::<(i64, u64)>(),
         Cell::Recent(recent) => {
             recent.visits().iter().map(|visit| size_of_val(visit) + visit.item.as_str().len()).sum()
         }
-        Cell::Blob(bytes) => bytes.len(),
         Cell::Parts(parts) => parts.all().iter().map(|part| size_of_val(part) + part.bytes.len()).sum(),
         Cell::Counter(_) | Cell::Flags(_) => 0,
     }

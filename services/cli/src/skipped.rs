@@ -1,0 +1,51 @@
+//! What files hold that is no event: warned of, counted, and left out.
+
+use anyhow::{Result, bail};
+use rankwright_source::BadLine;
+use std::sync::Arc;
+use tracing::{debug, warn};
+
+/// So many lines that cannot be read are warned of; the rest is for those who ask.
+const SHOWN: u64 = 100;
+
+/// Lines that cannot be read, so far.
+pub(crate) struct Skipped {
+    strict: bool,
+    count: u64,
+    /// Files that cannot be read to their end.
+    damaged: Vec<Arc<str>>,
+}
+
+impl Skipped {
+    /// None yet. If `strict`, the first one is an error.
+    pub(crate) fn new(strict: bool) -> Self {
+        Self { strict, count: 0, damaged: Vec::new() }
+    }
+
+    /// Takes one more.
+    pub(crate) fn see(&mut self, bad: &BadLine) -> Result<()> {
+        if self.strict {
+            bail!("{bad}");
+        }
+        self.count += 1;
+        match self.count {
+            1..=SHOWN => warn!("skipped {bad}"),
+            _ => debug!("skipped {bad}"),
+        }
+        if self.count == SHOWN {
+            warn!("further lines that cannot be read are counted, and shown with RUST_LOG=debug");
+        }
+        self.damaged.extend(bad.ends_file().then(|| bad.file.clone()));
+        Ok(())
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Files that cannot be read to their end.
+    pub(crate) fn damaged(&self) -> &[Arc<str>] {
+        &self.damaged
+    }
+}
