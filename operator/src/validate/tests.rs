@@ -156,12 +156,15 @@ fn pins_and_defaults_reach_the_models_that_learn_alone() {
     });
     let config = configuration(asked);
     let Model::LambdaMart(shop) = &config.models["shop"] else { panic!("it learns") };
-    assert_eq!((shop.version.as_deref(), shop.keep_versions, shop.gate.margin), (Some("v1"), 4, 0.5));
+    assert_eq!(
+        (shop.learning.version.as_deref(), shop.learning.keep_versions, shop.learning.gate.margin),
+        (Some("v1"), 4, 0.5)
+    );
     assert_eq!(shop.warmup.unwrap().sampled_requests, 100);
     let own = json!({"keepVersions": 2});
     let spared = json!({"training": {"schedule": "@daily"}, "configuration": {"inline": {"models": {"shop": own}}}});
     let Model::LambdaMart(shop) = &configuration(spared).models["shop"] else { panic!("it learns") };
-    assert_eq!(shop.keep_versions, 2, "what the configuration says counts");
+    assert_eq!(shop.learning.keep_versions, 2, "what the configuration says counts");
     assert!(refusal(json!({"modelVersion": {"as-is": "v1"}})).contains("no model as-is that is trained; it has: shop"));
     assert!(
         refusal(json!({"training": {"schedule": "@daily", "models": ["nobody"]}})).contains("spec.training.models")

@@ -3,7 +3,7 @@
 use crate::report::{ModelReport, Outcome, Publishing, Shared};
 use anyhow::{Result, bail};
 use rankwright_assembly::{Engine, chain, exit_code, now};
-use rankwright_config::model::{Learning, Model};
+use rankwright_config::model::Learning;
 use rankwright_config::{ClickthroughStore, Config, State};
 use rankwright_model::{StoreError, VersionId, VersionStore};
 use rankwright_train::{Candidate, Decision, Error, Running, Training, decide};

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 /// A model of the configuration.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "a configuration has a handful of them, and keeps them")]
 pub enum Model {
     /// `lambdamart`
     LambdaMart(LambdaMart),

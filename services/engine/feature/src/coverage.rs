@@ -61,9 +61,8 @@ impl Coverage {
     fn unweighted<'a>(&'a self, name: &'a str, model: &'a Model) -> impl Iterator<Item = String> + 'a {
         let (key, kinds) = model.interactions();
         let unseen = kinds.into_iter().filter(|kind| !self.interacted(kind));
-        unseen.map(move |kind| {
-            format!("models.{name}.{key} refers to the interaction '{kind}', which no event carried")
-        })
+        unseen
+            .map(move |kind| format!("models.{name}.{key} refers to the interaction '{kind}', which no event carried"))
     }
 
     fn interacted(&self, kind: &str) -> bool {

@@ -10,7 +10,8 @@ use rankwright_clickthrough::store::file::FileSettings;
 use rankwright_clickthrough::store::s3::S3Settings;
 use rankwright_clickthrough::testing::{header, ranking};
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore, FileStore, Format, S3Store};
-use rankwright_config::model::{Backend, Booster, LambdaMart, Metric, Selector, Split, SplitStrategy};
+use rankwright_config::Model;
+use rankwright_config::model::{Backend, Booster, Gate, LambdaMart, Learning, Metric, Selector, Split, SplitStrategy};
 use rankwright_config::{ClickthroughStore as Stored, Config};
 use rankwright_event::Timestamp;
 use rankwright_model::{Column, MemoryVersions};
@@ -109,13 +110,15 @@ fn train(place: &str, booster: &str, iterations: usize) {
         backend: backend(booster, iterations),
         weights: ["click", "purchase"].map(|kind| (kind.to_owned(), 1.0)).into(),
         features: columns.iter().map(|column| column.feature.clone()).collect(),
-        selector: Selector::Accept(true),
         split: Split { strategy: SplitStrategy::Time, ratio: 0.8 },
         eval: vec![Metric::Ndcg(Some(10))],
         warmup: None,
-        version: None,
-        gate: Default::default(),
-        keep_versions: 10,
+        learning: Learning {
+            selector: Selector::Accept(true),
+            version: None,
+            gate: Gate { metric: None, margin: 0.01 },
+            keep_versions: 10,
+        },
     };
     let (start, mut read, mut first, mut rounds) = (Instant::now(), 0.0, 0.0, Vec::new());
     let mut progress = |progress: Progress<'_>| match progress {
@@ -127,7 +130,8 @@ fn train(place: &str, booster: &str, iterations: usize) {
     };
     let versions = MemoryVersions::default();
     let now = Timestamp::from_millis(0);
-    let trained = train_model("shop", &config, &columns, &*open(place), &versions, now, &mut progress);
+    let trained =
+        train_model("shop", &Model::LambdaMart(config), &columns, &*open(place), &versions, now, &mut progress);
     let trained = trained.unwrap_or_else(|error| panic!("{error}"));
     rounds.sort_by(f64::total_cmp);
     println!(

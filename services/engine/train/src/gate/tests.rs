@@ -4,7 +4,8 @@ use crate::quality::Running;
 use crate::testing::{backend, clicked, column, record, store};
 use crate::{Trained, Training, digest};
 use rankwright_clickthrough::{Clickthrough, Rows};
-use rankwright_config::model::{Booster, Metric, Selector, Split, SplitStrategy};
+use rankwright_config::Model;
+use rankwright_config::model::{Booster, LambdaMart, Learning, Metric, Selector, Split, SplitStrategy};
 use rankwright_event::Timestamp;
 use rankwright_model::{Column, StoreError, Version};
 use std::collections::BTreeMap;
@@ -14,13 +15,15 @@ fn config(features: &[&str]) -> LambdaMart {
         backend: backend(Booster::LightGbm),
         weights: BTreeMap::from([("click".to_owned(), 1.0)]),
         features: features.iter().map(|&name| name.to_owned()).collect(),
-        selector: Selector::Accept(true),
         split: Split { strategy: SplitStrategy::Time, ratio: 0.8 },
         eval: vec![Metric::Ndcg(Some(10)), Metric::Mrr],
         warmup: None,
-        version: None,
-        gate: Gate { metric: None, margin: 0.01 },
-        keep_versions: 10,
+        learning: Learning {
+            selector: Selector::Accept(true),
+            version: None,
+            gate: Gate { metric: None, margin: 0.01 },
+            keep_versions: 10,
+        },
     }
 }
 
@@ -41,7 +44,8 @@ fn rankings() -> Vec<Clickthrough> {
 fn candidate(config: &LambdaMart, columns: &[Column], running: Option<Running>) -> Candidate {
     let store = store(&["liked", "noise"], rankings());
     let now = Timestamp::from_millis(1_000_000);
-    let training = Training { name: "shop", config, columns, served: &BTreeMap::new(), now };
+    let model = Model::LambdaMart(config.clone());
+    let training = Training { name: "shop", model: &model, columns, served: &BTreeMap::new(), now };
     training.candidate(&store, running, &mut |_| ()).unwrap()
 }
 
@@ -67,15 +71,15 @@ fn misled(features: &[&str]) -> Version {
         other
     });
     let store = store(&["liked", "noise"], wrong.collect());
-    let (config, columns, now) = (config(features), columns(), Timestamp::from_millis(1));
-    let training = Training { name: "shop", config: &config, columns: &columns, served: &BTreeMap::new(), now };
+    let (model, columns, now) = (Model::LambdaMart(config(features)), columns(), Timestamp::from_millis(1));
+    let training = Training { name: "shop", model: &model, columns: &columns, served: &BTreeMap::new(), now };
     training.candidate(&store, None, &mut |_| ()).unwrap().trained.version
 }
 
 #[test]
 fn the_first_version_is_published() {
     let config = config(&["liked"]);
-    let decision = decide(&config, &candidate(&config, &columns(), None));
+    let decision = decide(&config.learning.gate, &candidate(&config, &columns(), None));
     assert!(decision.publish && decision.reason == Reason::FirstVersion && decision.running.is_none());
     assert_eq!(decision.metric, "NDCG@10");
 }
@@ -83,7 +87,7 @@ fn the_first_version_is_published() {
 #[test]
 fn a_version_that_is_as_good_as_the_running_one_is_published() {
     let config = config(&["liked"]);
-    let decision = decide(&config, &candidate(&config, &columns(), running(version(&["liked"]))));
+    let decision = decide(&config.learning.gate, &candidate(&config, &columns(), running(version(&["liked"]))));
     assert!(decision.publish && decision.reason == Reason::NotWorse, "{decision:?}");
     assert_eq!(decision.running, Some(decision.candidate), "the same model on the same lists");
 }
@@ -92,10 +96,13 @@ fn a_version_that_is_as_good_as_the_running_one_is_published() {
 fn a_version_that_is_worse_by_more_than_the_margin_is_not() {
     let good = LambdaMart { backend: backend(Booster::XgBoost), ..config(&["liked", "noise"]) };
     let trained = |margin| {
-        let config = LambdaMart { gate: Gate { metric: Some(Metric::Mrr), margin }, ..good.clone() };
+        let config = LambdaMart {
+            learning: Learning { gate: Gate { metric: Some(Metric::Mrr), margin }, ..good.learning.clone() },
+            ..good.clone()
+        };
         let mut candidate = candidate(&config, &columns(), running(version(&["liked", "noise"])));
         candidate.trained.quality[1].reranked -= 0.2; // as if it had learned less
-        decide(&config, &candidate)
+        decide(&config.learning.gate, &candidate)
     };
     let decision = trained(0.01);
     assert!(!decision.publish && decision.reason == Reason::Worse && decision.metric == "MRR", "{decision:?}");
@@ -106,7 +113,7 @@ fn a_version_that_is_worse_by_more_than_the_margin_is_not() {
 #[test]
 fn a_running_version_is_measured_on_the_lists_of_the_new_one() {
     let config = config(&["liked"]);
-    let decision = decide(&config, &candidate(&config, &columns(), running(misled(&["liked"]))));
+    let decision = decide(&config.learning.gate, &candidate(&config, &columns(), running(misled(&["liked"]))));
     assert!(decision.publish && decision.running.unwrap() < 0.5, "{decision:?}");
 }
 
@@ -114,7 +121,7 @@ fn a_running_version_is_measured_on_the_lists_of_the_new_one() {
 fn with_other_columns_the_order_as_shown_is_what_to_beat() {
     let of = |features: &[&str]| {
         let config = config(features);
-        decide(&config, &candidate(&config, &columns(), running(version(&["liked", "noise"]))))
+        decide(&config.learning.gate, &candidate(&config, &columns(), running(version(&["liked", "noise"]))))
     };
     let better = of(&["liked"]);
     assert!(better.publish && better.reason == Reason::BetterThanShown && better.running.is_none(), "{better:?}");
@@ -122,7 +129,7 @@ fn with_other_columns_the_order_as_shown_is_what_to_beat() {
     let config = config(&["liked"]);
     let mut equal = candidate(&config, &columns(), running(version(&["liked", "noise"])));
     equal.trained.quality[0].reranked = equal.trained.quality[0].shown;
-    let equal = decide(&config, &equal);
+    let equal = decide(&config.learning.gate, &equal);
     assert!(!equal.publish && equal.reason == Reason::NotBetterThanShown, "{equal:?}");
 }
 
@@ -130,7 +137,7 @@ fn with_other_columns_the_order_as_shown_is_what_to_beat() {
 fn a_running_version_that_cannot_be_read_does_not_stand_in_the_way() {
     let config = config(&["liked"]);
     let damaged = StoreError::Unknown { model: "shop".into(), version: "v1".into() };
-    let decision = decide(&config, &candidate(&config, &columns(), Some(Running::Unreadable(damaged))));
+    let decision = decide(&config.learning.gate, &candidate(&config, &columns(), Some(Running::Unreadable(damaged))));
     assert!(decision.publish && decision.message.contains("cannot be read"), "{decision:?}");
 }
 
@@ -139,7 +146,7 @@ fn a_version_that_splits_nowhere_is_not_published_though_it_were_the_first() {
     let config = config(&["liked"]);
     let mut candidate = candidate(&config, &columns(), None);
     candidate.trained.learned_nothing = true;
-    let decision = decide(&config, &candidate);
+    let decision = decide(&config.learning.gate, &candidate);
     assert!(!decision.publish && decision.reason == Reason::LearnedNothing, "{decision:?}");
     assert!(decision.message.contains("160 rankings with 1600 items"), "{}", decision.message);
 }
@@ -149,7 +156,7 @@ fn what_could_not_be_measured_is_not_published() {
     let config = config(&["liked"]);
     let mut candidate = candidate(&config, &columns(), None);
     candidate.trained = Trained { quality: Vec::new(), ..candidate.trained };
-    let decision = decide(&config, &candidate);
+    let decision = decide(&config.learning.gate, &candidate);
     assert!(!decision.publish && decision.reason == Reason::NotMeasured);
     let json = serde_json::to_value(decision).unwrap();
     assert!(json["candidate"].is_null() && json["reason"] == "NotMeasured");

@@ -4,9 +4,10 @@ use crate::digest;
 use crate::report::Weight;
 use crate::testing::{backend, clicked, column, record, store};
 use rankwright_clickthrough::{Clickthrough, Kind as RecordKind, Rows};
-use rankwright_config::model::{Backend, Metric, Selector, Split, SplitStrategy, Warmup};
+use rankwright_config::Model as Definition;
+use rankwright_config::model::{Backend, Booster, Gate, Learning, Metric, Selector, Split, SplitStrategy, Warmup};
 use rankwright_event::{Event, Field, Value, json};
-use rankwright_model::{MemoryVersions, Model, Place, StoreError};
+use rankwright_model::{MemoryVersions, Model, Place, StoreError, Version};
 use std::time::Duration;
 
 fn config() -> LambdaMart {
@@ -14,13 +15,15 @@ fn config() -> LambdaMart {
         backend: backend(Booster::LightGbm),
         weights: BTreeMap::from([("click".to_owned(), 1.0)]),
         features: vec!["price".to_owned(), "ctr".to_owned()],
-        selector: Selector::Accept(true),
         split: Split { strategy: SplitStrategy::Time, ratio: 0.8 },
         eval: vec![Metric::Ndcg(Some(10)), Metric::Mrr],
         warmup: Some(Warmup { sampled_requests: 5, duration: Duration::from_secs(1) }),
-        version: None,
-        gate: Default::default(),
-        keep_versions: 10,
+        learning: Learning {
+            selector: Selector::Accept(true),
+            version: None,
+            gate: Gate { metric: None, margin: 0.01 },
+            keep_versions: 10,
+        },
     }
 }
 
@@ -46,7 +49,7 @@ fn rankings(count: usize) -> Vec<Clickthrough> {
 fn train(config: &LambdaMart, records: Vec<Clickthrough>, versions: &MemoryVersions) -> Result<Trained, Error> {
     let store = store(&["ctr_7", "ctr_30", "price", "position"], records);
     let now = Timestamp::from_millis(1_000_000);
-    train_model("shop", config, &columns(), &store, versions, now, &mut |_| ())
+    train_model("shop", &Definition::LambdaMart(config.clone()), &columns(), &store, versions, now, &mut |_| ())
 }
 
 fn refusal(config: &LambdaMart, records: Vec<Clickthrough>) -> String {
@@ -130,7 +133,13 @@ fn quality_as_served_puts_the_constants_of_serving_into_their_columns() {
     let (columns, versions, now) = (columns(), MemoryVersions::default(), Timestamp::from_millis(1));
     let served = |feature: &str| {
         let served = BTreeMap::from([(feature.to_owned(), 0.0)]);
-        let training = Training { name: "shop", config: &config, columns: &columns, served: &served, now };
+        let training = Training {
+            name: "shop",
+            model: &Definition::LambdaMart(config.clone()),
+            columns: &columns,
+            served: &served,
+            now,
+        };
         training.run(&store, &versions, &mut |_| ()).unwrap().quality[0].clone()
     };
     let position = served("position");
@@ -167,7 +176,9 @@ fn progress_is_told_round_by_round() {
             rounds.push((iteration.id, limit));
         }
     };
-    let trained = train_model("shop", &config(), &columns, &store, &versions, now, &mut progress).unwrap();
+    let trained =
+        train_model("shop", &Definition::LambdaMart(config()), &columns, &store, &versions, now, &mut progress)
+            .unwrap();
     assert_eq!(rounds, (0..trained.answer.iterations.len()).map(|id| (id, 60)).collect::<Vec<_>>());
 }
 
@@ -179,7 +190,8 @@ fn old_versions_are_removed() {
     let (store, columns) = (store(&["ctr_7"], rankings_of_ctr()), columns());
     for time in 0..12 {
         let now = Timestamp::from_millis(time);
-        train_model("shop", &quick, &columns, &store, &versions, now, &mut |_| ()).unwrap();
+        train_model("shop", &Definition::LambdaMart(quick.clone()), &columns, &store, &versions, now, &mut |_| ())
+            .unwrap();
     }
     assert_eq!(versions.list("shop").unwrap().len(), 10);
 }
@@ -188,11 +200,15 @@ fn old_versions_are_removed() {
 fn the_version_that_a_new_one_follows_is_never_removed() {
     let versions = MemoryVersions::default();
     let quick = rankwright_config::model::Backend { iterations: 1, ..config().backend };
-    let quick = LambdaMart { backend: quick, keep_versions: 1, ..config() };
+    let quick = LambdaMart { backend: quick, learning: Learning { keep_versions: 1, ..config().learning }, ..config() };
     let (store, columns) = (store(&["ctr_7"], rankings_of_ctr()), columns());
     let train = |time| {
         let now = Timestamp::from_millis(time);
-        train_model("shop", &quick, &columns, &store, &versions, now, &mut |_| ()).unwrap().version.id().clone()
+        train_model("shop", &Definition::LambdaMart(quick.clone()), &columns, &store, &versions, now, &mut |_| ())
+            .unwrap()
+            .version
+            .id()
+            .clone()
     };
     let (first, second) = (train(1), train(2));
     assert_eq!(versions.list("shop").unwrap(), [first.clone(), second]);
@@ -205,12 +221,17 @@ fn the_version_that_a_new_one_follows_is_never_removed() {
 fn a_version_that_the_configuration_names_is_never_removed() {
     let versions = MemoryVersions::default();
     let quick = rankwright_config::model::Backend { iterations: 1, ..config().backend };
-    let mut quick = LambdaMart { backend: quick, keep_versions: 1, ..config() };
+    let mut quick =
+        LambdaMart { backend: quick, learning: Learning { keep_versions: 1, ..config().learning }, ..config() };
     let (store, columns) = (store(&["ctr_7"], rankings_of_ctr()), columns());
     let mut train = |time, pinned: Option<&VersionId>| {
-        quick.version = pinned.map(ToString::to_string);
+        quick.learning.version = pinned.map(ToString::to_string);
         let now = Timestamp::from_millis(time);
-        train_model("shop", &quick, &columns, &store, &versions, now, &mut |_| ()).unwrap().version.id().clone()
+        train_model("shop", &Definition::LambdaMart(quick.clone()), &columns, &store, &versions, now, &mut |_| ())
+            .unwrap()
+            .version
+            .id()
+            .clone()
     };
     let first = train(1, None);
     let newer = [2, 3, 4].map(|time| train(time, Some(&first)));
@@ -260,11 +281,11 @@ impl VersionStore for Broken {
 #[test]
 fn a_version_that_cannot_be_published_costs_no_other_and_a_damaged_pointer_no_training() {
     let quick = rankwright_config::model::Backend { iterations: 1, ..config().backend };
-    let quick = LambdaMart { backend: quick, keep_versions: 1, ..config() };
+    let quick = LambdaMart { backend: quick, learning: Learning { keep_versions: 1, ..config().learning }, ..config() };
     let (store, columns, versions) = (store(&["ctr_7"], rankings_of_ctr()), columns(), MemoryVersions::default());
     let train = |versions: &dyn VersionStore, time| {
         let now = Timestamp::from_millis(time);
-        train_model("shop", &quick, &columns, &store, versions, now, &mut |_| ())
+        train_model("shop", &Definition::LambdaMart(quick.clone()), &columns, &store, versions, now, &mut |_| ())
     };
     train(&versions, 1).unwrap();
     train(&versions, 2).unwrap();
@@ -281,12 +302,12 @@ fn a_version_that_cannot_be_published_costs_no_other_and_a_damaged_pointer_no_tr
 #[test]
 fn a_version_does_not_take_the_place_of_one_that_it_was_not_compared_with() {
     let quick = rankwright_config::model::Backend { iterations: 1, ..config().backend };
-    let config = LambdaMart { backend: quick, ..config() };
+    let config = Definition::LambdaMart(LambdaMart { backend: quick, ..config() });
     let (store, columns, versions) = (store(&["ctr_7"], rankings_of_ctr()), columns(), MemoryVersions::default());
     let served = BTreeMap::new();
     let training = |time| Training {
         name: "shop",
-        config: &config,
+        model: &config,
         columns: &columns,
         served: &served,
         now: Timestamp::from_millis(time),
@@ -325,7 +346,8 @@ fn rankings_of_ctr() -> Vec<Clickthrough> {
 fn a_column_that_the_store_lacks_is_learned_as_missing() {
     let store = store(&["ctr_7"], rankings_of_ctr());
     let (columns, versions, now) = (columns(), MemoryVersions::default(), Timestamp::from_millis(1));
-    let trained = train_model("shop", &config(), &columns, &store, &versions, now, &mut |_| ()).unwrap();
+    let trained =
+        train_model("shop", &Definition::LambdaMart(config()), &columns, &store, &versions, now, &mut |_| ()).unwrap();
     assert_eq!(trained.reading.missing_columns.keys().collect::<Vec<_>>(), ["ctr_30", "price"]);
 }
 
@@ -339,7 +361,8 @@ fn an_unknown_feature_is_named() {
 fn an_empty_store_is_told_apart_from_a_selector_that_accepts_nothing() {
     let message = refusal(&config(), vec![]);
     assert!(message.contains("no click-throughs are stored"), "{message}");
-    let picky = LambdaMart { selector: Selector::Accept(false), ..config() };
+    let picky =
+        LambdaMart { learning: Learning { selector: Selector::Accept(false), ..config().learning }, ..config() };
     let message = refusal(&picky, rankings(10));
     assert!(message.contains("its selector accepts none of 10 rankings"), "{message}");
 }
