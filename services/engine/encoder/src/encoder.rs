@@ -16,7 +16,7 @@ use work::{Call, Workers};
 /// How a model is computed. What is `None` is read from the files beside the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Threads, each with a copy of the model of its own; the number of processors.
+    /// Texts' batches that are computed at a time, each by a copy of the model of its own; the number of processors.
     pub threads: usize,
     /// The most texts that are computed together, 8. With 8-bit graphs a text's result depends a little on those that it is
     /// computed with; with 1 it does not, which takes about a third longer.
@@ -89,7 +89,8 @@ enum Full {
 /// A text, or a pair of texts.
 type Text<'a> = (&'a str, Option<&'a str>);
 
-/// A model, opened. Any number of threads may call it at a time; they wait while its own threads compute. Texts that are
+/// A model, opened. Any number of threads may call it at a time; they compute
+/// with its own threads, never more at a time than it has. Texts that are
 /// asked for by several calls at a time are computed once. Its threads end when it is dropped.
 pub struct Encoder {
     tokens: Tokens,

@@ -89,6 +89,14 @@ impl Runtime {
     }
 }
 
+impl Runtime {
+    /// What a benchmark compares with: ONNX Runtime without this crate.
+    #[doc(hidden)]
+    pub fn environment(&self) -> &Environment {
+        &self.environment
+    }
+}
+
 fn search(cache: &Path) -> Result<Runtime, RuntimeError> {
     let program = env::current_exe().ok();
     let beside = program.as_deref().and_then(Path::parent).and_then(Path::parent).map(|up| up.join("lib/onnxruntime"));

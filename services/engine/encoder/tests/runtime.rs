@@ -4,7 +4,7 @@ use rankwright_encoder::{Runtime, RuntimeError};
 use std::fs;
 
 #[test]
-fn a_missing_library_is_told_of_with_what_to_do() {
+fn the_error_for_a_missing_library_says_what_to_do() {
     if std::env::var_os("RANKWRIGHT_ONNXRUNTIME").is_some() {
         eprintln!("SKIPPED: RANKWRIGHT_ONNXRUNTIME is set");
         return;

@@ -1,4 +1,4 @@
-//! Threads that compute batches, and the calls that wait for them.
+//! Calls, and the threads that compute their batches with them.
 
 use super::{EncodeError, Full};
 use crate::model::{Batch, Graph};
@@ -7,12 +7,13 @@ use std::collections::VecDeque;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 type Vector = Arc<[f32]>;
 
-/// One thread for each graph; they end when this is dropped.
+/// Graphs, a thread for each, and what waits for them. The threads end when this is dropped.
 pub(super) struct Workers {
     queue: Arc<Queue>,
     threads: Vec<JoinHandle<()>>,
@@ -23,11 +24,13 @@ struct Queue {
     state: Mutex<State>,
     filled: Condvar,
     emptied: Condvar,
+    pace: AtomicU64, // nanoseconds that a token took lately
 }
 
 #[derive(Default)]
 struct State {
     jobs: VecDeque<Job>,
+    idle: Vec<Graph>,
     closed: bool,
 }
 
@@ -51,12 +54,18 @@ struct Progress {
 
 impl Workers {
     pub(super) fn start(graphs: Vec<Graph>, limit: usize) -> io::Result<Self> {
-        let queue = Queue { limit, state: Mutex::default(), filled: Condvar::new(), emptied: Condvar::new() };
-        let mut workers = Self { queue: Arc::new(queue), threads: Vec::with_capacity(graphs.len()) };
-        for graph in graphs {
+        let count = graphs.len();
+        let queue = Queue {
+            limit,
+            state: Mutex::new(State { idle: graphs, ..State::default() }),
+            filled: Condvar::new(),
+            emptied: Condvar::new(),
+            pace: AtomicU64::new(0),
+        };
+        let mut workers = Self { queue: Arc::new(queue), threads: Vec::with_capacity(count) };
+        for _ in 0..count {
             let queue = Arc::clone(&workers.queue);
-            let thread = thread::Builder::new().name("encoder".to_owned());
-            workers.threads.push(thread.spawn(move || work(&queue, graph))?);
+            workers.threads.push(thread::Builder::new().name("encoder".to_owned()).spawn(move || queue.work())?);
         }
         Ok(workers)
     }
@@ -68,20 +77,77 @@ impl Workers {
             waiting => Err(EncodeError::Busy { waiting }),
         }
     }
+}
 
+impl Queue {
     /// Takes all of a call's batches once fewer wait than may, so that a call of many is not kept from its end by others.
-    fn take(&self, jobs: impl Iterator<Item = Job>, by: Option<Instant>, full: Full) -> Result<(), EncodeError> {
-        let mut state = self.queue.state.lock();
-        while state.jobs.len() >= self.queue.limit {
+    /// Returns what the caller is to compute itself.
+    fn take(&self, jobs: Vec<Job>, call: &Arc<Call>, full: Full) -> Result<Option<(Job, Graph)>, EncodeError> {
+        let mut state = self.state.lock();
+        while state.jobs.len() >= self.limit {
             if full == Full::Refuse {
                 return Err(EncodeError::Busy { waiting: state.jobs.len() });
             }
-            wait(&self.queue.emptied, &mut state, by)?;
+            wait(&self.emptied, &mut state, call.by)?;
         }
         state.jobs.extend(jobs);
+        let own = self.own(&mut state, call);
+        let able = state.jobs.len().min(state.idle.len());
         drop(state);
-        self.queue.filled.notify_all();
-        Ok(())
+        (0..able).for_each(|_| _ = self.filled.notify_one());
+        Ok(own)
+    }
+
+    /// The next batch, where it is this call's, a graph is idle, and there is time: computing it here saves handing it over.
+    fn own(&self, state: &mut State, call: &Arc<Call>) -> Option<(Job, Graph)> {
+        let next = state.jobs.front().filter(|job| Arc::ptr_eq(&job.call, call))?;
+        let usual = Duration::from_nanos(self.pace.load(Ordering::Relaxed).saturating_mul(next.batch.ids.len() as u64));
+        if call.by.is_some_and(|by| Instant::now() + 2 * usual > by) {
+            return None; // a thread of ours computes it, and this one is back in time
+        }
+        self.next(state)
+    }
+
+    fn next(&self, state: &mut State) -> Option<(Job, Graph)> {
+        let graph = state.idle.pop()?;
+        match state.jobs.pop_front() {
+            Some(job) => {
+                self.emptied.notify_all();
+                Some((job, graph))
+            }
+            None => {
+                state.idle.push(graph);
+                None
+            }
+        }
+    }
+
+    /// Computes a batch, and gives back its graph.
+    fn compute(&self, Job { batch, call }: Job, mut graph: Graph) -> Graph {
+        let start = Instant::now();
+        let outcome = if call.wanted() { run(&mut graph, &batch) } else { Err(EncodeError::OutOfTime) };
+        if outcome.is_ok() {
+            let nanoseconds = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            self.pace.store(nanoseconds / batch.ids.len().max(1) as u64, Ordering::Relaxed);
+        }
+        call.settle(&batch.places, outcome);
+        graph
+    }
+
+    fn work(&self) {
+        let mut state = self.state.lock();
+        loop {
+            if let Some((job, graph)) = self.next(&mut state) {
+                drop(state);
+                let graph = self.compute(job, graph);
+                state = self.state.lock();
+                state.idle.push(graph);
+            } else if state.closed {
+                return;
+            } else {
+                self.filled.wait(&mut state);
+            }
+        }
     }
 }
 
@@ -109,19 +175,26 @@ impl Call {
         batches: Vec<Batch>,
         full: Full,
     ) -> Result<Vec<Vector>, EncodeError> {
-        let jobs = batches.into_iter().map(|batch| Job { batch, call: Arc::clone(&self) });
-        workers.take(jobs, self.by, full)?;
+        let queue = &workers.queue;
+        let jobs = batches.into_iter().map(|batch| Job { batch, call: Arc::clone(&self) }).collect();
+        let mut own = queue.take(jobs, &self, full)?;
+        while let Some((job, graph)) = own {
+            let graph = queue.compute(job, graph);
+            let mut state = queue.state.lock();
+            state.idle.push(graph);
+            own = queue.own(&mut state, &self);
+            if own.is_none() && !state.jobs.is_empty() {
+                queue.filled.notify_one();
+            }
+        }
         let mut progress = self.progress.lock();
         while progress.left > 0 && progress.failed.is_none() {
             if let Err(error) = wait(&self.done, &mut progress, self.by) {
                 progress.failed = Some(error); // what has not begun is left alone
             }
         }
-        match progress.failed.take() {
-            Some(error) => {
-                progress.failed = Some(error.clone());
-                Err(error)
-            }
+        match &progress.failed {
+            Some(error) => Err(error.clone()),
             None => Ok(progress.vectors.drain(..).map(|vector| vector.expect("each text is in one batch")).collect()),
         }
     }
@@ -146,24 +219,7 @@ impl Call {
     }
 }
 
-fn work(queue: &Queue, mut graph: Graph) {
-    loop {
-        let mut state = queue.state.lock();
-        let Job { batch, call } = loop {
-            match state.jobs.pop_front() {
-                Some(job) => break job,
-                None if state.closed => return,
-                None => queue.filled.wait(&mut state),
-            }
-        };
-        drop(state);
-        queue.emptied.notify_all();
-        let outcome = if call.wanted() { compute(&mut graph, &batch) } else { Err(EncodeError::OutOfTime) };
-        call.settle(&batch.places, outcome);
-    }
-}
-
-fn compute(graph: &mut Graph, batch: &Batch) -> Result<Vec<Vector>, EncodeError> {
+fn run(graph: &mut Graph, batch: &Batch) -> Result<Vec<Vector>, EncodeError> {
     match catch_unwind(AssertUnwindSafe(|| graph.run(batch))) {
         Ok(outcome) => outcome.map_err(|error| failed(&error.to_string())),
         Err(_) => Err(failed("it panicked")),

@@ -35,7 +35,7 @@ pub struct Object {
     pub size: u64,
 }
 
-/// Where models come from.
+/// Where to look for models.
 pub struct Sources<'a> {
     /// The folder that holds models as `<namespace>/<model>/`.
     pub models: PathBuf,
@@ -56,18 +56,18 @@ impl<'a> Sources<'a> {
         Self { models, cache, hub: (!offline).then(|| "https://huggingface.co".to_owned()), fetch }
     }
 
-    /// The files of a model, fetched where they are not here yet. What was fetched is kept and never asked for again: put
-    /// another model under another name, prefix or revision. Several processes may share the cache folder.
+    /// Finds the files of a model and fetches those that are not here yet. Fetched files are kept and never fetched again:
+    /// put another model under another name, prefix or revision. Several processes may share the cache folder.
     ///
     /// # Errors
-    /// When the model is not there, lacks a file, or was not fetched.
+    /// When the model is missing, lacks a file, or cannot be fetched.
     pub fn locate(&self, handle: &Handle, names: &FileNames) -> Result<Files, FilesError> {
         names.check()?;
         match handle {
             Handle::Folder(folder) => self.folder(handle, folder, "", names),
             Handle::Bucket { bucket, prefix } => {
                 let kept = self.cache.join("fetched/s3").join(bucket).join(escaped(prefix));
-                self.kept(&kept, names, |into| self.from_bucket(handle, names, into))
+                self.kept(&kept, names, |into| self.fetch_bucket(handle, names, into))
             }
             Handle::Named { namespace, model, revision } => {
                 let folder = self.models.join(namespace).join(model);
@@ -75,14 +75,14 @@ impl<'a> Sources<'a> {
                     return Files::of(&folder, names);
                 }
                 let Some(hub) = &self.hub else {
-                    return self.folder(handle, &folder, ", and RANKWRIGHT_OFFLINE=1 forbids to fetch it", names);
+                    return self.folder(handle, &folder, "; RANKWRIGHT_OFFLINE=1 forbids fetching it", names);
                 };
                 if self.fetch.is_none() {
-                    return self.folder(handle, &folder, ", and there is nothing to fetch it with", names);
+                    return self.folder(handle, &folder, "; this program cannot fetch models", names);
                 }
                 let kept = self.cache.join("fetched/hub").join(namespace).join(model).join(revision);
                 let base = format!("{hub}/{namespace}/{model}/resolve/{revision}");
-                self.kept(&kept, names, |into| self.from_hub(&base, names, into))
+                self.kept(&kept, names, |into| self.fetch_hub(&base, names, into))
             }
         }
     }
@@ -119,10 +119,10 @@ impl<'a> Sources<'a> {
         Files::of(kept, names)
     }
 
-    fn from_bucket(&self, handle: &Handle, names: &FileNames, into: &Path) -> Result<(), FilesError> {
+    fn fetch_bucket(&self, handle: &Handle, names: &FileNames, into: &Path) -> Result<(), FilesError> {
         let place = handle.to_string();
         let objects =
-            self.fetch.ok_or_else(|| "nothing was given to fetch it with".into()).and_then(|fetch| fetch.list(&place));
+            self.fetch.ok_or_else(|| "this program cannot fetch models".into()).and_then(|fetch| fetch.list(&place));
         let objects = objects.map_err(|source| FilesError::Fetch { address: place.clone(), source })?;
         let named: Vec<(String, &Object)> = objects
             .iter()
@@ -146,7 +146,7 @@ impl<'a> Sources<'a> {
         Ok(())
     }
 
-    fn from_hub(&self, base: &str, names: &FileNames, into: &Path) -> Result<(), FilesError> {
+    fn fetch_hub(&self, base: &str, names: &FileNames, into: &Path) -> Result<(), FilesError> {
         let get = |name: &str| self.get(&format!("{base}/{name}"), &into.join(name));
         let lacks = |missing: String| {
             let present = "none of that name, or is not open to everyone".to_owned();
@@ -174,7 +174,7 @@ impl<'a> Sources<'a> {
         let io = |source| FilesError::Io { path: path.to_owned(), source };
         fs::create_dir_all(path.parent().unwrap_or(path)).map_err(io)?;
         let mut file = Counted { to: BufWriter::new(fs::File::create(path).map_err(io)?), bytes: 0 };
-        let fetch = self.fetch.ok_or_else(|| "nothing was given to fetch it with".into());
+        let fetch = self.fetch.ok_or_else(|| "this program cannot fetch models".into());
         let found = fetch.and_then(|fetch| fetch.get(address, &mut file));
         let found = found.map_err(|source| FilesError::Fetch { address: address.to_owned(), source })?;
         if !found {

@@ -62,7 +62,7 @@ fn a_model_in_the_folder_of_models_is_not_fetched() {
 }
 
 #[test]
-fn a_folder_that_lacks_a_file_is_told_of_with_what_it_holds() {
+fn a_folder_that_lacks_a_file_is_reported_with_its_content() {
     let folder = tempfile::tempdir().expect("a folder is made");
     put(folder.path(), &["model.onnx", "vocab.txt"]);
     let handle = format!("file://{}", folder.path().display());
@@ -94,7 +94,7 @@ fn offline_nothing_is_fetched_from_the_hub() {
     let folder = tempfile::tempdir().expect("a folder is made");
     let elsewhere = Elsewhere::default();
     let error = locate(&sources(folder.path(), false, Some(&elsewhere)), "acme/rank").expect_err("it is nowhere");
-    assert!(error.ends_with("models/acme/rank, and RANKWRIGHT_OFFLINE=1 forbids to fetch it"), "{error}");
+    assert!(error.ends_with("models/acme/rank; RANKWRIGHT_OFFLINE=1 forbids fetching it"), "{error}");
     assert!(elsewhere.asked.lock().is_empty());
 }
 
@@ -126,7 +126,7 @@ fn what_came_in_part_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_bucket_without_a_graph_is_told_of_with_what_it_holds() {
+fn a_bucket_without_a_graph_is_reported_with_its_content() {
     let folder = tempfile::tempdir().expect("a folder is made");
     let elsewhere = Elsewhere::with(&[("s3://b/x/tokenizer.json", "t")]);
     let error = locate(&sources(folder.path(), false, Some(&elsewhere)), "s3://b/x").expect_err("no graph");
