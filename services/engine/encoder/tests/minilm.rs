@@ -4,6 +4,8 @@
 mod given;
 
 use given::{encoder, encoder_with};
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use rankwright_encoder::{EncodeError, Encoder, Settings, Task};
 use serde::Deserialize;
 use std::thread;
@@ -134,6 +136,25 @@ fn any_text_is_computed() {
         texts.iter().flat_map(|&query| texts.iter().map(move |&other| (query, other))).collect();
     assert!(cross.score(&pairs, None).expect("computed").iter().all(|score| score.is_finite()));
     assert_eq!((embed.embed(&[], None), cross.score(&[], None)), (Ok(vec![]), Ok(vec![])));
+}
+
+#[test]
+fn texts_at_random_are_computed() {
+    let Some(encoder) = encoder("minilm-cross") else { return };
+    let config = ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() };
+    TestRunner::new(config)
+        .run(&(any::<String>(), "\\PC{0,80}"), |(query, document)| {
+            let scores = encoder.score(&[(&query, &document)], None);
+            prop_assert!(scores.is_ok_and(|scores| scores[0].is_finite()));
+            Ok(())
+        })
+        .expect("each has a score");
+}
+
+#[test]
+fn an_encoder_is_shared_between_threads() {
+    fn shared<T: Send + Sync + 'static>() {}
+    shared::<Encoder>();
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! The files of a model in a folder.
 
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// What the files of a model are called, where not as everywhere: paths in its folder.
@@ -74,6 +75,14 @@ pub enum FilesError {
         /// What came.
         found: u64,
     },
+    /// A fetched file is not what it should be.
+    #[error("{name} was fetched and is {found}")]
+    Content {
+        /// The file.
+        name: String,
+        /// What came.
+        found: &'static str,
+    },
     /// A file was not read or written.
     #[error("failed to read or write {path}")]
     Io {
@@ -137,7 +146,8 @@ impl Files {
     /// A digest of graph and tokenizer, not finished.
     pub(crate) fn digest(&self) -> io::Result<Sha256> {
         let mut digest = Sha256::new();
-        for path in [&self.model, &self.tokenizer] {
+        let weights = weights(&self.model).filter(|weights| weights.is_file());
+        for path in [&self.model, &self.tokenizer].into_iter().chain(&weights) {
             digest.update(fs::metadata(path)?.len().to_le_bytes());
             let mut file = BufReader::with_capacity(1 << 18, File::open(path)?);
             loop {
@@ -153,10 +163,41 @@ impl Files {
         Ok(digest)
     }
 
+    /// Refuses what came in a file's stead: a page that reports an error, or a pointer to a file that is kept elsewhere.
+    pub(super) fn check(&self) -> Result<(), FilesError> {
+        let io = |path: &Path, source| FilesError::Io { path: path.to_owned(), source };
+        let mut start = Vec::new();
+        let file = File::open(&self.model).map_err(|source| io(&self.model, source))?;
+        file.take(64).read_to_end(&mut start).map_err(|source| io(&self.model, source))?;
+        let found = match start.as_slice() {
+            b"" => Some("empty"),
+            start if start.starts_with(b"version https://git-lfs") => Some("a pointer of Git LFS, not the file itself"),
+            start if start.starts_with(b"<") || start.starts_with(b"{") => Some("a text"),
+            _ => None,
+        };
+        if let Some(found) = found {
+            return Err(FilesError::Content { name: name(&self.model), found });
+        }
+        let tokenizer = fs::read(&self.tokenizer).map_err(|source| io(&self.tokenizer, source))?;
+        match serde_json::from_slice::<IgnoredAny>(&tokenizer) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(FilesError::Content { name: name(&self.tokenizer), found: "no JSON" }),
+        }
+    }
+
     /// An optional file of settings; null where it is not there or is no JSON.
     pub(crate) fn settings(&self, name: &str) -> Value {
         fs::read(self.folder.join(name)).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
     }
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+/// Where large graphs keep their weights.
+fn weights(model: &Path) -> Option<PathBuf> {
+    Some(model.with_file_name(format!("{}_data", model.file_name()?.to_str()?)))
 }
 
 /// What a folder holds, for a message.

@@ -110,7 +110,7 @@ impl<'a> Sources<'a> {
         fs::create_dir_all(parent).map_err(io)?;
         let new = tempfile::Builder::new().prefix(".new-").tempdir_in(parent).map_err(io)?;
         fill(new.path())?;
-        Files::of(new.path(), names)?;
+        Files::of(new.path(), names)?.check()?;
         match fs::rename(new.path(), kept) {
             Ok(()) => drop(new.keep()),
             Err(_) if kept.is_dir() => {} // another process was faster

@@ -78,10 +78,11 @@ fn a_model_of_the_hub_is_fetched_once() {
     let folder = tempfile::tempdir().expect("a folder is made");
     let base = "https://hub/acme/rank/resolve/main";
     let content = ["onnx/model.onnx", "tokenizer.json", "config.json"].map(|name| format!("{base}/{name}"));
-    let elsewhere = Elsewhere::with(&content.each_ref().map(|name| (name.as_str(), "{}")));
+    let text = |name: &str| if name.ends_with("json") { "{}" } else { "m" };
+    let elsewhere = Elsewhere::with(&content.each_ref().map(|name| (name.as_str(), text(name))));
     let sources = sources(folder.path(), true, Some(&elsewhere));
     let files = locate(&sources, "acme/rank").expect("it is fetched");
-    assert_eq!(fs::read(&files.model).expect("it was written"), b"{}");
+    assert_eq!(fs::read(&files.model).expect("it was written"), b"m");
     assert!(files.folder.join("config.json").is_file() && files.model.ends_with("onnx/model.onnx"));
     assert!(!files.folder.join("model.onnx").exists());
     let asked = elsewhere.asked.lock().len();
@@ -102,7 +103,7 @@ fn offline_nothing_is_fetched_from_the_hub() {
 fn a_model_in_a_bucket_is_fetched_once() {
     let folder = tempfile::tempdir().expect("a folder is made");
     let content =
-        [("s3://b/x/model.onnx", "m"), ("s3://b/x/tokenizer.json", "t"), ("s3://b/x/1_Pooling/config.json", "p")];
+        [("s3://b/x/model.onnx", "m"), ("s3://b/x/tokenizer.json", "{}"), ("s3://b/x/1_Pooling/config.json", "p")];
     let elsewhere = Elsewhere::with(&content);
     let sources = sources(folder.path(), false, Some(&elsewhere));
     let files = locate(&sources, "s3://b/x").expect("it is fetched");
@@ -115,7 +116,7 @@ fn a_model_in_a_bucket_is_fetched_once() {
 #[test]
 fn what_came_in_part_leaves_nothing_behind() {
     let folder = tempfile::tempdir().expect("a folder is made");
-    let content = [("s3://b/x/model.onnx", "model"), ("s3://b/x/tokenizer.json", "t")];
+    let content = [("s3://b/x/model.onnx", "model"), ("s3://b/x/tokenizer.json", "{}")];
     let elsewhere = Elsewhere { cut: true, ..Elsewhere::with(&content) };
     let error = locate(&sources(folder.path(), false, Some(&elsewhere)), "s3://b/x").expect_err("it is cut off");
     assert_eq!(error, "s3://b/x/model.onnx has 5 bytes, but 4 came");
@@ -128,7 +129,7 @@ fn what_came_in_part_leaves_nothing_behind() {
 #[test]
 fn a_bucket_without_a_graph_is_reported_with_its_content() {
     let folder = tempfile::tempdir().expect("a folder is made");
-    let elsewhere = Elsewhere::with(&[("s3://b/x/tokenizer.json", "t")]);
+    let elsewhere = Elsewhere::with(&[("s3://b/x/tokenizer.json", "{}")]);
     let error = locate(&sources(folder.path(), false, Some(&elsewhere)), "s3://b/x").expect_err("no graph");
     assert_eq!(error, "s3://b/x/ holds no model.onnx or onnx/model.onnx, a model needs it; it holds tokenizer.json");
 }
@@ -141,5 +142,25 @@ fn a_name_that_leads_out_of_the_folder_is_refused() {
         let handle = "acme/rank".parse().expect("is a handle");
         let error = sources(folder.path(), false, None).locate(&handle, &names).expect_err("refused");
         assert!(matches!(error, FilesError::Name { .. }), "{error}");
+    }
+}
+
+#[test]
+fn a_page_or_a_pointer_instead_of_a_file_is_refused_and_not_kept() {
+    let folder = tempfile::tempdir().expect("a folder is made");
+    let cases = [
+        ("<html>", "{}", "model.onnx was fetched and is a text"),
+        ("", "{}", "model.onnx was fetched and is empty"),
+        (
+            "version https://git-lfs.github.com/spec/v1",
+            "{}",
+            "model.onnx was fetched and is a pointer of Git LFS, not the file itself",
+        ),
+        ("m", "<html>", "tokenizer.json was fetched and is no JSON"),
+    ];
+    for (graph, tokenizer, expected) in cases {
+        let elsewhere = Elsewhere::with(&[("s3://b/x/model.onnx", graph), ("s3://b/x/tokenizer.json", tokenizer)]);
+        let error = locate(&sources(folder.path(), false, Some(&elsewhere)), "s3://b/x").expect_err("refused");
+        assert_eq!(error, expected);
     }
 }
