@@ -1,83 +1,23 @@
 //! A model with the threads that compute it and the memory of what they computed.
 
+mod call;
+mod error;
 mod memo;
+mod settings;
 mod work;
 
+pub use error::EncodeError;
+pub use settings::{Settings, Task};
+
 use crate::model::{Encoded, Graph, ModelError, Rules, Tokens, split};
-use crate::{Files, Pooling, Runtime};
+use crate::{Files, Runtime};
+use call::Call;
 use hashbrown::HashMap;
 use memo::{Guard, Key, Memo, Seen};
 use sha2::Digest;
 use std::sync::Arc;
-use std::thread;
 use std::time::Instant;
-use work::{Call, Workers};
-
-/// How a model is computed. What is `None` is read from the files beside the model.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
-    /// Texts' batches that are computed at a time, each by a copy of the model of its own; the number of processors.
-    pub threads: usize,
-    /// The most texts that are computed together, 8. With 8-bit graphs a text's result depends a little on those that it is
-    /// computed with; with 1 it does not, which takes about a third longer.
-    pub batch: usize,
-    /// Batches that may wait for a thread before calls wait, or are refused.
-    pub queue: usize,
-    /// Bytes of results that are kept, of all texts or pairs; those not asked for lately go first. 64 MiB.
-    pub memory: u64,
-    /// Tokens that a text, or a pair, is cut to.
-    pub max_tokens: Option<usize>,
-    /// How an embedding is made of those of tokens.
-    pub pooling: Option<Pooling>,
-    /// Whether embeddings are brought to a length of 1.
-    pub normalize: Option<bool>,
-    /// The dimensions that embeddings have to have.
-    pub dim: Option<usize>,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        let (max_tokens, pooling, normalize, dim) = (None, None, None, None);
-        Self { threads, batch: 8, queue: 256, memory: 64 << 20, max_tokens, pooling, normalize, dim }
-    }
-}
-
-/// What a model computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Task {
-    /// Embeddings of texts.
-    Embed,
-    /// Scores of pairs of texts.
-    Score,
-}
-
-/// Why texts were not computed.
-#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum EncodeError {
-    /// The deadline passed first.
-    #[error("the encoder did not answer in time")]
-    OutOfTime,
-    /// Too much waits already.
-    #[error("the encoder is busy: {waiting} batches are waiting")]
-    Busy {
-        /// Batches that wait for a thread.
-        waiting: usize,
-    },
-    /// Embeddings were asked of a model that gives scores, or the other way round.
-    #[error("the model computes {}", match .model { Task::Embed => "embeddings of texts, not scores of pairs", Task::Score => "scores of pairs, not embeddings of texts" })]
-    WrongTask {
-        /// What the model computes.
-        model: Task,
-    },
-    /// The tokenizer or ONNX Runtime refused texts.
-    #[error("failed to compute texts: {cause}")]
-    Failed {
-        /// What it says.
-        cause: String,
-    },
-}
+use work::Workers;
 
 /// What to do while too much waits.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -86,6 +26,7 @@ enum Full {
     Refuse,
 }
 
+type Vector = Arc<[f32]>;
 /// A text, or a pair of texts.
 type Text<'a> = (&'a str, Option<&'a str>);
 
@@ -153,8 +94,8 @@ impl Encoder {
     /// waits already.
     ///
     /// # Errors
-    /// [`EncodeError::OutOfTime`] when the deadline passes first. What is computed by then is lost, and what has not begun
-    /// is not computed.
+    /// [`EncodeError::OutOfTime`] when the deadline passes first. What is computed by then is kept for the next call, and
+    /// what has not begun is not computed.
     pub fn embed(&self, texts: &[&str], deadline: Option<Instant>) -> Result<Vec<Arc<[f32]>>, EncodeError> {
         self.embeddings(texts, deadline, Full::Wait)
     }
@@ -189,7 +130,7 @@ impl Encoder {
         self.memo.hits_and_misses()
     }
 
-    fn embeddings(&self, texts: &[&str], by: Option<Instant>, full: Full) -> Result<Vec<Arc<[f32]>>, EncodeError> {
+    fn embeddings(&self, texts: &[&str], by: Option<Instant>, full: Full) -> Result<Vec<Vector>, EncodeError> {
         let texts: Vec<Text<'_>> = texts.iter().map(|&text| (text, None)).collect();
         self.all(Task::Embed, &texts, by, full)
     }
@@ -199,13 +140,7 @@ impl Encoder {
         Ok(self.all(Task::Score, &texts, by, full)?.iter().map(|score| score[0]).collect())
     }
 
-    fn all(
-        &self,
-        task: Task,
-        texts: &[Text<'_>],
-        by: Option<Instant>,
-        full: Full,
-    ) -> Result<Vec<Arc<[f32]>>, EncodeError> {
+    fn all(&self, task: Task, texts: &[Text<'_>], by: Option<Instant>, full: Full) -> Result<Vec<Vector>, EncodeError> {
         if task != self.task {
             return Err(EncodeError::WrongTask { model: self.task });
         }
@@ -214,7 +149,7 @@ impl Encoder {
         for (place, &key) in keys.iter().enumerate() {
             first.entry(key).or_insert(place);
         }
-        let mut known: HashMap<Key, Arc<[f32]>> = HashMap::with_capacity(first.len());
+        let mut known: HashMap<Key, Vector> = HashMap::with_capacity(first.len());
         let mut left: Vec<(usize, Key)> = first.into_iter().map(|(key, place)| (place, key)).collect();
         left.sort_unstable();
         let mut ours: Vec<(usize, Key, Guard<'_>)> = Vec::new();
@@ -231,11 +166,14 @@ impl Encoder {
                 Seen::Others => true,
             });
             let wanted: Vec<Text<'_>> = ours.iter().map(|(place, ..)| texts[*place]).collect();
-            let computed = self.compute(&wanted, by, full)?;
+            let (computed, outcome) = self.compute(&wanted, by, full);
             for ((_, key, guard), vector) in ours.drain(..).zip(computed) {
-                guard.fill(Arc::clone(&vector));
-                known.insert(key, vector);
+                if let Some(vector) = vector {
+                    guard.fill(Arc::clone(&vector));
+                    known.insert(key, vector);
+                }
             }
+            outcome?;
             // other calls are waited for when none can be waiting for this one
             let Some((place, key)) = left.pop() else { break };
             match self.memo.wait(key, by) {
@@ -249,22 +187,36 @@ impl Encoder {
         Ok(keys.iter().map(|key| Arc::clone(&known[key])).collect())
     }
 
-    fn compute(&self, texts: &[Text<'_>], by: Option<Instant>, full: Full) -> Result<Vec<Arc<[f32]>>, EncodeError> {
+    /// What there is of each text, all of it where nothing failed.
+    fn compute(
+        &self,
+        texts: &[Text<'_>],
+        by: Option<Instant>,
+        full: Full,
+    ) -> (Vec<Option<Vector>>, Result<(), EncodeError>) {
         if texts.is_empty() {
-            return Ok(Vec::new());
+            return (Vec::new(), Ok(()));
         }
+        match self.encoded(texts, by, full) {
+            Err(error) => (Vec::new(), Err(error)),
+            Ok(encoded) => {
+                let batches = split(&encoded, self.settings.batch, self.settings.threads, self.tokens.pad());
+                Call::new(encoded.len(), batches.len(), by).answer(&self.workers, batches, full)
+            }
+        }
+    }
+
+    fn encoded(&self, texts: &[Text<'_>], by: Option<Instant>, full: Full) -> Result<Vec<Encoded>, EncodeError> {
         if full == Full::Refuse {
             self.workers.has_room()?; // before texts are split into tokens, for nothing
         }
-        let mut encoded: Vec<Encoded> = Vec::with_capacity(texts.len());
-        for &(text, pair) in texts {
+        let encode = |&(text, pair): &Text<'_>| {
             if by.is_some_and(|by| Instant::now() >= by) {
                 return Err(EncodeError::OutOfTime);
             }
-            encoded.push(self.tokens.encode(text, pair).map_err(|cause| EncodeError::Failed { cause })?);
-        }
-        let batches = split(&encoded, self.settings.batch, self.settings.threads, self.tokens.pad());
-        Call::new(encoded.len(), batches.len(), by).answer(&self.workers, batches, full)
+            self.tokens.encode(text, pair).map_err(|cause| EncodeError::Failed { cause })
+        };
+        texts.iter().map(encode).collect()
     }
 }
 

@@ -1,9 +1,11 @@
 //! Names of models, and how their files come from a folder, a bucket or a hub.
 
+mod error;
 mod files;
 mod sources;
 
-pub use files::{FileNames, Files, FilesError};
+pub use error::FilesError;
+pub use files::{FileNames, Files};
 pub use sources::{Fetch, FetchError, Object, Sources};
 
 use std::fmt;

@@ -233,6 +233,16 @@ fn a_call_ends_at_its_deadline_and_the_next_one_is_answered() {
 }
 
 #[test]
+fn what_was_computed_before_the_deadline_is_kept() {
+    let Some(encoder) = encoder_with("minilm-int8", Settings { threads: 1, ..Settings::default() }) else { return };
+    let texts: Vec<String> = (0..400).map(|number| format!("{number} {}", "word ".repeat(40))).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let soon = || Some(Instant::now() + Duration::from_millis(400));
+    let answered = (0..100).any(|_| encoder.embed(&texts, soon()).is_ok());
+    assert!(answered, "each call goes on where the last one ended");
+}
+
+#[test]
 fn too_much_at_a_time_is_refused_where_that_is_asked_for() {
     let settings = Settings { threads: 1, queue: 2, memory: 0, ..Settings::default() };
     let Some(encoder) = encoder_with("minilm-f32", settings) else { return };

@@ -1,5 +1,6 @@
 //! Calls, and the threads that compute their batches with them.
 
+use super::call::{Call, wait};
 use super::{EncodeError, Full};
 use crate::model::{Batch, Graph};
 use parking_lot::{Condvar, Mutex};
@@ -39,19 +40,6 @@ struct Job {
     call: Arc<Call>,
 }
 
-/// A call's texts on their way.
-pub(super) struct Call {
-    by: Option<Instant>,
-    progress: Mutex<Progress>,
-    done: Condvar,
-}
-
-struct Progress {
-    vectors: Vec<Option<Vector>>, // one for each text
-    left: usize,                  // batches
-    failed: Option<EncodeError>,
-}
-
 impl Workers {
     pub(super) fn start(graphs: Vec<Graph>, limit: usize) -> io::Result<Self> {
         let count = graphs.len();
@@ -76,6 +64,23 @@ impl Workers {
             waiting if waiting < self.queue.limit => Ok(()),
             waiting => Err(EncodeError::Busy { waiting }),
         }
+    }
+
+    /// Has a call's batches computed; the caller computes some of them here, where that is faster.
+    pub(super) fn begin(&self, batches: Vec<Batch>, call: &Arc<Call>, full: Full) -> Result<(), EncodeError> {
+        let queue = &self.queue;
+        let jobs = batches.into_iter().map(|batch| Job { batch, call: Arc::clone(call) }).collect();
+        let mut own = queue.take(jobs, call, full)?;
+        while let Some((job, graph)) = own {
+            let graph = queue.compute(job, graph);
+            let mut state = queue.state.lock();
+            state.idle.push(graph);
+            own = queue.own(&mut state, call);
+            if own.is_none() && !state.jobs.is_empty() {
+                queue.filled.notify_one();
+            }
+        }
+        Ok(())
     }
 }
 
@@ -161,83 +166,9 @@ impl Drop for Workers {
     }
 }
 
-impl Call {
-    /// Of so many texts in so many batches.
-    pub(super) fn new(texts: usize, batches: usize, by: Option<Instant>) -> Arc<Self> {
-        let progress = Progress { vectors: vec![None; texts], left: batches, failed: None };
-        Arc::new(Self { by, progress: Mutex::new(progress), done: Condvar::new() })
-    }
-
-    /// Has the batches computed, and waits for it.
-    pub(super) fn answer(
-        self: Arc<Self>,
-        workers: &Workers,
-        batches: Vec<Batch>,
-        full: Full,
-    ) -> Result<Vec<Vector>, EncodeError> {
-        let queue = &workers.queue;
-        let jobs = batches.into_iter().map(|batch| Job { batch, call: Arc::clone(&self) }).collect();
-        let mut own = queue.take(jobs, &self, full)?;
-        while let Some((job, graph)) = own {
-            let graph = queue.compute(job, graph);
-            let mut state = queue.state.lock();
-            state.idle.push(graph);
-            own = queue.own(&mut state, &self);
-            if own.is_none() && !state.jobs.is_empty() {
-                queue.filled.notify_one();
-            }
-        }
-        let mut progress = self.progress.lock();
-        while progress.left > 0 && progress.failed.is_none() {
-            if let Err(error) = wait(&self.done, &mut progress, self.by) {
-                progress.failed = Some(error); // what has not begun is left alone
-            }
-        }
-        match &progress.failed {
-            Some(error) => Err(error.clone()),
-            None => Ok(progress.vectors.drain(..).map(|vector| vector.expect("each text is in one batch")).collect()),
-        }
-    }
-
-    fn wanted(&self) -> bool {
-        self.by.is_none_or(|by| Instant::now() < by) && self.progress.lock().failed.is_none()
-    }
-
-    fn settle(&self, places: &[usize], outcome: Result<Vec<Vector>, EncodeError>) {
-        let mut progress = self.progress.lock();
-        match outcome {
-            Ok(vectors) if vectors.len() == places.len() && !progress.vectors.is_empty() => {
-                places.iter().zip(vectors).for_each(|(&place, vector)| progress.vectors[place] = Some(vector));
-            }
-            Ok(_) => progress.failed = Some(failed("the model gave fewer results than there are texts")),
-            Err(error) => progress.failed = Some(error),
-        }
-        progress.left -= 1;
-        if progress.left == 0 || progress.failed.is_some() {
-            self.done.notify_all();
-        }
-    }
-}
-
 fn run(graph: &mut Graph, batch: &Batch) -> Result<Vec<Vector>, EncodeError> {
     match catch_unwind(AssertUnwindSafe(|| graph.run(batch))) {
-        Ok(outcome) => outcome.map_err(|error| failed(&error.to_string())),
-        Err(_) => Err(failed("it panicked")),
+        Ok(outcome) => outcome.map_err(|error| EncodeError::failed(&error.to_string())),
+        Err(_) => Err(EncodeError::failed("it panicked")),
     }
-}
-
-fn failed(cause: &str) -> EncodeError {
-    EncodeError::Failed { cause: cause.to_owned() }
-}
-
-/// Waits for news; refuses once the deadline has passed.
-fn wait<T>(news: &Condvar, guard: &mut parking_lot::MutexGuard<'_, T>, by: Option<Instant>) -> Result<(), EncodeError> {
-    match by {
-        None => news.wait(guard),
-        Some(by) if news.wait_until(guard, by).timed_out() && Instant::now() >= by => {
-            return Err(EncodeError::OutOfTime);
-        }
-        Some(_) => {}
-    }
-    Ok(())
 }
