@@ -43,7 +43,7 @@ impl Call {
         let mut progress = self.progress.lock();
         while progress.left > 0 && progress.failed.is_none() {
             if let Err(error) = wait(&self.done, &mut progress, self.by) {
-                progress.failed = Some(error); // what has not begun is left alone
+                progress.fail(error); // what has not begun is left alone
             }
         }
         let outcome = progress.failed.clone().map_or(Ok(()), Err);
@@ -67,15 +67,21 @@ impl Call {
                 }
             }
             Ok(_) => {
-                progress.failed =
-                    Some(EncodeError::failed("the model gave another number of results than there are texts"))
+                progress.fail(EncodeError::failed("the model gave another number of results than there are texts"))
             }
-            Err(error) => progress.failed = Some(error),
+            Err(error) => progress.fail(error),
         }
         progress.left -= 1;
         if progress.left == 0 || progress.failed.is_some() {
             self.done.notify_all();
         }
+    }
+}
+
+impl Progress {
+    /// The first error is the one that tells why.
+    fn fail(&mut self, error: EncodeError) {
+        self.failed.get_or_insert(error);
     }
 }
 
