@@ -1,0 +1,199 @@
+//! Embeddings and scores that were computed elsewhere, in CSV files (RFC 4180, UTF-8, no line of names).
+
+mod records;
+
+use crate::encoder::pair_key;
+use hashbrown::{DefaultHashBuilder, HashMap};
+use records::Records;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+/// Embeddings by what they are of: `<id or text>,<float>,<float>,...`.
+#[derive(Clone, Debug, Default)]
+pub struct Vectors {
+    places: HashMap<Box<str>, u32, DefaultHashBuilder>,
+    values: Vec<f32>, // dim for each place
+    dim: usize,
+    duplicates: u64,
+}
+
+/// Scores of pairs: `<query>,<document>,<score>`.
+#[derive(Clone, Debug, Default)]
+pub struct Scores {
+    scores: HashMap<u128, f32, DefaultHashBuilder>,
+    duplicates: u64,
+}
+
+/// Why a file was not taken. Lines count from 1; a record that spans several has the number of its first.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CacheFileError {
+    /// The file was not read.
+    #[error("failed to read it")]
+    Read(#[from] io::Error),
+    /// The text is not UTF-8.
+    #[error("line {line}: not UTF-8")]
+    Encoding {
+        /// The line.
+        line: u64,
+    },
+    /// A quote does not end, or stands in the middle of a field.
+    #[error("line {line}: {what}")]
+    Quote {
+        /// The line.
+        line: u64,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// A record has more or fewer fields than it should.
+    #[error("line {line}: {found} fields where {expected} are expected: {}", form(*.expected))]
+    Width {
+        /// The line.
+        line: u64,
+        /// Fields, the first one among them.
+        expected: usize,
+        /// What the line has.
+        found: usize,
+    },
+    /// A field is no number, or not a finite one.
+    #[error("line {line}, field {field}: {found:?} is no finite number")]
+    Number {
+        /// The line.
+        line: u64,
+        /// The field, from 1.
+        field: usize,
+        /// What it holds.
+        found: String,
+    },
+    /// More records than can be counted.
+    #[error("line {line}: too many records")]
+    TooMany {
+        /// The line.
+        line: u64,
+    },
+}
+
+/// Fields of a line of scores.
+const SCORE_FIELDS: usize = 3;
+
+fn form(fields: usize) -> String {
+    format!("a name and {} numbers, or for scores a query, a document and a number", fields.saturating_sub(1))
+}
+
+impl Vectors {
+    /// Reads a file of embeddings of `dim` components. Of several for one name the last one counts.
+    ///
+    /// # Errors
+    /// With the line's number: another width, a number that is none or not finite, quotes that do not fit.
+    pub fn open(path: &Path, dim: usize) -> Result<Self, CacheFileError> {
+        Self::read(File::open(path)?, dim)
+    }
+
+    /// As [`open`](Self::open), from anywhere.
+    ///
+    /// # Errors
+    /// As of [`open`](Self::open).
+    pub fn read(from: impl Read, dim: usize) -> Result<Self, CacheFileError> {
+        let mut vectors = Self { dim, ..Self::default() };
+        let mut records = Records::new(BufReader::with_capacity(1 << 16, from));
+        while records.next()? {
+            records.check_width(dim + 1)?;
+            let place =
+                u32::try_from(vectors.places.len()).map_err(|_| CacheFileError::TooMany { line: records.line() })?;
+            let name = records.text(0)?;
+            let start = match vectors.places.get(name) {
+                Some(&known) => {
+                    vectors.duplicates += 1;
+                    known as usize * dim
+                }
+                None => {
+                    vectors.places.insert(name.into(), place);
+                    vectors.values.resize(vectors.values.len() + dim, 0.0);
+                    place as usize * dim
+                }
+            };
+            for component in 0..dim {
+                vectors.values[start + component] = records.number(component + 1)?;
+            }
+        }
+        vectors.values.shrink_to_fit();
+        Ok(vectors)
+    }
+
+    /// The embedding of an item or a text, of [`dim`](Self::dim) components.
+    pub fn get(&self, name: &str) -> Option<&[f32]> {
+        let start = *self.places.get(name)? as usize * self.dim;
+        Some(&self.values[start..start + self.dim])
+    }
+
+    /// The components of each embedding.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// How many embeddings there are.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// How many records named what an earlier one had named.
+    pub fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+}
+
+impl Scores {
+    /// Reads a file of scores. Of several for one pair the last one counts.
+    ///
+    /// # Errors
+    /// With the line's number: another width, a number that is none or not finite, quotes that do not fit.
+    pub fn open(path: &Path) -> Result<Self, CacheFileError> {
+        Self::read(File::open(path)?)
+    }
+
+    /// As [`open`](Self::open), from anywhere.
+    ///
+    /// # Errors
+    /// As of [`open`](Self::open).
+    pub fn read(from: impl Read) -> Result<Self, CacheFileError> {
+        let mut scores = Self::default();
+        let mut records = Records::new(BufReader::with_capacity(1 << 16, from));
+        while records.next()? {
+            records.check_width(SCORE_FIELDS)?;
+            let key = pair_key(records.text(0)?, records.text(1)?);
+            if scores.scores.insert(key, records.number(2)?).is_some() {
+                scores.duplicates += 1;
+            }
+        }
+        Ok(scores)
+    }
+
+    /// The score of a pair.
+    pub fn get(&self, query: &str, document: &str) -> Option<f32> {
+        self.scores.get(&pair_key(query, document)).copied()
+    }
+
+    /// How many pairs there are.
+    pub fn len(&self) -> usize {
+        self.scores.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.scores.is_empty()
+    }
+
+    /// How many records were of a pair that an earlier one was of.
+    pub fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,214 @@
+//! Models from elsewhere, fetched once into a cache folder.
+
+use super::files::{OPTIONAL, told};
+use super::{FileNames, Files, FilesError, Handle};
+use std::env;
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// What a [`Fetch`] fails with.
+pub type FetchError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Reads a bucket or the web for this crate, which opens no sockets.
+pub trait Fetch: Send + Sync {
+    /// The objects whose address begins with this one: `s3://<bucket>/<prefix>`.
+    ///
+    /// # Errors
+    /// When the place does not answer, or refuses.
+    fn list(&self, address: &str) -> Result<Vec<Object>, FetchError>;
+
+    /// Writes the content under an address, of a bucket (`s3://`) or the web (`https://`), and returns true; false where
+    /// there is nothing under it (404).
+    ///
+    /// # Errors
+    /// When the content did not come whole.
+    fn get(&self, address: &str, to: &mut dyn Write) -> Result<bool, FetchError>;
+}
+
+/// An object in a bucket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// Its address, `s3://<bucket>/<key>`.
+    pub address: String,
+    /// Its length in bytes.
+    pub size: u64,
+}
+
+/// Where to look for models.
+pub struct Sources<'a> {
+    /// The folder that holds models as `<namespace>/<model>/`.
+    pub models: PathBuf,
+    /// The folder that keeps what was fetched.
+    pub cache: PathBuf,
+    /// The hub, without a slash at the end; `None` where nothing is to be fetched from it.
+    pub hub: Option<String>,
+    /// Reads what is elsewhere.
+    pub fetch: Option<&'a dyn Fetch>,
+}
+
+impl<'a> Sources<'a> {
+    /// As the environment says: models in `RANKWRIGHT_MODELS_DIR`, else in `models` in the cache folder; the Hugging Face
+    /// hub, unless `RANKWRIGHT_OFFLINE` is 1.
+    pub fn from_env(cache: PathBuf, fetch: Option<&'a dyn Fetch>) -> Self {
+        let models = env::var_os("RANKWRIGHT_MODELS_DIR").map_or_else(|| cache.join("models"), PathBuf::from);
+        let offline = env::var("RANKWRIGHT_OFFLINE").as_deref() == Ok("1");
+        Self { models, cache, hub: (!offline).then(|| "https://huggingface.co".to_owned()), fetch }
+    }
+
+    /// Finds the files of a model and fetches those that are not here yet. Fetched files are kept and never fetched again:
+    /// put another model under another name, prefix or revision. Several processes may share the cache folder.
+    ///
+    /// # Errors
+    /// When the model is missing, lacks a file, or cannot be fetched.
+    pub fn locate(&self, handle: &Handle, names: &FileNames) -> Result<Files, FilesError> {
+        names.check()?;
+        match handle {
+            Handle::Folder(folder) => self.folder(handle, folder, "", names),
+            Handle::Bucket { bucket, prefix } => {
+                let kept = self.cache.join("fetched/s3").join(bucket).join(escaped(prefix));
+                self.kept(&kept, names, |into| self.fetch_bucket(handle, names, into))
+            }
+            Handle::Named { namespace, model, revision } => {
+                let folder = self.models.join(namespace).join(model);
+                if folder.is_dir() {
+                    return Files::of(&folder, names);
+                }
+                let Some(hub) = &self.hub else {
+                    return self.folder(handle, &folder, "; RANKWRIGHT_OFFLINE=1 forbids fetching it", names);
+                };
+                if self.fetch.is_none() {
+                    return self.folder(handle, &folder, "; this program cannot fetch models", names);
+                }
+                let kept = self.cache.join("fetched/hub").join(namespace).join(model).join(revision);
+                let base = format!("{hub}/{namespace}/{model}/resolve/{revision}");
+                self.kept(&kept, names, |into| self.fetch_hub(&base, names, into))
+            }
+        }
+    }
+
+    fn folder(&self, handle: &Handle, folder: &Path, hint: &str, names: &FileNames) -> Result<Files, FilesError> {
+        if folder.is_dir() {
+            return Files::of(folder, names);
+        }
+        Err(FilesError::NoFolder { handle: handle.to_string(), folder: folder.to_owned(), hint: hint.to_owned() })
+    }
+
+    /// The files in a folder that appears whole or not at all.
+    fn kept(
+        &self,
+        kept: &Path,
+        names: &FileNames,
+        fill: impl FnOnce(&Path) -> Result<(), FilesError>,
+    ) -> Result<Files, FilesError> {
+        let kept = &kept.join(escaped(&[names.graphs().join(","), names.tokenizer().to_owned()].join(",")));
+        if kept.is_dir() {
+            return Files::of(kept, names);
+        }
+        let parent = kept.parent().unwrap_or(&self.cache);
+        let io = |source| FilesError::Io { path: parent.to_owned(), source };
+        fs::create_dir_all(parent).map_err(io)?;
+        let new = tempfile::Builder::new().prefix(".new-").tempdir_in(parent).map_err(io)?;
+        fill(new.path())?;
+        Files::of(new.path(), names)?.check()?;
+        match fs::rename(new.path(), kept) {
+            Ok(()) => drop(new.keep()),
+            Err(_) if kept.is_dir() => {} // another process was faster
+            Err(source) => return Err(FilesError::Io { path: kept.to_owned(), source }),
+        }
+        Files::of(kept, names)
+    }
+
+    fn fetch_bucket(&self, handle: &Handle, names: &FileNames, into: &Path) -> Result<(), FilesError> {
+        let place = handle.to_string();
+        let objects =
+            self.fetch.ok_or_else(|| "this program cannot fetch models".into()).and_then(|fetch| fetch.list(&place));
+        let objects = objects.map_err(|source| FilesError::Fetch { address: place.clone(), source })?;
+        let named: Vec<(String, &Object)> = objects
+            .iter()
+            .filter_map(|object| Some((object.address.strip_prefix(&place)?.to_owned(), object)))
+            .collect();
+        let present: Vec<String> = named.iter().map(|(name, _)| name.clone()).collect();
+        let find = |name: &str| named.iter().find(|(found, _)| found == name);
+        let lacks = |missing: String| FilesError::Lacks { folder: place.clone(), missing, present: told(&present) };
+        let graphs = names.graphs();
+        let graph = graphs.iter().find(|name| find(name).is_some()).ok_or_else(|| lacks(graphs.join(" or ")))?;
+        find(names.tokenizer()).ok_or_else(|| lacks(names.tokenizer().to_owned()))?;
+        let weights = format!("{graph}_data");
+        for name in [*graph, names.tokenizer(), &weights].into_iter().chain(OPTIONAL) {
+            if let Some((name, object)) = find(name) {
+                let found = self.get(&object.address, &into.join(name))?.unwrap_or(0);
+                if found != object.size {
+                    return Err(FilesError::CutOff { address: object.address.clone(), expected: object.size, found });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn fetch_hub(&self, base: &str, names: &FileNames, into: &Path) -> Result<(), FilesError> {
+        let get = |name: &str| self.get(&format!("{base}/{name}"), &into.join(name));
+        let lacks = |missing: String| {
+            let present = "none of that name, or is not open to everyone".to_owned();
+            FilesError::Lacks { folder: base.to_owned(), missing, present }
+        };
+        let graphs = names.graphs();
+        let mut graph = None;
+        for name in &graphs {
+            if get(name)?.is_some() {
+                graph = Some(*name);
+                break;
+            }
+        }
+        let graph = graph.ok_or_else(|| lacks(graphs.join(" or ")))?;
+        get(names.tokenizer())?.ok_or_else(|| lacks(names.tokenizer().to_owned()))?;
+        let weights = format!("{graph}_data");
+        for name in OPTIONAL.into_iter().chain([weights.as_str()]) {
+            get(name)?;
+        }
+        Ok(())
+    }
+
+    /// Fetches one file and returns its length; `None` where there is none.
+    fn get(&self, address: &str, path: &Path) -> Result<Option<u64>, FilesError> {
+        let io = |source| FilesError::Io { path: path.to_owned(), source };
+        fs::create_dir_all(path.parent().unwrap_or(path)).map_err(io)?;
+        let mut file = Counted { to: BufWriter::new(fs::File::create(path).map_err(io)?), bytes: 0 };
+        let fetch = self.fetch.ok_or_else(|| "this program cannot fetch models".into());
+        let found = fetch.and_then(|fetch| fetch.get(address, &mut file));
+        let found = found.map_err(|source| FilesError::Fetch { address: address.to_owned(), source })?;
+        if !found {
+            fs::remove_file(path).map_err(io)?;
+            return Ok(None);
+        }
+        file.to.into_inner().map_err(|error| io(error.into_error()))?.sync_all().map_err(io)?;
+        Ok(Some(file.bytes))
+    }
+}
+
+/// A prefix as the name of one folder.
+fn escaped(prefix: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    let escape = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02x}") };
+    format!("_{}", prefix.bytes().map(escape).collect::<String>())
+}
+
+struct Counted<W> {
+    to: W,
+    bytes: u64,
+}
+
+impl<W: Write> Write for Counted<W> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(buffer)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests;

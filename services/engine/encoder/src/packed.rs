@@ -1,0 +1,146 @@
+//! Vectors in a byte for each component, and products with them.
+//!
+//! A packed vector is its scale and its length (four bytes each, little endian) and then a signed byte for each component,
+//! which times the scale is the component. Of unit vectors of 384 dimensions, the cosine of a packed and an exact one is within 0.0001 of 1.
+
+use std::array;
+
+const HEAD: usize = 8;
+/// Sums side by side, which the compiler keeps in vector registers.
+const LANES: usize = 16;
+
+/// Packs a vector of any number of dimensions into that many bytes and eight. Components that are not finite count as 0.
+pub fn pack(vector: &[f32]) -> Vec<u8> {
+    let finite = |value: f32| if value.is_finite() { value } else { 0.0 };
+    let largest = vector.iter().fold(0.0f32, |largest, &value| largest.max(finite(value).abs()));
+    let scale = largest / 127.0;
+    let step = |&value: &f32| if scale > 0.0 { (finite(value) / scale).round() as i8 } else { 0 };
+    let squares: i64 = vector.iter().map(|value| i64::from(step(value)).pow(2)).sum();
+    let length = ((squares as f64).sqrt() as f32 * scale).min(f32::MAX);
+    let mut packed = Vec::with_capacity(HEAD + vector.len());
+    packed.extend_from_slice(&scale.to_le_bytes());
+    packed.extend_from_slice(&length.to_le_bytes());
+    packed.extend(vector.iter().map(|value| step(value).cast_unsigned()));
+    packed
+}
+
+/// The vector again, each component within half a scale of what was packed; `None` for bytes that are no packed vector.
+pub fn unpack(packed: &[u8]) -> Option<Vec<f32>> {
+    let Parts { scale, steps, .. } = parts(packed)?;
+    Some(steps.iter().map(|&step| f32::from(step.cast_signed()) * scale).collect())
+}
+
+/// How many dimensions a packed vector has; `None` for bytes that are no packed vector.
+pub fn dim(packed: &[u8]) -> Option<usize> {
+    parts(packed).map(|parts| parts.steps.len())
+}
+
+/// The dot product of an exact and a packed vector; `None` where their dimensions differ.
+pub fn dot(query: &[f32], packed: &[u8]) -> Option<f32> {
+    let Parts { scale, steps, .. } = parts(packed).filter(|parts| parts.steps.len() == query.len())?;
+    Some(sums(query, steps).0 * scale)
+}
+
+/// The cosine of an exact and a packed vector, from -1 to 1; `None` where their dimensions differ, or either is zero or too long
+/// for 32-bit floats.
+pub fn cosine(query: &[f32], packed: &[u8]) -> Option<f32> {
+    let Parts { scale, length, steps } = parts(packed).filter(|parts| parts.steps.len() == query.len())?;
+    let (product, squares) = sums(query, steps);
+    let cosine = product / squares.sqrt() / (length / scale);
+    cosine.is_finite().then(|| cosine.clamp(-1.0, 1.0))
+}
+
+struct Parts<'a> {
+    scale: f32,
+    length: f32,
+    steps: &'a [u8],
+}
+
+fn parts(packed: &[u8]) -> Option<Parts<'_>> {
+    let (scale, rest) = packed.split_first_chunk()?;
+    let (length, steps) = rest.split_first_chunk()?;
+    let parts = Parts { scale: f32::from_le_bytes(*scale), length: f32::from_le_bytes(*length), steps };
+    (parts.scale.is_finite() && parts.length.is_finite()).then_some(parts)
+}
+
+/// The product of both, and the first one's with itself.
+fn sums(query: &[f32], steps: &[u8]) -> (f32, f32) {
+    let (mut products, mut squares) = ([0.0f32; LANES], [0.0f32; LANES]);
+    let mut add = |query: &[f32; LANES], steps: [f32; LANES]| {
+        for lane in 0..LANES {
+            products[lane] += query[lane] * steps[lane];
+            squares[lane] += query[lane] * query[lane];
+        }
+    };
+    let float = |step: u8| f32::from(step.cast_signed());
+    let (query_blocks, query_rest) = query.as_chunks::<LANES>();
+    let (step_blocks, step_rest) = steps.as_chunks::<LANES>();
+    for (query, steps) in query_blocks.iter().zip(step_blocks) {
+        add(query, steps.map(float));
+    }
+    let padded = array::from_fn(|lane| query_rest.get(lane).copied().unwrap_or(0.0));
+    add(&padded, array::from_fn(|lane| step_rest.get(lane).copied().map_or(0.0, float)));
+    (products.iter().sum(), squares.iter().sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn exact(left: &[f32], right: &[f32]) -> f32 {
+        let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
+        (dot(left, right) / (dot(left, left) * dot(right, right)).sqrt()) as f32
+    }
+
+    #[test]
+    fn a_vector_packed_is_a_quarter_of_its_size() {
+        assert_eq!(pack(&[0.5; 384]).len(), 392);
+        assert_eq!(dim(&pack(&[0.5; 384])), Some(384));
+    }
+
+    #[test]
+    fn what_is_no_packed_vector_has_no_products() {
+        assert_eq!(cosine(&[1.0], &[1, 2]), None);
+        assert_eq!(cosine(&[1.0], &pack(&[1.0, 2.0])), None, "of another width");
+        assert_eq!(dot(&[1.0], &[0, 0, 0xC0, 0x7F, 0, 0, 0, 0, 1]), None, "its scale is not a number");
+    }
+
+    #[test]
+    fn a_zero_vector_has_no_cosine() {
+        assert_eq!(cosine(&[1.0, 0.0], &pack(&[0.0, 0.0])), None);
+        assert_eq!(cosine(&[0.0, 0.0], &pack(&[1.0, 0.0])), None);
+        assert_eq!(cosine(&[], &pack(&[])), None);
+    }
+
+    #[test]
+    fn components_that_are_not_finite_count_as_zero() {
+        assert_eq!(unpack(&pack(&[f32::NAN, f32::INFINITY, 2.0])).expect("packed just now"), [0.0, 0.0, 2.0]);
+    }
+
+    proptest! {
+        #[test]
+        fn cosines_and_products_are_those_of_exact_vectors(
+            query in proptest::collection::vec(-1.0f32..1.0, 384),
+            item in proptest::collection::vec(-1.0f32..1.0, 384),
+        ) {
+            let packed = pack(&item);
+            prop_assert!((cosine(&query, &packed).expect("neither is zero") - exact(&query, &item)).abs() < 0.002);
+            prop_assert!(cosine(&item, &packed).expect("not zero") > 0.9999);
+            let again = unpack(&packed).expect("packed just now");
+            let product: f32 = query.iter().zip(&again).map(|(a, b)| a * b).sum();
+            prop_assert!((dot(&query, &packed).expect("of one width") - product).abs() < 0.001);
+        }
+
+        #[test]
+        fn any_vector_and_any_bytes_are_taken(
+            vector in proptest::collection::vec(proptest::num::f32::ANY, 0..70),
+            bytes in proptest::collection::vec(any::<u8>(), 0..80),
+        ) {
+            prop_assert_eq!(dim(&pack(&vector)), Some(vector.len()));
+            let cosine = cosine(&vector, &bytes).or(cosine(&vector, &pack(&vector)));
+            prop_assert!(cosine.is_none_or(|cosine| (-1.0..=1.0).contains(&cosine)));
+            let _ = (dot(&vector, &bytes), unpack(&bytes));
+        }
+    }
+}
