@@ -23,8 +23,11 @@ fn the_quickstart_serves_a_model_that_beats_the_order_shown() {
     let items = answer.as_ref().and_then(|answer| answer["items"].as_array()).map_or(0, Vec::len);
     assert!(items > 1 && answer.is_some_and(|answer| answer["fallback"].is_null()), "{said}");
     let qualities = rankwright_e2e::quality::of_log(&log);
-    assert_eq!(qualities.len(), 2, "both models tell their quality:\n{log}");
+    assert_eq!(qualities.len(), 2, "both ranking models tell their quality:\n{log}");
     for quality in qualities {
         assert!(quality.reranked > quality.shown + 0.05, "{quality:?}");
     }
+    let similar = said.lines().rev().nth(1).and_then(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let similar = similar.unwrap_or_else(|| panic!("{said}"));
+    assert!(similar["items"].as_array().is_some_and(|items| items.len() == 5) && similar["fallback"].is_null(), "{said}");
 }

@@ -89,7 +89,7 @@ pub(crate) fn one(engine: &Engine, name: &str) -> Result<Trained> {
     });
     progress.end();
     let trained = trained?;
-    report(name, &trained, progress.elapsed().as_millis());
+    report(name, model.recommends(), &trained, progress.elapsed().as_millis());
     Ok(trained)
 }
 
@@ -101,9 +101,12 @@ fn kept(config: &Config) -> Result<()> {
     Ok(())
 }
 
-fn report(name: &str, trained: &Trained, elapsed_ms: u128) {
-    let (version, trees, rankings) = (trained.version.id(), trained.trees, trained.train);
-    info!(model = name, %version, trees, rankings, elapsed_ms = elapsed_ms as u64, "trained");
+fn report(name: &str, recommends: bool, trained: &Trained, elapsed_ms: u128) {
+    let (version, elapsed_ms) = (trained.version.id(), elapsed_ms as u64);
+    match recommends {
+        true => info!(model = name, %version, interactions = trained.train, elapsed_ms, "trained"),
+        false => info!(model = name, %version, trees = trained.trees, rankings = trained.train, elapsed_ms, "trained"),
+    }
     for (column, rankings) in &trained.reading.missing_columns {
         warn!(model = name, column, rankings, "missing in click-throughs from before it was defined so");
     }
@@ -131,6 +134,10 @@ fn report(name: &str, trained: &Trained, elapsed_ms: u128) {
         let round = |value: f64| format!("{value:.4}");
         let (shown, random, reranked) = (round(quality.shown), round(quality.random), round(quality.reranked));
         match quality.served {
+            _ if recommends => {
+                let (popular, visitors) = (shown, trained.test);
+                info!(model = name, metric, popular, random, recommended = reranked, visitors, "quality on held-out items");
+            }
             Some(served) => info!(
                 model = name,
                 metric,

@@ -202,3 +202,20 @@ fn a_rank_request_is_a_ranking_whose_kind_need_not_be_said() {
         assert_eq!(Event::Ranking(ranking), expected, "{body}");
     }
 }
+
+#[test]
+fn a_request_leaves_out_what_it_excludes_and_an_event_ignores_that_key() {
+    let text = r#"{"exclude":["b","x"],"id":"r","timestamp":"1","items":[{"id":"a"},{"id":"b"},{"id":"c"}]}"#;
+    let ids = |ranking: rankwright_event::Ranking| -> Vec<String> {
+        ranking.items.iter().map(|item| item.id.as_str().to_owned()).collect()
+    };
+    let request = |text: &str| rankwright_event::json::decode_ranking_request(text.as_bytes());
+    assert_eq!(request(text).map(ids), Ok(vec!["a".to_owned(), "c".to_owned()]));
+    let last = r#"{"id":"r","timestamp":"1","items":[{"id":"a"}],"exclude":["a"]}"#;
+    assert_eq!(request(last).map(ids), Ok(vec![]));
+    let wrong = request(&text.replace(r#"["b","x"]"#, r#"["b",1]"#)).expect_err("a number is no id");
+    assert_eq!(wrong.path(), "exclude[1]");
+    let event = text.replacen('{', r#"{"event":"ranking","#, 1);
+    let Ok(rankwright_event::Event::Ranking(event)) = rankwright_event::json::decode(event.as_bytes()) else { panic!() };
+    assert_eq!(event.items.len(), 3);
+}

@@ -7,16 +7,18 @@ use super::item::items;
 use super::kind::Kind;
 use super::parts::Parts;
 use crate::{Event, InvalidTimestamp, Ranking, Timestamp};
+use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// Reads one event. Where that fails, the kind is found first: the fault may lie in a key that events of this kind ignore.
 pub(super) fn event(cursor: &mut Cursor<'_>) -> Result<Event, Fault> {
     let start = cursor.at;
-    parts(cursor, EVENT, None, Kind::read).and_then(Parts::event).or_else(|fault| {
+    parts(cursor, EVENT, None, Kind::read, &mut nothing).and_then(Parts::event).or_else(|fault| {
         let failed_at = std::mem::replace(&mut cursor.at, start);
         let kind = Kind::find(cursor);
         cursor.at = start;
         match kind {
-            Ok(Some(kind)) => parts(cursor, EVENT, Some(kind), Kind::read).and_then(Parts::event),
+            Ok(Some(kind)) => parts(cursor, EVENT, Some(kind), Kind::read, &mut nothing).and_then(Parts::event),
             _ => {
                 cursor.at = failed_at;
                 Err(fault)
@@ -25,9 +27,28 @@ pub(super) fn event(cursor: &mut Cursor<'_>) -> Result<Event, Fault> {
     })
 }
 
-/// Reads a rank request.
+/// Reads a rank request: a ranking, without the items that it excludes.
 pub(super) fn request(cursor: &mut Cursor<'_>) -> Result<Ranking, Fault> {
-    parts(cursor, "a rank request: an object", Some(Kind::Ranking), Kind::read_request).and_then(Parts::ranking)
+    let mut exclude = HashSet::new();
+    let more = &mut |cursor: &mut Cursor<'_>, key: &str| {
+        let is_known = key == "exclude";
+        if is_known {
+            let ids = cursor.array("an array of ids of items", Cursor::name).at_key("exclude")?;
+            exclude.extend(ids.into_iter().map(Cow::into_owned));
+        }
+        Ok(is_known)
+    };
+    let parts = parts(cursor, "a rank request: an object", Some(Kind::Ranking), Kind::read_request, more)?;
+    let mut ranking = parts.ranking()?;
+    if !exclude.is_empty() {
+        ranking.items.retain(|item| !exclude.contains(item.id.as_str()));
+    }
+    Ok(ranking)
+}
+
+/// No key beside those of events.
+fn nothing(_: &mut Cursor<'_>, _: &str) -> Result<bool, Fault> {
+    Ok(false)
 }
 
 const EVENT: &str = "an event: an object";
@@ -39,10 +60,14 @@ fn parts<'a>(
     what: &'static str,
     kind: Option<Kind>,
     read_kind: ReadKind,
+    more: &mut dyn FnMut(&mut Cursor<'_>, &str) -> Result<bool, Fault>,
 ) -> Result<Parts<'a>, Fault> {
     cursor.peek();
     let mut parts = Parts { kind, start: cursor.at, ..Parts::default() };
     cursor.object(what, |cursor, key| {
+        if more(cursor, key)? {
+            return Ok(());
+        }
         if parts.kind.is_some_and(|kind| !kind.has(key)) {
             return cursor.skip();
         }
