@@ -16,10 +16,10 @@ mod similar;
 mod trending;
 mod vectors;
 
-//pub use codec::DecodeError;
-//pub use evaluate::{Case, Click, HitRate, HoldOut};
+pub use codec::DecodeError;
+pub use evaluate::{Case, Click, HitRate, HoldOut};
 pub use matrix::{Full, Matrix, MatrixBuilder, Sparse};
 //pub use neighbours::{Approximate, Build, Neighbours};
 //pub use similar::{Answer, InvalidVectors, NoAnswer, Similar};
-//pub use trending::{Trending, TrendingBuilder, Weight};
+pub use trending::{Trending, TrendingBuilder, Weight};
 pub use vectors::Vectors;
