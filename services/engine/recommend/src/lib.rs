@@ -19,7 +19,7 @@ mod vectors;
 pub use codec::DecodeError;
 pub use evaluate::{Case, Click, HitRate, HoldOut};
 pub use matrix::{Full, Matrix, MatrixBuilder, Sparse};
-//pub use neighbours::{Approximate, Build, Neighbours};
+pub use neighbours::{Approximate, Build, Neighbours};
 //pub use similar::{Answer, InvalidVectors, NoAnswer, Similar};
 pub use trending::{Trending, TrendingBuilder, Weight};
 pub use vectors::Vectors;
