@@ -20,6 +20,6 @@ pub use codec::DecodeError;
 pub use evaluate::{Case, Click, HitRate, HoldOut};
 pub use matrix::{Full, Matrix, MatrixBuilder, Sparse};
 pub use neighbours::{Approximate, Build, Neighbours};
-//pub use similar::{Answer, InvalidVectors, NoAnswer, Similar};
+pub use similar::{Answer, InvalidVectors, NoAnswer, Similar};
 pub use trending::{Trending, TrendingBuilder, Weight};
 pub use vectors::Vectors;
