@@ -29,5 +29,8 @@ fn the_quickstart_serves_a_model_that_beats_the_order_shown() {
     }
     let similar = said.lines().rev().nth(1).and_then(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     let similar = similar.unwrap_or_else(|| panic!("{said}"));
-    assert!(similar["items"].as_array().is_some_and(|items| items.len() == 5) && similar["fallback"].is_null(), "{said}");
+    assert!(
+        similar["items"].as_array().is_some_and(|items| items.len() == 5) && similar["fallback"].is_null(),
+        "{said}"
+    );
 }

@@ -136,7 +136,15 @@ fn report(name: &str, recommends: bool, trained: &Trained, elapsed_ms: u128) {
         match quality.served {
             _ if recommends => {
                 let (popular, visitors) = (shown, trained.test);
-                info!(model = name, metric, popular, random, recommended = reranked, visitors, "quality on held-out items");
+                info!(
+                    model = name,
+                    metric,
+                    popular,
+                    random,
+                    recommended = reranked,
+                    visitors,
+                    "quality on held-out items"
+                );
             }
             Some(served) => info!(
                 model = name,

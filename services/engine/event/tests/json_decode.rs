@@ -216,6 +216,8 @@ fn a_request_leaves_out_what_it_excludes_and_an_event_ignores_that_key() {
     let wrong = request(&text.replace(r#"["b","x"]"#, r#"["b",1]"#)).expect_err("a number is no id");
     assert_eq!(wrong.path(), "exclude[1]");
     let event = text.replacen('{', r#"{"event":"ranking","#, 1);
-    let Ok(rankwright_event::Event::Ranking(event)) = rankwright_event::json::decode(event.as_bytes()) else { panic!() };
+    let Ok(rankwright_event::Event::Ranking(event)) = rankwright_event::json::decode(event.as_bytes()) else {
+        panic!()
+    };
     assert_eq!(event.items.len(), 3);
 }

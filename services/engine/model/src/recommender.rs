@@ -2,8 +2,10 @@
 
 use crate::model::LoadError;
 use crate::version::{Kind, Version};
-use rankwright_recommend::{NoAnswer, Similar, Trending};
+use rankwright_recommend::{Similar, Trending};
 use std::collections::HashSet;
+
+pub use rankwright_recommend::NoAnswer;
 
 /// An item, and how well it fits: the higher, the better.
 pub type Recommendation<'a> = (&'a str, f32);
@@ -48,10 +50,17 @@ impl Recommender {
         count: usize,
     ) -> Result<Vec<Recommendation<'_>>, NoAnswer> {
         match self {
-            Self::Similar(similar) => similar.recommend(items, exclude, count),
+            Self::Similar(similar) => {
+                let answer = similar.recommend(items, |item| exclude.contains(item), count);
+                match answer.nothing {
+                    // there is nothing else, which a model without context could not help either
+                    None | Some(NoAnswer::AllExcluded) => Ok(answer.items),
+                    Some(reason) => Err(reason),
+                }
+            }
             Self::Trending(trending) => {
-                let without = exclude.iter().chain(items).copied().collect();
-                Ok(trending.top(count, &without))
+                let items: HashSet<&str> = items.iter().copied().collect();
+                Ok(trending.top(count, |item| exclude.contains(item) || items.contains(item)))
             }
         }
     }
@@ -67,7 +76,7 @@ impl Recommender {
     /// How many items it may recommend.
     pub fn items(&self) -> usize {
         match self {
-            Self::Similar(similar) => similar.len(),
+            Self::Similar(similar) => similar.ids().len(),
             Self::Trending(trending) => trending.len(),
         }
     }

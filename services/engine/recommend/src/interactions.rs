@@ -101,19 +101,21 @@ impl Interactions {
         Ok(builder.build())
     }
 
-    /// Which items are in demand, by the weights of the kinds of interactions, without what is held out.
+    /// Which items are in demand as of the newest interaction, by the weights of their kinds, without what is held out.
     pub fn trending(&self, weights: &[Weight], without: &HeldOut) -> Trending {
-        let mut builder = TrendingBuilder::new(weights.to_vec());
+        let millis = |at: i64| u64::try_from(at).unwrap_or(0);
+        let newest = self.all.iter().map(|one| millis(one.at)).max().unwrap_or(0);
+        let mut builder = TrendingBuilder::new(weights, newest);
         let held = |one: &One| one.user.is_some_and(|user| without.pairs.contains(&(user.get() - 1, one.item)));
         for one in self.all.iter().filter(|one| !held(one)) {
-            builder.add(self.items.name(one.item), usize::from(one.kind), one.at);
+            builder.add(self.items.name(one.item), usize::from(one.kind), millis(one.at));
         }
-        builder.finish()
+        builder.build(Trending::KEEP)
     }
 
-    /// Holds out the last item of one visitor in `one_in`, where they had two items at least and another visitor had it as
-    /// well. Which visitors depends on their ids alone, so that the next training holds out items of the same ones.
-    pub fn hold_out(&self, one_in: u32) -> HeldOut {
+    /// Holds out the last item of one visitor in `one_in`, where they had `least` different items and another visitor had it
+    /// as well. Which visitors depends on their ids alone, so that the next training holds out items of the same ones.
+    pub fn hold_out(&self, one_in: u32, least: usize) -> HeldOut {
         let mut clicks: Vec<(u32, i64, u32)> =
             self.by_visitors(&HeldOut::default()).map(|(user, one)| (user, one.at, one.item)).collect();
         // equal times by the names of items, as their numbers depend on the order of events
@@ -124,7 +126,7 @@ impl Interactions {
         let visitors = self.visitors_of_items(&clicks);
         let drawn = |user: u32| crc32fast::hash(self.users.name(user).as_bytes()).is_multiple_of(one_in.max(1));
         let cases = clicks.chunk_by(|one, other| one.0 == other.0).filter(|of_user| drawn(of_user[0].0));
-        let mut cases: Vec<Case> = cases.filter_map(|of_user| case(of_user, &visitors)).collect();
+        let mut cases: Vec<Case> = cases.filter_map(|of_user| case(of_user, least, &visitors)).collect();
         cases.sort_by(|one, other| self.users.name(one.user).cmp(self.users.name(other.user)));
         let pairs = cases.iter().map(|case| (case.user, case.held)).collect();
         HeldOut { cases, pairs }
@@ -194,7 +196,7 @@ impl HeldOut {
 }
 
 /// The case of a visitor, from their interactions in order of time.
-fn case(of_user: &[(u32, i64, u32)], visitors: &[u32]) -> Option<Case> {
+fn case(of_user: &[(u32, i64, u32)], least: usize, visitors: &[u32]) -> Option<Case> {
     let (user, _, held) = *of_user.last()?;
     let context = of_user.iter().rev().map(|&(_, _, item)| item).find(|&item| item != held)?;
     if visitors[held as usize] < 2 {
@@ -203,7 +205,7 @@ fn case(of_user: &[(u32, i64, u32)], visitors: &[u32]) -> Option<Case> {
     let mut seen: Vec<u32> = of_user.iter().map(|&(_, _, item)| item).filter(|&item| item != held).collect();
     seen.sort_unstable();
     seen.dedup();
-    Some(Case { user, held, context, seen })
+    (seen.len() + 1 >= least).then_some(Case { user, held, context, seen })
 }
 
 #[cfg(test)]
@@ -232,7 +234,7 @@ mod tests {
     #[test]
     fn the_last_item_is_held_out_where_another_visitor_had_it() {
         let all = collected(&CLICKS);
-        let held_out = all.hold_out(1);
+        let held_out = all.hold_out(1, 2);
         assert_eq!(held_out.len(), 1, "v's last item was v's alone, w and x have one item each");
         let mut asked = Vec::new();
         let rate = all.hit_rate(&held_out, 1, |context, seen| {
@@ -249,14 +251,14 @@ mod tests {
     #[test]
     fn what_is_held_out_is_not_learned_from() {
         let all = collected(&CLICKS);
-        let matrix = all.matrix(&all.hold_out(1)).expect("it fits");
+        let matrix = all.matrix(&all.hold_out(1, 2)).expect("it fits");
         let user = matrix.users.iter().position(|user| user == "u").expect("it is there");
         let items: Vec<&str> =
             matrix.by_user.row(user).0.iter().map(|&item| matrix.items[item as usize].as_str()).collect();
         assert_eq!(items, ["a", "b"]);
-        let weight = Weight { decay: 1.0, weight: 1.0, window: i64::MAX };
-        let top = |held_out| all.trending(&[weight], held_out).top(4, &Default::default())[0].1;
-        assert_eq!((top(&HeldOut::default()), top(&all.hold_out(1))), (3.0, 2.0), "c three times; a and b twice");
+        let weight = Weight::default();
+        let top = |held_out| all.trending(&[weight], held_out).top(4, |_| false)[0].1;
+        assert_eq!((top(&HeldOut::default()), top(&all.hold_out(1, 2))), (3.0, 2.0), "c three times; a and b twice");
     }
 
     #[test]
@@ -264,13 +266,13 @@ mod tests {
         let mut turned = CLICKS;
         turned.reverse();
         let (one, other) = (collected(&CLICKS), collected(&turned));
-        assert_eq!(one.matrix(&one.hold_out(1)), other.matrix(&other.hold_out(1)));
+        assert_eq!(one.matrix(&one.hold_out(1, 2)), other.matrix(&other.hold_out(1, 2)));
     }
 
     #[test]
     fn nothing_to_hold_out_is_no_number() {
         let all = collected(&CLICKS[..1]);
-        let rate = all.hit_rate(&all.hold_out(1), 10, |_, _| Vec::new());
+        let rate = all.hit_rate(&all.hold_out(1, 2), 10, |_, _| Vec::new());
         assert!(rate.of_model.is_nan());
     }
 }

@@ -88,6 +88,22 @@ fn multiply_add<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
     if FMA { a.mul_add(b, c) } else { a * b + c }
 }
 
+/// Asks for a row, so that it is near when it is needed.
+#[inline(always)]
+pub(crate) fn prefetch(row: &[Lanes]) {
+    #[cfg(target_arch = "x86_64")]
+    for block in row {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint which reads nothing; every x86-64 processor has it.
+        #[allow(unsafe_code)]
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(block).cast::<i8>());
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = row;
+}
+
 /// Dot products of `N` rows with one; rows are at least as long as that.
 #[inline(always)]
 pub(crate) fn dots<const FMA: bool, const N: usize>(rows: [&[Lanes]; N], with: &[Lanes]) -> [f32; N] {

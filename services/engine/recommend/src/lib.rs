@@ -19,6 +19,7 @@ mod vectors;
 pub use codec::DecodeError;
 pub use interactions::{HeldOut, HitRate, Interactions};
 pub use matrix::{Full, Matrix, MatrixBuilder, Sparse};
-pub use similar::{NoAnswer, Similar};
+pub use neighbours::{Approximate, Build, Neighbours};
+pub use similar::{Answer, InvalidVectors, NoAnswer, Similar};
 pub use trending::{Trending, TrendingBuilder, Weight};
 pub use vectors::Vectors;

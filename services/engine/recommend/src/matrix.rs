@@ -129,6 +129,13 @@ impl Sparse {
         let range = self.starts[row] as usize..self.starts[row + 1] as usize;
         (&self.columns[range.clone()], &self.counts[range])
     }
+
+    /// At most `count` columns of the numbers that come `ahead` behind the beginning of a row, in its own or later rows.
+    #[inline]
+    pub(crate) fn coming(&self, row: usize, ahead: usize, count: usize) -> &[u32] {
+        let begin = (self.starts[row] as usize + ahead).min(self.columns.len());
+        &self.columns[begin..(begin + count).min(self.columns.len())]
+    }
 }
 
 /// Ids, numbered as they come.

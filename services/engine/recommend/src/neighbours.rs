@@ -1,51 +1,152 @@
-//! The rows of a set of vectors whose dot product with another one is highest.
+//! The vectors nearest to another by direction: exactly, or from the parts of the space where they are likely to be.
+//!
+//! A scan of all vectors is exact, and takes a time that grows with their number. From some thousands on an
+//! [`Approximate`] index divides them into lists around centroids, looks through the lists next to the query in a
+//! coding of a byte for each number, and computes the best of what it found again. How many lists it looks through is
+//! decided when it is built, by how many of the true neighbours a sample of vectors finds.
 
-use crate::lanes::{Kernel, dispatch, dot};
+mod approximate;
+mod best;
+mod codes;
+mod lists;
+
+pub use approximate::Approximate;
+
+use crate::lanes::{Kernel, Lanes, dispatch, dot, dots};
+use crate::parallel;
 use crate::vectors::Vectors;
-use std::collections::HashSet;
+use best::Best;
+use std::num::NonZero;
 
-/// Finds neighbours by looking at all rows.
-pub(crate) struct Neighbours {
+/// Rows whose products are computed together.
+const GROUP: usize = 4;
+
+/// How to build an index.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Build {
+    /// Up to so many vectors, a search is exact.
+    pub exact: usize,
+    /// The share of the ten nearest that an approximate search should find, from 0 to 1.
+    pub recall: f32,
+    /// Decides the sample and the first centroids.
+    pub seed: u64,
+    /// Threads; all processors where it says nothing.
+    pub threads: Option<NonZero<usize>>,
+}
+
+impl Default for Build {
+    fn default() -> Self {
+        Self { exact: 10_000, recall: 0.97, seed: 0, threads: None }
+    }
+}
+
+/// Vectors of length one, or zero, and their index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Neighbours {
     vectors: Vectors,
+    approximate: Option<Approximate>,
 }
 
 impl Neighbours {
-    pub(crate) fn new(vectors: Vectors) -> Self {
-        Self { vectors }
+    /// Brings vectors to length one, and builds their index. The same vectors and settings give the same index.
+    pub fn build(mut vectors: Vectors, settings: &Build) -> Self {
+        let blocks = vectors.blocks();
+        vectors.lanes_mut().chunks_exact_mut(blocks).for_each(to_unit);
+        let approximate = (vectors.len() > settings.exact).then(|| Approximate::build(&vectors, settings));
+        Self { vectors, approximate }
     }
 
-    pub(crate) fn vectors(&self) -> &Vectors {
+    /// Vectors as an earlier index held them, and the rest of that.
+    pub(crate) fn assemble(vectors: Vectors, approximate: Option<Approximate>) -> Self {
+        Self { vectors, approximate }
+    }
+
+    /// The vectors, of length one or zero.
+    pub fn vectors(&self) -> &Vectors {
         &self.vectors
     }
 
-    /// The `count` rows nearest to one, but for those left out, with their products, best first; equal ones in their order.
-    pub(crate) fn nearest(&self, to: &[f32], count: usize, without: &HashSet<u32>) -> Vec<(u32, f32)> {
-        let mut query = Vectors::new(self.vectors.width());
-        query.push(to);
-        let scores = dispatch(Scores { rows: &self.vectors, query: &query });
-        let scored = scores.into_iter().enumerate().map(|(row, score)| (row as u32, score));
-        let mut all: Vec<(u32, f32)> = scored.filter(|(row, _)| !without.contains(row)).collect();
-        let order = |one: &(u32, f32), other: &(u32, f32)| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0));
-        if count < all.len() {
-            all.select_nth_unstable_by(count, order);
-            all.truncate(count);
-        }
-        all.sort_unstable_by(order);
-        all
+    /// What finds neighbours without looking at all vectors; `None` while all are looked at.
+    pub fn approximate(&self) -> Option<&Approximate> {
+        self.approximate.as_ref()
+    }
+
+    /// The share of the ten nearest that a search finds, from 0 to 1; measured by a sample when the index was built.
+    pub fn recall(&self) -> f32 {
+        self.approximate.as_ref().map_or(1.0, Approximate::recall)
+    }
+
+    /// Numbers of vectors and their cosine similarities to a query, best first: `count` of those that are not to be
+    /// skipped, or as many as there are. Of equal similarities, the lower number comes first.
+    pub fn search(&self, query: &[f32], count: usize, skip: impl Fn(usize) -> bool) -> Vec<(usize, f32)> {
+        let Some(approximate) = &self.approximate else { return self.exact(query, count, skip) };
+        approximate.search(&self.vectors, &self.unit(query), count, skip)
+    }
+
+    /// The same by a look at every vector.
+    pub fn exact(&self, query: &[f32], count: usize, skip: impl Fn(usize) -> bool) -> Vec<(usize, f32)> {
+        exact(&self.vectors, &self.unit(query), count, skip)
+    }
+
+    /// A query of length one, in blocks.
+    fn unit(&self, query: &[f32]) -> Vec<Lanes> {
+        let mut row = Vectors::new(self.vectors.width());
+        row.push(query);
+        to_unit(row.lanes_mut());
+        row.lanes().to_vec()
     }
 }
 
-struct Scores<'a> {
-    rows: &'a Vectors,
-    query: &'a Vectors,
+/// The nearest by a look at every vector.
+fn exact(vectors: &Vectors, query: &[Lanes], count: usize, skip: impl Fn(usize) -> bool) -> Vec<(usize, f32)> {
+    let mut best = Best::new(count.min(vectors.len()));
+    dispatch(Scan { vectors, query, skip, best: &mut best });
+    best.sorted()
 }
 
-impl Kernel for Scores<'_> {
-    type Output = Vec<f32>;
+/// The nearest of each of some vectors, themselves left out.
+fn exact_of(vectors: &Vectors, of: &[usize], count: usize, threads: NonZero<usize>) -> Vec<Vec<(usize, f32)>> {
+    parallel::map(threads, of.len(), 1, |query| {
+        exact(vectors, vectors.padded(of[query]), count, |number| number == of[query])
+    })
+}
+
+/// Compares a query with all vectors.
+struct Scan<'a, S> {
+    vectors: &'a Vectors,
+    query: &'a [Lanes],
+    skip: S,
+    best: &'a mut Best,
+}
+
+impl<S: Fn(usize) -> bool> Kernel for Scan<'_, S> {
+    type Output = ();
 
     #[inline(always)]
-    fn run<const FMA: bool>(self) -> Vec<f32> {
-        let query = self.query.padded(0);
-        (0..self.rows.len()).map(|row| dot::<FMA>(self.rows.padded(row), query)).collect()
+    fn run<const FMA: bool>(self) {
+        let Self { vectors, query, skip, best } = self;
+        let grouped = vectors.len() / GROUP * GROUP;
+        for first in (0..grouped).step_by(GROUP) {
+            let rows = [0, 1, 2, 3].map(|row| vectors.padded(first + row));
+            for (row, product) in dots::<FMA, GROUP>(rows, query).into_iter().enumerate() {
+                best.offer(first + row, product, &skip);
+            }
+        }
+        for row in grouped..vectors.len() {
+            best.offer(row, dot::<FMA>(vectors.padded(row), query), &skip);
+        }
     }
 }
+
+/// Brings a row to length one; one of zeros, or without a finite length, becomes zeros.
+pub(crate) fn to_unit(row: &mut [Lanes]) {
+    let numbers = || row.iter().flat_map(|block| block.0);
+    let length = numbers().map(|number| f64::from(number) * f64::from(number)).sum::<f64>().sqrt();
+    let factor = if length > 0.0 && length.is_finite() { 1.0 / length } else { 0.0 };
+    for number in row.iter_mut().flat_map(|block| &mut block.0) {
+        *number = if factor > 0.0 { (f64::from(*number) * factor) as f32 } else { 0.0 };
+    }
+}
+
+#[cfg(test)]
+mod tests;

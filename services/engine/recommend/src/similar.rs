@@ -1,176 +1,149 @@
-//! Items near others in a space of vectors.
+//! Items like those of a context, by the directions of their vectors: what a server holds and asks.
 
-use crate::codec::{self, DecodeError};
-use crate::neighbours::Neighbours;
+mod wire;
+
+use crate::neighbours::{Build, Neighbours};
 use crate::vectors::Vectors;
 use compact_str::CompactString;
-use hashbrown::HashMap;
-use std::collections::HashSet;
 
-const MAGIC: [u8; 4] = *b"RKSI";
-
-/// Items, each with the direction of its vector.
+/// Items and their vectors, of length one, with what finds the nearest. Immutable; share it between threads.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Similar {
-    ids: Vec<CompactString>,
-    places: HashMap<CompactString, u32>,
-    neighbours: Neighbours,
+    ids: Vec<CompactString>, // ascending
+    near: Neighbours,
 }
 
-/// Why nothing can be recommended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+/// Why ids and vectors are no model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidVectors {
+    /// One vector belongs to each id.
+    #[error("{ids} items have {vectors} vectors")]
+    Lengths {
+        /// How many ids there are.
+        ids: usize,
+        /// How many vectors there are.
+        vectors: usize,
+    },
+    /// Which of its vectors would it be?
+    #[error("item {0} has two vectors")]
+    Twice(CompactString),
+    /// More items than can be numbered.
+    #[error("{0} items are too many, at most {max} have room", max = u32::MAX)]
+    TooMany(usize),
+}
+
+/// Recommended items.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer<'a> {
+    /// Ids and cosine similarities to the context, from -1 to 1, best first.
+    pub items: Vec<(&'a str, f32)>,
+    /// Items of the context that have no vector.
+    pub unknown: usize,
+    /// Why there are no items; `None` where there are, or where none were asked for.
+    pub nothing: Option<NoAnswer>,
+}
+
+/// Why a context has no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum NoAnswer {
-    /// There is no context.
+    /// The context has no item.
     #[error("the request names no item")]
-    NoItem,
-    /// None of the items has a vector.
+    EmptyContext,
+    /// No item of the context has a vector.
     #[error("the model knows none of the items")]
-    Unknown,
+    UnknownItems,
+    /// The vectors of the context are zero, or cancel each other out.
+    #[error("the items have nothing in common")]
+    NoDirection,
+    /// All other items are excluded, or there are none.
+    #[error("no other item is left")]
+    AllExcluded,
 }
 
 impl Similar {
-    /// From ids, and a vector for each in the same order. Those without a direction (zeros, or not finite) are left out.
-    pub fn new(ids: &[CompactString], vectors: &Vectors) -> Self {
-        let (mut kept, mut directions) = (Vec::new(), Vectors::new(vectors.width()));
-        for (id, row) in ids.iter().zip(vectors.iter()) {
-            if let Some(direction) = direction(row) {
-                kept.push(id.clone());
-                directions.push(&direction);
-            }
-        }
-        Self::of(kept, directions)
-    }
-
-    fn of(ids: Vec<CompactString>, directions: Vectors) -> Self {
-        let places = ids.iter().enumerate().map(|(place, id)| (id.clone(), place as u32)).collect();
-        Self { ids, places, neighbours: Neighbours::new(directions) }
-    }
-
-    /// How many items have a vector.
-    pub fn len(&self) -> usize {
-        self.ids.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.ids.is_empty()
-    }
-
-    /// The `count` items nearest to the mean direction of a context, none of it and none of those excluded, with their
-    /// cosine similarity, best first; equal ones by name.
+    /// A model of items and their vectors, in any order. The same items give the same model.
     ///
     /// # Errors
-    /// Where the context is empty, or none of it is known.
-    pub fn recommend(
-        &self,
-        context: &[&str],
-        exclude: &HashSet<&str>,
-        count: usize,
-    ) -> Result<Vec<(&str, f32)>, NoAnswer> {
+    /// When ids and vectors do not belong together.
+    pub fn from_vectors(ids: Vec<CompactString>, vectors: Vectors, build: &Build) -> Result<Self, InvalidVectors> {
+        if ids.len() != vectors.len() {
+            return Err(InvalidVectors::Lengths { ids: ids.len(), vectors: vectors.len() });
+        }
+        if ids.len() >= u32::MAX as usize {
+            return Err(InvalidVectors::TooMany(ids.len()));
+        }
+        let (ids, vectors) = if ids.is_sorted() { (ids, vectors) } else { sorted(&ids, &vectors) };
+        if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(InvalidVectors::Twice(twice[0].clone()));
+        }
+        Ok(Self { ids, near: Neighbours::build(vectors, build) })
+    }
+
+    /// Items nearest to the mean direction of a context, without those of the context and those to exclude; `count` of
+    /// them, or as many as there are.
+    pub fn recommend(&self, context: &[impl AsRef<str>], exclude: impl Fn(&str) -> bool, count: usize) -> Answer<'_> {
+        let known: Vec<usize> = context.iter().filter_map(|item| self.number(item.as_ref())).collect();
+        let unknown = context.len() - known.len();
+        let nothing = |reason| Answer { items: Vec::new(), unknown, nothing: Some(reason) };
         if context.is_empty() {
-            return Err(NoAnswer::NoItem);
+            return nothing(NoAnswer::EmptyContext);
         }
-        let known: HashSet<u32> = context.iter().filter_map(|item| self.places.get(*item).copied()).collect();
-        let mut mean = vec![0.0; self.neighbours.vectors().width()];
-        let mut order: Vec<u32> = known.iter().copied().collect();
-        order.sort_unstable(); // sums in one order
-        for &place in &order {
-            mean.iter_mut().zip(self.neighbours.vectors().row(place as usize)).for_each(|(sum, part)| *sum += part);
+        if known.is_empty() {
+            return nothing(NoAnswer::UnknownItems);
         }
-        let mean = direction(&mean).ok_or(NoAnswer::Unknown)?;
-        let excluded = exclude.iter().filter_map(|item| self.places.get(*item)).copied();
-        let without: HashSet<u32> = known.iter().copied().chain(excluded).collect();
-        let nearest = self.neighbours.nearest(&mean, count, &without);
-        Ok(nearest.into_iter().map(|(place, score)| (self.ids[place as usize].as_str(), score)).collect())
+        let query = self.mean(&known);
+        if query.iter().all(|&number| number == 0.0) {
+            return nothing(NoAnswer::NoDirection);
+        }
+        let skip = |number: usize| known.contains(&number) || exclude(&self.ids[number]);
+        let found = self.near.search(&query, count, skip);
+        let items: Vec<_> = found.into_iter().map(|(number, score)| (self.ids[number].as_str(), score)).collect();
+        let nothing = (items.is_empty() && count > 0).then_some(NoAnswer::AllExcluded);
+        Answer { items, unknown, nothing }
     }
 
-    /// As bytes.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = codec::begin(MAGIC, self.ids.len());
-        codec::put(&mut bytes, self.neighbours.vectors().width());
-        codec::put_names(&mut bytes, self.ids.iter().map(CompactString::as_str));
-        for row in self.neighbours.vectors().iter() {
-            row.iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+    /// The mean of vectors of length one.
+    fn mean(&self, items: &[usize]) -> Vec<f32> {
+        let mut sum = vec![0.0_f64; self.near.vectors().width()];
+        for &item in items {
+            sum.iter_mut().zip(self.near.vectors().row(item)).for_each(|(sum, number)| *sum += f64::from(*number));
         }
-        bytes
+        sum.into_iter().map(|sum| (sum / items.len() as f64) as f32).collect()
     }
 
-    /// What [`to_bytes`](Self::to_bytes) wrote.
-    ///
-    /// # Errors
-    /// Any other bytes.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let (mut rest, count) = codec::open(bytes, MAGIC, "vectors of items")?;
-        let width = codec::count(&mut rest)?;
-        let ids = codec::names(&mut rest, count)?;
-        let mut directions = Vectors::new(width.max(1));
-        if width == 0 && count > 0 {
-            return Err(rest.error("the vectors have no numbers"));
-        }
-        for _ in 0..count {
-            let row = codec::numbers(&mut rest, width)?;
-            if !row.iter().all(|number| number.is_finite()) {
-                return Err(rest.error("a number is not finite"));
-            }
-            directions.push(&row);
-        }
-        codec::end(rest)?;
-        Ok(Self::of(ids, directions))
+    fn number(&self, item: &str) -> Option<usize> {
+        self.ids.binary_search_by(|id| id.as_str().cmp(item)).ok()
+    }
+
+    /// Whether an item has a vector.
+    pub fn knows(&self, item: &str) -> bool {
+        self.number(item).is_some()
+    }
+
+    /// Ids of all items, ascending.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.ids.iter().map(CompactString::as_str)
+    }
+
+    /// Vectors of all items, in the order of their ids, and what finds the nearest.
+    pub fn neighbours(&self) -> &Neighbours {
+        &self.near
+    }
+
+    /// The share of the ten nearest items that a search finds, from 0 to 1.
+    pub fn recall(&self) -> f32 {
+        self.near.recall()
     }
 }
 
-/// A vector of length 1; none for zeros, and for what is not finite.
-fn direction(row: &[f32]) -> Option<Vec<f32>> {
-    let length = row.iter().map(|&number| f64::from(number) * f64::from(number)).sum::<f64>().sqrt();
-    let has_direction = length.is_finite() && length > 1e-12;
-    has_direction.then(|| row.iter().map(|&number| (f64::from(number) / length) as f32).collect())
+/// Ids ascending, and their vectors in that order.
+fn sorted(ids: &[CompactString], vectors: &Vectors) -> (Vec<CompactString>, Vectors) {
+    let mut order: Vec<usize> = (0..ids.len()).collect();
+    order.sort_unstable_by_key(|&place| &ids[place]);
+    let mut rows = Vectors::new(vectors.width());
+    order.iter().for_each(|&place| rows.push(vectors.row(place)));
+    (order.iter().map(|&place| ids[place].clone()).collect(), rows)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn space() -> Similar {
-        let ids = ["north", "east", "northeast", "south", "nowhere"].map(CompactString::from);
-        let mut vectors = Vectors::new(2);
-        for row in [[0.0, 2.0], [3.0, 0.0], [1.0, 1.0], [0.0, -1.0], [0.0, 0.0]] {
-            vectors.push(&row);
-        }
-        Similar::new(&ids, &vectors)
-    }
-
-    fn names(found: &[(&str, f32)]) -> Vec<String> {
-        found.iter().map(|(name, score)| format!("{name} {score:.3}")).collect()
-    }
-
-    #[test]
-    fn the_nearest_directions_come_first_without_the_context_and_what_is_excluded() {
-        let (space, nothing) = (space(), HashSet::new());
-        let found = space.recommend(&["north"], &nothing, 9).expect("it is known");
-        assert_eq!(names(&found), ["northeast 0.707", "east 0.000", "south -1.000"]);
-        let found = space.recommend(&["north", "east", "unknown"], &nothing, 1).expect("two are known");
-        assert_eq!(names(&found), ["northeast 1.000"]);
-        let found = space.recommend(&["north"], &HashSet::from(["northeast", "x"]), 1).expect("it is known");
-        assert_eq!(names(&found), ["east 0.000"]);
-    }
-
-    #[test]
-    fn an_unknown_context_has_a_reason_and_no_answer() {
-        let nothing = HashSet::new();
-        assert_eq!(space().recommend(&[], &nothing, 1), Err(NoAnswer::NoItem));
-        assert_eq!(space().recommend(&["x", "nowhere"], &nothing, 1), Err(NoAnswer::Unknown));
-        assert_eq!(space().recommend(&["north", "south"], &nothing, 1), Err(NoAnswer::Unknown), "they cancel out");
-    }
-
-    #[test]
-    fn bytes_are_read_back_and_damaged_ones_are_refused() {
-        let bytes = space().to_bytes();
-        let read = Similar::from_bytes(&bytes).expect("they are whole");
-        assert_eq!((read.len(), read.to_bytes()), (4, bytes.clone()));
-        for cut in 0..bytes.len() {
-            assert!(Similar::from_bytes(&bytes[..cut]).is_err(), "cut at {cut}");
-        }
-        let mut wrong = bytes;
-        wrong.extend([0]);
-        assert!(Similar::from_bytes(&wrong).is_err());
-    }
-}
+mod tests;

@@ -1,95 +1,115 @@
-//! Which items are in demand: interactions that lose weight with age.
+//! Items in demand: interactions, weighted by type, that lose weight by the day.
 //!
-//! The score of an item is the sum, over its interactions within the window of their kind, of `weight * decay ^ days`, where
-//! `days` are the whole days from the interaction to the newest one of all.
+//! The score of an item is the sum over its interactions of `weight * decay ^ days`, where `days` are the whole days of 24
+//! hours from the interaction to now. Interactions older than their type's window add nothing.
 
 use crate::codec::{self, DecodeError};
-use crate::matrix::Names;
 use compact_str::CompactString;
-use std::collections::HashSet;
+use hashbrown::HashMap;
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+use std::time::Duration;
 
-const DAY: i64 = 24 * 60 * 60 * 1000;
-/// So many items are kept: nobody asks for more.
-const MOST: usize = 10_000;
-const MAGIC: [u8; 4] = *b"RKTR";
+const DAY: u64 = 24 * 60 * 60 * 1000; // in milliseconds
+const MAGIC: &str = "RANKWTRD";
+/// Parts of one in a sum.
+const UNIT: f64 = (1_u128 << 64) as f64;
 
-/// What an interaction of a kind counts.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// What an interaction of one type adds.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weight {
-    /// Factor for each day, over 0 and at most 1.
+    /// What is left of it after a day.
     pub decay: f64,
-    /// Of one of today.
+    /// What it adds when it is new.
     pub weight: f64,
-    /// Older ones do not count; in milliseconds.
-    pub window: i64,
+    /// Age up to which it counts.
+    pub window: Duration,
 }
 
-/// Collects interactions in any order. Those that are out of every window are let go of now and then.
+impl Default for Weight {
+    fn default() -> Self {
+        Self { decay: 1.0, weight: 1.0, window: Duration::from_millis(30 * DAY) }
+    }
+}
+
+/// Adds up interactions in any order; memory is that of the items' ids and sixteen bytes each.
 pub struct TrendingBuilder {
     weights: Vec<Weight>,
-    items: Names,
-    all: Vec<(u32, u16, i64)>,
-    newest: i64,
-    limit: usize,
+    now: u64,
+    /// Fixed-point numbers, in parts of `UNIT`: sums of them do not depend on the order.
+    scores: HashMap<CompactString, i128, foldhash::fast::RandomState>,
 }
 
-/// The items with the highest scores.
-#[derive(Debug, Clone, PartialEq)]
+/// Items in demand, best first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trending {
     items: Vec<(CompactString, f32)>,
+    seen: u64,
 }
 
 impl TrendingBuilder {
-    /// Nothing yet; the place of a kind of interaction is that of its weight.
-    pub fn new(weights: Vec<Weight>) -> Self {
-        Self { weights, items: Names::default(), all: Vec::new(), newest: i64::MIN, limit: 1 << 20 }
+    /// Scores as of `now`, in milliseconds since 1970; the place of a weight is the number of its type.
+    pub fn new(weights: &[Weight], now: u64) -> Self {
+        Self { weights: weights.to_vec(), now, scores: HashMap::default() }
     }
 
-    /// Adds an interaction at a time in milliseconds. One of a kind without a weight does not count.
-    pub fn add(&mut self, item: &str, kind: usize, at: i64) {
-        let (Some(_), Some(item)) = (self.weights.get(kind), self.items.number(item)) else { return };
-        self.newest = self.newest.max(at);
-        self.all.push((item, kind as u16, at));
-        if self.all.len() >= self.limit {
-            let (weights, newest) = (&self.weights, self.newest);
-            self.all.retain(|&(_, kind, at)| age(newest, at) <= weights[usize::from(kind)].window);
-            self.limit = (2 * self.all.len()).max(self.limit);
+    /// Adds an interaction of an item, by the number of its type and its time in milliseconds. One that is later than now
+    /// counts as new. One of a type without weight is left out.
+    pub fn add(&mut self, item: &str, kind: usize, timestamp: u64) {
+        let Some(weight) = self.weights.get(kind) else { return };
+        let age = self.now.saturating_sub(timestamp);
+        if u128::from(age) > weight.window.as_millis() {
+            return;
+        }
+        let days = i32::try_from(age / DAY).unwrap_or(i32::MAX);
+        // a conversion saturates, and makes 0 of what is no number
+        let added = (weight.weight * weight.decay.powi(days) * UNIT) as i128;
+        match self.scores.get_mut(item) {
+            Some(score) => *score = score.saturating_add(added),
+            None => drop(self.scores.insert(CompactString::new(item), added)),
         }
     }
 
-    /// The scores as of the newest interaction.
-    pub fn finish(self) -> Trending {
-        let mut scores = vec![0.0_f64; self.items.len()];
-        // sums do not depend on the order of interactions where equal ones are added together first
-        let mut all = self.all;
-        all.sort_unstable();
-        for same in all.chunk_by(|one, other| one == other) {
-            let (item, kind, at) = same[0];
-            let Weight { decay, weight, window } = self.weights[usize::from(kind)];
-            let age = age(self.newest, at);
-            if age <= window {
-                let days = i32::try_from(age / DAY).unwrap_or(i32::MAX);
-                scores[item as usize] += same.len() as f64 * weight * decay.powi(days);
-            }
+    /// The items with the highest scores, `keep` at most; of equal scores, the lower id comes first.
+    pub fn build(self, keep: usize) -> Trending {
+        let seen = self.scores.len() as u64;
+        let mut items: Vec<(CompactString, i128)> = self.scores.into_iter().collect();
+        let order = |a: &(CompactString, i128), b: &(CompactString, i128)| -> Ordering {
+            b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0))
+        };
+        if keep > 0 && keep < items.len() {
+            items.select_nth_unstable_by(keep - 1, order);
         }
-        let named = scores.iter().enumerate().filter(|(_, score)| **score > 0.0);
-        let mut items: Vec<(CompactString, f32)> =
-            named.map(|(item, &score)| (self.items.name(item as u32).into(), score as f32)).collect();
-        items.sort_by(|one, other| other.1.total_cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
-        items.truncate(MOST);
-        Trending { items }
+        items.truncate(keep);
+        items.sort_unstable_by(order);
+        let items = items.into_iter().map(|(item, score)| (item, (score as f64 / UNIT) as f32)).collect();
+        Trending { items, seen }
     }
-}
-
-fn age(newest: i64, at: i64) -> i64 {
-    newest.saturating_sub(at)
 }
 
 impl Trending {
-    /// The best `count` items, none of them excluded, with their scores, best first; equal ones by name.
-    pub fn top(&self, count: usize, exclude: &HashSet<&str>) -> Vec<(&str, f32)> {
-        let wanted = self.items.iter().filter(|(item, _)| !exclude.contains(item.as_str()));
-        wanted.take(count).map(|(item, score)| (item.as_str(), *score)).collect()
+    /// Items that are kept unless asked otherwise.
+    pub const KEEP: usize = 10_000;
+
+    /// Scores of all interactions (item, number of its type, time in milliseconds) as of now.
+    pub fn fit<'a>(
+        interactions: impl IntoIterator<Item = (&'a str, usize, u64)>,
+        weights: &[Weight],
+        now: u64,
+    ) -> Self {
+        let mut builder = TrendingBuilder::new(weights, now);
+        interactions.into_iter().for_each(|(item, kind, timestamp)| builder.add(item, kind, timestamp));
+        builder.build(Self::KEEP)
+    }
+
+    /// The best items and their scores, best first, without those to exclude; `count` at most.
+    pub fn top(&self, count: usize, exclude: impl Fn(&str) -> bool) -> Vec<(&str, f32)> {
+        self.iter().filter(|(item, _)| !exclude(item)).take(count).collect()
+    }
+
+    /// All items that are kept and their scores, best first.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, f32)> {
+        self.items.iter().map(|(item, score)| (item.as_str(), *score))
     }
 
     /// How many items are kept.
@@ -97,29 +117,27 @@ impl Trending {
         self.items.len()
     }
 
-    /// Whether there is none.
+    /// Whether no item is.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// As bytes.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = codec::begin(MAGIC, self.items.len());
-        codec::put_names(&mut bytes, self.items.iter().map(|(item, _)| item.as_str()));
-        self.items.iter().for_each(|(_, score)| bytes.extend(score.to_le_bytes()));
-        bytes
+    /// How many items had an interaction in a window, kept or not.
+    pub fn seen(&self) -> u64 {
+        self.seen
     }
 
-    /// What [`to_bytes`](Self::to_bytes) wrote.
+    /// The items as one file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        codec::encode(MAGIC, self)
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) wrote.
     ///
     /// # Errors
-    /// Any other bytes.
+    /// Any other bytes, each with its reason.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let (mut rest, count) = codec::open(bytes, MAGIC, "trending items")?;
-        let names = codec::names(&mut rest, count)?;
-        let scores = codec::numbers(&mut rest, count)?;
-        codec::end(rest)?;
-        Ok(Self { items: names.into_iter().zip(scores).collect() })
+        codec::decode(MAGIC, bytes)
     }
 }
 
@@ -127,59 +145,69 @@ impl Trending {
 mod tests {
     use super::*;
 
-    fn of(weights: &[Weight], clicks: &[(&str, usize, i64)]) -> Trending {
-        let mut builder = TrendingBuilder::new(weights.to_vec());
-        clicks.iter().for_each(|&(item, kind, at)| builder.add(item, kind, at));
-        builder.finish()
+    const NOW: u64 = 100 * DAY;
+
+    fn weights() -> [Weight; 2] {
+        let click = Weight { decay: 0.5, window: Duration::from_millis(3 * DAY), ..Weight::default() };
+        [click, Weight { weight: 3.0, ..Weight::default() }]
     }
 
-    const CLICK: Weight = Weight { decay: 0.5, weight: 1.0, window: 7 * DAY };
-    const BUY: Weight = Weight { decay: 1.0, weight: 3.0, window: DAY };
+    fn nothing(_: &str) -> bool {
+        false
+    }
 
     #[test]
-    fn scores_decay_by_whole_days_and_end_with_the_window() {
-        let now = 100 * DAY;
+    fn interactions_lose_weight_by_whole_days_within_their_window() {
         let clicks = [
-            ("fresh", 0, now),
-            ("fresh", 0, now - DAY + 1),
-            ("old", 0, now - DAY),
-            ("old", 0, now - 2 * DAY - 1),
-            ("gone", 0, now - 7 * DAY - 1),
-            ("bought", 1, now - DAY),
-            ("bought", 1, now - DAY - 1),
-            ("other", 2, now),
+            ("a", 0, NOW),               // 1
+            ("a", 0, NOW - DAY + 1),     // less than a day: 1
+            ("a", 0, NOW - DAY),         // 1/2
+            ("b", 0, NOW - 3 * DAY),     // 1/8
+            ("b", 0, NOW - 3 * DAY - 1), // out of the window
+            ("b", 1, NOW - 30 * DAY),    // a purchase: 3
+            ("c", 0, NOW + DAY),         // ahead of now: 1
+            ("d", 0, 0),                 // out of the window: not seen
+            ("d", 2, NOW),               // a type without weight: not seen
         ];
-        let expected = [("bought", 3.0), ("fresh", 2.0), ("old", 0.75)];
-        let nothing = HashSet::new();
-        assert_eq!(of(&[CLICK, BUY], &clicks).top(10, &nothing), expected);
-        let mut turned = clicks;
-        turned.reverse();
-        assert_eq!(of(&[CLICK, BUY], &turned).top(2, &nothing), expected[..2]);
-        assert_eq!(of(&[CLICK, BUY], &clicks).top(2, &HashSet::from(["fresh"])), [expected[0], expected[2]]);
+        let trending = Trending::fit(clicks, &weights(), NOW);
+        assert_eq!(trending.top(9, nothing), [("b", 3.125), ("a", 2.5), ("c", 1.0)]);
+        assert_eq!(trending.top(1, |item| item == "b"), [("a", 2.5)]);
+        assert_eq!((trending.len(), trending.seen()), (3, 3));
     }
 
     #[test]
-    fn what_is_out_of_every_window_is_let_go_of_and_changes_nothing() {
-        let mut builder = TrendingBuilder::new(vec![CLICK]);
-        builder.limit = 16;
-        for day in 0..1000 {
-            builder.add(if day % 2 == 0 { "even" } else { "odd" }, 0, day * DAY);
-        }
-        assert!(builder.all.len() <= 32, "{}", builder.all.len());
-        let top = builder.finish();
-        let nothing = HashSet::new();
-        // 999, 997, ...: 1 + 1/4 + 1/16 + 1/64; even ones half of that
-        assert_eq!(top.top(2, &nothing), [("odd", 1.328125), ("even", 0.6640625)]);
+    fn the_best_are_kept_and_equal_scores_come_by_id() {
+        let mut builder = TrendingBuilder::new(&weights(), NOW);
+        ["d", "c", "b", "a", "c"].iter().for_each(|item| builder.add(item, 0, NOW));
+        let trending = builder.build(3);
+        assert_eq!(trending.iter().collect::<Vec<_>>(), [("c", 2.0), ("a", 1.0), ("b", 1.0)]);
+        assert_eq!(trending.seen(), 4);
+        assert!(TrendingBuilder::new(&weights(), NOW).build(0).is_empty());
     }
 
     #[test]
-    fn bytes_are_read_back_and_damaged_ones_are_refused() {
-        let trending = of(&[CLICK], &[("a", 0, 0), ("b", 0, 0), ("b", 0, 1)]);
-        let bytes = trending.to_bytes();
-        assert_eq!(Trending::from_bytes(&bytes).as_ref(), Ok(&trending));
-        for cut in 0..bytes.len() {
-            assert!(Trending::from_bytes(&bytes[..cut]).is_err(), "cut at {cut}");
+    fn the_order_of_interactions_changes_no_bit() {
+        let weights = [Weight { decay: 0.93, weight: 0.1, ..Weight::default() }];
+        let mut clicks: Vec<_> =
+            (0..1000).map(|click| (["a", "b"][click % 2], 0, NOW - click as u64 * 1_000_003)).collect();
+        let expected = Trending::fit(clicks.iter().copied(), &weights, NOW);
+        clicks.reverse();
+        clicks.rotate_left(77);
+        assert_eq!(Trending::fit(clicks, &weights, NOW), expected);
+    }
+
+    #[test]
+    fn scores_that_are_no_numbers_harm_nothing() {
+        for weight in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX] {
+            let weights = [Weight { weight, ..Weight::default() }];
+            let trending = Trending::fit([("a", 0, NOW), ("a", 0, NOW)], &weights, NOW);
+            assert!(trending.iter().all(|(_, score)| score.is_finite()), "{weight}");
         }
-        assert!(Trending::from_bytes(&[&bytes[..], &[0]].concat()).is_err());
+    }
+
+    #[test]
+    fn bytes_become_the_same_items() {
+        let trending = Trending::fit([("a", 0, NOW), ("é", 1, NOW)], &weights(), NOW);
+        assert_eq!(Trending::from_bytes(&trending.to_bytes()), Ok(trending));
     }
 }

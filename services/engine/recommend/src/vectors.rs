@@ -17,6 +17,13 @@ impl Vectors {
         Self { width, blocks: width.div_ceil(LANES), rows: Vec::new() }
     }
 
+    /// Rows of zeros.
+    pub(crate) fn zeros(width: usize, rows: usize) -> Self {
+        let mut vectors = Self::new(width);
+        vectors.rows.resize(rows * vectors.blocks, Lanes::ZERO);
+        vectors
+    }
+
     /// Adds a row. One that is too short ends in zeros, of one that is too long the end is left out.
     pub fn push(&mut self, row: &[f32]) {
         let row = &row[..row.len().min(self.width)];

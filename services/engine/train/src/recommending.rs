@@ -11,7 +11,7 @@ use rankwright_clickthrough::{Clickthrough, ClickthroughStore, Kind as RecordKin
 use rankwright_config::model::{Als, Learning, Trending};
 use rankwright_event::Timestamp;
 use rankwright_model::{Kind, Metadata, Recommender, Version};
-use rankwright_recommend::{HeldOut, Interactions, Similar, Weight, als};
+use rankwright_recommend::{Build, HeldOut, Interactions, Similar, Weight, als};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
@@ -85,9 +85,10 @@ impl Fit for Als {
             progress(Iteration { id: step.iteration - 1, millis, test_metric: f64::NAN, train_metric: f64::NAN });
             ControlFlow::Continue(())
         };
-        let vectors = als::fit(&matrix, &settings, told).map(|factors| factors.items);
-        let nothing = || rankwright_recommend::Vectors::new(self.factors);
-        Ok(Recommender::Similar(Similar::new(&matrix.items, &vectors.unwrap_or_else(|_| nothing()))))
+        let factors = als::fit(&matrix, &settings, told).expect("nothing cancels it");
+        let build = Build { seed: self.seed, ..Build::default() };
+        let similar = Similar::from_vectors(matrix.items, factors.items, &build);
+        Ok(Recommender::Similar(similar.expect("a matrix has each item once, and a row of factors for it")))
     }
 
     fn is_quick(&self) -> bool {
@@ -117,7 +118,7 @@ impl Fit for Trending {
         let weight = |part: &rankwright_config::model::TrendingWeight| Weight {
             decay: part.decay,
             weight: part.weight,
-            window: i64::try_from(part.window.as_millis()).unwrap_or(i64::MAX),
+            window: part.window,
         };
         let weights: Vec<Weight> = self.weights.iter().map(weight).collect();
         Ok(Recommender::Trending(all.trending(&weights, without)))
@@ -138,7 +139,7 @@ impl Recommending<'_> {
     ) -> Result<Candidate, Error> {
         let (all, reading) = self.read(store, progress)?;
         let one_in = if all.visitors() < FEW_VISITORS { 2 } else { 10 };
-        let held_out = all.hold_out(one_in);
+        let held_out = all.hold_out(one_in, 2);
         let mut iterations = Vec::new();
         let mut fitted = self.fit(&all, &held_out, &mut iterations, progress)?;
         let quality = self.quality(&fitted, &all, &held_out);

@@ -5,7 +5,7 @@
 //! product with it takes a dot product and an addition for each item.
 
 use super::gram::{Gram, TALL};
-use crate::lanes::{Kernel, Lanes, add_scaled, dot, dots};
+use crate::lanes::{Kernel, Lanes, add_scaled, dot, dots, prefetch};
 use crate::matrix::Sparse;
 use crate::vectors::Vectors;
 
@@ -15,6 +15,8 @@ const STEPS: usize = 3;
 const NOTHING: f32 = 1e-20;
 /// Items whose products are computed together.
 const GROUP: usize = 4;
+/// How many items ahead vectors are asked for, which memory takes long to give.
+const AHEAD: usize = 64;
 
 /// Rows of a part, to be brought nearer to their solutions.
 pub(super) struct Solve<'a> {
@@ -113,7 +115,10 @@ impl Part<'_> {
         let (columns, counts) = self.counts.row(row);
         let (groups, rest) = columns.as_chunks::<GROUP>();
         let (group_counts, rest_counts) = counts.as_chunks::<GROUP>();
-        for (columns, counts) in groups.iter().zip(group_counts) {
+        for (group, (columns, counts)) in groups.iter().zip(group_counts).enumerate() {
+            if FIRST {
+                self.ask_for(row, group * GROUP, GROUP);
+            }
             let items = columns.map(|column| self.other.padded(column as usize));
             let mut factors = dots::<FMA, GROUP>(items, x);
             for (factor, count) in factors.iter_mut().zip(counts) {
@@ -121,10 +126,21 @@ impl Part<'_> {
             }
             add_scaled::<FMA, GROUP>(items, factors, sum);
         }
+        if FIRST {
+            self.ask_for(row, groups.len() * GROUP, rest.len());
+        }
         for (column, count) in rest.iter().zip(rest_counts) {
             let item = self.other.padded(*column as usize);
             let factor = weighted::<FIRST>(self.alpha * count, dot::<FMA>(item, x));
             add_scaled::<FMA, 1>([item], [factor], sum);
+        }
+    }
+
+    /// Asks for the vectors that are needed a while after some items of a row.
+    #[inline(always)]
+    fn ask_for(&self, row: usize, item: usize, count: usize) {
+        for &column in self.counts.coming(row, item + AHEAD, count) {
+            prefetch(self.other.padded(column as usize));
         }
     }
 }
