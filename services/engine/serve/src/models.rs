@@ -56,7 +56,7 @@ pub enum Served {
     /// It orders items.
     Ranker(Box<dyn Ranker>),
     /// It names items.
-    Recommender(Recommender),
+    Recommender(Box<Recommender>),
 }
 
 /// What is told about a version.

@@ -7,7 +7,7 @@ use crate::app::App;
 use crate::limits::Excess;
 use crate::metrics::FallbackReason;
 use crate::models::{Current, Loaded, Served, Slot};
-use rankwright_model::{Recommendation, Recommender};
+use rankwright_model::Recommendation;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -110,7 +110,7 @@ impl Request {
         let items: Vec<&str> = self.items.iter().map(String::as_str).collect();
         let exclude: HashSet<&str> = self.exclude.iter().map(String::as_str).collect();
         let count = usize::try_from(self.count).unwrap_or(usize::MAX);
-        Recommender::recommend(model, &items, &exclude, count).map_err(|reason| reason.to_string())
+        model.recommend(&items, &exclude, count).map_err(|reason| reason.to_string())
     }
 }
 

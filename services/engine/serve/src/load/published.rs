@@ -63,7 +63,10 @@ impl Published {
         let model = match model {
             config::Model::LambdaMart(definition) => Served::Ranker(self.ranker(definition, &stored).await?),
             // it takes a while where there are many items
-            _ => Served::Recommender(self.apart(move || Recommender::load(&stored)).await?.map_err(LoadError::new)?),
+            _ => {
+                let loaded = self.apart(move || Recommender::load(&stored)).await?;
+                Served::Recommender(Box::new(loaded.map_err(LoadError::new)?))
+            }
         };
         Ok(Found::Version(Loaded { version, model }, samples))
     }
