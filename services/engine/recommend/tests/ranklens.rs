@@ -43,16 +43,7 @@ fn items_like_the_last_click_are_clicked_next_more_often_than_popular_ones() {
     let mut builder = MatrixBuilder::default();
     split.train.iter().for_each(|click| builder.add(click.user, click.item).expect("there is room"));
     let matrix = builder.build();
-    let env = |name: &str, default: f32| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default);
-    let reg = env("REG", 0.01);
-    let settings = Settings {
-        iterations: env("ITER", 30.0) as usize,
-        alpha: env("ALPHA", 1.0),
-        seed: env("SEED", 0.0) as u64,
-        user_regularization: reg,
-        item_regularization: reg,
-        ..Settings::default()
-    };
+    let settings = Settings { iterations: 30, ..Settings::default() };
     let factors = als::fit(&matrix, &settings, |_| ControlFlow::Continue(())).expect("is not cancelled");
     let similar = Similar::from_vectors(matrix.items.clone(), factors.items, &Build::default()).expect("is valid");
     let by_likeness = split.hit_rate(|case| {
@@ -64,11 +55,7 @@ fn items_like_the_last_click_are_clicked_next_more_often_than_popular_ones() {
     let by_popularity = split
         .hit_rate(|case| popular.top(10, |item| case.seen.contains(item)).into_iter().map(|(item, _)| item).collect());
 
-    println!(
-        "hit@10 of {} visitors: {by_likeness:?}, popular {by_popularity:?} {:?}",
-        split.cases.len(),
-        by_likeness.rate()
-    );
+    println!("hit@10: {by_likeness:?}, of what is popular: {by_popularity:?}");
     assert!(by_popularity.rate().is_some_and(|rate| (0.02..0.06).contains(&rate)), "{by_popularity:?}");
-    assert!(by_likeness.rate().is_some_and(|rate| rate >= 0.14), "{by_likeness:?}");
+    assert!(by_likeness.rate().is_some_and(|rate| rate >= 0.15), "{by_likeness:?}");
 }
