@@ -29,7 +29,7 @@ counts.sum_duplicates()
 print(f"matrix of {counts.nnz} counts", flush=True)
 
 # implicit's confidence is alpha * count, ours 1 + alpha * count
-model = AlternatingLeastSquares(factors=100, regularization=0.01, alpha=2.0, iterations=ITERATIONS, use_cg=True)
+model = AlternatingLeastSquares(factors=100, regularization=0.01, alpha=11.0, iterations=ITERATIONS, use_cg=True)
 before = time.process_time()
 
 

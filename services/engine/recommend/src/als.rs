@@ -36,7 +36,8 @@ pub struct Settings {
     pub user_regularization: f32,
     /// Weight of the squared length of items' vectors.
     pub item_regularization: f32,
-    /// Confidence that an interaction adds.
+    /// Confidence that an interaction adds to that of one that every pair has. On clicks of real visitors, hits were most
+    /// from 4 to 20; values near zero weigh an interaction hardly more than none.
     pub alpha: f32,
     /// Decides the vectors to begin with.
     pub seed: u64,
@@ -51,7 +52,7 @@ impl Default for Settings {
             iterations: 100,
             user_regularization: 0.01,
             item_regularization: 0.01,
-            alpha: 1.0,
+            alpha: 10.0,
             seed: 0,
             threads: None,
         }

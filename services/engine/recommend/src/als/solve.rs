@@ -77,33 +77,34 @@ impl Part<'_> {
         solutions.fill(Lanes::ZERO);
         solutions[..rows.len()].copy_from_slice(rows);
         self.gram.multiply::<FMA>(solutions, products);
-        let mut lengths = [0.0; TALL];
+        let mut lengths = [0.0; TALL]; // squared, of remainders
         directions.fill(Lanes::ZERO);
-        for row in 0..count {
+        for (row, squared) in lengths[..count].iter_mut().enumerate() {
             let range = row * blocks..(row + 1) * blocks;
             let remainder = &mut remainders[range.clone()];
             remainder.fill(Lanes::ZERO);
             add_scaled::<FMA, 1>([&products[range.clone()]], [-1.0], remainder);
             self.add_items::<FMA, true>(first + row, &solutions[range.clone()], remainder);
             directions[range].copy_from_slice(remainder);
-            lengths[row] = dot::<FMA>(remainder, remainder);
+            *squared = dot::<FMA>(remainder, remainder);
         }
         for _ in 0..STEPS {
             self.gram.multiply::<FMA>(directions, products);
-            for row in 0..count {
-                if lengths[row] < NOTHING {
+            for (row, squared) in lengths[..count].iter_mut().enumerate() {
+                if *squared < NOTHING {
                     continue;
                 }
                 let range = row * blocks..(row + 1) * blocks;
                 let (direction, product) = (&mut directions[range.clone()], &mut products[range.clone()]);
                 self.add_items::<FMA, false>(first + row, direction, product);
-                let step = lengths[row] / dot::<FMA>(direction, product);
+                let curve = dot::<FMA>(direction, product); // zero where nothing is regularized and nothing known
+                let step = if curve > 0.0 { *squared / curve } else { 0.0 };
                 let remainder = &mut remainders[range.clone()];
                 add_scaled::<FMA, 1>([direction], [step], &mut solutions[range]);
                 add_scaled::<FMA, 1>([product], [-step], remainder);
                 let length = dot::<FMA>(remainder, remainder);
-                turn::<FMA>(direction, remainder, length / lengths[row]);
-                lengths[row] = length;
+                turn::<FMA>(direction, remainder, length / *squared);
+                *squared = length;
             }
         }
         rows.copy_from_slice(&solutions[..rows.len()]);
