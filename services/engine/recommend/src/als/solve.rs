@@ -70,7 +70,6 @@ struct Part<'a> {
 impl Part<'_> {
     /// Brings at most `TALL` rows nearer to their solutions.
     #[inline(always)]
-    #[expect(clippy::needless_range_loop, reason = "a row is a range in each of five slices")]
     fn group<const FMA: bool>(&self, first: usize, rows: &mut [Lanes], scratch: &mut Scratch) {
         let (blocks, count) = (self.blocks, rows.len() / self.blocks);
         let Scratch { solutions, remainders, directions, products } = scratch;
