@@ -3,9 +3,10 @@
 use super::http::post_once_there;
 use super::learning::{learns, published, ranked, trained, visited};
 use super::{file, in_own_namespace_with_pods, kubectl, request};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, PATIENCE};
 use serde_json::json;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 use tokio::process::Command;
 
 /// The namespace of a sample; it goes with the test.
@@ -50,14 +51,39 @@ async fn every_sample_becomes_ready_learns_and_ranks() {
         ("02-ranklens", "sample-ranklens", "films", &["lightgbm", "xgboost"]),
         ("03-autoscaled", "sample-autoscaled", "shop", &["default"]),
         ("07-a-b-test", "sample-a-b", "shop", &["control", "candidate"]),
+        ("09-text-and-recommendations", "sample-recommendations", "shop", &["default"]),
     ] {
         let sample = Sample::applied(&cluster, name, namespace).await;
         sample.cluster.told(service, "Ready", "True", "AllPartsWork").await;
         sample.cluster.told(service, "StateStoreReachable", "True", "Answers").await;
         ranks(&sample.cluster, service, models).await;
         learns(&sample.cluster, service, models).await;
+        if name.ends_with("recommendations") {
+            recommends(&sample.cluster, service).await;
+        }
         sample.removed().await;
     }
+}
+
+/// Asks for what is popular among its visitors until it is known, and for what goes with it.
+async fn recommends(cluster: &Cluster, service: &str) {
+    let address = cluster.address(service).await;
+    let ask = async |model: &str, request: serde_json::Value| {
+        post_once_there(&address, &format!("/recommend/{model}"), &request).await
+    };
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let (status, popular) = ask("popular", json!({"count": 2})).await;
+        assert_eq!(status, 200, "{popular}");
+        if popular.get("fallback").is_none() {
+            assert_eq!(popular["items"][0]["item"], "p1", "{popular}");
+            break;
+        }
+        assert!(Instant::now() < end, "{popular}"); // servers look for a new version every few seconds
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    let (status, similar) = ask("similar", json!({"count": 2, "items": ["p1"]})).await;
+    assert!(status == 200 && similar["items"].as_array().is_some_and(|items| !items.is_empty()), "{similar}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

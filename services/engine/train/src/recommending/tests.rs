@@ -99,6 +99,19 @@ fn trending_learns_from_all_and_counts_whole_days_to_the_newest_event() {
 }
 
 #[test]
+fn visitors_with_one_item_each_leave_nothing_to_measure_and_a_version_all_the_same() {
+    let als = model(ALS);
+    let records = (0..5).flat_map(|user| clicks(Some(user), &[user % 2], 1)).collect();
+    let now = Timestamp::from_millis(1_000 * DAY);
+    let training = Training { name: "m", model: &als, columns: &[], served: &BTreeMap::new(), now };
+    let candidate = training.candidate(&store(&[], records), None, &mut |_| ()).unwrap();
+    let decision = decide(&als.learning().unwrap().gate, &candidate);
+    assert!(decision.publish && decision.reason == Reason::FirstVersion, "{decision:?}");
+    assert!(decision.message.contains("no visitor has two items"), "{decision:?}");
+    assert!(candidate.trained.answer.warnings.is_empty());
+}
+
+#[test]
 fn what_cannot_be_learned_from_says_why() {
     let refusal =
         |text: &str, records| train(&model(text), records, &MemoryVersions::default()).unwrap_err().to_string();
