@@ -17,6 +17,8 @@ features:
   - {name: recent, type: interacted_with, interaction: click, field: item.brand, scope: user}
   - {name: ctr, type: rate, top: click, bottom: impression, bucket: 1d, periods: [7]}
   - {name: brand_ctr, type: rate, top: click, bottom: impression, bucket: 1d, periods: [7], scope: item.brand}
+  - {name: words, type: field_match, rankingField: ranking.query, itemField: item.brand, method: {type: term, language: en}}
+  - {name: grams, type: field_match, rankingField: ranking.query, itemField: item.brand, method: {type: ngram, language: en, n: 2}}
 models:
   same: {type: noop}
 ";
@@ -62,7 +64,9 @@ pub fn day(random: &mut Random, rankings: i64) -> Vec<Value> {
         let (second, user) = (10 + 2 * number, format!("u{}", number % 12));
         let shown: Vec<&str> = (0..5).map(|_| items[random.below(items.len())].as_str()).collect();
         let id = format!("r{number}");
-        events.push(ranking(&id, second, &user, &shown));
+        let mut list = ranking(&id, second, &user, &shown);
+        list["fields"] = json!([{"name": "query", "value": format!("a brand such as {}", number % 4)}]);
+        events.push(list);
         for (place, item) in shown.iter().enumerate().take(random.below(3)) {
             events.push(click(&format!("c{number}-{place}"), second + 1, &id, &user, item));
         }
