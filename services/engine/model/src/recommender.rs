@@ -65,6 +65,14 @@ impl Recommender {
         }
     }
 
+    /// The share of the ten nearest items that a search finds, 0 to 1; `None` where nothing is searched for.
+    pub fn recall(&self) -> Option<f32> {
+        match self {
+            Self::Similar(similar) => Some(similar.recall()),
+            Self::Trending(_) => None,
+        }
+    }
+
     /// As the body of a version.
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {

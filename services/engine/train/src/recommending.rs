@@ -152,7 +152,7 @@ impl Recommending<'_> {
             kind: self.by.kind(),
             created_at: self.now,
             columns: Vec::new(),
-            metrics: BTreeMap::from([(quality.metric.clone(), quality.reranked)]),
+            metrics: metrics(&quality, &fitted),
             iterations: iterations.len(),
             weights: Vec::new(),
             trained_on: None,
@@ -276,6 +276,12 @@ impl Recommending<'_> {
     fn full(&self, source: rankwright_recommend::Full) -> Error {
         Error::TooMany { model: self.name.to_owned(), source }
     }
+}
+
+/// What is told of a version: its hits, and how many of the nearest items an approximate search finds.
+fn metrics(quality: &Quality, model: &Recommender) -> BTreeMap<String, f64> {
+    let recall = model.recall().map(|recall| ("RECALL@10".to_owned(), f64::from(recall)));
+    std::iter::once((quality.metric.clone(), quality.reranked)).chain(recall).collect()
 }
 
 /// Who a record is of: the visitor, else the visit.
