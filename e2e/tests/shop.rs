@@ -88,6 +88,56 @@ fn a_model_beats_the_order_that_the_shop_showed_and_answers_its_request() {
     }
 }
 
+/// Models that know nothing of items but what is said of them, without and with what titles have in common with queries.
+const TEXTS: &str = "
+models:
+  plain: {type: lambdamart, backend: &backend {type: lightgbm, seed: 0}, weights: &weights {click: 1}, features: [price, rating, discount]}
+  text: {type: lambdamart, backend: *backend, weights: *weights, features: [price, rating, discount, terms, weighed]}
+features:
+  - {name: price, type: number, field: item.price}
+  - {name: rating, type: number, field: item.rating}
+  - {name: discount, type: number, field: item.discount}
+  - {name: terms, type: field_match, rankingField: ranking.query, itemField: item.title, method: {type: term, language: en}}
+  - {name: weighed, type: field_match, rankingField: ranking.query, itemField: item.title, method: {type: bm25, language: english, termFreq: terms.json}}
+";
+
+#[test]
+fn what_titles_have_in_common_with_queries_makes_a_model_better() {
+    let folder = folder();
+    let (shop, terms) = (folder.path().join("shop"), folder.path().join("terms.json"));
+    generate(&shop, &[]);
+    let (data, out) = (shop.join("events.jsonl.gz"), terms.to_string_lossy());
+    let options = ["--data", &data.to_string_lossy(), "--fields", "title", "--language", "en", "--out", &out];
+    let counted = run(&[&["termfreq"][..], &options].concat()).ok();
+    assert!(terms.exists(), "{}", counted.stderr);
+    let service = Service::standalone(TEXTS, &data, folder.path());
+    let quality = of_log(&service.log());
+    let of = |model: &str| quality.iter().find(|quality| quality.model == model).map(|quality| quality.reranked);
+    let (plain, text) = (of("plain").expect("it is trained"), of("text").expect("it is trained"));
+    println!("NDCG@10 without texts {plain}, with them {text}");
+    assert!(text > plain + 0.01, "without texts {plain}, with them {text}");
+    // an exact title has all terms in common
+    let item = events_of(&data).into_iter().find(|event| event["event"] == "item").expect("there are items");
+    let title = item["fields"].as_array().and_then(|fields| fields.iter().find(|field| field["name"] == "title"));
+    let title = title.map(|field| field["value"].clone()).expect("it has a title");
+    let mut request = ranking("list", 400_000, "u", &[item["item"].as_str().expect("it has an id"), "unknown"]);
+    request["fields"] = json!([{"name": "query", "value": title}]);
+    let answer = service.post("/rank/text?explain=true", &request).json();
+    let id = item["item"].as_str().unwrap_or_default();
+    assert_eq!(feature(&answer, id, "terms"), 1.0, "{answer}");
+    assert!(
+        feature(&answer, id, "weighed").as_f64() > Some(0.0) && feature(&answer, "unknown", "weighed").is_null(),
+        "{answer}"
+    );
+}
+
+fn events_of(file: &Path) -> Vec<Value> {
+    let mut text = String::new();
+    let file = std::fs::File::open(file).expect("it was written");
+    flate2::read::GzDecoder::new(file).read_to_string(&mut text).expect("it is gzip");
+    text.lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect()
+}
+
 #[test]
 fn the_same_events_give_the_same_scores_to_the_last_bit() {
     let folder = folder();
