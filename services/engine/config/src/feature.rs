@@ -156,7 +156,7 @@ macro_rules! types {
                 match self { $(Self::$kind(of) => of.cut()),* }
             }
 
-            /// What this version does not compute of it, such as `field_match by bi-encoder`.
+            /// What this version does not compute of it, such as a model of `field_match`.
             pub fn not_yet(&self) -> Option<&'static str> {
                 match self { $(Self::$kind(of) => of.not_yet()),* }
             }

@@ -63,8 +63,8 @@ inference:
         let missing = "is not available in this version";
         let expected = [
             format!("source.format: the format snowplow {missing}"),
-            format!("features[2]: field_match by bi-encoder (feature sense) {missing}"),
-            format!("features[3]: field_match by cross-encoder (feature cross) {missing}"),
+            format!("features[2]: field_match by a bi-encoder's model (feature sense) {missing}"),
+            format!("features[3]: field_match by a cross-encoder's model (feature cross) {missing}"),
             format!("models.alike: a model of type semantic {missing}"),
             format!("inference.words: text inference {missing}"),
         ];
@@ -80,6 +80,13 @@ inference:
             ("train: {type: s3, bucket: b, prefix: p, region: r}", "train: {type: redis, host: h, port: 1}");
         for text in ["", s3, redis, pulsar, kinesis] {
             assert_eq!(not_yet(text), Vec::<String>::new());
+        }
+        let fields = "type: field_match, rankingField: ranking.q, itemField: item.t";
+        for method in
+            ["bi-encoder, dim: 2, itemFieldCache: /i.csv, rankingFieldCache: /q.csv", "cross-encoder, cache: /c.csv"]
+        {
+            let text = format!("features: [{{name: f, {fields}, method: {{type: {method}}}}}]");
+            assert_eq!(not_yet(&text), Vec::<String>::new());
         }
         let text = "state: {type: file, path: /s}\ntrain: {type: discard}\nsource: {type: file, path: /in}";
         assert_eq!(not_yet(text), Vec::<String>::new());

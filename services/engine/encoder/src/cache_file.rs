@@ -142,6 +142,17 @@ impl Vectors {
         self.places.is_empty()
     }
 
+    /// Equal for files that give equal embeddings, on any machine and in any later version: the order of records does not
+    /// count.
+    pub fn digest(&self) -> u64 {
+        let values = |place: u32| &self.values[place as usize * self.dim..][..self.dim];
+        let of = |name: &str, place| {
+            let values = values(place).iter().map(|value| u64::from(value.to_bits()));
+            digest(name.bytes().map(u64::from).chain([END]).chain(values))
+        };
+        together(self.dim, self.places.iter().map(|(name, &place)| of(name, place)))
+    }
+
     /// How many records named what an earlier one had named.
     pub fn duplicates(&self) -> u64 {
         self.duplicates
@@ -189,10 +200,33 @@ impl Scores {
         self.scores.is_empty()
     }
 
+    /// As [`Vectors::digest`].
+    pub fn digest(&self) -> u64 {
+        let of = |(&pair, score): (&u128, &f32)| digest([pair as u64, (pair >> 64) as u64, u64::from(score.to_bits())]);
+        together(1, self.scores.iter().map(of))
+    }
+
     /// How many records were of a pair that an earlier one was of.
     pub fn duplicates(&self) -> u64 {
         self.duplicates
     }
+}
+
+/// Between a name and its numbers: no byte is as large.
+const END: u64 = 0x100;
+
+/// FNV-1a, 64 bits, by words; shuffled in the end (the finalizer of MurmurHash3), so that digests may be added.
+fn digest(words: impl IntoIterator<Item = u64>) -> u64 {
+    let fold = |digest: u64, word: u64| (digest ^ word).wrapping_mul(0x0100_0000_01b3);
+    let digest = words.into_iter().fold(0xcbf2_9ce4_8422_2325, fold);
+    let digest = (digest ^ (digest >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let digest = (digest ^ (digest >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    digest ^ (digest >> 33)
+}
+
+/// Of records in any order.
+fn together(width: usize, records: impl Iterator<Item = u64>) -> u64 {
+    digest([width as u64, records.fold(0, u64::wrapping_add)])
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::extractor::{Columns, Extractor};
 use crate::slot::{Meaning, Slots};
 use kept::Kept;
 use rankwright_config::feature::Feature;
+use rankwright_encoder::CacheFileError;
 use rankwright_event::{Event, Interaction, RankedItem, Ranking};
 use rankwright_state::{Fetched, Fingerprint, Key, Scope, Slot, Store};
 use rankwright_text::{DictionaryError, Language};
@@ -52,6 +53,16 @@ pub enum Error {
         /// What it holds.
         found: Language,
     },
+    /// A file of embeddings or scores that cannot be read.
+    #[error("feature '{feature}': failed to open its cache {path}")]
+    Cache {
+        /// Its name.
+        feature: String,
+        /// The file.
+        path: String,
+        /// Why, with the line where there is one.
+        source: CacheFileError,
+    },
     /// The store gave no slots.
     #[error("failed to get slots for the features")]
     Slots(#[from] rankwright_state::Error),
@@ -82,7 +93,7 @@ impl Plan {
     /// Compiles features, in the order of their columns, over the slots of a store.
     ///
     /// # Errors
-    /// Names a feature that is not available, or whose term dictionary is of no use, and says when the store gives no slots.
+    /// Names a feature that is not available, or one of whose files is of no use, and says when the store gives no slots.
     pub async fn compile(features: &[Feature], store: &dyn Store) -> Result<Self, Error> {
         let mut slots = Slots::default();
         features.iter().for_each(|feature| definition(&feature.kind).need(feature.ttl, &mut slots));

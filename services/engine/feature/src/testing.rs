@@ -50,6 +50,12 @@ pub(crate) fn ready<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
+/// An error with all its causes.
+pub(crate) fn told(error: &dyn std::error::Error) -> String {
+    let cause = error.source().map(|cause| format!(": {}", told(cause)));
+    format!("{error}{}", cause.unwrap_or_default())
+}
+
 /// Compares rows; NaN equals NaN.
 pub(crate) fn assert_rows<const N: usize>(rows: &[Vec<f32>], expected: impl AsRef<[[f32; N]]>) {
     let same =

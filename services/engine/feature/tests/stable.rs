@@ -33,6 +33,10 @@ const MORE: &[&str] = &[
     "{name: terms, type: field_match, rankingField: ranking.query, itemField: item.title, method: {type: term, language: en}}",
     "{name: bm25, type: field_match, rankingField: ranking.query, itemField: item.title, \
      method: {type: bm25, language: english, termFreq: samples/termfreq.json}}",
+    "{name: embeddings, type: field_match, rankingField: ranking.query, itemField: item.title, distance: dot, \
+     method: {type: bi-encoder, dim: 2, itemFieldCache: samples/items.csv, rankingFieldCache: samples/queries.csv}}",
+    "{name: pairs, type: field_match, rankingField: ranking.query, itemField: item.title, \
+     method: {type: cross-encoder, cache: samples/pairs.csv}}",
     "{name: since_update, type: item_age, source: item.timestamp}",
 ];
 

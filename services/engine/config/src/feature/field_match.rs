@@ -115,14 +115,18 @@ impl Definition for FieldMatch {
     }
 
     fn sources(&self) -> Vec<Source> {
-        vec![Source::ranking(&self.ranking_field), Source::item(&self.item_field)]
+        let query = Source::ranking(&self.ranking_field);
+        match self.method {
+            MatchMethod::BiEncoder { model: None, .. } => vec![query], // items are found by their ids
+            _ => vec![query, Source::item(&self.item_field)],
+        }
     }
 
     fn not_yet(&self) -> Option<&'static str> {
         match self.method {
-            MatchMethod::Bm25 { .. } | MatchMethod::Ngram { .. } | MatchMethod::Term { .. } => None,
-            MatchMethod::BiEncoder { .. } => Some("field_match by bi-encoder"),
-            MatchMethod::CrossEncoder { .. } => Some("field_match by cross-encoder"),
+            MatchMethod::BiEncoder { model: Some(_), .. } => Some("field_match by a bi-encoder's model"),
+            MatchMethod::CrossEncoder { model: Some(_), .. } => Some("field_match by a cross-encoder's model"),
+            _ => None,
         }
     }
 }

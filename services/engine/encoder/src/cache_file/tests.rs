@@ -56,6 +56,24 @@ fn scores_are_found_by_pair() {
     assert!(error.contains("2 fields where 3 are expected"), "{error}");
 }
 
+#[test]
+fn a_digest_tells_files_apart_by_what_they_hold() {
+    let digest = |text: &str| vectors(text, 2).expect("valid").digest();
+    let known = digest("a,1,2\nb,3,4\n");
+    assert_eq!(known, 15_509_735_074_076_418_151, "it stays the same in every version");
+    assert_eq!(known, digest("a,7,7\n\"b\", 3.0,4e0\r\na,1,2"));
+    for other in ["a,1,2\n", "a,1,2\nb,3,5", "a,2,1\nb,3,4", "a,3,4\nb,1,2", "a,1,2\nc,3,4", ""] {
+        assert_ne!(known, digest(other), "{other}");
+    }
+    let digest = |text: &str| Scores::read(text.as_bytes()).expect("valid").digest();
+    let known = digest("q,a,1\nq,b,2\n");
+    assert_eq!(known, 13_396_702_946_516_205_351, "it stays the same in every version");
+    assert_eq!(known, digest("q,b,3\nq,b,2.0\nq,a,1"));
+    for other in ["q,a,1\n", "q,a,2\nq,b,1", "q,a,1\nb,q,2", ""] {
+        assert_ne!(known, digest(other), "{other}");
+    }
+}
+
 proptest! {
     #[test]
     fn what_is_written_in_quotes_is_read(names in proptest::collection::vec(any::<String>(), 1..20)) {

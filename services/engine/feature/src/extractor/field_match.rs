@@ -1,190 +1,74 @@
 //! `field_match`: how well a text of the ranking matches one of the item.
 //!
-//! An item's text is analysed once, when its event comes in, and its terms lie with the item in few bytes. The ranking's
-//! is analysed once a request. Methods that need the same terms of a field share them.
+//! A file for each way to tell: by their terms, by embeddings of both, by scores of pairs.
+
+mod caches;
+mod embeddings;
+mod pairs;
+mod terms;
 
 use super::compiler::{Compile, Compiled, Compiler};
-use super::field::{FieldReader, ID};
-use super::{Columns, Extractor, MISSING, same};
+use super::field::FieldReader;
+use super::same;
 use crate::candidates::Candidates;
 use crate::plan::Error;
-use crate::slot::{Derived, Meaning, Slots};
+use crate::slot::Slots;
 use compact_str::CompactString;
 use rankwright_config::feature::{self, MatchMethod};
-use rankwright_event::Value;
 use rankwright_state::FieldValue;
-use rankwright_text::{Analyzer, Bag, BagRef, Bm25Query, Dictionary};
-use std::path::Path;
-use std::sync::Arc;
+use std::borrow::Cow;
 use std::time::Duration;
-
-/// To be raised when texts are analysed differently: what is stored by then, and models of it, no longer count.
-const ANALYSIS: u32 = 1;
-
-/// Intersection over union of the distinct terms or n-grams of both texts; by BM25, how much the query's terms weigh in
-/// the item's text. 0 where a text has no terms, missing where there is no text.
-pub(crate) struct FieldMatch {
-    query: FieldReader,
-    item: FieldReader,
-    /// Whether an item that lacks the field has its id in that place.
-    is_id: bool,
-    analysis: Analysis,
-    /// What BM25 weighs terms by.
-    dictionary: Option<Dictionary>,
-}
-
-/// How texts are taken apart.
-#[derive(Clone)]
-struct Analysis {
-    analyzer: Analyzer,
-    /// Length of an n-gram; absent, terms are taken whole.
-    grams: Option<usize>,
-}
-
-/// A query, ready to be compared with many items.
-enum Query {
-    Bag(Bag),
-    Bm25(Bm25Query),
-}
-
-impl Analysis {
-    /// That of a method, unless it is one of encoders.
-    fn of(method: &MatchMethod) -> Option<Self> {
-        let (language, grams) = match method {
-            MatchMethod::Bm25 { language, .. } | MatchMethod::Term { language } => (*language, None),
-            MatchMethod::Ngram { language, n } => (*language, Some(*n)),
-            MatchMethod::BiEncoder { .. } | MatchMethod::CrossEncoder { .. } => return None,
-        };
-        let language = language.parse().expect("a test proves that every language of configurations has rules");
-        Some(Self { analyzer: Analyzer::new(language), grams })
-    }
-
-    /// Part of what stored values and columns mean: it stays the same in every version.
-    fn words(&self) -> String {
-        let language = self.analyzer.language().code();
-        match self.grams {
-            None => format!("terms in {language}, analysis {ANALYSIS}"),
-            Some(n) => format!("{n}-grams in {language}, analysis {ANALYSIS}"),
-        }
-    }
-
-    fn bag<'t>(&self, texts: impl IntoIterator<Item = &'t str>) -> Bag {
-        match self.grams {
-            None => Bag::of(&self.analyzer, texts),
-            Some(n) => Bag::ngrams(&self.analyzer, n, texts),
-        }
-    }
-
-    /// What is stored of an item's field: its terms. A value that is no text takes their place.
-    fn stored(&self, value: &Value) -> FieldValue {
-        let bag = match value {
-            Value::Text(text) => self.bag([text.as_str()]),
-            Value::Texts(texts) => self.bag(texts.iter().map(CompactString::as_str)),
-            Value::Bool(_) | Value::Number(_) | Value::Numbers(_) => return FieldValue::Bool(false),
-        };
-        FieldValue::Bytes(bag.to_bytes().into())
-    }
-
-    fn derived(self, field: &str) -> Derived {
-        let how = self.words();
-        Derived { field: field.to_string(), how, derive: Arc::new(move |value| Some(self.stored(value))) }
-    }
-}
 
 impl Compile for feature::FieldMatch {
     fn need(&self, ttl: Duration, slots: &mut Slots) {
-        if let Some(analysis) = Analysis::of(&self.method) {
-            slots.need(Meaning::Derived(analysis.derived(&self.item_field)), ttl, 0);
+        match &self.method {
+            MatchMethod::Bm25 { .. } | MatchMethod::Ngram { .. } | MatchMethod::Term { .. } => {
+                terms::need(self, ttl, slots);
+            }
+            MatchMethod::BiEncoder { .. } => {} // items are found by their ids
+            MatchMethod::CrossEncoder { .. } => pairs::need(self, ttl, slots),
         }
     }
 
     fn meaning(&self) -> String {
-        let how = match (&self.method, Analysis::of(&self.method)) {
-            (MatchMethod::Bm25 { .. }, Some(analysis)) => format!("bm25 of {}", analysis.words()),
-            (_, Some(analysis)) => analysis.words(),
-            (method, None) => format!("{method:?} {:?}", self.distance),
+        let how = match &self.method {
+            MatchMethod::Bm25 { .. } | MatchMethod::Ngram { .. } | MatchMethod::Term { .. } => terms::words(self),
+            MatchMethod::BiEncoder { dim, .. } => format!("embeddings of {dim} by {:?}", self.distance),
+            MatchMethod::CrossEncoder { .. } => "scores of pairs".to_owned(),
         };
         format!("field_match {:?} {:?} {how}", self.ranking_field, self.item_field)
     }
 
     fn extractor(&self, compiler: &mut Compiler<'_>) -> Compiled {
-        let feature = compiler.name;
-        let Some(analysis) = Analysis::of(&self.method) else {
-            return Err(Error::NotYet { feature: feature.to_string(), what: "field_match by an encoder" });
-        };
-        let dictionary = match &self.method {
-            MatchMethod::Bm25 { term_freq, .. } => Some(open(term_freq, &analysis, feature)?),
-            _ => None,
-        };
-        analysis.bag([""]); // some languages have large dictionaries, which no visitor waits for
-        let derived = analysis.clone().derived(&self.item_field);
-        let item = FieldReader::derived(derived, compiler.ttl, compiler.slots, compiler.sources);
-        let (query, is_id) = (compiler.request(&self.ranking_field), self.item_field == ID);
-        Ok(Box::new(FieldMatch { query, item, is_id, analysis, dictionary }))
-    }
-}
-
-/// The term dictionary under a path.
-fn open(path: &str, analysis: &Analysis, feature: &str) -> Result<Dictionary, Error> {
-    let feature = feature.to_string();
-    let dictionary = match Dictionary::open(Path::new(path)) {
-        Ok(dictionary) => dictionary,
-        Err(source) => return Err(Error::Dictionary { feature, source }),
-    };
-    let (wanted, found) = (analysis.analyzer.language(), dictionary.language());
-    if found == wanted {
-        Ok(dictionary)
-    } else {
-        Err(Error::Language { feature, wanted, path: path.to_string(), found })
-    }
-}
-
-impl FieldMatch {
-    fn query(&self, value: Option<&FieldValue>) -> Option<Query> {
-        let texts = texts(value?)?;
-        Some(match &self.dictionary {
-            None => Query::Bag(self.analysis.bag(texts.iter().map(CompactString::as_str))),
-            Some(dictionary) => Query::Bm25(dictionary.query(&self.analysis.analyzer, &texts.join(" "))),
-        })
-    }
-
-    /// How well a query matches an item's text, which is analysed here if it came with the request.
-    fn score(&self, query: &Query, value: Option<&FieldValue>, id: &str) -> Option<f64> {
-        let bag = match value {
-            Some(FieldValue::Bytes(stored)) => return query.score(stored),
-            Some(value) => self.analysis.bag(texts(value)?.iter().map(CompactString::as_str)),
-            None => self.analysis.bag(self.is_id.then_some([id])?),
-        };
-        query.score(&bag.to_bytes())
-    }
-}
-
-impl Query {
-    fn score(&self, stored: &[u8]) -> Option<f64> {
-        let document = BagRef::written(stored)?;
-        Some(match self {
-            Self::Bag(query) => document.similarity(query),
-            Self::Bm25(query) => query.score_ref(document),
-        })
-    }
-}
-
-impl Extractor for FieldMatch {
-    fn meaning(&self) -> String {
-        self.dictionary.as_ref().map_or_else(String::new, |known| format!(" dictionary {:016x}", known.digest()))
-    }
-
-    fn fill(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>) {
-        let mut known: (Option<&FieldValue>, Option<Query>) = (None, None); // most items share the request's
-        for (item, value) in self.item.all(candidates).into_iter().enumerate() {
-            let asked = self.query.of(candidates, item);
-            if !same(known.0, asked) {
-                known = (asked, self.query(asked));
+        let not_yet = |what| Err(Error::NotYet { feature: compiler.name.to_owned(), what });
+        match &self.method {
+            MatchMethod::Bm25 { .. } | MatchMethod::Ngram { .. } | MatchMethod::Term { .. } => {
+                terms::extractor(self, compiler)
             }
-            let id = candidates.ranking.items[item].id.as_str();
-            let score = known.1.as_ref().and_then(|query| self.score(query, value, id));
-            columns.set(item, 0, score.unwrap_or(MISSING));
+            MatchMethod::BiEncoder { model: Some(_), .. } => not_yet("field_match by a bi-encoder's model"),
+            MatchMethod::CrossEncoder { model: Some(_), .. } => not_yet("field_match by a cross-encoder's model"),
+            MatchMethod::BiEncoder { dim, item_field_cache, ranking_field_cache, .. } => {
+                embeddings::extractor(self, *dim, [item_field_cache, ranking_field_cache], compiler)
+            }
+            MatchMethod::CrossEncoder { cache, .. } => pairs::extractor(self, cache.as_deref(), compiler),
         }
+    }
+}
+
+/// Goes through the items, each with what `prepare` makes of its query: once for all that share the request's.
+fn with_queries<'c, Q>(
+    query: &FieldReader,
+    candidates: &'c Candidates<'_>,
+    prepare: impl Fn(&'c FieldValue) -> Option<Q>,
+    mut each: impl FnMut(usize, Option<&Q>),
+) {
+    let mut known: (Option<&FieldValue>, Option<Q>) = (None, None);
+    for item in 0..candidates.len() {
+        let asked = query.of(candidates, item);
+        if !same(known.0, asked) {
+            known = (asked, asked.and_then(&prepare));
+        }
+        each(item, known.1.as_ref());
     }
 }
 
@@ -193,5 +77,10 @@ fn texts(value: &FieldValue) -> Option<&[CompactString]> {
     matches!(value, FieldValue::Text(_) | FieldValue::Texts(_)).then(|| value.texts())
 }
 
-#[cfg(test)]
-mod tests;
+/// The same as one text: those of a list with a space between them.
+fn text(value: &FieldValue) -> Option<Cow<'_, str>> {
+    Some(match texts(value)? {
+        [text] => Cow::Borrowed(text),
+        texts => Cow::Owned(texts.join(" ")),
+    })
+}

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::testing::{Shop, assert_rows, ready};
+use crate::testing::{Shop, assert_rows, ready, told};
 use crate::{Plan, readers};
 use rankwright_config::Config;
 use rankwright_config::feature::Feature;
@@ -9,7 +9,7 @@ use rankwright_state::MemoryStore;
 use rankwright_text::Language;
 
 const DICTIONARY: &str = "samples/termfreq.json";
-const PAGE: &str = include_str!("../../../../../../docs/features.md");
+const PAGE: &str = include_str!("../../../../../../../docs/features.md");
 
 fn definition(name: &str, method: &str) -> String {
     format!(
@@ -40,12 +40,6 @@ fn compiled(methods: &[&str]) -> Result<Plan, Error> {
 
 fn fingerprint(method: &str) -> u64 {
     compiled(&[method]).unwrap().columns()[0].fingerprint
-}
-
-/// An error with all its causes.
-fn told(error: &dyn std::error::Error) -> String {
-    let cause = error.source().map(|cause| format!(": {}", told(cause)));
-    format!("{error}{}", cause.unwrap_or_default())
 }
 
 #[test]
@@ -203,12 +197,6 @@ fn a_dictionary_that_is_of_no_use_is_refused_with_its_path() {
     let expected = "feature 'f0': its language is de, and that of its term dictionary samples/termfreq.json is en: \
                     terms of one do not match those of the other";
     assert_eq!(german, expected);
-}
-
-#[test]
-fn encoders_are_refused() {
-    let refused = told(&compiled(&["type: cross-encoder, model: a/b"]).err().unwrap());
-    assert_eq!(refused, "feature 'f0': field_match by an encoder is not available in this version");
 }
 
 #[test]

@@ -1,0 +1,90 @@
+//! Files of embeddings and scores that were computed elsewhere.
+//!
+//! They may be large, and a process compiles a plan for ingest and one for each version of a model: a file that is held
+//! already is not read again, unless it was written meanwhile.
+
+use crate::plan::Error;
+use parking_lot::Mutex;
+use rankwright_encoder::{CacheFileError, Scores, Vectors};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+use std::time::SystemTime;
+
+/// What a file holds.
+pub(super) struct Cache<T> {
+    pub(super) known: T,
+    /// Equal for files that hold the same.
+    pub(super) digest: u64,
+}
+
+/// A file as it was when it was read, and the width that was asked for.
+#[derive(PartialEq)]
+struct Read {
+    path: PathBuf,
+    dim: usize,
+    length: u64,
+    modified: SystemTime,
+}
+
+/// Files that some plan holds.
+type Held<T> = Mutex<Vec<(Read, Weak<Cache<T>>)>>;
+
+static VECTORS: Held<Vectors> = Mutex::new(Vec::new());
+static SCORES: Held<Scores> = Mutex::new(Vec::new());
+
+/// The embeddings of a feature's file.
+pub(super) fn vectors(path: &str, dim: usize, feature: &str) -> Result<Arc<Cache<Vectors>>, Error> {
+    let read = |path: &Path| Vectors::open(path, dim).map(|known| Cache { digest: known.digest(), known });
+    held(&VECTORS, path, dim, read).map_err(|source| error(path, feature, source))
+}
+
+/// The scores of a feature's file.
+pub(super) fn scores(path: &str, feature: &str) -> Result<Arc<Cache<Scores>>, Error> {
+    let read = |path: &Path| Scores::open(path).map(|known| Cache { digest: known.digest(), known });
+    held(&SCORES, path, 1, read).map_err(|source| error(path, feature, source))
+}
+
+/// Locked while a file is read, so that whoever else asks for it waits.
+fn held<T>(
+    held: &Held<T>,
+    path: &str,
+    dim: usize,
+    read: impl FnOnce(&Path) -> Result<Cache<T>, CacheFileError>,
+) -> Result<Arc<Cache<T>>, CacheFileError> {
+    let path = Path::new(path).canonicalize()?;
+    let file = path.metadata()?;
+    let wanted = Read { dim, length: file.len(), modified: file.modified()?, path };
+    let mut held = held.lock();
+    held.retain(|(_, cache)| cache.strong_count() > 0);
+    let known = held.iter().find(|(read, _)| *read == wanted).and_then(|(_, cache)| cache.upgrade());
+    if let Some(known) = known {
+        return Ok(known);
+    }
+    let cache = Arc::new(read(&wanted.path)?);
+    held.push((wanted, Arc::downgrade(&cache)));
+    Ok(cache)
+}
+
+fn error(path: &str, feature: &str, source: CacheFileError) -> Error {
+    Error::Cache { feature: feature.to_owned(), path: path.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_once_while_it_is_held_and_again_when_it_was_written() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let path = file.path().to_str().unwrap();
+        let open = || vectors(path, 2, "f").unwrap();
+        std::fs::write(path, "a,1,2\n").unwrap();
+        let first = open();
+        assert!(Arc::ptr_eq(&first, &open()));
+        assert!(vectors(path, 3, "f").is_err(), "of another width");
+        std::fs::write(path, "a,1,2\nb,3,4\n").unwrap();
+        assert_eq!((first.known.len(), open().known.len()), (1, 2));
+    }
+}
