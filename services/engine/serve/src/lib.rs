@@ -31,6 +31,7 @@ pub mod server;
 pub mod tls;
 
 pub use app::{App, Builder};
+pub use inference::{Embedding, TextModel};
 pub use http::{STATE, STORES, Waiting};
 pub use load::{Found, LoadError, Loader, Published};
 pub use metrics::Metrics;
