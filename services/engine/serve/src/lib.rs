@@ -31,8 +31,8 @@ pub mod server;
 pub mod tls;
 
 pub use app::{App, Builder};
-pub use inference::{Embedding, TextModel};
 pub use http::{STATE, STORES, Waiting};
+pub use inference::{Embedding, TextModel};
 pub use load::{Found, LoadError, Loader, Published};
 pub use metrics::Metrics;
 pub use models::{Loaded, Models, Served, Version};

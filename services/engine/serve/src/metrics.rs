@@ -240,7 +240,9 @@ mod tests {
 
     #[test]
     fn the_process_is_described_too() {
-        let text = Metrics::new(&BTreeMap::new(), std::iter::empty(), Registry::new()).and_then(|metrics| metrics.render()).expect("text");
+        let text = Metrics::new(&BTreeMap::new(), std::iter::empty(), Registry::new())
+            .and_then(|metrics| metrics.render())
+            .expect("text");
         assert!(text.contains("process_resident_memory_bytes"), "{text}");
         assert!(text.contains("service_feedback_events_total 0"), "{text}");
     }

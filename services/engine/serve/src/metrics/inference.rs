@@ -45,10 +45,12 @@ impl InferenceMetrics {
         names: impl Iterator<Item = &'a str>,
         registry: &Registry,
     ) -> Result<BTreeMap<String, Arc<Self>>, prometheus::Error> {
-        let counter = |name: &str, help, labels| vector(registry, &format!("service_inference_{name}_total"), help, labels);
+        let counter =
+            |name: &str, help, labels| vector(registry, &format!("service_inference_{name}_total"), help, labels);
         let requests = counter("requests", "Inference requests answered.", &["model"][..])?;
         let texts = counter("texts", "Texts, or pairs of texts, that inference was asked for.", &["model"])?;
-        let failures = counter("failures", "Inference requests that the model did not answer, by reason.", &["model", "reason"])?;
+        let failures =
+            counter("failures", "Inference requests that the model did not answer, by reason.", &["model", "reason"])?;
         let of = |name: &str| Self {
             requests: requests.with_label_values(&[name]),
             texts: texts.with_label_values(&[name]),
