@@ -4,6 +4,7 @@
 
 mod cached;
 mod closing;
+mod encoders;
 mod engine;
 mod folder;
 mod follow;
@@ -30,6 +31,7 @@ mod units;
 mod waiting;
 
 pub use closing::{Closing, StillOpen};
+pub use encoders::{Encoders, Wanted};
 pub use engine::{Engine, configuration, open_versions, service};
 pub use folder::as_owner;
 pub use follow::{Tally, is_stream, read_all};

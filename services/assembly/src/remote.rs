@@ -14,9 +14,9 @@ use tracing::{info, warn};
 const SCHEME: &str = "s3://";
 
 /// Where an object or those under a prefix are.
-struct Place<'a> {
+pub(crate) struct Place<'a> {
     bucket: &'a str,
-    key: &'a str,
+    pub(crate) key: &'a str,
 }
 
 /// Whether this names something in a bucket.
@@ -25,7 +25,7 @@ pub fn is_remote(path: &Path) -> bool {
 }
 
 impl<'a> Place<'a> {
-    fn of(url: &'a str) -> Result<Self> {
+    pub(crate) fn of(url: &'a str) -> Result<Self> {
         let named = url.strip_prefix(SCHEME).and_then(|rest| rest.split_once('/'));
         match named {
             Some((bucket, key)) if !bucket.is_empty() && !key.is_empty() => Ok(Self { bucket, key }),
@@ -33,7 +33,15 @@ impl<'a> Place<'a> {
         }
     }
 
-    async fn connect(&self) -> Bucket {
+    /// A bucket and what keys in it begin with, perhaps nothing.
+    pub(crate) fn under(url: &'a str) -> Result<Self> {
+        match url.strip_prefix(SCHEME).and_then(|rest| rest.split_once('/')) {
+            Some((bucket, key)) if !bucket.is_empty() => Ok(Self { bucket, key }),
+            _ => bail!("{url}: expected {SCHEME}bucket/prefix/"),
+        }
+    }
+
+    pub(crate) async fn connect(&self) -> Bucket {
         let variable = |name| std::env::var(name).ok().filter(|text: &String| !text.is_empty());
         let region = variable("AWS_REGION").or_else(|| variable("AWS_DEFAULT_REGION"));
         Bucket::connect(&Settings::new(self.bucket, region.as_deref().unwrap_or("us-east-1"))).await

@@ -1,6 +1,7 @@
 //! The HTTP interface over an engine.
 
 use crate::cached;
+use crate::encoders::{Encoders, Wanted};
 use crate::engine::Engine;
 use crate::follow::{Tally, follow};
 use crate::gauges::Gauges;
@@ -56,6 +57,11 @@ pub(crate) fn identity() -> String {
 pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Result<()>> {
     Box::pin(async move {
         let Begun { stop: told, port: waiting } = service.begun.unwrap_or_else(Begun::now);
+        let wanted = if service.ranks { Wanted::of_inference(&engine.config) } else { Vec::new() };
+        let encoders = tokio::select! {
+            opened = Encoders::open(wanted) => opened?,
+            () = told.clone().told() => return Ok(()),
+        };
         let registry = Registry::new();
         let takes_part = service.feedback || service.closes;
         let inlet = match takes_part {
@@ -89,6 +95,11 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
         }
         for (name, status) in service.status {
             app = app.status(name, status);
+        }
+        for (name, inference) in &config.inference {
+            if let Some(encoder) = encoders.get(&inference.model) {
+                app = app.inference(name, encoder);
+            }
         }
         let app = app.build()?;
         let tls = engine.config.api.tls.as_ref().map(|tls| tls::acceptor(&tls.cert, &tls.key)).transpose()?;

@@ -6,6 +6,7 @@ pub use builder::{Builder, Error};
 
 use crate::breaker::Guarded;
 use crate::gate::{Arrivals, Gate, Room};
+use crate::inference::Inference;
 use crate::limits::Limits;
 use crate::load::Loader;
 use crate::metrics::Metrics;
@@ -15,7 +16,6 @@ use crate::pool::Pool;
 use crate::server::Connections;
 use rankwright_config::{Config, Secret};
 use rankwright_state::Store;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
@@ -40,7 +40,7 @@ struct Shared {
     pool: Pool,
     token: Option<Secret>,
     origins: Vec<String>,
-    inference: BTreeSet<String>,
+    inference: Inference,
     phase: AtomicU8,
     plugins: Plugins,
     started: Instant,
@@ -141,7 +141,7 @@ impl App {
         &self.shared.origins
     }
 
-    pub(crate) fn inference(&self) -> &BTreeSet<String> {
+    pub(crate) fn inference(&self) -> &Inference {
         &self.shared.inference
     }
 

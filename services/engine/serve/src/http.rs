@@ -6,6 +6,7 @@
 mod access;
 mod admin;
 mod body;
+mod embeddings;
 mod encoding;
 mod failure;
 mod feedback;
@@ -14,6 +15,7 @@ mod origin;
 mod probes;
 mod rank;
 mod recommend;
+mod rerank;
 mod train;
 mod unread;
 mod waiting;
@@ -39,8 +41,11 @@ pub fn router(app: App) -> Router {
         ("POST", "/feedback", post(feedback::post)),
         ("POST", "/recommend/{model}", post(recommend::post)),
         ("POST", "/train/{model}", post(train::post)),
-        ("POST", "/inference/encoder/{name}", post(inference::post)),
-        ("POST", "/inference/cross/{name}", post(inference::post)),
+        ("POST", "/inference/encoder/{name}", post(inference::encoder)),
+        ("POST", "/inference/cross/{name}", post(inference::cross)),
+        ("POST", "/v1/rerank", post(rerank::v1)),
+        ("POST", "/v2/rerank", post(rerank::v2)),
+        ("POST", "/v1/embeddings", post(embeddings::post)),
         ("GET", "/health", get(probes::health)),
         ("GET", "/ready", get(probes::ready)),
         ("GET", "/status", get(probes::status)),

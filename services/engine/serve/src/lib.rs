@@ -32,6 +32,7 @@ pub mod tls;
 
 pub use app::{App, Builder};
 pub use http::{STATE, STORES, Waiting};
+pub use inference::{Embedding, TextModel};
 pub use load::{Found, LoadError, Loader, Published};
 pub use metrics::Metrics;
 pub use models::{Loaded, Models, Served, Version};

@@ -4,11 +4,13 @@
 //! there. Series of all models exist from the start, at 0: a rate over them needs no special case.
 
 mod connections;
+mod inference;
 mod latency;
 pub mod summary;
 
 pub(crate) use connections::Closed;
 pub use connections::ConnectionMetrics;
+pub(crate) use inference::{InferenceFailure, InferenceMetrics};
 use latency::Latency;
 use prometheus::process_collector::ProcessCollector;
 use prometheus::{IntCounter, IntCounterVec, Opts, Registry, TextEncoder};
@@ -44,6 +46,7 @@ pub(crate) enum Refusal {
 pub struct Metrics {
     registry: Registry,
     models: BTreeMap<String, Arc<ModelMetrics>>,
+    inference: BTreeMap<String, Arc<InferenceMetrics>>,
     /// Events accepted by `POST /feedback`.
     pub(crate) feedback_events: IntCounter,
     refusals: IntCounterVec,
@@ -53,29 +56,36 @@ pub struct Metrics {
 /// Metrics of one model.
 pub(crate) struct ModelMetrics {
     requests: IntCounter,
-    latency: Summary,
+    latency: Arc<Summary>,
     untrained: IntCounter,
     store: IntCounter,
 }
 
 impl Metrics {
-    /// Metrics of these models, and of the process, in a registry to which others may add theirs.
-    pub fn new(models: &BTreeMap<String, config::Model>, registry: Registry) -> Result<Self, prometheus::Error> {
+    /// Metrics of these models, of language models of these names, and of the process, in a registry to which others may
+    /// add theirs.
+    pub fn new<'a>(
+        models: &BTreeMap<String, config::Model>,
+        inference: impl Iterator<Item = &'a str>,
+        registry: Registry,
+    ) -> Result<Self, prometheus::Error> {
         let counters = Counters::registered(&registry)?;
         let mut all = BTreeMap::new();
         for verb in [&RANK, &RECOMMEND] {
             let of_verb = models.iter().filter(|(_, model)| model.recommends() == verb.recommends);
             let answers = Answers::registered(verb, &registry)?;
             let models: BTreeMap<_, _> = of_verb.map(|(name, _)| (name.clone(), answers.of(name))).collect();
-            registry.register(Box::new(Latency::new(verb, models.clone())?))?;
+            let latencies = models.iter().map(|(name, model)| (name.clone(), model.latency.clone())).collect();
+            registry.register(Box::new(Latency::new(verb.name, latencies)?))?;
             all.extend(models);
         }
         let models = all;
+        let inference = InferenceMetrics::registered(inference, &registry)?;
         registry.register(Box::new(ProcessCollector::for_self()))?;
         let connections = ConnectionMetrics::new()?;
         connections.register(&registry)?;
         let Counters { feedback_events, refusals } = counters;
-        Ok(Self { registry, models, feedback_events, refusals, connections })
+        Ok(Self { registry, models, inference, feedback_events, refusals, connections })
     }
 
     /// The text format of Prometheus.
@@ -86,6 +96,11 @@ impl Metrics {
     /// Metrics of one model, where it is configured.
     pub(crate) fn model(&self, name: &str) -> Option<Arc<ModelMetrics>> {
         self.models.get(name).cloned()
+    }
+
+    /// Metrics of one language model, where it is served.
+    pub(crate) fn inference(&self, name: &str) -> Option<Arc<InferenceMetrics>> {
+        self.inference.get(name).cloned()
     }
 
     /// Metrics of connections.
@@ -159,7 +174,7 @@ impl Answers {
     fn of(&self, model: &str) -> Arc<ModelMetrics> {
         Arc::new(ModelMetrics {
             requests: self.requests.with_label_values(&[model]),
-            latency: Summary::new(Instant::now()),
+            latency: Arc::new(Summary::new(Instant::now())),
             untrained: self.fallbacks.with_label_values(&[model, "untrained"]),
             store: self.fallbacks.with_label_values(&[model, "store"]),
         })
@@ -200,7 +215,7 @@ mod tests {
 
     #[test]
     fn latencies_are_shown_as_summaries_with_six_quantiles() {
-        let metrics = Metrics::new(&shop(), Registry::new()).expect("metrics");
+        let metrics = Metrics::new(&shop(), std::iter::empty(), Registry::new()).expect("metrics");
         let shop = metrics.model("shop").expect("a configured model");
         shop.answered(Instant::now(), Duration::from_millis(2));
         let text = metrics.render().expect("text");
@@ -219,13 +234,15 @@ mod tests {
     #[test]
     fn metrics_are_listed_for_alerts_and_dashboards() {
         let registry = Registry::new();
-        Metrics::new(&shop(), registry.clone()).expect("metrics");
+        Metrics::new(&shop(), ["words"].into_iter(), registry.clone()).expect("metrics");
         crate::listed::assert_listed("serve/metrics", &registry);
     }
 
     #[test]
     fn the_process_is_described_too() {
-        let text = Metrics::new(&BTreeMap::new(), Registry::new()).and_then(|metrics| metrics.render()).expect("text");
+        let text = Metrics::new(&BTreeMap::new(), std::iter::empty(), Registry::new())
+            .and_then(|metrics| metrics.render())
+            .expect("text");
         assert!(text.contains("process_resident_memory_bytes"), "{text}");
         assert!(text.contains("service_feedback_events_total 0"), "{text}");
     }

@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn a_failure_is_news_until_it_was_said() {
         let configured = config::Config::parse("models: {m: {type: noop}}", "test").expect("a configuration").0.models;
-        let metrics = Metrics::new(&configured, Registry::new()).expect("new names");
+        let metrics = Metrics::new(&configured, std::iter::empty(), Registry::new()).expect("new names");
         let models = Models::new(&configured, &metrics);
         let slot = models.ranker("m").unwrap_or_else(|_| panic!("it ranks"));
         let looks = ["cut short", "cut short", "other features", ""];

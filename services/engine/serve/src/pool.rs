@@ -50,6 +50,12 @@ impl Pool {
         AssertUnwindSafe(work).catch_unwind().await.map_err(|_| Lost::Panicked)
     }
 
+    /// Runs what may block its thread, on one of many that wait most of the time.
+    pub(crate) async fn block<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Lost> {
+        let runtime = self.runtime.as_ref().expect("the runtime is there until the pool is dropped");
+        Ok(runtime.spawn_blocking(work).await?)
+    }
+
     /// Drives a future to its end on these threads, even when the caller stops waiting for it.
     pub(crate) async fn run<T: Send + 'static>(
         &self,

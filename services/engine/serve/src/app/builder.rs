@@ -3,6 +3,7 @@
 use super::{App, Phase, Plugins, Shared};
 use crate::breaker::Guarded;
 use crate::gate::{Arrivals, Gate, Room};
+use crate::inference::{Inference, TextModel};
 use crate::limits::Limits;
 use crate::load::Loader;
 use crate::metrics::Metrics;
@@ -13,6 +14,7 @@ use crate::server::Connections;
 use prometheus::Registry;
 use rankwright_config::Config;
 use rankwright_state::Store;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
 use std::time::{Duration, Instant};
@@ -27,6 +29,7 @@ pub struct Builder {
     loader: Arc<dyn Loader>,
     store_timeout: Duration,
     registry: Registry,
+    inference: BTreeMap<String, Arc<dyn TextModel>>,
     plugins: Plugins,
 }
 
@@ -49,8 +52,8 @@ impl Builder {
             training_command: "training-job --config CONFIG --model MODEL".to_owned(),
             status: Vec::new(),
         };
-        let (config, registry) = (config.clone(), Registry::new());
-        Self { config, store, loader, store_timeout: STORE_TIMEOUT, registry, plugins }
+        let (config, registry, inference) = (config.clone(), Registry::new(), BTreeMap::new());
+        Self { config, store, loader, store_timeout: STORE_TIMEOUT, registry, inference, plugins }
     }
 
     /// Takes in events of `POST /feedback`.
@@ -62,6 +65,12 @@ impl Builder {
     /// Trains on `POST /train/{model}`.
     pub fn training(mut self, training: Arc<dyn Training>) -> Self {
         self.plugins.training = Some(training);
+        self
+    }
+
+    /// Serves a language model by itself, under this name.
+    pub fn inference(mut self, name: &str, model: Arc<dyn TextModel>) -> Self {
+        self.inference.insert(name.to_owned(), model);
         self
     }
 
@@ -91,14 +100,15 @@ impl Builder {
 
     /// The app. Nothing is loaded yet, and it is not ready.
     pub fn build(self) -> Result<App, Error> {
-        let Self { config, store, loader, store_timeout, registry, plugins } = self;
-        let metrics = Metrics::new(&config.models, registry)?;
+        let Self { config, store, loader, store_timeout, registry, inference, plugins } = self;
+        let metrics = Metrics::new(&config.models, inference.keys().map(String::as_str), registry)?;
         let connections = Connections::new(config.api.limits.max_connections, metrics.connections().clone());
         let shared = Shared {
             state: Guarded::new(store, store_timeout),
             store_kind: store_kind(&config.state),
             models: Models::new(&config.models, &metrics),
             loader,
+            inference: Inference::new(inference, &metrics),
             metrics,
             limits: Limits { api: config.api.limits, ahead: config.core.ingest.max_ahead },
             connections,
@@ -108,7 +118,6 @@ impl Builder {
             pool: Pool::start()?,
             token: config.api.token,
             origins: config.api.allowed_origins,
-            inference: config.inference.into_keys().collect(),
             phase: AtomicU8::new(Phase::Starting as u8),
             plugins,
             started: Instant::now(),

@@ -37,7 +37,8 @@ impl Failure {
         Self { status, header: None, detail: Detail { code, message: message.into(), path: None } }
     }
 
-    fn at(mut self, path: &str) -> Self {
+    /// With the place of the fault.
+    pub(super) fn at(mut self, path: &str) -> Self {
         self.detail.path = (!path.is_empty()).then(|| path.to_owned());
         self
     }
@@ -77,6 +78,11 @@ impl Failure {
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }
 
+    /// 404: no model of this name, or none that answers here.
+    pub(super) fn no_model(code: &'static str, message: String) -> Self {
+        Self::new(StatusCode::NOT_FOUND, code, message)
+    }
+
     /// 405: something is there, for another method.
     pub(crate) fn wrong_method(message: String) -> Self {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message)
@@ -107,11 +113,6 @@ impl Failure {
     /// 500: our fault.
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
-    }
-
-    /// 501: not in this version.
-    pub(crate) fn not_available(message: String) -> Self {
-        Self::new(StatusCode::NOT_IMPLEMENTED, "not_available", message)
     }
 
     /// 503: it is not there yet.
@@ -174,7 +175,7 @@ impl From<Unknown> for Failure {
             Unknown::Name { .. } => "unknown_model",
             Unknown::Kind { .. } => "wrong_model_type",
         };
-        Self::new(StatusCode::NOT_FOUND, code, unknown.to_string())
+        Self::no_model(code, unknown.to_string())
     }
 }
 

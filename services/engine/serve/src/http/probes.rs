@@ -50,6 +50,7 @@ pub(super) async fn status(State(app): State<App>) -> Response {
     status.insert("phase".into(), phase(app.phase()).into());
     status.insert("uptimeSeconds".into(), app.uptime().as_secs().into());
     status.insert("models".into(), models(&app));
+    status.insert("inference".into(), serde_json::to_value(app.inference().told()).unwrap_or_default());
     status.insert("store".into(), store(&app).await);
     for (name, provider) in app.status() {
         status.insert(name.clone(), provider.status());

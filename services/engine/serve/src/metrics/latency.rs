@@ -1,23 +1,22 @@
 //! Latencies as the metrics page shows them.
 
 use super::summary::{QUANTILES, Summary};
-use super::{ModelMetrics, Verb};
 use prometheus::core::{Collector, Desc};
 use prometheus::proto::{LabelPair, Metric, MetricFamily, MetricType, Quantile};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Shows the latencies of all models of a verb as one family of summaries.
+/// Shows the latencies of all models that do the same as one family of summaries.
 pub(super) struct Latency {
     desc: Desc,
-    models: BTreeMap<String, Arc<ModelMetrics>>,
+    models: BTreeMap<String, Arc<Summary>>,
 }
 
 impl Latency {
-    pub(super) fn new(verb: &Verb, models: BTreeMap<String, Arc<ModelMetrics>>) -> Result<Self, prometheus::Error> {
-        let help = format!("Time from the arrival of a {} request's head to its answer.", verb.name);
-        let name = format!("service_{}_latency_seconds", verb.name);
+    pub(super) fn new(verb: &str, models: BTreeMap<String, Arc<Summary>>) -> Result<Self, prometheus::Error> {
+        let help = format!("Time from the arrival of a {verb} request's head to its answer.");
+        let name = format!("service_{verb}_latency_seconds");
         let desc = Desc::new(name, help, vec!["model".into()], HashMap::new())?;
         Ok(Self { desc, models })
     }
@@ -54,7 +53,7 @@ impl Collector for Latency {
         family.set_name(self.desc.fq_name.clone());
         family.set_help(self.desc.help.clone());
         family.set_field_type(MetricType::SUMMARY);
-        family.set_metric(self.models.iter().map(|(name, model)| Self::metric(name, &model.latency)).collect());
+        family.set_metric(self.models.iter().map(|(name, latency)| Self::metric(name, latency)).collect());
         vec![family]
     }
 }

@@ -68,7 +68,7 @@ proptest! {
 
     #[test]
     fn noise_is_refused(body in prop::collection::vec(any::<u8>(), 0..200)) {
-        for path in ["/rank/shop", "/feedback", "/recommend/similar"] {
+        for path in ["/rank/shop", "/feedback", "/recommend/similar", "/v1/rerank", "/v1/embeddings"] {
             check(&post(path, body.clone()));
         }
     }

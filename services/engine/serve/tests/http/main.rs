@@ -6,6 +6,8 @@ mod connections;
 mod encoding;
 mod feedback;
 mod fuzz;
+mod inference;
+mod minilm;
 mod models;
 mod origin;
 mod probes;

@@ -99,16 +99,6 @@ async fn recommending_without_a_trained_model_is_an_empty_list_with_its_reason()
 }
 
 #[tokio::test]
-async fn inference_says_that_it_is_not_there_yet() {
-    let service = Service::start().await;
-    let message =
-        service.post("/inference/encoder/sbert", r#"{"texts": ["a"]}"#).await.error(501, "not_available", None);
-    assert!(message.contains("not available in this version"), "{message}");
-    let unknown = service.post("/inference/cross/nope", "{}").await.error(404, "not_found", None);
-    assert!(unknown.contains("sbert"), "{unknown}");
-}
-
-#[tokio::test]
 async fn head_requests_are_answered_like_get() {
     let service = Service::start().await;
     let answer = service.ask(Request::head("/health").body(Body::empty()).unwrap()).await;

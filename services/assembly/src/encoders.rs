@@ -1,0 +1,152 @@
+//! Models of texts, opened as a configuration names them, each once.
+
+mod elsewhere;
+mod web;
+
+use anyhow::{Context, Result, anyhow, bail};
+use elsewhere::Elsewhere;
+use futures_util::future::BoxFuture;
+use rankwright_config::{Config, InferenceKind, TextModel};
+use rankwright_encoder::{Encoder, FileNames, Handle, Runtime, Settings, Sources, Task};
+use std::collections::BTreeMap;
+use std::env;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+use std::time::Instant;
+use tracing::info;
+
+/// The most batches of a model that wait for a thread before it is busy: a second of work, or a few.
+const QUEUE: usize = 64;
+
+/// Each thread has a copy of the model in memory, so that by default there are no more.
+const MOST_THREADS: usize = 8;
+
+/// A model that a part of a configuration needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// Where the configuration names it, such as `inference.words`.
+    pub path: String,
+    /// Which model.
+    pub model: TextModel,
+    /// What it has to compute.
+    pub task: Task,
+    /// The dimensions that its embeddings have to have.
+    pub dim: Option<usize>,
+}
+
+/// Models that are open; one that is named several times is opened once.
+#[derive(Default, Clone)]
+pub struct Encoders {
+    open: BTreeMap<TextModel, Arc<Encoder>>,
+}
+
+impl Wanted {
+    /// The models of the section `inference`.
+    pub fn of_inference(config: &Config) -> Vec<Self> {
+        let wanted = |(name, inference): (&String, &rankwright_config::Inference)| Self {
+            path: format!("inference.{name}"),
+            model: inference.model.clone(),
+            task: match inference.kind {
+                InferenceKind::BiEncoder => Task::Embed,
+                InferenceKind::CrossEncoder => Task::Score,
+            },
+            dim: inference.dim,
+        };
+        config.inference.iter().map(wanted).collect()
+    }
+}
+
+impl Encoders {
+    /// Opens the models, on a thread of its own: files may have to be fetched first. Without any, ONNX Runtime is not needed.
+    ///
+    /// # Errors
+    /// When ONNX Runtime is missing, or a model is not there, does not work, or is not what is wanted. The error begins with
+    /// the path in the configuration.
+    pub fn open(wanted: Vec<Wanted>) -> BoxFuture<'static, Result<Self>> {
+        Box::pin(async move {
+            if wanted.is_empty() {
+                return Ok(Self::default());
+            }
+            let (told, heard) = tokio::sync::oneshot::channel();
+            // no thread of the runtime, which would wait for it at its end
+            thread::Builder::new().name("models".to_owned()).spawn(move || told.send(Self::open_all(&wanted)))?;
+            heard.await.context("opening the models was broken off")?
+        })
+    }
+
+    /// The model that the configuration names so.
+    pub fn get(&self, model: &TextModel) -> Option<Arc<Encoder>> {
+        self.open.get(model).cloned()
+    }
+
+    fn open_all(wanted: &[Wanted]) -> Result<Self> {
+        let (cache, settings) = (cache()?, settings()?);
+        let first = wanted.first().map(|wanted| wanted.path.clone()).unwrap_or_default();
+        let runtime = Runtime::open(&cache).with_context(|| format!("{first}.model"))?;
+        let elsewhere = Elsewhere::default();
+        let sources = Sources::from_env(cache, Some(&elsewhere));
+        let mut encoders = Self::default();
+        for wanted in wanted {
+            if !encoders.open.contains_key(&wanted.model) {
+                let began = Instant::now();
+                let path = || format!("{}.model: {}", wanted.path, wanted.model.handle);
+                let encoder = opened(&runtime, &sources, &wanted.model, &settings).with_context(path)?;
+                let (model, elapsed_ms) = (&wanted.model.handle, began.elapsed().as_millis() as u64);
+                info!(model, dim = encoder.dim(), threads = settings.threads, elapsed_ms, "opened a text model");
+                encoders.open.insert(wanted.model.clone(), Arc::new(encoder));
+            }
+            wanted.check(&encoders.open[&wanted.model])?;
+        }
+        Ok(encoders)
+    }
+}
+
+impl Wanted {
+    /// Compares what is wanted with what a model does.
+    fn check(&self, encoder: &Encoder) -> Result<()> {
+        let (path, handle) = (&self.path, &self.model.handle);
+        match (self.task, encoder.task()) {
+            (Task::Embed, Task::Score) => {
+                bail!("{path}.type: {handle} computes scores of pairs: it is a cross-encoder")
+            }
+            (Task::Score, Task::Embed) => bail!("{path}.type: {handle} computes embeddings: it is a bi-encoder"),
+            _ => {}
+        }
+        match self.dim.filter(|&dim| encoder.task() == Task::Embed && dim != encoder.dim()) {
+            Some(dim) => bail!("{path}.dim: {handle} gives embeddings of {} dimensions, not {dim}", encoder.dim()),
+            None => Ok(()),
+        }
+    }
+}
+
+fn opened(runtime: &Runtime, sources: &Sources<'_>, model: &TextModel, settings: &Settings) -> Result<Encoder> {
+    let handle: Handle = model.handle.parse()?;
+    let names = FileNames { model: model.model_file.clone(), tokenizer: model.tokenizer_file.clone() };
+    let files = sources.locate(&handle, &names)?;
+    Ok(Encoder::open(runtime, &files, settings.clone())?)
+}
+
+/// Where ONNX Runtime may be, and fetched models are kept.
+fn cache() -> Result<PathBuf> {
+    let folder = |name: &str| env::var_os(name).filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    let own = folder("RANKWRIGHT_ENCODERS_CACHE");
+    let usual = || folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
+    let found = own.or_else(|| Some(usual()?.join("rankwright/encoders")));
+    found.context("there is no folder for models: name one in RANKWRIGHT_ENCODERS_CACHE, or set HOME")
+}
+
+fn settings() -> Result<Settings> {
+    let usual = Settings::default();
+    let threads = match env::var("RANKWRIGHT_ENCODER_THREADS").ok().filter(|text| !text.is_empty()) {
+        None => usual.threads.min(MOST_THREADS),
+        Some(text) => match text.parse() {
+            Ok(threads @ 1..=1024) => threads,
+            _ => return Err(anyhow!("RANKWRIGHT_ENCODER_THREADS is {text:?}, expected a number from 1 to 1024")),
+        },
+    };
+    Ok(Settings { threads, queue: QUEUE, ..usual })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! `POST /v1/embeddings`: bi-encoders as clients of OpenAI ask for them.
+
+use crate::app::App;
+use crate::http::failure::Failure;
+use crate::http::inference::{Asked, Vector, computed};
+use crate::http::rerank::Usage;
+use crate::inference::{Embedding, Error, Place};
+use axum::extract::{Request, State};
+use axum::response::Response;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use rankwright_encoder::Task;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+
+/// Unknown keys are ignored.
+#[derive(Deserialize)]
+struct Asking {
+    model: String,
+    input: Input,
+    #[serde(default)]
+    encoding_format: Format,
+    dimensions: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "input is a text, or a list of texts")]
+enum Input {
+    One(String),
+    Many(Vec<String>),
+    /// Of this model nobody else knows which number stands for what.
+    Tokens(#[allow(dead_code)] Vec<Tokens>),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Tokens {
+    One(#[allow(dead_code)] u64),
+    Many(#[allow(dead_code)] Vec<IgnoredAny>),
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Format {
+    #[default]
+    Float,
+    Base64,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    object: &'static str,
+    data: Vec<Found>,
+    model: &'a str,
+    usage: Usage,
+}
+
+#[derive(Serialize)]
+struct Found {
+    object: &'static str,
+    index: usize,
+    embedding: Encoded,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Encoded {
+    Float(Vector),
+    /// Four bytes for each component, the lowest first.
+    Base64(String),
+}
+
+/// Turns texts into vectors.
+pub(super) async fn post(State(app): State<App>, request: Request) -> Result<Response, Failure> {
+    computed(app, request, embedded).await
+}
+
+fn embedded(asked: &Asked<'_>) -> Result<Vec<u8>, Error> {
+    let asking: Asking = serde_json::from_slice(asked.body)?;
+    let model = asked.app.inference().model(&asking.model, Task::Embed, Place::Common)?;
+    let texts = asking.input.texts()?;
+    asked.check("input", texts.len())?;
+    let dim = model.dim();
+    if let Some(other) = asking.dimensions.filter(|&dimensions| dimensions != dim as u64) {
+        let message = format!("the model gives embeddings of {dim} dimensions, and cannot give {other}");
+        return Err(Error::value("dimensions", message));
+    }
+    let embeddings = model.embed(&texts, asked.deadline)?;
+    let found =
+        |(index, embedding)| Found { object: "embedding", index, embedding: asking.encoding_format.of(embedding) };
+    let data = embeddings.into_iter().enumerate().map(found).collect();
+    model.answered(asked.began.elapsed());
+    Ok(serde_json::to_vec(&Answer { object: "list", data, model: model.name(), usage: Usage::default() })?)
+}
+
+impl Input {
+    fn texts(&self) -> Result<Vec<&str>, Error> {
+        match self {
+            Self::One(text) => Ok(vec![text]),
+            Self::Many(texts) => Ok(texts.iter().map(String::as_str).collect()),
+            Self::Tokens(_) => {
+                let message = "tokens are not accepted, as they are those of another model: send texts \
+                               (LangChain: check_embedding_ctx_length=False)";
+                Err(Error::value("input", message))
+            }
+        }
+    }
+}
+
+impl Format {
+    fn of(self, embedding: Embedding) -> Encoded {
+        match self {
+            Self::Float => Encoded::Float(Vector(embedding)),
+            Self::Base64 => {
+                let bytes: Vec<u8> = embedding.iter().flat_map(|component| component.to_le_bytes()).collect();
+                Encoded::Base64(STANDARD.encode(bytes))
+            }
+        }
+    }
+}
