@@ -92,6 +92,7 @@ fn written(spec: &RankingServiceSpec, resolved: &Resolved) -> Result<Map<String,
 fn without_models(tree: &Map<String, Value>) -> Map<String, Value> {
     let mut tree = tree.clone();
     tree.remove("models");
+    tree.remove("inference");
     tree
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn run(options: &ImportOptions) -> Result<()> {
     let names: Vec<String> = train::trainable(&engine).map(|(name, _)| name.clone()).collect();
     for name in names {
         if let Err(error) = train::one(&engine, &name) {
-            warn!(model = name, "not trained, rankings keep their order: {}", chain(&error));
+            warn!(model = name, "not trained, requests are answered without it: {}", chain(&error));
         }
     }
     let follows = engine.config.source.clone().filter(is_stream).filter(|_| options.data.is_none());

@@ -34,6 +34,19 @@ pub enum Kind {
     Trending,
 }
 
+impl Kind {
+    /// What stands under `type` of a model whose versions are of this kind.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Self::XgBoost | Self::LightGbm => "lambdamart",
+            Self::Shuffle(_) => "shuffle",
+            Self::Noop => "noop",
+            Self::Als => "als",
+            Self::Trending => "trending",
+        }
+    }
+}
+
 /// What is known about a version.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Metadata {

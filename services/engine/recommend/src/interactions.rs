@@ -113,8 +113,8 @@ impl Interactions {
         builder.build(Trending::KEEP)
     }
 
-    /// Holds out the last item of one visitor in `one_in`, where they had `least` different items and another visitor had it
-    /// as well. Which visitors depends on their ids alone, so that the next training holds out items of the same ones.
+    /// Holds out the last item of one visitor in `one_in`, where they had `least` different items and another visitor is left
+    /// that had it as well. Which visitors depends on their ids alone, so that the next training holds out items of the same ones.
     pub fn hold_out(&self, one_in: u32, least: usize) -> HeldOut {
         let mut clicks: Vec<(u32, i64, u32)> =
             self.by_visitors(&HeldOut::default()).map(|(user, one)| (user, one.at, one.item)).collect();
@@ -126,8 +126,15 @@ impl Interactions {
         let visitors = self.visitors_of_items(&clicks);
         let drawn = |user: u32| crc32fast::hash(self.users.name(user).as_bytes()).is_multiple_of(one_in.max(1));
         let cases = clicks.chunk_by(|one, other| one.0 == other.0).filter(|of_user| drawn(of_user[0].0));
-        let mut cases: Vec<Case> = cases.filter_map(|of_user| case(of_user, least, &visitors)).collect();
+        let mut cases: Vec<Case> = cases.filter_map(|of_user| case(of_user, least)).collect();
         cases.sort_by(|one, other| self.users.name(one.user).cmp(self.users.name(other.user)));
+        let mut left = visitors;
+        cases.retain(|case| {
+            let left = &mut left[case.held as usize];
+            let is_known = *left > 1; // what nobody else is left to show would be unknown
+            *left -= u32::from(is_known);
+            is_known
+        });
         let pairs = cases.iter().map(|case| (case.user, case.held)).collect();
         HeldOut { cases, pairs }
     }
@@ -146,7 +153,7 @@ impl Interactions {
             let held = self.items.name(case.held);
             let found = recommend(self.items.name(case.context), &seen);
             of_model += usize::from(found.iter().take(count).any(|item| item == held));
-            let mut others = popular.iter().filter(|item| !case.seen.contains(item)).take(count);
+            let mut others = popular.iter().filter(|item| case.seen.binary_search(item).is_err()).take(count);
             of_popular += usize::from(others.any(|&item| item == case.held));
             of_random += (count as f64 / (self.items() - case.seen.len()) as f64).min(1.0);
         }
@@ -196,12 +203,9 @@ impl HeldOut {
 }
 
 /// The case of a visitor, from their interactions in order of time.
-fn case(of_user: &[(u32, i64, u32)], least: usize, visitors: &[u32]) -> Option<Case> {
+fn case(of_user: &[(u32, i64, u32)], least: usize) -> Option<Case> {
     let (user, _, held) = *of_user.last()?;
     let context = of_user.iter().rev().map(|&(_, _, item)| item).find(|&item| item != held)?;
-    if visitors[held as usize] < 2 {
-        return None;
-    }
     let mut seen: Vec<u32> = of_user.iter().map(|&(_, _, item)| item).filter(|&item| item != held).collect();
     seen.sort_unstable();
     seen.dedup();
@@ -259,6 +263,23 @@ mod tests {
         let weight = Weight::default();
         let top = |held_out| all.trending(&[weight], held_out).top(4, |_| false)[0].1;
         assert_eq!((top(&HeldOut::default()), top(&all.hold_out(1, 2))), (3.0, 2.0), "c three times; a and b twice");
+    }
+
+    #[test]
+    fn an_item_that_is_the_last_one_of_all_its_visitors_stays_with_one_of_them() {
+        let all = collected(&[
+            ("u", "a", 1),
+            ("u", "new", 2),
+            ("v", "b", 1),
+            ("v", "new", 2),
+            ("w", "a", 1),
+            ("w", "new", 3),
+        ]);
+        let held_out = all.hold_out(1, 2);
+        assert_eq!(held_out.len(), 2);
+        let matrix = all.matrix(&held_out).expect("it fits");
+        let new = matrix.items.iter().position(|item| item == "new").expect("it is known");
+        assert_eq!(matrix.by_item.row(new).1, [1.0]);
     }
 
     #[test]

@@ -20,13 +20,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use summary::Summary;
 
-/// Why a ranking was answered in its incoming order.
+/// Why a model did not answer itself: rankings keep their incoming order then, and another recommender takes its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FallbackReason {
     /// There is no version of the model, or it has learned nothing.
     Untrained,
     /// The state store does not answer.
     Store,
+    /// A recommender knows none of the items, or is given none.
+    Unknown,
 }
 
 /// Why a request was not worked on, or not to its end.
@@ -58,7 +60,8 @@ pub(crate) struct ModelMetrics {
     requests: IntCounter,
     latency: Arc<Summary>,
     untrained: IntCounter,
-    store: IntCounter,
+    /// By the other reason of its verb.
+    other: IntCounter,
 }
 
 impl Metrics {
@@ -125,7 +128,7 @@ impl ModelMetrics {
     pub(crate) fn fell_back(&self, reason: FallbackReason) {
         match reason {
             FallbackReason::Untrained => self.untrained.inc(),
-            FallbackReason::Store => self.store.inc(),
+            FallbackReason::Store | FallbackReason::Unknown => self.other.inc(),
         }
     }
 }
@@ -146,17 +149,28 @@ struct Verb {
     recommends: bool,
     name: &'static str,
     fallback: &'static str,
+    /// The reason of a fallback that is not `untrained`.
+    other: &'static str,
 }
 
-const RANK: Verb =
-    Verb { recommends: false, name: "rank", fallback: "Rank requests answered in their incoming order, by reason." };
-const RECOMMEND: Verb =
-    Verb { recommends: true, name: "recommend", fallback: "Recommend requests answered without the model, by reason." };
+const RANK: Verb = Verb {
+    recommends: false,
+    name: "rank",
+    fallback: "Rank requests answered in their incoming order, by reason.",
+    other: "store",
+};
+const RECOMMEND: Verb = Verb {
+    recommends: true,
+    name: "recommend",
+    fallback: "Recommend requests answered without the model, by reason.",
+    other: "unknown",
+};
 
 /// How often models of a verb answered.
 struct Answers {
     requests: IntCounterVec,
     fallbacks: IntCounterVec,
+    other: &'static str,
 }
 
 impl Answers {
@@ -168,6 +182,7 @@ impl Answers {
         Ok(Self {
             requests: vector(registry, &requests, &format!("{title} requests answered."), &["model"])?,
             fallbacks: vector(registry, &fallbacks, verb.fallback, &["model", "reason"])?,
+            other: verb.other,
         })
     }
 
@@ -176,7 +191,7 @@ impl Answers {
             requests: self.requests.with_label_values(&[model]),
             latency: Arc::new(Summary::new(Instant::now())),
             untrained: self.fallbacks.with_label_values(&[model, "untrained"]),
-            store: self.fallbacks.with_label_values(&[model, "store"]),
+            other: self.fallbacks.with_label_values(&[model, self.other]),
         })
     }
 }

@@ -71,9 +71,15 @@ pub(crate) fn recommend(app: &App, slot: &Slot, body: &[u8], began: Instant) -> 
     let text = match slot.current() {
         Current::Loaded(loaded) => match request.ask(&loaded) {
             Ok(found) => Answer::new(found, None, began).text()?,
-            Err(reason) => instead(app, slot, &request, &reason, began)?,
+            Err(reason) => {
+                slot.metrics.fell_back(FallbackReason::Unknown);
+                instead(app, slot, &request, &reason, began)?
+            }
         },
-        Current::Missing(reason) => instead(app, slot, &request, &reason, began)?,
+        Current::Missing(reason) => {
+            slot.metrics.fell_back(FallbackReason::Untrained);
+            instead(app, slot, &request, &reason, began)?
+        }
     };
     slot.metrics.answered(Instant::now(), began.elapsed());
     Ok(text)
@@ -81,7 +87,6 @@ pub(crate) fn recommend(app: &App, slot: &Slot, body: &[u8], began: Instant) -> 
 
 /// What a recommender that needs no items says, or nothing, with the reason.
 fn instead(app: &App, slot: &Slot, request: &Request, reason: &str, began: Instant) -> Result<Vec<u8>, Error> {
-    slot.metrics.fell_back(FallbackReason::Untrained);
     let popular = app.models().all().filter(|other| other.name() != slot.name()).find_map(|other| {
         let loaded = popular(other)?;
         Some((other.name(), loaded))

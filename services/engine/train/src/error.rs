@@ -62,6 +62,16 @@ pub enum Error {
         /// Of what.
         source: rankwright_recommend::Full,
     },
+    /// There are more interactions than there is memory for.
+    #[error(
+        "model {model:?} has more than {most} interactions to learn from: select fewer rankings, as with a sampling selector"
+    )]
+    TooManyInteractions {
+        /// Name of the model.
+        model: String,
+        /// The most there may be.
+        most: usize,
+    },
     /// The type of model needs no training.
     #[error("model {model:?} is of type {kind}, which is not trained")]
     NothingToTrain {

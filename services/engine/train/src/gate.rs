@@ -78,11 +78,9 @@ pub fn decide(gate: &Gate, candidate: &Candidate) -> Decision {
     };
     let (reason, message) = match candidate.trained.learned_nothing {
         true => (Reason::LearnedNothing, candidate.trained.version.metadata().learned_nothing()),
-        // a recommender whose visitors have one item each
-        false if candidate.trained.test == 0 => {
-            let first = candidate.running.is_none();
-            let reason = if first { Reason::FirstVersion } else { Reason::NotWorse };
-            (reason, format!("{wanted} cannot be measured: no visitor has two items"))
+        false if let Some(why) = &candidate.trained.few => {
+            let reason = if candidate.running.is_none() { Reason::FirstVersion } else { Reason::NotWorse };
+            (reason, format!("{wanted} says nothing: {why}"))
         }
         false => reason(&wanted, new, shown, running, *margin, candidate.running.as_ref()),
     };

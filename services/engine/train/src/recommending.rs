@@ -18,6 +18,10 @@ use std::ops::ControlFlow;
 
 /// So many recommendations are looked at.
 const LOOKED_AT: usize = 10;
+/// So many visitors have to be asked for shares of them to say something: one is a hundredth then.
+const ENOUGH: usize = 100;
+/// The most interactions that are learned from: 2.4 GB of them.
+const MOST: usize = 100_000_000;
 /// Below so many visitors the last item of every second one is held out, else of every tenth.
 const FEW_VISITORS: usize = 5_000;
 
@@ -26,6 +30,7 @@ pub(crate) struct Recommending<'a> {
     pub(crate) name: &'a str,
     pub(crate) learning: &'a Learning,
     pub(crate) by: &'a dyn Fit,
+    pub(crate) rounds: usize,
     pub(crate) now: Timestamp,
 }
 
@@ -142,11 +147,15 @@ impl Recommending<'_> {
         let held_out = all.hold_out(one_in, 2);
         let mut iterations = Vec::new();
         let mut fitted = self.fit(&all, &held_out, &mut iterations, progress)?;
-        let quality = self.quality(&fitted, &all, &held_out);
+        let mut quality = self.quality(&fitted, &all, &held_out);
         let running = running.map(|running| self.running(running, &all, &held_out));
         if self.by.is_quick() {
             fitted = self.fit(&all, &HeldOut::default(), &mut Vec::new(), progress)?;
+            // the running version has learned from what is held out, too: this one is compared with it as it will be served
+            quality.served = Some(self.quality(&fitted, &all, &held_out).reranked);
         }
+        let few = (held_out.len() < ENOUGH)
+            .then(|| format!("the last items of only {} visitors could be held out", held_out.len()));
         let metadata = Metadata {
             model: self.name.to_owned(),
             kind: self.by.kind(),
@@ -162,7 +171,7 @@ impl Recommending<'_> {
         let size_bytes = body.len();
         let version = Version::new(metadata, Vec::new(), body);
         let version = version.map_err(|error| Error::Publish { model: self.name.to_owned(), source: error.into() })?;
-        let warnings = warning(&quality).into_iter().collect();
+        let warnings = warning(&quality, few.as_deref()).into_iter().collect();
         let trained = Trained {
             trees: iterations.len(),
             answer: Answer { features: Vec::new(), iterations, size_bytes, warnings },
@@ -172,6 +181,7 @@ impl Recommending<'_> {
             test: held_out.len(),
             reading,
             learned_nothing: false,
+            few,
         };
         Ok(Candidate { trained, running })
     }
@@ -200,9 +210,14 @@ impl Recommending<'_> {
             reading.selected += 1;
             let visitor = visitor(&record);
             for click in &record.interactions {
-                let Some(kind) = kinds.iter().position(|kind| *kind == click.kind) else { continue };
                 let (item, at) = (click.item.as_str(), click.timestamp.millis());
-                all.add(visitor.as_deref(), item, kind as u16, at).map_err(|source| self.full(source))?;
+                // a type that stands twice in `weights` has two parts of the score
+                for (kind, _) in kinds.iter().enumerate().filter(|(_, kind)| **kind == click.kind) {
+                    all.add(visitor.as_deref(), item, kind as u16, at).map_err(|source| self.full(source))?;
+                }
+            }
+            if all.len() > MOST {
+                return Err(Error::TooManyInteractions { model: self.name.to_owned(), most: MOST });
             }
         }
         reading.losses = records.losses().clone();
@@ -238,7 +253,7 @@ impl Recommending<'_> {
         iterations: &mut Vec<Iteration>,
         progress: &mut (dyn FnMut(Progress<'_>) + Send),
     ) -> Result<Recommender, Error> {
-        let limit = iterations.capacity();
+        let limit = self.rounds;
         let mut told = |iteration: Iteration| {
             progress(Progress::Fitting { iteration: &iteration, limit });
             iterations.push(iteration);
@@ -295,9 +310,9 @@ fn visitor(record: &Clickthrough) -> Option<Cow<'_, str>> {
 }
 
 /// What to say of a model that is no better than naming what is popular.
-fn warning(quality: &Quality) -> Option<String> {
+fn warning(quality: &Quality, few: Option<&str>) -> Option<String> {
     let Quality { metric, shown, reranked, .. } = quality;
-    (reranked < shown).then(|| {
+    (few.is_none() && reranked < shown).then(|| {
         format!(
             "{metric} {reranked:.4} is below {shown:.4} of the most popular items: there may be too few interactions per \
              item; see docs/recommendations.md, \"Quality and the gate\""

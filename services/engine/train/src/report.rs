@@ -24,6 +24,8 @@ pub struct Trained {
     pub trees: usize,
     /// Whether no tree splits: all items score the same.
     pub learned_nothing: bool,
+    /// Why its metrics say nothing, where too few visitors were asked.
+    pub few: Option<String>,
 }
 
 /// What `POST /train` answers.

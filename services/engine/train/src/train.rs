@@ -115,15 +115,22 @@ impl Training<'_> {
         progress: &mut (dyn FnMut(Progress<'_>) + Send),
     ) -> Result<Candidate, Error> {
         let Self { name, columns, served, now, .. } = *self;
+        // a version of a type that the model had before is none of this one
+        let is_of_another = |running: &Running| match running {
+            Running::Version(version) => version.metadata().kind.type_name() != self.model.type_name(),
+            Running::Unreadable(_) => false,
+        };
+        let running = running.filter(|running| !is_of_another(running));
+        let rounds = self.rounds();
         match self.model {
             Model::LambdaMart(config) => {
                 Trees { name, config, columns, served, now }.candidate(store, running, progress)
             }
             Model::Als(by) => {
-                Recommending { name, learning: &by.learning, by, now }.candidate(store, running, progress)
+                Recommending { name, learning: &by.learning, by, rounds, now }.candidate(store, running, progress)
             }
             Model::Trending(by) => {
-                Recommending { name, learning: &by.learning, by, now }.candidate(store, running, progress)
+                Recommending { name, learning: &by.learning, by, rounds, now }.candidate(store, running, progress)
             }
             Model::Shuffle { .. } | Model::Noop | Model::Semantic { .. } => {
                 Err(Error::NothingToTrain { model: name.to_owned(), kind: self.model.type_name() })

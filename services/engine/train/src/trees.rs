@@ -57,7 +57,7 @@ impl Trees<'_> {
             false => quality.first().and_then(Quality::complaint).into_iter().collect(),
         };
         Ok(Candidate {
-            trained: Trained { answer, quality, version, reading, train, test, trees, learned_nothing },
+            trained: Trained { answer, quality, version, reading, train, test, trees, learned_nothing, few: None },
             running,
         })
     }

@@ -58,7 +58,9 @@ impl Published {
             return Ok(Found::Unchanged);
         }
         let stored = self.blocking(name, move |versions, name| versions.load(name, Some(&id))).await?;
-        let Some(stored) = stored else { return Ok(Found::Nothing) };
+        // a version of a type that the model had before is none of this one
+        let is_its_own = |stored: &rankwright_model::Version| stored.metadata().kind.type_name() == model.type_name();
+        let Some(stored) = stored.filter(is_its_own) else { return Ok(Found::Nothing) };
         let (version, samples) = (version(&stored), samples(stored.warmup()));
         let model = match model {
             config::Model::LambdaMart(definition) => Served::Ranker(self.ranker(definition, &stored).await?),

@@ -40,7 +40,7 @@ fn clicks(user: Option<usize>, items: &[usize], day: i64) -> Vec<Clickthrough> {
     items.iter().enumerate().map(click).collect()
 }
 
-/// Two hundred visitors, each of whom looks at four of the ten items of one of five shelves.
+/// Four hundred visitors, each of whom looks at four of the ten items of one of five shelves.
 fn shelves() -> Vec<Clickthrough> {
     let mut random = fastrand::Rng::with_seed(3);
     let visitor = |user: usize| {
@@ -48,7 +48,7 @@ fn shelves() -> Vec<Clickthrough> {
         random.shuffle(&mut shelf);
         clicks(Some(user), &shelf[..4], 1)
     };
-    (0..200).flat_map(visitor).collect()
+    (0..400).flat_map(visitor).collect()
 }
 
 fn train(model: &Model, records: Vec<Clickthrough>, versions: &MemoryVersions) -> Result<crate::Trained, Error> {
@@ -107,8 +107,43 @@ fn visitors_with_one_item_each_leave_nothing_to_measure_and_a_version_all_the_sa
     let candidate = training.candidate(&store(&[], records), None, &mut |_| ()).unwrap();
     let decision = decide(&als.learning().unwrap().gate, &candidate);
     assert!(decision.publish && decision.reason == Reason::FirstVersion, "{decision:?}");
-    assert!(decision.message.contains("no visitor has two items"), "{decision:?}");
+    assert!(decision.message.contains("of only 0 visitors"), "{decision:?}");
     assert!(candidate.trained.answer.warnings.is_empty());
+}
+
+#[test]
+fn a_type_that_stands_twice_in_weights_has_two_parts_of_the_score() {
+    let text =
+        "{type: trending, weights: [{interaction: click, window: 1d}, {interaction: click, weight: 0.5, window: 30d}]}";
+    let versions = MemoryVersions::default();
+    train(&model(text), [clicks(Some(1), &[1], 20), clicks(Some(1), &[2], 10)].concat(), &versions).unwrap();
+    assert_eq!(served(&versions).recommend(&[], &HashSet::new(), 9), Ok(vec![("i1", 1.5), ("i2", 0.5)]));
+}
+
+#[test]
+fn trending_on_the_same_data_is_as_good_as_the_running_version() {
+    let (trending, versions) = (model("{type: trending, weights: [{interaction: click}]}"), MemoryVersions::default());
+    train(&trending, shelves(), &versions).unwrap();
+    let running = Some(Running::Version(Box::new(versions.load("m", None).unwrap().unwrap())));
+    let now = Timestamp::from_millis(1_000 * DAY);
+    let training = Training { name: "m", model: &trending, columns: &[], served: &BTreeMap::new(), now };
+    let candidate = training.candidate(&store(&[], shelves()), running, &mut |_| ()).unwrap();
+    let decision = decide(&trending.learning().unwrap().gate, &candidate);
+    assert!(decision.publish && decision.reason == Reason::NotWorse, "{decision:?}");
+    assert_eq!(decision.running, Some(decision.candidate));
+}
+
+#[test]
+fn a_version_of_another_type_is_no_running_one() {
+    let versions = MemoryVersions::default();
+    train(&model(ALS), shelves(), &versions).unwrap();
+    let running = Some(Running::Version(Box::new(versions.load("m", None).unwrap().unwrap())));
+    let trending = model("{type: trending, weights: [{interaction: click}]}");
+    let now = Timestamp::from_millis(1_000 * DAY);
+    let training = Training { name: "m", model: &trending, columns: &[], served: &BTreeMap::new(), now };
+    let candidate = training.candidate(&store(&[], shelves()), running, &mut |_| ()).unwrap();
+    let decision = decide(&trending.learning().unwrap().gate, &candidate);
+    assert!(decision.publish && decision.reason == Reason::FirstVersion, "{decision:?}");
 }
 
 #[test]
