@@ -90,7 +90,7 @@ impl Encoders {
         for wanted in wanted {
             if !encoders.open.contains_key(&wanted.model) {
                 let began = Instant::now();
-                let path = || format!("{}.model: {}", wanted.path, wanted.model.handle);
+                let path = || format!("{}.model", wanted.path); // errors name the handle, or its files
                 let encoder = opened(&runtime, &sources, &wanted.model, &settings).with_context(path)?;
                 let (model, elapsed_ms) = (&wanted.model.handle, began.elapsed().as_millis() as u64);
                 info!(model, dim = encoder.dim(), threads = settings.threads, elapsed_ms, "opened a text model");
