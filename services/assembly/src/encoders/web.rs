@@ -114,7 +114,8 @@ async fn sent(
 async fn copied(mut body: Incoming, to: &Pieces) -> Result<(), FetchError> {
     to.send(Ok(Some(Bytes::new()))).await?;
     while let Some(frame) = timeout(PATIENCE, body.frame()).await.map_err(|_| "the file stopped coming")? {
-        if let Ok(piece) = frame?.into_data() {
+        let frame = frame.map_err(|error| format!("the connection broke off ({error})"))?;
+        if let Ok(piece) = frame.into_data() {
             to.send(Ok(Some(piece))).await?;
         }
     }
@@ -174,7 +175,7 @@ mod tests {
     #[test]
     fn what_does_not_come_says_why() {
         for (path, told) in [
-            ("/cut", "end of file"),
+            ("/cut", "broke off"),
             ("/round", "more than 5 times"),
             ("/private", "does not give it to everyone"),
             ("/broken", "502"),
