@@ -5,8 +5,9 @@
 #   docker build -t rankwright-operator:0.1.0 --build-arg PROGRAMS=rankwright-operator .
 #   docker buildx build --platform linux/arm64 -t rankwright:0.1.0 .    (amd64 is what is tested)
 #
-# It has the programs, the libraries that they are linked with, and the certificates of public authorities; no shell and no
-# packages. It runs as user 65532 and writes to /tmp alone. Needs BuildKit, and about 8 GiB of memory with two jobs.
+# It has the programs, the libraries that they are linked with, ONNX Runtime where a program opens it, and the certificates of
+# public authorities; no shell and no packages. It runs as user 65532 and writes to /tmp alone. Needs BuildKit, and about 8 GiB of
+# memory with two jobs.
 
 # What is built: the programs by name, separated by spaces. The first one is run where no command is given.
 ARG PROGRAMS="rankwright rank-server ingest-worker training-job rankwright-operator"
@@ -18,12 +19,14 @@ ARG PROGRAMS
 ARG TARGETARCH
 WORKDIR /source
 COPY . .
-# ./run knows what a build needs: packages, and the libraries of XGBoost and LightGBM. These, crates and what cargo has made
-# are kept between builds, apart for each architecture.
+# ./run knows what a build needs: packages, and the libraries of XGBoost and LightGBM. These, ONNX Runtime, crates and what cargo
+# has made are kept between builds, apart for each architecture.
 RUN --mount=type=cache,id=cargo-${TARGETARCH},target=/usr/local/cargo/registry,sharing=locked \
     --mount=type=cache,id=rankwright-${TARGETARCH},target=/cache,sharing=locked \
     RANKWRIGHT_CACHE=/cache bash -euc 'settings=$(./run env); eval "$settings"; \
-      mkdir /programs; cp -r "$RANKWRIGHT_BOOSTERS_DIR" /lib/boosters; \
+      mkdir /programs; cp -r "$RANKWRIGHT_BOOSTERS_DIR" /lib/boosters; native=services/engine/encoder/native; \
+      encoders=/cache/native/onnxruntime-$(sha256sum <$native/onnxruntime.txt | cut -c1-12); \
+      $native/fetch.sh "$encoders" --runtime; cp -r "$encoders/onnxruntime" /onnxruntime-of-image; \
       cargo build --release --locked $(printf -- "--bin %s " $PROGRAMS); \
       for program in $PROGRAMS; do cp "$CARGO_TARGET_DIR/release/$program" /programs/; done'
 
@@ -37,6 +40,13 @@ RUN mkdir -p /root-of-image/usr/local/bin /root-of-image/etc/ssl/certs /root-of-
         install -D "$(readlink -f "$library")" "$to" || exit 1; \
       done || exit 1; \
     done && \
+    case " ${PROGRAMS} " in *" rankwright "*|*" rank-server "*) \
+      mkdir -p usr/local/lib && cp -r /onnxruntime-of-image usr/local/lib/onnxruntime && \
+      ! ldd usr/local/lib/onnxruntime/libonnxruntime.so.* | grep 'not found' && \
+      for library in $(ldd usr/local/lib/onnxruntime/libonnxruntime.so.* | grep -o '/[^ ]*\.so[^ ]*'); do \
+        install -D "$(readlink -f "$library")" ".$library" || exit 1; \
+      done ;; \
+    esac && \
     ln -s "/usr/local/bin/${PROGRAMS%% *}" entrypoint && \
     cp /etc/ssl/certs/ca-certificates.crt etc/ssl/certs/ && \
     printf 'root:x:0:0::/:/none\nnonroot:x:65532:65532::/:/none\n' >etc/passwd && \
@@ -53,7 +63,7 @@ LABEL org.opencontainers.image.title="Rankwright" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
 COPY --from=build /root-of-image/ /
-ENV PATH=/usr/local/bin SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt
+ENV PATH=/usr/local/bin SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt RANKWRIGHT_ENCODERS_CACHE=/tmp/encoders
 USER 65532:65532
 WORKDIR /
 ENTRYPOINT ["/entrypoint"]

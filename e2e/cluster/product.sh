@@ -2,8 +2,8 @@
 # Writes the image of Rankwright without Docker, of programs that are built: product.sh OUT.tar [PROGRAMS-FOLDER]
 #
 # It does what the Dockerfile says from the built programs on: runs the command that makes the root of the image, and takes
-# labels, environment, user and entrypoint from there. Pods call it rankwright:VERSION; IMAGE_NAME gives it another name, with
-# a host part.
+# labels, environment, user and entrypoint from there. ONNX Runtime is that of RANKWRIGHT_ENCODERS_DIR, or is
+# fetched. Pods call it rankwright:VERSION; IMAGE_NAME gives it another name, with a host part.
 set -euo pipefail
 umask 022 # who runs the image is none of those whom this machine trusts
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -27,7 +27,13 @@ eval "labels=($(said LABEL)) environment=($(said ENV)) entrypoint=($(said ENTRYP
 for program in $PROGRAMS; do
   [ -x "$programs/$program" ] || die "$programs/$program is missing: cargo build --release --workspace --bins builds it"
 done
+native=$here/../../services/engine/encoder/native
+if [ -z "${RANKWRIGHT_ENCODERS_DIR:-}" ]; then
+  RANKWRIGHT_ENCODERS_DIR=${RANKWRIGHT_CACHE:-$HOME/.cache/rankwright}/native/onnxruntime-$(sha256sum <"$native/onnxruntime.txt" | cut -c1-12)
+  "$native/fetch.sh" "$RANKWRIGHT_ENCODERS_DIR" --runtime
+fi
 make=${make//\/root-of-image/$work\/root}
+make=${make//\/onnxruntime-of-image/$RANKWRIGHT_ENCODERS_DIR\/onnxruntime}
 PROGRAMS=$PROGRAMS sh -euc "${make//\/programs\//$programs\/}"
 IMAGE_LABELS=$(printf '%s\n' "${labels[@]}") IMAGE_ENV=$(printf '%s\n' "${environment[@]}") IMAGE_USER=$(said USER) \
   "$here/image.sh" "$out" "${IMAGE_NAME:-docker.io/library/rankwright:$VERSION}" "$work/root" -- "${entrypoint[@]}"

@@ -85,12 +85,12 @@ impl Encoders {
         let first = wanted.first().map(|wanted| wanted.path.clone()).unwrap_or_default();
         let runtime = Runtime::open(&cache).with_context(|| format!("{first}.model"))?;
         let elsewhere = Elsewhere::default();
-        let sources = Sources::from_env(cache, Some(&elsewhere));
+        let sources = sources(cache, &elsewhere);
         let mut encoders = Self::default();
         for wanted in wanted {
             if !encoders.open.contains_key(&wanted.model) {
                 let began = Instant::now();
-                let path = || format!("{}.model: {}", wanted.path, wanted.model.handle);
+                let path = || format!("{}.model", wanted.path); // errors name the handle, or its files
                 let encoder = opened(&runtime, &sources, &wanted.model, &settings).with_context(path)?;
                 let (model, elapsed_ms) = (&wanted.model.handle, began.elapsed().as_millis() as u64);
                 info!(model, dim = encoder.dim(), threads = settings.threads, elapsed_ms, "opened a text model");
@@ -125,6 +125,20 @@ fn opened(runtime: &Runtime, sources: &Sources<'_>, model: &TextModel, settings:
     let names = FileNames { model: model.model_file.clone(), tokenizer: model.tokenizer_file.clone() };
     let files = sources.locate(&handle, &names)?;
     Ok(Encoder::open(runtime, &files, settings.clone())?)
+}
+
+/// As the environment says: also a mirror of the hub, by the variable that other tools have for it.
+fn sources(cache: PathBuf, elsewhere: &Elsewhere) -> Sources<'_> {
+    let own = cache.join("models");
+    let mut sources = Sources::from_env(cache, Some(elsewhere));
+    if sources.models.as_os_str().is_empty() {
+        sources.models = own; // an empty variable counts as absent
+    }
+    let mirror = env::var("HF_ENDPOINT").ok().filter(|address| !address.is_empty());
+    if let (Some(hub), Some(mirror)) = (&mut sources.hub, mirror) {
+        mirror.trim_end_matches('/').clone_into(hub);
+    }
+    sources
 }
 
 /// Where ONNX Runtime may be, and fetched models are kept.

@@ -45,7 +45,7 @@ async fn a_model_that_is_not_what_was_configured_is_refused_with_the_path() {
         ("type: bi-encoder, model: DIR/minilm-int8, dim: 2", "inference.words.dim: "),
         ("type: cross-encoder, model: DIR/minilm-int8", "computes embeddings: it is a bi-encoder"),
         ("type: bi-encoder, model: DIR/minilm-cross", "computes scores of pairs: it is a cross-encoder"),
-        ("type: bi-encoder, model: DIR/nothing", "inference.words.model: file://"),
+        ("type: bi-encoder, model: DIR/nothing", "inference.words.model: the model file://"),
         ("type: bi-encoder, model: DIR/minilm-int8, modelFile: x.onnx", "x.onnx"),
     ] {
         let error = failure(&of(what)).await;

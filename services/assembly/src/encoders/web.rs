@@ -114,9 +114,76 @@ async fn sent(
 async fn copied(mut body: Incoming, to: &Pieces) -> Result<(), FetchError> {
     to.send(Ok(Some(Bytes::new()))).await?;
     while let Some(frame) = timeout(PATIENCE, body.frame()).await.map_err(|_| "the file stopped coming")? {
-        if let Ok(piece) = frame?.into_data() {
+        let frame = frame.map_err(|error| format!("the connection broke off ({error})"))?;
+        if let Ok(piece) = frame.into_data() {
             to.send(Ok(Some(piece))).await?;
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::encoders::elsewhere::Elsewhere;
+    use rankwright_encoder::Fetch;
+    use std::io::{Read, Write};
+    use std::net::{SocketAddr, TcpListener};
+    use std::thread;
+
+    /// Answers each request by its path.
+    fn hub() -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let mut head = [0; 4096];
+                let read = stream.read(&mut head).unwrap();
+                let head = String::from_utf8_lossy(&head[..read]).into_owned();
+                let (status, rest) = match head.split(' ').nth(1).unwrap() {
+                    "/file" => ("200 OK", "Content-Length: 5\r\n\r\nbytes"),
+                    "/empty" => ("200 OK", "Content-Length: 0\r\n\r\n"),
+                    "/cut" => ("200 OK", "Content-Length: 500\r\n\r\nbytes"),
+                    "/moved" => ("307 Temporary Redirect", "Location: /file\r\nContent-Length: 0\r\n\r\n"),
+                    "/round" => ("302 Found", "Location: /round\r\nContent-Length: 0\r\n\r\n"),
+                    "/private" => ("401 Unauthorized", "Content-Length: 0\r\n\r\n"),
+                    "/broken" => ("502 Bad Gateway", "Content-Length: 0\r\n\r\n"),
+                    _ => ("404 Not Found", "Content-Length: 0\r\n\r\n"),
+                };
+                let _ = write!(stream, "HTTP/1.1 {status}\r\nConnection: close\r\n{rest}");
+            }
+        });
+        address
+    }
+
+    fn get(path: &str) -> Result<Option<String>, String> {
+        let mut to = Vec::new();
+        let found = Elsewhere::default().get(&format!("http://{}{path}", hub()), &mut to);
+        let found = found.map_err(|error| error.to_string())?;
+        Ok(found.then(|| String::from_utf8(to).unwrap()))
+    }
+
+    #[test]
+    fn files_come_from_where_the_hub_sends() {
+        assert_eq!(get("/file"), Ok(Some("bytes".to_owned())));
+        assert_eq!(get("/moved"), Ok(Some("bytes".to_owned())));
+        assert_eq!(get("/empty"), Ok(Some(String::new())));
+        assert_eq!(get("/none"), Ok(None));
+    }
+
+    #[test]
+    fn what_does_not_come_says_why() {
+        for (path, told) in [
+            ("/cut", "broke off"),
+            ("/round", "more than 5 times"),
+            ("/private", "does not give it to everyone"),
+            ("/broken", "502"),
+        ] {
+            let error = get(path).unwrap_err();
+            assert!(error.contains(told), "{path}: {error}");
+        }
+        let error = Elsewhere::default().get("http://127.0.0.1:1/x", &mut Vec::new()).unwrap_err().to_string();
+        assert!(error.contains("cannot be reached") && error.contains("RANKWRIGHT_MODELS_DIR"), "{error}");
+    }
 }

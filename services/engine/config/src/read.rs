@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 pub(crate) fn config(root: &Value<'_>) -> Config {
     let section = if root.is_nothing() { None } else { root.section() };
     let config = section.map(sections).unwrap_or_default();
-    if config.models.is_empty() {
+    if config.models.is_empty() && config.inference.is_empty() {
         root.warn("no models are configured, so nothing can be ranked");
     }
     config

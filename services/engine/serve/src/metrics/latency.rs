@@ -15,7 +15,7 @@ pub(super) struct Latency {
 
 impl Latency {
     pub(super) fn new(verb: &str, models: BTreeMap<String, Arc<Summary>>) -> Result<Self, prometheus::Error> {
-        let help = format!("Time from the arrival of a {verb} request's head to its answer.");
+        let help = format!("Time from the arrival of a request's head to its answer, {verb} requests.");
         let name = format!("service_{verb}_latency_seconds");
         let desc = Desc::new(name, help, vec!["model".into()], HashMap::new())?;
         Ok(Self { desc, models })
