@@ -36,7 +36,7 @@ pub use core::Core;
 pub use environment::Environment;
 pub use error::{Errors, Invalid, LoadError, Mistake, Warning};
 pub use feature::Feature;
-pub use inference::Inference;
+pub use inference::{Inference, InferenceKind, TextModel};
 pub use model::Model;
 pub use secret::Secret;
 pub use source::{DeadLetter, EventFormat, FileOrder, Offset, SourceConfig, SourceKind, Subscription};

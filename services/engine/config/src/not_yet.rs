@@ -17,7 +17,6 @@ impl Config {
                 found.push(line(&format!("models.{name}"), "a model of type semantic"));
             }
         }
-        found.extend(self.inference.keys().map(|name| line(&format!("inference.{name}"), "text inference")));
         found
     }
 
@@ -66,7 +65,6 @@ inference:
             format!("features[2]: field_match by a bi-encoder's model (feature sense) {missing}"),
             format!("features[3]: field_match by a cross-encoder's model (feature cross) {missing}"),
             format!("models.alike: a model of type semantic {missing}"),
-            format!("inference.words: text inference {missing}"),
         ];
         assert_eq!(not_yet(text), expected);
     }

@@ -6,7 +6,7 @@ use rankwright_config::feature::{
     Distance, Diversity, Encoding, InteractedWith, InteractionCount, Kind, MatchMethod, Rate, RateScope, Reducer,
     Scope, Text, Vector, Visitor,
 };
-use rankwright_config::inference::Inference;
+use rankwright_config::inference::{Inference, InferenceKind, TextModel};
 use rankwright_config::model::{Booster, Encoder, Metric, Selector, Split, SplitStrategy};
 use rankwright_config::source::{EventFormat, FileOrder, Offset, SourceKind, Subscription};
 use rankwright_config::state::{FileBackend, Format, Node, Redis, Topology, Verify};
@@ -359,7 +359,13 @@ fn the_other_models_have_the_defaults_of_the_specification() {
     let encoder = Encoder::Csv { dim: 3, path: "/e.csv".to_owned() };
     assert_eq!(csv, Model::Semantic { encoder, item_fields: vec!["title".to_owned(), "text".to_owned()] });
     let inference = parse("inference: {c: {type: cross-encoder, model: a/b}}").inference;
-    assert_eq!(inference["c"], Inference::CrossEncoder { model: "a/b".to_owned() });
+    let model = TextModel { handle: "a/b".to_owned(), model_file: None, tokenizer_file: None };
+    assert_eq!(inference["c"], Inference { kind: InferenceKind::CrossEncoder, model, dim: None });
+    let named = "{type: bi-encoder, model: 's3://b/p/', dim: 384, modelFile: m.onnx, tokenizerFile: t.json}";
+    let inference = parse(&format!("inference: {{e: {named}}}")).inference;
+    let (model_file, tokenizer_file) = (Some("m.onnx".to_owned()), Some("t.json".to_owned()));
+    let model = TextModel { handle: "s3://b/p/".to_owned(), model_file, tokenizer_file };
+    assert_eq!(inference["e"], Inference { kind: InferenceKind::BiEncoder, model, dim: Some(384) });
 }
 
 #[test]

@@ -189,7 +189,10 @@ models:
     store: {type: qdrant, endpoint: 'http://localhost:6333', collection: c, size: 384, distance: Cosine}
 inference:
   words: {type: bi-encoder, model: a/b, dim: 384, vocabFile: vocab.txt, cache: /c.csv}";
-    assert_eq!(parse(text).1, Vec::<String>::new());
+    let warnings = parse(text).1;
+    let ignored = ["words.cache: cache is ignored", "words.vocabFile: vocabFile is ignored"];
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(ignored.iter().zip(&warnings).all(|(ignored, warning)| warning.contains(ignored)), "{warnings:?}");
     for (right, wrong, path) in [
         ("userReg: 0.01", "userReg: low", "models.similar.userReg"),
         ("type: hnsw, m: 32", "type: hnsw, n: 32", "models.similar.store.n"),

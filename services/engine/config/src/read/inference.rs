@@ -1,6 +1,6 @@
 //! `inference`: language models.
 
-use crate::inference::Inference;
+use crate::inference::{Inference, InferenceKind, TextModel};
 use crate::section::Section;
 use crate::value::Value;
 use std::collections::BTreeMap;
@@ -12,20 +12,20 @@ pub(super) fn inference(value: &Value<'_>) -> BTreeMap<String, Inference> {
 
 fn one(value: &Value<'_>) -> Option<Inference> {
     let section = value.section()?;
-    let kinds = [("bi-encoder", false), ("cross-encoder", true)];
+    let kinds = [InferenceKind::BiEncoder, InferenceKind::CrossEncoder].map(|kind| (kind.name(), kind));
     let kind = section.required("type", "bi-encoder or cross-encoder");
     let kind = kind.and_then(|value| value.choice("inference type", &kinds));
-    let model = section.required("model", "<namespace>/<model> or file:///<folder>").and_then(|value| handle(&value));
-    if kind == Some(true) {
+    let model = section.required("model", HANDLES).and_then(|value| handle(&value));
+    let dim = if kind == Some(InferenceKind::CrossEncoder) {
         section.ignored(&[CROSS_DIM]);
+        None
     } else {
-        let _checked = section.get("dim").and_then(|value| dim(&value));
-    }
-    let _checked = section.get("cache").and_then(|value| value.text());
-    files(&section);
+        section.get("dim").and_then(|value| dim(&value))
+    };
+    section.ignored(&[CACHE, VOCABULARY]);
+    let [model_file, tokenizer_file] = names(&section);
     section.finish();
-    let (cross, model) = (kind?, model?);
-    Some(if cross { Inference::CrossEncoder { model } } else { Inference::BiEncoder { model } })
+    Some(Inference { kind: kind?, model: TextModel { handle: model?, model_file, tokenizer_file }, dim })
 }
 
 /// Of a cross-encoder, which configurations of bi-encoders give it.
@@ -36,18 +36,27 @@ pub(crate) fn dim(value: &Value<'_>) -> Option<usize> {
     value.whole(1..=65_536)
 }
 
-/// Names of files within a model's folder. Checked here; not opened yet.
-pub(crate) fn files(section: &Section<'_>) {
-    for key in ["modelFile", "tokenizerFile", "vocabFile"] {
-        let _checked = section.get(key).and_then(|value| value.text());
-    }
+const CACHE: (&str, &str) = ("cache", "every text is computed; results are kept in memory");
+const VOCABULARY: (&str, &str) = ("vocabFile", "the vocabulary is read from the file of the tokenizer, tokenizer.json");
+
+/// Names of files within a model's folder: the graph's and the tokenizer's.
+pub(crate) fn files(section: &Section<'_>) -> [Option<String>; 2] {
+    let _checked = section.get("vocabFile").and_then(|value| value.text());
+    names(section)
 }
 
-/// A model handle: `<namespace>/<model>` or `file:///<folder>`.
+fn names(section: &Section<'_>) -> [Option<String>; 2] {
+    ["modelFile", "tokenizerFile"].map(|key| section.get(key).and_then(|value| value.text()))
+}
+
+const HANDLES: &str = "<namespace>/<model>, file:///<folder> or s3://<bucket>/<prefix>/";
+
+/// A model handle: `<namespace>/<model>`, `file:///<folder>` or `s3://<bucket>/<prefix>/`.
 pub(crate) fn handle(value: &Value<'_>) -> Option<String> {
     let text = value.text()?;
-    let local = text.strip_prefix("file://").is_some_and(|path| path.len() > 1);
+    let local = text.strip_prefix("file:///").is_some();
+    let bucket = text.strip_prefix("s3://").is_some_and(|place| !place.is_empty() && !place.starts_with('/'));
     let named = text.split_once('/').is_some_and(|(space, name)| !space.is_empty() && !name.is_empty());
     let hub = named && !text.contains("://") && text.matches('/').count() == 1;
-    if local || hub { Some(text) } else { value.other("a model handle: <namespace>/<model> or file:///<folder>") }
+    if local || bucket || hub { Some(text) } else { value.other(&format!("a model handle: {HANDLES}")) }
 }
