@@ -56,6 +56,7 @@ pub(crate) struct ModelMetrics {
     latency: Summary,
     untrained: IntCounter,
     store: IntCounter,
+    absent: IntCounter,
 }
 
 impl Metrics {
@@ -106,6 +107,11 @@ impl ModelMetrics {
         self.latency.observe(now, took);
     }
 
+    /// Counts texts whose values were missing in a ranking, as no model computed them in time.
+    pub(crate) fn lacked(&self, texts: usize) {
+        self.absent.inc_by(texts as u64);
+    }
+
     /// Counts an answer in the incoming order.
     pub(crate) fn fell_back(&self, reason: FallbackReason) {
         match reason {
@@ -142,6 +148,7 @@ const RECOMMEND: Verb =
 struct Answers {
     requests: IntCounterVec,
     fallbacks: IntCounterVec,
+    absent: IntCounterVec,
 }
 
 impl Answers {
@@ -152,6 +159,7 @@ impl Answers {
         let fallbacks = format!("service_{name}_fallbacks_total");
         Ok(Self {
             requests: vector(registry, &requests, &format!("{title} requests answered."), &["model"])?,
+            absent: absent(verb, registry)?,
             fallbacks: vector(registry, &fallbacks, verb.fallback, &["model", "reason"])?,
         })
     }
@@ -161,8 +169,20 @@ impl Answers {
             requests: self.requests.with_label_values(&[model]),
             latency: Summary::new(Instant::now()),
             untrained: self.fallbacks.with_label_values(&[model, "untrained"]),
+            absent: self.absent.with_label_values(&[model]),
             store: self.fallbacks.with_label_values(&[model, "store"]),
         })
+    }
+}
+
+/// Texts that were not computed in time; recommenders have none.
+fn absent(verb: &Verb, registry: &Registry) -> Result<IntCounterVec, prometheus::Error> {
+    let (name, labels) = ("service_rank_missing_texts_total", &["model"]);
+    let help = "Texts, and pairs of texts, that no model of texts computed in time for a rank request.";
+    if verb.recommends {
+        IntCounterVec::new(Opts::new(name, help), labels)
+    } else {
+        vector(registry, name, help, labels)
     }
 }
 
