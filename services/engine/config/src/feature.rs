@@ -92,11 +92,6 @@ pub(crate) trait Definition: Sized {
     fn cut(&self) -> Option<&Source> {
         None
     }
-
-    /// What this version does not compute of it.
-    fn not_yet(&self) -> Option<&'static str> {
-        None
-    }
 }
 
 macro_rules! types {
@@ -154,11 +149,6 @@ macro_rules! types {
             /// The field of which it reads the first element alone, where that is a list.
             pub fn cut(&self) -> Option<&Source> {
                 match self { $(Self::$kind(of) => of.cut()),* }
-            }
-
-            /// What this version does not compute of it, such as a model of `field_match`.
-            pub fn not_yet(&self) -> Option<&'static str> {
-                match self { $(Self::$kind(of) => of.not_yet()),* }
             }
         }
     };

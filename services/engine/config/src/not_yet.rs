@@ -7,11 +7,6 @@ impl Config {
     pub fn not_yet(&self) -> Vec<String> {
         let mut found = Vec::new();
         self.sources(&mut found);
-        for (index, feature) in self.features.iter().enumerate() {
-            if let Some(what) = feature.kind.not_yet() {
-                found.push(line(&format!("features[{index}]"), &format!("{what} (feature {})", feature.name)));
-            }
-        }
         for (name, model) in &self.models {
             if matches!(model, Model::Semantic { .. }) {
                 found.push(line(&format!("models.{name}"), "a model of type semantic"));
@@ -62,8 +57,6 @@ inference:
         let missing = "is not available in this version";
         let expected = [
             format!("source.format: the format snowplow {missing}"),
-            format!("features[2]: field_match by a bi-encoder's model (feature sense) {missing}"),
-            format!("features[3]: field_match by a cross-encoder's model (feature cross) {missing}"),
             format!("models.alike: a model of type semantic {missing}"),
         ];
         assert_eq!(not_yet(text), expected);

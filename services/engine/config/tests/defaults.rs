@@ -288,7 +288,7 @@ fn field_matches_know_every_method() {
     assert_eq!(
         method("type: bi-encoder, dim: 384, model: a/b"),
         MatchMethod::BiEncoder {
-            model: Some(text("a/b")),
+            model: Some(TextModel { handle: text("a/b"), model_file: None, tokenizer_file: None }),
             dim: 384,
             item_field_cache: None,
             ranking_field_cache: None

@@ -232,5 +232,10 @@ fn probe(tokens: &Tokens, graph: &mut Graph, files: &Files) -> Result<usize, Mod
 
 /// A number for a pair of texts that no other pair has.
 pub(crate) fn pair_key(query: &str, document: &str) -> u128 {
-    memo::key((query, Some(document)))
+    key(query, Some(document))
+}
+
+/// A number for a text, or for a pair of texts, that no other text or pair has.
+pub fn key(text: &str, document: Option<&str>) -> u128 {
+    memo::key((text, document))
 }

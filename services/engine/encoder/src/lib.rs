@@ -13,7 +13,7 @@ pub mod packed;
 mod runtime;
 
 pub use cache_file::{CacheFileError, Scores, Vectors};
-pub use encoder::{EncodeError, Encoder, Settings, Task};
+pub use encoder::{EncodeError, Encoder, Settings, Task, key};
 pub use handle::{Fetch, FetchError, FileNames, Files, FilesError, Handle, HandleError, Object, Sources};
 pub use model::{ModelError, Pooling};
 pub use runtime::{PINNED, Runtime, RuntimeError};

@@ -1,5 +1,6 @@
 //! A ranking together with everything that was read for it.
 
+use crate::encode::Encoded;
 use crate::extractor::field::{Name, Sources};
 use compact_str::CompactString;
 use rankwright_event::{RankedItem, Ranking, Timestamp};
@@ -29,6 +30,8 @@ pub struct Candidates<'a> {
     /// Number of the field `id`, and the ids of the items, where a feature reads it.
     ids: Option<(usize, Vec<FieldValue>)>,
     fetched: &'a Fetched,
+    /// What models made of its texts, as far as that was asked for.
+    pub(crate) encoded: Option<&'a Encoded>,
     /// Request fields by the plan's numbers for their names.
     context: Vec<Option<FieldValue>>,
     /// Fields sent with items, in order of items.
@@ -57,8 +60,22 @@ impl<'a> Candidates<'a> {
         let id = |item: &RankedItem| FieldValue::Text(item.id.as_str().into());
         let ids = sources.id.map(|number| (number, ranking.items.iter().map(id).collect()));
         let (now, own_start) = (ranking.timestamp, Vec::with_capacity(ranking.items.len() + 1));
-        let mut candidates =
-            Self { ranking, purpose, now, items, user, session, global, fields, ids, fetched, context, own, own_start };
+        let mut candidates = Self {
+            ranking,
+            purpose,
+            now,
+            items,
+            user,
+            session,
+            global,
+            fields,
+            ids,
+            fetched,
+            encoded: None,
+            context,
+            own,
+            own_start,
+        };
         candidates.resolve(&sources.names);
         candidates
     }

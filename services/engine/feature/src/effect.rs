@@ -156,7 +156,7 @@ impl Rules {
         write_fields(&self.item_fields, &update.fields, &key, update.timestamp, event, effects);
         for (derived, slot) in &self.derived {
             for field in update.fields.iter().filter(|field| field.name == derived.field) {
-                if let Some(value) = (derived.derive)(&field.value) {
+                if let Some(value) = (derived.derive)(&update.item, &field.value) {
                     effects.write(&key, *slot, Stored { at: update.timestamp, event, cell: Cell::Field(value) });
                 }
             }

@@ -27,6 +27,8 @@ mod window_count;
 mod word_count;
 
 use crate::candidates::Candidates;
+use crate::encode::Texts;
+use rankwright_event::Event;
 use rankwright_state::{Entity, FieldValue, Key};
 use std::sync::Arc;
 
@@ -47,6 +49,17 @@ pub(crate) trait Extractor: Send + Sync {
 
     /// These keys, which the second round trip reads.
     fn follow(&self, _candidates: &Candidates<'_>, _keys: &mut Vec<Key>) {}
+
+    /// Whether it needs texts computed by a model.
+    fn encodes(&self) -> bool {
+        false
+    }
+
+    /// These texts, of a ranking.
+    fn texts(&self, _candidates: &Candidates<'_>, _texts: &mut Texts) {}
+
+    /// Those that are known before an event is taken in: its effects, and rows of a ranking, need them.
+    fn foreseen(&self, _event: &Event, _texts: &mut Texts) {}
 
     /// Fills this feature's columns of all rows.
     fn fill(&self, candidates: &Candidates<'_>, columns: &mut Columns<'_>);

@@ -4,10 +4,12 @@
 //! columns. Events have effects on slots ([`effect`]); a ranking reads entities ([`Plan::reads`], [`Plan::follow`]) and
 //! becomes a matrix of `f32` ([`Plan::rows`]), NaN where a value is missing. The same function serves and trains.
 
+mod caches;
 pub mod candidates;
 pub mod column;
 pub mod coverage;
 pub mod effect;
+pub mod encode;
 #[cfg(test)]
 mod every_type;
 mod extractor;
@@ -21,4 +23,5 @@ pub use candidates::{Candidates, Purpose};
 pub use column::{Column, Tag};
 pub use coverage::Coverage;
 pub use effect::{Captured, ClosedInteraction, Effects};
+pub use encode::{Encode, Encoded, Encoders, NoEncoders, Texts};
 pub use plan::{Error, Plan, readers};

@@ -2,10 +2,12 @@
 
 mod columns;
 mod kept;
+mod models;
 
 use crate::candidates::{Candidates, Purpose};
 use crate::column::{Column, Tag};
 use crate::effect::{Captured, ClosedInteraction, Effects, Rules, texts};
+use crate::encode::{Encoded, Encoders, Models, NoEncoders, Texts};
 use crate::extractor::compiler::{Compiler, definition};
 use crate::extractor::field::Sources;
 use crate::extractor::{Columns, Extractor};
@@ -22,14 +24,6 @@ use std::time::Duration;
 /// What can go wrong when features are compiled.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A feature that this version does not compute.
-    #[error("feature '{feature}': {what} is not available in this version")]
-    NotYet {
-        /// Its name.
-        feature: String,
-        /// Its type.
-        what: &'static str,
-    },
     /// A dictionary that cannot be read.
     #[error("feature '{feature}': failed to open its term dictionary")]
     Dictionary {
@@ -63,6 +57,16 @@ pub enum Error {
         /// Why, with the line where there is one.
         source: CacheFileError,
     },
+    /// A model of texts that cannot be opened, or computes something else.
+    #[error("feature '{feature}': failed to open its model {model}: {cause}")]
+    Model {
+        /// Its name.
+        feature: String,
+        /// The model's handle.
+        model: String,
+        /// Why.
+        cause: String,
+    },
     /// The store gave no slots.
     #[error("failed to get slots for the features")]
     Slots(#[from] rankwright_state::Error),
@@ -81,6 +85,9 @@ pub struct Plan {
     global: bool,
     /// Whether any feature reads keys that depend on what was read first.
     follows: bool,
+    /// Models of texts, and whether any feature needs them for its rows.
+    models: Models,
+    encodes: bool,
     retention: Vec<(Slot, Duration)>,
 }
 
@@ -90,18 +97,34 @@ struct Step {
 }
 
 impl Plan {
-    /// Compiles features, in the order of their columns, over the slots of a store.
+    /// Compiles features, in the order of their columns, over the slots of a store. None of them computes with a model of
+    /// texts.
     ///
     /// # Errors
-    /// Names a feature that is not available, or one of whose files is of no use, and says when the store gives no slots.
+    /// As [`Plan::compile_with`].
     pub async fn compile(features: &[Feature], store: &dyn Store) -> Result<Self, Error> {
-        let mut slots = Slots::default();
+        Self::compile_with(features, store, &NoEncoders).await
+    }
+
+    /// The same with models of texts.
+    ///
+    /// # Errors
+    /// Names a feature one of whose files or whose model is of no use, and says when the store gives no slots.
+    pub async fn compile_with(features: &[Feature], store: &dyn Store, encoders: &dyn Encoders) -> Result<Self, Error> {
+        let models = models::of(features, encoders)?;
+        let mut slots = Slots::with(&models);
         features.iter().for_each(|feature| definition(&feature.kind).need(feature.ttl, &mut slots));
         let slots = slots.number(store).await?;
         let mut sources = Sources::of(&slots);
         let (mut columns, mut steps) = (Vec::<Column>::new(), Vec::new());
         for feature in features {
-            let mut compiler = Compiler { name: &feature.name, ttl: feature.ttl, slots: &slots, sources: &mut sources };
+            let mut compiler = Compiler {
+                name: &feature.name,
+                ttl: feature.ttl,
+                slots: &slots,
+                sources: &mut sources,
+                models: &models,
+            };
             let (first, extractor) = (columns.len(), definition(&feature.kind).extractor(&mut compiler)?);
             columns.extend(columns::of_feature(feature, &extractor.meaning()));
             steps.push(Step { first, extractor });
@@ -110,9 +133,23 @@ impl Plan {
         let rules = Rules::new(&slots);
         let global = slots.iter().any(|(meaning, ..)| Meaning::is_global(meaning));
         let follows = steps.iter().any(|step| step.extractor.follows());
+        let encodes = steps.iter().any(|step| step.extractor.encodes());
         let retention = slots.iter().map(|(_, slot, kept)| (slot, kept.ttl)).collect();
         let tags = columns.iter().map(Column::tag).collect();
-        Ok(Self { columns, tags, steps, rules, kept_by_item, kept_by_ranking, sources, global, follows, retention })
+        Ok(Self {
+            columns,
+            tags,
+            steps,
+            rules,
+            kept_by_item,
+            kept_by_ranking,
+            sources,
+            global,
+            follows,
+            models,
+            encodes,
+            retention,
+        })
     }
 
     /// Columns of the matrix, in order.
@@ -160,9 +197,40 @@ impl Plan {
         keys
     }
 
-    /// The matrix of a ranking: a row for each item in order, NaN where a value is missing.
+    /// Texts that models have to compute for a ranking, besides those that were computed when items came in. Nothing where
+    /// no feature has a model.
+    pub fn texts(&self, ranking: &Ranking, fetched: &Fetched) -> Texts {
+        let mut texts = Texts::of(&self.models);
+        if self.encodes {
+            let candidates = self.candidates(ranking, fetched, Purpose::Serving);
+            self.steps.iter().for_each(|step| step.extractor.texts(&candidates, &mut texts));
+        }
+        texts
+    }
+
+    /// Texts that models will have to compute when these events are taken in. A model keeps what it computed lately: where
+    /// these are [computed](Texts::encode) before, by several threads, nothing has to wait for them then.
+    pub fn foreseen<'e>(&self, events: impl IntoIterator<Item = &'e Event>) -> Texts {
+        let mut texts = Texts::of(&self.models);
+        if self.encodes {
+            for event in events {
+                self.steps.iter().for_each(|step| step.extractor.foreseen(event, &mut texts));
+            }
+        }
+        texts
+    }
+
+    /// The matrix of a ranking: a row for each item in order, NaN where a value is missing. Waits for models that compute
+    /// texts, if features have some.
     pub fn rows(&self, ranking: &Ranking, fetched: &Fetched, purpose: Purpose) -> Vec<f32> {
-        let candidates = self.candidates(ranking, fetched, purpose);
+        let texts = self.texts(ranking, fetched);
+        self.rows_with(ranking, fetched, &texts.encode(None), purpose)
+    }
+
+    /// The same where its [texts](Plan::texts) are computed already; without waiting.
+    pub fn rows_with(&self, ranking: &Ranking, fetched: &Fetched, encoded: &Encoded, purpose: Purpose) -> Vec<f32> {
+        let mut candidates = self.candidates(ranking, fetched, purpose);
+        candidates.encoded = Some(encoded);
         let mut rows = vec![f32::NAN; candidates.len() * self.width()];
         if self.width() == 0 {
             return rows;

@@ -1,8 +1,9 @@
 //! What stored values mean. Features that need the same value share it.
 
 use crate::column::digest;
+use crate::encode::Models;
 use rankwright_config::feature::{RateScope, Scope, Visitor};
-use rankwright_event::Value;
+use rankwright_event::{ItemId, Value};
 use rankwright_state::{Error, FieldValue, Fingerprint, Slot, Store};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -71,8 +72,8 @@ pub enum Meaning {
     },
 }
 
-/// From a field's value to what is stored of it.
-pub type Derive = dyn Fn(&Value) -> Option<FieldValue> + Send + Sync;
+/// From an item's field to what is stored of it.
+pub type Derive = dyn Fn(&ItemId, &Value) -> Option<FieldValue> + Send + Sync;
 
 /// What is computed from an item's field once, when its event comes in, and stored with the item.
 #[derive(Clone)]
@@ -281,9 +282,11 @@ pub(crate) struct Retention {
 }
 
 /// Slots that a set of features needs, as they are collected.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Slots {
     needed: BTreeMap<Meaning, Retention>,
+    /// What some of them are computed with.
+    models: Models,
 }
 
 /// Slots with the numbers that the store gave them.
@@ -293,6 +296,16 @@ pub(crate) struct Numbered {
 }
 
 impl Slots {
+    /// None yet, with models that are open.
+    pub(crate) fn with(models: &Models) -> Self {
+        Self { needed: BTreeMap::new(), models: models.clone() }
+    }
+
+    /// The models.
+    pub(crate) fn models(&self) -> &Models {
+        &self.models
+    }
+
     /// Notes that a feature needs a value.
     pub(crate) fn need(&mut self, meaning: Meaning, ttl: Duration, keep: u32) {
         let retention = self.needed.entry(meaning).or_default();

@@ -1,6 +1,8 @@
 //! A small shop for tests of features: say what happens, then look at the rows.
 
-use crate::{ClosedInteraction, Effects, Plan, Purpose};
+pub(crate) mod letters;
+
+use crate::{ClosedInteraction, Effects, Encoded, Encoders, NoEncoders, Plan, Purpose, Texts};
 use rankwright_config::Config;
 use rankwright_event::{
     Event, Field, Interaction, ItemUpdate, RankedItem, Ranking, Tenant, Timestamp, UserUpdate, Value,
@@ -75,11 +77,16 @@ impl Shop {
     }
 
     pub(crate) fn with(features: &[&str]) -> Self {
+        Self::encoded(features, &NoEncoders)
+    }
+
+    /// With models of texts.
+    pub(crate) fn encoded(features: &[&str], encoders: &dyn Encoders) -> Self {
         let listed: String = features.iter().map(|feature| format!("  - {feature}\n")).collect();
         let (config, _) = Config::parse(&format!("features:\n{listed}models:\n  none: {{type: noop}}\n"), "test")
             .expect("valid features");
         let store = MemoryStore::default();
-        let plan = ready(Plan::compile(&config.features, &store as &dyn Store)).expect("compiles");
+        let plan = ready(Plan::compile_with(&config.features, &store as &dyn Store, encoders)).expect("compiles");
         Self { plan, state: State::default(), now: Timestamp::from_millis(0), context: vec![], sent: vec![], events: 0 }
     }
 
@@ -169,6 +176,25 @@ impl Shop {
 
     pub(crate) fn training_rows<const N: usize>(&self, items: [&str; N]) -> Vec<Vec<f32>> {
         self.matrix(items, Purpose::Training)
+    }
+
+    /// Texts that rows need computed.
+    pub(crate) fn texts<const N: usize>(&self, items: [&str; N]) -> Texts {
+        let ranking = self.ranking(items);
+        self.plan.texts(&ranking, &self.state.fetched(&self.plan.reads(&ranking)))
+    }
+
+    /// Rows where models computed this.
+    pub(crate) fn rows_with<const N: usize>(&self, items: [&str; N], encoded: &Encoded) -> Vec<Vec<f32>> {
+        let ranking = self.ranking(items);
+        let fetched = self.state.fetched(&self.plan.reads(&ranking));
+        let rows = self.plan.rows_with(&ranking, &fetched, encoded, Purpose::Serving);
+        rows.chunks(self.plan.width()).map(<[f32]>::to_vec).collect()
+    }
+
+    /// Texts that are known to be needed before a ranking of these items comes in.
+    pub(crate) fn foreseen<const N: usize>(&self, items: [&str; N]) -> Texts {
+        self.plan.foreseen(&[Event::Ranking(self.ranking(items))])
     }
 
     fn matrix<const N: usize>(&self, items: [&str; N], purpose: Purpose) -> Vec<Vec<f32>> {

@@ -8,6 +8,7 @@ use crate::join::{Bounds, Due, Join, Place};
 use crate::outbox::Outbox;
 use crate::record::{self, Closed, JoinId, JoinRef, Open};
 use crate::rows::{Promise, Workshop};
+use crate::texts;
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore};
 use rankwright_event::{Event, Interaction, Ranking, RankingId, Tenant, Timestamp};
 use rankwright_feature::{Captured, Plan, Purpose};
@@ -228,6 +229,7 @@ impl Ingest {
             self.close_by_commits(first.timestamp().min(wall)).await?;
         }
         self.taken |= !events.is_empty();
+        texts::foresee(&self.plan, events.iter()).await;
         for event in events {
             self.one(event, wall).await?;
         }
@@ -379,7 +381,8 @@ impl Ingest {
         fetched.add(keys, entities);
         let captured = self.plan.captured(ranking, &fetched);
         if self.durable {
-            let rows = self.plan.rows(ranking, &fetched, Purpose::Training);
+            let encoded = texts::encoded(self.plan.texts(ranking, &fetched)).await;
+            let rows = self.plan.rows_with(ranking, &fetched, &encoded, Purpose::Training);
             let (slot, stored) = record::shown_value(ranking, self.plan.tags(), &rows, &captured);
             self.overlay.write(&JoinId::of(ranking).key(), slot, stored);
             return Ok((Promise::kept(rows), captured));

@@ -16,6 +16,7 @@ mod record;
 mod rows;
 pub mod shared;
 mod shown;
+mod texts;
 
 pub use counters::{Applied, Counters};
 pub use error::Error;

@@ -62,6 +62,7 @@ pub(crate) struct ModelMetrics {
     untrained: IntCounter,
     /// By the other reason of its verb.
     other: IntCounter,
+    absent: IntCounter,
 }
 
 impl Metrics {
@@ -124,6 +125,11 @@ impl ModelMetrics {
         self.latency.observe(now, took);
     }
 
+    /// Counts texts whose values were missing in a ranking, as no model computed them in time.
+    pub(crate) fn lacked(&self, texts: usize) {
+        self.absent.inc_by(texts as u64);
+    }
+
     /// Counts an answer in the incoming order.
     pub(crate) fn fell_back(&self, reason: FallbackReason) {
         match reason {
@@ -171,6 +177,7 @@ struct Answers {
     requests: IntCounterVec,
     fallbacks: IntCounterVec,
     other: &'static str,
+    absent: IntCounterVec,
 }
 
 impl Answers {
@@ -181,6 +188,7 @@ impl Answers {
         let fallbacks = format!("service_{name}_fallbacks_total");
         Ok(Self {
             requests: vector(registry, &requests, &format!("{title} requests answered."), &["model"])?,
+            absent: absent(verb, registry)?,
             fallbacks: vector(registry, &fallbacks, verb.fallback, &["model", "reason"])?,
             other: verb.other,
         })
@@ -192,7 +200,19 @@ impl Answers {
             latency: Arc::new(Summary::new(Instant::now())),
             untrained: self.fallbacks.with_label_values(&[model, "untrained"]),
             other: self.fallbacks.with_label_values(&[model, self.other]),
+            absent: self.absent.with_label_values(&[model]),
         })
+    }
+}
+
+/// Texts that were not computed in time; recommenders have none.
+fn absent(verb: &Verb, registry: &Registry) -> Result<IntCounterVec, prometheus::Error> {
+    let (name, labels) = ("service_rank_missing_texts_total", &["model"]);
+    let help = "Texts, and pairs of texts, that no model of texts computed in time for a rank request.";
+    if verb.recommends {
+        IntCounterVec::new(Opts::new(name, help), labels)
+    } else {
+        vector(registry, name, help, labels)
     }
 }
 

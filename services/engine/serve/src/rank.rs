@@ -16,9 +16,11 @@ use crate::ranker::Ranker;
 use answer::{Answer, Explained};
 use rankwright_event::Ranking;
 use rankwright_event::json::{DecodeError, decode_ranking_request};
+use rankwright_feature::{Encoded, Texts};
 use rankwright_model::{fallback_scores, rank_order};
 use rankwright_state::{Fetched, Key, Rows};
 use std::time::Instant;
+use tokio::task::spawn_blocking;
 
 /// A request that cannot be answered.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +37,8 @@ pub(crate) enum Error {
 struct Outcome {
     rows: Vec<f32>,
     scores: Vec<f64>,
+    /// Texts that no model computed in time.
+    absent: usize,
 }
 
 /// Answers a request: the JSON text of the items, best first. `began` is when it arrived.
@@ -57,7 +61,7 @@ pub(crate) async fn rank(app: &App, slot: &Slot, body: &[u8], explain: bool, beg
 
 /// Lets a version compute a ranking as a request would, and forgets the result.
 pub(crate) async fn rehearse(app: &App, ranker: &dyn Ranker, ranking: &Ranking) -> Result<(), Unavailable> {
-    let outcome = compute(app, ranker, ranking).await?;
+    let outcome = compute(app, ranker, ranking, Instant::now()).await?;
     answer_of(ranker, ranking, &outcome, true, Instant::now());
     Ok(())
 }
@@ -70,8 +74,9 @@ async fn with_model(
     explain: bool,
     began: Instant,
 ) -> Vec<u8> {
-    match compute(app, ranker, ranking).await {
+    match compute(app, ranker, ranking, began).await {
         Ok(outcome) => {
+            slot.metrics.lacked(outcome.absent);
             if ranker.fallback().is_some() {
                 slot.metrics.fell_back(FallbackReason::Untrained);
             }
@@ -97,18 +102,27 @@ async fn without_model(
     let Some(ranker) = slot.bare().filter(|_| explain) else {
         return unordered(ranking, reason, explain.then(|| Explained::unknown(&[])), began);
     };
-    let rows = compute(app, ranker, ranking).await.map(|outcome| outcome.rows).unwrap_or_default();
+    let rows = compute(app, ranker, ranking, began).await.map(|outcome| outcome.rows).unwrap_or_default();
     unordered(ranking, reason, Some(Explained::new(ranker.features(), &rows)), began)
 }
 
-async fn compute(app: &App, ranker: &dyn Ranker, ranking: &Ranking) -> Result<Outcome, Unavailable> {
+async fn compute(app: &App, ranker: &dyn Ranker, ranking: &Ranking, began: Instant) -> Result<Outcome, Unavailable> {
     let mut fetched = Fetched::new(fetch(app, &ranker.reads(ranking)).await?);
     let follow = ranker.follow(ranking, &fetched);
     let entities = fetch(app, &follow).await?;
     fetched.add(follow, entities);
-    let rows = ranker.rows(ranking, &fetched);
+    let encoded = encode(ranker.texts(ranking, &fetched), began + app.limits().api.request_timeout).await;
+    let rows = ranker.rows(ranking, &fetched, &encoded);
     let scores = ranker.scores(ranking, &rows);
-    Ok(Outcome { rows, scores })
+    Ok(Outcome { rows, scores, absent: encoded.absent() })
+}
+
+/// What models make of texts by the deadline. A text that they do not is a missing value, and no reason to fail.
+async fn encode(texts: Texts, by: Instant) -> Encoded {
+    if texts.is_empty() {
+        return Encoded::default();
+    }
+    spawn_blocking(move || texts.encode(Some(by))).await.unwrap_or_default()
 }
 
 async fn fetch(app: &App, keys: &[Key]) -> Result<Rows, Unavailable> {

@@ -1,6 +1,7 @@
 //! What a loaded version of a model does with a ranking.
 
 use rankwright_event::Ranking;
+use rankwright_feature::{Encoded, Texts};
 use rankwright_state::{Fetched, Key};
 use std::ops::Range;
 
@@ -15,8 +16,13 @@ pub trait Ranker: Send + Sync {
     /// What to read in the second round trip, which depends on the first; in order, each once, usually nothing.
     fn follow(&self, ranking: &Ranking, fetched: &Fetched) -> Vec<Key>;
 
+    /// Texts that models have to compute first, on threads that may wait; usually nothing.
+    fn texts(&self, _ranking: &Ranking, _fetched: &Fetched) -> Texts {
+        Texts::default()
+    }
+
     /// One row per item, row-major; NaN is missing.
-    fn rows(&self, ranking: &Ranking, fetched: &Fetched) -> Vec<f32>;
+    fn rows(&self, ranking: &Ranking, fetched: &Fetched, encoded: &Encoded) -> Vec<f32>;
 
     /// Why its scores say nothing, where they do not: rankings then keep their incoming order.
     fn fallback(&self) -> Option<&str> {

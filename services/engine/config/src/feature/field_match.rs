@@ -4,6 +4,7 @@ use super::scope::ignored_scope;
 use super::source::item_field;
 use super::{Definition, Entity, Source, reference};
 use crate::error::shown;
+use crate::inference::TextModel;
 use crate::nearest::nearest;
 use crate::read::inference::{CROSS_DIM, dim, files, handle};
 use crate::section::Section;
@@ -20,6 +21,16 @@ pub struct FieldMatch {
     pub method: MatchMethod,
     /// Of embeddings; default cosine.
     pub distance: Distance,
+}
+
+impl FieldMatch {
+    /// The model of texts that it computes with.
+    pub fn model(&self) -> Option<&TextModel> {
+        match &self.method {
+            MatchMethod::BiEncoder { model, .. } | MatchMethod::CrossEncoder { model, .. } => model.as_ref(),
+            _ => None,
+        }
+    }
 }
 
 /// A comparison of two texts.
@@ -46,8 +57,8 @@ pub enum MatchMethod {
     },
     /// Distance of two embeddings.
     BiEncoder {
-        /// Model handle; absent means caches alone.
-        model: Option<String>,
+        /// What computes embeddings that the caches lack; absent means caches alone.
+        model: Option<TextModel>,
         /// Length of an embedding.
         dim: usize,
         /// CSV of item embeddings.
@@ -57,8 +68,8 @@ pub enum MatchMethod {
     },
     /// Score of a cross-encoder.
     CrossEncoder {
-        /// Model handle; absent means the cache alone.
-        model: Option<String>,
+        /// What computes scores that the cache lacks; absent means the cache alone.
+        model: Option<TextModel>,
         /// CSV of query, document, score.
         cache: Option<String>,
     },
@@ -121,14 +132,6 @@ impl Definition for FieldMatch {
             _ => vec![query, Source::item(&self.item_field)],
         }
     }
-
-    fn not_yet(&self) -> Option<&'static str> {
-        match self.method {
-            MatchMethod::BiEncoder { model: Some(_), .. } => Some("field_match by a bi-encoder's model"),
-            MatchMethod::CrossEncoder { model: Some(_), .. } => Some("field_match by a cross-encoder's model"),
-            _ => None,
-        }
-    }
 }
 
 #[derive(Clone, Copy)]
@@ -183,10 +186,16 @@ fn ngram(section: &Section<'_>) -> Option<MatchMethod> {
     Some(MatchMethod::Ngram { language: language?, n: n? })
 }
 
+/// A model of texts, with the names of its files.
+fn model(section: &Section<'_>) -> Option<TextModel> {
+    let handle = section.get("model").and_then(|value| handle(&value));
+    let [model_file, tokenizer_file] = files(section);
+    Some(TextModel { handle: handle?, model_file, tokenizer_file })
+}
+
 fn bi_encoder(section: &Section<'_>) -> Option<MatchMethod> {
-    let model = section.get("model").and_then(|value| handle(&value));
+    let model = model(section);
     let dim = section.required("dim", "the length of an embedding").and_then(|value| dim(&value));
-    files(section);
     let item_field_cache = section.get("itemFieldCache").and_then(|value| value.text());
     let ranking_field_cache = section.get("rankingFieldCache").and_then(|value| value.text());
     if model.is_none() && (item_field_cache.is_none() || ranking_field_cache.is_none()) {
@@ -197,9 +206,8 @@ fn bi_encoder(section: &Section<'_>) -> Option<MatchMethod> {
 }
 
 fn cross_encoder(section: &Section<'_>) -> Option<MatchMethod> {
-    let model = section.get("model").and_then(|value| handle(&value));
+    let model = model(section);
     let cache = section.get("cache").and_then(|value| value.text());
-    files(section);
     section.ignored(&[CROSS_DIM]);
     if model.is_none() && cache.is_none() {
         section.wrong("a cross-encoder without a model needs a cache", "model or cache");

@@ -2,6 +2,7 @@
 
 use super::Extractor;
 use super::field::{FieldReader, Sources};
+use crate::encode::Models;
 use crate::plan::Error;
 use crate::slot::{Numbered, Slots};
 use rankwright_config::feature::{Kind, Source};
@@ -33,6 +34,7 @@ pub(crate) struct Compiler<'a> {
     pub(crate) ttl: Duration,
     pub(crate) slots: &'a Numbered,
     pub(crate) sources: &'a mut Sources,
+    pub(crate) models: &'a Models,
 }
 
 impl Compiler<'_> {

@@ -2,7 +2,8 @@
 //!
 //! A file for each way to tell: by their terms, by embeddings of both, by scores of pairs.
 
-mod caches;
+#[cfg(test)]
+mod computed;
 mod embeddings;
 mod pairs;
 mod terms;
@@ -11,7 +12,6 @@ use super::compiler::{Compile, Compiled, Compiler};
 use super::field::FieldReader;
 use super::same;
 use crate::candidates::Candidates;
-use crate::plan::Error;
 use crate::slot::Slots;
 use compact_str::CompactString;
 use rankwright_config::feature::{self, MatchMethod};
@@ -25,7 +25,8 @@ impl Compile for feature::FieldMatch {
             MatchMethod::Bm25 { .. } | MatchMethod::Ngram { .. } | MatchMethod::Term { .. } => {
                 terms::need(self, ttl, slots);
             }
-            MatchMethod::BiEncoder { .. } => {} // items are found by their ids
+            MatchMethod::BiEncoder { model: None, .. } => {} // items are found by their ids
+            MatchMethod::BiEncoder { .. } => embeddings::need(self, ttl, slots),
             MatchMethod::CrossEncoder { .. } => pairs::need(self, ttl, slots),
         }
     }
@@ -40,16 +41,11 @@ impl Compile for feature::FieldMatch {
     }
 
     fn extractor(&self, compiler: &mut Compiler<'_>) -> Compiled {
-        let not_yet = |what| Err(Error::NotYet { feature: compiler.name.to_owned(), what });
         match &self.method {
             MatchMethod::Bm25 { .. } | MatchMethod::Ngram { .. } | MatchMethod::Term { .. } => {
                 terms::extractor(self, compiler)
             }
-            MatchMethod::BiEncoder { model: Some(_), .. } => not_yet("field_match by a bi-encoder's model"),
-            MatchMethod::CrossEncoder { model: Some(_), .. } => not_yet("field_match by a cross-encoder's model"),
-            MatchMethod::BiEncoder { dim, item_field_cache, ranking_field_cache, .. } => {
-                embeddings::extractor(self, *dim, [item_field_cache, ranking_field_cache], compiler)
-            }
+            MatchMethod::BiEncoder { .. } => embeddings::extractor(self, compiler),
             MatchMethod::CrossEncoder { cache, .. } => pairs::extractor(self, cache.as_deref(), compiler),
         }
     }

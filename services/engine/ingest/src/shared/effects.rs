@@ -5,6 +5,7 @@ use super::stored;
 use crate::counters::Counters;
 use crate::error::Error;
 use crate::ingest::Settings;
+use crate::texts;
 use rankwright_event::{Event, Interaction, Ranking, Timestamp};
 use rankwright_feature::{Plan, Purpose};
 use rankwright_state::{Coming, Expected, Fetched, Key, Overlay, Rows, Store, View};
@@ -47,6 +48,7 @@ impl Effects {
             }
         }
         self.load(named).await?;
+        texts::foresee(&self.plan, events.clone()).await;
         let mut dependent = Vec::new();
         for event in events {
             if let Event::Ranking(ranking) = event {
@@ -105,7 +107,8 @@ impl Effects {
         let keys = self.plan.follow(ranking, &fetched);
         let entities = self.fetch(&keys).await?;
         fetched.add(keys, entities);
-        let rows = self.plan.rows(ranking, &fetched, Purpose::Training);
+        let encoded = texts::encoded(self.plan.texts(ranking, &fetched)).await;
+        let rows = self.plan.rows_with(ranking, &fetched, &encoded, Purpose::Training);
         let captured = self.plan.captured(ranking, &fetched);
         self.plan.shown(ranking, &mut self.overlay);
         let (slot, value) = stored::shown(ranking, self.plan.tags(), &rows, &captured);

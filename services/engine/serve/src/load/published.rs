@@ -9,7 +9,7 @@ use crate::ranker::{FeatureColumns, Ranker};
 use rankwright_config as config;
 use rankwright_event::json::decode_batch;
 use rankwright_event::{Event, Ranking};
-use rankwright_feature::{Plan, Purpose};
+use rankwright_feature::{Encoded, Encoders, NoEncoders, Plan, Purpose, Texts};
 use rankwright_model::{Column, Model, Recommender, Shuffle, VersionId, VersionStore};
 use rankwright_state::{BoxFuture, Fetched, Key, Store};
 use std::collections::HashMap;
@@ -20,6 +20,7 @@ pub struct Published {
     features: Vec<config::Feature>,
     state: Arc<dyn Store>,
     versions: Arc<dyn VersionStore>,
+    encoders: Arc<dyn Encoders>,
 }
 
 /// A trained model and the features that it reads.
@@ -42,7 +43,13 @@ struct Undefined(String);
 impl Published {
     /// Versions of this store, over these features and this state.
     pub fn new(features: &[config::Feature], state: Arc<dyn Store>, versions: Arc<dyn VersionStore>) -> Self {
-        Self { features: features.to_vec(), state, versions }
+        Self { features: features.to_vec(), state, versions, encoders: Arc::new(NoEncoders) }
+    }
+
+    /// The same with models of texts that features compute with.
+    #[must_use]
+    pub fn with_encoders(self, encoders: Arc<dyn Encoders>) -> Self {
+        Self { encoders, ..self }
     }
 
     /// The version of a model that learns.
@@ -109,7 +116,8 @@ impl Published {
     }
 
     async fn plan(&self, definition: &config::model::LambdaMart) -> Result<Plan, LoadError> {
-        Plan::compile(&self.listed(&definition.features)?, &*self.state).await.map_err(LoadError::new)
+        let features = self.listed(&definition.features)?;
+        Plan::compile_with(&features, &*self.state, &*self.encoders).await.map_err(LoadError::new)
     }
 
     /// The features that a model lists, in its order.
@@ -176,8 +184,12 @@ impl Ranker for Trained {
         self.plan.follow(ranking, fetched)
     }
 
-    fn rows(&self, ranking: &Ranking, fetched: &Fetched) -> Vec<f32> {
-        self.plan.rows(ranking, fetched, Purpose::Serving)
+    fn texts(&self, ranking: &Ranking, fetched: &Fetched) -> Texts {
+        self.plan.texts(ranking, fetched)
+    }
+
+    fn rows(&self, ranking: &Ranking, fetched: &Fetched, encoded: &Encoded) -> Vec<f32> {
+        self.plan.rows_with(ranking, fetched, encoded, Purpose::Serving)
     }
 
     fn fallback(&self) -> Option<&str> {
@@ -202,7 +214,7 @@ impl Ranker for Baseline {
         Vec::new()
     }
 
-    fn rows(&self, _: &Ranking, _: &Fetched) -> Vec<f32> {
+    fn rows(&self, _: &Ranking, _: &Fetched, _: &Encoded) -> Vec<f32> {
         Vec::new()
     }
 

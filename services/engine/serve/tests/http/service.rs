@@ -5,6 +5,7 @@ use axum::http::{HeaderMap, Method, Request, StatusCode};
 use parking_lot::Mutex;
 use rankwright_config::{Config, Model};
 use rankwright_event::{Event, Ranking, Tenant, Timestamp};
+use rankwright_feature::Encoded;
 use rankwright_serve::{
     App, Builder, FeatureColumns, Fed, FeedError, Feedback, Found, LoadError, Loaded, Loader, Ranker, Served,
     TrainError, Training, Version, http,
@@ -245,7 +246,7 @@ impl Ranker for ByPrice {
         Vec::new()
     }
 
-    fn rows(&self, ranking: &Ranking, fetched: &Fetched) -> Vec<f32> {
+    fn rows(&self, ranking: &Ranking, fetched: &Fetched, _: &Encoded) -> Vec<f32> {
         let price =
             |entity: Option<&Arc<Entity>>| match entity?.field(Slot(0), Timestamp::from_millis(1), Duration::MAX)? {
                 FieldValue::Number(price) => Some(*price as f32),

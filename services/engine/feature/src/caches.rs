@@ -11,10 +11,10 @@ use std::sync::{Arc, Weak};
 use std::time::SystemTime;
 
 /// What a file holds.
-pub(super) struct Cache<T> {
-    pub(super) known: T,
+pub(crate) struct Cache<T> {
+    pub(crate) known: T,
     /// Equal for files that hold the same.
-    pub(super) digest: u64,
+    pub(crate) digest: u64,
 }
 
 /// A file as it was when it was read, and the width that was asked for.
@@ -33,13 +33,13 @@ static VECTORS: Held<Vectors> = Mutex::new(Vec::new());
 static SCORES: Held<Scores> = Mutex::new(Vec::new());
 
 /// The embeddings of a feature's file.
-pub(super) fn vectors(path: &str, dim: usize, feature: &str) -> Result<Arc<Cache<Vectors>>, Error> {
+pub(crate) fn vectors(path: &str, dim: usize, feature: &str) -> Result<Arc<Cache<Vectors>>, Error> {
     let read = |path: &Path| Vectors::open(path, dim).map(|known| Cache { digest: known.digest(), known });
     held(&VECTORS, path, dim, read).map_err(|source| error(path, feature, source))
 }
 
 /// The scores of a feature's file.
-pub(super) fn scores(path: &str, feature: &str) -> Result<Arc<Cache<Scores>>, Error> {
+pub(crate) fn scores(path: &str, feature: &str) -> Result<Arc<Cache<Scores>>, Error> {
     let read = |path: &Path| Scores::open(path).map(|known| Cache { digest: known.digest(), known });
     held(&SCORES, path, 1, read).map_err(|source| error(path, feature, source))
 }
