@@ -6,8 +6,10 @@ mod web;
 use anyhow::{Context, Result, anyhow, bail};
 use elsewhere::Elsewhere;
 use futures_util::future::BoxFuture;
+use rankwright_config::feature::{FieldMatch, Kind, MatchMethod};
 use rankwright_config::{Config, InferenceKind, TextModel};
 use rankwright_encoder::{Encoder, FileNames, Handle, Runtime, Settings, Sources, Task};
+use rankwright_feature::Encode;
 use std::collections::BTreeMap;
 use std::env;
 use std::path::PathBuf;
@@ -55,22 +57,46 @@ impl Wanted {
         };
         config.inference.iter().map(wanted).collect()
     }
+
+    /// The models that features compute with.
+    pub fn of_features(config: &Config) -> Vec<Self> {
+        let wanted = |(index, feature): (usize, &rankwright_config::Feature)| {
+            let Kind::FieldMatch(FieldMatch { method, .. }) = &feature.kind else { return None };
+            let (model, task, dim) = match method {
+                MatchMethod::BiEncoder { model, dim, .. } => (model.as_ref()?, Task::Embed, Some(*dim)),
+                MatchMethod::CrossEncoder { model, .. } => (model.as_ref()?, Task::Score, None),
+                _ => return None,
+            };
+            Some(Self { path: format!("features[{index}].method"), model: model.clone(), task, dim })
+        };
+        config.features.iter().enumerate().filter_map(wanted).collect()
+    }
+}
+
+impl rankwright_feature::Encoders for Encoders {
+    fn open(&self, model: &TextModel) -> Result<Arc<dyn Encode>, String> {
+        let found = self.get(model).map(|encoder| encoder as Arc<dyn Encode>);
+        found.ok_or_else(|| format!("the model {} is not open", model.handle))
+    }
 }
 
 impl Encoders {
     /// Opens the models, on a thread of its own: files may have to be fetched first. Without any, ONNX Runtime is not needed.
+    /// `batch` texts are computed together; where it is 1, the numbers of a text depend on no other.
     ///
     /// # Errors
     /// When ONNX Runtime is missing, or a model is not there, does not work, or is not what is wanted. The error begins with
     /// the path in the configuration.
-    pub fn open(wanted: Vec<Wanted>) -> BoxFuture<'static, Result<Self>> {
+    pub fn open(wanted: Vec<Wanted>, batch: usize) -> BoxFuture<'static, Result<Self>> {
         Box::pin(async move {
             if wanted.is_empty() {
                 return Ok(Self::default());
             }
             let (told, heard) = tokio::sync::oneshot::channel();
             // no thread of the runtime, which would wait for it at its end
-            thread::Builder::new().name("models".to_owned()).spawn(move || told.send(Self::open_all(&wanted)))?;
+            thread::Builder::new()
+                .name("models".to_owned())
+                .spawn(move || told.send(Self::open_all(&wanted, batch)))?;
             heard.await.context("opening the models was broken off")?
         })
     }
@@ -80,8 +106,8 @@ impl Encoders {
         self.open.get(model).cloned()
     }
 
-    fn open_all(wanted: &[Wanted]) -> Result<Self> {
-        let (cache, settings) = (cache()?, settings()?);
+    fn open_all(wanted: &[Wanted], batch: usize) -> Result<Self> {
+        let (cache, settings) = (cache()?, Settings { batch, ..settings()? });
         let first = wanted.first().map(|wanted| wanted.path.clone()).unwrap_or_default();
         let runtime = Runtime::open(&cache).with_context(|| format!("{first}.model"))?;
         let elsewhere = Elsewhere::default();

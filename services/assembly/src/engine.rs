@@ -1,5 +1,6 @@
 //! The parts of the engine, opened as a configuration says.
 
+use crate::encoders::{Encoders, Wanted};
 use crate::follow::is_stream;
 use crate::{joins, open, remote};
 use anyhow::{Result, anyhow, bail};
@@ -28,6 +29,8 @@ pub struct Engine {
     pub clickthroughs: Arc<dyn ClickthroughStore>,
     /// Models.
     pub versions: Arc<dyn VersionStore>,
+    /// Models of texts that features compute with.
+    pub encoders: Arc<Encoders>,
 }
 
 /// Reads the configuration, prints its warnings, and refuses what this version cannot do.
@@ -84,10 +87,12 @@ impl Engine {
     /// The engine over a state that is open.
     pub(crate) async fn over(config: Config, state: Arc<dyn Store>) -> Result<Self> {
         let service = service();
-        let plan = Arc::new(Plan::compile(&config.features, &*state).await?);
+        // what is stored of a text must not depend on those beside it
+        let encoders = Arc::new(Encoders::open(Wanted::of_features(&config), 1).await?);
+        let plan = Arc::new(Plan::compile_with(&config.features, &*state, &*encoders).await?);
         let clickthroughs = open::clickthroughs(&config, &plan, &service)?;
         let versions = open::versions(&config, &service)?;
-        let engine = Self { config, plan, state, clickthroughs, versions };
+        let engine = Self { config, plan, state, clickthroughs, versions, encoders };
         joins::settle(&engine).await?;
         Ok(engine)
     }

@@ -22,6 +22,9 @@ use tracing::{info, warn};
 /// Time goes on once a second.
 const TICK: Duration = Duration::from_secs(1);
 
+/// Texts of a request that are computed together: the quickest number.
+const TOGETHER: usize = 8;
+
 /// For giving up the partitions of a stream.
 const LEAVING: Duration = Duration::from_secs(5);
 
@@ -59,7 +62,7 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
         let Begun { stop: told, port: waiting } = service.begun.unwrap_or_else(Begun::now);
         let wanted = if service.ranks { Wanted::of_inference(&engine.config) } else { Vec::new() };
         let encoders = tokio::select! {
-            opened = Encoders::open(wanted) => opened?,
+            opened = Encoders::open(wanted, TOGETHER) => opened?,
             () = told.clone().told() => return Ok(()),
         };
         let registry = Registry::new();
@@ -71,7 +74,8 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
         let tally = Arc::new(Tally::registered(&registry, engine.settings().session_length)?);
         let watch = Arc::new(Watch::registered(engine.clone(), &registry)?);
         cached::register(&engine.state, &registry)?;
-        let loader = Arc::new(Published::new(&engine.config.features, engine.state.clone(), engine.versions.clone()));
+        let loader = Published::new(&engine.config.features, engine.state.clone(), engine.versions.clone());
+        let loader = Arc::new(loader.with_encoders(engine.encoders.clone()));
         let mut config = engine.config.clone();
         if !service.ranks {
             config.models.clear();

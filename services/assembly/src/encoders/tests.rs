@@ -4,7 +4,7 @@ use super::*;
 /// What opening the models of a configuration fails with.
 async fn failure(config: &str) -> String {
     let config = Config::parse(config, "test").unwrap().0;
-    let error = Encoders::open(Wanted::of_inference(&config)).await.map(|_| ()).unwrap_err();
+    let error = Encoders::open(Wanted::of_inference(&config), 8).await.map(|_| ()).unwrap_err();
     format!("{error:#}")
 }
 
@@ -29,7 +29,7 @@ async fn a_model_that_is_named_twice_is_opened_once() {
         "inference: {{a: {{type: bi-encoder, model: '{model}', dim: 384}}, b: {{type: bi-encoder, model: '{model}'}}}}"
     );
     let config = Config::parse(&text, "test").unwrap().0;
-    let encoders = Encoders::open(Wanted::of_inference(&config)).await.unwrap();
+    let encoders = Encoders::open(Wanted::of_inference(&config), 8).await.unwrap();
     let [a, b] = ["a", "b"].map(|name| encoders.get(&config.inference[name].model).unwrap());
     assert!(Arc::ptr_eq(&a, &b));
 }
@@ -55,6 +55,6 @@ async fn a_model_that_is_not_what_was_configured_is_refused_with_the_path() {
 
 #[tokio::test]
 async fn without_models_nothing_is_opened() {
-    let encoders = Encoders::open(Vec::new()).await.unwrap();
+    let encoders = Encoders::open(Vec::new(), 8).await.unwrap();
     assert!(encoders.open.is_empty());
 }
