@@ -358,7 +358,7 @@ fn the_other_models_have_the_defaults_of_the_specification() {
     let csv = model("{type: semantic, encoder: {type: csv, dim: 3, path: /e.csv}, itemFields: [title, item.text]}");
     let encoder = Encoder::Csv { dim: 3, path: "/e.csv".to_owned() };
     assert_eq!(csv, Model::Semantic { encoder, item_fields: vec!["title".to_owned(), "text".to_owned()] });
-    let alone = Config::parse("inference: {c: {type: cross-encoder, model: a/b}}", "test").unwrap().1;
+    let alone = Config::parse("inference: {c: {type: cross-encoder, model: a/b}}", "test").expect("is right").1;
     assert!(alone.is_empty(), "text models are enough: {alone:?}");
     let inference = parse("inference: {c: {type: cross-encoder, model: a/b}}").inference;
     let model = TextModel { handle: "a/b".to_owned(), model_file: None, tokenizer_file: None };

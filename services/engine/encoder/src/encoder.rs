@@ -208,7 +208,7 @@ impl Encoder {
 
     fn encoded(&self, texts: &[Text<'_>], by: Option<Instant>, full: Full) -> Result<Vec<Encoded>, EncodeError> {
         if full == Full::Refuse {
-            self.workers.has_room()?; // before texts are split into tokens, for nothing
+            self.workers.has_room(by)?; // before texts are split into tokens, for nothing
         }
         let encode = |&(text, pair): &Text<'_>| {
             if by.is_some_and(|by| Instant::now() >= by) {

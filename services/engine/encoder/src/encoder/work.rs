@@ -22,6 +22,7 @@ pub(super) struct Workers {
 
 struct Queue {
     limit: usize,
+    threads: usize,
     state: Mutex<State>,
     filled: Condvar,
     emptied: Condvar,
@@ -45,6 +46,7 @@ impl Workers {
         let count = graphs.len();
         let queue = Queue {
             limit,
+            threads: count.max(1),
             state: Mutex::new(State { idle: graphs, ..State::default() }),
             filled: Condvar::new(),
             emptied: Condvar::new(),
@@ -58,10 +60,11 @@ impl Workers {
         Ok(workers)
     }
 
-    /// Refuses where as many batches wait as may.
-    pub(super) fn has_room(&self) -> Result<(), EncodeError> {
-        match self.queue.state.lock().jobs.len() {
-            waiting if waiting < self.queue.limit => Ok(()),
+    /// Refuses where as many batches wait as may, or so much that another call's turn comes too late for it.
+    pub(super) fn has_room(&self, by: Option<Instant>) -> Result<(), EncodeError> {
+        let state = self.queue.state.lock();
+        match state.jobs.len() {
+            waiting if waiting < self.queue.limit && !self.queue.is_late(&state, by) => Ok(()),
             waiting => Err(EncodeError::Busy { waiting }),
         }
     }
@@ -89,6 +92,9 @@ impl Queue {
     /// Returns what the caller is to compute itself.
     fn take(&self, jobs: Vec<Job>, call: &Arc<Call>, full: Full) -> Result<Option<(Job, Graph)>, EncodeError> {
         let mut state = self.state.lock();
+        if full == Full::Refuse && self.is_late(&state, call.by) {
+            return Err(EncodeError::Busy { waiting: state.jobs.len() });
+        }
         while state.jobs.len() >= self.limit {
             if full == Full::Refuse {
                 return Err(EncodeError::Busy { waiting: state.jobs.len() });
@@ -101,6 +107,14 @@ impl Queue {
         drop(state);
         (0..able).for_each(|_| _ = self.filled.notify_one());
         Ok(own)
+    }
+
+    /// Whether what waits takes all the time that there is, by how long tokens took lately. What is begun then ends for nothing.
+    fn is_late(&self, state: &State, by: Option<Instant>) -> bool {
+        let Some(by) = by.filter(|_| !state.jobs.is_empty()) else { return false };
+        let tokens: usize = state.jobs.iter().map(|job| job.batch.ids.len()).sum();
+        let nanoseconds = self.pace.load(Ordering::Relaxed).saturating_mul(tokens as u64) / self.threads as u64;
+        Instant::now() + Duration::from_nanos(nanoseconds) > by
     }
 
     /// The next batch, where it is this call's, a graph is idle, and there is time: computing it here saves handing it over.
