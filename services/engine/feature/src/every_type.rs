@@ -47,6 +47,8 @@ fn every_type_extracts_a_value_with_its_example() {
         let rows = busy(kind, kind.example).at(3 * 86_400).rows(["a", "b"]);
         let is_told = |value: &f32| value.is_finite() && *value != 0.0;
         assert!(rows[0].iter().any(is_told), "{}: {rows:?}", kind.name);
+        // all items may be excluded
+        assert!(busy(kind, kind.example).rows([]).is_empty(), "{}", kind.name);
     }
 }
 

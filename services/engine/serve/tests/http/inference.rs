@@ -7,7 +7,7 @@ use rankwright_serve::{Embedding, TextModel};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// An embedding has the numbers of letters and blanks; a score is the number of words in common less the others.
 struct Letters(Task);
@@ -205,13 +205,12 @@ async fn a_fault_of_a_model_is_one_internal_error_and_the_service_goes_on() {
 
 #[tokio::test]
 async fn a_model_that_computes_for_long_keeps_nobody_from_asking_something_else() {
-    let service = service_with("requestTimeout: 500ms").await;
+    let service = service_with("requestTimeout: 2s").await;
     let slow = service.send(ENCODER, json!({"texts": ["late"]}));
     let mut slow = std::pin::pin!(slow);
-    let began = Instant::now();
     assert!(futures_util::poll!(slow.as_mut()).is_pending(), "this thread is not blocked");
     assert_eq!(service.get("/health").await.status, 200);
-    assert!(began.elapsed() < Duration::from_millis(400));
+    assert!(futures_util::poll!(slow.as_mut()).is_pending(), "it was answered meanwhile");
     slow.await.error(503, "overloaded", None);
 }
 

@@ -23,6 +23,19 @@ async fn items_are_answered_by_falling_score_with_every_input_item() {
 }
 
 #[tokio::test]
+async fn excluded_items_are_left_out_be_it_all_of_them() {
+    let service = Service::start().await;
+    service.price(&[("a", 10.0), ("b", 30.0), ("c", 20.0)]).await;
+    let without = |ids: &str| ranking(&["a", "b", "c"]).replacen('{', &format!("{{\"exclude\":{ids},"), 1);
+    assert_eq!(service.post("/rank/shop", without(r#"["b","x"]"#)).await.items(), ["c", "a"]);
+    for model in ["shop", "plain", "dice", "new"] {
+        let answer = service.post(&format!("/rank/{model}?explain=true"), without(r#"["a","b","c"]"#)).await;
+        assert_eq!((answer.status.as_u16(), answer.items().len()), (200, 0), "{model}");
+    }
+    service.post("/rank/shop", without("7")).await.error(400, "invalid_request", Some("exclude"));
+}
+
+#[tokio::test]
 async fn explain_adds_an_entry_per_feature_a_list_for_several_columns_and_null_for_missing() {
     let service = Service::start().await;
     service.price(&[("a", 10.0)]).await;
