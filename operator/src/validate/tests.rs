@@ -143,7 +143,9 @@ fn mistakes_of_a_configuration_are_told_with_their_paths() {
         told.starts_with("ConfigurationInvalid: ") && told.contains("features[0]") && told.contains("modles"),
         "{told}"
     );
-    let later = json!({"configuration": {"inline": {"models": {"next": {"type": "trending", "weights": [{"interaction": "click"}]}}}}});
+    let encoder = json!({"type": "csv", "dim": 2, "path": "/e.csv"});
+    let semantic = json!({"type": "semantic", "encoder": encoder, "itemFields": ["title"]});
+    let later = json!({"configuration": {"inline": {"models": {"next": semantic}}}});
     assert!(refusal(later).contains("not available in this version"));
 }
 
@@ -161,6 +163,16 @@ fn pins_and_defaults_reach_the_models_that_learn_alone() {
         (Some("v1"), 4, 0.5)
     );
     assert_eq!(shop.warmup.unwrap().sampled_requests, 100);
+    let similar = json!({"type": "als", "interactions": ["click"]});
+    let asked = json!({
+        "configuration": {"inline": {"models": {"similar": similar}}},
+        "modelVersion": {"similar": "v7"},
+        "training": {"schedule": "@daily", "qualityGate": {"metric": "NDCG@10", "margin": "0.5"}, "keepVersions": 4},
+        "rank": {"warmup": {}},
+    });
+    let learning = configuration(asked).models["similar"].learning().cloned().unwrap();
+    assert_eq!((learning.version.as_deref(), learning.keep_versions), (Some("v7"), 4));
+    assert_eq!((learning.gate.margin, learning.gate.metric), (0.5, None), "its only metric is another one");
     let own = json!({"keepVersions": 2});
     let spared = json!({"training": {"schedule": "@daily"}, "configuration": {"inline": {"models": {"shop": own}}}});
     let Model::LambdaMart(shop) = &configuration(spared).models["shop"] else { panic!("it learns") };
