@@ -208,7 +208,7 @@ fn an_item_that_visitors_click_rises_after_training_again() {
 
 /// A service without training data, for its interface.
 fn untrained(folder: &Path) -> Service {
-    Service::serve(&RATES.replace("  similar: {type: als, interactions: [click]}\n", ""), folder)
+    Service::serve(RATES, folder)
 }
 
 #[test]
@@ -248,12 +248,14 @@ fn a_ranker_does_not_recommend_and_says_what_it_is() {
 }
 
 #[test]
-fn a_recommender_is_refused_at_the_start_with_its_place() {
+fn a_model_that_is_not_there_yet_is_refused_at_the_start_with_its_place() {
     let folder = folder();
     let config = folder.path().join("config.yml");
-    std::fs::write(&config, RATES).expect("the folder can be written to");
+    let semantic = "similar: {type: semantic, encoder: {type: csv, dim: 2, path: /e.csv}, itemFields: [title]}";
+    let text = RATES.replace("similar: {type: als, interactions: [click]}", semantic);
+    std::fs::write(&config, text).expect("the folder can be written to");
     let ended = run(&["serve", "--config", &config.to_string_lossy()]).refused();
-    assert!(ended.stderr.contains("similar") && ended.stderr.contains("als"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("models.similar") && ended.stderr.contains("semantic"), "{}", ended.stderr);
 }
 
 #[test]
