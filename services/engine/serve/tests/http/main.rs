@@ -13,3 +13,4 @@ mod published;
 mod rank;
 mod server;
 mod service;
+mod texts;
