@@ -15,3 +15,4 @@ mod published;
 mod rank;
 mod server;
 mod service;
+mod texts;

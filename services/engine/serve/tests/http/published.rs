@@ -38,7 +38,7 @@ async fn columns(config: &Config) -> Vec<Column> {
     plan.columns().iter().map(column).collect()
 }
 
-fn version(millis: i64, kind: Kind, columns: Vec<Column>, warmup: &str) -> Version {
+pub(crate) fn version(millis: i64, kind: Kind, columns: Vec<Column>, warmup: &str) -> Version {
     version_of(XGBOOST, millis, kind, columns, warmup)
 }
 
