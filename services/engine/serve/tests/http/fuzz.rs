@@ -1,7 +1,10 @@
 //! Whatever is sent: an answer in JSON that is no fault of ours.
 
-use crate::service::{Answer, Service, ranking};
+use crate::inference::Letters;
+use crate::service::{Answer, CONFIG, Service, ranking};
 use proptest::prelude::*;
+use rankwright_encoder::Task;
+use std::sync::Arc;
 use std::sync::OnceLock;
 use tokio::runtime::{Builder, Runtime};
 
@@ -9,7 +12,10 @@ fn shared() -> &'static (Runtime, Service) {
     static SHARED: OnceLock<(Runtime, Service)> = OnceLock::new();
     SHARED.get_or_init(|| {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let service = runtime.block_on(Service::start());
+        let service = runtime.block_on(Service::start_with(CONFIG, |builder| {
+            let (words, pairs) = (Arc::new(Letters(Task::Embed)), Arc::new(Letters(Task::Score)));
+            builder.inference("words", words).inference("pairs", pairs)
+        }));
         (runtime, service)
     })
 }
@@ -32,6 +38,16 @@ const EVENTS: &str = r#"[{"event":"item","id":"1","timestamp":"1636907100000","i
 {"event":"user","id":"2","timestamp":1636907100000,"user":"u","fields":[{"name":"tags","value":["a","b"]}]},
 {"event":"ranking","id":"3","timestamp":"2021-11-14T16:25:00Z","user":"u","items":[{"id":"p1","label":1,"fields":[]}]},
 {"event":"interaction","id":"4","ranking":"3","timestamp":"1636907100000","type":"click","item":"p1"}]"#;
+
+const TEXTS: [(&str, &str); 4] = [
+    ("/inference/encoder/words", r#"{"texts": ["a b", "\u00e9", ""]}"#),
+    ("/inference/cross/pairs", r#"{"input": [{"query": "a", "text": "a b"}]}"#),
+    (
+        "/v1/rerank",
+        r#"{"model": "pairs", "query": "a", "documents": ["b", {"text": "a"}], "top_n": 1, "return_documents": true}"#,
+    ),
+    ("/v1/embeddings", r#"{"model": "words", "input": ["a", "b"], "encoding_format": "base64", "dimensions": 2}"#),
+];
 
 /// Cuts, overwrites and doubles parts of a text.
 fn mutated(text: &str, changes: &[(usize, usize, Vec<u8>)]) -> Vec<u8> {
@@ -64,6 +80,15 @@ proptest! {
     #[test]
     fn mutated_events_are_taken_in_or_refused(changes in changes()) {
         check(&post("/feedback", mutated(EVENTS, &changes)));
+    }
+
+    #[test]
+    fn mutated_texts_are_computed_or_refused(changes in changes(), which in 0..TEXTS.len()) {
+        let (path, body) = TEXTS[which];
+        let answer = post(path, mutated(body, &changes));
+        if answer.status != 404 {
+            check(&answer); // else the name of the model is another one
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Instant;
 
 /// An embedding has the numbers of letters and blanks; a score is the number of words in common less the others.
-struct Letters(Task);
+pub(crate) struct Letters(pub(crate) Task);
 
 impl TextModel for Letters {
     fn task(&self) -> Task {
