@@ -234,7 +234,7 @@ fn a_call_ends_at_its_deadline_and_the_next_one_is_answered() {
 #[test]
 fn what_was_computed_before_the_deadline_is_kept() {
     let Some(encoder) = encoder_with("minilm-int8", Settings { threads: 1, ..Settings::default() }) else { return };
-    let texts: Vec<String> = (0..400).map(|number| format!("{number} {}", "word ".repeat(40))).collect();
+    let texts: Vec<String> = (0..150).map(|number| format!("{number} {}", "word ".repeat(40))).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let soon = || Some(Instant::now() + Duration::from_millis(400));
     let answered = (0..100).any(|_| encoder.embed(&texts, soon()).is_ok());
@@ -249,17 +249,35 @@ fn too_much_at_a_time_is_refused_where_that_is_asked_for() {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     thread::scope(|scope| {
         let long = scope.spawn(|| encoder.try_embed(&texts, None).map(|vectors| vectors.len()));
-        // until its batches wait
-        let refused = loop {
-            match encoder.try_embed(&["x"], None) {
-                Ok(_) => assert!(!long.is_finished(), "nothing was refused"),
-                Err(error) => break error,
-            }
-        };
-        assert!(matches!(refused, EncodeError::Busy { waiting: 2.. }), "{refused}");
+        let refused = || matches!(encoder.try_embed(&["x"], None), Err(EncodeError::Busy { waiting: 2.. }));
+        assert!(soon(refused), "its batches wait");
         assert_eq!(encoder.embed(&["x"], None).map(|vectors| vectors.len()), Ok(1));
         assert_eq!(long.join().expect("no panic"), Ok(80));
     });
+}
+
+#[test]
+fn what_would_be_computed_too_late_is_refused_at_once_where_that_is_asked_for() {
+    let settings = Settings { threads: 1, memory: 0, ..Settings::default() };
+    let Some(encoder) = encoder_with("minilm-f32", settings) else { return };
+    let texts: Vec<String> = (0..80).map(|number| format!("{number} {}", "word ".repeat(100))).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    embeddings(&encoder, &texts[..8]); // so that it knows how long a token takes
+    thread::scope(|scope| {
+        let long = scope.spawn(|| encoder.embed(&texts, None).map(|vectors| vectors.len()));
+        let by = || Some(Instant::now() + Duration::from_millis(20));
+        let refused = || matches!(encoder.try_embed(&["x"], by()), Err(EncodeError::Busy { .. }));
+        assert!(soon(refused), "others are before it");
+        assert_eq!(long.join().expect("no panic"), Ok(80));
+    });
+}
+
+/// Whether it holds within seconds.
+fn soon(mut holds: impl FnMut() -> bool) -> bool {
+    (0..500).any(|_| {
+        thread::sleep(Duration::from_millis(10));
+        holds()
+    })
 }
 
 #[test]
