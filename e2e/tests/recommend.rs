@@ -130,5 +130,5 @@ fn nothing_to_learn_from_is_told() {
     assert_eq!(answer["items"], json!([]));
     assert!(answer["fallback"].as_str().is_some_and(|why| why.contains("not trained")), "{answer}");
     let refused = service.post_text("/train/similar", "");
-    assert!(refused.status == 409 && refused.text.contains("click, purchase"), "{}", refused.text);
+    assert!(refused.status == 409 && refused.text.contains("no click-throughs are stored"), "{}", refused.text);
 }

@@ -218,7 +218,8 @@ fn a_job_that_is_told_to_stop_reports_what_it_has_done() {
     let folder = folder.path();
     slow(folder);
     let published = |line: &str| line.contains("model=\"lightgbm\"") && line.contains("no version runs yet");
-    let ended = stopped(folder, &[], published, Duration::ZERO);
+    let both = ["--model", "lightgbm", "--model", "xgboost"];
+    let ended = stopped(folder, &both, published, Duration::ZERO);
     let report: Value = serde_json::from_str(&ended.stdout).expect("a report");
     assert_eq!((ended.code, report["outcome"].as_str()), (Some(143), Some("failed")), "{report}");
     assert_eq!(report["message"], "told to stop before it was done with xgboost");

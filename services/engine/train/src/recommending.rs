@@ -171,7 +171,7 @@ impl Recommending<'_> {
         let size_bytes = body.len();
         let version = Version::new(metadata, Vec::new(), body);
         let version = version.map_err(|error| Error::Publish { model: self.name.to_owned(), source: error.into() })?;
-        let warnings = warning(&quality, few.as_deref()).into_iter().collect();
+        let warnings = warning(&quality, held_out.len()).into_iter().collect();
         let trained = Trained {
             trees: iterations.len(),
             answer: Answer { features: Vec::new(), iterations, size_bytes, warnings },
@@ -309,10 +309,11 @@ fn visitor(record: &Clickthrough) -> Option<Cow<'_, str>> {
     }
 }
 
-/// What to say of a model that is no better than naming what is popular.
-fn warning(quality: &Quality, few: Option<&str>) -> Option<String> {
+/// What to say of a model that is worse than naming what is popular, by more than chance: two standard errors of a share.
+fn warning(quality: &Quality, visitors: usize) -> Option<String> {
     let Quality { metric, shown, reranked, .. } = quality;
-    (few.is_none() && reranked < shown).then(|| {
+    let error = (shown * (1.0 - shown) / visitors as f64).sqrt();
+    (visitors >= ENOUGH && reranked + 2.0 * error < *shown).then(|| {
         format!(
             "{metric} {reranked:.4} is below {shown:.4} of the most popular items: there may be too few interactions per \
              item; see docs/recommendations.md, \"Quality and the gate\""

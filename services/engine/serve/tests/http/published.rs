@@ -83,13 +83,19 @@ async fn a_published_version_serves_and_a_newer_one_takes_its_place() {
     let expected = serde_json::json!({"item": "a", "score": 0.5, "features": [{"name": "price", "value": null}]});
     assert_eq!(answer.json()["items"][0], expected);
     assert_eq!(answer.json().get("fallback"), None);
-    let second = version(2_000, Kind::Noop, columns(&config).await, "not an event");
+    let other = XGBOOST.replace("5E-1", "2E0");
+    let second = version_of(&other, 2_000, Kind::XgBoost, columns(&config).await, "not an event");
     versions.publish(&second, Place::Any).unwrap();
     service.app.refresh("shop").await;
     assert_eq!(service.post("/rank/shop", ranking(&["a", "b"])).await.json()["items"][0]["score"], 2.0);
     let status = service.get("/status").await.json();
     assert_eq!(status["models"]["shop"]["version"], second.id().as_str());
     assert_eq!(status["models"]["shop"]["trainedAt"], "1970-01-01T00:00:02Z");
+    // of a type that the model had before
+    let other = version(3_000, Kind::Noop, columns(&config).await, "");
+    versions.publish(&other, Place::Any).unwrap();
+    service.app.refresh("shop").await;
+    assert_eq!(service.get("/status").await.json()["models"]["shop"]["version"], second.id().as_str());
     versions.select("shop", first.id()).unwrap();
     service.app.refresh("shop").await;
     assert_eq!(service.get("/status").await.json()["models"]["shop"]["version"], first.id().as_str(), "rolled back");
