@@ -69,7 +69,7 @@ fn similar_items_are_those_of_the_same_shelf() {
     let quality = &trained.quality[0];
     assert_eq!(quality.metric, "HIT@10");
     // of the nine others on the shelf, three at most were seen
-    assert!(quality.reranked > 0.9 && quality.random < 0.3 && trained.test > 50, "{quality:?} {}", trained.test);
+    assert!(quality.reranked > 0.8 && quality.random < 0.3 && trained.test > 50, "{quality:?} {}", trained.test);
     assert_eq!((trained.answer.iterations.len(), trained.answer.features.len()), (10, 0));
     let similar = served(&versions);
     let found = similar.recommend(&["i7"], &HashSet::from(["i3"]), 5).unwrap();
