@@ -53,7 +53,7 @@ impl Fetch for Elsewhere {
                 None => web::get(&address, &sender).await,
             };
             if let Err(error) = outcome {
-                let _ = sender.send(Err(error)).await; // nobody may wait for it any more
+                let _ = sender.send(Err(error)).await; // fails only if the reader has gone
             }
         });
         // the first piece may be empty, so that an empty file is told from none

@@ -72,7 +72,7 @@ pub struct Learning {
     pub version: Option<String>,
     /// `qualityGate`: when a training job publishes.
     pub gate: Gate,
-    /// `keepVersions`: so many of the newest versions are kept; default 10.
+    /// `keepVersions`: number of newest versions that are kept; default 10.
     pub keep_versions: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What stands under `type` for each choice that a configuration has, but for features.
+//! What stands under `type` for each choice of a configuration, except features.
 
 use crate::model::Booster;
 use crate::{ClickthroughStore, Model, SourceKind, State};

@@ -40,7 +40,7 @@ const WORDS: [&str; 24] = [
     "grip",
 ];
 
-/// A text of so many words, each of one token.
+/// A text of `words` words, each of one token.
 fn text(words: usize, seed: &mut u64) -> String {
     let mut word = || {
         *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -2,14 +2,25 @@
 
 use rankwright_event::Event;
 use rankwright_feature::{Encoded, Plan, Texts};
+use std::sync::Once;
 use tokio::task::spawn_blocking;
+use tracing::warn;
+
+/// A model that refuses texts would fill the log.
+static SAID: Once = Once::new();
 
 /// What models make of texts.
 pub(crate) async fn encoded(texts: Texts) -> Encoded {
     if texts.is_empty() {
         return Encoded::default();
     }
-    spawn_blocking(move || texts.encode(None)).await.unwrap_or_default() // a panic is reported where it happened
+    // a panic is reported where it happened
+    let encoded = spawn_blocking(move || texts.encode(None)).await.unwrap_or_default();
+    if let Some(why) = encoded.why() {
+        let texts = encoded.absent();
+        SAID.call_once(|| warn!(texts, why, "a text model fails: values are missing; this is logged once"));
+    }
+    encoded
 }
 
 /// Has models compute what these events need, all cores at a time: the models know it when the events are taken in, one

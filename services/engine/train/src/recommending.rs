@@ -12,17 +12,16 @@ use rankwright_config::model::{Als, Learning, Trending};
 use rankwright_event::Timestamp;
 use rankwright_model::{Kind, Metadata, Recommender, Version};
 use rankwright_recommend::{Build, HeldOut, Interactions, Similar, Weight, als};
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
 
-/// So many recommendations are looked at.
+/// Number of recommendations that are looked at.
 const LOOKED_AT: usize = 10;
-/// So many visitors have to be asked for shares of them to say something: one is a hundredth then.
+/// Held-out visitors from which on a share says something: one visitor is at most a hundredth.
 const ENOUGH: usize = 100;
 /// The most interactions that are learned from: 2.4 GB of them.
 const MOST: usize = 100_000_000;
-/// Below so many visitors the last item of every second one is held out, else of every tenth.
+/// Below this number of visitors the last item of every second one is held out, else of every tenth.
 const FEW_VISITORS: usize = 5_000;
 
 /// A recommender to be trained.
@@ -300,11 +299,11 @@ fn metrics(quality: &Quality, model: &Recommender) -> BTreeMap<String, f64> {
 }
 
 /// Who a record is of: the visitor, else the visit.
-fn visitor(record: &Clickthrough) -> Option<Cow<'_, str>> {
+fn visitor(record: &Clickthrough) -> Option<String> {
     let tenant = record.tenant.as_str();
     match (&record.user, &record.session) {
-        (Some(user), _) => Some(format!("{tenant}/u/{}", user.as_str()).into()),
-        (None, Some(session)) => Some(format!("{tenant}/s/{}", session.as_str()).into()),
+        (Some(user), _) => Some(format!("{tenant}/u/{}", user.as_str())),
+        (None, Some(session)) => Some(format!("{tenant}/s/{}", session.as_str())),
         (None, None) => None,
     }
 }

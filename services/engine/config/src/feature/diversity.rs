@@ -9,7 +9,7 @@ use crate::section::Section;
 pub struct Diversity {
     /// Item field (without `item.`).
     pub field: String,
-    /// Only the first so many items are looked at; absent means all.
+    /// Number of items, from the top, that are compared; all where it is absent.
     pub top: Option<usize>,
 }
 

@@ -38,7 +38,7 @@ pub enum Reducer {
     Size,
     /// Root of the sum of squares.
     EuclideanDistance,
-    /// The first so many elements, padded with zeros: as many columns.
+    /// The first N elements, padded with zeros; N columns.
     Vector(usize),
 }
 

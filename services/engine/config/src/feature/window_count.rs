@@ -1,11 +1,11 @@
-//! `window_count` (also `window_event_count`): counts over the last so many buckets.
+//! `window_count` (also `window_event_count`): counts over the last N buckets.
 
 use super::counting::{bucket, interaction, windows};
 use super::{Definition, Scope, Source};
 use crate::section::Section;
 use std::time::Duration;
 
-/// Counts over the last so many buckets; one column a window.
+/// Counts over the last N buckets; one column for each window of N buckets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WindowCount {
     /// Interaction type.
@@ -22,7 +22,7 @@ impl Definition for WindowCount {
     const NAME: &str = "window_count";
     const ALIASES: &[&str] = &["window_event_count"];
     const EXAMPLE: &str = "{name: recent_clicks, type: window_count, interaction: click, scope: item, bucket_size: 24h, windows: [7, 30]}";
-    const DOC: &str = "the number of interactions in the last so many buckets of time, a column per window";
+    const DOC: &str = "the number of interactions in the last N buckets of time, a column per window of N";
 
     fn read(section: &Section<'_>) -> Option<Self> {
         let (interaction, scope) = (interaction(section, "interaction"), Scope::read(section));

@@ -1,7 +1,7 @@
 //! Texts of a ranking, or of events, and what models made of them.
 
 use super::{Encode, Models, Task, Vector};
-use rankwright_encoder::key;
+use rankwright_encoder::{EncodeError, key};
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
@@ -22,6 +22,8 @@ pub struct Texts {
 pub struct Encoded {
     known: HashMap<(usize, u128), Vector>,
     absent: usize,
+    /// Why the first of them is.
+    why: Option<String>,
 }
 
 impl Texts {
@@ -58,8 +60,11 @@ impl Texts {
             let known = texts.chunks(AT_ONCE).flat_map(|some| compute(model, some, deadline));
             for ((key, ..), vector) in texts.iter().zip(known) {
                 match vector {
-                    Some(vector) => drop(encoded.known.insert((number, *key), vector)),
-                    None => encoded.absent += 1,
+                    Ok(vector) => drop(encoded.known.insert((number, *key), vector)),
+                    Err(error) => {
+                        encoded.absent += 1;
+                        encoded.why.get_or_insert_with(|| error.to_string());
+                    }
                 }
             }
         }
@@ -71,6 +76,11 @@ impl Encoded {
     /// How many texts are not here that were asked for.
     pub fn absent(&self) -> usize {
         self.absent
+    }
+
+    /// Why the first of them is absent.
+    pub fn why(&self) -> Option<&str> {
+        self.why.as_deref()
     }
 
     /// The embedding of a text.
@@ -86,7 +96,11 @@ impl Encoded {
 
 /// Some texts of a model. Where that fails, each by itself: what was done by the deadline is still at hand then, and
 /// one text that the model refuses keeps no other from being computed.
-fn compute(model: &dyn Encode, texts: &[(u128, &str, Option<&str>)], by: Option<Instant>) -> Vec<Option<Vector>> {
+fn compute(
+    model: &dyn Encode,
+    texts: &[(u128, &str, Option<&str>)],
+    by: Option<Instant>,
+) -> Vec<Result<Vector, EncodeError>> {
     let all = |texts: &[(u128, &str, Option<&str>)]| match model.task() {
         Task::Embed => model.embed(&texts.iter().map(|&(_, text, _)| text).collect::<Vec<_>>(), by),
         Task::Score => {
@@ -95,7 +109,10 @@ fn compute(model: &dyn Encode, texts: &[(u128, &str, Option<&str>)], by: Option<
         }
     };
     match all(texts) {
-        Ok(vectors) => vectors.into_iter().map(Some).collect(),
-        Err(_) => texts.chunks(1).map(|text| all(text).ok()?.pop()).collect(),
+        Ok(vectors) => vectors.into_iter().map(Ok).collect(),
+        Err(failed) => {
+            let alone = |text| all(text).and_then(|mut vectors| vectors.pop().ok_or_else(|| failed.clone()));
+            texts.chunks(1).map(alone).collect()
+        }
     }
 }
