@@ -284,6 +284,11 @@ fn field_matches_know_every_method() {
         MatchMethod::Ngram { language: "no", n: 3 },
         "a language, not false"
     );
+    assert_eq!(
+        method("type: ngram, language: false, \"false\": 3"),
+        MatchMethod::Ngram { language: "no", n: 3 },
+        "what kubectl makes of `n` and `no`"
+    );
     assert_eq!(method("type: term, language: generic"), MatchMethod::Term { language: "generic" });
     assert_eq!(
         method("type: bi-encoder, dim: 384, model: a/b"),

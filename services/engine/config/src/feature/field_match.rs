@@ -134,6 +134,9 @@ impl Definition for FieldMatch {
     }
 }
 
+/// What kubectl and Helm make of an unquoted `n` and `no`: they read YAML 1.1, where both are booleans.
+const YAML_1_1_NO: &str = "false";
+
 #[derive(Clone, Copy)]
 enum Method {
     Bm25,
@@ -182,7 +185,8 @@ fn bm25(section: &Section<'_>) -> Option<MatchMethod> {
 
 fn ngram(section: &Section<'_>) -> Option<MatchMethod> {
     let language = language(section);
-    let n = section.required("n", "the length of an n-gram").and_then(|value| value.whole(1..=100));
+    let n = section.get("n").or_else(|| section.get(YAML_1_1_NO));
+    let n = n.or_else(|| section.missing("n", "the length of an n-gram")).and_then(|value| value.whole(1..=100));
     Some(MatchMethod::Ngram { language: language?, n: n? })
 }
 
@@ -219,7 +223,7 @@ fn cross_encoder(section: &Section<'_>) -> Option<MatchMethod> {
 fn language(section: &Section<'_>) -> Option<&'static str> {
     let codes = LANGUAGES.map(|(code, _)| code);
     let value = section.required("language", "a language such as en, or generic")?;
-    let text = value.text()?;
+    let text = value.text().map(|text| if text == YAML_1_1_NO { "no".to_owned() } else { text })?;
     let found = LANGUAGES.iter().find(|&&(code, name)| text == code || text.eq_ignore_ascii_case(name));
     if found.is_none() {
         let near = nearest(&text, LANGUAGES.map(|(_, name)| name)).map(|name| format!("`{name}`"));
