@@ -32,6 +32,25 @@ pub fn config(redis: &Redis) -> String {
     format!("state: {{type: redis, {}, timeout: {timeout}}}\n{FEATURES}", redis.keys())
 }
 
+/// A configuration with features by BM25, whose dictionary is written to the folder, and by a model's vectors of brands.
+///
+/// # Panics
+/// When the folder cannot be written to.
+pub fn with_texts(config: &str, folder: &Path) -> String {
+    let terms = folder.join("terms.json");
+    let counts = json!({"0": 7, "1": 8, "2": 8, "3": 7});
+    let dictionary = json!({"language": "en", "fields": ["brand"], "docs": 30, "avgdl": 2.0, "termfreq": counts});
+    std::fs::write(&terms, dictionary.to_string()).expect("can be written");
+    let field = "type: field_match, rankingField: ranking.query, itemField: item.brand";
+    let bm25 = format!("{{type: bm25, language: en, termFreq: {}}}", terms.display());
+    let bi_encoder = "{type: bi-encoder, model: test/minilm-int8, dim: 384}";
+    let features = format!(
+        "\n  - {{name: weighed, {field}, method: {bm25}}}\n  - {{name: meaning, {field}, method: {bi_encoder}}}\nmodels:"
+    );
+    assert!(config.contains("\nmodels:"), "{config}");
+    config.replace("\nmodels:", &features)
+}
+
 /// Starts a program of a service in a folder of its own.
 ///
 /// # Panics

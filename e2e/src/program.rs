@@ -113,7 +113,30 @@ pub fn clean(mut command: Command) -> Command {
     for name in ours.into_iter().chain(upstream.iter().map(String::as_str)) {
         command.env_remove(name);
     }
+    if let Some(models) = models() {
+        command.env("RANKWRIGHT_ONNXRUNTIME", models.join("onnxruntime"));
+        command.env("RANKWRIGHT_MODELS_DIR", models.join("models"));
+    }
+    command.env("RANKWRIGHT_OFFLINE", "1");
     command
+}
+
+/// The folder of real text models that tests have, with ONNX Runtime.
+pub fn models() -> Option<PathBuf> {
+    std::env::var_os("RANKWRIGHT_ENCODERS_DIR").map(PathBuf::from).filter(|folder| folder.is_dir())
+}
+
+/// The same. Without it a test is skipped, or fails where `RANKWRIGHT_REQUIRE_ALL` is 1.
+///
+/// # Panics
+/// Where nothing may be skipped.
+pub fn models_for_tests() -> Option<PathBuf> {
+    let models = models();
+    if models.is_none() {
+        assert!(std::env::var("RANKWRIGHT_REQUIRE_ALL").as_deref() != Ok("1"), "RANKWRIGHT_ENCODERS_DIR is not set");
+        println!("SKIPPED: RANKWRIGHT_ENCODERS_DIR names no folder filled by services/engine/encoder/native/fetch.sh");
+    }
+    models
 }
 
 /// Runs the program to its end.

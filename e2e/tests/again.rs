@@ -4,7 +4,7 @@ use rankwright_e2e::Ended;
 use rankwright_e2e::events::lines;
 use rankwright_e2e::many::{self, ITEMS, day_of_changes};
 use rankwright_e2e::outcome::Outcome;
-use rankwright_e2e::program::{command, run_on};
+use rankwright_e2e::program::{command, models_for_tests, run_on};
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
 use std::fs;
@@ -97,12 +97,12 @@ fn an_earlier_offset_than_before_is_refused() {
 /// Its task to close rankings seems to be held for ten seconds more.
 #[test]
 fn an_import_into_redis_that_was_killed_is_brought_to_its_end_by_the_next_one_at_once() {
-    let Some(redis) = Redis::for_tests() else { return };
+    let (Some(redis), Some(_)) = (Redis::for_tests(), models_for_tests()) else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let events = day_of_changes(&mut Random::seeded(), 20_000);
-    let expected = Outcome::undisturbed(&redis, &many::config(&redis), &events, folder.path());
-    let (service, home, config) =
-        (redis.own_service("killed-import"), folder.path().join("home"), many::config(&redis));
+    let config = many::with_texts(&many::config(&redis), folder.path());
+    let expected = Outcome::undisturbed(&redis, &config, &events, folder.path());
+    let (service, home) = (redis.own_service("killed-import"), folder.path().join("home"));
     many::import(&config, &service, &events[..ITEMS], &home); // the next one shares the state with others
     fs::write(home.join("events.jsonl"), lines(&events)).expect("can be written");
     let importing = || {

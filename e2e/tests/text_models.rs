@@ -1,19 +1,9 @@
 //! Features and endpoints that compute with models of texts, in the program as users start it.
 
+use rankwright_e2e::Launch;
 use rankwright_e2e::events::{feature, item, lines, ranking};
-use rankwright_e2e::{Launch, program};
+use rankwright_e2e::program::{self, models_for_tests};
 use serde_json::{Value, json};
-use std::path::PathBuf;
-
-/// The folder of real models. Without it a test is skipped, or fails where `RANKWRIGHT_REQUIRE_ALL` is 1.
-fn models() -> Option<PathBuf> {
-    let folder = std::env::var_os("RANKWRIGHT_ENCODERS_DIR").map(PathBuf::from).filter(|folder| folder.is_dir());
-    if folder.is_none() {
-        assert!(std::env::var("RANKWRIGHT_REQUIRE_ALL").as_deref() != Ok("1"), "RANKWRIGHT_ENCODERS_DIR is not set");
-        println!("SKIPPED: RANKWRIGHT_ENCODERS_DIR names no folder filled by services/engine/encoder/native/fetch.sh");
-    }
-    folder
-}
 
 const CONFIG: &str = "
 state: {type: file, path: ./state}
@@ -31,7 +21,7 @@ inference:
 
 #[test]
 fn titles_are_compared_with_queries_by_their_meaning() {
-    let Some(models) = models() else { return };
+    let Some(_) = models_for_tests() else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let title = |text: &str| [("title", json!(text))];
     let events = [
@@ -41,14 +31,8 @@ fn titles_are_compared_with_queries_by_their_meaning() {
     ];
     let data = folder.path().join("events.jsonl");
     std::fs::write(&data, lines(&events)).expect("can be written");
-    let (models, cache) = (models.display().to_string(), folder.path().join("cache").display().to_string());
-    let environment = [
-        ("RANKWRIGHT_ONNXRUNTIME", format!("{models}/onnxruntime")),
-        ("RANKWRIGHT_MODELS_DIR", format!("{models}/models")),
-        ("RANKWRIGHT_ENCODERS_CACHE", cache),
-        ("RANKWRIGHT_OFFLINE", "1".to_owned()),
-    ];
-    let environment: Vec<(&str, &str)> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let cache = folder.path().join("cache").display().to_string();
+    let environment = [("RANKWRIGHT_ENCODERS_CACHE", cache.as_str())];
     let launch = Launch {
         subcommand: "standalone",
         config: CONFIG,
@@ -80,17 +64,12 @@ fn titles_are_compared_with_queries_by_their_meaning() {
 
 #[test]
 fn a_model_that_is_not_there_is_told_with_its_place() {
-    let Some(models) = models() else { return };
+    let Some(_) = models_for_tests() else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let config = folder.path().join("config.yml");
     std::fs::write(&config, CONFIG.replace("minilm-int8", "no-such-model")).expect("can be written");
     let mut command = program::command(&["serve", "--config", &config.to_string_lossy()]);
-    command
-        .current_dir(folder.path())
-        .env("RANKWRIGHT_ONNXRUNTIME", models.join("onnxruntime"))
-        .env("RANKWRIGHT_MODELS_DIR", models.join("models"))
-        .env("RANKWRIGHT_ENCODERS_CACHE", folder.path().join("cache"))
-        .env("RANKWRIGHT_OFFLINE", "1");
+    command.current_dir(folder.path()).env("RANKWRIGHT_ENCODERS_CACHE", folder.path().join("cache"));
     let refused = rankwright_e2e::Ended::of(&mut command).refused().stderr;
     assert!(refused.contains("features[0].method.model") && refused.contains("test/no-such-model"), "{refused}");
 }

@@ -1,7 +1,7 @@
 //! The whole program under load, beside the limits of the machine: what `./run bench` prints.
 //!
 //! `full` takes the median of three, `quick` one short pass of each, `scale` imports up to five million
-//! events, `shared` has a state in Redis, of which `stream` is the worker on a topic alone; `soak` runs for an hour.
+//! events, `shared` has a state in Redis, of which `stream` is the worker on a topic alone; `text` recommends and encodes; `soak` runs for an hour.
 
 mod import;
 mod kernels;
@@ -13,6 +13,7 @@ mod scale;
 mod shared;
 mod soak;
 mod table;
+mod texts;
 mod wrk;
 
 use load::Load;
@@ -31,7 +32,7 @@ pub(crate) struct Effort {
 
 fn main() {
     let mode = std::env::args()
-        .find(|argument| ["full", "quick", "scale", "shared", "stream", "soak"].contains(&argument.as_str()));
+        .find(|argument| ["full", "quick", "scale", "shared", "stream", "soak", "text"].contains(&argument.as_str()));
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     machine::print();
     machine::print_load("start");
@@ -53,6 +54,11 @@ fn main() {
         Some("soak") => {
             let minutes = std::env::args().find_map(|argument| argument.parse().ok()).unwrap_or(60);
             soak::measure(&Load::find(folder.path()), minutes, folder.path());
+        }
+        Some("text") => {
+            let mut table = Table::default();
+            texts::measure(Effort { runs: 3, span: Duration::from_secs(8) }, folder.path(), &mut table);
+            table.print();
         }
         Some("scale") => scale::measure(folder.path()).print(),
         Some("quick") => measure(Effort { runs: 1, span: Duration::from_secs(2) }, folder.path()).print(),

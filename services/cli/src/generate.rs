@@ -23,10 +23,12 @@ mod vocabulary;
 pub(crate) use summary::Summary;
 
 use crate::progress::Progress;
+use crate::termfreq::Fields;
 use anyhow::{Context, Result};
 use output::Output;
 use rankwright_assembly::complain;
 use rankwright_event::{Event, json};
+use rankwright_text::{DictionaryBuilder, Language};
 use simulation::{Simulation, Size};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,7 +39,7 @@ const TOLD: u64 = 4096;
 /// How much is generated, and where it goes.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// Folder for events, config.yml and request.txt, a ranking to ask for; created if it is not there
+    /// Folder for events, config.yml, request.txt (a ranking to ask for) and terms.dict (the terms of titles, for BM25); created if it is not there
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: PathBuf,
     /// Items of the shop
@@ -72,9 +74,14 @@ pub(crate) fn run(options: &Options) -> Result<Summary> {
     let mut simulation = Simulation::new(options.size());
     let mut output = Output::create(&options.events())?;
     let mut summary = Summary::default();
+    let mut titles = Fields::named(&["title".to_owned()])?;
+    let mut terms = DictionaryBuilder::new(Language::English);
     let mut progress = Progress::new("generate", options.rankings);
     for event in &mut simulation {
         summary.count(&event);
+        if let Event::Item(item) = &event {
+            terms.add(titles.of(item));
+        }
         output.write(event);
         if summary.events().is_multiple_of(TOLD) {
             progress.at(summary.rankings, summary.events(), "events");
@@ -90,7 +97,11 @@ pub(crate) fn run(options: &Options) -> Result<Summary> {
             other.display()
         ));
     }
-    summary.config_file = write(&options.out.join("config.yml"), &configuration::text())?;
+    let mut dictionary = Vec::new();
+    terms.write(titles.names(), &mut dictionary)?;
+    // not .json: an import of the folder takes that for events
+    let dictionary = write(&options.out.join("terms.dict"), &dictionary)?.canonicalize()?;
+    summary.config_file = write(&options.out.join("config.yml"), configuration::text(&dictionary))?;
     let request = json::encode(&Event::Ranking(simulation.request())) + "\n";
     summary.request_file = write(&options.out.join("request.txt"), &request)?;
     Ok(summary)
@@ -118,7 +129,7 @@ impl Options {
     }
 }
 
-fn write(path: &Path, text: &str) -> Result<PathBuf> {
+fn write(path: &Path, text: impl AsRef<[u8]>) -> Result<PathBuf> {
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(path.to_owned())
 }

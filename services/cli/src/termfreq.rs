@@ -10,7 +10,7 @@ use crate::options::{TermfreqOptions, parsed};
 use crate::progress::Progress;
 use crate::skipped::Skipped;
 use anyhow::{Context, Result, bail};
-use fields::Fields;
+pub(crate) use fields::Fields;
 use output::Output;
 use rankwright_assembly::{Fetched, fetch, is_remote, job_runtime, now};
 use rankwright_config::Offset;

@@ -155,7 +155,8 @@ fn a_model_that_knew_the_visitors_would_beat_the_order_shown_by_far() {
 
 #[test]
 fn the_configuration_is_right_and_uses_what_events_offer() {
-    let (config, warnings) = Config::parse(&configuration::text(), "config.yml").expect("it has no mistakes");
+    let (config, warnings) = Config::parse(&configuration::text(Path::new("/a \"shop\"/terms.dict")), "config.yml")
+        .expect("it has no mistakes");
     assert!(warnings.is_empty(), "{warnings:?}");
     assert_eq!(config.models.keys().collect::<Vec<_>>(), ["lightgbm", "popular", "similar", "xgboost"]);
     assert!(config.features.len() > 30);

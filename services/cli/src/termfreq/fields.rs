@@ -10,7 +10,7 @@ const SHOWN: usize = 50;
 
 /// Fields of items, by their names.
 #[derive(Debug)]
-pub(super) struct Fields {
+pub(crate) struct Fields {
     names: Vec<String>,
     /// What each of them held so far.
     held: Vec<Held>,
@@ -27,7 +27,7 @@ enum Held {
 
 impl Fields {
     /// Fields of these names, each once, in the order of their names.
-    pub(super) fn named(names: &[String]) -> Result<Self> {
+    pub(crate) fn named(names: &[String]) -> Result<Self> {
         let name = |name: &String| {
             let name = name.trim();
             name.strip_prefix("item.").or_else(|| name.strip_prefix("metadata.")).unwrap_or(name).to_owned()
@@ -41,12 +41,12 @@ impl Fields {
     }
 
     /// Their names.
-    pub(super) fn names(&self) -> &[String] {
+    pub(crate) fn names(&self) -> &[String] {
         &self.names
     }
 
     /// What an item holds of them: the texts of each.
-    pub(super) fn of<'e>(&mut self, item: &'e ItemUpdate) -> Vec<Vec<&'e str>> {
+    pub(crate) fn of<'e>(&mut self, item: &'e ItemUpdate) -> Vec<Vec<&'e str>> {
         let mut texts = Vec::new();
         for field in &item.fields {
             match self.names.iter().position(|name| *name == field.name) {
@@ -68,7 +68,7 @@ impl Fields {
     }
 
     /// What is wrong where one of them held no text: most often a misspelt name.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let Some(place) = self.held.iter().position(|&held| held != Held::Text) else { return Ok(()) };
         let name = &self.names[place];
         if self.held[place] == Held::NoText {

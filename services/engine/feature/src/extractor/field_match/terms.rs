@@ -4,6 +4,7 @@
 //! is analysed once a request. Methods that need the same terms of a field share them.
 
 use super::{texts, with_queries};
+use crate::caches;
 use crate::candidates::Candidates;
 use crate::extractor::compiler::{Compiled, Compiler};
 use crate::extractor::field::{FieldReader, ID};
@@ -15,7 +16,6 @@ use rankwright_config::feature::{FieldMatch, MatchMethod};
 use rankwright_event::Value;
 use rankwright_state::FieldValue;
 use rankwright_text::{Analyzer, Bag, BagRef, Bm25Query, Dictionary};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ struct Terms {
     is_id: bool,
     analysis: Analysis,
     /// What BM25 weighs terms by.
-    dictionary: Option<Dictionary>,
+    dictionary: Option<Arc<Dictionary>>,
 }
 
 /// How texts are taken apart.
@@ -120,9 +120,9 @@ pub(super) fn extractor(feature: &FieldMatch, compiler: &mut Compiler<'_>) -> Co
 }
 
 /// The term dictionary under a path.
-fn open(path: &str, analysis: &Analysis, feature: &str) -> Result<Dictionary, Error> {
+fn open(path: &str, analysis: &Analysis, feature: &str) -> Result<Arc<Dictionary>, Error> {
     let feature = feature.to_string();
-    let dictionary = match Dictionary::open(Path::new(path)) {
+    let dictionary = match caches::dictionary(path) {
         Ok(dictionary) => dictionary,
         Err(source) => return Err(Error::Dictionary { feature, source }),
     };
