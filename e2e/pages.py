@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Checks the pages of this repository: pages.py [FOLDER]. Needs no package.
 
-Every relative link and every #anchor of a *.md file resolves, every page under docs that a source file mentions exists, and no sentence of
-README.md and docs/*.md has more than 35 words. Prints each fault with its place, and ends with 1 where there is one.
+Every relative link and every #anchor of a *.md file resolves, docs/README.md links to every page beside it, every page under docs that a
+source file mentions exists, and no sentence of README.md and docs/*.md has more than 35 words. Prints each fault with its place, and
+ends with 1 where there is one.
 """
 import os
 import re
@@ -23,6 +24,9 @@ def main():
     pages = {path: read(path) for path in files if path.endswith(".md")}
     faults = [fault for path, text in pages.items() for fault in links(path, text)]
     faults += [fault for path in files if path.endswith(SOURCES) or path == "run" for fault in mentions(path)]
+    index = pages.get("docs/README.md", "")
+    beside = sorted(name for folder, name in map(os.path.split, pages) if folder == "docs" and name != "README.md")
+    faults += [f"docs/{name}: docs/README.md has no link to it" for name in beside if f"]({name})" not in index]
     for path, text in pages.items():
         if path == "README.md" or os.path.dirname(path) == "docs":
             long = list(sentences(path, text))

@@ -39,6 +39,7 @@ fn broken_links_anchors_mentions_and_long_sentences_are_reported() {
         "README.md:2: docs/b.md: there is no docs/b.md",
         "README.md:2: docs/a.md#two: docs/a.md has no heading with this anchor",
         "main.rs:1: docs/c.md: there is no docs/c.md",
+        "docs/a.md: docs/README.md has no link to it",
         "README.md:4: a sentence of 36 words: word word word word word word word word ...",
     ];
     assert_eq!(said(&output).lines().collect::<Vec<_>>(), expected);
