@@ -64,6 +64,14 @@ fn every_command_and_option_that_a_page_names_is_there() {
         }
     }
     assert!(found > 30, "{found} commands");
+    let help = run(&["help"]).ok().stdout;
+    let commands = help.split("\nCommands:\n").nth(1).expect("it has commands").lines();
+    // a description that goes on in the next line is indented further
+    let names = commands.map_while(|line| line.strip_prefix("  ")).filter(|line| !line.starts_with(' '));
+    for command in names.filter_map(|line| line.split(' ').next()).filter(|&command| command != "help") {
+        let named = |(_, text): &(PathBuf, String)| text.contains(&format!("rankwright {command}"));
+        assert!(pages.iter().any(named), "no page names 'rankwright {command}'");
+    }
 }
 
 /// Whether a word of a command may name a subcommand, and is not the path of an option.
