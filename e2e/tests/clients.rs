@@ -30,7 +30,7 @@ fn cohere_and_openai_are_answered_with_what_onnx_runtime_computes() {
     let (Some(models), Some(python)) = (models_for_tests(), python()) else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let service = Service::serve(CONFIG, folder.path());
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("python/clients.py");
+    let script = Path::new("python/clients.py").canonicalize().expect("it is in the repository");
     let mut command = clean(Command::new(python));
     command.arg(script).arg(service.address().to_string()).arg(models).current_dir(folder.path());
     let said = command.env("PYTHONDONTWRITEBYTECODE", "1").output().expect("the interpreter can be started");

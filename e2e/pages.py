@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Checks the pages of this repository: pages.py [FOLDER]. Needs no package.
+
+Every relative link and every #anchor of a *.md file resolves, docs/README.md links to every page beside it, every page under docs that a
+source file mentions exists, and no sentence of README.md and docs/*.md has more than 35 words. Prints each fault with its place, and
+ends with 1 where there is one.
+"""
+import os
+import re
+import sys
+
+WORDS = 35
+# Pages with longer sentences, and how many each may still have. Lower a number when you shorten one; add no page.
+LONG = {"docs/kubernetes-operations.md": 9, "docs/kubernetes-runbooks.md": 1, "docs/kubernetes-troubleshooting.md": 7}
+SKIPPED = {".git", "target", "kept", "node_modules", "pages.rs"}  # pages.rs has broken links on purpose
+SOURCES = (".rs", ".sh", ".py", ".yaml", ".yml", ".toml", ".tpl", ".txt")
+URL = "github.com/rankwright/rankwright/blob/main/"
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+    os.chdir(root)
+    files = list(walk())
+    pages = {path: read(path) for path in files if path.endswith(".md")}
+    faults = [fault for path, text in pages.items() for fault in links(path, text)]
+    faults += [fault for path in files if path.endswith(SOURCES) or path == "run" for fault in mentions(path)]
+    index = pages.get("docs/README.md", "")
+    beside = sorted(name for folder, name in map(os.path.split, pages) if folder == "docs" and name != "README.md")
+    faults += [f"docs/{name}: docs/README.md has no link to it" for name in beside if f"]({name})" not in index]
+    for path, text in pages.items():
+        if path == "README.md" or os.path.dirname(path) == "docs":
+            long = list(sentences(path, text))
+            faults += long if len(long) > LONG.get(path, 0) else []
+    print("\n".join(faults) or f"{len(pages)} pages: links resolve, sentences are short")
+    return 1 if faults else 0
+
+
+def walk():
+    for folder, folders, names in os.walk("."):
+        folders[:] = sorted(name for name in folders if name not in SKIPPED)
+        yield from (os.path.normpath(os.path.join(folder, name)) for name in sorted(names) if name not in SKIPPED)
+
+
+def read(path):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def prose(text):
+    """Lines with their numbers; those of code blocks are empty, and so is code within a line."""
+    fence = None
+    for number, line in enumerate(text.split("\n"), 1):
+        mark = re.match(r"\s*(```+|~~~+)", line)
+        if mark and fence is None:
+            fence, line = mark[1], ""
+        elif fence is not None:
+            fence, line = None if line.strip() == fence else fence, ""
+        yield number, line
+
+
+def anchors(text, known={}):
+    if text not in known:
+        seen, known[text] = {}, set(re.findall(r'<a (?:id|name)="([^"]+)"', text))
+        for _, line in prose(text):
+            title = re.match(r"#{1,6}\s+(.*?)\s*#*$", line)
+            if title:
+                plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", title[1]).lower()
+                slug = re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+                known[text].add(slug if slug not in seen else f"{slug}-{seen[slug]}")
+                seen[slug] = seen.get(slug, 0) + 1
+    return known[text]
+
+
+def links(path, text):
+    for number, line in prose(text):
+        line = re.sub(r"`[^`]*`", "", line)
+        targets = re.findall(r"\]\(\s*<?([^)\s>]+)[^)]*\)", line) + re.findall(r'(?:src|href|srcset)="([^"\s]+)', line)
+        for target in targets:
+            if not re.match(r"[a-z][a-z0-9+.-]*:", target):
+                fault = missing(os.path.dirname(path), target, path)
+                if fault:
+                    yield f"{path}:{number}: {target}: {fault}"
+
+
+def missing(folder, target, page):
+    name, _, anchor = target.partition("#")
+    file = os.path.normpath(os.path.join(folder, name)) if name else page
+    if not os.path.exists(file):
+        return f"there is no {file}"
+    if anchor and file.endswith(".md") and anchor not in anchors(read(file)):
+        return f"{file} has no heading with this anchor"
+    return None
+
+
+def mentions(path):
+    for number, line in enumerate(read(path).split("\n"), 1):
+        for before, target in re.findall(r"(\S*?)\b(docs/[\w-]+\.md(?:#[\w-]+)?)", line) if "docs/" in line else ():
+            if not re.search(r"https?:", before) or before.endswith(URL):
+                fault = missing("", target, path)
+                if fault:
+                    yield f"{path}:{number}: {target}: {fault}"
+
+
+def sentences(path, text):
+    """Sentences of paragraphs and list items that are too long. Tables, headings and code are left out."""
+    paragraph, begin = [], 0
+    for number, line in [*prose(text), (0, "")]:
+        line = line.strip()
+        apart = not line or re.match(r"(#|\||<|!\[)", line)
+        if apart or re.match(r"([-*+]|\d+\.)\s", line):
+            yield from too_long(path, begin, " ".join(paragraph))
+            paragraph = []
+        if not apart:
+            begin = begin if paragraph else number
+            paragraph.append(re.sub(r"^([-*+]|\d+\.)\s+", "", line))
+
+
+def too_long(path, number, text):
+    text = re.sub(r"`[^`]*`", "code", re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text))
+    for sentence in re.split(r"(?<=[.!?])[)*\"]*\s+", text):
+        words = [word for word in sentence.split() if re.search(r"\w", word)]
+        if len(words) > WORDS:
+            yield f"{path}:{number}: a sentence of {len(words)} words: {' '.join(words[:8])} ..."
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+//! The configurations that pages show load, and the commands and options that they name are there.
+
+use rankwright_e2e::program::{Ended, run};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// README.md and the pages of docs/ by their paths, sorted.
+fn pages() -> Vec<(PathBuf, String)> {
+    let folder = std::fs::read_dir("../docs").expect("there are pages");
+    let mut paths: Vec<PathBuf> = folder.map(|entry| entry.expect("folders can be read").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    paths.push("../README.md".into());
+    paths.sort();
+    let read = |path: PathBuf| (path.clone(), std::fs::read_to_string(path).expect("pages are text"));
+    paths.into_iter().map(read).collect()
+}
+
+#[test]
+fn every_configuration_of_the_pages_loads() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let path = folder.path().join("config.yml");
+    let mut found = 0;
+    for (page, text) in &pages() {
+        for block in text.split("\n```yaml\n").skip(1) {
+            let block = block.split("\n```").next().unwrap_or_default();
+            if block.starts_with("spec:") || page.to_string_lossy().contains("kubernetes") {
+                continue; // of a RankingService, or of what stands beside it
+            }
+            // the features of docs/features.md stand alone
+            let config = if block.starts_with("- ") { format!("features:\n{block}\n") } else { format!("{block}\n") };
+            std::fs::write(&path, &config).expect("files can be written");
+            let Ended { code, stderr, .. } = run(&["serve", "--config", &path.to_string_lossy(), "--print-analytics"]);
+            assert_eq!(code, Some(0), "{}:\n{config}\n{stderr}", page.display());
+            found += 1;
+        }
+    }
+    assert!(found > 25, "{found} configurations");
+}
+
+#[test]
+fn every_command_and_option_that_a_page_names_is_there() {
+    let pages = pages();
+    let mut helps = BTreeMap::new();
+    let mut found = 0;
+    for (page, text) in &pages {
+        let named = text.match_indices("rankwright ").map(|(at, name)| &text[at + name.len()..]);
+        for said in named.filter_map(|rest| rest.split(['`', '|', '#', ';', '\n']).next()) {
+            let words: Vec<&str> = said.split_whitespace().collect();
+            let subcommand: Vec<&str> = match words[..] {
+                ["models", ..] => {
+                    ["models"].into_iter().chain(words[1..].iter().copied().find(|word| is_name(word))).collect()
+                }
+                [name, ..] if is_name(name) => vec![name],
+                _ => continue, // an option of the program itself
+            };
+            let help = helps
+                .entry(subcommand.clone())
+                .or_insert_with(|| run(&[&subcommand[..], &["--help"]].concat()).ok().stdout);
+            for option in words.iter().filter(|word| word.starts_with("--")) {
+                let name = option.trim_end_matches(|last: char| !last.is_ascii_alphanumeric());
+                assert!(help.contains(name), "{}: 'rankwright {said}': no {name} in\n{help}", page.display());
+            }
+            found += 1;
+        }
+    }
+    assert!(found > 30, "{found} commands");
+    let help = run(&["help"]).ok().stdout;
+    let commands = help.split("\nCommands:\n").nth(1).expect("it has commands").lines();
+    // a description that goes on in the next line is indented further
+    let names = commands.map_while(|line| line.strip_prefix("  ")).filter(|line| !line.starts_with(' '));
+    for command in names.filter_map(|line| line.split(' ').next()).filter(|&command| command != "help") {
+        let named = |(_, text): &(PathBuf, String)| text.contains(&format!("rankwright {command}"));
+        assert!(pages.iter().any(named), "no page names 'rankwright {command}'");
+    }
+}
+
+/// Whether a word of a command may name a subcommand, and is not the path of an option.
+fn is_name(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase())
+}
