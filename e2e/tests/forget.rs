@@ -342,7 +342,7 @@ fn what_is_left_in_the_files_of_a_state_makes_it_no_success() {
     assert!(told.contains("not all is forgotten") && told.contains("failed to clear ./state/state.anew"), "{told}");
     std::fs::remove_file(in_the_way).expect("can be removed");
     let told = forget(&config, "default", home, &["--user", VISITOR]);
-    assert!(told.contains("removed 0 entities") && told.contains("written anew"), "{told}");
+    assert!(told.contains("removed 0 entities") && told.contains("rewritten"), "{told}");
     assert!(!texts(&home.join("state")).contains(VISITOR));
 }
 

@@ -48,7 +48,7 @@ fn leaves_nothing(redis: &Redis, databases: &[&str]) {
     }
 
     let unasked = run(&["purge", "--config", "config.yml"], &shop, folder).refused();
-    assert!(unasked.stderr.contains("say --yes"), "{}", unasked.stderr);
+    assert!(unasked.stderr.contains("confirm with --yes"), "{}", unasked.stderr);
     assert!(!redis.values(&shop).is_empty(), "nothing goes without a yes");
     let purged = run(&["purge", "--config", "config.yml", "--yes"], &shop, folder).ok();
     assert!(purged.stdout.contains("removed ") && purged.stdout.contains(" keys in "), "{}", purged.stdout);

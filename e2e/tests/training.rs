@@ -222,7 +222,7 @@ fn a_job_that_is_told_to_stop_reports_what_it_has_done() {
     let ended = stopped(folder, &both, published, Duration::ZERO);
     let report: Value = serde_json::from_str(&ended.stdout).expect("a report");
     assert_eq!((ended.code, report["outcome"].as_str()), (Some(143), Some("failed")), "{report}");
-    assert_eq!(report["message"], "told to stop before it was done with xgboost");
+    assert_eq!(report["message"], "stopped before it finished xgboost");
     let models = report["models"].as_array().expect("a list");
     assert!(models.len() == 1 && models[0]["outcome"] == "published", "{report}");
     let left = std::fs::read_to_string(folder.join("termination")).expect("was written");

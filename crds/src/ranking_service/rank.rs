@@ -116,7 +116,7 @@ pub struct Autoscaling {
 #[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct DisruptionBudget {
-    /// So many servers may be taken away at once; 0 blocks the draining of nodes.
+    /// Number of servers that may be taken away at once; 0 blocks the draining of nodes.
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 1000))]
     pub max_unavailable: i32,
@@ -263,7 +263,7 @@ pub struct ParentReference {
 #[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Warmup {
-    /// So many rankings, sampled in training and stored with the model.
+    /// Number of rankings that training samples and stores with the model.
     #[serde(default = "hundred")]
     #[schemars(range(min = 1, max = 100000))]
     pub sampled_requests: i32,

@@ -99,7 +99,7 @@ fn a_bucket_that_takes_nothing_is_told_once_and_what_waits_is_not_lost() {
     assert_eq!(worker.status()["ingest"]["problem"], text);
     let looks = || worker.status()["ingest"]["outbox"].as_u64();
     assert_eq!(looks(), Some(1), "it waits");
-    let over = "nothing waits for a store any more";
+    let over = "nothing waits for a store now";
     worker.until("denied again and again", || {
         assert_eq!(ready().status, 503, "also while it is tried again");
         DENIED.load(Ordering::SeqCst) >= 4

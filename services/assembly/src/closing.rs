@@ -157,7 +157,7 @@ impl Closing {
             if let Some(holder) = holder.filter(|holder| holder.starts_with(FORGETS)) {
                 waits = Instant::now(); // it comes to its end, and is not to be disturbed before
                 if !std::mem::replace(&mut told, true) {
-                    tracing::info!(holder, "what is open is closed when somebody is forgotten");
+                    tracing::info!(holder, "open rankings are closed before a visitor is forgotten");
                 }
             } else if waits.elapsed() > patience {
                 return Ok(false);

@@ -67,7 +67,7 @@ pub(crate) fn existing(path: &Path, file: &FileState) -> Result<Option<FileStore
     }
     let opened = FileStore::open(path, options(file), SERVICE);
     opened.map(Some).with_context(|| {
-        format!("{} can be read while no process uses it, GET /status of that process tells the same", path.display())
+        format!("{} can be read while no process uses it, GET /status of that process shows the same", path.display())
     })
 }
 

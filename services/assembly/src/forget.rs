@@ -63,10 +63,10 @@ async fn in_folder(config: Config, path: &Path, file: &FileState, subject: &Subj
     let state = Arc::into_inner(state).context("the state is in use")?;
     let place = path.display();
     match tokio::task::block_in_place(|| folder::anew(path, state)) {
-        Ok(()) => told.removed.push(format!("what lay in the files of {place} yet, which were written anew")),
+        Ok(()) => told.removed.push(format!("what lay in the files of {place} yet, which were rewritten")),
         Err(error) => told
             .left
-            .push(format!("what lies in the files of {place} yet, which could not be written anew: {}", chain(&error))),
+            .push(format!("what lies in the files of {place} yet, which could not be rewritten: {}", chain(&error))),
     }
     Ok(told)
 }
@@ -113,7 +113,7 @@ fn while_alone<'a>(engine: &'a Engine, subject: &'a Subject, mut told: Forgotten
             |parts: u64| format!("{parts} parts that were not put, or removed, to the end, whoever is in them");
         told.removed.extend((parts.unlisted > 0).then(|| unlisted(parts.unlisted)));
         told.removed.extend(
-            parts.damaged.iter().map(|place| format!("what was damaged in {place}, with the rest of it written anew")),
+            parts.damaged.iter().map(|place| format!("what was damaged in {place}, with the rest of it rewritten")),
         );
         let former = engine.state.clear_former().await?;
         told.removed.extend((former > 0).then(|| format!("{former} keys of the state before the last rebuild")));

@@ -148,7 +148,7 @@ impl Inlet {
                 Err(error @ ingest::Error::Clickthroughs(_)) => waits = Some(("click-throughs wait", error)),
                 // a rebuild has put another state in the place of this one
                 Err(error @ ingest::Error::LostLease { .. }) if self.engine.state.shared() => {
-                    info!(%error, "the next batch of feedback begins anew");
+                    info!(%error, "the next batch of feedback starts again");
                     *held = None;
                 }
                 Err(error) => {
@@ -202,7 +202,7 @@ impl Inlet {
             None if self.engine.clickthroughs.retries() => return, // it is not known yet how that ends
             None => {
                 if self.said.over() {
-                    info!("nothing waits for a store any more");
+                    info!("nothing waits for a store now");
                 }
                 None
             }

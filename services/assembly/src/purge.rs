@@ -47,7 +47,7 @@ pub fn purge<'a>(config: &'a Config) -> BoxFuture<'a, Result<Vec<String>>> {
             told.push(format!("{} parts in {place}; {} of others stay", purged.removed, purged.left));
             if !purged.unreadable.is_empty() {
                 bail!(
-                    "removed {}; but nobody can tell whose these are, as they are damaged: {}. Remove them by hand if no other \
+                    "removed {}; but these are damaged, so their owner is unknown: {}. Remove them by hand if no other \
                      service writes there",
                     told.join(", "),
                     purged.unreadable.join(", ")

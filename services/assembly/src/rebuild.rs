@@ -67,7 +67,7 @@ impl Rebuild {
                 State::Memory | State::File(_) if name.is_some() => {
                     bail!("--once: only a state in Redis remembers under which name it was imported")
                 }
-                State::Memory => bail!("--rebuild: the state is in memory, and begins anew with each process"),
+                State::Memory => bail!("--rebuild: the state is in memory, and each process starts with an empty one"),
                 State::File(file) => Self::in_folder(config, file, data).await.map(Some),
                 State::Redis(redis) => {
                     let live = open::redis(config, redis, &service()).await?;

@@ -14,7 +14,7 @@ const VERSION: &str = match (cfg!(feature = "buckets"), cfg!(feature = "streams"
     (false, false) => concat!(env!("CARGO_PKG_VERSION"), " (without buckets and streams)"),
 };
 
-/// Re-ranks search results and recommendations by what visitors do.
+/// Reranks search results and recommendations from visitor behaviour.
 #[derive(Debug, Parser)]
 #[command(name = "rankwright", version = VERSION, disable_version_flag = true)]
 pub(crate) struct Options {
@@ -37,9 +37,9 @@ pub(crate) enum Command {
     Standalone(ImportOptions),
     /// List the versions of models, or go back to an earlier one
     Models(ModelsOptions),
-    /// Tell what there is of a service: its state and what that takes, click-throughs, models
+    /// Show what a service stores: its state and its size, click-throughs, models
     Status(StatusOptions),
-    /// Remove all of a service (RANKWRIGHT_SERVICE) from Redis and S3
+    /// Remove all data of a service (RANKWRIGHT_SERVICE) from Redis and S3
     Purge(PurgeOptions),
     /// Remove a visitor or an item from the state and from click-throughs
     Forget(ForgetOptions),
@@ -77,10 +77,10 @@ pub(crate) struct ImportOptions {
     /// Check the data before reading it; not available in this version
     #[arg(short, long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true")]
     pub(crate) validation: bool,
-    /// Build the state anew from these events, beside the live one, and put it in its place when it is complete
+    /// Rebuild the state from these events beside the live one, and swap it in when it is complete
     #[arg(long)]
     pub(crate) rebuild: bool,
-    /// With --rebuild: a name that the state in Redis remembers; where it was imported under this name already, nothing is done
+    /// With --rebuild: a name that the state in Redis remembers; a second run under the same name does nothing
     #[arg(long, value_name = "NAME", env = "RANKWRIGHT_IMPORT_ONCE", requires = "rebuild")]
     pub(crate) once: Option<String>,
     /// Stop at the first event that cannot be read
@@ -99,7 +99,7 @@ pub(crate) struct TrainOptions {
     /// The model; default: all, one after the other
     #[arg(short, long)]
     pub(crate) model: Option<String>,
-    /// How train and test are parted, in place of the configuration's: time=N%, random=N%, hold_last=N%, field=NAME:TRAIN:TEST
+    /// How to split into train and test, instead of the configuration's split: time=N%, random=N%, hold_last=N%, field=NAME:TRAIN:TEST
     #[arg(short, long)]
     pub(crate) split: Option<String>,
     /// Print what could be counted about this use as JSON, and end; nothing is ever sent

@@ -35,9 +35,9 @@ impl Order {
     pub(crate) fn complaint(&self) -> Option<String> {
         let ((late, newest), count) = (self.worst?, self.late);
         Some(format!(
-            "{count} events came after others that are later by more than a session, such as one of {late} after one of \
-             {newest}: rankings close, and values expire, by the latest event so far; sort the events by time, or remove \
-             those with a wrong timestamp, and import again into an empty state"
+            "{count} events came more than a session late, such as one of {late} after one of {newest}. The latest event so far \
+             decides when rankings close and values expire. Sort the events by time, or remove those with a wrong timestamp, \
+             and import again into an empty state"
         ))
     }
 }

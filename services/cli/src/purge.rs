@@ -12,7 +12,7 @@ pub(crate) fn run(options: &PurgeOptions) -> Result<String> {
     if !options.yes {
         let stdin = std::io::stdin();
         if !stdin.is_terminal() {
-            bail!("this removes {}: say --yes, as there is nobody to ask", places.join(", "));
+            bail!("this removes {}: confirm with --yes, because this is not a terminal", places.join(", "));
         }
         confirmed(&service(), &places, &mut stdin.lock())?;
     }

@@ -46,7 +46,7 @@ fn text(survey: &Survey) -> String {
 fn heading<T>(what: &str, found: &Found<T>) -> String {
     let place = if found.place == "-" { String::new() } else { format!(" {}", found.place) };
     let how = match (&found.problem, found.note, &found.found) {
-        (Some(_), ..) => ": cannot be told, see the error".to_owned(),
+        (Some(_), ..) => ": unknown, see the error".to_owned(),
         (None, Some(note), _) => format!(": {note}"),
         (None, None, None) => ": nothing is there yet".to_owned(),
         (None, None, Some(_)) => String::new(),

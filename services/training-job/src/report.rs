@@ -146,7 +146,7 @@ impl Shared {
         let not_publishing = self.publishing();
         let mut report = self.whole();
         let left: Vec<&str> = names.iter().map(String::as_str).skip(report.models.len()).collect();
-        report.message = format!("told to stop before it was done with {}", left.join(", "));
+        report.message = format!("stopped before it finished {}", left.join(", "));
         report.outcome = Outcome::Failed;
         if left.is_empty() {
             return None;
@@ -199,7 +199,7 @@ mod tests {
         });
         let report = stopped.ok().flatten();
         assert_eq!(report.as_ref().map(|report| report.models.len()), Some(1));
-        assert_eq!(report.map(|report| report.message).as_deref(), Some("told to stop before it was done with b"));
+        assert_eq!(report.map(|report| report.message).as_deref(), Some("stopped before it finished b"));
         assert!(shared.publishing.try_lock().is_err(), "nothing is published behind it");
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn get<'a>(address: &'a str, to: &'a Pieces) -> BoxFuture<'a, Result<
 
 /// Where an answer sends to; what was encrypted stays so.
 fn next(address: &Uri, answer: &Response<Incoming>) -> Result<Uri, FetchError> {
-    let location = answer.headers().get(LOCATION).ok_or("it is sent elsewhere, and not told where")?.to_str()?;
+    let location = answer.headers().get(LOCATION).ok_or("it redirects without a location")?.to_str()?;
     let next: Uri = location.parse()?;
     let mut parts = next.into_parts();
     if parts.authority.is_none() {

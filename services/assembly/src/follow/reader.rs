@@ -275,7 +275,7 @@ impl Reader {
             if !open || self.writers.contains_key(&partition) {
                 continue;
             }
-            warn!(%partition, "the source has this no more: what nobody has read of it is lost, and closing waits no longer");
+            warn!(%partition, "the source no longer has this partition: its unread events are lost, and closing no longer waits for it");
             let writer = self.open(&partition).await;
             self.end_of(&partition, writer).await;
         }

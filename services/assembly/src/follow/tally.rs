@@ -81,7 +81,7 @@ impl Tally {
             )?,
             lag_seconds: by_partition(
                 "service_ingest_partition_lag_seconds",
-                "Age of the newest event read, or of the next one where the broker tells that, while events are ahead; 0 at the partition's end.",
+                "Age of the newest event read, or of the next one where the broker reports it, while events are ahead; 0 at the partition's end.",
             )?,
             waiting: by_partition(
                 "service_ingest_partition_waiting_events",

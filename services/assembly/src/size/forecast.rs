@@ -93,7 +93,7 @@ impl History {
         match (lines.iter().any(Line::rises), told, unlimited) {
             (false, ..) if lines.iter().any(|line| line.rise > 0.0) => "it grows no more than by chance",
             (false, ..) => "it does not grow",
-            (true, false, _) => "nobody tells how much there is room for",
+            (true, false, _) => "the size of the room is unknown",
             (true, true, true) => "maxmemory is not set: nothing but the machine's memory is the limit",
             (true, true, false) => "what has a limit does not grow",
         }

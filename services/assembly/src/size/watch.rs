@@ -92,7 +92,7 @@ impl Watch {
     async fn leave_word(&self, forecast: &Forecast) {
         let Some(growth) = Growth::of(now(), forecast) else { return };
         if let Err(error) = self.leave(&growth).await {
-            debug!(error = chain(&error.into()), "how the state grows is not told to those who look once");
+            debug!(error = chain(&error.into()), "the growth of the state is not published");
         }
     }
 

@@ -60,7 +60,7 @@ impl Problem {
     pub(crate) fn of_connecting(error: &RedisError, settings: &Settings) -> Self {
         match Self::of(error, settings) {
             Self::Unreachable(text) if settings.tls.is_none() && has_hung_up(&text) => Self::Unreachable(format!(
-                "{text}; the server hangs up at once: its port is one for TLS (set tls), or it takes nobody from other \
+                "{text}; the server hangs up at once: its port is one for TLS (set tls), or it refuses connections from other \
                  hosts (set protected-mode or a password there)"
             )),
             Self::Slow if settings.tls.is_some() => Self::Unreachable(
@@ -85,7 +85,9 @@ impl Problem {
                 Self::Refuses(format!("the keys are being moved to another node: {text}"))
             }
             ErrorKind::Server(ServerErrorKind::Moved) if matches!(settings.topology, Topology::Cluster(_)) => {
-                Self::Refuses(format!("its nodes disagree on who has the keys ({text}): ask redis-cli --cluster check"))
+                Self::Refuses(format!(
+                    "its nodes disagree on which node has the keys ({text}): ask redis-cli --cluster check"
+                ))
             }
             ErrorKind::Server(ServerErrorKind::Moved) => {
                 Self::Refuses(format!("the keys are on another node ({text}); for a cluster set state.mode to cluster"))
@@ -159,6 +161,6 @@ mod tests {
         let cluster = Settings { topology: Topology::Cluster(vec![alone.address()]), ..alone.clone() };
         let said = |settings: &Settings| Problem::of(&error, settings).to_string();
         assert!(said(&alone).ends_with("for a cluster set state.mode to cluster"), "{}", said(&alone));
-        assert!(said(&cluster).contains("its nodes disagree on who has the keys (5573"), "{}", said(&cluster));
+        assert!(said(&cluster).contains("its nodes disagree on which node has the keys (5573"), "{}", said(&cluster));
     }
 }

@@ -1,4 +1,4 @@
-//! `number`: a number of an item, a user or a ranking as it stands.
+//! `number`: a number of an item, a user or a ranking, unchanged.
 
 use super::{Definition, Source, source};
 use crate::section::Section;
@@ -13,7 +13,7 @@ pub struct Number {
 impl Definition for Number {
     const NAME: &str = "number";
     const EXAMPLE: &str = "{name: price, type: number, field: item.price}";
-    const DOC: &str = "a number of an item, a user or a ranking as it stands";
+    const DOC: &str = "a number of an item, a user or a ranking, unchanged";
 
     fn read(section: &Section<'_>) -> Option<Self> {
         source::scoped(section).map(|source| Self { source })

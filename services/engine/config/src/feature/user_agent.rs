@@ -31,7 +31,7 @@ const OWNERS: &[Entity] = &[Entity::Ranking, Entity::User, Entity::Any];
 impl Definition for UserAgent {
     const NAME: &str = "ua";
     const EXAMPLE: &str = "{name: platform, type: ua, source: ranking.ua, field: platform}";
-    const DOC: &str = "what a user agent tells of the visitor: platform, os, browser or bot, a column per value";
+    const DOC: &str = "what the user agent says about the visitor: platform, os, browser or bot, a column per value";
 
     fn read(section: &Section<'_>) -> Option<Self> {
         let fields = [

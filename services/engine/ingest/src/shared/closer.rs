@@ -254,7 +254,7 @@ impl Closer {
             self.warned = wall;
             tracing::warn!(
                 partition,
-                "no ranking closes: nobody has read this for minutes; start its reader again (what is dealt out to many readers is waited for for an hour)"
+                "no ranking closes: no worker has read this for minutes; start its reader again (the closer waits an hour for sources that are shared among readers)"
             );
         }
         Ok(watermarks)

@@ -192,10 +192,7 @@ impl Watermarks {
             let is_read = readers.iter().any(|(_, silent, ..)| !is_gone(*silent));
             let is_left = looked > LOOKED && readers.iter().all(|(_, silent, ..)| *silent > ABANDONED);
             if is_left {
-                tracing::warn!(
-                    partition,
-                    "nobody has read this for an hour: rankings no longer wait for what lies there"
-                );
+                tracing::warn!(partition, "no worker has read this for an hour: rankings no longer wait for it");
             }
             for (at, silent, key, writer) in readers {
                 match is_left || (is_read && is_gone(silent)) {

@@ -54,7 +54,7 @@ pub enum Error {
         reason: String,
     },
     /// The client gave up for good.
-    #[error("cannot read topic {topic} any more: {reason}")]
+    #[error("can no longer read topic {topic}: {reason}")]
     Failed {
         /// The topic.
         topic: String,

@@ -61,7 +61,7 @@ fn within(stored: i64, low: i64, end: i64, partition: &str) -> i64 {
             partition,
             stored,
             end,
-            "the partition ends before what was read: it was made anew or has lost messages; going on at its end"
+            "the partition ends before what was read: it was created again or has lost messages; continuing at its end"
         );
     }
     stored.clamp(low, end.max(low))

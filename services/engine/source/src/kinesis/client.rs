@@ -182,7 +182,7 @@ impl Trouble {
             Fault::Denied(reason) if !self.worked => return Err(Error::Denied { service, stream, reason }),
             Fault::Certificate(reason) if !self.worked => return Err(Error::Certificate { service, reason }),
             Fault::Throttled | Fault::Expired => return Ok(()), // as it is meant to be
-            Fault::NoCredentials => "there are no credentials any more".to_owned(),
+            Fault::NoCredentials => "the credentials are gone".to_owned(),
             Fault::Invalid(reason)
             | Fault::Credentials(reason)
             | Fault::Denied(reason)

@@ -52,7 +52,9 @@ pub enum Error {
         reason: String,
     },
     /// A stored position that the service does not know.
-    #[error("{position} is no position in stream {stream} (was it deleted and made anew under its name?): {reason}")]
+    #[error(
+        "{position} is no position in stream {stream} (was it deleted and created again under the same name?): {reason}"
+    )]
     Position {
         /// What was asked for.
         position: String,

@@ -140,7 +140,7 @@ impl Kinesis {
             return Ok(());
         }
         for shard in round.lost {
-            tracing::warn!(stream = %self.place.stream, shard, "somebody else has taken a shard over");
+            tracing::warn!(stream = %self.place.stream, shard, "another worker has taken over a shard");
             self.lose(&shard);
         }
         for shard in round.ours.into_iter().filter(|shard| !self.ours.contains_key(shard)).collect::<Vec<_>>() {

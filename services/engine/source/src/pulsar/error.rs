@@ -60,8 +60,8 @@ pub enum Error {
     },
     /// Readers who share a subscription have read on, nobody knows what.
     #[error(
-        "topic {topic} was read with source.subscriptionType: shared, so no position tells what is left: it would count again. \
-         Leave that as it is, or stop all who read it and run 'rankwright import --rebuild', which reads all of it anew"
+        "topic {topic} was read with source.subscriptionType: shared, so no position says what is left: events would count twice. \
+         Keep the setting, or stop all readers and run 'rankwright import --rebuild', which reads the whole topic again"
     )]
     Dealt {
         /// The topic.

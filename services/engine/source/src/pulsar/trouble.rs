@@ -59,7 +59,7 @@ impl Trouble {
             ServerError::AuthenticationError => Err(Error::Credentials { service, reason }),
             ServerError::AuthorizationError => Err(Error::Denied { service, topic, subscription, reason }),
             ServerError::ConsumerBusy => {
-                self.say("somebody else reads with this subscription; waiting", &reason);
+                self.say("another consumer reads with this subscription; waiting", &reason);
                 Ok(())
             }
             _ => {

@@ -39,12 +39,12 @@ pub(super) enum Refusal {
     #[error("it belongs to the service {found:?}, not to {wanted:?}")]
     Service { found: String, wanted: String },
     #[error(
-        "only a part of a state is there, its file `version` is missing: put it back, or remove the folder to begin anew"
+        "only a part of a state is there, its file `version` is missing: put it back, or remove the folder to start again"
     )]
     Part,
-    #[error("its file `version` is damaged: put it back, or remove the folder to begin anew")]
+    #[error("its file `version` is damaged: put it back, or remove the folder to start again")]
     Version,
-    #[error("its journal is damaged ({0}): put it back, or remove the folder to begin anew")]
+    #[error("its journal is damaged ({0}): put it back, or remove the folder to start again")]
     Journal(fjall::JournalRecoveryError),
     #[error(
         "its journal {} is damaged at byte {at}, and finished commits may lie behind: restore the folder from a backup{}",
@@ -53,7 +53,7 @@ pub(super) enum Refusal {
     JournalAt { journal: PathBuf, at: usize, newest: bool },
     #[error("it is no folder")]
     NoFolder,
-    #[error("its tables are damaged ({0}): put a backup in its place, or remove the folder to begin anew")]
+    #[error("its tables are damaged ({0}): put a backup in its place, or remove the folder to start again")]
     Tables(String),
     #[error(
         "an earlier write failed, as where the disk was full, and nothing is written since: see to the disk, and start the program again"
@@ -124,7 +124,7 @@ impl Disk {
         let opened = || Database::builder(path).cache_size(blocks).open();
         let db = match (opened(), &making) {
             (Err(error), Some(making)) if !matches!(error, fjall::Error::Locked) => {
-                tracing::warn!(path = %path.display(), %error, "a state that was never finished is begun anew");
+                tracing::warn!(path = %path.display(), %error, "a state that was never finished is started again");
                 making.clear().map_err(io)?;
                 opened()
             }

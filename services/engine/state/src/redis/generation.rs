@@ -127,7 +127,7 @@ impl RedisStore {
     pub fn imported(&self) -> BoxFuture<'_, Result<Option<String>, Error>> {
         Box::pin(async move {
             let live = self.current();
-            live.of_meta("import").await.map_err(failed("tell what was imported"))
+            live.of_meta("import").await.map_err(failed("find what was imported"))
         })
     }
 
@@ -193,7 +193,7 @@ impl Shared {
             asked.arg(&meta).arg(&["live", "former", "last", "clean", "cleared", "brought"]);
             async move { asked.query_async::<[Option<u32>; 6]>(&mut connection).await }
         });
-        let [live, former, last, clean, cleared, brought] = asked.await.map_err(failed("tell what was begun"))?;
+        let [live, former, last, clean, cleared, brought] = asked.await.map_err(failed("find what was started"))?;
         Ok(Begun { live: live.unwrap_or_default(), former, last, clean: clean.unwrap_or_default(), cleared, brought })
     }
 
@@ -361,7 +361,7 @@ impl Filling {
 
     /// Whether this generation is the live one already.
     async fn is_live(&self) -> Result<bool, Error> {
-        let live = self.live.of_meta::<u32>("live").await.map_err(failed("tell what is live"))?;
+        let live = self.live.of_meta::<u32>("live").await.map_err(failed("find what is live"))?;
         Ok(live == Some(self.names.generation()))
     }
 
@@ -424,7 +424,7 @@ impl Shared {
     /// What is live now, where it is another generation than this one, or was made anew by another version.
     pub(super) async fn successor(&self) -> Result<Option<Self>, Error> {
         let live = meta::open(&self.link, &self.names).await.map_err(|error| match error {
-            Error::Open { source, .. } => Error::Failed { action: "tell what is live", source },
+            Error::Open { source, .. } => Error::Failed { action: "find what is live", source },
             error => error,
         })?;
         if (live.generation, live.format) == (self.names.generation(), self.layout) {

@@ -67,7 +67,7 @@ fn usable(link: &Link, (format, generation, shards): Meta) -> Result<Live, Error
     match (link.is_cluster(), shards) {
         (true, Some(shards)) if (1..=SLOTS).contains(&shards) => Ok(Live { format, generation, shards: Some(shards) }),
         (true, Some(shards)) => refuse(&format!("its number of shards is {shards}")),
-        (true, None) => refuse("a state of one server lies there, which does not become one of a cluster: import anew"),
+        (true, None) => refuse("a state of one server lies there, which cannot become one of a cluster: import again"),
         (false, Some(_)) => refuse("a state of a cluster lies there: set state.mode to cluster"),
         (false, None) => Ok(Live { format, generation, shards: None }),
     }
@@ -143,7 +143,7 @@ impl Shared {
             asked.arg(&name);
             async move { asked.query_async::<Option<String>>(&mut connection).await }
         });
-        asked.await.map_err(failed("tell who holds a task"))
+        asked.await.map_err(failed("find who holds a task"))
     }
 
     /// Beside what else is known of the whole state, which stays as long as that.
@@ -158,7 +158,7 @@ impl Shared {
     }
 
     pub(super) async fn growth(&self) -> Result<Option<String>, Error> {
-        self.of_meta(GROWTH).await.map_err(failed("tell how the state grows"))
+        self.of_meta(GROWTH).await.map_err(failed("measure how the state grows"))
     }
 
     /// Where writers stand.

@@ -64,7 +64,7 @@ struct Counted {
 impl Shared {
     pub(super) async fn usage(&self, keys: usize) -> Result<Usage, Error> {
         let told = self.link.each(|connection| self.ask(connection, keys));
-        let told = told.await.map_err(failed("tell what it takes"))?;
+        let told = told.await.map_err(failed("measure its size"))?;
         let (mut sample, mut all) = (Sample::default(), 0.0);
         let whole = told.iter().all(|told| told.whole);
         for server in &told {
@@ -80,7 +80,7 @@ impl Shared {
         }
         for name in [self.names.meta(), self.names.slots()] {
             let measured = self.link.send(&name, |connection| measured(connection, vec![name.clone().into_bytes()]));
-            let measured = measured.await.map_err(failed("tell what it takes"))?;
+            let measured = measured.await.map_err(failed("measure its size"))?;
             measured.into_iter().flatten().for_each(|bytes| sample.note(Purpose::Indexes, bytes, 1.0));
         }
         let servers = told.into_iter().map(|told| told.memory).collect::<Option<Vec<_>>>().unwrap_or_default();
@@ -187,7 +187,7 @@ impl Shared {
             let index = &index;
             self.link.send(index, |connection| count(connection, purpose, index, most)).await
         });
-        try_join_all(counted).await.map_err(failed("tell what it takes"))
+        try_join_all(counted).await.map_err(failed("measure its size"))
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) fn hand_over(file: &File, former: &Metadata, place: &Path) -> io::Res
             }
             false => warn!(
                 %place, %error, uid,
-                "this part belongs to whoever forgets now, as only root may hand files over: see that its former owner can read it"
+                "this part now belongs to the user who runs 'forget', because only root may change owners: make sure its previous owner can read it"
             ),
         }
     }
