@@ -63,7 +63,7 @@ async fn a_text_that_means_the_same_is_nearer_whoever_stands_beside_it() {
     let rows = |texts: &[&str]| plan.rows(&ranking(texts), &Fetched::default(), Purpose::Serving);
     let together = rows(&["sneakers for jogging", "a woollen hat", "wine"]);
     assert!(together[0] > together[2] && together[0] > together[4], "{together:?}");
-    assert!(together.iter().all(|value| value.is_finite()), "{together:?}"); // the cross-encoder has learned nothing
+    assert!(together.iter().all(|value| value.is_finite()), "{together:?}");
     let others = Plan::compile_with(&config.features, &MemoryStore::default(), &Folders(folder)).await.unwrap();
     let alone = others.rows(&ranking(&["wine"]), &Fetched::default(), Purpose::Training);
     assert_eq!(alone, together[4..]);
