@@ -41,6 +41,11 @@ impl Model {
         }
     }
 
+    /// Whether there is nothing to train it on without click-throughs.
+    pub fn needs_clickthroughs(&self) -> bool {
+        matches!(self, Self::LambdaMart(_) | Self::Als(_) | Self::Trending(_))
+    }
+
     /// Types of interaction that it names, and the key that they stand under.
     pub fn interactions(&self) -> (&'static str, Vec<&str>) {
         match self {
