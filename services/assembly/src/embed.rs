@@ -50,7 +50,7 @@ impl Engine {
                 Encoder::Csv { dim, path } => {
                     of_file(path, *dim).with_context(|| format!("models.{name}.encoder.path"))?;
                 }
-                Encoder::Bert { model, dim } => drop(self.open(model, *dim)?),
+                Encoder::Bert { model, dim } => drop(self.text_model(model, *dim)?),
             }
         }
         Ok(())
@@ -74,7 +74,7 @@ impl Engine {
             return Ok(items);
         }
         fits(texts.len(), dim)?;
-        let encoder = self.open(encoder, dim)?;
+        let encoder = self.text_model(encoder, dim)?;
         let of = texts.len();
         let texts: Vec<(String, String)> = texts.into_iter().collect();
         for some in texts.chunks(AT_ONCE) {
@@ -88,7 +88,7 @@ impl Engine {
 
     /// The model that a semantic model embeds with. The numbers of a text depend on no other: so those of an item stay the same
     /// when others come or go.
-    fn open(&self, model: &TextModel, dim: usize) -> Result<Arc<rankwright_encoder::Encoder>> {
+    fn text_model(&self, model: &TextModel, dim: usize) -> Result<Arc<rankwright_encoder::Encoder>> {
         let mut wanted = Wanted::of_models(&self.config);
         wanted.retain(|wanted| wanted.model == *model && wanted.dim == Some(dim));
         let encoders = self.runtime.block_on(Encoders::open(wanted, 1))?;
