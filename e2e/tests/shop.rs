@@ -292,14 +292,13 @@ fn a_ranker_does_not_recommend_and_says_what_it_is() {
 }
 
 #[test]
-fn a_model_that_is_not_there_yet_is_refused_at_the_start_with_its_place() {
+fn what_is_not_there_yet_is_refused_at_the_start_with_its_place() {
     let folder = folder();
     let config = folder.path().join("config.yml");
-    let semantic = "similar: {type: semantic, encoder: {type: csv, dim: 2, path: /e.csv}, itemFields: [title]}";
-    let text = RATES.replace("similar: {type: als, interactions: [click]}", semantic);
-    std::fs::write(&config, text).expect("the folder can be written to");
+    let source = "source: {type: kinesis, region: r, topic: t, format: snowplow}";
+    std::fs::write(&config, format!("{RATES}\n{source}\n")).expect("the folder can be written to");
     let ended = run(&["serve", "--config", &config.to_string_lossy()]).refused();
-    assert!(ended.stderr.contains("models.similar") && ended.stderr.contains("semantic"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("source.format") && ended.stderr.contains("snowplow"), "{}", ended.stderr);
 }
 
 #[test]

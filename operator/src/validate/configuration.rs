@@ -7,7 +7,8 @@ use super::{Refusal, digest_of};
 use crate::resolve::{Kind, Resolved};
 use rankwright_config::{Config, Errors, Model};
 use rankwright_crds::RankingServiceSpec;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 
 /// A configuration as programs read it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -16,7 +17,7 @@ pub struct Rendered {
     pub text: String,
     /// What a pod that reads all of it started with.
     pub digest: String,
-    /// What an ingest worker started with: it has nothing to do with models.
+    /// What an ingest worker started with: of models, it has to do with the item fields that they are trained on alone.
     pub ingest_digest: String,
     /// Models that learn.
     pub trained: Vec<String>,
@@ -45,7 +46,7 @@ pub(super) fn rendered(spec: &RankingServiceSpec, resolved: &Resolved) -> Result
         |warning: rankwright_config::Warning| rankwright_config::Warning { line: 0, ..warning }.to_string();
     Ok(Rendered {
         digest: digest_of(&text),
-        ingest_digest: digest_of(&yaml(&without_models(&tree))?),
+        ingest_digest: digest_of(&yaml(&for_ingest(&tree, &config))?),
         warnings: warnings.into_iter().map(without_place).collect(),
         ..of_models(&config, text)
     })
@@ -89,10 +90,19 @@ fn written(spec: &RankingServiceSpec, resolved: &Resolved) -> Result<Map<String,
     }
 }
 
-fn without_models(tree: &Map<String, Value>) -> Map<String, Value> {
+/// What of a configuration an ingest worker works by. It stores what models are trained on.
+fn for_ingest(tree: &Map<String, Value>, config: &Config) -> Map<String, Value> {
     let mut tree = tree.clone();
     tree.remove("models");
     tree.remove("inference");
+    let stored = config.models.values().flat_map(|model| {
+        let (fields, ttl) = model.stored_fields();
+        fields.iter().map(move |field| (field.clone(), ttl.as_millis() as u64))
+    });
+    let stored: BTreeSet<(String, u64)> = stored.collect();
+    if !stored.is_empty() {
+        tree.insert("stored".to_owned(), json!(stored));
+    }
     tree
 }
 

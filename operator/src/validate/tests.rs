@@ -143,10 +143,22 @@ fn mistakes_of_a_configuration_are_told_with_their_paths() {
         told.starts_with("ConfigurationInvalid: ") && told.contains("features[0]") && told.contains("modles"),
         "{told}"
     );
-    let encoder = json!({"type": "csv", "dim": 2, "path": "/e.csv"});
-    let semantic = json!({"type": "semantic", "encoder": encoder, "itemFields": ["title"]});
-    let later = json!({"configuration": {"inline": {"models": {"next": semantic}}}});
-    assert!(refusal(later).contains("not available in this version"));
+}
+
+#[test]
+fn workers_start_again_for_what_models_are_trained_on_alone() {
+    let of = |models: Value| {
+        let plan = planned(json!({"configuration": {"inline": {"models": models}}})).unwrap();
+        (plan.configuration.digest, plan.configuration.ingest_digest)
+    };
+    let semantic = |fields: &[&str]| {
+        let encoder = json!({"type": "bert", "dim": 384, "model": "file:///models/minilm"});
+        json!({"alike": {"type": "semantic", "encoder": encoder, "itemFields": fields}})
+    };
+    let csv = json!({"alike": {"type": "semantic", "encoder": {"type": "csv", "dim": 2, "path": "/e.csv"}}});
+    let [none, file, title, both] = [json!({}), csv, semantic(&["title"]), semantic(&["title", "text"])].map(of);
+    assert!(none.0 != file.0 && none.1 == file.1, "a file is nothing to workers");
+    assert!(title.1 != none.1 && both.1 != title.1);
 }
 
 #[test]
@@ -164,13 +176,16 @@ fn pins_and_defaults_reach_the_models_that_learn_alone() {
     );
     assert_eq!(shop.warmup.unwrap().sampled_requests, 100);
     let similar = json!({"type": "als", "interactions": ["click"]});
+    let alike = json!({"type": "semantic", "encoder": {"type": "csv", "dim": 2, "path": "/e.csv"}});
     let asked = json!({
-        "configuration": {"inline": {"models": {"similar": similar}}},
-        "modelVersion": {"similar": "v7"},
+        "configuration": {"inline": {"models": {"similar": similar, "alike": alike}}},
+        "modelVersion": {"similar": "v7", "alike": "v8"},
         "training": {"schedule": "@daily", "qualityGate": {"metric": "NDCG@10", "margin": "0.5"}, "keepVersions": 4},
         "rank": {"warmup": {}},
     });
-    let learning = configuration(asked).models["similar"].learning().cloned().unwrap();
+    let models = configuration(asked).models;
+    assert_eq!(models["alike"].learning().unwrap().version.as_deref(), Some("v8"));
+    let learning = models["similar"].learning().cloned().unwrap();
     assert_eq!((learning.version.as_deref(), learning.keep_versions), (Some("v7"), 4));
     assert_eq!((learning.gate.margin, learning.gate.metric), (0.5, None), "its only metric is another one");
     let own = json!({"keepVersions": 2});

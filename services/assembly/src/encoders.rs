@@ -7,6 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use elsewhere::Elsewhere;
 use futures_util::future::BoxFuture;
 use rankwright_config::feature::{FieldMatch, Kind, MatchMethod};
+use rankwright_config::model::Encoder::Bert;
 use rankwright_config::{Config, InferenceKind, TextModel};
 use rankwright_encoder::{Encoder, FileNames, Handle, Runtime, Settings, Sources, Task};
 use rankwright_feature::Encode;
@@ -70,6 +71,17 @@ impl Wanted {
             Some(Self { path: format!("features[{index}].method"), model: model.clone(), task, dim })
         };
         config.features.iter().enumerate().filter_map(wanted).collect()
+    }
+
+    /// The models that semantic models embed items with, when they are trained.
+    pub fn of_models(config: &Config) -> Vec<Self> {
+        let wanted = |(name, model): (&String, &rankwright_config::Model)| {
+            let rankwright_config::Model::Semantic(semantic) = model else { return None };
+            let Bert { model, dim } = &semantic.encoder else { return None };
+            let path = format!("models.{name}.encoder");
+            Some(Self { path, model: model.clone(), task: Task::Embed, dim: Some(*dim) })
+        };
+        config.models.iter().filter_map(wanted).collect()
     }
 }
 

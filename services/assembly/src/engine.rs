@@ -15,6 +15,7 @@ use rankwright_state::Store;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use tokio::runtime::Handle;
 use tracing::warn;
 
 /// Everything that import, training and serving share.
@@ -31,6 +32,8 @@ pub struct Engine {
     pub versions: Arc<dyn VersionStore>,
     /// Models of texts that features compute with.
     pub encoders: Arc<Encoders>,
+    /// Where the stores' clocks and sockets are.
+    pub(crate) runtime: Handle,
 }
 
 /// Reads the configuration, prints its warnings, and refuses what this version cannot do.
@@ -89,10 +92,11 @@ impl Engine {
         let service = service();
         // what is stored of a text must not depend on those beside it
         let encoders = Arc::new(Encoders::open(Wanted::of_features(&config), 1).await?);
-        let plan = Arc::new(Plan::compile_with(&config.features, &*state, &*encoders).await?);
+        let plan = Arc::new(Plan::of(&config, &*state, &*encoders).await?);
         let clickthroughs = open::clickthroughs(&config, &plan, &service)?;
         let versions = open::versions(&config, &service)?;
-        let engine = Self { config, plan, state, clickthroughs, versions, encoders };
+        let runtime = Handle::current();
+        let engine = Self { config, plan, state, clickthroughs, versions, encoders, runtime };
         joins::settle(&engine).await?;
         Ok(engine)
     }

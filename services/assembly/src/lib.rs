@@ -4,6 +4,7 @@
 
 mod cached;
 mod closing;
+mod embed;
 mod encoders;
 mod engine;
 mod folder;

@@ -7,7 +7,7 @@ mod watch;
 pub use growth::Growth;
 pub(crate) use watch::Watch;
 
-use rankwright_config::Feature;
+use rankwright_config::Config;
 use rankwright_feature::readers;
 use rankwright_state::{Error, Fingerprint, Memory, Purpose, Room, Slot, Store, Usage};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ const UNUSED: &str = "unused";
 pub struct Size {
     /// As the store tells.
     pub usage: Usage,
-    /// What each feature takes; those that store nothing are left out.
+    /// What each feature takes, and each model (`models.<name>`); those that store nothing are left out.
     pub features: BTreeMap<String, Room>,
     /// What takes the rest.
     pub other: BTreeMap<&'static str, Room>,
@@ -32,14 +32,14 @@ impl Size {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn of(store: &dyn Store, features: &[Feature], keys: usize) -> Result<Self, Error> {
+    pub async fn of(store: &dyn Store, config: &Config, keys: usize) -> Result<Self, Error> {
         let (usage, known) = (store.usage(keys).await?, store.known_slots().await?);
-        Ok(Self::shared_out(usage, &known, features))
+        Ok(Self::shared_out(usage, &known, config))
     }
 
     /// The bytes of a value that several features read are shared out evenly among them; each counts the value.
-    fn shared_out(usage: Usage, known: &[(Fingerprint, Slot)], features: &[Feature]) -> Self {
-        let readers = readers(features);
+    fn shared_out(usage: Usage, known: &[(Fingerprint, Slot)], config: &Config) -> Self {
+        let readers = readers(config);
         let slots: HashMap<Slot, &Vec<String>> =
             known.iter().filter_map(|(meaning, slot)| Some((*slot, readers.get(meaning)?))).collect();
         let mut by_feature: BTreeMap<String, Room> = readers.values().flatten().map(|name| named(name)).collect();
@@ -106,20 +106,19 @@ fn share(features: &mut BTreeMap<String, Room>, names: &[String], room: Room) {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use rankwright_config::Config;
 
-    pub(crate) fn features() -> Vec<Feature> {
+    fn config() -> Config {
         let text = "features: [{name: a, type: number, source: item.x, scope: item},
             {name: b, type: list_size, source: item.x, scope: item}, {name: now, type: relevancy},
             {name: c, type: interaction_count, interaction: click, scope: item}]
 models: {none: {type: noop}}";
-        Config::parse(text, "test").expect("a valid configuration").0.features
+        Config::parse(text, "test").expect("a valid configuration").0
     }
 
     #[test]
     fn what_features_take_and_the_rest_add_up_to_the_whole() {
-        let features = features();
-        let shared = readers(&features).into_iter().map(|(meaning, names)| (names.len(), meaning));
+        let config = config();
+        let shared = readers(&config).into_iter().map(|(meaning, names)| (names.len(), meaning));
         let meanings: BTreeMap<usize, Fingerprint> = shared.collect();
         let known = [(meanings[&2], Slot(0)), (meanings[&1], Slot(5)), (Fingerprint(1), Slot(7))];
         let room = |values, bytes| Room { values, bytes };
@@ -131,7 +130,7 @@ models: {none: {type: noop}}";
             (Purpose::Joins, room(1, 9)),
         ];
         let usage = Usage { room: found.into(), ..Usage::default() };
-        let size = Size::shared_out(usage, &known, &features);
+        let size = Size::shared_out(usage, &known, &config);
         let named = |name: &str| size.features[name];
         assert_eq!((named("a"), named("b"), named("c")), (room(10, 51), room(10, 50), room(3, 50)));
         assert!(!size.features.contains_key("now"), "it stores nothing");

@@ -38,6 +38,14 @@ impl Progress {
         Self { what, bar, started: now, told: now }
     }
 
+    /// The same piece of work, of another size.
+    pub(crate) fn of(&mut self, total: u64) -> &mut Self {
+        if let Some(bar) = &self.bar {
+            bar.set_length(total);
+        }
+        self
+    }
+
     /// So far: `done` of the total, and `count` things that are worth telling.
     pub(crate) fn at(&mut self, done: u64, count: u64, unit: &str) {
         let rate = count as f64 / self.started.elapsed().as_secs_f64().max(1e-3);

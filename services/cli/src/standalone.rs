@@ -15,6 +15,7 @@ pub(crate) fn run(options: &ImportOptions) -> Result<()> {
     let config = configuration(options.config.as_deref())?;
     let runtime = runtime()?;
     let engine = Arc::new(runtime.block_on(Engine::open(config))?);
+    engine.check_encoders()?;
     if let Some(problem) = import::read(&engine, options, &runtime)? {
         warn!("{problem}");
     }

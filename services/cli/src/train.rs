@@ -5,7 +5,7 @@ use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
 use rankwright_assembly::{Engine, chain, configuration, job_runtime, now};
 use rankwright_clickthrough::Losses;
-use rankwright_config::model::{Model, Split};
+use rankwright_config::model::{Model, Semantic, Split};
 use rankwright_config::{ClickthroughStore, Config, State};
 use rankwright_train::{self as train, Trained, Training};
 use tracing::{error, info, warn};
@@ -13,7 +13,8 @@ use tracing::{error, info, warn};
 /// Trains the given model, or all of them one after the other.
 pub(crate) fn run(options: &TrainOptions) -> Result<()> {
     let mut config = configuration(options.config.as_deref())?;
-    kept(&config)?;
+    let asked = |(name, _): &(&String, &Model)| options.model.as_ref().is_none_or(|asked| *name == asked);
+    kept(&config, config.models.iter().filter(asked).map(|(_, model)| model))?;
     let kept = !matches!(config.train, None | Some(ClickthroughStore::Memory));
     if matches!(config.state, State::Memory) && !kept {
         bail!(
@@ -70,7 +71,6 @@ pub(crate) fn trainable(engine: &Engine) -> impl Iterator<Item = (&String, &Mode
 
 /// Trains one model, publishes it and says how good it is.
 pub(crate) fn one(engine: &Engine, name: &str) -> Result<Trained> {
-    kept(&engine.config)?;
     let Some((_, model)) = trainable(engine).find(|(other, _)| *other == name) else {
         let known: Vec<&str> = trainable(engine).map(|(name, _)| name.as_str()).collect();
         match known.as_slice() {
@@ -78,13 +78,18 @@ pub(crate) fn one(engine: &Engine, name: &str) -> Result<Trained> {
             known => bail!("no model '{name}' that is trained: the configuration has {}", known.join(", ")),
         }
     };
+    kept(&engine.config, std::iter::once(model))?;
     let (columns, served) = (engine.columns(), engine.served_constants());
-    let training = Training { name, model, columns: &columns, served: &served, now: now() };
+    let embed = |model: &Semantic, told: &mut dyn FnMut(usize, usize)| engine.embed(model, told).map_err(Into::into);
+    let training = Training { name, model, columns: &columns, served: &served, embed: &embed, now: now() };
     let mut progress = Progress::new("train", training.rounds() as u64);
     let trained = training.run(&*engine.clickthroughs, &*engine.versions, &mut |step| match step {
         train::Progress::Reading { rankings } => progress.at(0, rankings, "rankings read"),
         train::Progress::Fitting { iteration, .. } => {
             progress.at(iteration.id as u64 + 1, iteration.id as u64 + 1, "rounds")
+        }
+        train::Progress::Embedding { done, of } => {
+            progress.of(of as u64).at(done as u64, done as u64, "items embedded")
         }
     });
     progress.end();
@@ -93,9 +98,9 @@ pub(crate) fn one(engine: &Engine, name: &str) -> Result<Trained> {
     Ok(trained)
 }
 
-/// Refuses to look for click-throughs where none are kept.
-fn kept(config: &Config) -> Result<()> {
-    if matches!(config.train, Some(ClickthroughStore::Discard)) {
+/// Refuses to look for click-throughs where none are kept, if one of the models needs them.
+fn kept<'m>(config: &Config, mut models: impl Iterator<Item = &'m Model>) -> Result<()> {
+    if matches!(config.train, Some(ClickthroughStore::Discard)) && models.any(Model::needs_clickthroughs) {
         bail!("nothing to train on: 'train: {{type: discard}}' keeps no click-throughs");
     }
     Ok(())

@@ -42,6 +42,7 @@ fn refusal(error: &anyhow::Error) -> TrainError {
             | Error::Spill { .. }
             | Error::Rows { .. }
             | Error::Fit { .. }
+            | Error::Embed { .. }
             | Error::Evaluate { .. }
             | Error::Publish { .. },
         ) => TrainError::Failed(message),

@@ -3,8 +3,8 @@
 use crate::report::{ModelReport, Outcome, Publishing, Shared};
 use anyhow::{Result, bail};
 use rankwright_assembly::{Engine, chain, exit_code, now};
-use rankwright_config::model::Learning;
-use rankwright_config::{ClickthroughStore, Config, State};
+use rankwright_config::model::{Learning, Semantic};
+use rankwright_config::{ClickthroughStore, Config, Model, State};
 use rankwright_model::{StoreError, VersionId, VersionStore};
 use rankwright_train::{Candidate, Decision, Error, Running, Training, decide};
 use std::time::{Duration, Instant};
@@ -27,6 +27,8 @@ pub(crate) fn checked(config: Config) -> Result<Config> {
         }
     }
     match config.train {
+        // what is not there is missed by those that learn from it alone
+        _ if !config.models.values().any(Model::needs_clickthroughs) => Ok(config),
         Some(ClickthroughStore::Discard) => bail!("train: 'discard' keeps nothing to learn from"),
         Some(ClickthroughStore::Memory) => bail!("train: click-throughs in memory end with their process"),
         _ => Ok(config),
@@ -72,7 +74,8 @@ fn attempt<'a>(
         return Err(Error::Empty { model: name.to_owned() }); // names were checked
     };
     let (columns, served) = (engine.columns(), engine.served_constants());
-    let training = Training { name, model, columns: &columns, served: &served, now: now() };
+    let embed = |model: &Semantic, told: &mut dyn FnMut(usize, usize)| engine.embed(model, told).map_err(Into::into);
+    let training = Training { name, model, columns: &columns, served: &served, embed: &embed, now: now() };
     let before = engine.versions.current(name);
     let running = running(&*engine.versions, name, learning);
     let mut progress = |step: rankwright_train::Progress<'_>| debug!(?step, "training");
@@ -162,6 +165,7 @@ fn refused(name: &str, error: Error) -> ModelReport {
         | Error::NoWeights { .. }
         | Error::NoInteractions { .. }
         | Error::NoVisitors { .. }
+        | Error::NoItems { .. }
         | Error::TooLong { .. }
         | Error::NoSide { .. }
         | Error::EmptySide { .. } => Outcome::Nothing,
@@ -195,10 +199,14 @@ mod tests {
 
     #[test]
     fn what_would_end_with_the_process_is_refused() {
-        let refusal = |text| checked(config(text)).unwrap_err().to_string();
+        let refusal = |text: &str| checked(config(text)).unwrap_err().to_string();
         assert!(refusal("models: {}").starts_with("state: "));
-        assert!(refusal("state: {type: file, path: /x}\ntrain: {type: discard}").starts_with("train: "));
-        assert!(refusal("state: {type: file, path: /x}\ntrain: {type: memory}").starts_with("train: "));
+        for train in ["train: {type: discard}", "train: {type: memory}"] {
+            let train = format!("state: {{type: file, path: /x}}\n{train}");
+            assert!(refusal(&format!("{train}\n{MODELS}")).starts_with("train: "));
+            let alone = "models: {m: {type: semantic, encoder: {type: csv, dim: 2, path: /e.csv}}}";
+            assert!(checked(config(&format!("{train}\n{alone}"))).is_ok(), "it learns from no click-through");
+        }
     }
 
     #[test]

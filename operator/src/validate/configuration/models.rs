@@ -12,7 +12,7 @@ pub(super) fn overlay(tree: &mut Map<String, Value>, spec: &RankingServiceSpec) 
         let Value::Object(model) = model else { continue }; // the engine's checks say what is wrong with it
         let ranks = match model.get("type").and_then(Value::as_str) {
             Some("lambdamart") => true,
-            Some("als" | "trending") => false,
+            Some("als" | "trending" | "semantic") => false,
             _ => continue,
         };
         for (key, value) in defaults(spec, ranks) {

@@ -1,5 +1,6 @@
 //! Model definitions, as they are after checking.
 
+use crate::inference::TextModel;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -19,19 +20,14 @@ pub enum Model {
     Als(Als),
     /// `trending`
     Trending(Trending),
-    /// `semantic`: checked here; not served yet.
-    Semantic {
-        /// Where embeddings come from.
-        encoder: Encoder,
-        /// Item fields that are embedded.
-        item_fields: Vec<String>,
-    },
+    /// `semantic`
+    Semantic(Semantic),
 }
 
 impl Model {
     /// Whether it recommends items, rather than ranks those of a request.
     pub fn recommends(&self) -> bool {
-        matches!(self, Self::Als(_) | Self::Trending(_) | Self::Semantic { .. })
+        matches!(self, Self::Als(_) | Self::Trending(_) | Self::Semantic(_))
     }
 
     /// How it is trained and its versions are kept; none where it needs no training.
@@ -40,8 +36,14 @@ impl Model {
             Self::LambdaMart(model) => Some(&model.learning),
             Self::Als(model) => Some(&model.learning),
             Self::Trending(model) => Some(&model.learning),
-            Self::Shuffle { .. } | Self::Noop | Self::Semantic { .. } => None,
+            Self::Semantic(model) => Some(&model.learning),
+            Self::Shuffle { .. } | Self::Noop => None,
         }
+    }
+
+    /// Whether there is nothing to train it on without click-throughs.
+    pub fn needs_clickthroughs(&self) -> bool {
+        matches!(self, Self::LambdaMart(_) | Self::Als(_) | Self::Trending(_))
     }
 
     /// Types of interaction that it names, and the key that they stand under.
@@ -50,7 +52,15 @@ impl Model {
             Self::LambdaMart(model) => ("weights", model.weights.keys().map(String::as_str).collect()),
             Self::Als(model) => ("interactions", model.interactions.iter().map(String::as_str).collect()),
             Self::Trending(model) => ("weights", model.weights.iter().map(|part| part.interaction.as_str()).collect()),
-            Self::Shuffle { .. } | Self::Noop | Self::Semantic { .. } => ("weights", Vec::new()),
+            Self::Shuffle { .. } | Self::Noop | Self::Semantic(_) => ("weights", Vec::new()),
+        }
+    }
+
+    /// Item fields whose stored values it is trained on, without `item.`, and how long a value counts.
+    pub fn stored_fields(&self) -> (&[String], Duration) {
+        match self {
+            Self::Semantic(model) => (&model.item_fields, model.ttl),
+            _ => (&[], Duration::ZERO),
         }
     }
 
@@ -117,17 +127,30 @@ pub struct TrendingWeight {
     pub window: Duration,
 }
 
+/// Items with similar texts, by embeddings.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Semantic {
+    /// Where embeddings come from.
+    pub encoder: Encoder,
+    /// Item fields whose values, joined, are an item's text: without `item.`, each once. Empty with a file of embeddings.
+    pub item_fields: Vec<String>,
+    /// How long a value counts after the event that brought it; default 90 days.
+    pub ttl: Duration,
+    /// Training and versions.
+    pub learning: Learning,
+}
+
 /// Where a semantic model's embeddings come from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Encoder {
-    /// A model.
+    /// `bert`: a model computes them from texts.
     Bert {
-        /// Model handle.
-        model: String,
+        /// The model.
+        model: TextModel,
         /// Length of an embedding.
         dim: usize,
     },
-    /// A CSV file.
+    /// `csv`: a file has them by item id.
     Csv {
         /// Length of an embedding.
         dim: usize,

@@ -11,6 +11,7 @@ mod learning;
 mod model;
 mod recommender;
 mod selector;
+mod semantic;
 mod source;
 mod state;
 mod train;

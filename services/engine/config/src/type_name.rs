@@ -12,7 +12,7 @@ impl Model {
             Self::Noop => "noop",
             Self::Als(_) => "als",
             Self::Trending(_) => "trending",
-            Self::Semantic { .. } => "semantic",
+            Self::Semantic(_) => "semantic",
         }
     }
 }

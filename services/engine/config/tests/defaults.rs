@@ -360,9 +360,6 @@ fn the_other_models_have_the_defaults_of_the_specification() {
     let Model::Trending(trending) = model("{type: trending, weights: [{interaction: click}]}") else { panic!() };
     let weights = trending.weights;
     assert_eq!((weights[0].decay, weights[0].weight, weights[0].window), (1.0, 1.0, DAY * 30));
-    let csv = model("{type: semantic, encoder: {type: csv, dim: 3, path: /e.csv}, itemFields: [title, item.text]}");
-    let encoder = Encoder::Csv { dim: 3, path: "/e.csv".to_owned() };
-    assert_eq!(csv, Model::Semantic { encoder, item_fields: vec!["title".to_owned(), "text".to_owned()] });
     let alone = Config::parse("inference: {c: {type: cross-encoder, model: a/b}}", "test").expect("is right").1;
     assert!(alone.is_empty(), "text models are enough: {alone:?}");
     let inference = parse("inference: {c: {type: cross-encoder, model: a/b}}").inference;
@@ -373,6 +370,38 @@ fn the_other_models_have_the_defaults_of_the_specification() {
     let (model_file, tokenizer_file) = (Some("m.onnx".to_owned()), Some("t.json".to_owned()));
     let model = TextModel { handle: "s3://b/p/".to_owned(), model_file, tokenizer_file };
     assert_eq!(inference["e"], Inference { kind: InferenceKind::BiEncoder, model, dim: Some(384) });
+}
+
+#[test]
+fn a_semantic_model_has_texts_of_item_fields_or_a_file_of_embeddings() {
+    let handle = |handle: &str| TextModel { handle: handle.to_owned(), model_file: None, tokenizer_file: None };
+    let Model::Semantic(texts) =
+        model("{type: semantic, encoder: {type: bert, model: a/b, dim: 3}, itemFields: [title, item.text]}")
+    else {
+        panic!()
+    };
+    assert_eq!(texts.encoder, Encoder::Bert { model: handle("a/b"), dim: 3 });
+    assert_eq!((texts.item_fields.as_slice(), texts.ttl), (&["title".to_owned(), "text".to_owned()][..], DAY * 90));
+    assert_eq!(texts.learning.keep_versions, 10);
+    let Model::Semantic(csv) = model("{type: semantic, encoder: {type: csv, dim: 3, path: /e.csv}}") else { panic!() };
+    assert_eq!(csv.encoder, Encoder::Csv { dim: 3, path: "/e.csv".to_owned() });
+    assert!(csv.item_fields.is_empty());
+    for name in ["transformer", "bi-encoder"] {
+        let named = "encoder: {type: NAME, model: 'file:///m', modelFile: m.onnx, tokenizerFile: t.json, dim: 3}";
+        let learning = "selector: {accept: false}, version: v7, keepVersions: 3, qualityGate: {margin: 0.2}";
+        let named = named.replace("NAME", name);
+        let Model::Semantic(all) =
+            model(&format!("{{type: semantic, {named}, itemFields: title, ttl: 365d, {learning}}}"))
+        else {
+            panic!()
+        };
+        let (model_file, tokenizer_file) = (Some("m.onnx".to_owned()), Some("t.json".to_owned()));
+        let model = TextModel { handle: "file:///m".to_owned(), model_file, tokenizer_file };
+        assert_eq!(all.encoder, Encoder::Bert { model, dim: 3 });
+        assert_eq!((all.item_fields, all.ttl), (vec!["title".to_owned()], DAY * 365));
+        assert_eq!((all.learning.version.as_deref(), all.learning.keep_versions), (Some("v7"), 3));
+        assert_eq!((all.learning.selector, all.learning.gate.margin), (Selector::Accept(false), 0.2));
+    }
 }
 
 #[test]

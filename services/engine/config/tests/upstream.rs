@@ -41,6 +41,15 @@ fn what_has_no_meaning_here_is_ignored_with_one_warning_that_names_it() {
         ("models: {m: {type: noop, split: time=80%}}", "models.m.split"),
         ("models: {m: {type: shuffle, maxPositionChange: 1, selector: {accept: true}}}", "models.m.selector"),
         ("models: {m: {type: trending, weights: [{interaction: c}], split: random}}", "models.m.split"),
+        (
+            "models: {m: {type: semantic, encoder: {type: csv, dim: 2, path: /e}, itemFields: [t]}}",
+            "models.m.itemFields",
+        ),
+        ("models: {m: {type: semantic, encoder: {type: csv, dim: 2, path: /e}, ttl: 1d}}", "models.m.ttl"),
+        (
+            "models: {m: {type: semantic, encoder: {type: bert, dim: 2, model: a/b, vocabFile: v.txt}, itemFields: [t]}}",
+            "models.m.encoder.vocabFile",
+        ),
         ("inference: {c: {type: cross-encoder, model: a/b, dim: 384}}", "inference.c.dim"),
         (
             "features: [{name: m, type: field_match, rankingField: ranking.q, itemField: item.t, \

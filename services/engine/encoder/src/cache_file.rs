@@ -127,6 +127,12 @@ impl Vectors {
         Some(&self.values[start..start + self.dim])
     }
 
+    /// All embeddings with what they are of, in any order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &[f32])> {
+        let vector = |place: u32| &self.values[place as usize * self.dim..][..self.dim];
+        self.places.iter().map(move |(name, &place)| (&**name, vector(place)))
+    }
+
     /// The components of each embedding.
     pub fn dim(&self) -> usize {
         self.dim

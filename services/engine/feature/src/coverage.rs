@@ -55,7 +55,14 @@ impl Coverage {
             unseen.map(text).collect::<Vec<_>>()
         };
         let selectors = config.models.iter().flat_map(unselected);
-        config.features.iter().enumerate().flat_map(gap).chain(weights).chain(selectors).collect()
+        let texts = config.models.iter().flat_map(|(name, model)| self.untold(name, model));
+        config.features.iter().enumerate().flat_map(gap).chain(weights).chain(selectors).chain(texts).collect()
+    }
+
+    /// Fields that a model is trained on: those of item events alone, as what a ranking sends is not stored.
+    fn untold<'a>(&'a self, name: &'a str, model: &'a Model) -> impl Iterator<Item = String> + 'a {
+        let fields = model.stored_fields().0.iter().filter(|field| !self.item.contains_key(field.as_str()));
+        fields.map(move |field| format!("models.{name}.itemFields refers to item.{field}, which no item event carried"))
     }
 
     fn unweighted<'a>(&'a self, name: &'a str, model: &'a Model) -> impl Iterator<Item = String> + 'a {
@@ -246,6 +253,15 @@ mod tests {
         let shown = r#"{"event":"ranking","id":"r","timestamp":"1","user":"u","session":"s","items":[{"id":"a"},{"id":"b","fields":[{"name":"relevancy","value":1}]}]}"#;
         assert!(gaps("{name: rel, type: relevancy}", &[shown]).is_empty());
         assert!(gaps("{name: rel, type: number, field: ranking.relevancy}", &[shown]).is_empty());
+    }
+
+    #[test]
+    fn a_field_that_a_semantic_model_embeds_is_looked_for_in_item_events() {
+        let model =
+            "models: {alike: {type: semantic, encoder: {type: bert, model: a/b, dim: 2}, itemFields: [genres, titel]}}";
+        let shown = r#"{"event":"ranking","id":"r","timestamp":"1","user":"u","session":"s","items":[{"id":"a","fields":[{"name":"titel","value":"x"}]}]}"#;
+        let told = "models.alike.itemFields refers to item.titel, which no item event carried";
+        assert_eq!(gaps_of(model, &[FILM, shown]), [told]);
     }
 
     #[test]

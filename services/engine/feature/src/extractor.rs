@@ -5,7 +5,7 @@ mod boolean;
 pub(crate) mod compiler;
 mod diversity;
 pub(crate) mod field;
-mod field_match;
+pub(crate) mod field_match;
 mod field_scope;
 mod interacted_with;
 mod interaction_count;

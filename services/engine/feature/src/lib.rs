@@ -13,6 +13,7 @@ pub mod encode;
 #[cfg(test)]
 mod every_type;
 mod extractor;
+mod item_texts;
 mod lexicon;
 pub mod plan;
 pub mod slot;
@@ -24,4 +25,5 @@ pub use column::{Column, Tag};
 pub use coverage::Coverage;
 pub use effect::{Captured, ClosedInteraction, Effects};
 pub use encode::{Encode, Encoded, Encoders, NoEncoders, Texts};
+pub use item_texts::ItemTexts;
 pub use plan::{Error, Plan, readers};

@@ -14,6 +14,7 @@ use crate::extractor::{Columns, Extractor};
 use crate::slot::{Meaning, Slots};
 use kept::Kept;
 use rankwright_config::feature::Feature;
+use rankwright_config::{Config, Model};
 use rankwright_encoder::CacheFileError;
 use rankwright_event::{Event, Interaction, RankedItem, Ranking};
 use rankwright_state::{Fetched, Fingerprint, Key, Scope, Slot, Store};
@@ -111,8 +112,26 @@ impl Plan {
     /// # Errors
     /// Names a feature one of whose files or whose model is of no use, and says when the store gives no slots.
     pub async fn compile_with(features: &[Feature], store: &dyn Store, encoders: &dyn Encoders) -> Result<Self, Error> {
+        Self::storing(features, &BTreeMap::new(), store, encoders).await
+    }
+
+    /// All features of a configuration; what its models are trained on beside them is stored as well.
+    ///
+    /// # Errors
+    /// As [`Plan::compile_with`].
+    pub async fn of(config: &Config, store: &dyn Store, encoders: &dyn Encoders) -> Result<Self, Error> {
+        Self::storing(&config.features, &config.models, store, encoders).await
+    }
+
+    async fn storing(
+        features: &[Feature],
+        trained: &BTreeMap<String, Model>,
+        store: &dyn Store,
+        encoders: &dyn Encoders,
+    ) -> Result<Self, Error> {
         let models = models::of(features, encoders)?;
         let mut slots = Slots::with(&models);
+        trained.values().for_each(|model| need(model, &mut slots));
         features.iter().for_each(|feature| definition(&feature.kind).need(feature.ttl, &mut slots));
         let slots = slots.number(store).await?;
         let mut sources = Sources::of(&slots);
@@ -317,13 +336,27 @@ impl Plan {
     }
 }
 
-/// What features store, and the names of those that read it.
-pub fn readers(features: &[Feature]) -> BTreeMap<Fingerprint, Vec<String>> {
+/// What a model is trained on.
+fn need(model: &Model, slots: &mut Slots) {
+    let (fields, ttl) = model.stored_fields();
+    fields.iter().for_each(|field| slots.need(Meaning::ItemField(field.clone()), ttl, 0));
+}
+
+/// What is stored for a configuration, and who reads it: names of features, and `models.<name>`.
+pub fn readers(config: &Config) -> BTreeMap<Fingerprint, Vec<String>> {
     let mut readers = BTreeMap::<_, Vec<String>>::new();
-    for feature in features {
+    let mut note = |slots: Slots, name: &str| {
+        slots.fingerprints().for_each(|stored| readers.entry(stored).or_default().push(name.to_owned()));
+    };
+    for feature in &config.features {
         let mut slots = Slots::default();
         definition(&feature.kind).need(feature.ttl, &mut slots);
-        slots.fingerprints().for_each(|stored| readers.entry(stored).or_default().push(feature.name.clone()));
+        note(slots, &feature.name);
+    }
+    for (name, model) in &config.models {
+        let mut slots = Slots::default();
+        need(model, &mut slots);
+        note(slots, &format!("models.{name}"));
     }
     readers
 }
@@ -345,17 +378,18 @@ fn alone(interaction: &Interaction) -> Ranking {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rankwright_config::Config;
+
+    const MODEL: &str = "{type: semantic, encoder: {type: bert, model: a/b, dim: 2}, itemFields: [x, title]}";
 
     #[test]
     fn a_value_that_several_features_read_is_named_by_all_of_them() {
         let features = "[{name: a, type: number, source: item.x, scope: item},
             {name: b, type: list_size, source: item.x, scope: item}, {name: now, type: relevancy},
             {name: c, type: interaction_count, interaction: click, scope: item}]";
-        let (config, _) = Config::parse(&format!("features: {features}\nmodels: {{none: {{type: noop}}}}"), "test")
+        let (config, _) = Config::parse(&format!("features: {features}\nmodels: {{alike: {MODEL}}}"), "test")
             .expect("a valid configuration");
-        let mut read: Vec<_> = readers(&config.features).into_values().collect();
+        let mut read: Vec<_> = readers(&config).into_values().collect();
         read.sort();
-        assert_eq!(read, [vec!["a", "b"], vec!["c"]]);
+        assert_eq!(read, [vec!["a", "b", "models.alike"], vec!["c"], vec!["models.alike"]]);
     }
 }

@@ -49,7 +49,7 @@ async fn digests_of_columns_and_stored_values_stay_as_they_are() {
     let columns = plan.columns().iter().map(|column| {
         format!("{} {:016x} {}", column.name, column.fingerprint, if column.categorical { "category" } else { "" })
     });
-    let stored = readers(&config.features);
+    let stored = readers(&config);
     let stored = stored.iter().map(|(fingerprint, readers)| format!("{:016x} {}", fingerprint.0, readers.join(" ")));
     let found: Vec<String> = columns.chain(stored).map(|line| line.trim_end().to_owned()).collect();
     let expected: Vec<&str> = include_str!("../samples/digests.txt").lines().collect();

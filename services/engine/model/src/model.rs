@@ -44,7 +44,7 @@ impl Model {
             Kind::LightGbm => Ensemble::lightgbm(version.body()).map(Self::Ensemble),
             Kind::Shuffle(shuffle) => Ok(Self::Shuffle(shuffle)),
             Kind::Noop => Ok(Self::Noop),
-            Kind::Als | Kind::Trending => return Err(LoadError::new(version, "it recommends".into())),
+            Kind::Als | Kind::Trending | Kind::Semantic => return Err(LoadError::new(version, "it recommends".into())),
         };
         read.map_err(|source| LoadError::new(version, source.into()))
     }

@@ -26,7 +26,9 @@ impl Recommender {
     pub fn load(version: &Version) -> Result<Self, LoadError> {
         let failed = |source| LoadError::new(version, source);
         match version.metadata().kind {
-            Kind::Als => Similar::from_bytes(version.body()).map(Self::Similar).map_err(|error| failed(error.into())),
+            Kind::Als | Kind::Semantic => {
+                Similar::from_bytes(version.body()).map(Self::Similar).map_err(|error| failed(error.into()))
+            }
             Kind::Trending => {
                 Trending::from_bytes(version.body()).map(Self::Trending).map_err(|error| failed(error.into()))
             }

@@ -32,6 +32,8 @@ pub enum Kind {
     Als,
     /// Items in demand.
     Trending,
+    /// Items with the directions of their embeddings.
+    Semantic,
 }
 
 impl Kind {
@@ -43,6 +45,7 @@ impl Kind {
             Self::Noop => "noop",
             Self::Als => "als",
             Self::Trending => "trending",
+            Self::Semantic => "semantic",
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod wire;
 
+use crate::item_vectors::ItemVectors;
 use crate::neighbours::{Build, Neighbours};
 use crate::vectors::Vectors;
 use compact_str::CompactString;
@@ -77,6 +78,14 @@ impl Similar {
             return Err(InvalidVectors::Twice(twice[0].clone()));
         }
         Ok(Self { ids, near: Neighbours::build(vectors, build) })
+    }
+
+    /// As [`from_vectors`](Self::from_vectors), of items that were collected.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn of(items: ItemVectors, build: &Build) -> Result<Self, InvalidVectors> {
+        Self::from_vectors(items.ids, items.vectors, build)
     }
 
     /// Items nearest to the mean direction of a context, without those of the context and those to exclude; `count` of

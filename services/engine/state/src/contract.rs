@@ -45,6 +45,7 @@ async fn every_promise(fresh: &dyn Fn() -> Box<dyn Store>) {
     writers::what_moves_lies_under_its_new_key(&*fresh()).await;
     writers::what_is_wrongly_thought_to_be_new_absorbs_all_the_same(&*fresh()).await;
     spaces::spaces_are_listed_in_order(&*fresh()).await;
+    spaces::items_are_shown_without_others(&*fresh()).await;
     spaces::the_oldest_of_a_space_come_first(&*fresh()).await;
     spaces::outdated_values_are_removed(&*fresh()).await;
     spaces::only_values_expire(&*fresh()).await;

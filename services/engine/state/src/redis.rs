@@ -36,7 +36,7 @@ pub use generation::Filling;
 use crate::expiry::outdated;
 use crate::{
     BoxFuture, CacheUse, Commit, Entity, Error, Fingerprint, Format, Key, Lease, Listed, Outcome, Position, Rewrite,
-    Rows, Slot, Space, Stats, Store, Usage, Writer,
+    Rows, Show, Slot, Space, Stats, Store, Usage, Writer,
 };
 use cache::Cache;
 use layout::Names;
@@ -293,6 +293,26 @@ impl Store for RedisStore {
 
     fn scan(&self, space: Space) -> BoxFuture<'_, Result<Listed, Error>> {
         self.run(move |shared| async move { shared.scan(space).await })
+    }
+
+    /// All from the generation that was live at its beginning.
+    fn each_item<'a>(&'a self, show: &'a mut Show<'a>) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let shared = self.current();
+            let of_it = |_| {
+                let shared = shared.clone();
+                async move { shared.names_of_items().await }
+            };
+            let (mut left, mut at_once) = (self.run(of_it).await?, sweep::FIRST);
+            while !left.is_empty() {
+                let names = left.split_off(left.len().saturating_sub(at_once));
+                let shared = shared.clone();
+                let page = self.run(|_| async move { shared.page(&names).await }).await?;
+                at_once = page.next;
+                page.listed.into_iter().for_each(|(key, entity)| show(key, entity));
+            }
+            Ok(())
+        })
     }
 
     fn expire<'a>(

@@ -1,7 +1,7 @@
 //! The contract of a state store.
 
 use crate::usage::Sample;
-use crate::{Entity, Format, Key, Slot, Space, Usage, codec};
+use crate::{Entity, Format, Key, Scope, Slot, Space, Usage, codec};
 use rankwright_event::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::future::Future;
@@ -214,6 +214,18 @@ pub trait Store: Send + Sync {
         Box::pin(async move {
             self.scan(space).await?.into_iter().for_each(|(key, entity)| show(key, entity));
             Ok(())
+        })
+    }
+
+    /// Shows what lies under the keys of items, as [`Store::each`]; a store that is far away reads no others, and some at a time.
+    fn each_item<'a>(&'a self, show: &'a mut Show<'a>) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let mut of_item = |key: Key, entity| {
+                if let Scope::Item(_) = key.scope {
+                    show(key, entity);
+                }
+            };
+            self.each(Space::Values, &mut of_item).await
         })
     }
 

@@ -127,6 +127,7 @@ fn train(place: &str, booster: &str, iterations: usize) {
             rounds.push(iteration.millis as f64 / 1e3);
             first = if first == 0.0 { start.elapsed().as_secs_f64() - iteration.millis as f64 / 1e3 } else { first };
         }
+        Progress::Embedding { .. } => {}
     };
     let versions = MemoryVersions::default();
     let now = Timestamp::from_millis(0);

@@ -54,6 +54,22 @@ pub enum Error {
         /// Name of the model.
         model: String,
     },
+    /// No item of a semantic model has an embedding.
+    #[error("model {model:?} has nothing to recommend: {why}")]
+    NoItems {
+        /// Name of the model.
+        model: String,
+        /// What is empty, and what to do.
+        why: String,
+    },
+    /// The embeddings of items could not be had.
+    #[error("failed to embed the items of model {model:?}")]
+    Embed {
+        /// Name of the model.
+        model: String,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// There are more interactions than a recommender learns from.
     #[error("model {model:?} has too much to learn from: select fewer rankings")]
     TooMany {

@@ -18,6 +18,7 @@ mod recommending;
 pub mod report;
 pub mod rows;
 pub mod selector;
+mod semantic;
 pub mod split;
 #[cfg(test)]
 mod testing;
@@ -30,4 +31,5 @@ pub use gate::{Decision, Reason, decide};
 pub use patience::restart_with_patient_threads;
 pub use quality::{Candidate, Measured, Running};
 pub use report::{Answer, FeatureGain, Quality, Trained, Weight};
+pub use semantic::{Embed, EmbedError, no_embeddings};
 pub use train::{Progress, Training, model_columns, train_model};

@@ -29,7 +29,6 @@ pub(crate) struct Recommending<'a> {
     pub(crate) name: &'a str,
     pub(crate) learning: &'a Learning,
     pub(crate) by: &'a dyn Fit,
-    pub(crate) rounds: usize,
     pub(crate) now: Timestamp,
 }
 
@@ -38,19 +37,21 @@ pub(crate) trait Fit {
     /// What versions of it are versions of.
     fn kind(&self) -> Kind;
 
-    /// Types of interaction, by the numbers that [`Interactions`] has for them.
-    fn interactions(&self) -> Vec<&str>;
+    /// Types of interaction that it learns from, by the numbers that [`Interactions`] has for them; `None` where it learns from
+    /// something else, and interactions of all types measure it.
+    fn interactions(&self) -> Option<Vec<&str>>;
 
     /// Whether an interaction without a visitor says nothing.
     fn needs_visitors(&self) -> bool;
 
-    /// Learns from interactions, but for what is held out.
+    /// Learns from interactions, but for what is held out. Errors name the model.
     fn fit(
         &self,
+        model: &str,
         all: &Interactions,
         without: &HeldOut,
-        progress: &mut dyn FnMut(Iteration),
-    ) -> Result<Recommender, rankwright_recommend::Full>;
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Recommender, Error>;
 
     /// Whether it is to learn once more from all, after it was measured.
     fn is_quick(&self) -> bool;
@@ -61,8 +62,8 @@ impl Fit for Als {
         Kind::Als
     }
 
-    fn interactions(&self) -> Vec<&str> {
-        self.interactions.iter().map(String::as_str).collect()
+    fn interactions(&self) -> Option<Vec<&str>> {
+        Some(self.interactions.iter().map(String::as_str).collect())
     }
 
     fn needs_visitors(&self) -> bool {
@@ -71,11 +72,12 @@ impl Fit for Als {
 
     fn fit(
         &self,
+        model: &str,
         all: &Interactions,
         without: &HeldOut,
-        progress: &mut dyn FnMut(Iteration),
-    ) -> Result<Recommender, rankwright_recommend::Full> {
-        let matrix = all.matrix(without)?;
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Recommender, Error> {
+        let matrix = all.matrix(without).map_err(|source| full(model, source))?;
         let settings = als::Settings {
             factors: self.factors,
             iterations: self.iterations,
@@ -86,7 +88,8 @@ impl Fit for Als {
         };
         let told = |step: als::Progress| {
             let millis = (step.seconds * 1000.0) as u64;
-            progress(Iteration { id: step.iteration - 1, millis, test_metric: f64::NAN, train_metric: f64::NAN });
+            let iteration = Iteration { id: step.iteration - 1, millis, test_metric: f64::NAN, train_metric: f64::NAN };
+            progress(Progress::Fitting { iteration: &iteration, limit: self.iterations });
             ControlFlow::Continue(())
         };
         let factors = als::fit(&matrix, &settings, told).expect("nothing cancels it");
@@ -105,8 +108,8 @@ impl Fit for Trending {
         Kind::Trending
     }
 
-    fn interactions(&self) -> Vec<&str> {
-        self.weights.iter().map(|part| part.interaction.as_str()).collect()
+    fn interactions(&self) -> Option<Vec<&str>> {
+        Some(self.weights.iter().map(|part| part.interaction.as_str()).collect())
     }
 
     fn needs_visitors(&self) -> bool {
@@ -115,10 +118,11 @@ impl Fit for Trending {
 
     fn fit(
         &self,
+        _: &str,
         all: &Interactions,
         without: &HeldOut,
-        _: &mut dyn FnMut(Iteration),
-    ) -> Result<Recommender, rankwright_recommend::Full> {
+        _: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Recommender, Error> {
         let weight = |part: &rankwright_config::model::TrendingWeight| Weight {
             decay: part.decay,
             weight: part.weight,
@@ -170,7 +174,9 @@ impl Recommending<'_> {
         let size_bytes = body.len();
         let version = Version::new(metadata, Vec::new(), body);
         let version = version.map_err(|error| Error::Publish { model: self.name.to_owned(), source: error.into() })?;
-        let warnings = warning(&quality, held_out.len()).into_iter().collect();
+        // one that learns from no interactions says what it says, however popular other items are
+        let learns = self.by.interactions().is_some();
+        let warnings = warning(&quality, held_out.len()).into_iter().filter(|_| learns).collect();
         let trained = Trained {
             trees: iterations.len(),
             answer: Answer { features: Vec::new(), iterations, size_bytes, warnings },
@@ -211,9 +217,12 @@ impl Recommending<'_> {
             for click in &record.interactions {
                 let (item, at) = (click.item.as_str(), click.timestamp.millis());
                 // a type that stands twice in `weights` has two parts of the score
-                for (kind, _) in kinds.iter().enumerate().filter(|(_, kind)| **kind == click.kind) {
-                    all.add(visitor.as_deref(), item, kind as u16, at).map_err(|source| self.full(source))?;
+                for kind in numbers(kinds.as_deref(), &click.kind) {
+                    all.add(visitor.as_deref(), item, kind, at).map_err(|source| full(self.name, source))?;
                 }
+            }
+            if all.len() > MOST && kinds.is_none() {
+                break; // there is enough to measure by
             }
             if all.len() > MOST {
                 return Err(Error::TooManyInteractions { model: self.name.to_owned(), most: MOST });
@@ -230,7 +239,8 @@ impl Recommending<'_> {
     fn nothing(&self, all: &Interactions, reading: &Reading) -> Option<Error> {
         let model = || self.name.to_owned();
         let read = reading.rankings + reading.alone;
-        let interactions = || self.by.interactions().into_iter().map(str::to_owned).collect();
+        let kinds = self.by.interactions()?;
+        let interactions = || kinds.iter().map(|kind| (*kind).to_owned()).collect();
         Some(match (read, reading.selected) {
             (0, _) if !reading.losses.is_empty() => {
                 Error::Damaged { model: model(), stretches: reading.losses.cut + reading.losses.damaged }
@@ -252,12 +262,13 @@ impl Recommending<'_> {
         iterations: &mut Vec<Iteration>,
         progress: &mut (dyn FnMut(Progress<'_>) + Send),
     ) -> Result<Recommender, Error> {
-        let limit = self.rounds;
-        let mut told = |iteration: Iteration| {
-            progress(Progress::Fitting { iteration: &iteration, limit });
-            iterations.push(iteration);
+        let mut told = |step: Progress<'_>| {
+            progress(step);
+            if let Progress::Fitting { iteration, .. } = step {
+                iterations.push(*iteration);
+            }
         };
-        self.by.fit(all, without, &mut told).map_err(|source| self.full(source))
+        self.by.fit(self.name, all, without, &mut told)
     }
 
     /// How often a recommender names what was held out.
@@ -286,10 +297,17 @@ impl Recommending<'_> {
             },
         }
     }
+}
 
-    fn full(&self, source: rankwright_recommend::Full) -> Error {
-        Error::TooMany { model: self.name.to_owned(), source }
-    }
+fn full(model: &str, source: rankwright_recommend::Full) -> Error {
+    Error::TooMany { model: model.to_owned(), source }
+}
+
+/// The numbers of an interaction's type: 0 where types make no difference.
+fn numbers(kinds: Option<&[&str]>, kind: &str) -> Vec<u16> {
+    let Some(kinds) = kinds else { return vec![0] };
+    let same = kinds.iter().enumerate().filter(|(_, of)| **of == kind);
+    same.map(|(number, _)| number as u16).collect()
 }
 
 /// What is told of a version: its hits, and how many of the nearest items an approximate search finds.
@@ -321,4 +339,4 @@ fn warning(quality: &Quality, visitors: usize) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::quality::{Candidate, Running};
 use crate::recommending::Recommending;
 use crate::report::Trained;
+use crate::semantic::{Embed, Embedding, no_embeddings};
 use crate::trees::Trees;
 use rankwright_clickthrough::ClickthroughStore;
 use rankwright_config::Model;
@@ -28,10 +29,17 @@ pub enum Progress<'a> {
         /// The most rounds there will be.
         limit: usize,
     },
+    /// Items are being embedded.
+    Embedding {
+        /// Items that have their vector.
+        done: usize,
+        /// All items.
+        of: usize,
+    },
 }
 
 /// What is to be trained.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Training<'a> {
     /// Name of the model.
     pub name: &'a str,
@@ -41,11 +49,13 @@ pub struct Training<'a> {
     pub columns: &'a [Column],
     /// What serving puts into the columns of some features, such as a `position` feature's constant, by feature name.
     pub served: &'a BTreeMap<String, f32>,
+    /// Where embeddings of items come from; a semantic model alone needs it.
+    pub embed: &'a Embed<'a>,
     /// Time of the version.
     pub now: Timestamp,
 }
 
-/// Trains a model on a store's click-throughs, and publishes it as the current version.
+/// Trains a model on a store's click-throughs alone, and publishes it as the current version.
 ///
 /// Runs for seconds and uses all cores: call it on a thread of its own.
 ///
@@ -60,7 +70,8 @@ pub fn train_model(
     now: Timestamp,
     progress: &mut (dyn FnMut(Progress<'_>) + Send),
 ) -> Result<Trained, Error> {
-    Training { name, model, columns, served: &BTreeMap::new(), now }.run(store, versions, progress)
+    Training { name, model, columns, served: &BTreeMap::new(), embed: &no_embeddings, now }
+        .run(store, versions, progress)
 }
 
 /// The columns of a model's features, in the order of the features.
@@ -114,25 +125,28 @@ impl Training<'_> {
         running: Option<Running>,
         progress: &mut (dyn FnMut(Progress<'_>) + Send),
     ) -> Result<Candidate, Error> {
-        let Self { name, columns, served, now, .. } = *self;
+        let Self { name, columns, served, embed, now, .. } = *self;
         // a version of a type that the model had before is none of this one
         let is_of_another = |running: &Running| match running {
             Running::Version(version) => version.metadata().kind.type_name() != self.model.type_name(),
             Running::Unreadable(_) => false,
         };
         let running = running.filter(|running| !is_of_another(running));
-        let rounds = self.rounds();
         match self.model {
             Model::LambdaMart(config) => {
                 Trees { name, config, columns, served, now }.candidate(store, running, progress)
             }
             Model::Als(by) => {
-                Recommending { name, learning: &by.learning, by, rounds, now }.candidate(store, running, progress)
+                Recommending { name, learning: &by.learning, by, now }.candidate(store, running, progress)
             }
             Model::Trending(by) => {
-                Recommending { name, learning: &by.learning, by, rounds, now }.candidate(store, running, progress)
+                Recommending { name, learning: &by.learning, by, now }.candidate(store, running, progress)
             }
-            Model::Shuffle { .. } | Model::Noop | Model::Semantic { .. } => {
+            Model::Semantic(config) => {
+                let by = &Embedding { config, embed };
+                Recommending { name, learning: &config.learning, by, now }.candidate(store, running, progress)
+            }
+            Model::Shuffle { .. } | Model::Noop => {
                 Err(Error::NothingToTrain { model: name.to_owned(), kind: self.model.type_name() })
             }
         }

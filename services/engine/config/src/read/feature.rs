@@ -10,7 +10,8 @@ use crate::value::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-const NINETY_DAYS: Duration = Duration::from_secs(90 * 24 * 60 * 60);
+/// How long a stored value counts, where nothing is said of that.
+pub(super) const NINETY_DAYS: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
 /// What the list of features holds.
 #[derive(Default)]

@@ -37,7 +37,8 @@ pub(crate) fn dim(value: &Value<'_>) -> Option<usize> {
 }
 
 const CACHE: (&str, &str) = ("cache", "every text is computed; results are kept in memory");
-const VOCABULARY: (&str, &str) = ("vocabFile", "the vocabulary is read from the file of the tokenizer, tokenizer.json");
+pub(super) const VOCABULARY: (&str, &str) =
+    ("vocabFile", "the vocabulary is read from the file of the tokenizer, tokenizer.json");
 
 /// Names of files within a model's folder: the graph's and the tokenizer's.
 pub(crate) fn files(section: &Section<'_>) -> [Option<String>; 2] {
@@ -45,7 +46,8 @@ pub(crate) fn files(section: &Section<'_>) -> [Option<String>; 2] {
     names(section)
 }
 
-fn names(section: &Section<'_>) -> [Option<String>; 2] {
+/// The same, where the file of a vocabulary is not among them.
+pub(super) fn names(section: &Section<'_>) -> [Option<String>; 2] {
     ["modelFile", "tokenizerFile"].map(|key| section.get(key).and_then(|value| value.text()))
 }
 

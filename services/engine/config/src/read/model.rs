@@ -1,6 +1,7 @@
 //! `models`: the map, and which reader takes a model.
 
-use super::recommender::{als, semantic, trending};
+use super::recommender::{als, trending};
+use super::semantic::semantic;
 use super::{Names, lambdamart};
 use crate::model::Model;
 use crate::section::Section;

@@ -1,10 +1,8 @@
-//! Models that recommend: `als`, `trending`, `semantic`.
+//! Models that recommend by interactions: `als`, `trending`.
 
-use super::inference::{dim, files, handle};
 use super::lambdamart::seed;
 use super::learning::learning;
-use crate::feature::{self, Entity};
-use crate::model::{Als, Encoder, Model, Trending, TrendingWeight};
+use crate::model::{Als, Model, Trending, TrendingWeight};
 use crate::section::Section;
 use crate::value::Value;
 use std::time::Duration;
@@ -28,7 +26,7 @@ pub(super) fn als(section: &Section<'_>) -> Option<Model> {
 }
 
 /// An index of nearest neighbours: checked, and of no use. Neighbours are found in the process.
-fn store(section: &Section<'_>) {
+pub(super) fn store(section: &Section<'_>) {
     const KINDS: [(&str, bool); 2] = [("hnsw", false), ("qdrant", true)];
     let Some(section) = section.section("store") else { return };
     let remote = section.required("type", "hnsw or qdrant").and_then(|value| value.choice("index", &KINDS));
@@ -63,47 +61,4 @@ fn trending_weight(value: &Value<'_>) -> Option<TrendingWeight> {
     let window = section.or("window", MONTH, |value| value.duration(MILLISECOND));
     section.finish();
     Some(TrendingWeight { interaction: interaction?, decay, weight, window })
-}
-
-pub(super) fn semantic(section: &Section<'_>) -> Option<Model> {
-    let what = "a list of item fields";
-    let encoder = section.required("encoder", "a mapping with a type").and_then(|value| encoder(&value));
-    let fields = section.required("itemFields", what);
-    let fields = fields.map(|value| value.one_or_more(what).iter().filter_map(semantic_field).collect());
-    store(section);
-    learning(section, &[]); // checked here; not used yet
-    Some(Model::Semantic { encoder: encoder?, item_fields: fields? })
-}
-
-/// `title`, or `item.title`.
-fn semantic_field(value: &Value<'_>) -> Option<String> {
-    let text = value.text()?;
-    if text.contains('.') { feature::reference(value, &[Entity::Item]).map(|source| source.field) } else { Some(text) }
-}
-
-/// Whether a model embeds, or a file holds embeddings.
-const ENCODERS: [(&str, bool); 4] = [("bert", true), ("csv", false), ("transformer", true), ("bi-encoder", true)];
-
-fn encoder(value: &Value<'_>) -> Option<Encoder> {
-    let section = value.section()?;
-    let of_type = section.required("type", "bert or csv");
-    let dim = section.required("dim", "the length of an embedding").and_then(|value| dim(&value));
-    let bert = match of_type {
-        Some(of_type) => of_type.choice("encoder type", &ENCODERS)?,
-        None => section.guess(&[true, false], |section, bert| drop(encoder_of(bert, section, dim)))?,
-    };
-    let encoder = encoder_of(bert, &section, dim);
-    files(&section);
-    section.finish();
-    encoder
-}
-
-fn encoder_of(bert: bool, section: &Section<'_>, dim: Option<usize>) -> Option<Encoder> {
-    if bert {
-        let model = section.required("model", "a model handle").and_then(|value| handle(&value));
-        model.zip(dim).map(|(model, dim)| Encoder::Bert { model, dim })
-    } else {
-        let path = section.required("path", "a CSV file of embeddings").and_then(|value| value.text());
-        path.zip(dim).map(|(path, dim)| Encoder::Csv { dim, path })
-    }
 }

@@ -281,3 +281,35 @@ fn an_offset_out_of_range_tells_the_range() {
         assert!(refused.contains(offset) && refused.contains(range), "{refused}");
     }
 }
+
+#[test]
+fn keys_of_a_semantic_model_are_checked_one_by_one() {
+    const BERT: &str = "encoder: {type: bert, model: a/b, dim: 3}, itemFields: [title]";
+    const CSV: &str = "encoder: {type: csv, dim: 3, path: /e.csv}";
+    for (model, right, wrong, path, problem, nearest) in [
+        (BERT, "itemFields", "itemField", "itemField", "unknown key `itemField`", Some("`itemFields`")),
+        (BERT, "[title]", "[]", "itemFields", "found an empty list", None),
+        (BERT, "[title]", "[user.title]", "itemFields[0]", "", None),
+        (BERT, "[title]", "[title, item.title]", "itemFields[1]", "the field `title` is given twice", None),
+        (BERT, "[title]", "[title], ttl: 0s", "ttl", "found `0s`", None),
+        (BERT, "bert", "brt", "encoder.type", "unknown encoder type `brt`", Some("`bert`")),
+        (BERT, "a/b", "bert", "encoder.model", "found `bert`", None),
+        (BERT, "model: a/b, ", "", "encoder", "`model` is missing", None),
+        (BERT, "model:", "modle:", "encoder.modle", "unknown key `modle`", Some("`model`")),
+        (BERT, "dim: 3", "dim: 0", "encoder.dim", "found `0`", None),
+        (BERT, ", dim: 3", "", "encoder", "`dim` is missing", None),
+        (BERT, "itemFields: [title]", "keepVersions: 1", "", "`itemFields` is missing", None),
+        (CSV, "path: /e.csv", "pth: /e.csv", "encoder.pth", "unknown key `pth`", Some("`path`")),
+        (CSV, "dim: 3", "dim: x", "encoder.dim", "found `x`", None),
+        (CSV, "}", ", model: a/b}", "encoder.model", "unknown key `model`", None),
+        (CSV, "encoder: {type: csv, dim: 3, path: /e.csv}", "itemFields: [t]", "", "`encoder` is missing", None),
+    ] {
+        let text = format!("models: {{m: {{type: semantic, {}}}}}", model.replacen(right, wrong, 1));
+        let errors = errors(&text);
+        let found = errors.mistakes().iter().find(|mistake| mistake.path.starts_with("models.m"));
+        let Some(found) = found.filter(|_| errors.mistakes().len() == 1) else { panic!("{text}: {errors}") };
+        assert_eq!(found.path.trim_start_matches("models.m").trim_start_matches('.'), path, "{text}");
+        assert!(found.problem.contains(problem), "{text}: {found:?}");
+        assert!(nearest.is_none() || found.nearest.as_deref() == nearest, "{text}: {found:?}");
+    }
+}

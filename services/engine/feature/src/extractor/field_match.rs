@@ -74,7 +74,7 @@ fn texts(value: &FieldValue) -> Option<&[CompactString]> {
 }
 
 /// The same as one text: those of a list with a space between them.
-fn text(value: &FieldValue) -> Option<Cow<'_, str>> {
+pub(crate) fn text(value: &FieldValue) -> Option<Cow<'_, str>> {
     Some(match texts(value)? {
         [text] => Cow::Borrowed(text),
         texts => Cow::Owned(texts.join(" ")),

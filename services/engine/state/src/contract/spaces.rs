@@ -19,6 +19,25 @@ pub(super) async fn spaces_are_listed_in_order(store: &dyn Store) {
     assert_eq!(shown, store.scan(Space::Joins).await.expect("lists"));
 }
 
+pub(super) async fn items_are_shown_without_others(store: &dyn Store) {
+    let blob = || Some(Entity::one(Slot(0), stored(1, Cell::Blob(Arc::from(*b"record")))));
+    let key = |scope| Key::new(&Tenant::default(), scope);
+    let items: Vec<Key> = (10..60).map(|number| item(&number.to_string())).collect();
+    let others = [
+        key(Scope::User("10".into())),
+        key(Scope::Session("10".into())),
+        key(Scope::Global),
+        key(Scope::FieldValue(Slot(0), "10".into())),
+        key(Scope::ItemWithin(Slot(0), "10".into(), "10".into())),
+        key(Scope::Join("10".into())),
+    ];
+    put(store, items.iter().chain(&others).map(|key| (key.clone(), blob())).collect()).await;
+    let mut shown = Vec::new();
+    store.each_item(&mut |key, entity| shown.push((key, Some((*entity).clone())))).await.expect("shows");
+    shown.sort_by(|left, right| left.0.cmp(&right.0));
+    assert_eq!(shown, items.into_iter().map(|key| (key, blob())).collect::<Vec<_>>());
+}
+
 pub(super) async fn the_oldest_of_a_space_come_first(store: &dyn Store) {
     let join = |id: &str| Key::new(&Tenant::default(), Scope::Join(id.into()));
     let write = |id: &str, seconds: i64| (join(id), Some(Entity::one(Slot(0), number(seconds, 1.0))));

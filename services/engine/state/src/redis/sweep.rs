@@ -2,7 +2,7 @@
 
 use super::layout::unframe;
 use super::{Shared, failed};
-use crate::{Entity, Error, Key, Listed, Rewrite, Slot, Space, Writer};
+use crate::{Entity, Error, Key, Listed, Rewrite, Scope, Slot, Space, Writer};
 use futures_util::future::try_join_all;
 use rankwright_event::Timestamp;
 use rankwright_redis::redis::{Cmd, Script, cmd};
@@ -13,10 +13,17 @@ use std::sync::Arc;
 const AT_ONCE: usize = 1000;
 /// So many at first, where it is not known how large what lies under them is, and then as many as have about so many bytes: they
 /// come with one answer, which has a time limit.
-const FIRST: usize = 16;
+pub(super) const FIRST: usize = 16;
 const ANSWER: usize = 8 << 20;
 /// At most so many times as many as before: small ones may lie before large ones.
 const GROWTH: usize = 4;
+
+/// What lies under some of the names that are gone through.
+pub(super) struct Page {
+    pub(super) listed: Listed,
+    /// As many names as to ask for next.
+    pub(super) next: usize,
+}
 
 /// Replaces a value (or removes it, where the new one is empty) if it still has a stamp; whether it did.
 const SWAP: &str = "
@@ -49,19 +56,34 @@ impl Shared {
         Ok(listed)
     }
 
-    /// What lies under names, some of them at a time. It comes over the link that the names have come over: where sentinels name the
-    /// server, the other one may lead to a former one for a while, which does not have what is there now.
+    /// What lies under names, some of them at a time.
     async fn list(&self, names: &[Vec<u8>], listed: &mut Listed) -> Result<(), Error> {
         let (mut left, mut at_once) = (names, FIRST);
         while !left.is_empty() {
             let (names, rest) = left.split_at(at_once.min(left.len()));
-            let values = self.values_by(&self.link, names.iter().map(Vec::as_slice)).await?;
-            let bytes: usize = values.iter().flatten().map(Vec::len).sum();
-            let found = self.entities(names, values)?;
-            listed.extend(found.into_iter().map(|(key, _, entity)| (key, Arc::new(entity))));
-            (left, at_once) = (rest, (ANSWER * names.len() / bytes.max(1)).clamp(1, AT_ONCE.min(GROWTH * names.len())));
+            let page = self.page(names).await?;
+            listed.extend(page.listed);
+            (left, at_once) = (rest, page.next);
         }
         Ok(())
+    }
+
+    /// What lies under some names. It comes over the link that the names have come over: where sentinels name the
+    /// server, the other one may lead to a former one for a while, which does not have what is there now.
+    pub(super) async fn page(&self, names: &[Vec<u8>]) -> Result<Page, Error> {
+        let values = self.values_by(&self.link, names.iter().map(Vec::as_slice)).await?;
+        let bytes: usize = values.iter().flatten().map(Vec::len).sum();
+        let found = self.entities(names, values)?;
+        let listed = found.into_iter().map(|(key, _, entity)| (key, Arc::new(entity))).collect();
+        let next = (ANSWER * names.len() / bytes.max(1)).clamp(1, AT_ONCE.min(GROWTH * names.len()));
+        Ok(Page { listed, next })
+    }
+
+    /// Names of all items.
+    pub(super) async fn names_of_items(&self) -> Result<Vec<Vec<u8>>, Error> {
+        let mut names = self.all_values().await?;
+        names.retain(|name| matches!(self.names.key(name), Some(Key { scope: Scope::Item(_), .. })));
+        Ok(names)
     }
 
     /// The oldest of each shard, and of these the oldest.

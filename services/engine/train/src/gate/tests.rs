@@ -45,7 +45,8 @@ fn candidate(config: &LambdaMart, columns: &[Column], running: Option<Running>) 
     let store = store(&["liked", "noise"], rankings());
     let now = Timestamp::from_millis(1_000_000);
     let model = Model::LambdaMart(config.clone());
-    let training = Training { name: "shop", model: &model, columns, served: &BTreeMap::new(), now };
+    let training =
+        Training { name: "shop", model: &model, columns, served: &BTreeMap::new(), embed: &crate::no_embeddings, now };
     training.candidate(&store, running, &mut |_| ()).unwrap()
 }
 
@@ -72,7 +73,14 @@ fn misled(features: &[&str]) -> Version {
     });
     let store = store(&["liked", "noise"], wrong.collect());
     let (model, columns, now) = (Model::LambdaMart(config(features)), columns(), Timestamp::from_millis(1));
-    let training = Training { name: "shop", model: &model, columns: &columns, served: &BTreeMap::new(), now };
+    let training = Training {
+        name: "shop",
+        model: &model,
+        columns: &columns,
+        served: &BTreeMap::new(),
+        embed: &crate::no_embeddings,
+        now,
+    };
     training.candidate(&store, None, &mut |_| ()).unwrap().trained.version
 }
 

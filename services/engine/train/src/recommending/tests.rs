@@ -15,7 +15,7 @@ fn model(text: &str) -> Model {
 }
 
 /// Clicks of a visitor on items, a minute apart, without a ranking.
-fn clicks(user: Option<usize>, items: &[usize], day: i64) -> Vec<Clickthrough> {
+pub(crate) fn clicks(user: Option<usize>, items: &[usize], day: i64) -> Vec<Clickthrough> {
     let click = |(place, item): (usize, &usize)| {
         let timestamp = Timestamp::from_millis(day * DAY + place as i64 * 60_000);
         let id = format!("{user:?}-{item}-{day}-{place}");
@@ -41,7 +41,7 @@ fn clicks(user: Option<usize>, items: &[usize], day: i64) -> Vec<Clickthrough> {
 }
 
 /// Four hundred visitors, each of whom looks at four of the ten items of one of five shelves.
-fn shelves() -> Vec<Clickthrough> {
+pub(crate) fn shelves() -> Vec<Clickthrough> {
     let mut random = fastrand::Rng::with_seed(3);
     let visitor = |user: usize| {
         let mut shelf: Vec<usize> = (0..10).map(|item| user % 5 * 10 + item).collect();
@@ -103,7 +103,8 @@ fn visitors_with_one_item_each_leave_nothing_to_measure_and_a_version_all_the_sa
     let als = model(ALS);
     let records = (0..5).flat_map(|user| clicks(Some(user), &[user % 2], 1)).collect();
     let now = Timestamp::from_millis(1_000 * DAY);
-    let training = Training { name: "m", model: &als, columns: &[], served: &BTreeMap::new(), now };
+    let training =
+        Training { name: "m", model: &als, columns: &[], served: &BTreeMap::new(), embed: &crate::no_embeddings, now };
     let candidate = training.candidate(&store(&[], records), None, &mut |_| ()).unwrap();
     let decision = decide(&als.learning().unwrap().gate, &candidate);
     assert!(decision.publish && decision.reason == Reason::FirstVersion, "{decision:?}");
@@ -126,7 +127,14 @@ fn trending_on_the_same_data_is_as_good_as_the_running_version() {
     train(&trending, shelves(), &versions).unwrap();
     let running = Some(Running::Version(Box::new(versions.load("m", None).unwrap().unwrap())));
     let now = Timestamp::from_millis(1_000 * DAY);
-    let training = Training { name: "m", model: &trending, columns: &[], served: &BTreeMap::new(), now };
+    let training = Training {
+        name: "m",
+        model: &trending,
+        columns: &[],
+        served: &BTreeMap::new(),
+        embed: &crate::no_embeddings,
+        now,
+    };
     let candidate = training.candidate(&store(&[], shelves()), running, &mut |_| ()).unwrap();
     let decision = decide(&trending.learning().unwrap().gate, &candidate);
     assert!(decision.publish && decision.reason == Reason::NotWorse, "{decision:?}");
@@ -140,7 +148,14 @@ fn a_version_of_another_type_is_no_running_one() {
     let running = Some(Running::Version(Box::new(versions.load("m", None).unwrap().unwrap())));
     let trending = model("{type: trending, weights: [{interaction: click}]}");
     let now = Timestamp::from_millis(1_000 * DAY);
-    let training = Training { name: "m", model: &trending, columns: &[], served: &BTreeMap::new(), now };
+    let training = Training {
+        name: "m",
+        model: &trending,
+        columns: &[],
+        served: &BTreeMap::new(),
+        embed: &crate::no_embeddings,
+        now,
+    };
     let candidate = training.candidate(&store(&[], shelves()), running, &mut |_| ()).unwrap();
     let decision = decide(&trending.learning().unwrap().gate, &candidate);
     assert!(decision.publish && decision.reason == Reason::FirstVersion, "{decision:?}");
@@ -167,7 +182,8 @@ fn a_gate_compares_with_the_running_version_on_the_same_visitors() {
     let gate = &als.learning().unwrap().gate;
     let candidate = |model: &Model, running| {
         let now = Timestamp::from_millis(1_000 * DAY);
-        let training = Training { name: "m", model, columns: &[], served: &BTreeMap::new(), now };
+        let training =
+            Training { name: "m", model, columns: &[], served: &BTreeMap::new(), embed: &crate::no_embeddings, now };
         training.candidate(&store(&[], shelves()), running, &mut |_| ()).unwrap()
     };
     let first = decide(gate, &candidate(&als, None));

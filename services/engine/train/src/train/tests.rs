@@ -138,6 +138,7 @@ fn quality_as_served_puts_the_constants_of_serving_into_their_columns() {
             model: &Definition::LambdaMart(config.clone()),
             columns: &columns,
             served: &served,
+            embed: &crate::no_embeddings,
             now,
         };
         training.run(&store, &versions, &mut |_| ()).unwrap().quality[0].clone()
@@ -310,6 +311,7 @@ fn a_version_does_not_take_the_place_of_one_that_it_was_not_compared_with() {
         model: &config,
         columns: &columns,
         served: &served,
+        embed: &crate::no_embeddings,
         now: Timestamp::from_millis(time),
     };
     let [first, second] = [1, 2].map(|time| training(time).run(&store, &versions, &mut |_| ()).unwrap().version);

@@ -150,7 +150,7 @@ fn another_model_is_another_column_and_another_stored_value() {
 #[test]
 fn what_a_model_stores_is_unknown_without_it() {
     let (config, _) = Config::parse(&format!("features: [{}]", bi("")), "test").unwrap();
-    assert!(readers(&config.features).is_empty());
+    assert!(readers(&config).is_empty());
 }
 
 #[test]

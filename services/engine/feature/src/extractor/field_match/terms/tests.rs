@@ -26,12 +26,16 @@ fn texts_of(texts: &[&str]) -> Value {
 }
 
 fn features(methods: &[&str]) -> Vec<Feature> {
+    config(methods).features
+}
+
+fn config(methods: &[&str]) -> Config {
     let listed: String = methods
         .iter()
         .zip(0..)
         .map(|(method, name)| format!("  - {}\n", definition(&format!("f{name}"), method)))
         .collect();
-    Config::parse(&format!("features:\n{listed}"), "test").unwrap().0.features
+    Config::parse(&format!("features:\n{listed}"), "test").unwrap().0
 }
 
 fn compiled(methods: &[&str]) -> Result<Plan, Error> {
@@ -140,7 +144,7 @@ fn the_field_itself_is_read_as_ever() {
 #[test]
 fn methods_that_need_the_same_terms_share_them() {
     let bm25 = "type: bm25, language: en, termFreq: samples/termfreq.json";
-    let shared = readers(&features(&["type: term, language: en", bm25, "type: term, language: English"]));
+    let shared = readers(&config(&["type: term, language: en", bm25, "type: term, language: English"]));
     assert_eq!(shared.into_values().collect::<Vec<_>>(), [["f0", "f1", "f2"]]);
     let others = [
         "type: term, language: en",
@@ -148,12 +152,12 @@ fn methods_that_need_the_same_terms_share_them() {
         "type: ngram, language: en, n: 3",
         "type: ngram, language: en, n: 4",
     ];
-    assert_eq!(readers(&features(&others)).len(), others.len());
+    assert_eq!(readers(&config(&others)).len(), others.len());
 }
 
 #[test]
 fn what_is_stored_is_known_without_the_dictionary() {
-    let stored = readers(&features(&["type: bm25, language: en, termFreq: /nowhere.json"]));
+    let stored = readers(&config(&["type: bm25, language: en, termFreq: /nowhere.json"]));
     assert_eq!(stored.len(), 1);
 }
 
