@@ -11,8 +11,10 @@ mod progress;
 mod purge;
 mod serve;
 mod skipped;
+mod sort;
 mod standalone;
 mod status;
+mod stop;
 mod termfreq;
 mod train;
 mod trainer;
@@ -52,6 +54,7 @@ fn run(command: Command) -> anyhow::Result<()> {
             rankwright_assembly::print(&format!("{summary}\n"))
         }
         Command::Termfreq(options) => rankwright_assembly::print(&termfreq::run(&options)?),
+        Command::Sort(options) => sort::run(&options),
         Command::Later(words) => Err(options::not_yet(&words)),
     }
 }

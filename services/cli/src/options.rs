@@ -47,6 +47,8 @@ pub(crate) enum Command {
     Generate(generate::Options),
     /// Count how many items have each term: the dictionary for field_match by BM25
     Termfreq(TermfreqOptions),
+    /// Write event files in order of time: one file of all of them
+    Sort(SortOptions),
     /// A subcommand that this version does not have
     #[command(external_subcommand)]
     Later(Vec<String>),
@@ -212,6 +214,44 @@ pub(crate) struct TermfreqOptions {
     pub(crate) strict: bool,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct SortOptions {
+    /// File or folder with events; of a folder, all files become one
+    #[arg(short, long)]
+    pub(crate) data: PathBuf,
+    /// File for the sorted events, compressed if its name ends in .gz or .zst; - is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// Memory to use, such as 400MiB or 2GiB
+    #[arg(long, default_value = "400MiB", value_parser = memory)]
+    pub(crate) memory: usize,
+    /// Folder for temporary files; default: beside the output
+    #[arg(long, value_name = "DIR")]
+    pub(crate) temp: Option<PathBuf>,
+    /// Leave out lines that are no events; else the first one ends the sort
+    #[arg(long)]
+    pub(crate) skip_invalid: bool,
+}
+
+/// Reads a size in bytes. Less than 16 MiB would leave no room for what threads hold.
+fn memory(text: &str) -> Result<usize, String> {
+    const LEAST: usize = 16 << 20;
+    let digits = text.trim_end_matches(|char: char| char.is_ascii_alphabetic());
+    let unit = match text[digits.len()..].to_ascii_lowercase().as_str() {
+        "" | "b" => Some(1),
+        "k" | "kib" => Some(1 << 10),
+        "m" | "mib" => Some(1 << 20),
+        "g" | "gib" => Some(1 << 30),
+        "kb" => Some(1_000),
+        "mb" => Some(1_000_000),
+        "gb" => Some(1_000_000_000),
+        _ => None,
+    };
+    let bytes = unit.and_then(|unit: usize| digits.trim().parse::<usize>().ok()?.checked_mul(unit));
+    let bytes = bytes.ok_or("expected a size such as 400MiB, 2GiB or 500MB")?;
+    if bytes < LEAST { Err("expected 16MiB or more".to_owned()) } else { Ok(bytes) }
+}
+
 /// What an option says, if it is there.
 pub(crate) fn parsed<T: std::str::FromStr>(text: Option<&str>, option: &'static str) -> Result<Option<T>>
 where
@@ -224,11 +264,11 @@ where
 pub(crate) fn not_yet(words: &[String]) -> anyhow::Error {
     let name = words.first().map_or("", String::as_str);
     match name {
-        "validate" | "sort" | "autofeature" | "export" => {
+        "validate" | "autofeature" | "export" => {
             anyhow::anyhow!("'{name}' is not available in this version")
         }
         _ => anyhow::anyhow!(
-            "unknown subcommand '{name}': expected one of import, train, serve, standalone, models, status, purge, forget, generate, termfreq (see --help)"
+            "unknown subcommand '{name}': expected one of import, train, serve, standalone, models, status, purge, forget, generate, termfreq, sort, validate (see --help)"
         ),
     }
 }

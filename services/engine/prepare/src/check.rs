@@ -1,0 +1,1 @@
+//! Events checked before they are imported.
