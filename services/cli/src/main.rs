@@ -18,6 +18,7 @@ mod stop;
 mod termfreq;
 mod train;
 mod trainer;
+mod validate;
 
 use clap::Parser;
 use options::{Command, Options};
@@ -35,11 +36,13 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> anyhow::Result<()> {
     match command {
-        Command::Import(options) if options.print_analytics => analytics::print("import", options.config.as_deref()),
+        Command::Import(options) if options.print_analytics => {
+            analytics::print("import", options.source.config.as_deref())
+        }
         Command::Train(options) if options.print_analytics => analytics::print("train", options.config.as_deref()),
         Command::Serve(options) if options.print_analytics => analytics::print("serve", options.config.as_deref()),
         Command::Standalone(options) if options.print_analytics => {
-            analytics::print("standalone", options.config.as_deref())
+            analytics::print("standalone", options.source.config.as_deref())
         }
         Command::Import(options) => import::run(&options),
         Command::Train(options) => train::run(&options),
@@ -54,6 +57,7 @@ fn run(command: Command) -> anyhow::Result<()> {
             rankwright_assembly::print(&format!("{summary}\n"))
         }
         Command::Termfreq(options) => rankwright_assembly::print(&termfreq::run(&options)?),
+        Command::Validate(options) => validate::run(&options),
         Command::Sort(options) => sort::run(&options),
         Command::Later(words) => Err(options::not_yet(&words)),
     }

@@ -47,6 +47,8 @@ pub(crate) enum Command {
     Generate(generate::Options),
     /// Count how many items have each term: the dictionary for field_match by BM25
     Termfreq(TermfreqOptions),
+    /// Check a configuration and events for it before they are imported
+    Validate(ValidateOptions),
     /// Write event files in order of time: one file of all of them
     Sort(SortOptions),
     /// A subcommand that this version does not have
@@ -61,22 +63,9 @@ fn path() -> impl TypedValueParser<Value = PathBuf> {
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportOptions {
-    /// Path of the configuration
-    #[arg(short, long, env = "SERVICE_CONFIG", value_parser = path())]
-    pub(crate) config: Option<PathBuf>,
-    /// File or folder with events; default: the configuration's source
-    #[arg(short, long)]
-    pub(crate) data: Option<PathBuf>,
-    /// How events are written: json, snowplow, snowplow:tsv, snowplow:json; default: that of the configuration's source, else json
-    #[arg(short, long)]
-    pub(crate) format: Option<String>,
-    /// First event that is read: earliest, latest, ts=<unixtime>, last=<duration>; default: that of the configuration's source, else earliest
-    #[arg(short, long)]
-    pub(crate) offset: Option<String>,
-    /// In what order the files of a folder are read: name, time, last-modified; default: that of the configuration's source, else name
-    #[arg(short, long)]
-    pub(crate) sort_files_by: Option<String>,
-    /// Check the data before reading it; not available in this version
+    #[command(flatten)]
+    pub(crate) source: SourceOptions,
+    /// Check the events first, as 'validate' does; where a check fails, nothing is imported
     #[arg(short, long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true")]
     pub(crate) validation: bool,
     /// Build the state anew from these events, beside the live one, and put it in its place when it is complete
@@ -215,6 +204,45 @@ pub(crate) struct TermfreqOptions {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ValidateOptions {
+    #[command(flatten)]
+    pub(crate) source: SourceOptions,
+    /// Whether events are read; false checks the configuration alone
+    #[arg(short, long, default_value_t = true, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true")]
+    pub(crate) validation: bool,
+    /// How the report is written: text, json
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    pub(crate) output: ReportForm,
+}
+
+/// How a report is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ReportForm {
+    Text,
+    Json,
+}
+
+/// A configuration, and events for it.
+#[derive(Debug, Args)]
+pub(crate) struct SourceOptions {
+    /// Path of the configuration
+    #[arg(short, long, env = "SERVICE_CONFIG", value_parser = path())]
+    pub(crate) config: Option<PathBuf>,
+    /// File or folder with events; default: the configuration's source
+    #[arg(short, long)]
+    pub(crate) data: Option<PathBuf>,
+    /// How events are written: json, snowplow, snowplow:tsv, snowplow:json; default: that of the configuration's source, else json
+    #[arg(short, long)]
+    pub(crate) format: Option<String>,
+    /// First event that is read: earliest, latest, ts=<unixtime>, last=<duration>; default: that of the configuration's source, else earliest
+    #[arg(short, long)]
+    pub(crate) offset: Option<String>,
+    /// In what order the files of a folder are read: name, time, last-modified; default: that of the configuration's source, else name
+    #[arg(short, long)]
+    pub(crate) sort_files_by: Option<String>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct SortOptions {
     /// File or folder with events; of a folder, all files become one
     #[arg(short, long)]
@@ -264,7 +292,7 @@ where
 pub(crate) fn not_yet(words: &[String]) -> anyhow::Error {
     let name = words.first().map_or("", String::as_str);
     match name {
-        "validate" | "autofeature" | "export" => {
+        "autofeature" | "export" => {
             anyhow::anyhow!("'{name}' is not available in this version")
         }
         _ => anyhow::anyhow!(

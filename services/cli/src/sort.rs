@@ -47,7 +47,7 @@ fn told(sorted: &Sorted, target: &Target, elapsed: Duration) {
     info!(events, out_of_order, invalid, span, out = target.name(), "sorted");
     let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
     let rate = format!("{:.0} events/s", events as f64 / elapsed.as_secs_f64().max(1e-6));
-    info!(elapsed_ms, rate, runs, "sort took");
+    info!(events, elapsed_ms, rate, runs, "sort took");
 }
 
 /// Shows how far it is.

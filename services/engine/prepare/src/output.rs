@@ -8,13 +8,16 @@ use rankwright_source::Compression;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 /// Bytes of text that are compressed and written together.
 pub(crate) const BLOCK: usize = 1 << 20;
 /// Blocks that wait for each thread.
 const WAITING: usize = 1;
+/// How long to wait before asking again whether it takes more.
+const WAIT: Duration = Duration::from_micros(200);
 /// Levels at which both compress faster than events are merged.
 const GZIP_LEVEL: u32 = 3;
 const ZSTD_LEVEL: i32 = 3;
@@ -168,39 +171,56 @@ impl Output {
     /// Takes a line with its end. Whether a block went on to be written with it.
     ///
     /// # Errors
-    /// When blocks before it could not be written: [`Output::finish`] says why.
-    pub fn line(&mut self, line: &[u8]) -> Result<bool, Broken> {
+    /// When blocks before it could not be written, which [`Output::finish`] explains, or when it was told to stop.
+    pub fn line(&mut self, line: &[u8], stopped: &dyn Fn() -> bool) -> Result<bool, Broken> {
         self.block.extend_from_slice(line);
         if self.block.len() < BLOCK {
             return Ok(false);
         }
-        self.pass_on().map(|()| true)
+        self.pass_on(stopped).map(|()| true)
     }
 
-    fn pass_on(&mut self) -> Result<(), Broken> {
-        let block = std::mem::replace(&mut self.block, Vec::with_capacity(BLOCK));
-        self.inlets[self.next].send(block).map_err(|_| Broken)?;
+    /// Whoever reads the output may take nothing for as long as they like.
+    fn pass_on(&mut self, stopped: &dyn Fn() -> bool) -> Result<(), Broken> {
+        let mut block = std::mem::replace(&mut self.block, Vec::with_capacity(BLOCK));
+        loop {
+            match self.inlets[self.next].try_send(block) {
+                Ok(()) => break,
+                Err(TrySendError::Full(back)) if !stopped() => block = back,
+                Err(_) => return Err(Broken),
+            }
+            thread::sleep(WAIT);
+        }
         self.next = (self.next + 1) % self.inlets.len();
         Ok(())
     }
 
-    /// Writes what is left, and gives a file its name.
+    /// Writes what is left and, where lines are `complete`, gives a file its name. Whether it did: not where it was told to stop.
     ///
     /// # Errors
     /// When anything could not be written.
-    pub fn finish(mut self) -> io::Result<()> {
-        let _ = self.pass_on(); // the writer says why not
+    pub fn finish(mut self, complete: bool, stopped: &dyn Fn() -> bool) -> io::Result<bool> {
+        let passed = self.pass_on(stopped); // the writer says why not
         drop(self.inlets);
+        while !self.writer.is_finished() {
+            if stopped() {
+                return Ok(false);
+            }
+            thread::sleep(WAIT);
+        }
         let written = self.writer.join().map_err(|_| io::Error::other("the thread that writes panicked"))?;
         written?.settle()?;
+        if passed.is_err() || !complete {
+            return Ok(false);
+        }
         if let Some((unfinished, path)) = self.names {
             fs::rename(unfinished, path)?;
         }
-        Ok(())
+        Ok(true)
     }
 }
 
-/// The writer has stopped.
+/// The writer has stopped, or was told to.
 #[derive(Debug)]
 pub struct Broken;
 

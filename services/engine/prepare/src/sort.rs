@@ -193,13 +193,15 @@ pub fn sort(
         true => last.each(|_, line| writing.line(line)),
         false => merge::all(runs, |_, line| writing.line(line)).map_err(temporary)?,
     };
-    match merged {
+    let complete = match merged {
         ControlFlow::Break(Stopped::Interrupted) => return Err(Error::Interrupted),
-        // finishing says why
-        ControlFlow::Break(Stopped::Broken) | ControlFlow::Continue(()) => {}
+        ControlFlow::Break(Stopped::Broken) => false, // finishing says why
+        ControlFlow::Continue(()) => true,
+    };
+    match writing.output.finish(complete, &stopped).map_err(failed)? {
+        true => Ok(sorted),
+        false => Err(Error::Interrupted),
     }
-    writing.output.finish().map_err(failed)?;
-    Ok(sorted)
 }
 
 /// Names of files, a few of them.
@@ -300,7 +302,7 @@ enum Stopped {
 impl Writing<'_> {
     fn line(&mut self, line: &[u8]) -> ControlFlow<Stopped> {
         self.done += 1;
-        match self.output.line(line) {
+        match self.output.line(line, self.stopped) {
             Err(Broken) => return ControlFlow::Break(Stopped::Broken),
             Ok(false) => return ControlFlow::Continue(()),
             Ok(true) => {}
