@@ -173,14 +173,14 @@ fn importing(config: &Path, events: &Path) -> Command {
 }
 
 /// A number of the line of a log that has some words.
-fn told(log: &str, words: &str, name: &str) -> f64 {
+pub(crate) fn told(log: &str, words: &str, name: &str) -> f64 {
     let line = log.lines().find(|line| line.contains(words)).unwrap_or_default();
     let value = line.split(' ').find_map(|field| field.strip_prefix(name)?.strip_prefix('='));
     value.and_then(|value| value.parse().ok()).unwrap_or(f64::NAN)
 }
 
 /// Events a second, read with as many threads as an import takes.
-fn parse(path: &Path) -> f64 {
+pub(crate) fn parse(path: &Path) -> f64 {
     let (began, mut events) = (Instant::now(), 0);
     let files = Files::open(path, EventFormat::Json, FileOrder::Name, Offset::Earliest, Timestamp::MAX);
     let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get() - 1).max(1);

@@ -7,6 +7,7 @@ mod import;
 mod kernels;
 mod load;
 mod machine;
+mod prepare;
 mod process;
 mod rank;
 mod scale;
@@ -73,6 +74,7 @@ fn measure(effort: Effort, folder: &std::path::Path) -> Table {
     println!("Data: {}. Medians of {}, for imports of some half a second of {short}.\n", load.name, effort.runs);
     let mut table = Table::default();
     import::measure(&load, effort, folder, &mut table);
+    prepare::measure(&load, effort, folder, &mut table);
     rank::measure(&load, effort, folder, &mut table);
     kernels::report(&mut table);
     table

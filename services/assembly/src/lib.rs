@@ -44,6 +44,7 @@ pub use log::{complain, flush_log, log_to, log_to_stderr};
 pub use program::{TERMINATED, chain, exit, exit_code, job_runtime, leave, print, runtime};
 pub use purge::{purge, purge_places};
 pub use rankwright_serve::clock::now;
+pub use rankwright_serve::server::stop_signal;
 pub use rebuild::Rebuild;
 pub use remote::{Fetched, fetch, is_remote};
 pub use serving::{Service, listen};

@@ -38,7 +38,7 @@ impl Size {
     }
 
     /// The bytes of a value that several features read are shared out evenly among them; each counts the value.
-    fn shared_out(usage: Usage, known: &[(Fingerprint, Slot)], config: &Config) -> Self {
+    pub fn shared_out(usage: Usage, known: &[(Fingerprint, Slot)], config: &Config) -> Self {
         let readers = readers(config);
         let slots: HashMap<Slot, &Vec<String>> =
             known.iter().filter_map(|(meaning, slot)| Some((*slot, readers.get(meaning)?))).collect();

@@ -1,9 +1,10 @@
 //! `import`: historical events into the state and the click-through store.
 
-use crate::options::{ImportOptions, parsed};
+use crate::options::{ImportOptions, SourceOptions, parsed};
 use crate::order::Order;
 use crate::progress::Progress;
 use crate::skipped::Skipped;
+use crate::validate;
 use anyhow::{Context, Result, bail};
 use rankwright_assembly::{
     Engine, Fetched, Importer, Rebuild, StillOpen, Tally, Units, as_owner, configuration, fetch, is_remote, is_stream,
@@ -32,7 +33,7 @@ const SHARED_BATCH: usize = 4096;
 
 /// Reads events into a state that outlives this process.
 pub(crate) fn run(options: &ImportOptions) -> Result<()> {
-    let config = configuration(options.config.as_deref())?;
+    let config = configuration(options.source.config.as_deref())?;
     if matches!(config.state, State::Memory) {
         warn!(
             "state is memory: what is imported ends with this process; use 'standalone', or 'state: {{type: file, path: ...}}'"
@@ -45,6 +46,9 @@ pub(crate) fn run(options: &ImportOptions) -> Result<()> {
     }
     as_owner(&config)?;
     let runtime = job_runtime()?;
+    if options.validation {
+        validate::before(&config, &options.source, &runtime)?;
+    }
     if options.rebuild {
         return rebuild(&config, options, &runtime);
     }
@@ -67,7 +71,7 @@ fn whole(problem: Option<String>) -> Result<()> {
 /// Builds a state of its own, and puts it in its place when it is complete.
 fn rebuild(config: &Config, options: &ImportOptions, runtime: &Runtime) -> Result<()> {
     let once = options.once.as_deref().filter(|name| !name.is_empty());
-    let Some(rebuild) = runtime.block_on(Rebuild::begin(config, options.data.as_deref(), once))? else {
+    let Some(rebuild) = runtime.block_on(Rebuild::begin(config, options.source.data.as_deref(), once))? else {
         info!(name = once.unwrap_or_default(), "the state was imported under this name already: it stays as it is");
         return Ok(());
     };
@@ -80,14 +84,13 @@ fn rebuild(config: &Config, options: &ImportOptions, runtime: &Runtime) -> Resul
 /// Reads the events that options or configuration name, and closes what they leave open; what is wrong where not all of
 /// them could be read.
 pub(crate) fn read(engine: &Arc<Engine>, options: &ImportOptions, runtime: &Runtime) -> Result<Option<String>> {
-    if options.validation {
-        bail!("--validation is not available in this version");
-    }
-    if let Some(source) = engine.config.source.as_ref().filter(|source| options.data.is_none() && is_stream(source)) {
+    if let Some(source) =
+        engine.config.source.as_ref().filter(|source| options.source.data.is_none() && is_stream(source))
+    {
         return read_stream(engine, source, options, runtime).map(|()| None);
     }
     let latest = now().plus(engine.config.core.ingest.max_ahead);
-    let (path, files, _fetched) = files(engine, options, runtime)?;
+    let (path, files, _fetched) = files(&engine.config, &options.source, runtime)?;
     let files = files.until(latest); // later events are unit errors, and would close everything
     let ingest = runtime.block_on(Importer::open(engine, &writer(&path)))?;
     let before = before(&ingest)?;
@@ -126,10 +129,10 @@ pub(crate) fn read(engine: &Arc<Engine>, options: &ImportOptions, runtime: &Runt
 
 /// Reads what a stream holds now.
 fn read_stream(engine: &Arc<Engine>, source: &SourceConfig, options: &ImportOptions, runtime: &Runtime) -> Result<()> {
-    if options.format.is_some() || options.sort_files_by.is_some() || options.strict {
+    if options.source.format.is_some() || options.source.sort_files_by.is_some() || options.strict {
         bail!("--format, --sort-files-by and --strict are for files; the source is a stream");
     }
-    let offset = parsed(options.offset.as_deref(), "--offset")?.unwrap_or(source.offset);
+    let offset = parsed(options.source.offset.as_deref(), "--offset")?.unwrap_or(source.offset);
     let source = SourceConfig { offset, ..source.clone() };
     let tally = Arc::new(Tally::registered(&prometheus::Registry::new(), engine.settings().session_length)?);
     let began = std::time::Instant::now();
@@ -294,15 +297,21 @@ fn before(ingest: &Importer) -> Result<Option<Marks>> {
 }
 
 /// The files to read, and the path that names them. What the configuration says of its source does not count for others.
-fn files(engine: &Engine, options: &ImportOptions, runtime: &Runtime) -> Result<(PathBuf, Files, Option<Fetched>)> {
-    let source = engine.config.source.as_ref().filter(|_| options.data.is_none());
+pub(crate) fn files(
+    config: &Config,
+    options: &SourceOptions,
+    runtime: &Runtime,
+) -> Result<(PathBuf, Files, Option<Fetched>)> {
+    let source = config.source.as_ref().filter(|_| options.data.is_none());
     let format = parsed(options.format.as_deref(), "--format")?.or(source.map(|source| source.format));
     let offset = parsed(options.offset.as_deref(), "--offset")?.or(source.map(|source| source.offset));
     let order = parsed(options.sort_files_by.as_deref(), "--sort-files-by")?;
     let (path, order) = match (&options.data, source.map(|source| &source.kind)) {
         (Some(path), _) => (path, order),
         (None, Some(rankwright_config::SourceKind::File { path: Some(path), sort })) => (path, order.or(Some(*sort))),
-        _ => bail!("no events to import: name a file or folder with --data, or as source.path in the configuration"),
+        _ => bail!(
+            "there are no events to read: name a file or folder with --data, or as source.path in the configuration"
+        ),
     };
     let offset = offset.unwrap_or(Offset::Earliest);
     let fetched = is_remote(path).then(|| runtime.block_on(fetch(&path.to_string_lossy()))).transpose()?;

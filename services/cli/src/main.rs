@@ -11,11 +11,14 @@ mod progress;
 mod purge;
 mod serve;
 mod skipped;
+mod sort;
 mod standalone;
 mod status;
+mod stop;
 mod termfreq;
 mod train;
 mod trainer;
+mod validate;
 
 use clap::Parser;
 use options::{Command, Options};
@@ -33,11 +36,13 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> anyhow::Result<()> {
     match command {
-        Command::Import(options) if options.print_analytics => analytics::print("import", options.config.as_deref()),
+        Command::Import(options) if options.print_analytics => {
+            analytics::print("import", options.source.config.as_deref())
+        }
         Command::Train(options) if options.print_analytics => analytics::print("train", options.config.as_deref()),
         Command::Serve(options) if options.print_analytics => analytics::print("serve", options.config.as_deref()),
         Command::Standalone(options) if options.print_analytics => {
-            analytics::print("standalone", options.config.as_deref())
+            analytics::print("standalone", options.source.config.as_deref())
         }
         Command::Import(options) => import::run(&options),
         Command::Train(options) => train::run(&options),
@@ -52,6 +57,8 @@ fn run(command: Command) -> anyhow::Result<()> {
             rankwright_assembly::print(&format!("{summary}\n"))
         }
         Command::Termfreq(options) => rankwright_assembly::print(&termfreq::run(&options)?),
+        Command::Validate(options) => validate::run(&options),
+        Command::Sort(options) => sort::run(&options),
         Command::Later(words) => Err(options::not_yet(&words)),
     }
 }

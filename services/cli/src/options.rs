@@ -47,6 +47,10 @@ pub(crate) enum Command {
     Generate(generate::Options),
     /// Count how many items have each term: the dictionary for field_match by BM25
     Termfreq(TermfreqOptions),
+    /// Check a configuration and events for it before they are imported
+    Validate(ValidateOptions),
+    /// Write event files in order of time: one file of all of them
+    Sort(SortOptions),
     /// A subcommand that this version does not have
     #[command(external_subcommand)]
     Later(Vec<String>),
@@ -59,22 +63,9 @@ fn path() -> impl TypedValueParser<Value = PathBuf> {
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportOptions {
-    /// Path of the configuration
-    #[arg(short, long, env = "SERVICE_CONFIG", value_parser = path())]
-    pub(crate) config: Option<PathBuf>,
-    /// File or folder with events; default: the configuration's source
-    #[arg(short, long)]
-    pub(crate) data: Option<PathBuf>,
-    /// How events are written: json, snowplow, snowplow:tsv, snowplow:json; default: that of the configuration's source, else json
-    #[arg(short, long)]
-    pub(crate) format: Option<String>,
-    /// First event that is read: earliest, latest, ts=<unixtime>, last=<duration>; default: that of the configuration's source, else earliest
-    #[arg(short, long)]
-    pub(crate) offset: Option<String>,
-    /// In what order the files of a folder are read: name, time, last-modified; default: that of the configuration's source, else name
-    #[arg(short, long)]
-    pub(crate) sort_files_by: Option<String>,
-    /// Check the data before reading it; not available in this version
+    #[command(flatten)]
+    pub(crate) source: SourceOptions,
+    /// Check the events first, as 'validate' does; where a check fails, nothing is imported
     #[arg(short, long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true")]
     pub(crate) validation: bool,
     /// Rebuild the state from these events beside the live one, and swap it in when it is complete
@@ -212,6 +203,83 @@ pub(crate) struct TermfreqOptions {
     pub(crate) strict: bool,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct ValidateOptions {
+    #[command(flatten)]
+    pub(crate) source: SourceOptions,
+    /// Whether events are read; false checks the configuration alone
+    #[arg(short, long, default_value_t = true, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true")]
+    pub(crate) validation: bool,
+    /// How the report is written: text, json
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    pub(crate) output: ReportForm,
+}
+
+/// How a report is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ReportForm {
+    Text,
+    Json,
+}
+
+/// A configuration, and events for it.
+#[derive(Debug, Args)]
+pub(crate) struct SourceOptions {
+    /// Path of the configuration
+    #[arg(short, long, env = "SERVICE_CONFIG", value_parser = path())]
+    pub(crate) config: Option<PathBuf>,
+    /// File or folder with events; default: the configuration's source
+    #[arg(short, long)]
+    pub(crate) data: Option<PathBuf>,
+    /// How events are written: json, snowplow, snowplow:tsv, snowplow:json; default: that of the configuration's source, else json
+    #[arg(short, long)]
+    pub(crate) format: Option<String>,
+    /// First event that is read: earliest, latest, ts=<unixtime>, last=<duration>; default: that of the configuration's source, else earliest
+    #[arg(short, long)]
+    pub(crate) offset: Option<String>,
+    /// In what order the files of a folder are read: name, time, last-modified; default: that of the configuration's source, else name
+    #[arg(short, long)]
+    pub(crate) sort_files_by: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SortOptions {
+    /// File or folder with events; of a folder, all files become one
+    #[arg(short, long)]
+    pub(crate) data: PathBuf,
+    /// File for the sorted events, compressed if its name ends in .gz or .zst; - is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// Memory to use, such as 400MiB or 2GiB
+    #[arg(long, default_value = "400MiB", value_parser = memory)]
+    pub(crate) memory: usize,
+    /// Folder for temporary files; default: beside the output
+    #[arg(long, value_name = "DIR")]
+    pub(crate) temp: Option<PathBuf>,
+    /// Leave out lines that are no events; else the first one ends the sort
+    #[arg(long)]
+    pub(crate) skip_invalid: bool,
+}
+
+/// Reads a size in bytes. Less than 16 MiB would leave no room for what threads hold.
+fn memory(text: &str) -> Result<usize, String> {
+    const LEAST: usize = 16 << 20;
+    let digits = text.trim_end_matches(|char: char| char.is_ascii_alphabetic());
+    let unit = match text[digits.len()..].to_ascii_lowercase().as_str() {
+        "" | "b" => Some(1),
+        "k" | "kib" => Some(1 << 10),
+        "m" | "mib" => Some(1 << 20),
+        "g" | "gib" => Some(1 << 30),
+        "kb" => Some(1_000),
+        "mb" => Some(1_000_000),
+        "gb" => Some(1_000_000_000),
+        _ => None,
+    };
+    let bytes = unit.and_then(|unit: usize| digits.trim().parse::<usize>().ok()?.checked_mul(unit));
+    let bytes = bytes.ok_or("expected a size such as 400MiB, 2GiB or 500MB")?;
+    if bytes < LEAST { Err("expected 16MiB or more".to_owned()) } else { Ok(bytes) }
+}
+
 /// What an option says, if it is there.
 pub(crate) fn parsed<T: std::str::FromStr>(text: Option<&str>, option: &'static str) -> Result<Option<T>>
 where
@@ -224,11 +292,11 @@ where
 pub(crate) fn not_yet(words: &[String]) -> anyhow::Error {
     let name = words.first().map_or("", String::as_str);
     match name {
-        "validate" | "sort" | "autofeature" | "export" => {
+        "autofeature" | "export" => {
             anyhow::anyhow!("'{name}' is not available in this version")
         }
         _ => anyhow::anyhow!(
-            "unknown subcommand '{name}': expected one of import, train, serve, standalone, models, status, purge, forget, generate, termfreq (see --help)"
+            "unknown subcommand '{name}': expected one of import, train, serve, standalone, models, status, purge, forget, generate, termfreq, sort, validate (see --help)"
         ),
     }
 }

@@ -1,7 +1,7 @@
 //! `standalone`: import, train and serve in one process.
 
 use crate::options::ImportOptions;
-use crate::{import, serve, train};
+use crate::{import, serve, train, validate};
 use anyhow::{Result, bail};
 use rankwright_assembly::{Engine, Service, chain, configuration, is_stream, listen, runtime};
 use std::sync::Arc;
@@ -12,8 +12,11 @@ pub(crate) fn run(options: &ImportOptions) -> Result<()> {
     if options.rebuild {
         bail!("--rebuild is for 'import': run 'import --rebuild', then 'train' and 'serve'");
     }
-    let config = configuration(options.config.as_deref())?;
+    let config = configuration(options.source.config.as_deref())?;
     let runtime = runtime()?;
+    if options.validation {
+        validate::before(&config, &options.source, &runtime)?;
+    }
     let engine = Arc::new(runtime.block_on(Engine::open(config))?);
     engine.check_encoders()?;
     if let Some(problem) = import::read(&engine, options, &runtime)? {
@@ -25,6 +28,6 @@ pub(crate) fn run(options: &ImportOptions) -> Result<()> {
             warn!(model = name, "not trained, requests are answered without it: {}", chain(&error));
         }
     }
-    let follows = engine.config.source.clone().filter(is_stream).filter(|_| options.data.is_none());
+    let follows = engine.config.source.clone().filter(is_stream).filter(|_| options.source.data.is_none());
     runtime.block_on(listen(engine.clone(), Service { follows, ..serve::service(engine) }))
 }

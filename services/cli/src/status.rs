@@ -108,7 +108,8 @@ fn of_growth(growth: &Growth) -> String {
     format!("  growth: {sign}{rate} a day{expected}, seen over {minutes} minutes until {}\n", growth.at())
 }
 
-fn of_size(found: &Size) -> String {
+/// A row for each feature and whatever else takes room.
+pub(crate) fn of_size(found: &Size) -> String {
     let all = found.usage.bytes().max(1) as f64;
     let row = |(name, room): (String, &Room)| {
         let share = room.bytes as f64 / all * 100.0;

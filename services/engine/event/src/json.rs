@@ -23,13 +23,24 @@ mod string;
 pub use encode::{encode, write};
 pub use error::DecodeError;
 
-use crate::{Event, Ranking};
+use crate::{Event, Ranking, Timestamp};
 use cursor::Cursor;
 use error::{Fault, Within};
 
 /// Reads one event, such as one line of a file. Blanks around it are fine, anything else is not.
 pub fn decode(text: &[u8]) -> Result<Event, DecodeError> {
     whole(text, event::event)
+}
+
+/// Reads when an event happened, such as that of one line of a file, without building the event.
+///
+/// The text must be JSON with a known `event` and a `timestamp`; no other key is looked at. It takes a fraction of the time of
+/// [`decode`].
+///
+/// # Errors
+/// The text is no JSON object, or one of the two keys is missing or invalid.
+pub fn decode_time(text: &[u8]) -> Result<Timestamp, DecodeError> {
+    whole(text, event::time)
 }
 
 /// Reads the body of a rank request: a ranking event in which `event` may be left out.

@@ -1,7 +1,7 @@
 //! What the decoder says of events that are wrong: where, what it expected and what it found.
 #![allow(clippy::expect_used, missing_docs)]
 
-use rankwright_event::json::{decode, decode_batch, decode_ranking_request};
+use rankwright_event::json::{decode, decode_batch, decode_ranking_request, decode_time};
 
 fn message(line: &str) -> String {
     decode(line.as_bytes()).expect_err(line).to_string()
@@ -201,5 +201,27 @@ fn a_bad_event_refuses_its_batch_with_its_index() {
         (String::new(), "expected an event: an object, found the end (line 1, column 1)".to_owned()),
     ] {
         assert_eq!(decode_batch(body.as_bytes()).expect_err(&body).to_string(), expected, "{body}");
+    }
+}
+
+#[test]
+fn a_time_is_told_of_json_of_a_known_kind_alone() {
+    let time = |text: &str| decode_time(text.as_bytes());
+    let nothing_else = r#"{"event":"ranking","timestamp":"1636907100000"}"#;
+    assert_eq!(time(nothing_else).map(|at| at.millis()), Ok(1_636_907_100_000), "other keys are not looked at");
+    let last_counts = r#"{"timestamp":1,"x":[{"timestamp":2}],"event":"item","timestamp":"1970-01-01T00:00:00.003Z"}"#;
+    assert_eq!(time(last_counts).map(|at| at.millis()), Ok(3));
+    for (text, expected) in [
+        ("{}", "missing keys `event`, `timestamp` (line 1, column 1)"),
+        (r#"{"event":"item"}"#, "missing key `timestamp` (line 1, column 1)"),
+        (r#"{"timestamp":1}"#, "missing key `event` (line 1, column 1)"),
+        (r#"{"event":"item","timestamp":"soon"}"#, "timestamp: expected milliseconds since 1970"),
+        (r#"{"event":"view","timestamp":1}"#, "event: expected \"item\""),
+        ("a,b,c", "expected an event: an object, found `a`"),
+        (r#"{"event":"item","timestamp":1"#, "found the end"),
+        (r#"{"event":"item","timestamp":1} 2"#, "expected the end, found 2"),
+    ] {
+        let message = time(text).expect_err(text).to_string();
+        assert!(message.contains(expected), "{text}: {message}");
     }
 }

@@ -3,7 +3,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use rankwright_event::json::{decode, decode_batch, decode_ranking_request, encode, write};
+use rankwright_event::json::{decode, decode_batch, decode_ranking_request, decode_time, encode, write};
 use rankwright_event::{
     Event, Field, Interaction, ItemUpdate, RankedItem, Ranking, Tenant, Timestamp, UserUpdate, Value,
 };
@@ -122,6 +122,14 @@ proptest! {
         let line = encode(&event);
         prop_assert!(!line.contains('\n'));
         prop_assert_eq!(decode(line.as_bytes()).expect("our own line"), event);
+    }
+
+    #[test]
+    fn the_time_alone_is_that_of_the_event(event in event(), changes in vec(any::<(usize, u8, u8)>(), 0..3)) {
+        let line = mutated(encode(&event).into_bytes(), &changes);
+        if let Ok(event) = decode(&line) {
+            prop_assert_eq!(decode_time(&line), Ok(event.timestamp()));
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use rankwright_event::{Event, Field, Value};
 use std::collections::HashMap;
 
 /// Names of fields, as events carry them, each with whether it held a list of several strings.
-type Fields = HashMap<CompactString, bool>;
+type Fields = HashMap<CompactString, bool, foldhash::fast::RandomState>;
 
 /// What events carry.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ pub struct Coverage {
     user: Fields,
     ranking: Fields,
     /// Fields of interactions, by their type.
-    interactions: HashMap<CompactString, Fields>,
+    interactions: HashMap<CompactString, Fields, foldhash::fast::RandomState>,
 }
 
 impl Coverage {
@@ -31,22 +31,39 @@ impl Coverage {
                 note(&mut self.ranking, &ranking.fields);
                 ranking.items.iter().for_each(|item| note(&mut self.ranking, &item.fields));
             }
-            Event::Interaction(interaction) => {
-                note(self.interactions.entry(interaction.kind.clone()).or_default(), &interaction.fields);
-            }
+            Event::Interaction(interaction) => match self.interactions.get_mut(&interaction.kind) {
+                Some(known) => note(known, &interaction.fields),
+                None => {
+                    note(self.interactions.entry(interaction.kind.clone()).or_default(), &interaction.fields);
+                }
+            },
         }
     }
 
     /// One line for each feature, weight and selector that refers to a field or an interaction that no event carried, and
     /// for each feature that reads only a part of what events carried.
     pub fn gaps(&self, config: &Config) -> Vec<String> {
+        self.missing(config).into_iter().chain(self.partly(config)).collect()
+    }
+
+    /// One line for each feature that reads only a part of what events carried.
+    pub fn partly(&self, config: &Config) -> Vec<String> {
+        let partly = |(path, feature): (usize, &Feature)| {
+            let source = self.cut(&feature.kind)?;
+            Some(format!(
+                "features[{path}] '{}' reads {source} by index: only the first element of a list counts; encode: onehot reads all",
+                feature.name
+            ))
+        };
+        config.features.iter().enumerate().filter_map(partly).collect()
+    }
+
+    /// One line for each feature, weight and selector that refers to a field or an interaction that no event carried.
+    pub fn missing(&self, config: &Config) -> Vec<String> {
         let gap = |(path, feature): (usize, &Feature)| {
-            let unseen = self.unseen(&feature.kind);
             let prefix = format!("features[{path}] '{}'", feature.name);
-            let cut = self.cut(&feature.kind).map(|source| {
-                format!("{prefix} reads {source} by index: only the first element of a list counts; encode: onehot reads all")
-            });
-            unseen.into_iter().map(move |what| format!("{prefix} refers to {what}, which no event carried")).chain(cut)
+            let unseen = self.unseen(&feature.kind);
+            unseen.into_iter().map(move |what| format!("{prefix} refers to {what}, which no event carried"))
         };
         let weights = config.models.iter().flat_map(|(name, model)| self.unweighted(name, model));
         let unselected = |(name, model): (&String, &Model)| {
@@ -63,6 +80,40 @@ impl Coverage {
     fn untold<'a>(&'a self, name: &'a str, model: &'a Model) -> impl Iterator<Item = String> + 'a {
         let fields = model.stored_fields().0.iter().filter(|field| !self.item.contains_key(field.as_str()));
         fields.map(move |field| format!("models.{name}.itemFields refers to item.{field}, which no item event carried"))
+    }
+
+    /// Fields that events carried and nothing of the configuration reads, in order.
+    pub fn unused(&self, config: &Config) -> Vec<String> {
+        let sources: Vec<Source> = config.features.iter().flat_map(|feature| feature.kind.sources()).collect();
+        let embedded = |field: &str| config.models.values().any(|model| model.stored_fields().0.iter().any(|name| name == field));
+        let selected: Vec<&str> = config.models.values().flat_map(selected).map(|(_, field)| field).collect();
+        let reads = |source: &Source, entity: &Entity, field: &str| {
+            let same = match (&source.entity, entity) {
+                // a ranking may carry fields of items
+                (Entity::Item, Entity::Ranking) | (Entity::Interaction(None), Entity::Interaction(_)) => true,
+                (Entity::Any, entity) => *entity != Entity::Item,
+                (source, entity) => source == entity,
+            };
+            same && source.field == field
+        };
+        let interactions = self.interactions.iter();
+        let interactions = interactions.map(|(kind, fields)| (Entity::Interaction(Some(kind.to_string())), fields));
+        let carried = [(Entity::Item, &self.item), (Entity::User, &self.user), (Entity::Ranking, &self.ranking)];
+        let mut unused = Vec::new();
+        for (entity, fields) in carried.into_iter().chain(interactions) {
+            for field in fields.keys() {
+                let is_selected = match entity {
+                    Entity::Ranking => selected.contains(&field.as_str()),
+                    Entity::Item => embedded(field),
+                    _ => false,
+                };
+                if !is_selected && !sources.iter().any(|source| reads(source, &entity, field)) {
+                    unused.push(Source { entity: entity.clone(), field: field.to_string() }.to_string());
+                }
+            }
+        }
+        unused.sort();
+        unused
     }
 
     fn unweighted<'a>(&'a self, name: &'a str, model: &'a Model) -> impl Iterator<Item = String> + 'a {
@@ -262,6 +313,27 @@ mod tests {
         let shown = r#"{"event":"ranking","id":"r","timestamp":"1","user":"u","session":"s","items":[{"id":"a","fields":[{"name":"titel","value":"x"}]}]}"#;
         let told = "models.alike.itemFields refers to item.titel, which no item event carried";
         assert_eq!(gaps_of(model, &[FILM, shown]), [told]);
+    }
+
+    #[test]
+    fn a_field_that_nothing_reads_is_told() {
+        let shown = r#"{"event":"ranking","id":"r","timestamp":"1","user":"u","session":"s","fields":[{"name":"query","value":"x"},{"name":"arm","value":"b"}],"items":[{"id":"a","fields":[{"name":"genres","value":"x"}]}]}"#;
+        let click = r#"{"event":"interaction","id":"c","timestamp":"1","type":"click","item":"a","fields":[{"name":"page","value":"1"}]}"#;
+        let decode = |line: &str| rankwright_event::json::decode(line.as_bytes()).expect("a valid event");
+        let mut coverage = Coverage::default();
+        [shown, click, FILM].map(decode).iter().for_each(|event| coverage.see(event));
+        let unused = |feature: &str| {
+            let text = format!(
+                "features:\n  - {feature}\nmodels:\n  m: {{type: lambdamart, weights: {{click: 1}}, features: [f], split: 'field=arm:a:b'}}\n"
+            );
+            coverage.unused(&Config::parse(&text, "test").expect("a valid configuration").0)
+        };
+        let genres = "{name: f, type: string, source: item.genres, values: [x], encode: onehot}";
+        assert_eq!(unused(genres), ["interaction:click.page", "ranking.query"]);
+        assert_eq!(
+            unused("{name: f, type: referer, source: '*.page'}"),
+            ["item.genres", "ranking.genres", "ranking.query"]
+        );
     }
 
     #[test]

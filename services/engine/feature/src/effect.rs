@@ -35,6 +35,12 @@ impl Effects for rankwright_state::Overlay {
     }
 }
 
+impl Effects for rankwright_state::Foreseen {
+    fn write(&mut self, key: &Key, slot: Slot, stored: Stored) {
+        rankwright_state::Foreseen::write(self, key, slot, &stored);
+    }
+}
+
 /// What to do with which events, by slot: a slot that several features share is written once.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {

@@ -14,12 +14,14 @@ mod listing;
 mod name;
 mod order;
 mod reader;
+mod records;
 
+pub use name::Compression;
 pub use reader::Reader;
+pub use records::{Record, Records};
 
 use crate::Error;
 use crate::marks::Head;
-use name::Compression;
 use rankwright_config::{EventFormat, FileOrder, Offset, SourceConfig, SourceKind};
 use rankwright_event::Timestamp;
 use std::path::{Path, PathBuf};

@@ -29,7 +29,7 @@ pub use batch::{BadLine, Batch, Cut, Position, Progress};
 pub use building::BatchLimits;
 pub use dead_letter::{DeadLetters, LettersLost};
 pub use error::Error;
-pub use file::{Files, Limits, Reader};
+pub use file::{Compression, Files, Limits, Reader, Record, Records};
 #[cfg(feature = "streams")]
 pub use kafka::{Kafka, KafkaError};
 #[cfg(feature = "streams")]

@@ -38,4 +38,4 @@ pub use store::{
     Stats, Store, Writer,
 };
 pub use term::{Term, Terms};
-pub use usage::{Memory, Purpose, Room, Usage};
+pub use usage::{Foreseen, Memory, Purpose, Room, Usage};

@@ -32,6 +32,7 @@ mod tests;
 mod usage;
 
 pub use generation::Filling;
+pub(crate) use usage::room_of_key;
 
 use crate::expiry::outdated;
 use crate::{

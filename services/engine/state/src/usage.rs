@@ -3,6 +3,10 @@
 //! A key's bytes are shared out among the slots under it in proportion to their encoded values; what a key costs
 //! besides (its name, tables of the store) is spread with them. So the parts add up to the whole.
 
+mod foreseen;
+
+pub use foreseen::Foreseen;
+
 use crate::{Entity, Error, Format, Key, Slot, Space, codec};
 use std::collections::BTreeMap;
 

@@ -46,6 +46,27 @@ pub(super) fn request(cursor: &mut Cursor<'_>) -> Result<Ranking, Fault> {
     Ok(ranking)
 }
 
+/// Reads when an event happened; of the rest, only that it is JSON.
+pub(super) fn time(cursor: &mut Cursor<'_>) -> Result<Timestamp, Fault> {
+    cursor.peek();
+    let start = cursor.at;
+    let (mut kind, mut time) = (None, None);
+    cursor.object(EVENT, |cursor, key| {
+        match key {
+            "event" => kind = Some(Kind::read(cursor).at_key("event")?),
+            "timestamp" => time = Some(timestamp(cursor).at_key("timestamp")?),
+            _ => cursor.skip()?,
+        }
+        Ok(())
+    })?;
+    match (kind, time) {
+        (Some(_), Some(time)) => Ok(time),
+        (None, Some(_)) => Err(Fault::new(start, "missing key `event`".to_owned())),
+        (Some(_), None) => Err(Fault::new(start, "missing key `timestamp`".to_owned())),
+        (None, None) => Err(Fault::new(start, "missing keys `event`, `timestamp`".to_owned())),
+    }
+}
+
 /// No key beside those of events.
 fn nothing(_: &mut Cursor<'_>, _: &str) -> Result<bool, Fault> {
     Ok(false)

@@ -2,24 +2,20 @@
 
 use super::array::sign;
 use super::block::Block;
-use super::cut::{Element, Records, too_long};
+use super::cut::too_long;
+use super::records::Record;
 use crate::{BadLine, Batch, Position};
-use memchr::{memchr, memchr_iter};
-use rankwright_event::{DecodeError, Event, Timestamp, json};
-use std::sync::Arc;
+use memchr::memchr_iter;
+use rankwright_event::{Event, Timestamp, json};
 
 /// Decodes a block. The result depends on nothing else, so that any thread may do it.
 pub(super) fn decode(block: &Block) -> Batch {
-    let cut = &block.cut;
     let events = Vec::with_capacity(likely(block));
     let mut decoded = Decoded { block, events, bad: Vec::new(), too_old: 0, unfinished: false };
-    for bad in cut.bad.iter().filter(|bad| bad.record > block.skip) {
+    for bad in block.left_out() {
         decoded.leave_out(bad.line, bad.record, bad.reason.clone());
     }
-    match &cut.records {
-        Records::Lines => decoded.lines(&cut.text),
-        Records::Elements(elements) => decoded.elements(elements),
-    }
+    block.each(|record| decoded.record(&record));
     decoded.batch()
 }
 
@@ -40,54 +36,26 @@ struct Decoded<'a> {
 }
 
 impl Decoded<'_> {
-    fn lines(&mut self, text: &[u8]) {
-        let (mut rest, mut number) = (text, self.block.cut.before);
-        while !rest.is_empty() {
-            let newline = memchr(b'\n', rest);
-            let end = newline.unwrap_or(rest.len());
-            let line = &rest[..end];
-            rest = rest.get(end + 1..).unwrap_or_default();
-            number += 1;
-            if number > self.block.skip && !line.trim_ascii().is_empty() {
-                self.unfinished = !self.line(line, number) && newline.is_none();
-            }
+    fn record(&mut self, record: &Record<'_>) {
+        let is_line = record.element.is_none();
+        if is_line && record.is_too_long() {
+            self.unfinished = record.unended;
+            return self.leave_out(record.line, record.number, too_long(self.block.limits));
         }
-    }
-
-    /// Whether the line holds an event.
-    fn line(&mut self, line: &[u8], number: u64) -> bool {
-        if line.len() > self.block.limits.line {
-            self.leave_out(number, number, too_long(self.block.limits));
-            return false;
-        }
-        match json::decode(line) {
+        let error = match json::decode(record.text) {
             Ok(event) => {
-                self.keep(event, number, number);
-                true
+                self.unfinished = false;
+                return self.keep(event, record.line, record.number);
             }
-            Err(error) => {
-                self.leave_out(number, number, format!("{} (column {})", located("", &error), error.column()));
-                false
-            }
-        }
-    }
-
-    fn elements(&mut self, elements: &[Element]) {
-        for element in elements.iter().filter(|element| element.record > self.block.skip) {
-            let text = &self.block.cut.text[element.range.clone()];
-            match json::decode(text) {
-                Ok(event) => self.keep(event, element.line, element.record),
-                Err(error) => {
-                    let line = element.line + error.line() as u64 - 1;
-                    let index = element.index.map_or_else(String::new, |index| format!("[{index}]"));
-                    let column = element.behind.filter(|_| error.line() == 1).map(|before| before + error.column());
-                    let column = column.map_or_else(String::new, |column| format!(" (column {column})"));
-                    self.leave_out(line, element.record, located(&index, &error) + &column);
-                    for (at, event) in sign::events(text, error.path()) {
-                        let line = element.line + memchr_iter(b'\n', &text[..at]).count() as u64;
-                        self.keep(event, line, element.record);
-                    }
-                }
+            Err(error) => error,
+        };
+        self.unfinished = is_line && record.unended;
+        let (line, reason) = record.reason(&error);
+        self.leave_out(line, record.number, reason);
+        if let Some(element) = record.element {
+            for (at, event) in sign::events(record.text, error.path()) {
+                let line = element.line + memchr_iter(b'\n', &record.text[..at]).count() as u64;
+                self.keep(event, line, record.number);
             }
         }
     }
@@ -111,8 +79,7 @@ impl Decoded<'_> {
     }
 
     fn leave_out(&mut self, line: u64, record: u64, reason: String) {
-        let bad = BadLine { file: Arc::clone(&self.block.file), line, reason, content: Box::default() };
-        self.bad.push((record, bad));
+        self.bad.push((record, self.block.bad_line(line, reason)));
     }
 
     fn batch(mut self) -> Batch {
@@ -127,11 +94,4 @@ impl Decoded<'_> {
             cuts: Vec::new(),
         }
     }
-}
-
-/// What is wrong, with its path below `base`.
-fn located(base: &str, error: &DecodeError) -> String {
-    let dot = if base.is_empty() || error.path().is_empty() { "" } else { "." };
-    let path = format!("{base}{dot}{}", error.path());
-    if path.is_empty() { error.reason().to_owned() } else { format!("{path}: {}", error.reason()) }
 }

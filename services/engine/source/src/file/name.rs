@@ -5,15 +5,18 @@ use std::path::Path;
 
 /// How a file is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Compression {
+pub enum Compression {
+    /// Not at all.
     None,
+    /// `.gz`
     Gzip,
+    /// `.zst` or `.zstd`
     Zstd,
 }
 
 impl Compression {
     /// By the last extension.
-    pub(super) fn of(path: &Path) -> Self {
+    pub fn of(path: &Path) -> Self {
         match extension(path).as_deref() {
             Some("gz") => Self::Gzip,
             Some("zst" | "zstd") => Self::Zstd,

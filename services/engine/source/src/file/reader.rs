@@ -3,6 +3,7 @@
 use super::Files;
 use super::block::{Block, Blocks};
 use super::decode::decode;
+use super::records::Records;
 use crate::{Batch, Error, Marks};
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -43,24 +44,48 @@ impl Files {
         deliver: impl FnMut(Batch) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, Error> {
         let blocks = Blocks::new(self.clone(), after)?;
-        if threads == 0 {
-            return deliver_all(Reader(blocks), deliver);
-        }
-        thread::scope(|scope| {
-            let (inlets, outlets): (Vec<_>, Vec<_>) = (0..threads).map(|_| decoder(scope)).unzip();
-            scope.spawn(move || feed(blocks, &inlets));
-            deliver_all(in_turn(&outlets), deliver)
-        })
+        mapped(blocks, threads, |block| decode(&block), deliver)
+    }
+
+    /// The records as they lie there, whatever their times, each block made into something by `map`, on `threads` threads;
+    /// delivered as by [`Files::read_parallel`].
+    pub fn read_records<T: Send, B>(
+        &self,
+        threads: usize,
+        map: impl Fn(Records) -> T + Sync,
+        deliver: impl FnMut(T) -> ControlFlow<B>,
+    ) -> Result<ControlFlow<B>, Error> {
+        let blocks = Blocks::new(self.clone(), None)?;
+        mapped(blocks, threads, |block| map(Records::of(block)), deliver)
     }
 }
 
-/// Starts a thread that decodes: where blocks go in, and where batches come out.
-fn decoder<'scope>(scope: &'scope Scope<'scope, '_>) -> (Inlet<Block>, Outlet<Batch>) {
+fn mapped<T: Send, B>(
+    blocks: Blocks,
+    threads: usize,
+    map: impl Fn(Block) -> T + Sync,
+    deliver: impl FnMut(T) -> ControlFlow<B>,
+) -> Result<ControlFlow<B>, Error> {
+    if threads == 0 {
+        return deliver_all(blocks.map(|block| block.map(&map)), deliver);
+    }
+    thread::scope(|scope| {
+        let (inlets, outlets): (Vec<_>, Vec<_>) = (0..threads).map(|_| mapper(scope, &map)).unzip();
+        scope.spawn(move || feed(blocks, &inlets));
+        deliver_all(in_turn(&outlets), deliver)
+    })
+}
+
+/// Starts a thread that decodes: where blocks go in, and where what becomes of them comes out.
+fn mapper<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    map: &'scope (impl Fn(Block) -> T + Sync),
+) -> (Inlet<Block>, Outlet<T>) {
     let (inlet, blocks): (Inlet<Block>, Outlet<Block>) = sync_channel(QUEUE);
-    let (batches, outlet): (Inlet<Batch>, Outlet<Batch>) = sync_channel(QUEUE);
+    let (mapped, outlet): (Inlet<T>, Outlet<T>) = sync_channel(QUEUE);
     scope.spawn(move || {
         for block in blocks {
-            if batches.send(block.map(|block| decode(&block))).is_err() {
+            if mapped.send(block.map(map)).is_err() {
                 break; // nobody wants more
             }
         }
@@ -77,14 +102,14 @@ fn feed(blocks: Blocks, inlets: &[Inlet<Block>]) {
     }
 }
 
-/// Takes a batch of each decoder in turn; the first that has no more was the last.
-fn in_turn(outlets: &[Outlet<Batch>]) -> impl Iterator<Item = Result<Batch, Error>> {
+/// Takes one of each decoder in turn; the first that has no more was the last.
+fn in_turn<T>(outlets: &[Outlet<T>]) -> impl Iterator<Item = Result<T, Error>> {
     outlets.iter().cycle().map_while(|outlet| outlet.recv().ok())
 }
 
-fn deliver_all<B>(
-    batches: impl Iterator<Item = Result<Batch, Error>>,
-    mut deliver: impl FnMut(Batch) -> ControlFlow<B>,
+fn deliver_all<T, B>(
+    batches: impl Iterator<Item = Result<T, Error>>,
+    mut deliver: impl FnMut(T) -> ControlFlow<B>,
 ) -> Result<ControlFlow<B>, Error> {
     for batch in batches {
         if let ControlFlow::Break(value) = deliver(batch?) {

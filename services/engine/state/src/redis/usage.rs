@@ -227,7 +227,16 @@ fn estimated(name: &[u8], length: RedisResult<Value>) -> Option<f64> {
         Ok(Value::Int(length)) => length as f64,
         _ => 0.0,
     };
-    Some(IN_TABLES + HEADERS + ROUNDED * (name.len() as f64 + length))
+    Some(room_of(name.len() as f64 + length))
+}
+
+/// What a key takes whose name and value have so many bytes.
+pub(crate) fn room_of_key(name: usize, value: usize) -> f64 {
+    room_of((name + value) as f64)
+}
+
+fn room_of(bytes: f64) -> f64 {
+    IN_TABLES + HEADERS + ROUNDED * bytes
 }
 
 /// A command for each of these keys.

@@ -1,0 +1,361 @@
+//! `sort` and `validate` as a user runs them, and what they say where something is wrong.
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use rankwright_e2e::Ended;
+use rankwright_e2e::events::{DURABLE, at, cheap_wins, click, item, lines, ranking};
+use rankwright_e2e::program::{self, run};
+use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("there is room for temporary files")
+}
+
+fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, text).expect("the folder can be written to");
+    path
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("is there").flatten();
+    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+fn sort(data: &Path, out: &Path, more: &[&str]) -> Ended {
+    let (data, out) = (data.to_string_lossy(), out.to_string_lossy());
+    run(&[&["sort", "--data", &data, "--out", &out], more].concat())
+}
+
+fn validate(config: &Path, data: &Path, more: &[&str]) -> Ended {
+    program::run_on("validate", config, data, more)
+}
+
+/// The report as JSON.
+fn report(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("no JSON: {}{}", ended.stdout, ended.stderr))
+}
+
+fn check<'a>(report: &'a Value, name: &str) -> &'a Value {
+    let checks = report["checks"].as_array().expect("a list of checks");
+    checks.iter().find(|check| check["name"] == *name).unwrap_or_else(|| panic!("no check {name}: {report}"))
+}
+
+fn fact<'a>(report: &'a Value, name: &str) -> Option<&'a Value> {
+    report["facts"].as_array().expect("a list of facts").iter().find(|fact| fact["name"] == *name)
+}
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(text.as_bytes()).expect("a vector takes all");
+    encoder.finish().expect("a vector takes all")
+}
+
+#[test]
+fn a_folder_is_sorted_into_one_file_whose_events_import_in_order() {
+    let folder = folder();
+    let data = folder.path().join("data");
+    std::fs::create_dir(&data).expect("is new");
+    let mut events = cheap_wins(200);
+    events.reverse();
+    write(&data, "1.jsonl", lines(&events[..100]));
+    write(&data, "2.jsonl.gz", gzip(&lines(&events[100..])));
+    let config =
+        write(folder.path(), "config.yml", DURABLE.replace("./data", &folder.path().join("state").to_string_lossy()));
+    let unsorted = report(&validate(&config, &data, &["--output", "json"]).refused());
+    let message = check(&unsorted, "event ordering")["message"].as_str().expect("a text");
+    let command = format!("rankwright sort --data {} --out sorted.jsonl.gz", data.display());
+    assert!(message.ends_with(&command), "{message}");
+    let out = folder.path().join("sorted.jsonl.gz");
+    let ended = sort(&data, &out, &[]).ok();
+    assert!(ended.stderr.contains(&format!("events={}", events.len())), "{}", ended.stderr);
+    assert_eq!(names(folder.path()), ["config.yml", "data", "sorted.jsonl.gz"]);
+    let sorted = report(&validate(&config, &out, &["--output", "json"]).ok());
+    assert_eq!((&sorted["status"], &sorted["events"]), (&json!("PASS"), &json!(events.len())));
+}
+
+#[test]
+fn sorted_events_go_to_standard_output() {
+    let folder = folder();
+    let late = [item("b", 2, &[]), item("a", 1, &[])];
+    let data = write(folder.path(), "events.jsonl", lines(&late));
+    let ended = sort(&data, Path::new("-"), &[]).ok();
+    assert_eq!(ended.stdout, lines(&[late[1].clone(), late[0].clone()]));
+}
+
+#[test]
+fn a_sort_of_what_cannot_be_sorted_says_why_and_writes_nothing() {
+    let folder = folder();
+    let good = lines(&cheap_wins(500));
+    let inputs = folder.path().join("inputs");
+    std::fs::create_dir(&inputs).expect("is new");
+    let whole = gzip(&good);
+    write(&inputs, "cut.jsonl.gz", &whole[..whole.len() / 2]);
+    write(&inputs, "prices.csv", "id,price\na,1\n");
+    write(&inputs, "empty.jsonl", "");
+    write(&inputs, "bad.jsonl", format!("{good}{{\"event\":\"item\"\n"));
+    let out = folder.path().join("out.jsonl");
+    for (name, expected) in [
+        ("cut.jsonl.gz", vec!["cut.jsonl.gz:", "the file is damaged", "nothing is sorted"]),
+        ("prices.csv", vec!["prices.csv:1: expected an event: an object", "--skip-invalid"]),
+        ("empty.jsonl", vec!["there are no events to sort: empty.jsonl"]),
+        ("bad.jsonl", vec!["bad.jsonl:1021: ", "--skip-invalid"]),
+        ("none.jsonl", vec!["none.jsonl does not exist", "bad.jsonl, cut.jsonl.gz, empty.jsonl, prices.csv"]),
+    ] {
+        let ended = sort(&inputs.join(name), &out, &[]).refused();
+        for part in expected {
+            assert!(ended.stderr.contains(part), "{name}: {part}:\n{}", ended.stderr);
+        }
+        assert_eq!(names(folder.path()), ["inputs"], "{name}");
+    }
+    let ended = sort(&inputs, &inputs.join("out.jsonl"), &[]).refused();
+    assert!(ended.stderr.contains("is among the events that are read"), "{}", ended.stderr);
+    let ended = sort(&inputs.join("bad.jsonl"), &out, &["--skip-invalid"]).ok();
+    assert!(ended.stderr.contains("skipped bad.jsonl:1021") && ended.stderr.contains("invalid=1"), "{}", ended.stderr);
+    assert_eq!(std::fs::read_to_string(&out).expect("was written").lines().count(), 1020);
+}
+
+#[test]
+fn a_file_that_may_not_grow_is_told_and_nothing_is_left() {
+    let folder = folder();
+    let data = write(folder.path(), "events.jsonl", lines(&cheap_wins(20_000)));
+    let script = r#"trap '' XFSZ; ulimit -f 64; exec "$0" sort --data "$1" --out "$2""#;
+    let mut limited = program::clean(Command::new("bash"));
+    let limited = limited.args(["-c", script]).arg(program::path()).arg(&data).arg(folder.path().join("out.jsonl"));
+    let ended = Ended::of(limited).refused();
+    assert!(ended.stderr.contains("out.jsonl: File too large"), "{}", ended.stderr);
+    assert_eq!(names(folder.path()), ["events.jsonl"]);
+}
+
+#[test]
+fn an_interrupted_sort_says_so_and_removes_what_it_has_made() {
+    for signal in ["-INT", "-TERM"] {
+        let (folder, temp) = (folder(), folder());
+        let data = write(folder.path(), "events.jsonl", lines(&cheap_wins(40_000)));
+        let mut sort = program::command(&["sort", "--out", "-", "--data"]);
+        sort.arg(&data).env("TMPDIR", temp.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = sort.spawn().expect("starts");
+        // it writes, and nobody reads on
+        let mut stdout = child.stdout.take().expect("is a pipe");
+        stdout.read_exact(&mut [0]).expect("something comes");
+        assert_eq!(names(temp.path()).len(), 1);
+        let killed = Command::new("kill").arg(signal).arg(child.id().to_string()).status().expect("kill runs");
+        assert!(killed.success());
+        let ended = Ended::of_running(child).refused();
+        assert!(ended.stderr.contains("error: interrupted: nothing is written"), "{}", ended.stderr);
+        assert_eq!(names(temp.path()), Vec::<String>::new());
+    }
+}
+
+/// A configuration over items with prices and colours.
+const SHOP: &str = "
+state: {type: memory}
+models:
+  m: {type: lambdamart, backend: {type: lightgbm}, weights: {click: 1}, features: [price, color, stock]}
+features:
+  - {name: price, type: number, field: item.price}
+  - {name: stock, type: number, field: item.stock}
+  - {name: color, type: string, field: item.color, encode: onehot, values: [red, green]}
+";
+
+/// Events of a shop in which everything is well.
+fn shop() -> Vec<Value> {
+    let of = |id: &str, price: i64, color: &str| {
+        item(id, 0, &[("price", json!(price)), ("stock", json!(price + 1)), ("color", json!(color))])
+    };
+    vec![
+        of("a", 1, "red"),
+        of("b", 2, "green"),
+        ranking("r1", 10, "u", &["a", "b"]),
+        click("c1", 20, "r1", "u", "b"),
+        ranking("r2", 30, "u", &["b", "a"]),
+    ]
+}
+
+fn validated(events: &[Value]) -> (Value, Ended) {
+    let folder = folder();
+    let config = write(folder.path(), "config.yml", SHOP);
+    let data = write(folder.path(), "events.jsonl", lines(events));
+    let ended = validate(&config, &data, &["--output", "json"]);
+    (report(&ended), ended)
+}
+
+#[test]
+fn good_events_pass_every_check() {
+    let (report, ended) = validated(&shop());
+    ended.ok();
+    let names = [
+        "event ordering",
+        "event types",
+        "field reference",
+        "interaction-ranking join key",
+        "interaction metadata",
+        "interaction positions",
+        "interaction type",
+    ];
+    let checks = report["checks"].as_array().expect("a list");
+    assert_eq!(checks.iter().map(|check| check["name"].as_str().unwrap_or_default()).collect::<Vec<_>>(), names);
+    assert!(checks.iter().all(|check| check["status"] == "PASS"), "{report:#}");
+    let types = &check(&report, "event types")["details"];
+    assert_eq!((&types["items"], &types["rankings"], &types["interactions"]), (&json!(2), &json!(2), &json!(1)));
+    assert_eq!(check(&report, "interaction positions")["details"]["counts"], json!([0, 1]));
+    let clicked = &fact(&report, "rankings with interactions").expect("is told")["details"];
+    assert_eq!(clicked, &json!({"rankings": 2, "withInteractions": 1}));
+    let range = &fact(&report, "time range").expect("is told")["details"];
+    assert_eq!((&range["first"], &range["last"]), (&json!("2021-11-14T16:25:00Z"), &json!("2021-11-14T16:25:30Z")));
+    assert!(report["memory"]["bytes"].as_u64() > Some(100) && report["memory"]["features"]["price"]["values"] == 2);
+    for name in ["unknown values", "features that never vary", "items outside of lists", "unused fields"] {
+        assert_eq!(fact(&report, name), None, "{name}");
+    }
+}
+
+#[test]
+fn each_check_fails_on_what_it_is_for_with_examples() {
+    let failing = |change: &dyn Fn(&mut Vec<Value>), name: &str, example: &str| {
+        let mut events = shop();
+        change(&mut events);
+        let (report, ended) = validated(&events);
+        assert!(ended.stderr.contains(name), "{}", ended.stderr);
+        ended.refused();
+        let failed = check(&report, name);
+        assert_eq!(failed["status"], "FAIL", "{name}: {report:#}");
+        assert!(failed["examples"].to_string().contains(example), "{name}: {failed:#}");
+        report
+    };
+    failing(&|events| events.swap(3, 4), "event ordering", "c1");
+    failing(
+        &|events| events.push(json!({"event": "view", "id": "x", "timestamp": at(40)})),
+        "event types",
+        "events.jsonl:6: event",
+    );
+    failing(
+        &|events| events[..2].iter_mut().for_each(|item| item["fields"][1]["name"] = json!("stok")),
+        "field reference",
+        "item.stock",
+    );
+    failing(
+        &|events| events.push(click("c9", 50, "r9", "u", "a")),
+        "interaction-ranking join key",
+        r#"\"c9\" (ranking \"r9\")"#,
+    );
+    failing(&|events| events.push(click("c8", 50, "r2", "u", "z")), "interaction metadata", r#"\"c8\" (item \"z\")"#);
+    failing(&|events| drop(events.remove(3)), "interaction positions", "");
+    let report = failing(
+        &|events| {
+            let mut like = click("l1", 50, "r2", "u", "a");
+            like["type"] = json!("like");
+            events.push(like);
+        },
+        "interaction type",
+        r#"\"l1\" (type \"like\")"#,
+    );
+    assert_eq!(check(&report, "interaction type")["details"]["counts"], json!({"click": 1, "like": 1}));
+}
+
+#[test]
+fn what_a_model_could_not_learn_from_is_told() {
+    let mut events = shop();
+    events[1]["fields"] = json!([{"name": "price", "value": 1}, {"name": "stock", "value": 9}, {"name": "color", "value": "blue"}, {"name": "brand", "value": "x"}]);
+    events.push(item("c", 40, &[]));
+    events.push(click("c2", 40, "r2", "u", "c"));
+    events.push(item("a", 8 * 3600, &[]));
+    let (report, ended) = validated(&events);
+    ended.ok();
+    let told = |name: &str| fact(&report, name).unwrap_or_else(|| panic!("{name}: {report:#}")).clone();
+    assert_eq!(told("unknown values")["details"]["mostOften"], json!({"blue": 1}));
+    assert_eq!(told("features that never vary")["details"]["field"], "item.price");
+    assert_eq!(told("items outside of lists")["details"]["outside"], 1);
+    assert_eq!(told("unused fields")["details"]["fields"], json!(["item.brand"]));
+    assert_eq!(told("time range")["details"]["gaps"], json!([{"from": "2021-11-14T17:00:00Z", "hours": 7}]));
+}
+
+#[test]
+fn names_may_come_before_what_they_name() {
+    let mut events = shop();
+    events.rotate_left(2); // items last
+    for (place, event) in events.iter_mut().enumerate() {
+        event["timestamp"] = json!(at(place as i64));
+    }
+    events.swap(0, 1); // and a click before its ranking
+    let (report, ended) = validated(&events);
+    ended.refused();
+    for name in ["interaction metadata", "interaction-ranking join key"] {
+        assert_eq!(check(&report, name)["status"], "PASS", "{name}: {report:#}");
+    }
+    assert_eq!(fact(&report, "interactions before rankings").expect("is told")["details"]["early"], 1);
+}
+
+#[test]
+fn the_report_is_text_for_people_and_the_configuration_can_be_checked_alone() {
+    let folder = folder();
+    let config = write(folder.path(), "config.yml", SHOP);
+    let data = write(folder.path(), "events.jsonl", lines(&shop()));
+    let ended = validate(&config, &data, &[]).ok();
+    assert!(
+        ended.stdout.starts_with("the configuration is valid: 3 features, 1 models (m)\n\nPASS  event ordering"),
+        "{}",
+        ended.stdout
+    );
+    assert!(ended.stdout.contains("memory in Redis by feature:"), "{}", ended.stdout);
+    let alone = run(&["validate", "--config", &config.to_string_lossy(), "--validation=false"]).ok();
+    assert_eq!(alone.stdout, "the configuration is valid: 3 features, 1 models (m); no events were read\n");
+    let wrong = write(folder.path(), "wrong.yml", SHOP.replace("[price, color, stock]", "[prise, color, stock]"));
+    let ended = run(&["validate", "--config", &wrong.to_string_lossy(), "--validation=false"]).refused();
+    assert!(ended.stderr.contains("prise"), "{}", ended.stderr);
+    let without = run(&["validate", "--config", &config.to_string_lossy()]).refused();
+    assert!(
+        without.stderr.contains("there are no events to read: name a file or folder with --data"),
+        "{}",
+        without.stderr
+    );
+}
+
+#[test]
+fn events_that_cannot_be_read_fail_a_validation() {
+    let folder = folder();
+    let config = write(folder.path(), "config.yml", SHOP);
+    let whole = gzip(&lines(&cheap_wins(500)));
+    let cut = write(folder.path(), "cut.jsonl.gz", &whole[..whole.len() / 2]);
+    let ended = validate(&config, &cut, &[]).refused();
+    assert!(
+        ended.stdout.contains("FAIL  event types") && ended.stdout.contains("the file is damaged"),
+        "{}",
+        ended.stdout
+    );
+    let empty = write(folder.path(), "empty.jsonl", "");
+    let ended = validate(&config, &empty, &[]).refused();
+    assert!(ended.stdout.contains("empty.jsonl holds no events"), "{}", ended.stdout);
+    let missing = validate(&config, &folder.path().join("evnets.jsonl"), &[]).refused();
+    assert!(
+        missing.stderr.contains("evnets.jsonl does not exist") && missing.stderr.contains("cut.jsonl.gz"),
+        "{}",
+        missing.stderr
+    );
+    let csv = write(folder.path(), "prices.csv", "id,price\na,1\n");
+    let ended = validate(&config, &csv, &[]).refused();
+    assert!(ended.stdout.contains("prices.csv:1: expected an event: an object"), "{}", ended.stdout);
+}
+
+#[test]
+fn an_import_with_validation_takes_nothing_where_a_check_fails() {
+    let folder = folder();
+    let state = folder.path().join("state");
+    let durable = DURABLE.replace("./data", &state.to_string_lossy());
+    let config = write(folder.path(), "config.yml", durable);
+    let mut events = cheap_wins(50);
+    let good = write(folder.path(), "good.jsonl", lines(&events));
+    events.push(click("c9", 60, "r9", "u", "i1"));
+    let bad = write(folder.path(), "bad.jsonl", lines(&events));
+    let ended = program::run_on("import", &config, &bad, &["--validation"]).refused();
+    assert!(ended.stderr.contains("FAIL interaction-ranking join key"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("nothing was imported") && !ended.stderr.contains("rankings="), "{}", ended.stderr);
+    let ended = program::run_on("import", &config, &good, &["--validation=true"]).ok();
+    assert!(ended.stderr.contains("PASS event ordering") && ended.stderr.contains("rankings=50"), "{}", ended.stderr);
+    let ended = program::run_on("standalone", &config, &bad, &["--validation"]).refused();
+    assert!(ended.stderr.contains("1 of 7 checks failed"), "{}", ended.stderr);
+}

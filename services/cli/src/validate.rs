@@ -1,0 +1,154 @@
+//! `validate`: a configuration, and events for it, checked before they are imported.
+
+use crate::import::files;
+use crate::options::{ReportForm, SourceOptions, ValidateOptions};
+use crate::progress::Progress;
+use crate::stop;
+use anyhow::{Result, bail};
+use rankwright_assembly::{Size, Units, configuration, is_stream, job_runtime, now, print};
+use rankwright_config::Config;
+use rankwright_prepare::check::{Checker, Fact, Report};
+use serde_json::{Value, json};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+use tokio::runtime::Runtime;
+use tracing::{info, warn};
+
+/// Prints what checks came to; an error where one failed.
+pub(crate) fn run(options: &ValidateOptions) -> Result<()> {
+    let config = configuration(options.source.config.as_deref())?;
+    if !options.validation {
+        return print(&match options.output {
+            ReportForm::Text => format!("{}; no events were read\n", valid(&config)),
+            ReportForm::Json => {
+                format!("{:#}\n", json!({ "status": "PASS", "events": Value::Null, "checks": [], "facts": [] }))
+            }
+        });
+    }
+    let runtime = job_runtime()?;
+    let stop = stop::told(&runtime);
+    let report = report(&config, &options.source, &runtime, &stop)?;
+    print(&match options.output {
+        ReportForm::Text => text(&report, &config),
+        ReportForm::Json => format!("{:#}\n", in_json(&report, &config)),
+    })?;
+    passed(&report)
+}
+
+/// Checks events before they are imported: logs what there is to say, and fails where a check does.
+pub(crate) fn before(config: &Config, options: &SourceOptions, runtime: &Runtime) -> Result<()> {
+    let report = report(config, options, runtime, &AtomicBool::new(false))?;
+    for check in &report.checks {
+        let examples =
+            if check.examples.is_empty() { String::new() } else { format!(" ({})", check.examples.join("; ")) };
+        match check.passed {
+            true => info!("PASS {}: {}", check.name, check.message),
+            false => warn!("FAIL {}: {}{examples}", check.name, check.message),
+        }
+    }
+    for fact in &report.facts {
+        match fact.warning {
+            false => info!("{}: {}", fact.name, fact.message),
+            true => warn!("{}: {}", fact.name, fact.message),
+        }
+    }
+    passed(&report).map_err(|error| {
+        error.context("nothing was imported (import without --validation to take the events as they are)")
+    })
+}
+
+fn passed(report: &Report) -> Result<()> {
+    let failed = report.failed();
+    if failed.is_empty() {
+        return Ok(());
+    }
+    bail!("{} of {} checks failed: {}", failed.len(), report.checks.len(), failed.join(", "))
+}
+
+/// Reads all events.
+fn report(config: &Config, options: &SourceOptions, runtime: &Runtime, stop: &AtomicBool) -> Result<Report> {
+    if config.source.as_ref().is_some_and(|source| options.data.is_none() && is_stream(source)) {
+        bail!(
+            "events are checked in files, and the source of the configuration is a stream: name a file or folder with --data"
+        );
+    }
+    let (path, files, _fetched) = files(config, options, runtime)?;
+    let files = files.until(now().plus(config.core.ingest.max_ahead)); // as an import does
+    let mut checker = runtime.block_on(Checker::new(config, path.display().to_string()));
+    let (mut units, mut too_old) = (Units::default(), 0);
+    let mut progress = Progress::new("validate", files.bytes());
+    let threads = thread::available_parallelism().map_or(1, |cores| cores.get() - 1).max(1);
+    let outcome = files.read_parallel(None, threads, |batch| {
+        if stop.load(Ordering::Relaxed) {
+            return ControlFlow::Break(());
+        }
+        batch.bad.iter().for_each(|bad| checker.bad(bad));
+        for event in &batch.events {
+            units.see(event.timestamp());
+            checker.see(event);
+        }
+        too_old += batch.before_offset;
+        progress.at(batch.progress.read, checker.events(), "events");
+        ControlFlow::Continue(())
+    });
+    let elapsed = progress.elapsed();
+    progress.end();
+    if outcome?.is_break() {
+        bail!("interrupted: the events were not checked to their end");
+    }
+    let events = checker.events();
+    let mut report = checker.report();
+    if events == 0 {
+        report.facts.push(empty(too_old, &path.display().to_string()));
+    }
+    if let Some(message) = units.complaint() {
+        report.facts.push(Fact { name: "timestamps", warning: true, message, details: json!({}) });
+    }
+    took(events, elapsed);
+    Ok(report)
+}
+
+fn empty(too_old: u64, path: &str) -> Fact {
+    let message = match too_old {
+        0 => format!("{path} holds no events"),
+        _ => format!("{path} holds {too_old} events, all of them before --offset"),
+    };
+    Fact { name: "no events", warning: true, message, details: json!({ "beforeOffset": too_old }) }
+}
+
+fn took(events: u64, elapsed: Duration) {
+    let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
+    let rate = format!("{:.0} events/s", events as f64 / elapsed.as_secs_f64().max(1e-6));
+    info!(events, elapsed_ms, rate, "validate took");
+}
+
+fn valid(config: &Config) -> String {
+    let names: Vec<&str> = config.models.keys().map(String::as_str).collect();
+    let (features, models) = (config.features.len(), names.len());
+    format!("the configuration is valid: {features} features, {models} models ({})", names.join(", "))
+}
+
+fn text(report: &Report, config: &Config) -> String {
+    let mut text = format!("{}\n\n{}", valid(config), report.text());
+    if let Some(size) = size(report, config) {
+        text += "\nmemory in Redis by feature:\n";
+        text += &crate::status::of_size(&size);
+    }
+    text
+}
+
+fn in_json(report: &Report, config: &Config) -> Value {
+    let mut whole = report.json();
+    if let Some(size) = size(report, config) {
+        whole["memory"] = size.json();
+    }
+    whole
+}
+
+/// What values of features will take, as `status` tells it of values that are there.
+fn size(report: &Report, config: &Config) -> Option<Size> {
+    let (usage, known) = report.memory.clone()?;
+    Some(Size::shared_out(usage, &known, &config.features))
+}

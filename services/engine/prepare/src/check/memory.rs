@@ -1,0 +1,96 @@
+//! What the values of features will take in Redis: the writes that an import would make, to a sample of all keys.
+
+use super::report::Fact;
+use rankwright_config::Config;
+use rankwright_config::feature::{Feature, Kind, MatchMethod};
+use rankwright_event::{Event, Ranking};
+use rankwright_feature::{Captured, ClosedInteraction, Plan};
+use rankwright_state::{Fetched, Fingerprint, Foreseen, MemoryStore, Slot, Store, Usage};
+use serde_json::json;
+
+/// The forecast, as it grows.
+pub struct Memory {
+    /// `None` where the features cannot be compiled, with the reason.
+    plan: Result<Plan, String>,
+    slots: Vec<(Fingerprint, Slot)>,
+    foreseen: Foreseen,
+    /// Features that were left out, as what they store is computed by a model.
+    left_out: Vec<String>,
+}
+
+impl Memory {
+    pub(super) async fn of(config: &Config) -> Self {
+        let by_model = |feature: &Feature| match &feature.kind {
+            Kind::FieldMatch(of) => matches!(
+                of.method,
+                MatchMethod::BiEncoder { model: Some(_), .. } | MatchMethod::CrossEncoder { model: Some(_), .. }
+            ),
+            _ => false,
+        };
+        let (left_out, features): (Vec<Feature>, Vec<Feature>) = config.features.iter().cloned().partition(by_model);
+        let store = MemoryStore::default();
+        let plan = Plan::compile(&features, &store).await.map_err(|error| reasons(&error));
+        let slots = store.known_slots().await.unwrap_or_default();
+        let left_out = left_out.into_iter().map(|feature| feature.name).collect();
+        Self { plan, slots, foreseen: Foreseen::default(), left_out }
+    }
+
+    pub(super) fn see(&mut self, event: &Event) {
+        let Ok(plan) = &self.plan else { return };
+        plan.event(event, &mut self.foreseen);
+        match event {
+            // every item may be looked at: what an import stores is that or less
+            Event::Ranking(ranking) => {
+                if let Some(seen) = seen_to_its_end(ranking) {
+                    plan.closed(ranking, &Captured::default(), &[seen], &mut self.foreseen);
+                }
+            }
+            Event::Interaction(interaction) => plan.unranked(interaction, &Fetched::default(), &mut self.foreseen),
+            Event::Item(_) | Event::User(_) => {}
+        }
+    }
+
+    /// What they take, by slots, and which slots there are.
+    pub(super) fn usage(&self) -> Option<(Usage, Vec<(Fingerprint, Slot)>)> {
+        self.plan.is_ok().then(|| Some((self.foreseen.usage().ok()?, self.slots.clone())))?
+    }
+
+    pub(super) fn fact(&self) -> Fact {
+        let name = "memory in Redis";
+        let problem = |message: String| Fact { name, warning: true, message, details: json!({}) };
+        if let Err(reason) = &self.plan {
+            return problem(format!("cannot be told: {reason}"));
+        }
+        let Some((usage, _)) = self.usage() else { return problem("cannot be told".to_owned()) };
+        let mut message = format!("about {} for values of features, in {} keys", size(usage.bytes()), usage.keys);
+        if !self.left_out.is_empty() {
+            message += &format!(", and what a model computes for {}", self.left_out.join(", "));
+        }
+        let details = json!({ "bytes": usage.bytes(), "keys": usage.keys, "sampledKeys": usage.sampled, "leftOut": self.left_out });
+        Fact { name, warning: false, message, details }
+    }
+}
+
+/// An interaction of no type with the last item.
+fn seen_to_its_end(ranking: &Ranking) -> Option<ClosedInteraction> {
+    let item = ranking.items.last()?.id.clone();
+    Some(ClosedInteraction { timestamp: ranking.timestamp, event: 0, kind: "".into(), item })
+}
+
+fn reasons(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(because) = cause {
+        text += &format!(": {because}");
+        cause = because.source();
+    }
+    text
+}
+
+/// `12.3 MiB`
+fn size(bytes: u64) -> String {
+    match bytes as f64 / f64::from(1 << 20) {
+        mib if mib >= 1024.0 => format!("{:.1} GiB", mib / 1024.0),
+        mib => format!("{mib:.1} MiB"),
+    }
+}

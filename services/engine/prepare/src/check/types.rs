@@ -1,0 +1,65 @@
+//! Types of interactions, and which of them the configuration knows.
+
+use super::report::Check;
+use super::{EXAMPLES, share};
+use compact_str::CompactString;
+use rankwright_config::Config;
+use rankwright_event::Interaction;
+use rankwright_feature::effect::IMPRESSION;
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Distinct types that are counted.
+const MOST: usize = 1000;
+
+#[derive(Debug)]
+pub(super) struct Types {
+    known: BTreeSet<CompactString>,
+    counts: BTreeMap<CompactString, u64>,
+    total: u64,
+    unknown: u64,
+    examples: Vec<String>,
+}
+
+impl Types {
+    /// Those that models weigh and features count.
+    pub(super) fn of(config: &Config) -> Self {
+        let weighed = config.models.values().flat_map(|model| model.interactions().1);
+        let counted = config.features.iter().flat_map(|feature| feature.kind.interactions());
+        let known = weighed.chain(counted).chain([IMPRESSION]).map(CompactString::from).collect();
+        Self { known, counts: BTreeMap::new(), total: 0, unknown: 0, examples: Vec::new() }
+    }
+
+    pub(super) fn see(&mut self, interaction: &Interaction) {
+        self.total += 1;
+        match self.counts.get_mut(&interaction.kind) {
+            Some(count) => *count += 1,
+            None if self.counts.len() < MOST => drop(self.counts.insert(interaction.kind.clone(), 1)),
+            None => {}
+        }
+        if !self.known.contains(&interaction.kind) {
+            self.unknown += 1;
+            if self.examples.len() < EXAMPLES {
+                self.examples.push(format!("{:?} (type {:?})", interaction.id.as_str(), interaction.kind));
+            }
+        }
+    }
+
+    pub(super) fn check(&self) -> Check {
+        let counts: Vec<String> = self.counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+        let known: Vec<&str> =
+            self.known.iter().map(CompactString::as_str).filter(|kind| *kind != IMPRESSION).collect();
+        let message = match self.unknown {
+            0 if counts.is_empty() => "there are no interactions".to_owned(),
+            0 => counts.join(", "),
+            _ => format!(
+                "{} are of types that no model and no feature uses (these use {}): {}",
+                share(self.unknown, self.total, "interactions"),
+                if known.is_empty() { "none".to_owned() } else { known.join(", ") },
+                counts.join(", ")
+            ),
+        };
+        let details = json!({ "counts": self.counts, "unknown": self.unknown, "configured": known });
+        Check { name: "interaction type", passed: self.unknown == 0, message, examples: self.examples.clone(), details }
+    }
+}

@@ -1,0 +1,228 @@
+//! Values of fields: those that a `string` feature does not know, and features whose fields hold one value alone.
+
+use super::report::Fact;
+use compact_str::CompactString;
+use foldhash::fast::{FixedState, RandomState};
+use rankwright_config::Config;
+use rankwright_config::feature::{Encoding, Entity, Kind, Source};
+use rankwright_event::{Event, Field, Value};
+use serde_json::json;
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, Hash, Hasher};
+
+/// Distinct unknown values that are counted of each feature.
+const MOST: usize = 1000;
+/// So many of them are told.
+const TOLD: usize = 3;
+const HASHER: FixedState = FixedState::with_seed(0x7a1);
+
+/// Features, by the fields that they read.
+#[derive(Debug, Default)]
+pub(super) struct Values {
+    watched: Vec<Watched>,
+    item: Readers,
+    user: Readers,
+    ranking: Readers,
+}
+
+type Readers = HashMap<CompactString, Vec<usize>, RandomState>;
+
+/// A feature and a field that it reads.
+#[derive(Debug)]
+struct Watched {
+    feature: String,
+    source: Source,
+    category: Option<Category>,
+    /// Digest of the first value, and whether there was another one.
+    first: Option<u64>,
+    varies: bool,
+    seen: u64,
+}
+
+/// What a `string` feature knows, and what it does not.
+#[derive(Debug)]
+struct Category {
+    known: HashSet<CompactString, RandomState>,
+    /// Whether it reads the first element of a list alone.
+    first_alone: bool,
+    values: u64,
+    unknown: u64,
+    counts: HashMap<CompactString, u64, RandomState>,
+}
+
+impl Values {
+    pub(super) fn of(config: &Config) -> Self {
+        let mut values = Self::default();
+        for (place, feature) in config.features.iter().enumerate() {
+            if !depends_on_its_fields(&feature.kind) {
+                continue;
+            }
+            for source in feature.kind.sources() {
+                let name = format!("features[{place}] '{}'", feature.name);
+                values.watch(name, source, Category::of(&feature.kind));
+            }
+        }
+        values
+    }
+
+    fn watch(&mut self, feature: String, source: Source, category: Option<Category>) {
+        let readers = match source.entity {
+            Entity::Item => vec![&mut self.item, &mut self.ranking],
+            Entity::User => vec![&mut self.user],
+            Entity::Ranking => vec![&mut self.ranking],
+            Entity::Interaction(_) | Entity::Any => return,
+        };
+        for readers in readers {
+            readers.entry(source.field.as_str().into()).or_default().push(self.watched.len());
+        }
+        self.watched.push(Watched { feature, source, category, first: None, varies: false, seen: 0 });
+    }
+
+    pub(super) fn see(&mut self, event: &Event) {
+        match event {
+            Event::Item(update) => look(&self.item, &mut self.watched, &update.fields),
+            Event::User(update) => look(&self.user, &mut self.watched, &update.fields),
+            Event::Ranking(ranking) => {
+                look(&self.ranking, &mut self.watched, &ranking.fields);
+                for item in &ranking.items {
+                    look(&self.ranking, &mut self.watched, &item.fields);
+                }
+            }
+            Event::Interaction(_) => {}
+        }
+    }
+
+    pub(super) fn facts(&self) -> Vec<Fact> {
+        let unknown = self.watched.iter().filter_map(Watched::unknown);
+        unknown.chain(self.watched.iter().filter_map(Watched::constant)).collect()
+    }
+}
+
+fn look(readers: &Readers, watched: &mut [Watched], fields: &[Field]) {
+    if readers.is_empty() {
+        return;
+    }
+    for field in fields {
+        for &place in readers.get(&field.name).into_iter().flatten() {
+            watched[place].see(&field.value);
+        }
+    }
+}
+
+/// Types whose value is told by their fields alone, so that it is the same where these are.
+fn depends_on_its_fields(kind: &Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Number(_)
+            | Kind::Boolean(_)
+            | Kind::Vector(_)
+            | Kind::Text(_)
+            | Kind::WordCount(_)
+            | Kind::ListSize(_)
+            | Kind::UserAgent(_)
+            | Kind::Relevancy(_)
+            | Kind::LocalTime(_)
+            | Kind::Diversity(_)
+    )
+}
+
+impl Watched {
+    fn see(&mut self, value: &Value) {
+        self.seen += 1;
+        let digest = match &mut self.category {
+            Some(category) => category.see(value),
+            None if self.varies => return,
+            None => digest(value),
+        };
+        match self.first {
+            None => self.first = Some(digest),
+            Some(first) => self.varies |= first != digest,
+        }
+    }
+
+    fn unknown(&self) -> Option<Fact> {
+        let category = self.category.as_ref().filter(|category| category.unknown > 0)?;
+        let mut counts: Vec<_> = category.counts.iter().collect();
+        counts.sort_by_key(|(value, count)| (u64::MAX - **count, (*value).clone()));
+        let often: Vec<String> =
+            counts.iter().take(TOLD).map(|(value, count)| format!("{value:?} ({count})")).collect();
+        let share = category.unknown as f64 / category.values as f64 * 100.0;
+        let message = format!(
+            "{} does not know {} of {} values of {} ({share:.1} %), such as {}",
+            self.feature,
+            category.unknown,
+            category.values,
+            self.source,
+            often.join(", ")
+        );
+        let examples: serde_json::Map<_, _> =
+            counts.iter().take(TOLD).map(|(value, count)| (value.to_string(), (**count).into())).collect();
+        let details = json!({
+            "feature": self.feature, "field": self.source.to_string(), "values": category.values, "unknown": category.unknown,
+            "distinct": category.counts.len(), "mostOften": examples,
+        });
+        Some(Fact { name: "unknown values", warning: true, message, details })
+    }
+
+    fn constant(&self) -> Option<Fact> {
+        (self.seen > 1 && !self.varies).then(|| Fact {
+            name: "features that never vary",
+            warning: true,
+            message: format!(
+                "{}: {} has one value alone in {} events and items of rankings, so no model can learn from it",
+                self.feature, self.source, self.seen
+            ),
+            details: json!({ "feature": self.feature, "field": self.source.to_string(), "seen": self.seen }),
+        })
+    }
+}
+
+impl Category {
+    fn of(kind: &Kind) -> Option<Self> {
+        let Kind::Text(text) = kind else { return None };
+        Some(Self {
+            known: text.values.iter().map(CompactString::from).collect(),
+            first_alone: text.encode == Encoding::Index,
+            values: 0,
+            unknown: 0,
+            counts: HashMap::default(),
+        })
+    }
+
+    /// Counts values that are not known. A digest of those that are.
+    fn see(&mut self, value: &Value) -> u64 {
+        let texts: &[CompactString] = match value {
+            Value::Text(text) => std::slice::from_ref(text),
+            Value::Texts(texts) if self.first_alone => texts.get(..1).unwrap_or_default(),
+            Value::Texts(texts) => texts,
+            _ => &[],
+        };
+        let mut hasher = HASHER.build_hasher();
+        for text in texts {
+            self.values += 1;
+            if self.known.contains(text) {
+                text.hash(&mut hasher);
+                continue;
+            }
+            self.unknown += 1;
+            match self.counts.get_mut(text) {
+                Some(count) => *count += 1,
+                None if self.counts.len() < MOST => drop(self.counts.insert(text.clone(), 1)),
+                None => {}
+            }
+        }
+        hasher.finish()
+    }
+}
+
+fn digest(value: &Value) -> u64 {
+    let mut hasher = HASHER.build_hasher();
+    match value {
+        Value::Bool(flag) => flag.hash(&mut hasher),
+        Value::Number(number) => number.to_bits().hash(&mut hasher),
+        Value::Text(text) => text.hash(&mut hasher),
+        Value::Numbers(numbers) => numbers.iter().for_each(|number| number.to_bits().hash(&mut hasher)),
+        Value::Texts(texts) => texts.hash(&mut hasher),
+    }
+    hasher.finish()
+}
