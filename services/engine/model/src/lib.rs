@@ -14,7 +14,7 @@ pub mod store;
 pub mod version;
 mod xgboost;
 
-pub use ensemble::Ensemble;
+pub use ensemble::{Contributions, Ensemble, NoContributions};
 pub use error::ReadError;
 pub use model::{LoadError, Model, fallback_scores, rank_order};
 pub use recommender::{NoAnswer, Recommendation, Recommender};
