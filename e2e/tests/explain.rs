@@ -71,7 +71,8 @@ fn assert_adds_up(answer: &Value) {
     let bias = number(&items[0]["bias"]);
     let mut brings = false;
     for item in items {
-        let named = item["contributions"].as_array().expect("a list").iter().zip(item["features"].as_array().expect("a list"));
+        let named =
+            item["contributions"].as_array().expect("a list").iter().zip(item["features"].as_array().expect("a list"));
         let brought: Vec<f64> = named
             .map(|(brought, feature)| {
                 assert_eq!(brought["name"], feature["name"]);

@@ -5,8 +5,46 @@ use std::f64::consts::PI;
 /// Points that are worked on together.
 pub(super) const TOGETHER: usize = 4;
 
-/// A number for each of some points.
-pub(super) type Each = [f64; TOGETHER];
+/// A number for each of some points: what fits into one register.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(align(32))]
+pub(super) struct Each(pub(super) [f64; TOGETHER]);
+
+impl Each {
+    /// The same number for all.
+    pub(super) fn of(number: f64) -> Self {
+        Self([number; TOGETHER])
+    }
+
+    pub(super) fn map(self, of: impl Fn(f64) -> f64) -> Self {
+        Self(self.0.map(of))
+    }
+
+    #[inline(always)]
+    pub(super) fn times(self, other: Self) -> Self {
+        Self(std::array::from_fn(|point| self.0[point] * other.0[point]))
+    }
+
+    #[inline(always)]
+    pub(super) fn over(self, other: Self) -> Self {
+        Self(std::array::from_fn(|point| self.0[point] / other.0[point]))
+    }
+
+    #[inline(always)]
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self(std::array::from_fn(|point| self.0[point] + other.0[point]))
+    }
+
+    #[inline(always)]
+    pub(super) fn minus(self, other: Self) -> Self {
+        Self(std::array::from_fn(|point| self.0[point] - other.0[point]))
+    }
+
+    #[inline(always)]
+    pub(super) fn sum(self) -> f64 {
+        self.0.iter().sum()
+    }
+}
 
 /// Some points of a rule, with their weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,8 +66,8 @@ impl Rule {
             let points = (0..count).map(|number| point(count, number)).collect::<Vec<_>>();
             let (blocks, _) = points.as_chunks::<TOGETHER>();
             let points = |block: &[(f64, f64); TOGETHER]| Points {
-                at: block.map(|(at, _)| at),
-                weights: block.map(|(_, weight)| weight),
+                at: Each(block.map(|(at, _)| at)),
+                weights: Each(block.map(|(_, weight)| weight)),
             };
             self.0 = blocks.iter().map(points).collect();
         }
@@ -80,14 +118,14 @@ mod tests {
     }
 
     fn part(points: &Points, degree: usize) -> f64 {
-        (0..TOGETHER).map(|point| points.weights[point] * points.at[point].powi(degree as i32)).sum()
+        points.weights.times(points.at.map(|at| at.powi(degree as i32))).sum()
     }
 
     #[test]
     fn points_lie_within_and_rise() {
         let mut rule = Rule::default();
         rule.integrate(300);
-        let at: Vec<f64> = rule.points().iter().flat_map(|points| points.at).collect();
+        let at: Vec<f64> = rule.points().iter().flat_map(|points| points.at.0).collect();
         assert!(at.is_sorted() && at[0] > 0.0 && at[at.len() - 1] < 1.0);
     }
 }

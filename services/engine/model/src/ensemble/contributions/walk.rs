@@ -1,7 +1,11 @@
-//! A tree, walked down and up for each row, at some points of the integral.
+//! A tree, walked down and up by the rows of a block together, at some points of the integral.
 //!
 //! Each way from a split to a child is known by its child. A column that is split again on the same path counts there as
-//! one: what it brings is told anew at the lower split, and what the upper one tells of the leaves below is taken back.
+//! one: the lower split says again what the column brings, and takes back what the upper one says of the leaves below.
+//!
+//! On the way down each row has the product of its factors so far. At a leaf, that times the leaf's value is a sum, and
+//! on the way up sums are added. The sum below a way, times what the row's side of the split is worth, is what the
+//! split's column brings by it.
 
 use super::quadrature::{Each, Points, TOGETHER};
 use crate::ensemble::CategorySet;
@@ -11,27 +15,46 @@ use crate::ensemble::tree::{Node, Test, Tree};
 /// A bit for each row of a block.
 type Bits = u8;
 
+/// Numbers for each row of a block.
+type Rows = [Each; LANES];
+
 /// A tree, prepared for rows.
 pub(super) struct Walk<'a> {
     tree: &'a Tree,
     splits: Vec<Split>,
+    moves: Vec<Move>,
     /// Columns of the tree, each once.
     columns: Vec<u32>,
     /// By child.
     ways: Vec<Way>,
-    /// By child, then by [`state`].
+    /// By child, then by [`side`]; of a split into two leaves the left child holds both, see [`of_leaves`].
     steps: Vec<[Step; 3]>,
 }
 
 /// A split, in the order of nodes.
 #[derive(Debug, Clone, Copy)]
 struct Split {
-    node: u32,
+    left: u32,
     right: u32,
     /// The child of the last split on the same column above, on this path; the root, where there is none.
     above: u32,
     /// Index into the tree's columns.
     column: u32,
+    /// Its number of splits above.
+    depth: u32,
+}
+
+/// What is done at a split, by its number, in the order of the walk.
+#[derive(Debug, Clone, Copy)]
+enum Move {
+    /// Both children are leaves.
+    Leaves(u32),
+    /// Down to the left child.
+    Left(u32),
+    /// Up from the left child, and down to the right one.
+    Right(u32),
+    /// Up from the right child.
+    Up(u32),
 }
 
 /// The way to a child.
@@ -48,15 +71,15 @@ struct Way {
 }
 
 /// What a row does with a way.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct Step {
-    /// Multiplies the product of the path; that of the way to a leaf holds the leaf's value.
+    /// Makes the product above the one below; that of the way to a leaf holds the leaf's value.
     factor: Each,
-    /// Multiplies the sum of the leaves below: what the split's column brings.
-    share: Each,
+    /// Makes the sum below what the split's column brings.
+    worth: Each,
 }
 
-/// Where a row is not on the path any more by this column / leaves it / stays on it.
+/// A row that has left the path before, by the same column / leaves it here / stays on it.
 const OFF: usize = 0;
 const LEAVES: usize = 1;
 const STAYS: usize = 2;
@@ -66,35 +89,62 @@ const STAYS: usize = 2;
 pub(super) struct Scratch {
     /// By child: rows that go this way here and at all splits above on the same column.
     on: Vec<Bits>,
-    /// By child: the product on the way down, the sum of the leaves on the way up.
-    at: Vec<Each>,
+    /// By depth: the product on the way down, the sum of all leaves below on the way up.
+    at: Vec<Rows>,
+    /// By depth: the sum of the left child.
+    left: Vec<Rows>,
     /// By column of the tree.
-    brought: Vec<Each>,
+    brought: Vec<Rows>,
 }
 
 impl<'a> Walk<'a> {
     pub(super) fn new(tree: &'a Tree) -> Self {
         let root = Way { part: 1.0, share: 1.0, before: 1.0, columns: 0 };
         let mut ways = vec![root; tree.nodes.len()];
-        let mut parents = vec![0_u32; tree.nodes.len()];
         let mut columns: Vec<u32> = tree.nodes.iter().filter_map(Node::column).collect();
         columns.sort_unstable();
         columns.dedup();
-        let mut splits = Vec::with_capacity(tree.leaves());
-        for (place, node) in tree.nodes.iter().enumerate() {
-            let Node::Split { column, right, .. } = *node else { continue };
-            let above = above(tree, &parents, place, column);
-            for child in [place + 1, right as usize] {
-                parents[child] = place as u32;
-                let (part, before) = (tree.covers[child] / tree.covers[place], ways[above].share);
-                let columns = ways[place].columns + u32::from(above == 0);
-                ways[child] = Way { part, share: before * part, before, columns };
+        let (mut splits, mut moves) = (Vec::with_capacity(tree.leaves()), Vec::new());
+        let mut path: Vec<(u32, u32)> = Vec::new(); // columns of the splits above, with the child that the path goes to
+        let mut open = vec![Open::Node(0)];
+        while let Some(next) = open.pop() {
+            let place = match next {
+                Open::Node(place) => place,
+                Open::Right(number) => {
+                    let Split { right, .. } = splits[number as usize];
+                    path.last_mut().into_iter().for_each(|last| last.1 = right);
+                    moves.push(Move::Right(number));
+                    open.push(Open::Node(right));
+                    continue;
+                }
+                Open::Up(number) => {
+                    path.pop();
+                    moves.push(Move::Up(number));
+                    continue;
+                }
+            };
+            let Node::Split { column, right, .. } = tree.nodes[place as usize] else { continue };
+            let above = path.iter().rfind(|(other, _)| *other == column).map_or(0, |(_, child)| *child);
+            let left = place + 1;
+            for child in [left, right] {
+                let part = tree.covers[child as usize] / tree.covers[place as usize];
+                let before = ways[above as usize].share;
+                let columns = ways[place as usize].columns + u32::from(above == 0);
+                ways[child as usize] = Way { part, share: before * part, before, columns };
             }
-            let column = columns.binary_search(&column).unwrap_or_default() as u32; // each of them is there
-            splits.push(Split { node: place as u32, right, above: above as u32, column });
+            let (number, depth) = (splits.len() as u32, path.len() as u32);
+            let index = columns.binary_search(&column).unwrap_or_default() as u32; // each of them is there
+            splits.push(Split { left, right, above, column: index, depth });
+            if [left, right].iter().all(|&child| matches!(tree.nodes[child as usize], Node::Leaf(_))) {
+                moves.push(Move::Leaves(number));
+            } else {
+                path.push((column, left));
+                moves.push(Move::Left(number));
+                open.extend([Open::Up(number), Open::Right(number), Open::Node(left)]);
+            }
         }
-        let nothing = Step { factor: [0.0; TOGETHER], share: [0.0; TOGETHER] };
-        Self { tree, splits, columns, steps: vec![[nothing; 3]; ways.len()], ways }
+        let steps = vec![[Step { factor: Each::of(0.0), worth: Each::of(0.0) }; 3]; ways.len()];
+        Self { tree, splits, moves, columns, ways, steps }
     }
 
     /// Different columns on a path, at most.
@@ -105,8 +155,14 @@ impl<'a> Walk<'a> {
     /// Computes what rows need at these points.
     pub(super) fn prepare(&mut self, points: &Points) {
         for ((steps, way), node) in self.steps.iter_mut().zip(&self.ways).zip(&self.tree.nodes) {
-            let leaf = if let Node::Leaf(value) = node { *value } else { 1.0 };
-            *steps = way.steps(points, leaf);
+            *steps = way.steps(points, if let Node::Leaf(value) = node { *value } else { 1.0 });
+        }
+        for step in &self.moves {
+            if let Move::Leaves(number) = *step {
+                let Split { left, right, .. } = self.splits[number as usize];
+                // nothing else is done on these two ways: the left one holds both
+                self.steps[left as usize] = of_leaves(&self.steps[left as usize], &self.steps[right as usize]);
+            }
         }
     }
 
@@ -119,10 +175,12 @@ impl<'a> Walk<'a> {
         values: &mut [f64],
         scratch: &mut Scratch,
     ) {
+        let nothing = [Each::of(0.0); LANES];
         scratch.on.resize(self.ways.len(), 0);
-        scratch.at.resize(self.ways.len(), [0.0; TOGETHER]);
+        scratch.at.resize(self.tree.depth as usize + 1, nothing);
+        scratch.left.resize(self.tree.depth as usize + 1, nothing);
         scratch.brought.clear();
-        scratch.brought.resize(self.columns.len(), [0.0; TOGETHER]);
+        scratch.brought.resize(self.columns.len(), nothing);
         #[cfg(target_arch = "x86_64")]
         if std::is_x86_feature_detected!("avx2") {
             // SAFETY: this processor has what the function is compiled for.
@@ -156,11 +214,10 @@ impl<'a> Walk<'a> {
         scratch: &mut Scratch,
     ) {
         self.part(keys, sets, &mut scratch.on);
-        for (lane, row) in values.chunks_exact_mut(width).enumerate() {
-            self.walk(lane, scratch);
-            for (&column, brought) in self.columns.iter().zip(&mut scratch.brought) {
-                row[column as usize] += brought.iter().sum::<f64>();
-                *brought = [0.0; TOGETHER];
+        self.walk(scratch);
+        for (&column, brought) in self.columns.iter().zip(&scratch.brought) {
+            for (row, brought) in values.chunks_exact_mut(width).zip(brought) {
+                row[column as usize] += brought.sum();
             }
         }
     }
@@ -171,7 +228,7 @@ impl<'a> Walk<'a> {
         on[0] = Bits::MAX;
         for split in &self.splits {
             let (before, right) = (on[split.above as usize], self.rights(split, keys, sets));
-            on[split.node as usize + 1] = before & !right;
+            on[split.left as usize] = before & !right;
             on[split.right as usize] = before & right;
         }
     }
@@ -179,66 +236,104 @@ impl<'a> Walk<'a> {
     /// Rows that go right.
     #[inline(always)]
     fn rights(&self, split: &Split, keys: &Keys<'_>, sets: &[CategorySet]) -> Bits {
-        let Node::Split { column, test, .. } = self.tree.nodes[split.node as usize] else { return 0 };
-        let bits =
-            |right: &dyn Fn(usize) -> bool| (0..LANES).fold(0, |bits, lane| bits | Bits::from(right(lane)) << lane);
+        let Node::Split { column, test, .. } = self.tree.nodes[split.left as usize - 1] else { return 0 };
         match test {
             Test::Key { threshold, view } => {
                 let keys = &keys.lanes()[view as usize * keys.columns() + column as usize];
-                (0..LANES).fold(0, |bits, lane| bits | Bits::from(keys[lane] > threshold) << lane)
+                bits(|lane| keys[lane] > threshold)
             }
-            Test::Category(set) => {
-                let set = &sets[set as usize];
-                match set.rights() {
-                    Some(rights) => bits(&|lane| rights >> keys.codes(column)[lane] & 1 == 1),
-                    None => bits(&|lane| set.right(value_of(keys.lanes()[column as usize][lane]))),
+            Test::Category(set) => match sets[set as usize].rights() {
+                Some(rights) => bits(|lane| rights >> keys.codes(column)[lane] & 1 == 1),
+                None => bits(|lane| sets[set as usize].right(value_of(keys.lanes()[column as usize][lane]))),
+            },
+        }
+    }
+
+    /// Products down, sums up.
+    #[inline(always)]
+    fn walk(&self, scratch: &mut Scratch) {
+        let Scratch { on, at, left, brought } = scratch;
+        at[0] = [Each::of(1.0); LANES];
+        for step in &self.moves {
+            let (Move::Leaves(number) | Move::Left(number) | Move::Right(number) | Move::Up(number)) = *step;
+            let split = &self.splits[number as usize];
+            let (before, on_left) = (on[split.above as usize], on[split.left as usize]);
+            let on_right = before & !on_left;
+            let (to_left, to_right) = (&self.steps[split.left as usize], &self.steps[split.right as usize]);
+            let brought = &mut brought[split.column as usize];
+            let (upper, lower) = at.split_at_mut(split.depth as usize + 1);
+            let (Some(here), Some(below), left) =
+                (upper.last_mut(), lower.first_mut(), &mut left[split.depth as usize])
+            else {
+                continue; // a split has a level below it
+            };
+            match step {
+                Move::Leaves(_) => {
+                    for lane in 0..LANES {
+                        let step = &to_left[side(before, on_left, lane)];
+                        brought[lane] = brought[lane].plus(here[lane].times(step.worth));
+                        here[lane] = here[lane].times(step.factor);
+                    }
+                }
+                Move::Left(_) => {
+                    for lane in 0..LANES {
+                        below[lane] = here[lane].times(to_left[side(before, on_left, lane)].factor);
+                    }
+                }
+                Move::Right(_) => {
+                    for lane in 0..LANES {
+                        let sum = below[lane];
+                        brought[lane] = brought[lane].plus(sum.times(to_left[side(before, on_left, lane)].worth));
+                        left[lane] = sum;
+                        below[lane] = here[lane].times(to_right[side(before, on_right, lane)].factor);
+                    }
+                }
+                Move::Up(_) => {
+                    for lane in 0..LANES {
+                        let sum = below[lane];
+                        brought[lane] = brought[lane].plus(sum.times(to_right[side(before, on_right, lane)].worth));
+                        here[lane] = left[lane].plus(sum);
+                    }
                 }
             }
         }
     }
+}
 
-    /// Walks one row: products down, sums up.
-    #[inline(always)]
-    fn walk(&self, lane: usize, scratch: &mut Scratch) {
-        let Scratch { on, at, brought } = scratch;
-        at[0] = [1.0; TOGETHER];
-        for split in &self.splits {
-            let (product, before) = (at[split.node as usize], on[split.above as usize]);
-            for child in [split.node as usize + 1, split.right as usize] {
-                at[child] = times(product, self.steps[child][state(before, on[child], lane)].factor);
-            }
-        }
-        for split in self.splits.iter().rev() {
-            let (left, right) = (split.node as usize + 1, split.right as usize);
-            let before = on[split.above as usize];
-            let brings = |child: usize| times(at[child], self.steps[child][state(before, on[child], lane)].share);
-            let column = &mut brought[split.column as usize];
-            *column = plus(*column, plus(brings(left), brings(right)));
-            at[split.node as usize] = plus(at[left], at[right]);
-        }
-    }
+/// What is left to do while a tree is prepared.
+enum Open {
+    Node(u32),
+    Right(u32),
+    Up(u32),
 }
 
 impl Way {
-    /// With `t` a point: a column that the path has by `share` of the data multiplies by `share + (1 - share) t` where
+    /// With `t` a point: a column whose splits let `share` of the data through multiplies by `share + (1 - share) t` where
     /// the row stays on the path, and by `share (1 - t)` where it does not.
     fn steps(&self, points: &Points, leaf: f64) -> [Step; 3] {
-        let each = |of: &dyn Fn(f64) -> f64| points.at.map(of);
-        let stays = |share: f64| each(&|t| share + (1.0 - share) * t);
-        let brings = |share: f64| over(points.weights.map(|weight| weight * (1.0 - share)), stays(share));
-        let (before, was) = (stays(self.before), brings(self.before));
-        let left = over(points.weights.map(|weight| -weight), each(&|t| 1.0 - t));
-        let mut steps = [Step { factor: [self.part * leaf; TOGETHER], share: [0.0; TOGETHER] }; 3];
-        steps[LEAVES].factor = over(each(&|t| leaf * self.share * (1.0 - t)), before);
-        steps[LEAVES].share = minus(left, was);
-        steps[STAYS].factor = over(stays(self.share).map(|stays| leaf * stays), before);
-        steps[STAYS].share = minus(brings(self.share), was);
-        debug_assert_eq!(
-            steps[OFF].share, [0.0; TOGETHER],
-            "who has left the path before brings nothing by leaving it"
-        );
+        let Points { at, weights } = *points;
+        let stays = |share: f64| at.map(|t| share + (1.0 - share) * t);
+        let worth = |share: f64| weights.map(|weight| weight * (1.0 - share)).over(stays(share));
+        let before = stays(self.before);
+        let was = worth(self.before);
+        let gone = weights.map(|weight| -weight).over(at.map(|t| 1.0 - t));
+        let mut steps = [Step { factor: Each::of(self.part * leaf), worth: Each::of(0.0) }; 3];
+        steps[LEAVES].factor = at.map(|t| leaf * self.share * (1.0 - t)).over(before);
+        steps[LEAVES].worth = gone.minus(was);
+        steps[STAYS].factor = stays(self.share).map(|stays| leaf * stays).over(before);
+        steps[STAYS].worth = worth(self.share).minus(was);
         steps
     }
+}
+
+/// A split into two leaves in one step: both ways from the product above the split to the sum below it, by the side that
+/// the row takes with the left one.
+fn of_leaves(left: &[Step; 3], right: &[Step; 3]) -> [Step; 3] {
+    let both = |left: &Step, right: &Step| Step {
+        factor: left.factor.plus(right.factor),
+        worth: left.factor.times(left.worth).plus(right.factor.times(right.worth)),
+    };
+    [both(&left[OFF], &right[OFF]), both(&left[LEAVES], &right[STAYS]), both(&left[STAYS], &right[LEAVES])]
 }
 
 impl Node {
@@ -250,41 +345,31 @@ impl Node {
     }
 }
 
-/// The child of the nearest split above on the same column, on the path to a node; 0, where there is none.
-fn above(tree: &Tree, parents: &[u32], node: usize, column: u32) -> usize {
-    let mut child = node;
-    while child > 0 {
-        let parent = parents[child] as usize;
-        if tree.nodes[parent].column() == Some(column) {
-            return child;
-        }
-        child = parent;
-    }
-    0
+#[inline(always)]
+fn bits(right: impl Fn(usize) -> bool) -> Bits {
+    (0..LANES).fold(0, |bits, lane| bits | Bits::from(right(lane)) << lane)
 }
 
 /// What a row does with a way, by whether it was on the path and whether it is.
 #[inline(always)]
-fn state(before: Bits, on: Bits, lane: usize) -> usize {
+fn side(before: Bits, on: Bits, lane: usize) -> usize {
     usize::from(before >> lane & 1) + usize::from(on >> lane & 1)
 }
 
-#[inline(always)]
-fn times(left: Each, right: Each) -> Each {
-    std::array::from_fn(|point| left[point] * right[point])
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-#[inline(always)]
-fn over(left: Each, right: Each) -> Each {
-    std::array::from_fn(|point| left[point] / right[point])
-}
-
-#[inline(always)]
-fn plus(left: Each, right: Each) -> Each {
-    std::array::from_fn(|point| left[point] + right[point])
-}
-
-#[inline(always)]
-fn minus(left: Each, right: Each) -> Each {
-    std::array::from_fn(|point| left[point] - right[point])
+    #[test]
+    fn who_has_left_the_path_brings_nothing_by_going_on() {
+        let mut rule = super::super::quadrature::Rule::default();
+        rule.integrate(8);
+        let points = rule.points()[0];
+        let way = Way { part: 0.5, share: 0.25, before: 0.5, columns: 1 };
+        let [off, leaves, stays] = way.steps(&points, 1.0);
+        assert_eq!(off, Step { factor: Each::of(0.5), worth: Each::of(0.0) });
+        assert!((0..TOGETHER).all(|point| leaves.worth.0[point] < 0.0 && stays.factor.0[point] < 1.0));
+        let same = Way { part: 1.0, share: 0.5, before: 0.5, columns: 1 };
+        assert_eq!(same.steps(&points, 1.0)[STAYS], Step { factor: Each::of(1.0), worth: Each::of(0.0) });
+    }
 }
