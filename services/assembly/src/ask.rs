@@ -2,8 +2,8 @@
 
 use crate::encoders::{Encoders, Wanted};
 use crate::engine::service;
+use crate::folder;
 use crate::open::{redis_options, redis_settings, versions};
-use crate::{chain, folder};
 use anyhow::{Context, Result, bail};
 use futures_util::future::BoxFuture;
 use rankwright_config::{Config, Feature, Model, State};
@@ -116,6 +116,7 @@ async fn check_features(state: &dyn Store, features: &[Feature]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chain;
 
     fn config(text: &str) -> Config {
         Config::parse(text, "test").expect("a valid configuration").0

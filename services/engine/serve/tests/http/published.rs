@@ -187,7 +187,8 @@ async fn a_version_without_what_contributions_need_says_so_and_ranks_without_the
 #[tokio::test]
 async fn where_nothing_is_scored_by_features_the_answer_says_that_there_are_no_contributions() {
     let service = service(CONFIG, Arc::<MemoryVersions>::default()).await;
-    let asked = |model: &'static str| service.post(&format!("/rank/{model}?explain=contributions"), ranking(&["a"]));
+    let asked =
+        async |model: &str| service.post(&format!("/rank/{model}?explain=contributions"), ranking(&["a"])).await;
     let untrained = asked("shop").await.json();
     assert_eq!(untrained["fallback"], "model shop is not trained yet", "{untrained}");
     assert_eq!(untrained["unexplained"], "nothing was scored: items keep their incoming order", "{untrained}");

@@ -7,7 +7,7 @@
 //! on the way up sums are added. The sum below a way, times what the row's side of the split is worth, is what the
 //! split's column brings by it.
 
-use super::quadrature::{Each, Points, TOGETHER};
+use super::quadrature::{Each, Points};
 use crate::ensemble::CategorySet;
 use crate::ensemble::key::{Keys, LANES, value_of};
 use crate::ensemble::tree::{Node, Test, Tree};
@@ -358,11 +358,12 @@ fn side(before: Bits, on: Bits, lane: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::quadrature::{Rule, TOGETHER};
     use super::*;
 
     #[test]
     fn who_has_left_the_path_brings_nothing_by_going_on() {
-        let mut rule = super::super::quadrature::Rule::default();
+        let mut rule = Rule::default();
         rule.integrate(8);
         let points = rule.points()[0];
         let way = Way { part: 0.5, share: 0.25, before: 0.5, columns: 1 };
