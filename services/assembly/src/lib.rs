@@ -2,6 +2,7 @@
 //!
 //! What programs await is boxed: of an `async fn` each program would compile all that it awaits once more.
 
+mod ask;
 mod cached;
 mod closing;
 mod embed;
@@ -31,6 +32,7 @@ mod survey;
 mod units;
 mod waiting;
 
+pub use ask::rank_once;
 pub use closing::{Closing, StillOpen};
 pub use encoders::{Encoders, Wanted};
 pub use engine::{Engine, configuration, open_versions, service};

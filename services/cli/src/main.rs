@@ -9,6 +9,7 @@ mod options;
 mod order;
 mod progress;
 mod purge;
+mod rank;
 mod serve;
 mod skipped;
 mod sort;
@@ -48,6 +49,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Train(options) => train::run(&options),
         Command::Serve(options) => serve::run(&options),
         Command::Standalone(options) => standalone::run(&options),
+        Command::Rank(options) => rankwright_assembly::print(&rank::run(&options)?),
         Command::Models(options) => rankwright_assembly::print(&models::run(&options)?),
         Command::Purge(options) => rankwright_assembly::print(&purge::run(&options)?),
         Command::Forget(options) => rankwright_assembly::print(&forget::run(&options)?),

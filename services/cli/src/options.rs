@@ -35,6 +35,8 @@ pub(crate) enum Command {
     Serve(ServeOptions),
     /// Import, train and serve in one process; the port opens when training is done
     Standalone(ImportOptions),
+    /// Rank the items of one request, over the state and the models there are, and explain the scores
+    Rank(RankOptions),
     /// List the versions of models, or go back to an earlier one
     Models(ModelsOptions),
     /// Show what a service stores: its state and its size, click-throughs, models
@@ -106,6 +108,32 @@ pub(crate) struct ServeOptions {
     /// Print what could be counted about this use as JSON, and end; nothing is ever sent
     #[arg(long)]
     pub(crate) print_analytics: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RankOptions {
+    /// Path of the configuration
+    #[arg(short, long, env = "SERVICE_CONFIG", value_parser = path())]
+    pub(crate) config: Option<PathBuf>,
+    /// The model
+    #[arg(short, long)]
+    pub(crate) model: String,
+    /// File with the request, as POST /rank/<model> takes it; - reads standard input
+    #[arg(value_name = "REQUEST.json", value_parser = path())]
+    pub(crate) request: PathBuf,
+    /// Show how much of each score the features bring
+    #[arg(short, long)]
+    pub(crate) explain: bool,
+    /// What is printed: a table, or the JSON that the service answers
+    #[arg(short, long, value_enum, default_value_t = Output::Table)]
+    pub(crate) output: Output,
+}
+
+/// How an answer is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Output {
+    Table,
+    Json,
 }
 
 #[derive(Debug, Args)]
@@ -296,7 +324,7 @@ pub(crate) fn not_yet(words: &[String]) -> anyhow::Error {
             anyhow::anyhow!("'{name}' is not available in this version")
         }
         _ => anyhow::anyhow!(
-            "unknown subcommand '{name}': expected one of import, train, serve, standalone, models, status, purge, forget, generate, termfreq, sort, validate (see --help)"
+            "unknown subcommand '{name}': expected one of import, train, serve, standalone, rank, models, status, purge, forget, generate, termfreq, sort, validate (see --help)"
         ),
     }
 }

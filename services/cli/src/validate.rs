@@ -150,5 +150,5 @@ fn in_json(report: &Report, config: &Config) -> Value {
 /// What values of features will take, as `status` tells it of values that are there.
 fn size(report: &Report, config: &Config) -> Option<Size> {
     let (usage, known) = report.memory.clone()?;
-    Some(Size::shared_out(usage, &known, &config.features))
+    Some(Size::shared_out(usage, &known, config))
 }

@@ -8,6 +8,7 @@
 //! Speed rests on a layout that suits the tree (`masked`, `perfect`) and on eight rows that are looked at together.
 
 mod category;
+mod contributions;
 mod forest;
 pub(crate) mod key;
 mod linked;
@@ -16,7 +17,8 @@ mod perfect;
 pub(crate) mod tree;
 
 pub(crate) use category::CategorySet;
-use forest::Forest;
+pub use contributions::{Contributions, NoContributions};
+use forest::{Forest, Leaf};
 use tree::Tree;
 
 use crate::error::ReadError;
@@ -24,7 +26,11 @@ use crate::{lightgbm, xgboost};
 
 /// A trained forest, ready to score. Cheap to share, never changed.
 #[derive(Debug)]
-pub struct Ensemble(Sum);
+pub struct Ensemble {
+    sum: Sum,
+    /// As they were read, with their covers: what contributions are computed from.
+    trees: Vec<Tree>,
+}
 
 /// The type leaves are added in.
 #[derive(Debug)]
@@ -39,7 +45,7 @@ impl Ensemble {
     /// # Errors
     /// Bytes that are neither, trees that are none, and models that are no single-output tree ranker.
     pub fn xgboost(bytes: &[u8]) -> Result<Self, ReadError> {
-        xgboost::read(bytes).map(|parts| Self(Sum::Single(Forest::new(&parts.trees, parts.sets, parts.base))))
+        xgboost::read(bytes).map(|parts| Self::new(parts, Sum::Single))
     }
 
     /// Reads a model of LightGBM, in its text format.
@@ -47,7 +53,12 @@ impl Ensemble {
     /// # Errors
     /// Text that is none, trees that are none, and models that are no single-output tree ranker.
     pub fn lightgbm(text: &[u8]) -> Result<Self, ReadError> {
-        lightgbm::read(text).map(|parts| Self(Sum::Double(Forest::new(&parts.trees, parts.sets, parts.base))))
+        lightgbm::read(text).map(|parts| Self::new(parts, Sum::Double))
+    }
+
+    fn new<L: Leaf>(parts: Parts<L>, sum: impl Fn(Forest<L>) -> Sum) -> Self {
+        let Parts { trees, sets, base } = parts;
+        Self { sum: sum(Forest::new(&trees, sets, base)), trees }
     }
 
     /// Scores rows: `scores[i]` is the raw margin of the row `rows[i * width..][..width]`, whose column `j` is the feature
@@ -57,7 +68,7 @@ impl Ensemble {
     /// When `rows` does not hold `scores.len()` rows of `width` columns.
     pub fn score(&self, rows: &[f32], width: usize, scores: &mut [f64]) {
         assert_eq!(rows.len(), width * scores.len(), "rows are given whole, one for each score");
-        match &self.0 {
+        match &self.sum {
             Sum::Single(forest) => forest.score(rows, width, scores),
             Sum::Double(forest) => forest.score(rows, width, scores),
         }
@@ -70,23 +81,35 @@ impl Ensemble {
     /// As [`Self::score`].
     pub fn add(&self, rows: &[f32], width: usize, scores: &mut [f64]) {
         assert_eq!(rows.len(), width * scores.len(), "rows are given whole, one for each score");
-        match &self.0 {
+        match &self.sum {
             Sum::Single(forest) => forest.add(rows, width, scores),
             Sum::Double(forest) => forest.add(rows, width, scores),
         }
     }
 
+    /// How much each column brings to the score of each row, as XGBoost's and LightGBM's `pred_contribs` tell it.
+    ///
+    /// # Errors
+    /// When the model does not say how much data reached each node, or reads columns beyond `width`.
+    ///
+    /// # Panics
+    /// When `rows` does not hold whole rows of `width` columns.
+    pub fn contributions(&self, rows: &[f32], width: usize) -> Result<Contributions, NoContributions> {
+        assert!(rows.len().is_multiple_of(width), "rows are given whole");
+        match &self.sum {
+            Sum::Single(forest) => contributions::of(&self.trees, forest, rows, width),
+            Sum::Double(forest) => contributions::of(&self.trees, forest, rows, width),
+        }
+    }
+
     /// Number of trees.
     pub fn trees(&self) -> usize {
-        match &self.0 {
-            Sum::Single(forest) => forest.trees(),
-            Sum::Double(forest) => forest.trees(),
-        }
+        self.trees.len()
     }
 
     /// Whether any tree has a split: without one, all rows score the same.
     pub fn splits(&self) -> bool {
-        match &self.0 {
+        match &self.sum {
             Sum::Single(forest) => forest.splits(),
             Sum::Double(forest) => forest.splits(),
         }
@@ -94,7 +117,7 @@ impl Ensemble {
 
     /// How wide a row must be at least: one more than the highest column that a split reads.
     pub fn columns(&self) -> usize {
-        match &self.0 {
+        match &self.sum {
             Sum::Single(forest) => forest.columns(),
             Sum::Double(forest) => forest.columns(),
         }

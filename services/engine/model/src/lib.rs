@@ -1,7 +1,7 @@
 //! Models: what a served model is, how it scores a matrix of feature rows, and how its versions are kept.
 //!
 //! An [`Ensemble`] evaluates the trees of XGBoost and LightGBM without either library, bit for bit as they do, so that
-//! serving links no C++. A [`Model`] puts it and the baselines (`shuffle`, `noop`) behind one scoring interface. A
+//! serving links no C++; it says how much of a score each column brings as well. A [`Model`] puts it and the baselines (`shuffle`, `noop`) behind one scoring interface. A
 //! [`Version`] is one trained model as an immutable artifact; a [`VersionStore`] publishes and finds versions.
 
 pub mod ensemble;
@@ -14,7 +14,7 @@ pub mod store;
 pub mod version;
 mod xgboost;
 
-pub use ensemble::Ensemble;
+pub use ensemble::{Contributions, Ensemble, NoContributions};
 pub use error::ReadError;
 pub use model::{LoadError, Model, fallback_scores, rank_order};
 pub use recommender::{NoAnswer, Recommendation, Recommender};

@@ -90,13 +90,35 @@ fn tree(fields: &Fields, features: i64, sets: &mut Vec<CategorySet>) -> Result<T
     }
     let values: Vec<f64> = fields.list("leaf_value", leaves.max(1))?;
     let grown = if leaves <= 1 {
-        Tree::grow(-1, 1, features, |_| entry(&values, 0).map(Raw::Leaf))
+        Tree::grow(-1, 1, features, |_| entry(&values, 0).map(Raw::Leaf), |_| None)
     } else {
         let splits = Splits::read(fields, leaves - 1, sets)?;
-        Tree::grow(0, 2 * leaves - 1, features, |number| match number {
+        let covers = Covers::read(fields, leaves);
+        let node = |number| match number {
             0.. => splits.node(number),
             _ => entry(&values, !number).map(Raw::Leaf),
-        })
+        };
+        Tree::grow(0, 2 * leaves - 1, features, node, |number| covers.as_ref()?.of(number))
     };
     grown.map_err(|reason| fields.invalid(reason))
+}
+
+/// How many rows reached each node in training; scoring does without it.
+struct Covers {
+    splits: Vec<f64>,
+    leaves: Vec<f64>,
+}
+
+impl Covers {
+    fn read(fields: &Fields, leaves: usize) -> Option<Self> {
+        let list = |key, count| fields.list(key, count).ok();
+        Some(Self { splits: list("internal_count", leaves - 1)?, leaves: list("leaf_count", leaves)? })
+    }
+
+    fn of(&self, number: i64) -> Option<f64> {
+        match number {
+            0.. => entry(&self.splits, number).ok(),
+            _ => entry(&self.leaves, !number).ok(),
+        }
+    }
 }

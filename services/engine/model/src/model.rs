@@ -1,6 +1,6 @@
 //! One scoring interface for whatever ranks: trees or a baseline.
 
-use crate::ensemble::Ensemble;
+use crate::ensemble::{Contributions, Ensemble, NoContributions};
 use crate::shuffle::Shuffle;
 use crate::version::{Kind, Version};
 
@@ -68,6 +68,17 @@ impl Model {
             }
             Self::Shuffle(shuffle) => shuffle.scores(request_seed, count),
             Self::Noop => fallback_scores(count),
+        }
+    }
+
+    /// What each column of each row brings to the scores; `None` of baselines, which do not look at rows.
+    ///
+    /// # Errors
+    /// As of [`Ensemble::contributions`].
+    pub fn contributions(&self, rows: &[f32], width: usize) -> Result<Option<Contributions>, NoContributions> {
+        match self {
+            Self::Ensemble(ensemble) => ensemble.contributions(rows, width).map(Some),
+            Self::Shuffle(_) | Self::Noop => Ok(None),
         }
     }
 }

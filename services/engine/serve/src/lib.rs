@@ -37,5 +37,6 @@ pub use load::{Found, LoadError, Loader, Published};
 pub use metrics::Metrics;
 pub use models::{Loaded, Models, Served, Version};
 pub use plugin::{Fed, FeedError, Feedback, Status, TrainError, Training};
+pub use rank::{Error as RankError, Explain};
 pub use ranker::{FeatureColumns, Ranker};
 pub use server::run;

@@ -15,7 +15,7 @@ pub(crate) struct Limits {
 
 /// A request that holds too much, or what it must not.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Excess {
+pub enum Excess {
     /// Items of a ranking or recommendation.
     #[error("{found} items are too many: at most {most} are accepted (api.limits.maxItemsPerRequest)")]
     Items {

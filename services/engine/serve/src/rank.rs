@@ -11,26 +11,60 @@ use crate::app::App;
 use crate::breaker::Unavailable;
 use crate::limits::Excess;
 use crate::metrics::FallbackReason;
-use crate::models::{Current, Served, Slot};
+use crate::models::{Current, Served, Slot, Unknown};
 use crate::ranker::Ranker;
 use answer::{Answer, Explained};
 use rankwright_event::Ranking;
 use rankwright_event::json::{DecodeError, decode_ranking_request};
 use rankwright_feature::{Encoded, Texts};
-use rankwright_model::{fallback_scores, rank_order};
+use rankwright_model::{Contributions, NoContributions, fallback_scores, rank_order};
 use rankwright_state::{Fetched, Key, Rows};
 use std::time::Instant;
 use tokio::task::spawn_blocking;
 
+/// What an answer says of each item beside its score.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Explain {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The values of features.
+    Features,
+    /// These, and how much of the score each feature brings.
+    Contributions,
+}
+
 /// A request that cannot be answered.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
+    /// No such model, or none that ranks.
+    #[error(transparent)]
+    Model(#[from] Unknown),
     /// Not a ranking.
     #[error(transparent)]
     Body(#[from] DecodeError),
     /// Too large a ranking.
     #[error(transparent)]
     Excess(#[from] Excess),
+    /// Contributions of a version that does not hold what they are computed from.
+    #[error("model {model}: {source}")]
+    Unexplained {
+        /// Name of the model.
+        model: String,
+        /// What is not there.
+        source: NoContributions,
+    },
+}
+
+impl App {
+    /// Answers a request as `POST /rank/{model}` does: the JSON text.
+    ///
+    /// # Errors
+    /// When there is no such model, or the request is none; a model or store that cannot be had is no error, but the
+    /// incoming order.
+    pub async fn rank(&self, model: &str, body: &[u8], explain: Explain) -> Result<Vec<u8>, Error> {
+        rank(self, self.models().ranker(model)?, body, explain, Instant::now()).await
+    }
 }
 
 /// What a model made of a ranking.
@@ -42,12 +76,18 @@ struct Outcome {
 }
 
 /// Answers a request: the JSON text of the items, best first. `began` is when it arrived.
-pub(crate) async fn rank(app: &App, slot: &Slot, body: &[u8], explain: bool, began: Instant) -> Result<Vec<u8>, Error> {
+pub(crate) async fn rank(
+    app: &App,
+    slot: &Slot,
+    body: &[u8],
+    explain: Explain,
+    began: Instant,
+) -> Result<Vec<u8>, Error> {
     let ranking = decode_ranking_request(body)?;
     app.limits().check_ranking(&ranking)?;
     let text = match slot.current() {
         Current::Loaded(loaded) => match &loaded.model {
-            Served::Ranker(ranker) => with_model(app, slot, &**ranker, &ranking, explain, began).await,
+            Served::Ranker(ranker) => with_model(app, slot, &**ranker, &ranking, explain, began).await?,
             Served::Recommender(_) => unordered(&ranking, "this model recommends", None, began),
         },
         Current::Missing(reason) => {
@@ -62,7 +102,7 @@ pub(crate) async fn rank(app: &App, slot: &Slot, body: &[u8], explain: bool, beg
 /// Lets a version compute a ranking as a request would, and forgets the result.
 pub(crate) async fn rehearse(app: &App, ranker: &dyn Ranker, ranking: &Ranking) -> Result<(), Unavailable> {
     let outcome = compute(app, ranker, ranking, Instant::now()).await?;
-    answer_of(ranker, ranking, &outcome, true, Instant::now());
+    explained(ranker, ranking, &outcome, None, Explain::Features, Instant::now());
     Ok(())
 }
 
@@ -71,21 +111,27 @@ async fn with_model(
     slot: &Slot,
     ranker: &dyn Ranker,
     ranking: &Ranking,
-    explain: bool,
+    explain: Explain,
     began: Instant,
-) -> Vec<u8> {
+) -> Result<Vec<u8>, Error> {
     match compute(app, ranker, ranking, began).await {
         Ok(outcome) => {
             slot.metrics.lacked(outcome.absent);
             if ranker.fallback().is_some() {
                 slot.metrics.fell_back(FallbackReason::Untrained);
             }
-            answer_of(ranker, ranking, &outcome, explain, began)
+            let brought = match explain {
+                Explain::Contributions if ranker.fallback().is_none() => ranker.contributions(&outcome.rows),
+                _ => Ok(None),
+            };
+            let unexplained = |source| Error::Unexplained { model: slot.name().to_owned(), source };
+            let brought = brought.map_err(unexplained)?;
+            Ok(explained(ranker, ranking, &outcome, brought.as_ref(), explain, began))
         }
         Err(unavailable) => {
             slot.metrics.fell_back(FallbackReason::Store);
-            let explained = explain.then(|| Explained::unknown(ranker.features()));
-            unordered(ranking, &unavailable.to_string(), explained, began)
+            let explained = Explained::unknown(ranker.features(), explain);
+            Ok(unordered(ranking, &unavailable.to_string(), explained, began))
         }
     }
 }
@@ -96,14 +142,14 @@ async fn without_model(
     slot: &Slot,
     ranking: &Ranking,
     reason: &str,
-    explain: bool,
+    explain: Explain,
     began: Instant,
 ) -> Vec<u8> {
-    let Some(ranker) = slot.bare().filter(|_| explain) else {
-        return unordered(ranking, reason, explain.then(|| Explained::unknown(&[])), began);
+    let Some(ranker) = slot.bare().filter(|_| explain != Explain::Nothing) else {
+        return unordered(ranking, reason, Explained::unknown(&[], explain), began);
     };
     let rows = compute(app, ranker, ranking, began).await.map(|outcome| outcome.rows).unwrap_or_default();
-    unordered(ranking, reason, Some(Explained::new(ranker.features(), &rows)), began)
+    unordered(ranking, reason, Explained::new(ranker.features(), &rows, explain, None), began)
 }
 
 async fn compute(app: &App, ranker: &dyn Ranker, ranking: &Ranking, began: Instant) -> Result<Outcome, Unavailable> {
@@ -129,11 +175,19 @@ async fn fetch(app: &App, keys: &[Key]) -> Result<Rows, Unavailable> {
     if keys.is_empty() { Ok(Rows::new()) } else { app.state().read(keys).await }
 }
 
-fn answer_of(ranker: &dyn Ranker, ranking: &Ranking, outcome: &Outcome, explain: bool, began: Instant) -> Vec<u8> {
-    let explained = explain.then(|| Explained::new(ranker.features(), &outcome.rows));
+/// The answer with what it says of items.
+fn explained(
+    ranker: &dyn Ranker,
+    ranking: &Ranking,
+    outcome: &Outcome,
+    brought: Option<&Contributions>,
+    explain: Explain,
+    began: Instant,
+) -> Vec<u8> {
     if let Some(reason) = ranker.fallback() {
-        return unordered(ranking, reason, explained, began);
+        return unordered(ranking, reason, Explained::new(ranker.features(), &outcome.rows, explain, None), began);
     }
+    let explained = Explained::new(ranker.features(), &outcome.rows, explain, brought);
     let order = rank_order(&outcome.scores);
     Answer { ranking, scores: &outcome.scores, order: &order, explained, fallback: None }.write(began)
 }

@@ -2,6 +2,7 @@
 
 use rankwright_event::Ranking;
 use rankwright_feature::{Encoded, Texts};
+use rankwright_model::{Contributions, NoContributions};
 use rankwright_state::{Fetched, Key};
 use std::ops::Range;
 
@@ -31,6 +32,14 @@ pub trait Ranker: Send + Sync {
 
     /// One finite score per item; higher is better.
     fn scores(&self, ranking: &Ranking, rows: &[f32]) -> Vec<f64>;
+
+    /// What each column of each row brings to the scores of these rows; `None` where scores do not come from features.
+    ///
+    /// # Errors
+    /// When the version does not hold what contributions are computed from.
+    fn contributions(&self, _rows: &[f32]) -> Result<Option<Contributions>, NoContributions> {
+        Ok(None)
+    }
 }
 
 /// Where a feature lies in a row.

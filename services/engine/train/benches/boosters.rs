@@ -1,6 +1,7 @@
 //! How long our evaluator takes beside the libraries' own, and how long training takes.
 //!
-//! `cargo bench -p rankwright-train`. Scoring: 100 rows of 50 columns, 100 trees of depth 8, one thread. Training: as
+//! `cargo bench -p rankwright-train`; `./run bench explain` for explanations alone. Scoring and explaining: 100 rows of 50
+//! columns, 100 trees of depth 8, one thread. Training: as
 //! many lists as RankLens has (8,770 of 24 items, 26 columns), 160 rounds, all cores.
 #![allow(clippy::unwrap_used)]
 
@@ -130,6 +131,34 @@ fn score_ours(bencher: Bencher, ensemble: &Ensemble) {
         ensemble.score(black_box(batch()), WIDTH, &mut scores);
         black_box(scores[0])
     });
+}
+
+/// What each column brings to 100 scores, by the libraries' own `pred_contribs` and by ours; one thread.
+#[divan::bench(sample_count = 20)]
+fn explain_xgboost_library(bencher: Bencher) {
+    let model = xgboost::Reference::load(&XGBOOST.model).unwrap();
+    let rows = xgboost::Prepared::new(batch(), WIDTH).unwrap();
+    bencher.bench_local(|| model.contributions(black_box(&rows)).unwrap());
+}
+
+#[divan::bench(sample_count = 200)]
+fn explain_xgboost_ours(bencher: Bencher) {
+    explain_ours(bencher, &Ensemble::xgboost(&XGBOOST.model).unwrap());
+}
+
+#[divan::bench(sample_count = 20)]
+fn explain_lightgbm_library(bencher: Bencher) {
+    let model = lightgbm::Reference::load(&LIGHTGBM.model).unwrap();
+    bencher.bench_local(|| model.contributions(black_box(batch()), WIDTH).unwrap());
+}
+
+#[divan::bench(sample_count = 200)]
+fn explain_lightgbm_ours(bencher: Bencher) {
+    explain_ours(bencher, &Ensemble::lightgbm(&LIGHTGBM.model).unwrap());
+}
+
+fn explain_ours(bencher: Bencher, ensemble: &Ensemble) {
+    bencher.bench_local(|| ensemble.contributions(black_box(batch()), WIDTH).unwrap());
 }
 
 static LEARNED: LazyLock<Dataset> = LazyLock::new(|| Random::new(8770, 24, 26).dataset());

@@ -53,12 +53,21 @@ impl<L: Leaf> Forest<L> {
         Self { trees, sets, base, columns, splits, views, categories }
     }
 
-    pub(super) fn trees(&self) -> usize {
-        self.trees.len()
-    }
-
     pub(super) fn columns(&self) -> usize {
         self.columns
+    }
+
+    pub(super) fn base(&self) -> L {
+        self.base
+    }
+
+    pub(super) fn sets(&self) -> &[CategorySet] {
+        &self.sets
+    }
+
+    /// Keys of rows that are all missing, as the trees need them.
+    pub(super) fn keys(&self) -> Keys<'_> {
+        Keys::missing(self.columns, self.views, &self.categories)
     }
 
     pub(super) fn splits(&self) -> bool {
@@ -75,7 +84,7 @@ impl<L: Leaf> Forest<L> {
     }
 
     fn sum(&self, rows: &[f32], width: usize, scores: &mut [f64], begin: impl Fn(f64) -> L) {
-        let mut keys = Keys::missing(self.columns, self.views, &self.categories);
+        let mut keys = self.keys();
         for (block, scores) in scores.chunks_mut(LANES).enumerate() {
             let rows = rows.get(block * LANES * width..).unwrap_or_default();
             keys.fill(rows, width);

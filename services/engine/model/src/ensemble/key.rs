@@ -144,6 +144,11 @@ impl<'a> Keys<'a> {
         }
     }
 
+    /// Number of columns of each view.
+    pub(crate) fn columns(&self) -> usize {
+        self.columns
+    }
+
     /// By `view * columns + column`; at least [`NARROW`] of them.
     pub(crate) fn lanes(&self) -> &[Lanes] {
         &self.lanes

@@ -14,6 +14,8 @@ pub(crate) struct Tree {
     pub(crate) nodes: Vec<Node>,
     /// Splits on the longest way to a leaf.
     pub(crate) depth: u32,
+    /// How much training data reached each node; empty where the model does not say so for every node.
+    pub(crate) covers: Vec<f64>,
 }
 
 /// A node of a [`Tree`].
@@ -39,15 +41,16 @@ pub(crate) enum Raw {
 }
 
 impl Tree {
-    /// Follows the children from `root` on; `node` looks up a number. A tree of `count` nodes at most, on `features`
-    /// columns. Errors are reasons, to which the reader adds the place.
+    /// Follows the children from `root` on; `node` looks up a number, and `cover` how much data reached it. A tree of
+    /// `count` nodes at most, on `features` columns. Errors are reasons, to which the reader adds the place.
     pub(crate) fn grow(
         root: i64,
         count: usize,
         features: i64,
         mut node: impl FnMut(i64) -> Result<Raw, String>,
+        cover: impl Fn(i64) -> Option<f64>,
     ) -> Result<Self, String> {
-        let mut tree = Self { nodes: Vec::new(), depth: 0 };
+        let mut tree = Self { nodes: Vec::new(), depth: 0, covers: Vec::new() };
         let mut open = vec![Open { number: root, depth: 0, right_of: None }];
         while let Some(Open { number, depth, right_of }) = open.pop() {
             let (raw, at) = (node(number)?, tree.nodes.len());
@@ -66,6 +69,11 @@ impl Tree {
                 open.push(Open { number: left, depth: depth + 1, right_of: None });
             }
             tree.nodes.push(raw.checked(number, features)?);
+            let cover = cover(number).filter(|cover| cover.is_finite() && *cover >= 0.0);
+            tree.covers.extend(cover);
+        }
+        if tree.covers.len() != tree.nodes.len() {
+            tree.covers = Vec::new();
         }
         Ok(tree)
     }

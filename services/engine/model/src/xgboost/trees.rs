@@ -37,7 +37,8 @@ impl TreeReader {
             Ok(found) => Ok(Test::Category(categorical[found].1)),
             Err(_) => nodes.numerical(number),
         };
-        let grown = Tree::grow(0, nodes.left.len(), self.features, |number| nodes.node(number, test));
+        let node = |number| nodes.node(number, test);
+        let grown = Tree::grow(0, nodes.left.len(), self.features, node, |number| nodes.cover(number));
         grown.map_err(|reason| ReadError::invalid(FORMAT, place, reason))
     }
 
@@ -89,6 +90,8 @@ struct Nodes {
     columns: Vec<i64>,
     conditions: Vec<f32>,
     default_left: Vec<i64>,
+    /// Sum of the hessians of the rows that reached each node; scoring does without it.
+    covers: Option<Vec<f32>>,
 }
 
 impl Nodes {
@@ -99,6 +102,7 @@ impl Nodes {
             columns: tree.child("split_indices")?.ints()?,
             conditions: tree.child("split_conditions")?.floats()?,
             default_left: tree.child("default_left")?.ints()?,
+            covers: tree.child("sum_hessian").and_then(Document::floats).ok(),
         })
     }
 
@@ -108,6 +112,10 @@ impl Nodes {
             return entry(&self.conditions, number).map(|value| Raw::Leaf(f64::from(value)));
         }
         Ok(Raw::Split { column: entry(&self.columns, number)?, test: test(number)?, left, right })
+    }
+
+    fn cover(&self, number: i64) -> Option<f64> {
+        entry(self.covers.as_ref()?, number).ok().map(f64::from)
     }
 
     fn numerical(&self, number: i64) -> Result<Test, String> {

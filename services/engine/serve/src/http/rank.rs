@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::http::failure::Failure;
 use crate::http::{Name, body, json, name};
 use crate::metrics::Refusal;
-use crate::rank;
+use crate::rank::{self, Explain};
 use axum::extract::{RawQuery, Request, State};
 use axum::response::Response;
 use std::time::Instant;
@@ -30,7 +30,11 @@ pub(super) async fn post(
             rank::rank(&app, slot, &body, explain, began).await.map_err(Failure::from)
         }
     };
-    let ranked = app.pool().run_sized(size, work).await;
+    // contributions take a hundred times as long as scores
+    let ranked = match explain {
+        Explain::Contributions => app.pool().run(work).await,
+        _ => app.pool().run_sized(size, work).await,
+    };
     ranked.inspect_err(|_| app.metrics().refused(Refusal::Fault))?.map(json)
 }
 
@@ -43,22 +47,27 @@ pub(super) fn overloaded(app: &App) -> Failure {
     ))
 }
 
-/// Whether feature values are wanted. Other parameters are ignored; of several, the last one counts.
-fn explain(query: &str) -> Result<bool, Failure> {
+/// What is wanted beside scores. Other parameters are ignored; of several, the last one counts.
+fn explain(query: &str) -> Result<Explain, Failure> {
     let mut parameters = query.split('&').map(|parameter| parameter.split_once('=').unwrap_or((parameter, "")));
     match parameters.rfind(|(key, _)| *key == "explain").map(|(_, value)| value) {
-        None | Some("false") => Ok(false),
-        Some("true") => Ok(true),
+        None | Some("false") => Ok(Explain::Nothing),
+        Some("true") => Ok(Explain::Features),
+        Some("contributions") => Ok(Explain::Contributions),
         Some(other) => {
             let shown: String = other.chars().take(50).collect();
-            Err(Failure::invalid(format!("query parameter explain is {shown:?}, expected true or false"), "explain"))
+            let message = format!("query parameter explain is {shown:?}, expected true, false or contributions");
+            Err(Failure::invalid(message, "explain"))
         }
     }
 }
 
 impl From<rank::Error> for Failure {
     fn from(error: rank::Error) -> Self {
+        let told = error.to_string();
         match error {
+            rank::Error::Model(unknown) => unknown.into(),
+            rank::Error::Unexplained { .. } => Self::conflict("cannot_explain", told),
             rank::Error::Body(error) => error.into(),
             rank::Error::Excess(excess) => excess.into(),
         }

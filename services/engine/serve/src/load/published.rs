@@ -10,7 +10,7 @@ use rankwright_config as config;
 use rankwright_event::json::decode_batch;
 use rankwright_event::{Event, Ranking};
 use rankwright_feature::{Encoded, Encoders, NoEncoders, Plan, Purpose, Texts};
-use rankwright_model::{Column, Model, Recommender, Shuffle, VersionId, VersionStore};
+use rankwright_model::{Column, Contributions, Model, NoContributions, Recommender, Shuffle, VersionId, VersionStore};
 use rankwright_state::{BoxFuture, Fetched, Key, Store};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -198,6 +198,10 @@ impl Ranker for Trained {
 
     fn scores(&self, ranking: &Ranking, rows: &[f32]) -> Vec<f64> {
         self.model.score(ranking.id.digest(), rows, self.plan.width(), ranking.items.len())
+    }
+
+    fn contributions(&self, rows: &[f32]) -> Result<Option<Contributions>, NoContributions> {
+        self.model.contributions(rows, self.plan.width())
     }
 }
 

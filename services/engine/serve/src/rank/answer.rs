@@ -1,7 +1,9 @@
 //! The answer's text, written straight into its bytes.
 
+use super::Explain;
 use crate::ranker::FeatureColumns;
 use rankwright_event::Ranking;
+use rankwright_model::Contributions;
 use serde::Serialize;
 use std::time::Instant;
 
@@ -18,27 +20,46 @@ pub(super) struct Answer<'a> {
     pub fallback: Option<&'a str>,
 }
 
-/// Feature values of all items.
+/// Feature values of all items, and what they bring.
 pub(super) struct Explained<'a> {
     features: &'a [FeatureColumns],
     width: usize,
     rows: &'a [f32],
+    /// Whether the request asks what features bring.
+    asks: bool,
+    brought: Option<&'a Contributions>,
 }
 
 /// Bytes of an item beside its id, about.
 const BYTES_PER_ITEM: usize = 56;
-/// Bytes of a feature value with its name, about.
+/// Bytes of a feature value, or of what it brings, with its name, about.
 const BYTES_PER_VALUE: usize = 40;
 
+/// Said in place of contributions, where there are none.
+const NOTHING_SCORED: &str = "nothing was scored: items keep their incoming order";
+const NO_FEATURES: &str = "this model scores without features";
+
 impl<'a> Explained<'a> {
-    /// From rows in the order of the ranking's items.
-    pub(super) fn new(features: &'a [FeatureColumns], rows: &'a [f32]) -> Self {
-        Self { features, rows, width: features.last().map_or(0, |last| last.columns.end) }
+    /// From rows, and what their columns bring, in the order of the ranking's items.
+    pub(super) fn new(
+        features: &'a [FeatureColumns],
+        rows: &'a [f32],
+        explain: Explain,
+        brought: Option<&'a Contributions>,
+    ) -> Option<Self> {
+        let (asks, width) = (explain == Explain::Contributions, features.last().map_or(0, |last| last.columns.end));
+        (explain != Explain::Nothing).then_some(Self { features, width, rows, asks, brought })
     }
 
     /// Where no value could be read.
-    pub(super) fn unknown(features: &'a [FeatureColumns]) -> Self {
-        Self::new(features, &[])
+    pub(super) fn unknown(features: &'a [FeatureColumns], explain: Explain) -> Option<Self> {
+        Self::new(features, &[], explain, None)
+    }
+
+    /// What each feature brings to an item's score, in their order; `None` where the model did not say.
+    fn brought(&self, item: usize) -> Option<Vec<f64>> {
+        let values = self.brought?.values.get(item * self.width..(item + 1) * self.width)?;
+        Some(self.features.iter().map(|feature| values[feature.columns.clone()].iter().sum()).collect())
     }
 
     fn row(&self, item: usize) -> &'a [f32] {
@@ -62,6 +83,10 @@ impl Answer<'_> {
             text.extend_from_slice(b",\"fallback\":");
             json(&mut text, reason);
         }
+        if self.explained.as_ref().is_some_and(|explained| explained.asks && explained.brought.is_none()) {
+            text.extend_from_slice(b",\"unexplained\":");
+            json(&mut text, if self.fallback.is_some() { NOTHING_SCORED } else { NO_FEATURES });
+        }
         text.extend_from_slice(b",\"took\":");
         json(&mut text, &(began.elapsed().as_millis() as u64));
         text.push(b'}');
@@ -69,7 +94,8 @@ impl Answer<'_> {
     }
 
     fn expected_len(&self) -> usize {
-        let values = self.explained.as_ref().map_or(0, |explained| explained.width);
+        let lists = |explained: &Explained<'_>| if explained.brought.is_some() { 2 } else { 1 };
+        let values = self.explained.as_ref().map_or(0, |explained| lists(explained) * explained.width);
         let ids: usize = self.ranking.items.iter().map(|item| item.id.as_str().len()).sum();
         128 + ids + self.order.len() * (BYTES_PER_ITEM + values * BYTES_PER_VALUE)
     }
@@ -83,9 +109,26 @@ impl Answer<'_> {
             text.extend_from_slice(b",\"features\":[");
             write_features(text, explained.features, explained.row(item));
             text.push(b']');
+            if let Some(brought) = explained.brought(item) {
+                write_contributions(text, explained.features, &brought, self.scores[item]);
+            }
         }
         text.push(b'}');
     }
+}
+
+/// The bias is the rest, so that all of them are the score: it holds the rounding of scores in single precision.
+fn write_contributions(text: &mut Vec<u8>, features: &[FeatureColumns], brought: &[f64], score: f64) {
+    text.extend_from_slice(b",\"contributions\":[");
+    for (place, (feature, value)) in features.iter().zip(brought).enumerate() {
+        text.extend_from_slice(if place > 0 { b",{\"name\":" } else { b"{\"name\":" });
+        json(text, feature.name.as_str());
+        text.extend_from_slice(b",\"value\":");
+        json(text, value);
+        text.push(b'}');
+    }
+    text.extend_from_slice(b"],\"bias\":");
+    json(text, &(score - brought.iter().sum::<f64>()));
 }
 
 fn write_features(text: &mut Vec<u8>, features: &[FeatureColumns], row: &[f32]) {

@@ -144,3 +144,61 @@ async fn a_version_that_has_learned_nothing_keeps_the_incoming_order_and_says_so
     let counted = "service_rank_fallbacks_total{model=\"shop\",reason=\"untrained\"} 1";
     assert!(metrics.text().contains(counted), "{}", metrics.text());
 }
+
+/// One in four items of its training went left.
+fn with_covers() -> String {
+    XGBOOST.replace("\"default_left\"", "\"sum_hessian\": [4, 1, 3], \"default_left\"")
+}
+
+#[tokio::test]
+async fn contributions_tell_what_each_feature_brings_and_add_up_to_the_score() {
+    let (config, _) = Config::parse(CONFIG, "test").unwrap();
+    let versions = Arc::<MemoryVersions>::default();
+    let first = version_of(&with_covers(), 1_000, Kind::XgBoost, columns(&config).await, "");
+    versions.publish(&first, Place::Any).unwrap();
+    let service = service(CONFIG, versions).await;
+    service.price(&[("a", 20.0)]).await;
+    let answer = service.post("/rank/shop?explain=contributions", ranking(&["b", "a"])).await.json();
+    // the average is 0.5 + 3/4
+    let expected = serde_json::json!([
+        {"item": "a", "score": 1.5, "features": [{"name": "price", "value": 20.0}],
+         "contributions": [{"name": "price", "value": 0.25}], "bias": 1.25},
+        {"item": "b", "score": 0.5, "features": [{"name": "price", "value": null}],
+         "contributions": [{"name": "price", "value": -0.75}], "bias": 1.25},
+    ]);
+    assert_eq!(answer["items"], expected, "{answer}");
+    assert_eq!((answer.get("fallback"), answer.get("unexplained")), (None, None), "{answer}");
+    let plain = service.post("/rank/shop?explain=true", ranking(&["b", "a"])).await.json();
+    assert!(plain["items"][0].get("contributions").is_none() && plain["items"][0].get("bias").is_none(), "{plain}");
+}
+
+#[tokio::test]
+async fn a_version_without_what_contributions_need_says_so_and_ranks_without_them() {
+    let (config, _) = Config::parse(CONFIG, "test").unwrap();
+    let versions = Arc::<MemoryVersions>::default();
+    versions.publish(&version(1_000, Kind::XgBoost, columns(&config).await, ""), Place::Any).unwrap();
+    let service = service(CONFIG, versions).await;
+    let refused = service.post("/rank/shop?explain=contributions", ranking(&["a"])).await;
+    let message = refused.error(409, "cannot_explain", None);
+    assert!(message.starts_with("model shop: tree 0 ") && message.ends_with("train the model again"), "{message}");
+    assert_eq!(service.post("/rank/shop?explain=true", ranking(&["a"])).await.status, 200);
+}
+
+#[tokio::test]
+async fn where_nothing_is_scored_by_features_the_answer_says_that_there_are_no_contributions() {
+    let service = service(CONFIG, Arc::<MemoryVersions>::default()).await;
+    let asked =
+        async |model: &str| service.post(&format!("/rank/{model}?explain=contributions"), ranking(&["a"])).await;
+    let untrained = asked("shop").await.json();
+    assert_eq!(untrained["fallback"], "model shop is not trained yet", "{untrained}");
+    assert_eq!(untrained["unexplained"], "nothing was scored: items keep their incoming order", "{untrained}");
+    assert_eq!(untrained["items"][0]["features"], serde_json::json!([{"name": "price", "value": null}]));
+    for model in ["plain", "dice"] {
+        let answer = asked(model).await.json();
+        assert_eq!(answer["unexplained"], "this model scores without features", "{answer}");
+        assert!(answer["items"][0].get("contributions").is_none() && answer.get("fallback").is_none(), "{answer}");
+    }
+    service.break_state(true);
+    let away = asked("shop").await.json();
+    assert_eq!(away["unexplained"], "nothing was scored: items keep their incoming order", "{away}");
+}

@@ -48,7 +48,7 @@ async fn explain_adds_an_entry_per_feature_a_list_for_several_columns_and_null_f
     assert!(silent.json()["items"][0].get("features").is_none());
     for query in ["explain=yes", "explain=", "explain=TRUE", "explain"] {
         let refused = service.post(&format!("/rank/shop?{query}"), ranking(&["a"])).await;
-        assert!(refused.error(400, "invalid_request", Some("explain")).contains("true or false"));
+        assert!(refused.error(400, "invalid_request", Some("explain")).contains("true, false or contributions"));
     }
 }
 

@@ -20,6 +20,7 @@ const FLOAT32: c_int = sys::C_API_DTYPE_FLOAT32;
 const INT32: c_int = sys::C_API_DTYPE_INT32;
 const GAIN: c_int = sys::C_API_FEATURE_IMPORTANCE_GAIN;
 const RAW_SCORE: c_int = sys::C_API_PREDICT_RAW_SCORE;
+const CONTRIBUTIONS: c_int = sys::C_API_PREDICT_CONTRIB;
 
 /// The objective looks at pairs with a member among the first so many places: the library's default, or a little
 /// more than the cutoff, as its manual advises.
@@ -148,10 +149,21 @@ impl Reference {
 
     /// Raw scores of rows of `width` values each, on one thread.
     pub fn predict(&self, rows: &[f32], width: usize) -> Result<Vec<f64>, Error> {
+        self.ask(rows, width, RAW_SCORE, 1)
+    }
+
+    /// The library's `pred_contrib` of rows, on one thread: for each row what its columns bring, then the bias.
+    pub fn contributions(&self, rows: &[f32], width: usize) -> Result<Vec<f64>, Error> {
+        self.ask(rows, width, CONTRIBUTIONS, width + 1)
+    }
+
+    /// `each` values for each row; the model must have been trained on as many columns where they are more than one.
+    fn ask(&self, rows: &[f32], width: usize, kind: c_int, each: usize) -> Result<Vec<f64>, Error> {
         let height = rows.len() / width.max(1);
-        let mut scores = vec![0.0; height];
+        let mut scores = vec![0.0; height * each];
         let (mut written, options) = (0, c"num_threads=1");
-        // SAFETY: `height * width` values at `rows`; a ranking has one score a row, and there is room for as many.
+        // SAFETY: `height * width` values at `rows`; a ranking has one score a row, or contributions of its columns and
+        // a bias, and there is room for as many.
         check("predict", unsafe {
             let (height, width) = (height as i32, width as i32);
             let (rows, scores) = (rows.as_ptr().cast(), scores.as_mut_ptr());
@@ -162,7 +174,7 @@ impl Reference {
                 height,
                 width,
                 1,
-                RAW_SCORE,
+                kind,
                 0,
                 -1,
                 options.as_ptr(),

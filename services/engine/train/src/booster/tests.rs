@@ -378,3 +378,68 @@ fn the_ranking_set_of_lightgbm_is_learned_about_as_well_as_by_the_official_packa
         assert_eq!(bits(&scores), bits(&theirs(&model, test)), "{booster:?}");
     }
 }
+
+/// The library's own contributions: for each row those of its columns, then the bias.
+fn their_contributions(fitted: &Fitted, rows: &[f32], width: usize) -> Vec<f64> {
+    match fitted.booster {
+        Booster::XgBoost => {
+            let prepared = xgboost::Prepared::new(rows, width).unwrap();
+            let found = xgboost::Reference::load(&fitted.model).unwrap().contributions(&prepared).unwrap();
+            found.into_iter().map(f64::from).collect()
+        }
+        Booster::LightGbm => lightgbm::Reference::load(&fitted.model).unwrap().contributions(rows, width).unwrap(),
+    }
+}
+
+/// XGBoost adds in single precision, LightGBM in double.
+fn tolerance(booster: Booster) -> f64 {
+    if booster == Booster::XgBoost { 2e-5 } else { 1e-9 }
+}
+
+fn same_contributions(fitted: &Fitted, rows: &[f32], width: usize, what: &str) {
+    let ours = ours(fitted).contributions(rows, width).unwrap();
+    let theirs = their_contributions(fitted, rows, width);
+    let tolerance = tolerance(fitted.booster);
+    for (row, (ours_of_row, theirs)) in ours.values.chunks(width).zip(theirs.chunks(width + 1)).enumerate() {
+        let ours_of_row = ours_of_row.iter().chain([&ours.bias]);
+        for (column, (ours, theirs)) in ours_of_row.zip(theirs).enumerate() {
+            let apart = (ours - theirs).abs();
+            assert!(
+                apart <= tolerance * theirs.abs().max(1.0),
+                "{:?} {what}, row {row}, column {column}: {ours} and {theirs}",
+                fitted.booster
+            );
+        }
+    }
+}
+
+#[test]
+fn contributions_are_those_of_both_libraries_and_add_up_to_the_score() {
+    for booster in BOTH {
+        let unlimited = (booster == Booster::LightGbm).then_some((5, 0, 300));
+        let limited = [(1, 8, 16), (2, 3, 64), (3, 12, 200), (4, 1, 2)];
+        for (seed, max_depth, num_leaves) in limited.into_iter().chain(unlimited) {
+            let data = random_lists(seed, 400);
+            let options = Backend { max_depth, num_leaves, seed: Some(seed), iterations: 40, ..backend(booster) };
+            let model = fitted(&options, &data, 2);
+            let unseen = random_lists(seed + 100, 40);
+            let rows = unseen.examples().values().unwrap();
+            same_contributions(&model, &rows, 6, &format!("with depth {max_depth}"));
+            let ours_explained = ours(&model).contributions(&rows, 6).unwrap();
+            for (row, score) in ours_explained.values.chunks(6).zip(score(&ours(&model), unseen.examples())) {
+                let sum = ours_explained.bias + row.iter().sum::<f64>();
+                assert!((sum - score).abs() < 1e-6, "{booster:?}, depth {max_depth}: {sum} and {score}");
+            }
+        }
+    }
+}
+
+#[test]
+fn categories_that_training_never_saw_are_explained_as_the_libraries_explain_them() {
+    for booster in BOTH {
+        let model = fitted(&backend(booster), &random_lists(6, 400), 2);
+        let column = [0.0, 1.0, 5.0, 6.0, 39.0, 40.0, 41.0, 500.0, 70_000.0, f32::NAN];
+        let rows: Vec<f32> = column.iter().flat_map(|&category| [0.5, 50.0, 0.5, 1.0, category, category]).collect();
+        same_contributions(&model, &rows, 6, "with categories that are new");
+    }
+}

@@ -111,9 +111,54 @@ impl Reference {
         Ok(unsafe { copied(scores, height) })
     }
 
+    /// The library's `pred_contribs` of rows, on one thread: for each row what its columns bring, then the bias.
+    pub fn contributions(&self, rows: &Prepared) -> Result<Vec<f32>, Error> {
+        let config =
+            c"{\"type\":2,\"training\":false,\"iteration_begin\":0,\"iteration_end\":0,\"strict_shape\":false}";
+        let (mut shape, mut dimensions, mut values) = (ptr::null(), 0, ptr::null());
+        // SAFETY: both handles are live; the out pointers are ours.
+        check("explain", unsafe {
+            let result = (&mut shape, &mut dimensions, &mut values);
+            sys::XGBoosterPredictFromDMatrix(
+                self.0.0,
+                rows.matrix.handle,
+                config.as_ptr(),
+                result.0,
+                result.1,
+                result.2,
+            )
+        })?;
+        // SAFETY: a value for each column and one more, for each row, valid until the next call on this thread; copied here.
+        Ok(unsafe { copied(values, rows.height * (rows.width + 1)) })
+    }
+
     /// The model in another of the library's formats: `ubj` or `json`.
     pub fn save(&self, format: &str) -> Result<Vec<u8>, Error> {
         self.0.save(format)
+    }
+}
+
+/// Rows as the library wants them for [`Reference::contributions`].
+#[derive(Debug)]
+pub struct Prepared {
+    matrix: Matrix,
+    height: usize,
+    width: usize,
+}
+
+impl Prepared {
+    /// Copies rows of `width` values each; NaN is missing.
+    pub fn new(rows: &[f32], width: usize) -> Result<Self, Error> {
+        silence()?;
+        let height = rows.len() / width.max(1);
+        let values = array(rows.as_ptr().expose_provenance(), &[height, width], "<f4")?;
+        let mut handle = ptr::null_mut();
+        // SAFETY: `values` describes `rows`, which outlives the call; the out pointer is ours.
+        check("read the rows", unsafe {
+            let config = c"{\"missing\":NaN,\"nthread\":1}".as_ptr();
+            sys::XGDMatrixCreateFromDense(values.as_ptr(), config, &mut handle)
+        })?;
+        Ok(Self { matrix: Matrix { handle, _folder: None }, height, width })
     }
 }
 

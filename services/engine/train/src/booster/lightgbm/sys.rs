@@ -11,6 +11,7 @@ pub(super) type BoosterHandle = *mut c_void;
 pub(super) const C_API_DTYPE_FLOAT32: c_int = 0;
 pub(super) const C_API_DTYPE_INT32: c_int = 2;
 pub(super) const C_API_PREDICT_RAW_SCORE: c_int = 1;
+pub(super) const C_API_PREDICT_CONTRIB: c_int = 3;
 pub(super) const C_API_FEATURE_IMPORTANCE_GAIN: c_int = 1;
 
 #[link(name = "_lightgbm")]

@@ -50,6 +50,11 @@ unsafe extern "C" {
         values: *mut *const c_char,
         count: u64,
     ) -> c_int;
+    pub(super) fn XGDMatrixCreateFromDense(
+        values: *const c_char,
+        config: *const c_char,
+        out: *mut DMatrixHandle,
+    ) -> c_int;
     pub(super) fn XGDMatrixNumRow(matrix: DMatrixHandle, out: *mut u64) -> c_int;
     pub(super) fn XGDMatrixFree(matrix: DMatrixHandle) -> c_int;
 
