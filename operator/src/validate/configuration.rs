@@ -5,7 +5,8 @@ mod sections;
 
 use super::{Refusal, digest_of};
 use crate::resolve::{Kind, Resolved};
-use rankwright_config::{Config, Errors, Model};
+use rankwright_config::feature::Kind;
+use rankwright_config::{Config, Errors, Feature, Model};
 use rankwright_crds::RankingServiceSpec;
 use serde_json::{Map, Value};
 
@@ -16,21 +17,32 @@ pub struct Rendered {
     pub text: String,
     /// What a pod that reads all of it started with.
     pub digest: String,
-    /// What an ingest worker started with: it has nothing to do with models.
+    /// What an ingest worker started with: of models it knows only what they leave out of recommendations.
     pub ingest_digest: String,
     /// Models that learn.
     pub trained: Vec<String>,
+    /// Which programs compute with text models.
+    pub texts: Texts,
     /// All models.
     pub models: Vec<String>,
     /// What works, and probably not as meant.
     pub warnings: Vec<String>,
 }
 
+/// Where text models compute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Texts {
+    /// In features: rank servers, workers, trainings and imports have them open.
+    pub features: bool,
+    /// At paths of their own: rank servers have them open.
+    pub inference: bool,
+}
+
 /// Mistakes that a condition shows; the rest is counted.
 const SHOWN: usize = 10;
 
 /// Puts together the configuration, and has the engine's own checks look at it.
-pub(super) fn rendered(spec: &RankingServiceSpec, resolved: &Resolved) -> Result<Rendered, Refusal> {
+pub(super) fn rendered(service: &str, spec: &RankingServiceSpec, resolved: &Resolved) -> Result<Rendered, Refusal> {
     let mut tree = written(spec, resolved)?;
     sections::overlay(&mut tree, spec)?;
     models::overlay(&mut tree, spec)?;
@@ -40,12 +52,12 @@ pub(super) fn rendered(spec: &RankingServiceSpec, resolved: &Resolved) -> Result
     if !missing.is_empty() {
         return Err(Refusal::Configuration(missing.join("; ")));
     }
-    models::known(spec, &config)?;
+    models::known(service, spec, &config)?;
     let without_place =
         |warning: rankwright_config::Warning| rankwright_config::Warning { line: 0, ..warning }.to_string();
     Ok(Rendered {
         digest: digest_of(&text),
-        ingest_digest: digest_of(&yaml(&without_models(&tree))?),
+        ingest_digest: digest_of(&(yaml(&without_models(&tree))? + &kept_of_visitors(&config))),
         warnings: warnings.into_iter().map(without_place).collect(),
         ..of_models(&config, text)
     })
@@ -64,9 +76,15 @@ fn of_models(config: &Config, text: String) -> Rendered {
     Rendered {
         models: config.models.keys().cloned().collect(),
         trained: config.models.iter().filter(|(_, model)| learns(model)).map(|(name, _)| name.clone()).collect(),
+        texts: Texts { features: config.features.iter().any(computes), inference: !config.inference.is_empty() },
         text,
         ..Rendered::default()
     }
+}
+
+/// Whether a feature has a text model open.
+fn computes(feature: &Feature) -> bool {
+    matches!(&feature.kind, Kind::FieldMatch(compared) if compared.model().is_some())
 }
 
 /// What the author wrote.
@@ -94,6 +112,11 @@ fn without_models(tree: &Map<String, Value>) -> Map<String, Value> {
     tree.remove("models");
     tree.remove("inference");
     tree
+}
+
+/// What models have workers keep of visitors; nothing where they have them keep nothing.
+fn kept_of_visitors(config: &Config) -> String {
+    config.seen().iter().map(|seen| format!("# keeps the items of {:?}\n", seen.interactions)).collect()
 }
 
 fn yaml(tree: &Map<String, Value>) -> Result<String, Refusal> {

@@ -89,7 +89,7 @@ impl Engine {
         let service = service();
         // what is stored of a text must not depend on those beside it
         let encoders = Arc::new(Encoders::open(Wanted::of_features(&config), 1).await?);
-        let plan = Arc::new(Plan::compile_with(&config.features, &*state, &*encoders).await?);
+        let plan = Arc::new(Plan::of_config(&config, &*state, &*encoders).await?);
         let clickthroughs = open::clickthroughs(&config, &plan, &service)?;
         let versions = open::versions(&config, &service)?;
         let engine = Self { config, plan, state, clickthroughs, versions, encoders };

@@ -98,7 +98,7 @@ impl Rebuild {
 
     async fn in_redis(config: &Config, live: RedisStore, untouched: bool, name: Option<&str>) -> Result<Self> {
         let encoders = Encoders::open(Wanted::of_features(config), 1).await?;
-        Plan::compile_with(&config.features, &live, &encoders).await?; // so that all slots have a number there
+        Plan::of_config(config, &live, &encoders).await?; // so that all slots have a number there
         let (live, holder) = (Arc::new(live), identity());
         let holding = Holding::of_rebuild(live.clone(), &holder).await?;
         let filling = live.fill_next().await?.named(name.unwrap_or_default());
@@ -257,6 +257,7 @@ async fn fill<T>(
 fn digest(config: &Config, data: Option<&Path>) -> u64 {
     let mut hasher = DefaultHasher::new();
     (format!("{:?}", (&config.features, &config.core, &config.source)), data).hash(&mut hasher);
+    config.seen().iter().for_each(|seen| format!("{seen:?}").hash(&mut hasher));
     hasher.finish()
 }
 

@@ -7,14 +7,16 @@ mod watch;
 pub use growth::Growth;
 pub(crate) use watch::Watch;
 
-use rankwright_config::Feature;
-use rankwright_feature::readers;
+use rankwright_config::Config;
+use rankwright_feature::{readers, seen};
 use rankwright_state::{Error, Fingerprint, Memory, Purpose, Room, Slot, Store, Usage};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Values that no feature of the configuration reads.
 const UNUSED: &str = "unused";
+/// What visitors took, for models that leave it out.
+const SEEN: &str = "excludeSeen";
 
 /// What a state takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,14 +34,16 @@ impl Size {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn of(store: &dyn Store, features: &[Feature], keys: usize) -> Result<Self, Error> {
+    pub async fn of(store: &dyn Store, config: &Config, keys: usize) -> Result<Self, Error> {
         let (usage, known) = (store.usage(keys).await?, store.known_slots().await?);
-        Ok(Self::shared_out(usage, &known, features))
+        Ok(Self::shared_out(usage, &known, config))
     }
 
     /// The bytes of a value that several features read are shared out evenly among them; each counts the value.
-    fn shared_out(usage: Usage, known: &[(Fingerprint, Slot)], features: &[Feature]) -> Self {
-        let readers = readers(features);
+    fn shared_out(usage: Usage, known: &[(Fingerprint, Slot)], config: &Config) -> Self {
+        let readers = readers(&config.features);
+        let seen: HashSet<Fingerprint> = config.seen().into_iter().map(seen::fingerprint).collect();
+        let of_visitors = |slot: Slot| known.iter().any(|(meaning, of)| *of == slot && seen.contains(meaning));
         let slots: HashMap<Slot, &Vec<String>> =
             known.iter().filter_map(|(meaning, slot)| Some((*slot, readers.get(meaning)?))).collect();
         let mut by_feature: BTreeMap<String, Room> = readers.values().flatten().map(|name| named(name)).collect();
@@ -51,6 +55,7 @@ impl Size {
             };
             match (read_by, purpose) {
                 (Some(names), _) => share(&mut by_feature, names, *room),
+                (None, Purpose::Values(slot)) if of_visitors(*slot) => add(other.entry(SEEN).or_default(), *room),
                 (None, Purpose::Values(_)) => add(other.entry(UNUSED).or_default(), *room),
                 (None, _) => add(other.entry(purpose.name()).or_default(), *room),
             }
@@ -106,38 +111,39 @@ fn share(features: &mut BTreeMap<String, Room>, names: &[String], room: Room) {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use rankwright_config::Config;
 
-    pub(crate) fn features() -> Vec<Feature> {
+    pub(crate) fn config() -> Config {
         let text = "features: [{name: a, type: number, source: item.x, scope: item},
             {name: b, type: list_size, source: item.x, scope: item}, {name: now, type: relevancy},
             {name: c, type: interaction_count, interaction: click, scope: item}]
-models: {none: {type: noop}}";
-        Config::parse(text, "test").expect("a valid configuration").0.features
+models: {m: {type: als, interactions: [click], excludeSeen: true}}";
+        Config::parse(text, "test").expect("a valid configuration").0
     }
 
     #[test]
     fn what_features_take_and_the_rest_add_up_to_the_whole() {
-        let features = features();
-        let shared = readers(&features).into_iter().map(|(meaning, names)| (names.len(), meaning));
+        let config = config();
+        let seen = config.seen().into_iter().map(seen::fingerprint).next().expect("one model leaves them out");
+        let shared = readers(&config.features).into_iter().map(|(meaning, names)| (names.len(), meaning));
         let meanings: BTreeMap<usize, Fingerprint> = shared.collect();
-        let known = [(meanings[&2], Slot(0)), (meanings[&1], Slot(5)), (Fingerprint(1), Slot(7))];
+        let known = [(meanings[&2], Slot(0)), (meanings[&1], Slot(5)), (Fingerprint(1), Slot(7)), (seen, Slot(9))];
         let room = |values, bytes| Room { values, bytes };
         let found = [
             (Purpose::Values(Slot(0)), room(10, 101)),
             (Purpose::Values(Slot(5)), room(3, 50)),
             (Purpose::Values(Slot(7)), room(2, 20)),
             (Purpose::Values(Slot(8)), room(2, 4)),
+            (Purpose::Values(Slot(9)), room(6, 60)),
             (Purpose::Joins, room(1, 9)),
         ];
         let usage = Usage { room: found.into(), ..Usage::default() };
-        let size = Size::shared_out(usage, &known, &features);
+        let size = Size::shared_out(usage, &known, &config);
         let named = |name: &str| size.features[name];
         assert_eq!((named("a"), named("b"), named("c")), (room(10, 51), room(10, 50), room(3, 50)));
         assert!(!size.features.contains_key("now"), "it stores nothing");
-        assert_eq!(size.other, [("joins", room(1, 9)), ("unused", room(4, 24))].into());
+        assert_eq!(size.other, [("excludeSeen", room(6, 60)), ("joins", room(1, 9)), ("unused", room(4, 24))].into());
         let sum: u64 = size.features.values().chain(size.other.values()).map(|room| room.bytes).sum();
         assert_eq!(sum, size.usage.bytes());
-        assert_eq!(size.json()["features"]["c"]["share"], 0.272);
+        assert_eq!(size.json()["features"]["c"]["share"], 0.205);
     }
 }

@@ -213,7 +213,7 @@ async fn state(config: &Config, service: &str) -> Result<Option<StateFound>> {
             }
         }
     };
-    let size = Size::of(&*state, &config.features, keys).await?;
+    let size = Size::of(&*state, config, keys).await?;
     let reached = reached(&*state).await?;
     let names: Vec<Writer> = reached.iter().map(|reached| Writer(reached.writer.clone())).collect();
     let positions = state.positions(&names).await?;

@@ -55,7 +55,8 @@ impl Coverage {
             unseen.map(text).collect::<Vec<_>>()
         };
         let selectors = config.models.iter().flat_map(unselected);
-        config.features.iter().enumerate().flat_map(gap).chain(weights).chain(selectors).collect()
+        let seen = config.models.iter().flat_map(|(name, model)| self.untaken(name, model));
+        config.features.iter().enumerate().flat_map(gap).chain(weights).chain(selectors).chain(seen).collect()
     }
 
     fn unweighted<'a>(&'a self, name: &'a str, model: &'a Model) -> impl Iterator<Item = String> + 'a {
@@ -63,6 +64,16 @@ impl Coverage {
         let unseen = kinds.into_iter().filter(|kind| !self.interacted(kind));
         unseen
             .map(move |kind| format!("models.{name}.{key} refers to the interaction '{kind}', which no event carried"))
+    }
+
+    /// Interactions of `excludeSeen` that never happened, besides those that the model learns from.
+    fn untaken<'a>(&'a self, name: &'a str, model: &'a Model) -> impl Iterator<Item = String> + 'a {
+        let (_, counted) = model.interactions();
+        let named = model.exclude_seen().into_iter().flat_map(|seen| &seen.interactions);
+        let unseen = named.filter(move |kind| !counted.contains(&kind.as_str()) && !self.interacted(kind));
+        unseen.map(move |kind| {
+            format!("models.{name}.excludeSeen refers to the interaction '{kind}', which no event carried")
+        })
     }
 
     fn interacted(&self, kind: &str) -> bool {
@@ -171,6 +182,14 @@ mod tests {
         let gaps = gaps_of(model, &[click]);
         assert!(gaps.contains(&"models.m.weights refers to the interaction 'clik', which no event carried".to_owned()));
         assert!(!gaps.iter().any(|gap| gap.contains("'click'")), "{gaps:?}");
+    }
+
+    #[test]
+    fn an_interaction_that_no_visitor_took_an_item_by_is_told() {
+        let model = "models: {m: {type: als, interactions: [clik], excludeSeen: [clik, by]}}";
+        let click = r#"{"event":"interaction","id":"c","timestamp":"1","type":"click","item":"a"}"#;
+        let told = |key, kind| format!("models.m.{key} refers to the interaction '{kind}', which no event carried");
+        assert_eq!(gaps_of(model, &[click]), [told("interactions", "clik"), told("excludeSeen", "by")]);
     }
 
     #[test]

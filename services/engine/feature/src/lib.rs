@@ -15,6 +15,7 @@ mod every_type;
 mod extractor;
 mod lexicon;
 pub mod plan;
+pub mod seen;
 pub mod slot;
 #[cfg(test)]
 mod testing;

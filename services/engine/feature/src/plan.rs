@@ -11,14 +11,17 @@ use crate::encode::{Encoded, Encoders, Models, NoEncoders, Texts};
 use crate::extractor::compiler::{Compiler, definition};
 use crate::extractor::field::Sources;
 use crate::extractor::{Columns, Extractor};
+use crate::seen;
 use crate::slot::{Meaning, Slots};
 use kept::Kept;
 use rankwright_config::feature::Feature;
+use rankwright_config::model::Seen;
+use rankwright_config::{Config, Model};
 use rankwright_encoder::CacheFileError;
 use rankwright_event::{Event, Interaction, RankedItem, Ranking};
 use rankwright_state::{Fetched, Fingerprint, Key, Scope, Slot, Store};
 use rankwright_text::{DictionaryError, Language};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// What can go wrong when features are compiled.
@@ -89,6 +92,8 @@ pub struct Plan {
     models: Models,
     encodes: bool,
     retention: Vec<(Slot, Duration)>,
+    /// What is kept of visitors for recommenders.
+    seen: BTreeMap<Seen, Slot>,
 }
 
 struct Step {
@@ -111,9 +116,27 @@ impl Plan {
     /// # Errors
     /// Names a feature one of whose files or whose model is of no use, and says when the store gives no slots.
     pub async fn compile_with(features: &[Feature], store: &dyn Store, encoders: &dyn Encoders) -> Result<Self, Error> {
+        Self::compiled(features, &BTreeSet::new(), store, encoders).await
+    }
+
+    /// Everything that a configuration has events store: its features, and what its recommenders leave out.
+    ///
+    /// # Errors
+    /// As [`Plan::compile_with`].
+    pub async fn of_config(config: &Config, store: &dyn Store, encoders: &dyn Encoders) -> Result<Self, Error> {
+        Self::compiled(&config.features, &config.seen(), store, encoders).await
+    }
+
+    async fn compiled(
+        features: &[Feature],
+        seen: &BTreeSet<&Seen>,
+        store: &dyn Store,
+        encoders: &dyn Encoders,
+    ) -> Result<Self, Error> {
         let models = models::of(features, encoders)?;
         let mut slots = Slots::with(&models);
         features.iter().for_each(|feature| definition(&feature.kind).need(feature.ttl, &mut slots));
+        seen.iter().for_each(|seen| seen::need(seen, &mut slots));
         let slots = slots.number(store).await?;
         let mut sources = Sources::of(&slots);
         let (mut columns, mut steps) = (Vec::<Column>::new(), Vec::new());
@@ -135,6 +158,7 @@ impl Plan {
         let follows = steps.iter().any(|step| step.extractor.follows());
         let encodes = steps.iter().any(|step| step.extractor.encodes());
         let retention = slots.iter().map(|(_, slot, kept)| (slot, kept.ttl)).collect();
+        let seen = seen.iter().map(|&seen| (seen.clone(), slots.slot(&seen::meaning(seen)))).collect();
         let tags = columns.iter().map(Column::tag).collect();
         Ok(Self {
             columns,
@@ -149,6 +173,7 @@ impl Plan {
             models,
             encodes,
             retention,
+            seen,
         })
     }
 
@@ -170,6 +195,12 @@ impl Plan {
     /// How long values of each slot count.
     pub fn retention(&self) -> &[(Slot, Duration)] {
         &self.retention
+    }
+
+    /// Where the items lie that a model's recommendations leave out; nothing where it leaves none out, or the plan is not
+    /// [that of its configuration](Plan::of_config).
+    pub fn seen(&self, model: &Model) -> Option<Slot> {
+        self.seen.get(model.exclude_seen()?).copied()
     }
 
     /// Keys that a ranking reads first: its items, visitor and visit, and the global row where a feature needs it.
