@@ -19,7 +19,7 @@ pub use rank::{
     Unsatisfiable, Warmup,
 };
 pub use state::{Authority, Databases, Login, Redis, RedisMode, StateStore, Tls, Verify};
-pub use training::{QualityGate, Training};
+pub use training::{ModelSchedule, QualityGate, Training};
 
 use crate::status::RankingServiceStatus;
 use k8s_openapi::api::core::v1::LocalObjectReference;

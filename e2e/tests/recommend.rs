@@ -1,6 +1,7 @@
 //! Recommendations of a made-up shop, from events to answers.
 
-use rankwright_e2e::{Service, run};
+use rankwright_e2e::program::command;
+use rankwright_e2e::{Ended, Service, run};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::Read;
@@ -14,6 +15,7 @@ models:
   popular:
     type: trending
     weights: [{interaction: click, decay: 0.9, window: 7d}, {interaction: purchase, weight: 3, decay: 0.9, window: 7d}]
+  fresh: {type: trending, weights: [{interaction: click}, {interaction: purchase}], excludeSeen: true}
   rank: {type: noop}
 ";
 
@@ -44,6 +46,22 @@ fn items(answer: &Value) -> Vec<String> {
 
 fn scores(answer: &Value) -> Vec<f64> {
     answer["items"].as_array().into_iter().flatten().filter_map(|item| item["score"].as_f64()).collect()
+}
+
+/// The newest hundred items that a visitor clicked or bought, the newest first.
+fn taken<'a>(events: &'a [Value], user: &str) -> Vec<&'a str> {
+    let took = |event: &&Value| event["user"] == user && ["click", "purchase"].iter().any(|of| event["type"] == *of);
+    let time = |event: &Value| event["timestamp"].as_str().and_then(|time| time.parse::<i64>().ok());
+    let mut taken: Vec<&Value> = events.iter().filter(took).collect();
+    taken.sort_by_key(|event| std::cmp::Reverse(time(event)));
+    let mut items: Vec<&str> = Vec::new();
+    for item in taken.iter().filter_map(|event| event["item"].as_str()) {
+        if !items.contains(&item) {
+            items.push(item);
+        }
+    }
+    items.truncate(100);
+    items
 }
 
 /// How often each item was clicked, most often first; equal ones by name.
@@ -117,6 +135,39 @@ fn a_shop_recommends_similar_and_popular_items_whatever_is_asked() {
     assert!(status["models"]["similar"]["metrics"]["HIT@10"].as_f64() > Some(0.0), "{status}");
     let trained = service.post_text("/train/popular", "");
     assert_eq!(trained.status, 200, "{}", trained.text);
+}
+
+#[test]
+fn what_a_visitor_took_is_not_recommended_and_comes_back_when_the_visitor_is_forgotten() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let file = generate(&folder.path().join("shop"));
+    let events = events(&file);
+    let mut takers: Vec<&str> =
+        events.iter().filter(|event| event["type"] == "click").filter_map(|event| event["user"].as_str()).collect();
+    takers.sort_unstable();
+    takers.dedup();
+    let ann = *takers.iter().max_by_key(|user| taken(&events, user).len()).expect("somebody clicked");
+    let mine = taken(&events, ann);
+    assert!(mine.len() > 3, "{ann} took {mine:?}");
+    let service = Service::standalone(CONFIG, &file, folder.path());
+    let all = items(&recommend(&service, "fresh", json!({"count": 400})));
+    assert!(mine.iter().all(|item| all.iter().any(|known| known == item)), "all of them could be recommended");
+    let ask = |service: &Service, user: &str| items(&recommend(service, "fresh", json!({"count": 400, "user": user})));
+    let expected: Vec<&String> = all.iter().filter(|item| !mine.contains(&item.as_str())).collect();
+    assert_eq!(ask(&service, ann).iter().collect::<Vec<_>>(), expected);
+    assert_eq!(ask(&service, "nobody"), all);
+    let ten = recommend(&service, "fresh", json!({"count": 10, "user": ann}));
+    assert_eq!(items(&ten).len(), 10, "others take their places");
+    let first = expected[0].as_str();
+    let click = json!({"event": "interaction", "id": "late", "timestamp": events.last().expect("some")["timestamp"], "user": ann, "session": "s", "type": "click", "item": first, "fields": []});
+    assert_eq!(service.post("/feedback", &click).status, 200);
+    assert_eq!(ask(&service, ann).iter().collect::<Vec<_>>(), expected[1..], "it counts at once");
+    service.kill();
+    std::fs::write(folder.path().join("forget.yml"), CONFIG).expect("can be written");
+    let mut forget = command(&["forget", "--config", "forget.yml", "--user", ann]);
+    Ended::of(forget.current_dir(folder.path())).ok();
+    let service = Service::serve(CONFIG, folder.path());
+    assert_eq!(ask(&service, ann), all);
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub fn desired(plan: &Plan) -> Vec<Child> {
     children.extend(account::account(plan));
     children.extend(rank::children(plan));
     children.extend(ingest::children(plan));
-    children.extend(training::cron_job(plan));
+    children.extend(training::cron_jobs(plan));
     children.extend(import::job(plan));
     children.extend(network::children(plan));
     children.extend(monitoring::children(plan));

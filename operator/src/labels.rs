@@ -23,6 +23,12 @@ pub const IMPORT_DIGEST: &str = "rankwright.dev/import";
 /// Digest of what a Job's pods should be.
 pub const PODS_DIGEST: &str = "rankwright.dev/pods";
 
+/// Which schedule a training is of: one that a model has for itself.
+pub const SCHEDULE: &str = "rankwright.dev/schedule";
+
+/// The model that a schedule is for.
+pub const MODEL: &str = "rankwright.dev/model";
+
 const NAME: &str = "app.kubernetes.io/name";
 const INSTANCE: &str = "app.kubernetes.io/instance";
 const COMPONENT: &str = "app.kubernetes.io/component";
@@ -119,6 +125,11 @@ pub fn service_of<K: ResourceExt>(object: &K) -> Option<String> {
 /// The part that an object says it belongs to.
 pub fn is_of<K: ResourceExt>(object: &K, component: Component) -> bool {
     object.labels().get(COMPONENT).is_some_and(|name| name == component.name())
+}
+
+/// The schedule that a training says it is of; nothing for the one that models share.
+pub fn schedule_of<K: ResourceExt>(object: &K) -> &str {
+    object.labels().get(SCHEDULE).map(String::as_str).unwrap_or_default()
 }
 
 /// The name of the part that an object says it belongs to.

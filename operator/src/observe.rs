@@ -17,6 +17,7 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
 use rankwright_crds::RankingService;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A cluster makes a node within this time, where it makes any.
@@ -32,6 +33,8 @@ pub struct Observed {
     pub said: Option<Said>,
     /// The last training that has ended.
     pub training: Option<Trained>,
+    /// The last one of each schedule, by what tells them apart (`schedules::key_of`).
+    pub trainings: BTreeMap<String, Trained>,
     /// Why pods of the parts do not run, in words.
     pub troubles: Vec<(Component, String)>,
     /// Parts of which a pod runs.
@@ -115,8 +118,15 @@ pub fn of_pods(pods: &[Arc<Pod>], now: Timestamp) -> Observed {
     // in the order in which the API server has seen them: clocks of nodes may differ
     let begun = |pod: &Pod| pod.metadata.creation_timestamp.as_ref().map(|time| time.0);
     let ended = |pod: &Pod| terminated(pod).and_then(|ended| ended.finished_at.as_ref().map(|time| time.0));
-    let last =
-        part(Component::Training).filter(|pod| trained(pod).is_some()).max_by_key(|pod| (begun(pod), ended(pod)));
+    let mut by_schedule = BTreeMap::<String, &Pod>::new();
+    for pod in part(Component::Training).filter(|pod| trained(pod).is_some()) {
+        let last = by_schedule.entry(labels::schedule_of(pod).to_owned()).or_insert(pod);
+        if (begun(pod), ended(pod)) >= (begun(last), ended(last)) {
+            *last = pod;
+        }
+    }
+    // those of several schedules go on at the same time
+    let last = by_schedule.values().copied().max_by_key(|pod| (ended(pod), begun(pod)));
     let parts = [Component::Rank, Component::Ingest, Component::Training, Component::Import, Component::Purge];
     // of trainings there are several, one after the other: those that have ended are told by how they did
     let runs =
@@ -126,6 +136,7 @@ pub fn of_pods(pods: &[Arc<Pod>], now: Timestamp) -> Observed {
     Observed {
         said: None,
         training: last.and_then(trained),
+        trainings: by_schedule.iter().filter_map(|(key, pod)| Some((key.clone(), trained(pod)?))).collect(),
         troubles: parts.into_iter().filter_map(troubled).collect(),
         running: parts.into_iter().filter(|component| part(*component).any(is_running)).collect(),
         imports: Vec::new(),

@@ -11,6 +11,7 @@ pub use refusal::Refusal;
 use crate::apis::{Apis, OptionalApi};
 use crate::labels::{self, Component};
 use crate::resolve::{self, Reference, Resolved};
+use crate::schedules;
 use configuration::Rendered;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::{Resource, ResourceExt};
@@ -110,7 +111,7 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
         None => right(spec, resolved, &namespace)?,
         Some(_) => removable(spec, resolved, &namespace)?,
     }
-    let (mut configuration, outdated) = configured(spec, resolved, &namespace)?;
+    let (mut configuration, outdated) = configured(&name, spec, resolved, &namespace)?;
     let (images, held) = images::images(spec, resolved, defaults, former(service));
     let mut references =
         Digests { rank: digest(spec, resolved, Component::Rank), ingest: digest(spec, resolved, Component::Ingest) };
@@ -125,6 +126,7 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
     warnings.extend(bare_password(spec));
     warnings.extend(blind_alerts(spec));
     warnings.extend(closed_door(spec));
+    warnings.extend(idle_schedule(&name, spec, &configuration.trained));
     warnings.extend(credentials::borrowed_key(spec));
     warnings.extend(lacking(spec, resolved));
     Ok(Plan {
@@ -169,12 +171,13 @@ fn removable(spec: &RankingServiceSpec, resolved: &Resolved, namespace: &str) ->
 
 /// The configuration; that of before where it cannot be put together any more, with the reason, if pods were given one.
 fn configured(
+    service: &str,
     spec: &RankingServiceSpec,
     resolved: &Resolved,
     namespace: &str,
 ) -> Result<(Rendered, Option<Refusal>), Refusal> {
     let written = all_there(resolve::of_configuration(spec), resolved, namespace);
-    match (written.and_then(|()| configuration::rendered(spec, resolved)), &resolved.kept) {
+    match (written.and_then(|()| configuration::rendered(service, spec, resolved)), &resolved.kept) {
         (Ok(rendered), _) => Ok((rendered, None)),
         (Err(refusal), Some(text)) => Ok((configuration::kept(text), Some(refusal))),
         (Err(refusal), None) => Err(refusal),
@@ -317,6 +320,15 @@ fn closed_door(spec: &RankingServiceSpec) -> Option<String> {
     Some(format!(
         "spec.networkPolicy.rankFrom: is empty, so what {field} lets in from outside of this namespace does not get through: let it in"
     ))
+}
+
+/// A schedule by which nothing is trained.
+fn idle_schedule(name: &str, spec: &RankingServiceSpec, trained: &[String]) -> Option<String> {
+    let training = spec.training.as_ref()?;
+    let is_idle = schedules::of(name, training, trained).iter().all(|schedule| schedule.own.is_some());
+    is_idle.then(|| {
+        "spec.training.schedule: trains nothing, as each model that learns has a schedule in modelSchedules".to_owned()
+    })
 }
 
 /// Nobody else tells of them until an image cannot be pulled, or visitors see a certificate of somebody else.

@@ -19,7 +19,6 @@ pub(super) fn job(plan: &Plan) -> Option<Child> {
         image: &plan.images.import,
         command: command(import),
         options: &import.pod,
-        requests: ["500m", "1Gi"],
         scratch: Some(import.scratch_size.clone()),
         probes: None,
         lifecycle: None,

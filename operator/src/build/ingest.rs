@@ -43,7 +43,6 @@ fn deployment(plan: &Plan) -> Child {
         image: &plan.images.ingest,
         command: vec!["ingest-worker".to_owned()],
         options: &plan.spec.ingest.pod,
-        requests: ["250m", "256Mi"],
         scratch: None,
         probes: Some(serving()),
         lifecycle: None,

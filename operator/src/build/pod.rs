@@ -33,8 +33,6 @@ pub(super) struct Program<'a> {
     pub image: &'a str,
     pub command: Vec<String>,
     pub options: &'a PodOptions,
-    /// Requests of processor and memory where nothing is said.
-    pub requests: [&'static str; 2],
     /// Room in /tmp where it is bounded.
     pub scratch: Option<String>,
     pub probes: Option<Probes>,
@@ -109,7 +107,7 @@ fn container(plan: &Plan, program: Program<'_>) -> Container {
             protocol: Some("TCP".to_owned()),
             ..ContainerPort::default()
         }]),
-        resources: Some(program.options.resources.clone().unwrap_or_else(|| requests(program.requests))),
+        resources: Some(program.options.resources.clone().unwrap_or_else(|| requests(plan, program.component))),
         startup_probe: startup,
         liveness_probe: liveness,
         readiness_probe: readiness,
@@ -136,7 +134,18 @@ fn pull_policy(policy: PullPolicy) -> String {
     .to_owned()
 }
 
-fn requests([processor, memory]: [&str; 2]) -> ResourceRequirements {
+/// Requests of a part where its author says nothing: for a small shop. A text model has a copy in each thread, and shares the
+/// processor with what it is computed for.
+fn requests(plan: &Plan, component: Component) -> ResourceRequirements {
+    let texts = plan.configuration.texts;
+    let [processor, memory] = match component {
+        Component::Rank if texts.features || texts.inference => ["1", "1Gi"],
+        Component::Ingest if texts.features => ["1", "1Gi"],
+        Component::Training | Component::Import if texts.features => ["1", "2Gi"],
+        Component::Rank | Component::Ingest => ["250m", "256Mi"],
+        Component::Training | Component::Import => ["500m", "1Gi"],
+        Component::Purge => ["100m", "128Mi"],
+    };
     let quantities = [("cpu", processor), ("memory", memory)];
     let requests = quantities.map(|(name, quantity)| (name.to_owned(), Quantity(quantity.to_owned())));
     ResourceRequirements { requests: Some(requests.into()), ..ResourceRequirements::default() }

@@ -43,7 +43,6 @@ pub fn purge(plan: &Plan) -> Child {
         image: &plan.images.purge,
         command: ["rankwright", "purge", "--yes"].map(str::to_owned).to_vec(),
         options: &options,
-        requests: ["100m", "128Mi"],
         scratch: None,
         probes: None,
         lifecycle: None,

@@ -63,7 +63,6 @@ fn deployment(plan: &Plan) -> Child {
         image: &plan.images.rank,
         command: vec!["rank-server".to_owned()],
         options: &rank.pod,
-        requests: ["250m", "256Mi"],
         scratch: None,
         probes: Some(serving()),
         lifecycle: Some(Lifecycle { pre_stop: Some(leave), ..Lifecycle::default() }),

@@ -32,7 +32,11 @@ fn whole() -> Plan {
                 },
             },
             "ingest": {"source": {"kafka": kafka}, "autoscaling": {"maxReplicas": 4, "authenticationRef": "kafka"}},
-            "training": {"schedule": "0 3 * * *", "timeZone": "Europe/Berlin", "models": ["shop"]},
+            "configuration": {"inline": {"models": {"popular": {"type": "trending", "weights": [{"interaction": "click"}]}}}},
+            "training": {
+                "schedule": "0 3 * * *", "timeZone": "Europe/Berlin", "models": ["shop"],
+                "modelSchedules": [{"model": "popular", "schedule": "*/10 * * * *"}],
+            },
             "import": {"from": {"s3": {"bucket": "events", "prefix": "2026"}}},
             "serviceAccount": {"annotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/shop"}},
             "monitoring": {
@@ -82,7 +86,7 @@ fn every_pod_fulfils_the_restricted_standard_and_has_no_token() {
             assert_eq!(context["capabilities"], json!({"drop": ["ALL"]}), "{name}");
         }
     }
-    assert_eq!(pods, 5, "rank, ingest, training, import, purge");
+    assert_eq!(pods, 6, "rank, ingest, training, that of one model, import, purge");
 }
 
 #[test]
@@ -172,6 +176,64 @@ fn objects_of_earlier_releases_are_known_again_and_can_be_changed() {
 }
 
 #[test]
+fn pods_that_have_text_models_open_ask_for_more() {
+    let requests = |inline: Value| {
+        let import = json!({"from": {"s3": {"bucket": "events", "prefix": "2026"}}});
+        let over = json!({"configuration": {"inline": inline}, "training": {"schedule": "@daily"}, "import": import});
+        let plan = planned(over).unwrap();
+        let mut found = Vec::new();
+        for child in desired(&plan) {
+            let paths = ["/spec/template/spec", "/spec/jobTemplate/spec/template/spec"];
+            let Some(pod) = paths.iter().find_map(|path| child.object.data.pointer(path)) else { continue };
+            let of = &pod["containers"][0]["resources"]["requests"];
+            found.push([of["cpu"].as_str().unwrap().to_owned(), of["memory"].as_str().unwrap().to_owned()].join(" "));
+        }
+        found
+    };
+    let plain = ["250m 256Mi", "250m 256Mi", "500m 1Gi", "500m 1Gi"];
+    assert_eq!(requests(json!({})), plain, "rank, ingest, training, import");
+    let model = json!({"words": {"type": "bi-encoder", "model": "s3://models/minilm/"}});
+    assert_eq!(requests(json!({"inference": model})), ["1 1Gi", plain[1], plain[2], plain[3]]);
+    let compared = |method: Value| {
+        let fields = json!({"name": "match", "type": "field_match", "rankingField": "ranking.q", "itemField": "item.t", "method": method});
+        let price = json!({"name": "price", "type": "number", "field": "item.price"});
+        requests(json!({"features": [price, fields]}))
+    };
+    assert_eq!(compared(json!({"type": "term", "language": "en"})), plain, "nothing is open for it");
+    let computed = compared(json!({"type": "cross-encoder", "model": "s3://models/pairs/"}));
+    assert_eq!(computed, ["1 1Gi", "1 1Gi", "1 2Gi", "1 2Gi"]);
+}
+
+/// The CronJobs of a service with three models that learn: each with its schedule and what its program is asked for.
+fn cron_jobs(training: Value) -> Vec<(String, String, Vec<String>)> {
+    let trending = json!({"type": "trending", "weights": [{"interaction": "click"}]});
+    let models = json!({"popular": trending, "similar": {"type": "als", "interactions": ["click"]}});
+    let plan = planned(json!({"configuration": {"inline": {"models": models}}, "training": training})).unwrap();
+    let cron = |child: Child| {
+        let spec = &child.object.data["spec"];
+        let command = &spec["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]["command"];
+        let command = serde_json::from_value(command.clone()).unwrap();
+        (child.object.name_any(), spec["schedule"].as_str().unwrap().to_owned(), command)
+    };
+    desired(&plan).into_iter().filter(|child| child.resource.kind == "CronJob").map(cron).collect()
+}
+
+#[test]
+fn each_schedule_trains_its_models_and_no_model_is_trained_by_two() {
+    let command = |models: &[&str]| {
+        let asked = models.iter().flat_map(|model| ["--model".to_owned(), (*model).to_owned()]);
+        std::iter::once("training-job".to_owned()).chain(asked).collect::<Vec<_>>()
+    };
+    let alone = cron_jobs(json!({"schedule": "@daily"}));
+    assert_eq!(alone, [("shop-training".to_owned(), "@daily".to_owned(), command(&[]))]);
+    let own = json!([{"model": "popular", "schedule": "*/10 * * * *"}]);
+    let found = cron_jobs(json!({"schedule": "@daily", "modelSchedules": own}));
+    assert_eq!(found.len(), 2);
+    assert_eq!(found[0], ("shop-training".to_owned(), "@daily".to_owned(), command(&["shop", "similar"])));
+    assert_eq!((found[1].1.as_str(), &found[1].2), ("*/10 * * * *", &command(&["popular"])));
+}
+
+#[test]
 fn a_cluster_that_chooses_the_user_is_told_none() {
     let service = crate::testing::service(json!({}));
     let defaults = crate::validate::Defaults { user: None, ..crate::testing::defaults() };
@@ -192,5 +254,5 @@ fn every_job_waits_for_servers_that_are_away() {
         let away = json!({"action": "Ignore", "onExitCodes": {"operator": "In", "values": [75]}});
         assert!(policy["rules"].as_array().unwrap().contains(&away), "{policy}");
     }
-    assert_eq!(policies.len(), 3, "training, import, purge");
+    assert_eq!(policies.len(), 4, "training, that of one model, import, purge");
 }

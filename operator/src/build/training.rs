@@ -1,14 +1,16 @@
-//! Scheduled training: a CronJob.
+//! Scheduled training: a CronJob for the models that share a schedule, and one for each that has its own.
 
 use super::child::{Child, metadata};
 use super::pod::{Program, template};
-use crate::labels::{self, Component};
+use crate::labels::{self, Component, MODEL, SCHEDULE};
+use crate::schedules::{self, Schedule};
 use crate::validate::Plan;
 use k8s_openapi::api::batch::v1::{
     CronJob, CronJobSpec, JobSpec, JobTemplateSpec, PodFailurePolicy, PodFailurePolicyOnExitCodesRequirement,
     PodFailurePolicyOnPodConditionsPattern, PodFailurePolicyRule,
 };
 use kube::api::ObjectMeta;
+use rankwright_crds::ranking_service::Training;
 
 /// Exit codes of a training that another attempt would not change: wrong arguments, and nothing to learn from yet.
 const FINAL: [i32; 2] = [2, 3];
@@ -18,15 +20,19 @@ const SERVER_AWAY: i32 = 75;
 
 const GRACE_SECONDS: i64 = 30;
 
-pub(super) fn cron_job(plan: &Plan) -> Option<Child> {
-    let training = plan.spec.training.as_ref()?;
-    let asked = training.models.iter().flat_map(|model| ["--model".to_owned(), model.clone()]);
+pub(super) fn cron_jobs(plan: &Plan) -> Vec<Child> {
+    let Some(training) = &plan.spec.training else { return Vec::new() };
+    let schedules = schedules::of(&plan.name, training, &plan.configuration.trained);
+    schedules.into_iter().map(|schedule| cron_job(plan, training, schedule)).collect()
+}
+
+fn cron_job(plan: &Plan, training: &Training, schedule: Schedule<'_>) -> Child {
+    let asked = schedule.models.iter().flat_map(|model| ["--model".to_owned(), (*model).to_owned()]);
     let program = Program {
         component: Component::Training,
         image: &plan.images.training,
         command: std::iter::once("training-job".to_owned()).chain(asked).collect(),
         options: &training.pod,
-        requests: ["500m", "1Gi"],
         scratch: None,
         probes: None,
         lifecycle: None,
@@ -35,20 +41,27 @@ pub(super) fn cron_job(plan: &Plan) -> Option<Child> {
         spread: Vec::new(),
         digests: None, // each training starts with what there is
     };
-    let labels = labels::of(&plan.name, Component::Training);
+    let mut labels = labels::of(&plan.name, Component::Training);
+    let mut template = template(plan, program);
+    let mut metadata = metadata(plan, schedule.name, labels.clone());
+    if let Some((key, model)) = schedule.own {
+        labels.insert(SCHEDULE.to_owned(), key.clone());
+        template.metadata.get_or_insert_default().labels.get_or_insert_default().insert(SCHEDULE.to_owned(), key);
+        metadata.annotations = Some([(MODEL.to_owned(), model.to_owned())].into());
+    }
     let job = JobSpec {
         backoff_limit: Some(training.backoff_limit),
         active_deadline_seconds: Some(training.active_deadline_seconds),
         pod_failure_policy: Some(failure_policy(Some(FINAL.to_vec()))),
-        template: template(plan, program),
+        template,
         ..JobSpec::default()
     };
-    Some(Child::of(&CronJob {
-        metadata: metadata(plan, plan.named(Component::Training), labels.clone()),
+    Child::of(&CronJob {
+        metadata,
         spec: CronJobSpec {
-            schedule: training.schedule.clone(),
+            schedule: schedule.cron.to_owned(),
             time_zone: Some(training.time_zone.clone()),
-            suspend: Some(training.suspend),
+            suspend: Some(schedule.suspend),
             concurrency_policy: Some("Forbid".to_owned()),
             successful_jobs_history_limit: Some(training.successful_jobs_history_limit),
             failed_jobs_history_limit: Some(training.failed_jobs_history_limit),
@@ -59,7 +72,7 @@ pub(super) fn cron_job(plan: &Plan) -> Option<Child> {
             ..CronJobSpec::default()
         },
         ..CronJob::default()
-    }))
+    })
 }
 
 /// A pod that its node has lost is no failed attempt, nor is one that found a server away: it is made again, later and later. Some

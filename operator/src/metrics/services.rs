@@ -1,5 +1,6 @@
 //! How the RankingServices are that the operator looks after.
 
+use crate::schedules;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::ObjectMeta;
@@ -87,10 +88,8 @@ fn trained_by_schedule<'a>(
     service: &RankingService,
     status: &'a RankingServiceStatus,
 ) -> impl Iterator<Item = (&'a str, Timestamp)> {
-    let training = service.spec.training.as_ref().filter(|training| !training.suspend);
-    let meant = move |name: &String| {
-        training.is_some_and(|training| training.models.is_empty() || training.models.contains(name))
-    };
+    let training = service.spec.training.as_ref();
+    let meant = move |name: &String| training.is_some_and(|training| schedules::trains(training, name));
     status.models.iter().filter(move |model| model.pinned.is_none() && meant(&model.name)).filter_map(|model| {
         let at = model.trained_at.as_ref()?.parse().ok()?;
         Some((model.name.as_str(), at))

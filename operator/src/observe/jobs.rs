@@ -1,7 +1,6 @@
 //! What Jobs tell where no pod does: one that makes none, and one whose pods went with it.
 
 use super::{Observed, Trained};
-use crate::cache::Known;
 use crate::labels::{self, Component};
 use crate::reconcile::Context;
 use crate::status::job_ended_at;
@@ -41,10 +40,8 @@ pub(super) async fn jobs(ctx: &Context, service: &RankingService) -> Result<Vec<
 fn seen(ctx: &Context, service: &RankingService) -> Option<Vec<Job>> {
     let (namespace, uid) = (service.namespace()?, service.uid()?);
     let mut sights = ctx.cache.owned("Job", &namespace, &uid)?;
-    match ctx.cache.object("CronJob", &namespace, &Component::Training.of(&service.name_any())) {
-        Known::Unsure => return None,
-        Known::Absent => {}
-        Known::There(schedule) => sights.extend(ctx.cache.owned("Job", &namespace, &schedule.uid)?),
+    for (_, schedule) in ctx.cache.owned("CronJob", &namespace, &uid)? {
+        sights.extend(ctx.cache.owned("Job", &namespace, &schedule.uid)?);
     }
     let job = |content: Arc<kube::api::DynamicObject>| {
         serde_json::to_value(&*content).ok().and_then(|content| serde_json::from_value(content).ok())
@@ -58,7 +55,12 @@ pub(super) fn tell(observed: &mut Observed, jobs: &[Job], pods: &[Arc<Pod>], pod
     for job in jobs {
         if let Some(ended) = overdue(job) {
             let time = |training: &Trained| training.finished_at.as_ref().map(|time| time.0);
-            if observed.training.as_ref().is_none_or(|newest| time(newest) < time(&ended)) {
+            let is_newest = |known: Option<&Trained>| known.is_none_or(|known| time(known) < time(&ended));
+            let key = labels::schedule_of(job);
+            if is_newest(observed.trainings.get(key)) {
+                observed.trainings.insert(key.to_owned(), ended.clone());
+            }
+            if is_newest(observed.training.as_ref()) {
                 observed.training = Some(ended);
             }
         } else if let Some(part) = should_run(job).filter(|_| !pods.iter().any(|pod| is_pod_of(pod, job))) {

@@ -91,6 +91,32 @@ fn a_report_that_was_cut_is_understood_and_one_that_is_none_is_told_by_its_end()
 }
 
 #[test]
+fn of_each_schedule_the_last_training_is_told() {
+    let trained = |name: &str, schedule: &str, begun: &str, ended: &str| {
+        let report = json!({"outcome": "published", "models": []}).to_string();
+        let state = json!({"terminated": {"exitCode": 0, "message": report, "finishedAt": ended}});
+        let mut pod = pod("training", state, json!({}));
+        pod.metadata.name = Some(name.to_owned());
+        pod.metadata.creation_timestamp = serde_json::from_value(json!(begun)).unwrap();
+        if !schedule.is_empty() {
+            let labels = pod.metadata.labels.as_mut().unwrap();
+            labels.insert(labels::SCHEDULE.to_owned(), schedule.to_owned());
+        }
+        seen(pod)
+    };
+    let pods = [
+        trained("nightly-1", "", "2026-11-21T03:00:00Z", "2026-11-21T03:30:00Z"),
+        trained("nightly-2", "", "2026-11-22T03:00:00Z", "2026-11-22T03:30:05Z"),
+        trained("often-1", "1a2b3c4d", "2026-11-22T03:20:00Z", "2026-11-22T03:20:04Z"),
+        trained("often-2", "1a2b3c4d", "2026-11-22T03:30:00Z", "2026-11-22T03:30:04Z"),
+    ];
+    let observed = of_pods(&pods, Timestamp::UNIX_EPOCH);
+    let last: Vec<_> = observed.trainings.iter().map(|(key, one)| (key.as_str(), one.pod.as_str())).collect();
+    assert_eq!(last, [("", "nightly-2"), ("1a2b3c4d", "often-2")]);
+    assert_eq!(observed.training.unwrap().pod, "nightly-2", "it ended last");
+}
+
+#[test]
 fn servers_that_are_ready_are_asked_first_and_then_those_that_run() {
     let server = |ip: &str, phase: &str, ready: &str| -> Arc<Pod> {
         let labels = json!({"app.kubernetes.io/component": "rank"});

@@ -198,6 +198,10 @@ fn trained(facts: &Facts<'_>, models: &[ModelStatus], training: Option<&Training
         let why = failed.message.as_deref().unwrap_or_default();
         return Verdict::no(Reason::TrainingFailed, format!("training {} failed: {why}", failed.pod));
     }
+    if let Some(model) = super::models::failed(facts, &learning) {
+        let why = model.last_training.as_ref().map(|last| last.message.as_str()).unwrap_or_default();
+        return Verdict::no(Reason::TrainingFailed, format!("the last training of {} failed: {why}", model.name));
+    }
     let missing: Vec<&str> =
         learning.iter().filter(|model| model.version.is_none()).map(|model| model.name.as_str()).collect();
     if missing.is_empty() {
@@ -215,7 +219,10 @@ fn trained(facts: &Facts<'_>, models: &[ModelStatus], training: Option<&Training
     }
     let when = match &facts.service.spec.training {
         Some(training) if training.suspend => "training is suspended".to_owned(),
-        Some(training) => format!("the schedule is {} in {}", training.schedule, training.time_zone),
+        Some(training) => {
+            let cron = crate::schedules::cron(training, missing[0]);
+            format!("the schedule is {cron} in {}", training.time_zone)
+        }
         None => "spec.training is not given".to_owned(),
     };
     Verdict::no(Reason::NotTrainedYet, format!("{names} has no version yet, requests get the incoming order; {when}"))

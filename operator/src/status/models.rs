@@ -2,8 +2,10 @@
 
 use super::Facts;
 use crate::observe::{ModelReport, Report, Trained};
+use crate::schedules;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use kube::ResourceExt;
 use rankwright_crds::RankingServiceStatus;
 use rankwright_crds::status::{ModelStatus, ModelTraining, TrainingStatus};
 
@@ -49,8 +51,10 @@ pub(super) fn models(facts: &Facts<'_>, last: &Last<'_>, before: &[ModelStatus])
             model.trained_at.clone_from(&said.trained_at);
             model.problem.clone_from(&said.reason);
         }
-        if let Some((report, trained)) = report.and_then(|report| Some((report, of(report, name)?))) {
-            model.last_training = Some(self::trained(report, trained));
+        let of_last = report.and_then(|report| Some(self::trained(report, of(report, name)?)));
+        let known = model.last_training.as_ref();
+        if let Some(trained) = of_last.or_else(|| by_schedule(facts, name).filter(|one| is_later(one, known))) {
+            model.last_training = Some(trained);
         }
         model
     };
@@ -58,6 +62,40 @@ pub(super) fn models(facts: &Facts<'_>, last: &Last<'_>, before: &[ModelStatus])
         Some(plan) => plan.configuration.models.iter().map(model).collect(),
         None => before.iter().map(|known| model(&known.name)).collect(),
     }
+}
+
+/// What became of a model in the last training of its schedule, where there are several schedules: their trainings go on at the
+/// same time, and the last of all may have been about other models.
+fn by_schedule(facts: &Facts<'_>, name: &str) -> Option<ModelTraining> {
+    let training = facts.service.spec.training.as_ref().filter(|training| !training.model_schedules.is_empty())?;
+    let key = schedules::key_of(&facts.service.name_any(), training, name);
+    let seen = facts.observed.trainings.get(&key)?;
+    let Some(report) = &seen.report else {
+        return schedules::is_meant(training, name).then(|| ModelTraining {
+            outcome: "Failed".to_owned(),
+            message: unreported(seen),
+            time: seen.finished_at.as_ref().map(|time| time.0.to_string()),
+            ..ModelTraining::default()
+        });
+    };
+    of(report, name).map(|model| trained(report, model))
+}
+
+fn is_later(training: &ModelTraining, known: Option<&ModelTraining>) -> bool {
+    let time = |training: &ModelTraining| training.time.as_ref().and_then(|time| time.parse::<Timestamp>().ok());
+    known.is_none_or(|known| time(training) > time(known))
+}
+
+/// A model whose last training failed, of those that are trained by several schedules: the last training of all may be that of another
+/// model.
+pub(super) fn failed<'a>(facts: &Facts<'_>, models: &[&'a ModelStatus]) -> Option<&'a ModelStatus> {
+    facts.service.spec.training.as_ref().filter(|training| !training.model_schedules.is_empty())?;
+    let failed = |model: &ModelStatus| model.last_training.as_ref().is_some_and(|last| last.outcome == "Failed");
+    models.iter().find(|model| failed(model)).copied()
+}
+
+fn unreported(training: &Trained) -> String {
+    format!("it did not report: {}", training.end)
 }
 
 fn of<'a>(report: &'a Report, name: &str) -> Option<&'a ModelReport> {
@@ -90,7 +128,7 @@ fn training(training: &Trained) -> TrainingStatus {
         pod: training.pod.clone(),
         outcome: report.map_or_else(|| "Failed".to_owned(), |report| outcome(&report.outcome)),
         finished_at: training.finished_at.clone(),
-        message: failed.then(|| message.unwrap_or_else(|| format!("it did not report: {}", training.end))),
+        message: failed.then(|| message.unwrap_or_else(|| unreported(training))),
     }
 }
 

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
+mod schedules;
+
 use super::*;
 use crate::ask::{Model, Said, Store};
 use crate::labels::Component;

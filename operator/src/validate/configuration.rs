@@ -5,7 +5,8 @@ mod sections;
 
 use super::{Refusal, digest_of};
 use crate::resolve::{Kind, Resolved};
-use rankwright_config::{Config, Errors, Model};
+use rankwright_config::feature;
+use rankwright_config::{Config, Errors, Feature, Model};
 use rankwright_crds::RankingServiceSpec;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -17,21 +18,32 @@ pub struct Rendered {
     pub text: String,
     /// What a pod that reads all of it started with.
     pub digest: String,
-    /// What an ingest worker started with: of models, it has to do with the item fields that they are trained on alone.
+    /// What an ingest worker started with: of models, it stores the item fields that they are trained on, and what they leave out.
     pub ingest_digest: String,
     /// Models that learn.
     pub trained: Vec<String>,
+    /// Which programs compute with text models.
+    pub texts: Texts,
     /// All models.
     pub models: Vec<String>,
     /// What works, and probably not as meant.
     pub warnings: Vec<String>,
 }
 
+/// Where text models compute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Texts {
+    /// In features: rank servers, workers, trainings and imports have them open.
+    pub features: bool,
+    /// At paths of their own: rank servers have them open.
+    pub inference: bool,
+}
+
 /// Mistakes that a condition shows; the rest is counted.
 const SHOWN: usize = 10;
 
 /// Puts together the configuration, and has the engine's own checks look at it.
-pub(super) fn rendered(spec: &RankingServiceSpec, resolved: &Resolved) -> Result<Rendered, Refusal> {
+pub(super) fn rendered(service: &str, spec: &RankingServiceSpec, resolved: &Resolved) -> Result<Rendered, Refusal> {
     let mut tree = written(spec, resolved)?;
     sections::overlay(&mut tree, spec)?;
     models::overlay(&mut tree, spec)?;
@@ -41,7 +53,7 @@ pub(super) fn rendered(spec: &RankingServiceSpec, resolved: &Resolved) -> Result
     if !missing.is_empty() {
         return Err(Refusal::Configuration(missing.join("; ")));
     }
-    models::known(spec, &config)?;
+    models::known(service, spec, &config)?;
     let without_place =
         |warning: rankwright_config::Warning| rankwright_config::Warning { line: 0, ..warning }.to_string();
     Ok(Rendered {
@@ -65,9 +77,15 @@ fn of_models(config: &Config, text: String) -> Rendered {
     Rendered {
         models: config.models.keys().cloned().collect(),
         trained: config.models.iter().filter(|(_, model)| learns(model)).map(|(name, _)| name.clone()).collect(),
+        texts: Texts { features: config.features.iter().any(computes), inference: !config.inference.is_empty() },
         text,
         ..Rendered::default()
     }
+}
+
+/// Whether a feature has a text model open.
+fn computes(feature: &Feature) -> bool {
+    matches!(&feature.kind, feature::Kind::FieldMatch(compared) if compared.model().is_some())
 }
 
 /// What the author wrote.
@@ -90,7 +108,7 @@ fn written(spec: &RankingServiceSpec, resolved: &Resolved) -> Result<Map<String,
     }
 }
 
-/// What of a configuration an ingest worker works by. It stores what models are trained on.
+/// What of a configuration an ingest worker works by. It stores what models are trained on, and what they leave out.
 fn for_ingest(tree: &Map<String, Value>, config: &Config) -> Map<String, Value> {
     let mut tree = tree.clone();
     tree.remove("models");
@@ -102,6 +120,10 @@ fn for_ingest(tree: &Map<String, Value>, config: &Config) -> Map<String, Value> 
     let stored: BTreeSet<(String, u64)> = stored.collect();
     if !stored.is_empty() {
         tree.insert("stored".to_owned(), json!(stored));
+    }
+    let seen: Vec<_> = config.seen().into_iter().map(|seen| &seen.interactions).collect();
+    if !seen.is_empty() {
+        tree.insert("seen".to_owned(), json!(seen));
     }
     tree
 }

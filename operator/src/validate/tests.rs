@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
+mod schedules;
+
 use super::*;
 use crate::apis::OptionalApi;
 use crate::resolve::{Kind, Rollout};

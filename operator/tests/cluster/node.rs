@@ -13,6 +13,7 @@ mod stream;
 mod training;
 
 use crate::cluster::{Cluster, in_own_namespace};
+use crate::pods::labels;
 use crate::samples::with;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{Secret, Service};
@@ -110,15 +111,27 @@ impl Cluster {
 
     /// Starts the training of a service's schedule now.
     async fn train(&self, service: &str, job: &str) {
-        let from = format!("--from=cronjob/{service}-training");
+        self.train_by(&format!("{service}-training"), job).await;
+    }
+
+    async fn train_by(&self, schedule: &str, job: &str) {
+        let from = format!("--from=cronjob/{schedule}");
         kubectl(&["-n", &self.namespace, "create", "job", &from, job]).await;
     }
 
+    /// The CronJobs of a service: that of several models, and those of single ones.
+    async fn schedules(&self, service: &str) -> Vec<String> {
+        let selected = labels(service, "training");
+        let get = ["-n", &self.namespace, "get", "cronjobs", "--selector", &selected, "--output", "name"];
+        let named = kubectl(&get).await;
+        named.lines().filter_map(|line| Some(line.split_once('/')?.1.to_owned())).collect()
+    }
+
     /// The same under a name that no other one has.
-    async fn train_once(&self, service: &str) -> String {
+    async fn train_once(&self, schedule: &str) -> String {
         static COUNT: AtomicUsize = AtomicUsize::new(1);
         let job = format!("training-{}", COUNT.fetch_add(1, Ordering::Relaxed));
-        self.train(service, &job).await;
+        self.train_by(schedule, &job).await;
         job
     }
 

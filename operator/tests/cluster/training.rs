@@ -74,6 +74,41 @@ async fn a_training_that_takes_too_long_has_failed_though_its_pod_is_gone() {
 }
 
 #[tokio::test]
+async fn a_model_has_a_schedule_of_its_own_until_that_is_taken_away() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    let with = |schedules: Value| {
+        let mut service = scheduled();
+        service["spec"]["configuration"]["inline"]["models"]["popular"] =
+            json!({"type": "trending", "weights": [{"interaction": "click"}]});
+        service["spec"]["training"]["modelSchedules"] = schedules;
+        service
+    };
+    let own = json!([{"model": "popular", "schedule": "*/10 * * * *", "suspend": true}]);
+    cluster.apply::<RankingService>("shop", with(own)).await;
+    let shared: CronJob = cluster.until("shop-training", "was made", |_| true).await;
+    let name = "shop-popular-13bfb3ea";
+    let made: CronJob = cluster.until(name, "was made", |_| true).await;
+    assert_eq!((made.spec.schedule.as_str(), made.spec.suspend), ("*/10 * * * *", Some(true)));
+    assert_eq!(made.annotations()["rankwright.dev/model"], "popular");
+    let asked = |schedule: &CronJob| {
+        let pod = schedule.spec.job_template.spec.clone().unwrap().template.spec.unwrap();
+        pod.containers[0].command.clone().unwrap()
+    };
+    assert_eq!(asked(&made)[1..], ["--model", "popular"]);
+    assert!(!asked(&shared).contains(&"popular".to_owned()), "{:?}", asked(&shared));
+    let unknown = json!([{"model": "nobody", "schedule": "@hourly"}]);
+    cluster.apply::<RankingService>("shop", with(unknown)).await;
+    let why = cluster.told("shop", "ConfigurationValid", "False", "SpecInvalid").await;
+    assert!(why.contains("modelSchedules[nobody]: the configuration has no model nobody"), "{why}");
+    cluster.apply::<RankingService>("shop", with(json!([]))).await;
+    cluster.until_gone::<CronJob>(name).await;
+    let all = |schedule: &CronJob| asked(schedule) == ["training-job"];
+    cluster.until("shop-training", "trains all", all).await;
+    operator.end().await;
+}
+
+#[tokio::test]
 async fn a_training_that_does_not_begin_is_told_and_so_is_that_it_does() {
     let Some(cluster) = in_own_namespace().await else { return };
     let operator = cluster.operator(&Servers::answering());

@@ -257,6 +257,7 @@ async fn fill<T>(
 fn digest(config: &Config, data: Option<&Path>) -> u64 {
     let mut hasher = DefaultHasher::new();
     (format!("{:?}", (&config.features, &config.core, &config.source)), data).hash(&mut hasher);
+    config.seen().iter().for_each(|seen| format!("{seen:?}").hash(&mut hasher));
     hasher.finish()
 }
 

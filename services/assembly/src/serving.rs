@@ -100,6 +100,11 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
         for (name, status) in service.status {
             app = app.status(name, status);
         }
+        for (name, model) in &config.models {
+            if let Some(slot) = engine.plan.seen(model) {
+                app = app.seen(name, slot);
+            }
+        }
         for (name, inference) in &config.inference {
             if let Some(encoder) = encoders.get(&inference.model) {
                 app = app.inference(name, encoder);

@@ -107,7 +107,7 @@ fn share(features: &mut BTreeMap<String, Room>, names: &[String], room: Room) {
 pub(crate) mod tests {
     use super::*;
 
-    fn config() -> Config {
+    pub(crate) fn config() -> Config {
         let text = "features: [{name: a, type: number, source: item.x, scope: item},
             {name: b, type: list_size, source: item.x, scope: item}, {name: now, type: relevancy},
             {name: c, type: interaction_count, interaction: click, scope: item}]

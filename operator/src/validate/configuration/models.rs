@@ -1,8 +1,10 @@
 //! What the resource says of models: pins, gates, warm-up.
 
+use crate::schedules;
 use crate::validate::Refusal;
 use rankwright_config::Config;
 use rankwright_crds::RankingServiceSpec;
+use rankwright_crds::ranking_service::{ModelSchedule, Training};
 use serde_json::{Map, Value, json};
 
 /// Lays pins over models that learn, and gives them what their configuration does not say.
@@ -49,16 +51,42 @@ fn defaults(spec: &RankingServiceSpec, ranks: bool) -> Vec<(&'static str, Value)
 }
 
 /// Models that the resource names have to be there, and to learn.
-pub(super) fn known(spec: &RankingServiceSpec, config: &Config) -> Result<(), Refusal> {
+pub(super) fn known(service: &str, spec: &RankingServiceSpec, config: &Config) -> Result<(), Refusal> {
     let learns = |name: &String| config.models.get(name).is_some_and(|model| model.learning().is_some());
     let have = || config.models.keys().filter(|name| learns(name)).cloned().collect::<Vec<_>>().join(", ");
     let problem = |name: &str| format!("the configuration has no model {name} that is trained; it has: {}", have());
     if let Some(name) = spec.model_version.keys().find(|name| !learns(name)) {
         return Err(Refusal::unfit(format!("spec.modelVersion.{name}"), problem(name)));
     }
-    let asked = spec.training.iter().flat_map(|training| &training.models).find(|name| !learns(name));
-    match asked {
-        Some(name) => Err(Refusal::unfit("spec.training.models", problem(name))),
+    let Some(training) = &spec.training else { return Ok(()) };
+    if let Some(name) = training.models.iter().find(|name| !learns(name)) {
+        return Err(Refusal::unfit("spec.training.models", problem(name)));
+    }
+    scheduled(service, training, &learns, &problem)
+}
+
+/// A model that has a schedule of its own has to be there, to learn, and to have no other.
+fn scheduled(
+    service: &str,
+    training: &Training,
+    learns: &dyn Fn(&String) -> bool,
+    problem: &dyn Fn(&str) -> String,
+) -> Result<(), Refusal> {
+    let field = |name: &str| format!("spec.training.modelSchedules[{name}]");
+    for ModelSchedule { model, .. } in &training.model_schedules {
+        if !learns(model) {
+            return Err(Refusal::unfit(field(model), problem(model)));
+        }
+        if training.models.contains(model) {
+            let twice = "spec.training.models lists this model as well: leave it out of one of them";
+            return Err(Refusal::unfit(field(model), twice));
+        }
+    }
+    match schedules::clash(service, training) {
+        Some([one, other]) => {
+            let problem = format!("its CronJob would have the name of that of {other}: rename one of these models");
+            Err(Refusal::unfit(field(one), problem))
+        }
         None => Ok(()),
     }
 }

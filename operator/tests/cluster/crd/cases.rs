@@ -12,6 +12,7 @@ pub(super) fn cases() -> Vec<Case> {
     let ingest = |ingest: Value| json!({"spec": {"ingest": ingest}});
     let peers = |peers: Value| json!({"spec": {"networkPolicy": {"rankFrom": peers}}});
     let training = |training: Value| json!({"spec": {"training": training}});
+    let own = |models: Value| training(json!({"schedule": "@daily", "modelSchedules": models}));
     let key = json!({"name": "redis", "key": "password"});
     let s3 = json!({"bucket": "events", "prefix": "a", "region": "us-east-1"});
     let kafka = json!({"brokers": ["kafka:9092"], "topic": "t", "groupId": "g"});
@@ -451,6 +452,22 @@ pub(super) fn cases() -> Vec<Case> {
             training(json!({"schedule": "@daily", "timeZone": "Local"})),
             Some("of the IANA database"),
         ),
+        ("a schedule of a model", own(json!([{"model": "shop", "schedule": "*/10 * * * *"}])), None),
+        (
+            "two of them",
+            own(json!([{"model": "a", "schedule": "@hourly"}, {"model": "b", "schedule": "@daily"}])),
+            None,
+        ),
+        (
+            "two of one model",
+            own(json!([{"model": "a", "schedule": "@hourly"}, {"model": "a", "schedule": "@daily"}])),
+            Some("Duplicate value"),
+        ),
+        ("one of no model", own(json!([{"schedule": "@hourly"}])), Some("model: Required value")),
+        ("one of a model without a name", own(json!([{"model": "", "schedule": "@hourly"}])), Some("model")),
+        ("one that is none", own(json!([{"model": "a", "schedule": "every day"}])), Some("schedule has five parts")),
+        ("one at no minute", own(json!([{"model": "a", "schedule": "61 3 * * *"}])), Some("a part of schedule is no")),
+        ("one with a zone", own(json!([{"model": "a", "schedule": "TZ=UTC 0 3 * * *"}])), Some("give it in timeZone")),
         ("no schedule", training(json!({"schedule": "every night"})), Some("schedule has five parts")),
         (
             "a gate",

@@ -53,11 +53,17 @@ pub(super) async fn visited(cluster: &Cluster, service: &str) {
     }
 }
 
-/// Trains a service until it succeeds: its visits end one after another, and what came of them is written then.
+/// Trains all models of a service until it succeeds: its visits end one after another, and what came of them is written then.
 pub(super) async fn trained(cluster: &Cluster, service: &str) {
+    for schedule in cluster.schedules(service).await {
+        trained_by(cluster, service, &schedule).await;
+    }
+}
+
+async fn trained_by(cluster: &Cluster, service: &str, schedule: &str) {
     let end = Instant::now() + cluster.patience;
     loop {
-        let job = cluster.train_once(service).await;
+        let job = cluster.train_once(schedule).await;
         if cluster.is_done(&job).await {
             return;
         }

@@ -1,5 +1,6 @@
 //! The whole configuration.
 
+use crate::model::Seen;
 use crate::report::Report;
 use crate::tree::Node;
 use crate::value::Value;
@@ -7,7 +8,7 @@ use crate::{
     Api, ClickthroughStore, Core, Environment, Errors, Feature, Inference, LoadError, Model, SourceConfig, State,
     Warning, read, tree,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The whole configuration, checked, with every default filled in.
@@ -43,6 +44,11 @@ impl Config {
             report.adopt(read_whole(&others).0, &places);
         }
         report.verdict(place, config)
+    }
+
+    /// What models leave out of a visitor's recommendations, each once: ingest keeps the items of each.
+    pub fn seen(&self) -> BTreeSet<&Seen> {
+        self.models.values().filter_map(Model::exclude_seen).collect()
     }
 
     /// Where the configuration lies: `path`, or else what the environment names.

@@ -64,6 +64,11 @@ impl Model {
         }
     }
 
+    /// Items of the visitor that its recommendations leave out, if any.
+    pub fn exclude_seen(&self) -> Option<&Seen> {
+        self.learning()?.exclude_seen.as_ref()
+    }
+
     /// How train and test are parted, where it is so.
     pub fn split(&self) -> Option<&Split> {
         match self {
@@ -84,6 +89,15 @@ pub struct Learning {
     pub gate: Gate,
     /// `keepVersions`: number of newest versions that are kept; default 10.
     pub keep_versions: usize,
+    /// `excludeSeen` of recommenders: which items of the visitor they leave out; default none.
+    pub exclude_seen: Option<Seen>,
+}
+
+/// Items that a visitor has interacted with.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Seen {
+    /// Types of interaction that count, in order, each once; empty means any but `impression`.
+    pub interactions: Vec<String>,
 }
 
 /// Similar items, by factors of the matrix of visitors and items.

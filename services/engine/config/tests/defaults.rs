@@ -406,7 +406,8 @@ fn a_semantic_model_has_texts_of_item_fields_or_a_file_of_embeddings() {
 
 #[test]
 fn every_key_of_the_recommenders_is_read() {
-    let learning = "selector: {accept: false}, version: v7, keepVersions: 3, qualityGate: {margin: 0.2}";
+    let learning =
+        "selector: {accept: false}, excludeSeen: true, version: v7, keepVersions: 3, qualityGate: {margin: 0.2}";
     let als = format!(
         "{{type: als, interactions: [click, buy], factors: 8, iterations: 5, userReg: 1, itemReg: 2, seed: 7, {learning}}}"
     );
@@ -421,7 +422,47 @@ fn every_key_of_the_recommenders_is_read() {
     for learning in [als.learning, trending.learning] {
         assert_eq!((learning.selector, learning.version.as_deref()), (Selector::Accept(false), Some("v7")));
         assert_eq!((learning.gate.margin, learning.keep_versions), (0.2, 3));
+        assert!(learning.exclude_seen.is_some());
     }
+}
+
+#[test]
+fn recommenders_leave_out_what_a_visitor_took_where_they_are_asked_to() {
+    let als = "type: als, interactions: [view, click, view]";
+    let trending =
+        "type: trending, weights: [{interaction: like}, {interaction: buy}, {interaction: like, window: 1d}]";
+    let semantic = "type: semantic, encoder: {type: csv, dim: 3, path: /e.csv}, itemFields: [title]";
+    let seen = |model: &str, value: &str| {
+        let text = format!("models: {{m: {{{model}, excludeSeen: {value}}}}}");
+        Config::parse(&text, "test")
+            .map(|(config, _)| config.models["m"].exclude_seen().map(|seen| seen.interactions.join(" ")))
+    };
+    let cases: [(&str, &str, Option<&str>); 8] = [
+        (als, "true", Some("click view")),
+        (als, "false", None),
+        (als, "", None),
+        (als, "buy", Some("buy")),
+        (als, "[like, buy, like]", Some("buy like")),
+        (trending, "true", Some("buy like")),
+        (trending, "[purchase]", Some("purchase")),
+        (trending, "no", None),
+    ];
+    for (model, value, expected) in cases {
+        assert_eq!(seen(model, value).expect("is right").as_deref(), expected, "{model} {value}");
+    }
+    for wrong in ["[]", "{click: 1}", "[[a]]"] {
+        assert!(seen(als, wrong).is_err(), "{wrong}");
+    }
+    let ranks = "type: lambdamart, weights: {click: 1}, features: [p]";
+    let text =
+        format!("features: [{{name: p, type: position, position: 1}}]\nmodels: {{m: {{{ranks}, excludeSeen: true}}}}");
+    assert!(Config::parse(&text, "test").expect_err("it ranks").to_string().contains("unknown key `excludeSeen`"));
+    assert!(seen(semantic, "true").is_ok());
+    let two =
+        format!("models: {{a: {{{als}, excludeSeen: true}}, b: {{{als}, excludeSeen: [view, click]}}, c: {{{als}}}}}");
+    let config = parse(&two);
+    let seen: Vec<_> = config.seen().into_iter().map(|seen| seen.interactions.join(" ")).collect();
+    assert_eq!(seen, ["click view"], "both leave out the same");
 }
 
 #[test]

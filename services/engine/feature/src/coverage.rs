@@ -73,7 +73,17 @@ impl Coverage {
         };
         let selectors = config.models.iter().flat_map(unselected);
         let texts = config.models.iter().flat_map(|(name, model)| self.untold(name, model));
-        config.features.iter().enumerate().flat_map(gap).chain(weights).chain(selectors).chain(texts).collect()
+        let seen = config.models.iter().flat_map(|(name, model)| self.untaken(name, model));
+        config
+            .features
+            .iter()
+            .enumerate()
+            .flat_map(gap)
+            .chain(weights)
+            .chain(selectors)
+            .chain(texts)
+            .chain(seen)
+            .collect()
     }
 
     /// Fields that a model is trained on: those of item events alone, as what a ranking sends is not stored.
@@ -82,10 +92,21 @@ impl Coverage {
         fields.map(move |field| format!("models.{name}.itemFields refers to item.{field}, which no item event carried"))
     }
 
+    /// Interactions of `excludeSeen` that never happened, besides those that the model learns from.
+    fn untaken<'a>(&'a self, name: &'a str, model: &'a Model) -> impl Iterator<Item = String> + 'a {
+        let (_, counted) = model.interactions();
+        let named = model.exclude_seen().into_iter().flat_map(|seen| &seen.interactions);
+        let unseen = named.filter(move |kind| !counted.contains(&kind.as_str()) && !self.interacted(kind));
+        unseen.map(move |kind| {
+            format!("models.{name}.excludeSeen refers to the interaction '{kind}', which no event carried")
+        })
+    }
+
     /// Fields that events carried and nothing of the configuration reads, in order.
     pub fn unused(&self, config: &Config) -> Vec<String> {
         let sources: Vec<Source> = config.features.iter().flat_map(|feature| feature.kind.sources()).collect();
-        let embedded = |field: &str| config.models.values().any(|model| model.stored_fields().0.iter().any(|name| name == field));
+        let embedded =
+            |field: &str| config.models.values().any(|model| model.stored_fields().0.iter().any(|name| name == field));
         let selected: Vec<&str> = config.models.values().flat_map(selected).map(|(_, field)| field).collect();
         let reads = |source: &Source, entity: &Entity, field: &str| {
             let same = match (&source.entity, entity) {
@@ -313,6 +334,14 @@ mod tests {
         let shown = r#"{"event":"ranking","id":"r","timestamp":"1","user":"u","session":"s","items":[{"id":"a","fields":[{"name":"titel","value":"x"}]}]}"#;
         let told = "models.alike.itemFields refers to item.titel, which no item event carried";
         assert_eq!(gaps_of(model, &[FILM, shown]), [told]);
+    }
+
+    #[test]
+    fn an_interaction_that_no_visitor_took_an_item_by_is_told() {
+        let model = "models: {m: {type: als, interactions: [clik], excludeSeen: [clik, by]}}";
+        let click = r#"{"event":"interaction","id":"c","timestamp":"1","type":"click","item":"a"}"#;
+        let told = |key, kind| format!("models.m.{key} refers to the interaction '{kind}', which no event carried");
+        assert_eq!(gaps_of(model, &[click]), [told("interactions", "clik"), told("excludeSeen", "by")]);
     }
 
     #[test]

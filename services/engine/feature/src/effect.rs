@@ -51,6 +51,7 @@ pub(crate) struct Rules {
     counts: Vec<Rule>,
     shown: Vec<ShownRule>,
     mediums: Vec<MediumRule>,
+    seen: Vec<SeenRule>,
 }
 
 #[derive(Debug)]
@@ -66,6 +67,14 @@ enum What {
     Count,
     Windows { bucket: i64, keep: u32 },
     Recent { keep: u32 },
+}
+
+/// Items that visitors interact with in one of these ways; in any, where there is none.
+#[derive(Debug)]
+struct SeenRule {
+    interactions: Vec<CompactString>,
+    slot: Slot,
+    keep: u32,
 }
 
 #[derive(Debug)]
@@ -138,6 +147,10 @@ impl Rules {
                 self.shown.push(ShownRule { interaction: interaction.into(), windows: None, slot, target });
             }
             Meaning::Mediums { source, scope } => self.mediums.extend(MediumRule::parse(source, *scope, slot)),
+            Meaning::Seen { interactions, keep } => {
+                let interactions = interactions.iter().map(CompactString::from).collect();
+                self.seen.push(SeenRule { interactions, slot, keep: *keep });
+            }
             Meaning::RankingField(_) => {}
         }
     }
@@ -197,6 +210,12 @@ impl Rules {
         let subject = Subject { tenant: &interaction.tenant, item: Some(&interaction.item), user, session };
         let (at, event) = (interaction.timestamp, interaction.id.digest());
         self.counted(&interaction.kind, &subject, at, event, effects);
+        for rule in self.seen.iter().filter(|rule| rule.counts(&interaction.kind)) {
+            let Some(key) = subject.key(Owner::User) else { continue };
+            let visit = Visit { at, event, item: interaction.item.clone() };
+            let cell = Cell::Items(Recent::one(visit, rule.keep));
+            effects.write(&key, rule.slot, Stored { at, event, cell });
+        }
         for rule in self.mediums.iter().filter(|rule| rule.source.is_interaction(&interaction.kind)) {
             rule.apply(&interaction.fields, &subject, at, event, effects);
         }
@@ -227,6 +246,13 @@ fn write_fields(
         if let Some((_, slot)) = known.iter().find(|(name, _)| *name == field.name) {
             effects.write(key, *slot, Stored { at, event, cell: Cell::Field(FieldValue::from(&field.value)) });
         }
+    }
+}
+
+impl SeenRule {
+    fn counts(&self, kind: &str) -> bool {
+        let any = self.interactions.is_empty() && kind != IMPRESSION;
+        any || self.interactions.iter().any(|of| of == kind)
     }
 }
 

@@ -16,6 +16,7 @@ mod extractor;
 mod item_texts;
 mod lexicon;
 pub mod plan;
+pub mod seen;
 pub mod slot;
 #[cfg(test)]
 mod testing;

@@ -11,6 +11,7 @@ use crate::encode::{Encoded, Encoders, Models, NoEncoders, Texts};
 use crate::extractor::compiler::{Compiler, definition};
 use crate::extractor::field::Sources;
 use crate::extractor::{Columns, Extractor};
+use crate::seen;
 use crate::slot::{Meaning, Slots};
 use kept::Kept;
 use rankwright_config::feature::Feature;
@@ -19,7 +20,7 @@ use rankwright_encoder::CacheFileError;
 use rankwright_event::{Event, Interaction, RankedItem, Ranking};
 use rankwright_state::{Fetched, Fingerprint, Key, Scope, Slot, Store};
 use rankwright_text::{DictionaryError, Language};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// What can go wrong when features are compiled.
@@ -90,6 +91,8 @@ pub struct Plan {
     models: Models,
     encodes: bool,
     retention: Vec<(Slot, Duration)>,
+    /// What is kept of visitors for recommenders.
+    seen: BTreeMap<Seen, Slot>,
 }
 
 struct Step {
@@ -115,7 +118,7 @@ impl Plan {
         Self::storing(features, &BTreeMap::new(), store, encoders).await
     }
 
-    /// All features of a configuration; what its models are trained on beside them is stored as well.
+    /// All features of a configuration; what its models are trained on, and what its recommenders leave out, is stored as well.
     ///
     /// # Errors
     /// As [`Plan::compile_with`].
@@ -125,14 +128,14 @@ impl Plan {
 
     async fn storing(
         features: &[Feature],
-        trained: &BTreeMap<String, Model>,
+        served: &BTreeMap<String, Model>,
         store: &dyn Store,
         encoders: &dyn Encoders,
     ) -> Result<Self, Error> {
         let models = models::of(features, encoders)?;
         let mut slots = Slots::with(&models);
-        trained.values().for_each(|model| need(model, &mut slots));
         features.iter().for_each(|feature| definition(&feature.kind).need(feature.ttl, &mut slots));
+        served.values().for_each(|model| need(model, &mut slots));
         let slots = slots.number(store).await?;
         let mut sources = Sources::of(&slots);
         let (mut columns, mut steps) = (Vec::<Column>::new(), Vec::new());
@@ -154,6 +157,8 @@ impl Plan {
         let follows = steps.iter().any(|step| step.extractor.follows());
         let encodes = steps.iter().any(|step| step.extractor.encodes());
         let retention = slots.iter().map(|(_, slot, kept)| (slot, kept.ttl)).collect();
+        let seen = served.values().filter_map(Model::exclude_seen);
+        let seen = seen.map(|seen| (seen.clone(), slots.slot(&seen::meaning(seen)))).collect();
         let tags = columns.iter().map(Column::tag).collect();
         Ok(Self {
             columns,
@@ -168,6 +173,7 @@ impl Plan {
             models,
             encodes,
             retention,
+            seen,
         })
     }
 
@@ -189,6 +195,12 @@ impl Plan {
     /// How long values of each slot count.
     pub fn retention(&self) -> &[(Slot, Duration)] {
         &self.retention
+    }
+
+    /// Where the items lie that a model's recommendations leave out; nothing where it leaves none out, or the plan is not
+    /// [that of its configuration](Plan::of).
+    pub fn seen(&self, model: &Model) -> Option<Slot> {
+        self.seen.get(model.exclude_seen()?).copied()
     }
 
     /// Keys that a ranking reads first: its items, visitor and visit, and the global row where a feature needs it.
@@ -336,10 +348,11 @@ impl Plan {
     }
 }
 
-/// What a model is trained on.
+/// What a model is trained on, and what it leaves out.
 fn need(model: &Model, slots: &mut Slots) {
     let (fields, ttl) = model.stored_fields();
     fields.iter().for_each(|field| slots.need(Meaning::ItemField(field.clone()), ttl, 0));
+    model.exclude_seen().into_iter().for_each(|seen| seen::need(seen, slots));
 }
 
 /// What is stored for a configuration, and who reads it: names of features, and `models.<name>`.

@@ -70,6 +70,13 @@ pub enum Meaning {
         /// Whose.
         target: Target,
     },
+    /// The items that a visitor interacted with last, each once.
+    Seen {
+        /// Interaction types in order; empty means any but `impression`.
+        interactions: Vec<String>,
+        /// How many items.
+        keep: u32,
+    },
 }
 
 /// From an item's field to what is stored of it.
@@ -268,6 +275,7 @@ impl Meaning {
             Self::Mediums { source, scope } => format!("mediums {source:?} by {}", scope.word()),
             Self::Derived(Derived { field, how, .. }) => format!("item field {field:?} as {how}"),
             Self::RankingField(field) => format!("ranking field {field:?}"),
+            Self::Seen { interactions, keep } => format!("newest {keep} items of {interactions:?} by user"),
         };
         Fingerprint(digest(&description))
     }

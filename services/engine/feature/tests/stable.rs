@@ -3,7 +3,7 @@
 
 use rankwright_config::Config;
 use rankwright_config::schema::FEATURE_TYPES;
-use rankwright_feature::{Plan, readers};
+use rankwright_feature::{NoEncoders, Plan, readers, seen};
 use rankwright_state::MemoryStore;
 
 /// Definitions beside the examples, for what those leave out.
@@ -40,6 +40,33 @@ const MORE: &[&str] = &[
     "{name: since_update, type: item_age, source: item.timestamp}",
 ];
 
+/// What models leave out of recommendations.
+const RECOMMENDERS: &str = "models:
+  one: {type: als, interactions: [click], excludeSeen: true}
+  two: {type: trending, weights: [{interaction: view}, {interaction: click}], excludeSeen: true}
+  same: {type: als, interactions: [purchase], excludeSeen: [view, click]}
+  any: {type: semantic, encoder: {type: csv, dim: 2, path: /e.csv}, itemFields: [title], excludeSeen: true}
+  none: {type: als, interactions: [click]}";
+
+#[tokio::test]
+async fn what_recommenders_leave_out_is_stored_beside_what_features_store() {
+    let features = "features: [{name: clicks, type: interaction_count, interaction: click, scope: user}]";
+    let (with, _) = Config::parse(&format!("{features}\n{RECOMMENDERS}"), "test").expect("valid");
+    let (without, _) = Config::parse(features, "test").expect("valid");
+    let store = MemoryStore::default();
+    let plain = Plan::of(&without, &store, &NoEncoders).await.expect("compiles");
+    assert!(with.models.values().all(|model| plain.seen(model).is_none()), "nobody asks for them");
+    assert_eq!(plain.retention().len(), 1);
+    let plan = Plan::of(&with, &store, &NoEncoders).await.expect("compiles");
+    let slots: Vec<_> = ["one", "two", "same", "any", "none"].map(|name| plan.seen(&with.models[name])).into();
+    assert_eq!(slots[1], slots[2], "the same types of interaction");
+    assert_eq!(slots[4], None);
+    assert!(slots[0] != slots[1] && slots[0] != slots[3] && slots[..4].iter().all(Option::is_some), "{slots:?}");
+    assert_eq!(plan.retention().len(), 4);
+    assert!(plan.retention().contains(&(slots[0].expect("one"), seen::KEPT_FOR)));
+    assert_eq!((plan.columns(), plan.tags()), (plain.columns(), plain.tags()), "models see no difference");
+}
+
 #[tokio::test]
 async fn digests_of_columns_and_stored_values_stay_as_they_are() {
     let examples = FEATURE_TYPES.iter().map(|of| of.example);
@@ -51,7 +78,11 @@ async fn digests_of_columns_and_stored_values_stay_as_they_are() {
     });
     let stored = readers(&config);
     let stored = stored.iter().map(|(fingerprint, readers)| format!("{:016x} {}", fingerprint.0, readers.join(" ")));
-    let found: Vec<String> = columns.chain(stored).map(|line| line.trim_end().to_owned()).collect();
+    let (recommenders, _) = Config::parse(RECOMMENDERS, "test").expect("valid models");
+    let seen = recommenders.seen();
+    let seen =
+        seen.iter().map(|of| format!("{:016x} excludeSeen {}", seen::fingerprint(of).0, of.interactions.join(" ")));
+    let found: Vec<String> = columns.chain(stored).chain(seen).map(|line| line.trim_end().to_owned()).collect();
     let expected: Vec<&str> = include_str!("../samples/digests.txt").lines().collect();
     assert_eq!(found, expected, "\n{}", found.join("\n"));
 }

@@ -27,6 +27,8 @@ pub struct Slot {
     current: RwLock<Current>,
     pub(crate) definition: config::Model,
     pub(crate) loading: tokio::sync::Mutex<()>,
+    /// Where the state keeps what visitors took, of a model that leaves it out.
+    seen: Option<rankwright_state::Slot>,
     /// Computes the features for answers without a version, once that was needed.
     bare: OnceLock<Box<dyn Ranker>>,
     /// What was said of a version that could not be loaded, until one is.
@@ -82,6 +84,13 @@ impl Models {
         Self { slots: configured.iter().filter_map(slot).collect() }
     }
 
+    /// The same, with where the state keeps what visitors took, by the name of the model that leaves it out.
+    #[must_use]
+    pub fn with_seen(mut self, seen: &BTreeMap<String, rankwright_state::Slot>) -> Self {
+        self.slots.iter_mut().for_each(|(name, slot)| slot.seen = seen.get(name).copied());
+        self
+    }
+
     /// A model that ranks.
     pub fn ranker(&self, name: &str) -> Result<&Slot, Unknown> {
         self.of_kind(name, false)
@@ -122,6 +131,7 @@ impl Slot {
             current: RwLock::new(Current::Missing(format!("model {name} is not loaded yet").into())),
             definition: model.clone(),
             loading: tokio::sync::Mutex::default(),
+            seen: None,
             bare: OnceLock::new(),
             said: RwLock::new(None),
             metrics,
@@ -141,6 +151,11 @@ impl Slot {
     /// What answers now.
     pub fn current(&self) -> Current {
         self.current.read().clone()
+    }
+
+    /// Where the state keeps what visitors took, if the model leaves it out.
+    pub(crate) fn seen(&self) -> Option<rankwright_state::Slot> {
+        self.seen
     }
 
     /// What computes the features while no version does.

@@ -1,13 +1,17 @@
 //! Recommendations: items without candidates to begin with.
 //!
 //! A request is answered whatever it names: where no item of it is known, or no version is there, another recommender of
-//! the configuration that needs no item answers in its place, and the answer says why.
+//! the configuration that needs no item answers in its place, and the answer says why. Where the model leaves out what the
+//! visitor took already, the state is read first; while it does not answer, nothing is left out, and the answer says that, too.
 
 use crate::app::App;
 use crate::limits::Excess;
 use crate::metrics::FallbackReason;
 use crate::models::{Current, Loaded, Served, Slot};
+use rankwright_event::{Tenant, UserId};
+use rankwright_feature::seen;
 use rankwright_model::Recommendation;
+use rankwright_state::{Entity, Key, Scope};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,15 +22,33 @@ use std::time::Instant;
 struct Request {
     /// How many items.
     count: u64,
-    /// For whom; recommendations are not personal, it is accepted.
-    #[allow(dead_code)]
+    /// For whom: `excludeSeen` of the model leaves out what this visitor took.
     user: Option<String>,
+    /// Whose visitor it is.
+    tenant: Option<String>,
     /// Items that the recommended ones should go with.
     #[serde(default)]
     items: Vec<String>,
     /// Items that are not wanted.
     #[serde(default)]
     exclude: Vec<String>,
+}
+
+/// What a visitor took already.
+#[derive(Default)]
+struct Taken {
+    /// All that is stored of them, and where it stands in that; nothing of an unknown visitor.
+    visitor: Option<(Arc<Entity>, rankwright_state::Slot)>,
+    /// Why it is not known.
+    unknown: Option<String>,
+}
+
+/// What is asked of a version.
+struct Wanted<'r> {
+    items: Vec<&'r str>,
+    /// Items of the request, and those that the visitor took.
+    exclude: HashSet<&'r str>,
+    count: usize,
 }
 
 /// A request that cannot be answered.
@@ -59,7 +81,7 @@ struct Recommended<'a> {
 }
 
 /// Answers a request: the JSON text of the items, best first. `began` is when it arrived.
-pub(crate) fn recommend(app: &App, slot: &Slot, body: &[u8], began: Instant) -> Result<Vec<u8>, Error> {
+pub(crate) async fn recommend(app: &App, slot: &Slot, body: &[u8], began: Instant) -> Result<Vec<u8>, Error> {
     let request: Request = serde_json::from_slice(body)?;
     if request.count == 0 {
         return Err(Error::NoCount);
@@ -68,25 +90,41 @@ pub(crate) fn recommend(app: &App, slot: &Slot, body: &[u8], began: Instant) -> 
     limits.check_items("items", request.items.len())?;
     limits.check_items("exclude", request.exclude.len())?;
     limits.check_items("count", usize::try_from(request.count).unwrap_or(usize::MAX))?;
+    let taken = taken(app, slot, &request).await;
+    let wanted = Wanted::of(&request, &taken);
     let text = match slot.current() {
-        Current::Loaded(loaded) => match request.ask(&loaded) {
-            Ok(found) => Answer::new(found, None, began).text()?,
+        Current::Loaded(loaded) => match wanted.ask(&loaded) {
+            Ok(found) => Answer::new(found, taken.unknown.clone(), began).text()?,
             Err(reason) => {
                 slot.metrics.fell_back(FallbackReason::Unknown);
-                instead(app, slot, &request, &reason, began)?
+                instead(app, slot, &wanted, &reason, began)?
             }
         },
         Current::Missing(reason) => {
             slot.metrics.fell_back(FallbackReason::Untrained);
-            instead(app, slot, &request, &reason, began)?
+            instead(app, slot, &wanted, &reason, began)?
         }
     };
     slot.metrics.answered(Instant::now(), began.elapsed());
     Ok(text)
 }
 
+/// What the visitor took, where the model leaves that out.
+async fn taken(app: &App, slot: &Slot, request: &Request) -> Taken {
+    let (Some(user), Some(seen)) = (&request.user, slot.seen()) else { return Taken::default() };
+    let tenant = request.tenant.as_ref().map_or_else(Tenant::default, Tenant::from);
+    let key = [Key::new(&tenant, Scope::User(UserId::from(user)))];
+    match app.state().read(&key).await {
+        Ok(mut rows) => Taken { visitor: rows.pop().flatten().map(|entity| (entity, seen)), unknown: None },
+        Err(unavailable) => {
+            slot.metrics.fell_back(FallbackReason::Store);
+            Taken { unknown: Some(format!("{unavailable}: what the visitor took is not left out")), ..Taken::default() }
+        }
+    }
+}
+
 /// What a recommender that needs no items says, or nothing, with the reason.
-fn instead(app: &App, slot: &Slot, request: &Request, reason: &str, began: Instant) -> Result<Vec<u8>, Error> {
+fn instead(app: &App, slot: &Slot, wanted: &Wanted<'_>, reason: &str, began: Instant) -> Result<Vec<u8>, Error> {
     let popular = app.models().all().filter(|other| other.name() != slot.name()).find_map(|other| {
         let loaded = popular(other)?;
         Some((other.name(), loaded))
@@ -94,7 +132,7 @@ fn instead(app: &App, slot: &Slot, request: &Request, reason: &str, began: Insta
     let Some((name, loaded)) = popular else {
         return Ok(Answer::new(Vec::new(), Some(reason.to_owned()), began).text()?);
     };
-    let found = request.ask(&loaded).unwrap_or_default();
+    let found = wanted.ask(&loaded).unwrap_or_default();
     Ok(Answer::new(found, Some(format!("{reason}; model {name} answers in its place")), began).text()?)
 }
 
@@ -108,14 +146,18 @@ fn popular(slot: &Slot) -> Option<Arc<Loaded>> {
     }
 }
 
-impl Request {
+impl<'r> Wanted<'r> {
+    fn of(request: &'r Request, taken: &'r Taken) -> Self {
+        let items = request.items.iter().map(String::as_str).collect();
+        let mut exclude: HashSet<&str> = request.exclude.iter().map(String::as_str).collect();
+        exclude.extend(taken.visitor.iter().flat_map(|(visitor, slot)| seen::items(visitor, *slot)));
+        Self { items, exclude, count: usize::try_from(request.count).unwrap_or(usize::MAX) }
+    }
+
     /// What a version recommends, or why it can recommend nothing.
     fn ask<'a>(&self, loaded: &'a Loaded) -> Result<Vec<Recommendation<'a>>, String> {
         let Served::Recommender(model) = &loaded.model else { return Err("this model ranks".to_owned()) };
-        let items: Vec<&str> = self.items.iter().map(String::as_str).collect();
-        let exclude: HashSet<&str> = self.exclude.iter().map(String::as_str).collect();
-        let count = usize::try_from(self.count).unwrap_or(usize::MAX);
-        model.recommend(&items, &exclude, count).map_err(|reason| reason.to_string())
+        model.recommend(&self.items, &self.exclude, self.count).map_err(|reason| reason.to_string())
     }
 }
 

@@ -32,6 +32,8 @@ pub enum Cell {
     Blob(#[serde(with = "wire::bytes")] Arc<[u8]>),
     /// Many such, each with its time and event; all stay.
     Parts(Parts),
+    /// The newest of many items, each once: of the interactions with an item the newest stays.
+    Items(Recent),
 }
 
 /// A field's value, ready to be computed with. The order of variants is part of the stored format.
@@ -177,6 +179,21 @@ impl Recent {
         }
         self.visits.truncate(self.keep as usize);
     }
+
+    /// The same where each item stands once. An item that had to go stays away: as many newer ones are in both.
+    fn absorb_items(&mut self, other: &Self) {
+        self.keep = self.keep.max(other.keep);
+        for visit in &other.visits {
+            match self.visits.iter().position(|known| known.item == visit.item) {
+                Some(place) if self.visits[place].rank() >= visit.rank() => continue,
+                Some(place) => drop(self.visits.remove(place)),
+                None => {}
+            }
+            let place = self.visits.partition_point(|known| known.rank() > visit.rank());
+            self.visits.insert(place, visit.clone());
+        }
+        self.visits.truncate(self.keep as usize);
+    }
 }
 
 impl Parts {
@@ -237,6 +254,7 @@ impl Cell {
             (Self::Recent(recent), Self::Recent(more)) => recent.absorb(more),
             (Self::Flags(flags), Self::Flags(more)) => *flags |= more,
             (Self::Parts(parts), Self::Parts(more)) => parts.absorb(more),
+            (Self::Items(items), Self::Items(more)) => items.absorb_items(more),
             (this, other) if age.then_with(|| wire::compare(other, this)).is_gt() => *this = other.clone(),
             _ => {}
         }
@@ -250,6 +268,25 @@ mod tests {
     fn parts(numbers: impl Iterator<Item = u64>) -> Parts {
         let part = |number: u64| Part { at: Timestamp::from_millis(number as i64), event: number, bytes: [0].into() };
         Parts::from_parts(numbers.map(part).collect()).expect("in order")
+    }
+
+    fn visit(at: i64, item: &str) -> Recent {
+        Recent::one(Visit { at: Timestamp::from_millis(at), event: 0, item: item.into() }, 3)
+    }
+
+    #[test]
+    fn the_newest_items_stay_each_once_in_whatever_order_they_come() {
+        let visits = [(1, "a"), (2, "b"), (3, "c"), (4, "d"), (5, "a"), (6, "d"), (6, "d")];
+        let kept = |visits: &mut dyn Iterator<Item = &(i64, &str)>| {
+            let mut items = Recent::default();
+            visits.for_each(|(at, item)| items.absorb_items(&visit(*at, item)));
+            items
+        };
+        let forwards = kept(&mut visits.iter());
+        let found: Vec<_> = forwards.visits().iter().map(|visit| (visit.at.millis(), visit.item.as_str())).collect();
+        assert_eq!(found, [(6, "d"), (5, "a"), (3, "c")], "b is the fourth, whatever came after it");
+        assert_eq!(kept(&mut visits.iter().rev()), forwards);
+        assert_eq!(kept(&mut visits.iter().skip(3).chain(&visits[..3])), forwards);
     }
 
     #[test]

@@ -184,7 +184,7 @@ fn failed(source: impl std::error::Error + Send + Sync + 'static) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{any_entity, any_key, computed_entity, whole_entity};
+    use crate::samples::{any_entity, any_key, computed_entity, items_entity, whole_entity};
     use proptest::prelude::*;
 
     const FORMATS: [Format; 5] = [Format::Binary, Format::Json, Format::Packed, Format::First, Format::FirstPacked];
@@ -204,6 +204,9 @@ mod tests {
             (computed_entity(), Format::First, "computed-1.bin"),
             (computed_entity(), Format::Json, "computed-1.json"),
             (computed_entity(), Format::Binary, "computed-3.bin"),
+            (items_entity(), Format::First, "items-1.bin"),
+            (items_entity(), Format::Json, "items-1.json"),
+            (items_entity(), Format::Binary, "items-3.bin"),
         ];
         for (entity, format, name) in kept {
             let bytes = encode(&entity, format).expect("encodes");

@@ -299,6 +299,14 @@ impl Entity {
         }
     }
 
+    /// The newest items, whatever the time.
+    pub fn items(&self, slot: Slot) -> Option<&Recent> {
+        match &self.counts.get(slot)?.cell {
+            Cell::Items(items) => Some(items),
+            _ => None,
+        }
+    }
+
     /// A set of small numbers.
     pub fn flags(&self, slot: Slot, now: Timestamp, ttl: Duration) -> Option<u64> {
         match &self.count(slot, now, ttl)?.cell {

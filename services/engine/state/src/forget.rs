@@ -20,15 +20,24 @@ pub fn without_item(key: &Key, entity: &Entity, tenant: &Tenant, item: &ItemId) 
 }
 
 fn remembers(stored: &Stored, item: &ItemId) -> bool {
-    matches!(&stored.cell, Cell::Recent(recent) if recent.visits().iter().any(|visit| visit.item == *item))
+    visited(stored).is_some_and(|recent| recent.visits().iter().any(|visit| visit.item == *item))
 }
 
 /// The same value without the item; `None` where nothing is left of it.
 fn without(stored: &Stored, item: &ItemId) -> Option<Stored> {
-    let Cell::Recent(recent) = &stored.cell else { return Some(stored.clone()) };
+    let Some(recent) = visited(stored) else { return Some(stored.clone()) };
     let visits: Vec<_> = recent.visits().iter().filter(|visit| visit.item != *item).cloned().collect();
     let rest = Recent::from_parts(recent.keep(), visits).filter(|rest| !rest.visits().is_empty())?;
-    Some(Stored { cell: Cell::Recent(rest), ..stored.clone() })
+    let cell = if matches!(stored.cell, Cell::Items(_)) { Cell::Items(rest) } else { Cell::Recent(rest) };
+    Some(Stored { cell, ..stored.clone() })
+}
+
+/// The items that a value names.
+fn visited(stored: &Stored) -> Option<&Recent> {
+    match &stored.cell {
+        Cell::Recent(recent) | Cell::Items(recent) => Some(recent),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -38,9 +47,13 @@ mod tests {
     use rankwright_event::Timestamp;
 
     fn visit(item: &str, seconds: i64) -> Entity {
+        visit_in(Cell::Recent, item, seconds)
+    }
+
+    fn visit_in(cell: fn(Recent) -> Cell, item: &str, seconds: i64) -> Entity {
         let at = Timestamp::from_millis(1000 * seconds);
         let recent = Recent::one(Visit { at, event: seconds as u64, item: item.into() }, 10);
-        Entity::one(Slot(1), Stored { at, event: seconds as u64, cell: Cell::Recent(recent) })
+        Entity::one(Slot(1), Stored { at, event: seconds as u64, cell: cell(recent) })
     }
 
     fn user() -> Key {
@@ -53,13 +66,17 @@ mod tests {
 
     #[test]
     fn visitors_keep_what_they_did_with_other_items() {
-        let mut entity = visit("gone", 3);
-        entity.absorb(&visit("kept", 2));
-        entity.absorb(&visit("gone", 1));
-        let left = left(&user(), &entity).expect("it is in it");
-        let values: Vec<_> = left.values().collect();
-        let Cell::Recent(recent) = &values[0].1.cell else { panic!("another kind of value") };
-        assert_eq!(recent.visits().iter().map(|visit| visit.item.as_str()).collect::<Vec<_>>(), ["kept"]);
+        for cell in [Cell::Recent, Cell::Items] {
+            let mut entity = visit_in(cell, "gone", 3);
+            entity.absorb(&visit_in(cell, "kept", 2));
+            entity.absorb(&visit_in(cell, "gone", 1));
+            let left = left(&user(), &entity).expect("it is in it");
+            let (_, value) = left.values().next().expect("it keeps another one");
+            let items: Vec<&str> =
+                visited(value).iter().flat_map(|recent| recent.visits()).map(|visit| visit.item.as_str()).collect();
+            assert_eq!(items, ["kept"]);
+            assert_eq!(std::mem::discriminant(&value.cell), std::mem::discriminant(&cell(Recent::default())));
+        }
     }
 
     #[test]

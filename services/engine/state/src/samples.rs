@@ -7,8 +7,10 @@ use rankwright_event::{ItemId, Tenant, Timestamp};
 use std::sync::Arc;
 
 /// Kinds of cells; a slot in these samples holds the kind of its number modulo this.
-pub(crate) const KINDS: u16 = 12;
+pub(crate) const KINDS: u16 = 13;
 const KEEP: u32 = 3;
+/// Fewer than there are.
+const ITEMS: u32 = 2;
 
 /// A file of `samples/`, which every later version has to read. `RANKWRIGHT_WRITE_SAMPLES` set, one that is not there yet
 /// is written.
@@ -46,6 +48,12 @@ pub(crate) fn whole_entity() -> Entity {
 /// A value of the kinds that came later.
 pub(crate) fn computed_entity() -> Entity {
     Entity::one(Slot(1), stored(4, Cell::Field(FieldValue::Bytes([0, 255, 7].into()))))
+}
+
+/// Another one, which came after that.
+pub(crate) fn items_entity() -> Entity {
+    let visit = Visit { at: Timestamp::from_millis(4000), event: 4, item: ItemId::from("p1") };
+    Entity::one(Slot(1), stored(4, Cell::Items(Recent::one(visit, 100))))
 }
 
 /// Keys of every scope, with ids that are short, long, and full of zeros.
@@ -117,7 +125,8 @@ fn any_cell(kind: u16) -> BoxedStrategy<Cell> {
         8 => any::<u64>().prop_map(Cell::Flags).boxed(),
         9 => any_bytes().prop_map(Cell::Blob).boxed(),
         10 => any_part().prop_map(|part| Cell::Parts(Parts::one(part))).boxed(),
-        _ => field(any_bytes().prop_map(FieldValue::Bytes).boxed()),
+        11 => field(any_bytes().prop_map(FieldValue::Bytes).boxed()),
+        _ => any_visit().prop_map(|visit| Cell::Items(Recent::one(visit, ITEMS))).boxed(),
     }
 }
 
@@ -132,15 +141,16 @@ fn any_cell_of_many(kind: u16) -> BoxedStrategy<Cell> {
                 Cell::Windows(Windows::from_parts(keep, &counts).expect("periods are in order"))
             })
             .boxed(),
-        7 => (any::<u32>(), prop::collection::btree_set((at(), event(), "[aéè]{0,3}"), 0..6))
-            .prop_map(|(keep, visits)| {
+        7 | 12 => (any::<u32>(), prop::collection::btree_set((at(), event(), "[aéè]{0,3}"), 0..6))
+            .prop_map(move |(keep, visits)| {
                 let visit = |(at, event, item): (i64, u64, String)| Visit {
                     at: Timestamp::from_millis(at),
                     event,
                     item: item.into(),
                 };
                 let visits = visits.into_iter().rev().map(visit).collect();
-                Cell::Recent(Recent::from_parts(keep, visits).expect("newest first"))
+                let recent = Recent::from_parts(keep, visits).expect("newest first");
+                if kind == 7 { Cell::Recent(recent) } else { Cell::Items(recent) }
             })
             .boxed(),
         10 => prop::collection::btree_map((at(), event()), any_bytes(), 0..6)
@@ -163,7 +173,7 @@ fn any_part() -> impl Strategy<Value = Part> {
 }
 
 fn any_visit() -> impl Strategy<Value = Visit> {
-    (0..4i64, 0..2u64, "[ab]").prop_map(|(at, event, item)| Visit {
+    (0..4i64, 0..2u64, "[abc]").prop_map(|(at, event, item)| Visit {
         at: Timestamp::from_millis(at),
         event,
         item: item.into(),

@@ -114,6 +114,7 @@ fn train(place: &str, booster: &str, iterations: usize) {
         eval: vec![Metric::Ndcg(Some(10))],
         warmup: None,
         learning: Learning {
+            exclude_seen: None,
             selector: Selector::Accept(true),
             version: None,
             gate: Gate { metric: None, margin: 0.01 },

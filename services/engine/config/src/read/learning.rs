@@ -14,6 +14,7 @@ pub(super) fn learning(section: &Section<'_>, eval: &[Metric]) -> Learning {
         selector: selector::optional(section),
         version: section.get("version").and_then(|value| value.text()),
         gate: section.get("qualityGate").and_then(|value| gate(&value, eval)).unwrap_or(USUAL_GATE),
+        exclude_seen: None,
         keep_versions: section.or("keepVersions", 10, |value| value.whole(1..=10_000)),
     }
 }

@@ -1,8 +1,8 @@
 //! Models that recommend by interactions: `als`, `trending`.
 
 use super::lambdamart::seed;
-use super::learning::learning;
-use crate::model::{Als, Model, Trending, TrendingWeight};
+use crate::model::{Als, Learning, Model, Seen, Trending, TrendingWeight};
+use crate::scalar;
 use crate::section::Section;
 use crate::value::Value;
 use std::time::Duration;
@@ -21,8 +21,27 @@ pub(super) fn als(section: &Section<'_>) -> Option<Model> {
     let item_reg = section.or("itemReg", REGULARIZATION, regularization);
     let seed = section.get("seed").and_then(|value| seed(&value)).unwrap_or(0);
     store(section);
-    let learning = learning(section, &[]);
+    let learning = learning(section, interactions.as_deref().unwrap_or_default());
     Some(Model::Als(Als { interactions: interactions?, factors, iterations, user_reg, item_reg, seed, learning }))
+}
+
+/// What recommenders share. `counted` are the types of interaction that the model learns from; none where it does not tell them
+/// apart.
+pub(super) fn learning(section: &Section<'_>, counted: &[String]) -> Learning {
+    let exclude_seen = section.get("excludeSeen").and_then(|value| seen(&value, counted));
+    Learning { exclude_seen, ..super::learning::learning(section, &[]) }
+}
+
+/// `true`: what the model learns from; or types of interaction.
+fn seen(value: &Value<'_>, counted: &[String]) -> Option<Seen> {
+    let mut interactions = match value.scalar().and_then(scalar::boolean) {
+        Some(false) => return None,
+        Some(true) => counted.to_vec(),
+        None => value.texts("true, false, or a list of types of interaction"),
+    };
+    interactions.sort_unstable();
+    interactions.dedup();
+    Some(Seen { interactions })
 }
 
 /// An index of nearest neighbours: checked, and of no use. Neighbours are found in the process.
@@ -46,8 +65,10 @@ pub(super) fn store(section: &Section<'_>) {
 pub(super) fn trending(section: &Section<'_>) -> Option<Model> {
     let what = "a list of {interaction, decay, weight, window}";
     let weights = section.required("weights", what).map(|value| value.elements(what));
-    let learning = learning(section, &[]);
-    let weights = weights?.iter().filter_map(trending_weight).collect();
+    let weights = weights.map(|weights| weights.iter().filter_map(trending_weight).collect::<Vec<_>>());
+    let counted: Vec<String> = weights.iter().flatten().map(|part| part.interaction.clone()).collect();
+    let learning = learning(section, &counted);
+    let weights = weights?;
     Some(Model::Trending(Trending { weights, learning }))
 }
 

@@ -2,8 +2,7 @@
 
 use super::feature::NINETY_DAYS;
 use super::inference::{VOCABULARY, dim, handle, names};
-use super::learning::learning;
-use super::recommender::store;
+use super::recommender::{learning, store};
 use crate::error::shown;
 use crate::feature::{Entity, reference};
 use crate::inference::TextModel;

@@ -4,7 +4,7 @@
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore, Column, Header, MemoryStore as Clickthroughs};
 use rankwright_config::Config;
 use rankwright_event::{Event, Interaction, ItemUpdate, RankedItem, Ranking, Tenant, Timestamp};
-use rankwright_feature::{Plan, Purpose};
+use rankwright_feature::{NoEncoders, Plan, Purpose};
 use rankwright_ingest::{Ingest, Settings};
 use rankwright_state::{Fetched, MemoryStore, Position, Store};
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl Service {
         clickthroughs: impl FnOnce(Header) -> Arc<dyn ClickthroughStore>,
     ) -> Self {
         let (config, _) = Config::parse(features, "test").expect("a valid configuration");
-        let plan = Arc::new(Plan::compile(&config.features, &*state).await.expect("compiles"));
+        let plan = Arc::new(Plan::of(&config, &*state, &NoEncoders).await.expect("compiles"));
         let column =
             |column: &rankwright_feature::Column| Column { name: column.name.clone(), fingerprint: column.fingerprint };
         let columns = plan.columns().iter().map(column).collect();

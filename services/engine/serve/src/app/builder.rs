@@ -13,7 +13,7 @@ use crate::pool::Pool;
 use crate::server::Connections;
 use prometheus::Registry;
 use rankwright_config::Config;
-use rankwright_state::Store;
+use rankwright_state::{Slot, Store};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
@@ -30,6 +30,7 @@ pub struct Builder {
     store_timeout: Duration,
     registry: Registry,
     inference: BTreeMap<String, Arc<dyn TextModel>>,
+    seen: BTreeMap<String, Slot>,
     plugins: Plugins,
 }
 
@@ -52,8 +53,9 @@ impl Builder {
             training_command: "training-job --config CONFIG --model MODEL".to_owned(),
             status: Vec::new(),
         };
-        let (config, registry, inference) = (config.clone(), Registry::new(), BTreeMap::new());
-        Self { config, store, loader, store_timeout: STORE_TIMEOUT, registry, inference, plugins }
+        let (config, registry) = (config.clone(), Registry::new());
+        let (inference, seen) = (BTreeMap::new(), BTreeMap::new());
+        Self { config, store, loader, store_timeout: STORE_TIMEOUT, registry, inference, seen, plugins }
     }
 
     /// Takes in events of `POST /feedback`.
@@ -71,6 +73,12 @@ impl Builder {
     /// Serves a language model by itself, under this name.
     pub fn inference(mut self, name: &str, model: Arc<dyn TextModel>) -> Self {
         self.inference.insert(name.to_owned(), model);
+        self
+    }
+
+    /// Where the state keeps what visitors took, which this model leaves out.
+    pub fn seen(mut self, model: &str, slot: Slot) -> Self {
+        self.seen.insert(model.to_owned(), slot);
         self
     }
 
@@ -100,13 +108,13 @@ impl Builder {
 
     /// The app. Nothing is loaded yet, and it is not ready.
     pub fn build(self) -> Result<App, Error> {
-        let Self { config, store, loader, store_timeout, registry, inference, plugins } = self;
+        let Self { config, store, loader, store_timeout, registry, inference, seen, plugins } = self;
         let metrics = Metrics::new(&config.models, inference.keys().map(String::as_str), registry)?;
         let connections = Connections::new(config.api.limits.max_connections, metrics.connections().clone());
         let shared = Shared {
             state: Guarded::new(store, store_timeout),
             store_kind: store_kind(&config.state),
-            models: Models::new(&config.models, &metrics),
+            models: Models::new(&config.models, &metrics).with_seen(&seen),
             loader,
             inference: Inference::new(inference, &metrics),
             metrics,

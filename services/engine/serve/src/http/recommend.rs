@@ -21,7 +21,7 @@ pub(super) async fn post(State(app): State<App>, path: Name, request: Request) -
         async move {
             let _place = place;
             let slot = app.models().recommender(&model)?;
-            recommend::recommend(&app, slot, &body, began).map_err(Failure::from)
+            recommend::recommend(&app, slot, &body, began).await.map_err(Failure::from)
         }
     };
     let answer = app.pool().run_sized(size, work).await;

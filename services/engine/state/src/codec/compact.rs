@@ -10,7 +10,7 @@
 //! | event | its place among the events so far; a new one is followed by the difference in time, and its digest |
 //! | field | numbers in eight bytes, strings and bytes behind their length, lists behind their number |
 //! | windows | how many are kept, their number; each: period less the one before, count |
-//! | recent | how many are kept, their number; each: head, time, digest, what the id has in common with the one before, the rest of it |
+//! | recent, items | how many are kept, their number; each: head, time, digest, what the id has in common with the one before, the rest of it |
 //! | head | the difference in time with two bits below: 00, or 10 where the digest is the value's own and left out; or 1 where it is too large, and the time follows in eight bytes |
 //! | parts | their number; each: difference in time, digest, bytes behind their length |
 //!
@@ -109,6 +109,7 @@ mod kind {
     pub(super) const BLOB: u8 = 9;
     pub(super) const PARTS: u8 = 10;
     pub(super) const BYTES: u8 = 11; // a field
+    pub(super) const ITEMS: u8 = 12;
 }
 
 fn put_cell(bytes: &mut Vec<u8>, stored: &Stored) {
@@ -125,6 +126,10 @@ fn put_cell(bytes: &mut Vec<u8>, stored: &Stored) {
         Cell::Recent(recent) => {
             bytes.push(kind::RECENT);
             put_recent(bytes, recent, (stored.at.millis(), stored.event));
+        }
+        Cell::Items(items) => {
+            bytes.push(kind::ITEMS);
+            put_recent(bytes, items, (stored.at.millis(), stored.event));
         }
         Cell::Flags(flags) => {
             bytes.push(kind::FLAGS);
@@ -336,6 +341,7 @@ impl<'a> Source<'a> {
             kind::FLAGS => Cell::Flags(self.number()?),
             kind::BLOB => Cell::Blob(self.bytes()?.into()),
             kind::PARTS => Cell::Parts(self.parts(own.0)?),
+            kind::ITEMS => Cell::Items(self.recent(own)?),
             kind::BYTES => Cell::Field(FieldValue::Bytes(self.bytes()?.into())),
             other => return Err(format!("unknown kind {other}")),
         })

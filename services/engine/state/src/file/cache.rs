@@ -92,7 +92,7 @@ fn heap(cell: &Cell) -> usize {
         Cell::Field(FieldValue::Bytes(bytes)) | Cell::Blob(bytes) => bytes.len(),
         Cell::Field(value) => size_of_val(value.numbers()),
         Cell::Windows(windows) => windows.counts().count() * size_of::<(i64, u64)>(),
-        Cell::Recent(recent) => {
+        Cell::Recent(recent) | Cell::Items(recent) => {
             recent.visits().iter().map(|visit| size_of_val(visit) + visit.item.as_str().len()).sum()
         }
         Cell::Parts(parts) => parts.all().iter().map(|part| size_of_val(part) + part.bytes.len()).sum(),

@@ -19,6 +19,7 @@ fn config(features: &[&str]) -> LambdaMart {
         eval: vec![Metric::Ndcg(Some(10)), Metric::Mrr],
         warmup: None,
         learning: Learning {
+            exclude_seen: None,
             selector: Selector::Accept(true),
             version: None,
             gate: Gate { metric: None, margin: 0.01 },

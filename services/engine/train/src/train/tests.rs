@@ -19,6 +19,7 @@ fn config() -> LambdaMart {
         eval: vec![Metric::Ndcg(Some(10)), Metric::Mrr],
         warmup: Some(Warmup { sampled_requests: 5, duration: Duration::from_secs(1) }),
         learning: Learning {
+            exclude_seen: None,
             selector: Selector::Accept(true),
             version: None,
             gate: Gate { metric: None, margin: 0.01 },
