@@ -10,7 +10,8 @@ use std::path::Path;
 
 /// Fills the rows on `sort` and `validate`.
 pub(crate) fn measure(load: &Load, effort: Effort, folder: &Path, table: &mut Table) {
-    let (config, events, out) = (load.config_file.to_string_lossy(), load.events.to_string_lossy(), folder.join("sorted.jsonl"));
+    let (config, events, out) =
+        (load.config_file.to_string_lossy(), load.events.to_string_lossy(), folder.join("sorted.jsonl"));
     let out = out.to_string_lossy();
     let little = ["sort", "--memory", "16MiB", "--data", &events, "--out", &out];
     for (what, took, wanted, arguments) in [
