@@ -62,8 +62,11 @@ impl Watch for Watching {
         match stage {
             Stage::Reading { progress, events } => self.reading.at(progress.read, events, "events read"),
             Stage::Writing { done, total } => {
-                self.reading.end();
-                let writing = self.writing.get_or_insert_with(|| Progress::new("sort", total));
+                let reading = &self.reading;
+                let writing = self.writing.get_or_insert_with(|| {
+                    reading.end();
+                    Progress::new("sort", total)
+                });
                 writing.at(done, done, "events written");
             }
         }

@@ -12,11 +12,11 @@ mod shown;
 mod types;
 mod values;
 
-pub use memory::Memory;
 pub use report::{Check, Fact, Report};
 
 use hours::Hours;
 use ids::{Example, Referred};
+use memory::Memory;
 use order::Order;
 use rankwright_config::Config;
 use rankwright_event::{Event, Interaction};

@@ -9,7 +9,7 @@ use rankwright_state::{Fetched, Fingerprint, Foreseen, MemoryStore, Slot, Store,
 use serde_json::json;
 
 /// The forecast, as it grows.
-pub struct Memory {
+pub(super) struct Memory {
     /// `None` where the features cannot be compiled, with the reason.
     plan: Result<Plan, String>,
     slots: Vec<(Fingerprint, Slot)>,

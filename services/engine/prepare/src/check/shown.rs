@@ -56,7 +56,7 @@ struct Shown {
 
 impl Shown {
     fn new(id: u64, begin: u64, items: usize) -> Self {
-        Self { id, word: begin << 17 | (items as u64) << 1 }
+        Self { id, word: (begin << 17) | ((items as u64) << 1) }
     }
 
     fn begin(self) -> u64 {
@@ -64,7 +64,7 @@ impl Shown {
     }
 
     fn items(self) -> u64 {
-        self.word >> 1 & 0xffff
+        (self.word >> 1) & 0xffff
     }
 
     fn clicked(self) -> bool {

@@ -32,10 +32,10 @@ impl Types {
 
     pub(super) fn see(&mut self, interaction: &Interaction) {
         self.total += 1;
-        match self.counts.get_mut(&interaction.kind) {
-            Some(count) => *count += 1,
-            None if self.counts.len() < MOST => drop(self.counts.insert(interaction.kind.clone(), 1)),
-            None => {}
+        if let Some(count) = self.counts.get_mut(&interaction.kind) {
+            *count += 1;
+        } else if self.counts.len() < MOST {
+            self.counts.insert(interaction.kind.clone(), 1);
         }
         if !self.known.contains(&interaction.kind) {
             self.unknown += 1;

@@ -205,10 +205,10 @@ impl Category {
                 continue;
             }
             self.unknown += 1;
-            match self.counts.get_mut(text) {
-                Some(count) => *count += 1,
-                None if self.counts.len() < MOST => drop(self.counts.insert(text.clone(), 1)),
-                None => {}
+            if let Some(count) = self.counts.get_mut(text) {
+                *count += 1;
+            } else if self.counts.len() < MOST {
+                self.counts.insert(text.clone(), 1);
             }
         }
         hasher.finish()
