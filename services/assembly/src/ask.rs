@@ -6,7 +6,7 @@ use crate::folder;
 use crate::open::{redis_options, redis_settings, versions};
 use anyhow::{Context, Result, bail};
 use futures_util::future::BoxFuture;
-use rankwright_config::{Config, Feature, Model, State};
+use rankwright_config::{Config, Model, State};
 use rankwright_feature::readers;
 use rankwright_model::{MemoryVersions, VersionStore};
 use rankwright_serve::{App, Explain, Published};
@@ -27,7 +27,7 @@ pub fn rank_once<'a>(
     Box::pin(async move {
         let config = with_one_model(config, model)?;
         let state = existing_state(&config, model).await?;
-        check_features(&*state, &config.features).await?;
+        check_features(&*state, &config).await?;
         let encoders = Arc::new(Encoders::open(Wanted::of_features(&config), 1).await?);
         let loader = Published::new(&config.features, state.clone(), existing_versions(&config)?);
         let mut app = App::builder(&config, state, Arc::new(loader.with_encoders(encoders)));
@@ -93,9 +93,9 @@ fn existing_versions(config: &Config) -> Result<Arc<dyn VersionStore>> {
 }
 
 /// A feature that the state does not know would get a place in it.
-async fn check_features(state: &dyn Store, features: &[Feature]) -> Result<()> {
+async fn check_features(state: &dyn Store, config: &Config) -> Result<()> {
     let known: Vec<_> = state.known_slots().await?.into_iter().map(|(meaning, _)| meaning).collect();
-    let stored = readers(features);
+    let stored = readers(config);
     let mut unknown: Vec<&str> = stored
         .iter()
         .filter(|(meaning, _)| !known.contains(meaning))

@@ -15,12 +15,13 @@ use crate::seen;
 use crate::slot::{Meaning, Slots};
 use kept::Kept;
 use rankwright_config::feature::Feature;
+use rankwright_config::model::Seen;
 use rankwright_config::{Config, Model};
 use rankwright_encoder::CacheFileError;
 use rankwright_event::{Event, Interaction, RankedItem, Ranking};
 use rankwright_state::{Fetched, Fingerprint, Key, Scope, Slot, Store};
 use rankwright_text::{DictionaryError, Language};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// What can go wrong when features are compiled.
