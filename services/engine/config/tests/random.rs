@@ -19,6 +19,8 @@ models:
   m: {type: lambdamart, weights: {click: 1}, features: [price, ctr], split: time=80%, eval: [NDCG@10], selector: *a}
   n: {type: als, interactions: [click], selector: {or: [{ratio: 0.5}, {not: {<<: *a}}]}, store: {type: hnsw, m: 8}}
   t: {type: trending, weights: [{interaction: click, decay: 0.9, window: 30d}]}
+  s: {type: semantic, encoder: {type: bert, model: a/b, dim: 3}, itemFields: [title, item.text], ttl: 365d}
+  c: {type: semantic, encoder: {type: csv, path: /e.csv, dim: 3}}
 features:
 "
     .to_owned();

@@ -303,11 +303,14 @@ fn full(model: &str, source: rankwright_recommend::Full) -> Error {
     Error::TooMany { model: model.to_owned(), source }
 }
 
+/// What the sender of events saw shown, which is no choice of a visitor.
+const IMPRESSION: &str = "impression";
+
 /// The numbers of an interaction's type: 0 where types make no difference.
-fn numbers(kinds: Option<&[&str]>, kind: &str) -> Vec<u16> {
-    let Some(kinds) = kinds else { return vec![0] };
-    let same = kinds.iter().enumerate().filter(|(_, of)| **of == kind);
-    same.map(|(number, _)| number as u16).collect()
+fn numbers<'k>(kinds: Option<&'k [&'k str]>, kind: &'k str) -> impl Iterator<Item = u16> + 'k {
+    let any = (kinds.is_none() && kind != IMPRESSION).then_some(0);
+    let same = kinds.unwrap_or_default().iter().enumerate().filter(move |(_, of)| **of == kind);
+    any.into_iter().chain(same.map(|(number, _)| number as u16))
 }
 
 /// What is told of a version: its hits, and how many of the nearest items an approximate search finds.

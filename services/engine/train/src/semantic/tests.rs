@@ -77,6 +77,17 @@ fn without_any_interaction_there_is_a_version_all_the_same() {
 }
 
 #[test]
+fn what_was_shown_measures_nothing() {
+    let embed = |_: &Semantic, _: &mut dyn FnMut(usize, usize)| -> Vectors { Ok(by_shelf(0)) };
+    let shown = |mut record: Clickthrough| {
+        record.interactions.iter_mut().for_each(|interaction| interaction.kind = "impression".into());
+        record
+    };
+    let records = shelves().into_iter().map(shown).collect();
+    assert_eq!(train(&model(BERT), &embed, records).unwrap().1.test, 0);
+}
+
+#[test]
 fn a_version_depends_on_items_and_embeddings_alone() {
     let embed = |_: &Semantic, _: &mut dyn FnMut(usize, usize)| -> Vectors { Ok(by_shelf(0)) };
     let body = |records| {
