@@ -72,7 +72,11 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn mutated_rank_requests_are_answered_or_refused(changes in changes(), explain: bool, model in "shop|new|plain|dice") {
+    fn mutated_rank_requests_are_answered_or_refused(
+        changes in changes(),
+        explain in "true|false|contributions",
+        model in "shop|new|plain|dice",
+    ) {
         let body = mutated(&ranking(&["a", "b", "c"]), &changes);
         check(&post(&format!("/rank/{model}?explain={explain}"), body));
     }
