@@ -5,7 +5,7 @@ mod sections;
 
 use super::{Refusal, digest_of};
 use crate::resolve::{Kind, Resolved};
-use rankwright_config::feature::Kind;
+use rankwright_config::feature;
 use rankwright_config::{Config, Errors, Feature, Model};
 use rankwright_crds::RankingServiceSpec;
 use serde_json::{Map, Value};
@@ -84,7 +84,7 @@ fn of_models(config: &Config, text: String) -> Rendered {
 
 /// Whether a feature has a text model open.
 fn computes(feature: &Feature) -> bool {
-    matches!(&feature.kind, Kind::FieldMatch(compared) if compared.model().is_some())
+    matches!(&feature.kind, feature::Kind::FieldMatch(compared) if compared.model().is_some())
 }
 
 /// What the author wrote.

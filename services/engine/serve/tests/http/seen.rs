@@ -61,7 +61,7 @@ impl Shop {
         let (config, _) = Config::parse(CONFIG, "test").unwrap();
         let plan = Plan::of_config(&config, &*service.state, &NoEncoders).await.unwrap();
         let versions = Arc::<MemoryVersions>::default();
-        ["fresh", "bought", "plain"].map(|model| versions.publish(&version(model), Place::Any).unwrap());
+        ["fresh", "bought", "plain"].iter().for_each(|model| versions.publish(&version(model), Place::Any).unwrap());
         let loader = Arc::new(Published::new(&config.features, service.state.clone(), versions));
         let builder = App::builder(&config, service.state.clone(), loader);
         let told = config.models.iter().filter_map(|(name, model)| Some((name, plan.seen(model)?)));
