@@ -21,7 +21,7 @@ const IN_RANGE: [&str; 2] = [
 #[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Training {
-    /// When models are trained that have no schedule in modelSchedules, as a line of cron: minute, hour, day, month, weekday; or @hourly, @daily, @weekly, @monthly.
+    /// When the models without an entry in modelSchedules are trained, as a line of cron: minute, hour, day, month, weekday; or @hourly, @daily, @weekly, @monthly.
     #[x_kube(validation = Rule::new(NO_ZONE[0]).message(NO_ZONE[1]))]
     #[x_kube(validation = Rule::new(FIVE_PARTS[0]).message(FIVE_PARTS[1]))]
     #[x_kube(validation = Rule::new(IN_RANGE[0]).message(IN_RANGE[1]))]

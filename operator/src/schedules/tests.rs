@@ -24,7 +24,7 @@ fn the_shared_schedule_trains_what_has_none_of_its_own() {
     assert_eq!(schedules(json!({})), ["shop-training [] 0 3 * * *"], "without a name it trains all");
     assert_eq!(schedules(json!({"models": ["similar"]})), ["shop-training [similar] 0 3 * * *"]);
     let popular = json!({"model": "popular", "schedule": "*/10 * * * *"});
-    let own = "shop-popular-13bfb3ea [popular] */10 * * * *";
+    let own = "shop-popular-448a8698 [popular] */10 * * * *";
     assert_eq!(schedules(json!({"modelSchedules": [popular]})), ["shop-training [default similar] 0 3 * * *", own]);
     assert_eq!(
         schedules(json!({"models": ["similar"], "modelSchedules": [popular]})),

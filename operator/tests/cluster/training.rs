@@ -87,7 +87,7 @@ async fn a_model_has_a_schedule_of_its_own_until_that_is_taken_away() {
     let own = json!([{"model": "popular", "schedule": "*/10 * * * *", "suspend": true}]);
     cluster.apply::<RankingService>("shop", with(own)).await;
     let shared: CronJob = cluster.until("shop-training", "was made", |_| true).await;
-    let name = "shop-popular-13bfb3ea";
+    let name = "shop-popular-448a8698";
     let made: CronJob = cluster.until(name, "was made", |_| true).await;
     assert_eq!((made.spec.schedule.as_str(), made.spec.suspend), ("*/10 * * * *", Some(true)));
     assert_eq!(made.annotations()["rankwright.dev/model"], "popular");

@@ -59,9 +59,8 @@ pub struct Metrics {
 pub(crate) struct ModelMetrics {
     requests: IntCounter,
     latency: Arc<Summary>,
-    untrained: IntCounter,
-    /// By the other reason of its verb.
-    other: IntCounter,
+    /// By the reasons that its verb has.
+    fallbacks: Vec<(FallbackReason, IntCounter)>,
     absent: IntCounter,
 }
 
@@ -132,9 +131,16 @@ impl ModelMetrics {
 
     /// Counts an answer in the incoming order.
     pub(crate) fn fell_back(&self, reason: FallbackReason) {
-        match reason {
-            FallbackReason::Untrained => self.untrained.inc(),
-            FallbackReason::Store | FallbackReason::Unknown => self.other.inc(),
+        self.fallbacks.iter().filter(|(of, _)| *of == reason).for_each(|(_, count)| count.inc());
+    }
+}
+
+impl FallbackReason {
+    fn label(self) -> &'static str {
+        match self {
+            Self::Untrained => "untrained",
+            Self::Store => "store",
+            Self::Unknown => "unknown",
         }
     }
 }
@@ -155,28 +161,27 @@ struct Verb {
     recommends: bool,
     name: &'static str,
     fallback: &'static str,
-    /// The reason of a fallback that is not `untrained`.
-    other: &'static str,
+    reasons: &'static [FallbackReason],
 }
 
 const RANK: Verb = Verb {
     recommends: false,
     name: "rank",
     fallback: "Rank requests answered in their incoming order, by reason.",
-    other: "store",
+    reasons: &[FallbackReason::Untrained, FallbackReason::Store],
 };
 const RECOMMEND: Verb = Verb {
     recommends: true,
     name: "recommend",
-    fallback: "Recommend requests answered without the model, by reason.",
-    other: "unknown",
+    fallback: "Recommend requests answered without the model, or without what the state knows, by reason.",
+    reasons: &[FallbackReason::Untrained, FallbackReason::Unknown, FallbackReason::Store],
 };
 
 /// How often models of a verb answered.
 struct Answers {
     requests: IntCounterVec,
     fallbacks: IntCounterVec,
-    other: &'static str,
+    reasons: &'static [FallbackReason],
     absent: IntCounterVec,
 }
 
@@ -190,16 +195,16 @@ impl Answers {
             requests: vector(registry, &requests, &format!("{title} requests answered."), &["model"])?,
             absent: absent(verb, registry)?,
             fallbacks: vector(registry, &fallbacks, verb.fallback, &["model", "reason"])?,
-            other: verb.other,
+            reasons: verb.reasons,
         })
     }
 
     fn of(&self, model: &str) -> Arc<ModelMetrics> {
+        let counter = |&reason: &FallbackReason| (reason, self.fallbacks.with_label_values(&[model, reason.label()]));
         Arc::new(ModelMetrics {
             requests: self.requests.with_label_values(&[model]),
             latency: Arc::new(Summary::new(Instant::now())),
-            untrained: self.fallbacks.with_label_values(&[model, "untrained"]),
-            other: self.fallbacks.with_label_values(&[model, self.other]),
+            fallbacks: self.reasons.iter().map(counter).collect(),
             absent: self.absent.with_label_values(&[model]),
         })
     }

@@ -61,9 +61,7 @@ impl Shop {
         let (config, _) = Config::parse(CONFIG, "test").unwrap();
         let plan = Plan::of(&config, &*service.state, &NoEncoders).await.unwrap();
         let versions = Arc::<MemoryVersions>::default();
-        for model in ["fresh", "bought", "plain"] {
-            versions.publish(&version(model), Place::Any).unwrap();
-        }
+        ["fresh", "bought", "plain"].iter().for_each(|model| versions.publish(&version(model), Place::Any).unwrap());
         let loader = Arc::new(Published::new(&config.features, service.state.clone(), versions));
         let builder = App::builder(&config, service.state.clone(), loader);
         let told = config.models.iter().filter_map(|(name, model)| Some((name, plan.seen(model)?)));
