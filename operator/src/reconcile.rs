@@ -11,7 +11,7 @@ use crate::deletion::{self, Cleaning};
 use crate::events::{self, News};
 use crate::labels::{self, Component};
 use crate::metrics::Metrics;
-use crate::observe::{self, Observed};
+use crate::observe::{self, Listened, Observed};
 use crate::status::{self, Facts, Workloads};
 use crate::validate::{self, Defaults, Plan};
 use crate::{Error, Result, resolve};
@@ -61,6 +61,8 @@ pub struct Context {
     told: Mutex<HashMap<String, Arc<RankingService>>>,
     /// Jobs that should have a pod and have none, by the uids of their services and of their own, and since when.
     pub(crate) podless: Mutex<HashMap<String, HashMap<String, Instant>>>,
+    /// What rank servers said last, by the uids of their services.
+    pub(crate) listened: Mutex<HashMap<String, Listened>>,
     /// Events that nobody took, by the uids of what they are about.
     untold: Mutex<HashMap<String, Vec<News>>>,
     /// When what could not be reconciled is tried again.
@@ -83,6 +85,7 @@ impl Context {
             defaults,
             told: Mutex::default(),
             podless: Mutex::default(),
+            listened: Mutex::default(),
             untold: Mutex::default(),
             retries: Retries::default(),
         }
@@ -132,6 +135,7 @@ impl Context {
         locked(&self.told).retain(|uid, _| there.contains(uid));
         locked(&self.untold).retain(|uid, _| there.contains(uid));
         locked(&self.podless).retain(|uid, _| there.contains(uid));
+        locked(&self.listened).retain(|uid, _| there.contains(uid));
         self.retries.keep_only(there);
         self.seen.keep_only(there);
     }
@@ -265,7 +269,8 @@ async fn tell(service: &RankingService, ctx: &Context, outcome: &Outcome, failur
     // now are kept here, and hold nothing back
     let mut untold = Vec::new();
     let published = ctx.publish(service, &mut untold, &mut news).await;
-    let soon = observed.lacks_store() || status::awaits_servers(&status, Timestamp::now());
+    let soon =
+        observed.lacks_store() || status::is_moving(&status) || status::awaits_servers(&status, Timestamp::now());
     let written = status::publish(&ctx.client, service, &status).await;
     // of a status that is not there, they are news the next time as well
     untold.extend(news.into_iter().filter(|_| written.is_ok()));

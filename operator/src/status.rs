@@ -4,9 +4,10 @@
 mod conditions;
 mod models;
 mod parts;
+mod progress;
 mod reason;
 
-pub use models::awaits_servers;
+pub use models::{awaits_servers, is_moving};
 pub(crate) use parts::{condition as job_condition, ended_at as job_ended_at};
 pub use reason::Reason;
 

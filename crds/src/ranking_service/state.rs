@@ -40,8 +40,10 @@ pub struct Redis {
     /// How the servers are found: Standalone, Sentinel or Cluster.
     #[serde(default)]
     pub mode: RedisMode,
-    /// Name or address of a Standalone server.
+    /// Name or address of a Standalone server, without port and scheme.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[x_kube(validation = Rule::new("!self.contains('/') && !self.matches('^[^:]*:[0-9]*$')")
+        .message("host is a name or an address alone: give the port in stateStore.redis.port, and encryption by stateStore.redis.tls"))]
     #[schemars(length(min = 1, max = 253))]
     pub host: Option<String>,
     /// Port of a Standalone server.

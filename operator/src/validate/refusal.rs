@@ -64,6 +64,11 @@ impl Refusal {
         }
     }
 
+    /// Whether it may end without a change of the resource: when what it names comes.
+    pub fn waits(&self) -> bool {
+        matches!(self, Self::Missing { .. } | Self::MissingKey { .. })
+    }
+
     pub(crate) fn unfit(field: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::Unfit { field: field.into(), problem: problem.into() }
     }

@@ -40,7 +40,7 @@ async fn an_object_of_somebody_else_is_told_of_and_left_alone() {
     assert_eq!(now.resource_version(), theirs.resource_version());
 
     cluster.delete::<Service>("shop-rank").await;
-    cluster.told("shop", "Ready", "False", "NoneReady").await;
+    cluster.unready("shop").await;
     let made: Service = cluster.get("shop-rank").await;
     assert_eq!(made.owner_references()[0].name, "shop");
     operator.end().await;

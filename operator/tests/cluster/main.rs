@@ -20,6 +20,7 @@ mod node;
 mod optional;
 mod pods;
 mod program;
+mod progress;
 mod references;
 mod rollout;
 mod samples;
