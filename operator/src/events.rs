@@ -1,7 +1,7 @@
 //! Events: what has changed between two statuses. What stays as it was is not told again.
 
 use crate::status;
-use crate::validate::digest_of;
+use crate::validate::{IDLE_NUMBER, digest_of};
 use crate::{Error, Result};
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -66,6 +66,7 @@ pub fn between(before: &RankingServiceStatus, now: &RankingServiceStatus) -> Vec
             note: condition.message.clone(),
         });
     }
+    news.extend(of_number(before, now));
     news.extend(of_import(before, now));
     if let Some(training) = of_training(before, now) {
         news.retain(|one| one.action != "ModelTrained" || one.reason != training.reason);
@@ -96,6 +97,12 @@ fn is_ordinary(before: &RankingServiceStatus, now: &RankingServiceStatus, condit
         "NotTrainedYet" => !lost("ModelTrained"),
         _ => false,
     }
+}
+
+/// Whoever scales servers that an autoscaler decides on waits for them.
+fn of_number(before: &RankingServiceStatus, now: &RankingServiceStatus) -> Option<News> {
+    let note = now.warnings.iter().find(|text| text.starts_with(IDLE_NUMBER) && !before.warnings.contains(text))?;
+    Some(News { warning: true, reason: "ReplicasNotUsed".to_owned(), action: "Scale".to_owned(), note: note.clone() })
 }
 
 fn of_import(before: &RankingServiceStatus, now: &RankingServiceStatus) -> Option<News> {
@@ -219,6 +226,18 @@ mod tests {
         };
         assert_eq!(between(&missing("a"), &missing("b"))[0].note, "Secret b does not exist");
         assert!(between(&missing("a"), &missing("a")).is_empty());
+    }
+
+    #[test]
+    fn a_number_of_servers_that_is_not_used_is_told_each_time_that_it_changes() {
+        let scaled = |number: &str| RankingServiceStatus {
+            warnings: vec![format!("{IDLE_NUMBER}: {number} is not used")],
+            ..RankingServiceStatus::default()
+        };
+        let told = between(&RankingServiceStatus::default(), &scaled("5"));
+        assert!(told[0].warning && told[0].reason == "ReplicasNotUsed", "{told:?}");
+        assert!(between(&scaled("5"), &scaled("5")).is_empty());
+        assert_eq!(between(&scaled("5"), &scaled("6")).len(), 1);
     }
 
     #[test]

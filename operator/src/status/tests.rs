@@ -9,7 +9,6 @@ use crate::validate::Refusal;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use rankwright_crds::ranking_service::Training;
 use rankwright_crds::status::ImportPhase;
-use serde_json::Value;
 
 /// A Deployment with so many pods wanted, updated, there and ready.
 fn deployment(wanted: i32, updated: i32, there: i32, ready: i32) -> Deployment {
@@ -453,3 +452,14 @@ fn a_deleted_service_whose_configuration_is_gone_says_by_which_its_data_are_remo
 }
 
 mod progress;
+
+#[test]
+fn what_somebody_has_written_into_a_status_is_taken_out_with_what_is_written() {
+    let there = json!({"model": "mine", "import": {"job": "mine"}, "rank": {"image": "old", "ready": "1/2"}, "warnings": ["a"]});
+    let wanted = json!({"rank": {"ready": "2/2"}, "models": [{"name": "shop"}]});
+    let expected = json!({
+        "model": null, "import": null, "warnings": null, "rank": {"image": null, "ready": "2/2"}, "models": [{"name": "shop"}],
+    });
+    assert_eq!(change(&there, &wanted), expected);
+    assert_eq!(change(&Value::Null, &wanted), wanted);
+}

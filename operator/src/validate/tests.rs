@@ -143,10 +143,39 @@ fn mistakes_of_a_configuration_are_told_with_their_paths() {
         told.starts_with("ConfigurationInvalid: ") && told.contains("features[0]") && told.contains("modles"),
         "{told}"
     );
+    assert!(told.contains("; accepted: ") && told.contains(" | "), "what belongs to what is to be seen: {told}");
     let encoder = json!({"type": "csv", "dim": 2, "path": "/e.csv"});
     let semantic = json!({"type": "semantic", "encoder": encoder, "itemFields": ["title"]});
     let later = json!({"configuration": {"inline": {"models": {"next": semantic}}}});
     assert!(refusal(later).contains("not available in this version"));
+}
+
+#[test]
+fn a_pin_that_is_no_version_is_refused_with_what_to_do() {
+    for word in ["latest", "Latest", "current"] {
+        let told = refusal(json!({"modelVersion": {"shop": word}}));
+        assert!(
+            told.starts_with(&format!("SpecInvalid: spec.modelVersion.shop: {word} is no version: leave")),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn a_number_of_servers_that_an_autoscaler_decides_on_is_warned_of() {
+    let warned = |rank: Value| {
+        let warnings = planned(json!({ "rank": rank })).unwrap().warnings;
+        warnings.into_iter().filter(|text| text.starts_with(IDLE_NUMBER)).collect::<Vec<_>>()
+    };
+    let autoscaling = json!({"minReplicas": 3, "maxReplicas": 9, "cpuUtilization": 70});
+    assert_eq!(
+        warned(json!({"replicas": 5, "autoscaling": autoscaling})),
+        [
+            "spec.rank.replicas: 5 is not used, rank.autoscaling decides between 3 and 9: change minReplicas and maxReplicas"
+        ]
+    );
+    assert_eq!(warned(json!({"autoscaling": autoscaling})), [""; 0], "nobody has said a number");
+    assert_eq!(warned(json!({"replicas": 5})), [""; 0]);
 }
 
 #[test]
