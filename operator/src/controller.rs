@@ -3,7 +3,7 @@
 mod watches;
 
 use crate::apis::{Apis, Discovery};
-use crate::reconcile::{Context, error_policy, reconcile};
+use crate::reconcile::{Context, error_policy, locked, reconcile};
 use crate::resolve::{self, Kind};
 use crate::{Error, apply, labels, observe, unreadable};
 use futures_util::{Stream, StreamExt, stream};
@@ -92,6 +92,7 @@ async fn watch(ctx: &Arc<Context>, namespace: Option<&str>, apis: &Apis, stop: A
         keeping.keep_only(&services.state().iter().filter_map(|service| service.uid()).collect());
     });
     ctx.metrics.describe(store.clone());
+    *locked(&ctx.services) = Some(store.clone());
     let (secrets, maps) = (store.clone(), store.clone());
     let mut controller = Controller::for_stream(services, store)
         .with_config(controller::Config::default().concurrency(CONCURRENCY))
@@ -123,6 +124,7 @@ async fn watch(ctx: &Arc<Context>, namespace: Option<&str>, apis: &Apis, stop: A
         .run(guarded, |service, error, ctx| error_policy(&ctx, service.meta(), error), ctx.clone())
         .for_each(async |outcome| log(outcome))
         .await;
+    *locked(&ctx.services) = None;
     ctx.cache.end();
 }
 

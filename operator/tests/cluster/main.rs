@@ -22,6 +22,7 @@ mod pods;
 mod program;
 mod progress;
 mod references;
+mod rivals;
 mod rollout;
 mod samples;
 mod stale;
