@@ -53,7 +53,7 @@ pub struct Redis {
     /// Sentinels, or some servers of a cluster, as host:port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(merge_strategy = ListMerge::Set)]
-    #[schemars(length(min = 1, max = 64), inner(length(min = 3, max = 261), regex(pattern = ":[0-9]{1,5}$")))]
+    #[schemars(length(min = 1, max = 64), inner(length(min = 3, max = 261), regex(pattern = "^[^/]+:[0-9]{1,5}$")))]
     pub nodes: Option<Vec<String>>,
     /// What the sentinels call the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]

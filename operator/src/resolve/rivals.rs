@@ -40,9 +40,10 @@ pub fn rivals(service: &RankingService, services: &Store<Guarded>) -> Vec<Rival>
 }
 
 fn among<'a>(service: &RankingService, others: impl Iterator<Item = &'a RankingService>) -> Vec<Rival> {
-    let place = Place::of(service);
-    let mut rivals: Vec<&RankingService> =
-        others.filter(|other| other.uid() != service.uid() && Place::of(other).meets(&place)).collect();
+    let (place, uid) = (Place::of(service), &service.metadata.uid);
+    // there may be thousands, of which hardly any has the name
+    let named = others.filter(|other| has_name(other, &place.service) && other.metadata.uid != *uid);
+    let mut rivals: Vec<&RankingService> = named.filter(|other| Place::of(other).meets(&place)).collect();
     rivals.sort_by_key(|rival| age(rival));
     let rival = |rival: &RankingService| Rival {
         namespace: rival.namespace().unwrap_or_default(),
@@ -51,6 +52,16 @@ fn among<'a>(service: &RankingService, others: impl Iterator<Item = &'a RankingS
         ran: rival.status.as_ref().is_some_and(|status| status.rank.is_some()),
     };
     rivals.into_iter().map(rival).collect()
+}
+
+/// Whether the data of a resource lie under this name.
+fn has_name(service: &RankingService, name: &str) -> bool {
+    if let Some(given) = &service.spec.state_store.service {
+        return given == name;
+    }
+    let (namespace, own) = (&service.metadata.namespace, &service.metadata.name);
+    let rest = namespace.as_ref().and_then(|namespace| name.strip_prefix(namespace.as_str())?.strip_prefix('.'));
+    rest.is_some() && rest == own.as_deref()
 }
 
 /// The older of two has the lesser one.
@@ -149,6 +160,8 @@ mod tests {
             !meet(json!({"redis": {"host": "redis.data"}}), json!({"redis": {"host": "redis.data"}})),
             "names differ by namespace"
         );
+        let given = json!({"service": "a.shop", "redis": {"host": "redis.data"}});
+        assert!(meet(json!({"redis": {"host": "redis.data"}}), given), "that is the name of the one in namespace a");
     }
 
     #[test]

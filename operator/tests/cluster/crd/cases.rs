@@ -87,6 +87,11 @@ pub(super) fn cases() -> Vec<Case> {
             ingest(json!({"rollout": {"minReadySeconds": 300}})),
             Some("ingest.rollout: minReadySeconds must be below"),
         ),
+        (
+            "a node with a scheme",
+            redis(json!({"host": null, "mode": "Cluster", "nodes": ["redis://redis-1:6379"]})),
+            Some("should match"),
+        ),
         ("no host", redis(json!({"host": null})), Some("a Standalone Redis has a host")),
         (
             "a node without a port",
