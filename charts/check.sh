@@ -117,6 +117,9 @@ versions() {
   grep -q "image: rankwright:$version$" manifests/development/s3.yaml || { echo "manifests/development/s3.yaml has another"; return 1; }
 }
 ok "charts, image and manifests have the version of Cargo.toml, $version" versions
+# the API server keeps no empty list, so kubectl would find it missing each time
+emptied() { ! grep -n ': \[\]$' charts/golden/*.yaml manifests/operator.yaml; }
+ok "no list is empty" emptied
 wildcards() { ! grep -n '"\*"\|'"'\*'"'\|\[\*\]' charts/golden/*.yaml manifests/operator.yaml; }
 ok "no rule has a wildcard" wildcards
 
@@ -185,6 +188,8 @@ ok "upgrades the definition" short
 established() { kubectl wait --for=condition=Established crd/rankingservices.rankwright.dev --timeout=30s; }
 ok "the definition is established" established
 ok "manifests/operator.yaml applies beside it" kubectl apply --filename manifests/operator.yaml
+again() { kubectl apply --filename manifests/operator.yaml >"$work/again" && not grep -v ' unchanged$' "$work/again"; }
+ok "and changes nothing a second time" again
 
 # A sample applies twice, whole, and without a warning.
 twice() {

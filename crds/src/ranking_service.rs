@@ -6,6 +6,7 @@ mod ingest;
 mod monitoring;
 mod pod;
 mod rank;
+mod rollout;
 mod state;
 mod training;
 
@@ -18,6 +19,7 @@ pub use rank::{
     Autoscaling, DisruptionBudget, GatewayRoute, Ingress, ParentReference, Rank, Service, ServiceType, TopologySpread,
     Unsatisfiable, Warmup,
 };
+pub use rollout::{IngestRollout, RankRollout};
 pub use state::{Authority, Databases, Login, Redis, RedisMode, StateStore, Tls, Verify};
 pub use training::{ModelSchedule, QualityGate, Training};
 
@@ -46,7 +48,8 @@ use std::collections::BTreeMap;
         status_replicas_path = ".status.rank.replicas",
         label_selector_path = ".status.rank.selector"
     ),
-    printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].status", description = "Whether all parts work"),
+    printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].status", description = "Whether what is wanted runs and answers"),
+    printcolumn(name = "Status", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].reason", description = "Why it is so"),
     printcolumn(name = "Rank", type_ = "string", json_path = ".status.rank.ready", description = "Rank servers that are ready, of those wanted"),
     printcolumn(name = "Ingest", type_ = "string", json_path = ".status.ingest.ready", description = "Ingest workers that are ready, of those wanted"),
     printcolumn(name = "Model", type_ = "string", json_path = ".status.model", description = "Models that are served, with their versions"),
@@ -140,6 +143,11 @@ pub struct RankingServiceSpec {
     /// when that has ended well.
     #[serde(default)]
     pub deletion_policy: DeletionPolicy,
+
+    /// Takes over the objects of a former resource of this name that was deleted with `--cascade=orphan`: those with the
+    /// labels that the operator gives them, and without an owner that is there. Default: they are left alone, and NameTaken is told.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub adopt_orphans: bool,
 
     /// Metrics for the Prometheus operator, and a dashboard for Grafana.
     #[serde(default, skip_serializing_if = "Option::is_none")]

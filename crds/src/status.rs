@@ -12,7 +12,8 @@ pub struct RankingServiceStatus {
     /// The generation of the resource that all of this is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// Ready, RankServerReady, IngestReady, ModelTrained, StateStoreReachable and ConfigurationValid.
+    /// Ready, Available, RankServerReady, IngestReady, ModelTrained, StateStoreReachable and ConfigurationValid; Reconciling or Stalled
+    /// where they hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,
@@ -77,7 +78,7 @@ pub struct WorkloadStatus {
 pub struct ModelStatus {
     /// Its name in the configuration.
     pub name: String,
-    /// The version that a rank server says it serves.
+    /// The version that all ready rank servers say they serve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// When that one was trained.
@@ -86,7 +87,7 @@ pub struct ModelStatus {
     /// The version that spec.modelVersion pins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pinned: Option<String>,
-    /// Why no version is served, where that is so.
+    /// Why no version is served, or which rank servers serve which, where they differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
     /// What became of it in the last training that it took part in.

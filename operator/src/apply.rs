@@ -5,6 +5,7 @@
 
 mod children;
 mod handover;
+mod orphans;
 mod renewal;
 mod seen;
 
@@ -139,7 +140,11 @@ async fn one(ctx: &Context, service: &RankingService, child: &Child) -> Result<O
 /// Looks at an object, and does what is to be done about it.
 async fn looked(ctx: &Context, service: &RankingService, child: &Child) -> Result<Outcome> {
     let (api, before) = (api(ctx, service, child), ctx.cache.moment(&child.resource.kind));
-    let live = api.get_opt(&child.object.name_any()).await.map_err(Error::reading(child.name()))?;
+    let mut live = api.get_opt(&child.object.name_any()).await.map_err(Error::reading(child.name()))?;
+    if let Some(orphan) = live.as_ref().filter(|live| orphans::is_orphan(service, live)) {
+        let refused = |source| Error::Apply { child: child.name(), source: Box::new(source) };
+        live = Some(orphans::adopt(&api, child, orphan).await.map_err(refused)?);
+    }
     let foreign = live.as_ref().is_some_and(|live| !labels::owns(service, live));
     ctx.seen.note_taken(service, child, foreign);
     if foreign {

@@ -3,10 +3,10 @@
 mod watches;
 
 use crate::apis::{Apis, Discovery};
-use crate::reconcile::{Context, error_policy, reconcile};
+use crate::reconcile::{Context, error_policy, locked, reconcile};
 use crate::resolve::{self, Kind};
-use crate::{Error, apply, labels, unreadable};
-use futures_util::StreamExt;
+use crate::{Error, apply, labels, observe, unreadable};
+use futures_util::{Stream, StreamExt, stream};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::batch::v1::{CronJob, Job};
@@ -28,6 +28,9 @@ use watches::Watches;
 
 /// Resources that are reconciled at the same time.
 const CONCURRENCY: u16 = 16;
+
+/// How often rank servers are asked whether they have something new to say, such as that the state store went away.
+const LISTEN: Duration = Duration::from_secs(10);
 
 /// How often it is asked whether an API came or went.
 const LOOK_FOR_APIS: Duration = Duration::from_secs(60);
@@ -89,6 +92,7 @@ async fn watch(ctx: &Arc<Context>, namespace: Option<&str>, apis: &Apis, stop: A
         keeping.keep_only(&services.state().iter().filter_map(|service| service.uid()).collect());
     });
     ctx.metrics.describe(store.clone());
+    *locked(&ctx.services) = Some(store.clone());
     let (secrets, maps) = (store.clone(), store.clone());
     let mut controller = Controller::for_stream(services, store)
         .with_config(controller::Config::default().concurrency(CONCURRENCY))
@@ -115,11 +119,23 @@ async fn watch(ctx: &Arc<Context>, namespace: Option<&str>, apis: &Apis, stop: A
         .watches_stream(watches.config_maps(), move |map| {
             referring(&maps, Kind::ConfigMap, &map).into_iter().chain(of_owner(&map)).collect::<Vec<_>>()
         })
+        .reconcile_on(heard(ctx.clone()))
         .graceful_shutdown_on(async move { stop.notified().await })
         .run(guarded, |service, error, ctx| error_policy(&ctx, service.meta(), error), ctx.clone())
         .for_each(async |outcome| log(outcome))
         .await;
+    *locked(&ctx.services) = None;
     ctx.cache.end();
+}
+
+/// The resources whose rank servers say something new.
+fn heard(ctx: Arc<Context>) -> impl Stream<Item = ObjectRef<Guarded>> + Send + 'static {
+    let rounds = stream::unfold(ctx, async |ctx| {
+        tokio::time::sleep(LISTEN).await;
+        let changed = observe::changed(&ctx).await;
+        Some((stream::iter(changed), ctx))
+    });
+    rounds.flatten().map(|(namespace, name)| ObjectRef::new(&name).within(&namespace))
 }
 
 fn by_labels<K: ResourceExt>(object: &K) -> Option<ObjectRef<Guarded>> {

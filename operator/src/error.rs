@@ -83,11 +83,13 @@ impl Error {
         let mut line = self.to_string();
         let mut source = std::error::Error::source(self);
         while let Some(cause) = source {
-            let cause_text = cause.to_string();
+            let of_client = cause.downcast_ref::<Box<kube::Error>>().map(|error| &**error);
+            let of_client = of_client.or_else(|| cause.downcast_ref::<kube::Error>());
+            let cause_text = of_client.map_or_else(|| cause.to_string(), said);
             if !line.contains(&cause_text) {
                 line = format!("{line}: {cause_text}");
             }
-            source = cause.source();
+            source = cause.source().filter(|_| !matches!(of_client, Some(kube::Error::Api(_))));
         }
         line
     }
@@ -98,9 +100,35 @@ impl Error {
     }
 }
 
+/// What went wrong with a request; of a refusal, the API server's own words and its reason.
+pub fn said(error: &kube::Error) -> String {
+    let kube::Error::Api(answer) = error else { return error.to_string() };
+    match (answer.message.trim(), answer.reason.as_str()) {
+        ("", "") => format!("the API server answers {}", answer.code),
+        ("", reason) => reason.to_owned(),
+        (message, "") => message.to_owned(),
+        (message, reason) => format!("{message} ({reason})"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refusal_is_told_in_the_words_of_the_api_server_alone() {
+        let message = "pods \"shop-rank-1\" is forbidden: exceeded quota: few".to_owned();
+        let status = kube::core::Status { code: 403, reason: "Forbidden".to_owned(), message, ..Default::default() };
+        let refused = || Box::new(kube::Error::Api(Box::new(status.clone())));
+        let told = "pods \"shop-rank-1\" is forbidden: exceeded quota: few (Forbidden)";
+        let apply = Error::Apply { child: "Deployment shop-rank".to_owned(), source: refused() };
+        assert_eq!(apply.chain(), format!("failed to apply Deployment shop-rank: {told}"));
+        assert_eq!(Error::Status(refused()).chain(), format!("failed to write the status: {told}"));
+        assert_eq!(
+            said(&kube::Error::Api(Box::new(kube::core::Status { code: 500, ..Default::default() }))),
+            "the API server answers 500"
+        );
+    }
 
     #[test]
     fn an_event_is_refused_by_who_has_understood_it_and_is_not_too_busy() {

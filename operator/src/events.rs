@@ -1,6 +1,7 @@
 //! Events: what has changed between two statuses. What stays as it was is not told again.
 
-use crate::validate::digest_of;
+use crate::status;
+use crate::validate::{IDLE_NUMBER, digest_of};
 use crate::{Error, Result};
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -53,19 +54,24 @@ pub fn between(before: &RankingServiceStatus, now: &RankingServiceStatus) -> Vec
         let same = former.is_some_and(|former| {
             former.status == condition.status && former.reason == condition.reason && !another(former)
         });
-        // at first everything is not there yet, which is no news
-        if same || (former.is_none() && condition.status != "False") || condition.reason == "NotCreated" {
+        // at first everything is not there yet, which is no news; and these say what Ready does
+        let follows = matches!(condition.type_.as_str(), "Available" | "Reconciling" | "Stalled");
+        if follows || same || (former.is_none() && condition.status != "False") || condition.reason == "NotCreated" {
             continue;
         }
         news.push(News {
-            warning: condition.status == "False",
+            warning: condition.status == "False" && !is_ordinary(before, now, condition),
             reason: condition.reason.clone(),
             action: condition.type_.clone(),
             note: condition.message.clone(),
         });
     }
+    news.extend(of_number(before, now));
     news.extend(of_import(before, now));
-    news.extend(of_training(before, now));
+    if let Some(training) = of_training(before, now) {
+        news.retain(|one| one.action != "ModelTrained" || one.reason != training.reason);
+        news.push(training);
+    }
     // several conditions may have the same cause
     let mut told: Vec<(String, String)> = Vec::new();
     news.retain(|one| {
@@ -75,6 +81,28 @@ pub fn between(before: &RankingServiceStatus, now: &RankingServiceStatus) -> Vec
         first
     });
     news
+}
+
+/// Whether a condition that does not hold is nothing to look at: as while something begins, or is replaced.
+fn is_ordinary(before: &RankingServiceStatus, now: &RankingServiceStatus, condition: &Condition) -> bool {
+    let holds = |status: &RankingServiceStatus, kind: &str| {
+        status.conditions.iter().any(|condition| condition.type_ == kind && condition.status == "True")
+    };
+    let lost = |kind: &str| holds(before, kind) && !holds(now, kind);
+    match condition.reason.as_str() {
+        "RollingOut" | "NotServedByAll" => true,
+        // former workers end before new ones begin
+        "NoneReady" => status::is_moving(now) && (condition.type_ == "IngestReady" || !lost("Available")),
+        "PinNotServed" => status::is_moving(now),
+        "NotTrainedYet" => !lost("ModelTrained"),
+        _ => false,
+    }
+}
+
+/// Whoever scales servers that an autoscaler decides on waits for them.
+fn of_number(before: &RankingServiceStatus, now: &RankingServiceStatus) -> Option<News> {
+    let note = now.warnings.iter().find(|text| text.starts_with(IDLE_NUMBER) && !before.warnings.contains(text))?;
+    Some(News { warning: true, reason: "ReplicasNotUsed".to_owned(), action: "Scale".to_owned(), note: note.clone() })
 }
 
 fn of_import(before: &RankingServiceStatus, now: &RankingServiceStatus) -> Option<News> {
@@ -198,6 +226,18 @@ mod tests {
         };
         assert_eq!(between(&missing("a"), &missing("b"))[0].note, "Secret b does not exist");
         assert!(between(&missing("a"), &missing("a")).is_empty());
+    }
+
+    #[test]
+    fn a_number_of_servers_that_is_not_used_is_told_each_time_that_it_changes() {
+        let scaled = |number: &str| RankingServiceStatus {
+            warnings: vec![format!("{IDLE_NUMBER}: {number} is not used")],
+            ..RankingServiceStatus::default()
+        };
+        let told = between(&RankingServiceStatus::default(), &scaled("5"));
+        assert!(told[0].warning && told[0].reason == "ReplicasNotUsed", "{told:?}");
+        assert!(between(&scaled("5"), &scaled("5")).is_empty());
+        assert_eq!(between(&scaled("5"), &scaled("6")).len(), 1);
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! One operator at a time: the one that holds a Lease. Time is that of the observer alone: a lease has ended when it was
 //! not renewed for its duration since it was seen to change.
 
+use crate::error::said;
+use k8s_openapi::api::authentication::v1::{SelfSubjectReview, UserInfo};
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, OwnerReference};
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, ObjectMeta, PostParams};
 use kube::{Client, ResourceExt};
@@ -30,6 +32,8 @@ impl Default for Timing {
 /// Takes part in the election.
 pub struct Candidate {
     api: Api<Lease>,
+    /// Whose end is the Lease's.
+    owner: Option<OwnerReference>,
     identity: String,
     timing: Timing,
 }
@@ -43,7 +47,17 @@ struct Sighting {
 impl Candidate {
     /// Under a name that no other candidate has.
     pub fn new(client: Client, namespace: &str, identity: String, timing: Timing) -> Self {
-        Self { api: Api::namespaced(client, namespace), identity, timing }
+        Self { api: Api::namespaced(client, namespace), owner: None, identity, timing }
+    }
+
+    /// Has the Lease go with the operator's own ServiceAccount, as when it is uninstalled. Who is no ServiceAccount of this namespace,
+    /// or does not get to know its identity, leaves it.
+    pub async fn owned_by_account(self, client: Client, namespace: &str) -> Self {
+        let reviews: Api<SelfSubjectReview> = Api::all(client);
+        let asked = reviews.create(&PostParams::default(), &SelfSubjectReview::default()).await;
+        let user = asked.inspect_err(|error| warn!(error = said(error), "the Lease stays when the operator goes")).ok();
+        let owner = user.and_then(|review| account(review.status?.user_info?, namespace));
+        Self { owner, ..self }
     }
 
     /// Waits until the lease is held; when it was asked for, as others count from later on.
@@ -57,7 +71,7 @@ impl Candidate {
                     return asked;
                 }
                 Ok(false) => {}
-                Err(error) => warn!(%error, "the lease was not acquired"),
+                Err(error) => warn!(error = said(&error), "the lease was not acquired"),
             }
             tokio::time::sleep(self.timing.period).await;
         }
@@ -77,7 +91,7 @@ impl Candidate {
                     warn!("another operator leads");
                     return;
                 }
-                Ok(Err(error)) => warn!(%error, "the lease was not renewed"),
+                Ok(Err(error)) => warn!(error = said(&error), "the lease was not renewed"),
                 Err(_) => warn!("the lease was not renewed in time"),
             }
             // others take it over when its duration has passed: be gone before
@@ -96,14 +110,15 @@ impl Candidate {
                 spec.holder_identity = None;
             }
             if let Err(error) = self.api.replace(LEASE, &PostParams::default(), &lease).await {
-                warn!(%error, "the lease was not given up");
+                warn!(error = said(&error), "the lease was not given up");
             }
         }
     }
 
     async fn try_acquire(&self, sighting: &mut Option<Sighting>) -> kube::Result<bool> {
         let Some(lease) = self.api.get_opt(LEASE).await? else {
-            let metadata = ObjectMeta { name: Some(LEASE.to_owned()), ..ObjectMeta::default() };
+            let owner_references = self.owner.clone().map(|owner| vec![owner]);
+            let metadata = ObjectMeta { name: Some(LEASE.to_owned()), owner_references, ..ObjectMeta::default() };
             let lease = Lease { metadata, spec: Some(self.spec(0)) };
             return taken(self.api.create(&PostParams::default(), &lease).await);
         };
@@ -139,7 +154,10 @@ impl Candidate {
         lease.spec.as_ref().and_then(|spec| spec.holder_identity.as_ref()) == Some(&self.identity)
     }
 
-    fn taken_over(&self, lease: Lease) -> Lease {
+    fn taken_over(&self, mut lease: Lease) -> Lease {
+        if let Some(owner) = &self.owner {
+            lease.metadata.owner_references = Some(vec![owner.clone()]);
+        }
         let changes = lease.spec.as_ref().and_then(|spec| spec.lease_transitions).unwrap_or(0);
         Lease { spec: Some(self.spec(changes + 1)), ..lease }
     }
@@ -163,5 +181,30 @@ fn taken(answer: kube::Result<Lease>) -> kube::Result<bool> {
         Ok(_) => Ok(true),
         Err(kube::Error::Api(status)) if status.code == 409 => Ok(false),
         Err(error) => Err(error),
+    }
+}
+
+/// The ServiceAccount that a user is, as an owner of objects of its namespace.
+fn account(user: UserInfo, namespace: &str) -> Option<OwnerReference> {
+    let name =
+        user.username?.strip_prefix("system:serviceaccount:")?.strip_prefix(namespace)?.strip_prefix(':')?.to_owned();
+    let (api_version, kind) = ("v1".to_owned(), "ServiceAccount".to_owned());
+    Some(OwnerReference { api_version, kind, name, uid: user.uid?, controller: None, block_owner_deletion: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lease_goes_with_an_account_of_its_own_namespace_alone() {
+        let owner = |username: &str| {
+            let user =
+                UserInfo { username: Some(username.to_owned()), uid: Some("1-2".to_owned()), ..UserInfo::default() };
+            account(user, "system").map(|owner| (owner.name, owner.uid))
+        };
+        assert_eq!(owner("system:serviceaccount:system:operator"), Some(("operator".to_owned(), "1-2".to_owned())));
+        assert_eq!(owner("system:serviceaccount:system-two:operator"), None);
+        assert_eq!(owner("ann"), None);
     }
 }

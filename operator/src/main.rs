@@ -122,6 +122,7 @@ async fn run(options: RunOptions) -> Result<()> {
     let ports = tokio::spawn(server::serve(options.port, shown.clone()));
     let level = tokio::spawn(server::serve_level(options.level_port, level));
     let candidate = Candidate::new(client.clone(), &options.own_namespace, options.identity.clone(), Timing::default());
+    let candidate = candidate.owned_by_account(client.clone(), &options.own_namespace).await;
     let stop = Arc::new(Notify::new());
     let signal = stopped();
     let mut signal = std::pin::pin!(signal);

@@ -2,14 +2,16 @@
 
 mod jobs;
 mod report;
+mod servers;
 
 pub use report::{ModelReport, Report};
+pub(crate) use servers::Listened;
+pub use servers::{Heard, Serving, changed};
 
-use crate::ask::{Ask, Said};
 use crate::labels::{self, Component};
 use crate::reconcile::{Context, locked};
+use crate::status::Reason;
 use crate::{Error, Result};
-use futures_util::stream::{FuturesOrdered, StreamExt};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ContainerStateTerminated, Pod, PodCondition};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -23,20 +25,23 @@ use std::sync::Arc;
 /// A cluster makes a node within this time, where it makes any.
 const NODE_PATIENCE: SignedDuration = SignedDuration::from_mins(5);
 
+/// So long a pod may wait for its place before that is told.
+const PLACE_PATIENCE: SignedDuration = SignedDuration::from_secs(15);
+
 /// Of what a program said last, in bytes.
 const LONGEST_LINE: usize = 300;
 
 /// How the parts of a service are.
 #[derive(Debug, Clone, Default)]
 pub struct Observed {
-    /// What a rank server says; nothing where none answers.
-    pub said: Option<Said>,
+    /// What rank servers say.
+    pub heard: Heard,
     /// The last training that has ended.
     pub training: Option<Trained>,
     /// The last one of each schedule, by what tells them apart (`schedules::key_of`).
     pub trainings: BTreeMap<String, Trained>,
-    /// Why pods of the parts do not run, in words.
-    pub troubles: Vec<(Component, String)>,
+    /// Why pods of the parts do not run.
+    pub troubles: Vec<Trouble>,
     /// Parts of which a pod runs.
     pub running: Vec<Component>,
     /// Jobs of imports, of this service or of a namesake before it.
@@ -46,13 +51,29 @@ pub struct Observed {
 impl Observed {
     /// Whether no pod of a part runs, for a reason that is known.
     pub fn is_stuck(&self, component: Component) -> bool {
-        self.troubles.iter().any(|(part, _)| *part == component) && !self.running.contains(&component)
+        self.trouble(component).is_some() && !self.running.contains(&component)
+    }
+
+    /// Why a pod of a part does not run, where that is known.
+    pub fn trouble(&self, component: Component) -> Option<&Trouble> {
+        self.troubles.iter().find(|trouble| trouble.part == component)
     }
 
     /// Whether rank servers say that the state store does not answer them.
     pub fn lacks_store(&self) -> bool {
-        self.said.as_ref().is_some_and(|said| !said.store.answers)
+        self.heard.lacking().next().is_some()
     }
+}
+
+/// Why a pod of a part does not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trouble {
+    /// The part.
+    pub part: Component,
+    /// Why, in a word.
+    pub reason: Reason,
+    /// Why, in a sentence.
+    pub text: String,
 }
 
 /// A training that has ended.
@@ -81,19 +102,8 @@ pub async fn service(ctx: &Context, service: &RankingService) -> Result<Observed
         jobs::tell(&mut observed, &jobs, &pods, podless.entry(service.uid().unwrap_or_default()).or_default());
     }
     observed.imports = jobs.into_iter().filter(|job| labels::is_of(job, Component::Import)).collect();
-    observed.said = said(&*ctx.ask, &to_ask(&pods)).await;
+    observed.heard = servers::ask(ctx, service, &pods).await;
     Ok(observed)
-}
-
-/// What the first of these says that answers. They are asked at the same time: one that is not reached takes its time.
-async fn said(ask: &dyn Ask, addresses: &[String]) -> Option<Said> {
-    let mut answers: FuturesOrdered<_> = addresses.iter().map(|address| ask.ask(address)).collect();
-    while let Some(answer) = answers.next().await {
-        if answer.is_some() {
-            return answer;
-        }
-    }
-    None
 }
 
 /// Any sight of them will do: the news of a later one brings us back.
@@ -131,24 +141,18 @@ pub fn of_pods(pods: &[Arc<Pod>], now: Timestamp) -> Observed {
     // of trainings there are several, one after the other: those that have ended are told by how they did
     let runs =
         |pod: &&Pod| !labels::is_of(*pod, Component::Training) || (terminated(pod).is_none() && !awaits_node(pod, now));
-    let troubled =
-        |component: Component| part(component).filter(runs).find_map(trouble).map(|trouble| (component, trouble));
+    let troubled = |component: Component| {
+        let (reason, text) = part(component).filter(runs).find_map(|pod| trouble(pod, now))?;
+        Some(Trouble { part: component, reason, text })
+    };
     Observed {
-        said: None,
+        heard: Heard::default(),
         training: last.and_then(trained),
         trainings: by_schedule.iter().filter_map(|(key, pod)| Some((key.clone(), trained(pod)?))).collect(),
         troubles: parts.into_iter().filter_map(troubled).collect(),
         running: parts.into_iter().filter(|component| part(*component).any(is_running)).collect(),
         imports: Vec::new(),
     }
-}
-
-/// Addresses of two rank servers, ready ones first: one that waits for the store can tell why.
-fn to_ask(pods: &[Arc<Pod>]) -> Vec<String> {
-    let mut servers: Vec<&Arc<Pod>> =
-        pods.iter().filter(|pod| labels::is_of(&***pod, Component::Rank) && is_running(pod)).collect();
-    servers.sort_by_key(|pod| !is_ready(pod));
-    servers.into_iter().filter_map(|pod| address(pod)).take(2).collect()
 }
 
 fn is_running(pod: &Pod) -> bool {
@@ -214,34 +218,45 @@ fn unplaced(pod: &Pod) -> Option<&PodCondition> {
     conditions.find(|condition| condition.type_ == "PodScheduled" && condition.status == "False")
 }
 
-/// Why a pod does not run, in words. What changes from one attempt to the next is left out: it is no news.
-fn trouble(pod: &Pod) -> Option<String> {
+/// Why a pod does not run, in a word and in words. What changes from one attempt to the next is left out: it is no news.
+fn trouble(pod: &Pod, now: Timestamp) -> Option<(Reason, String)> {
     let (status, name) = (pod.status.as_ref()?, pod.name_any());
+    let is_of_deployment =
+        |pod: &Pod| [Component::Rank, Component::Ingest].iter().any(|part| labels::is_of(pod, *part));
+    if pod.metadata.deletion_timestamp.is_some() && is_of_deployment(pod) {
+        return None; // another one takes its place
+    }
     if let Some(ended) = terminated(pod).filter(|ended| ended.exit_code != 0) {
-        return Some(format!("pod {name} ended with {}", end(ended)));
+        return Some((Reason::PodEnds, format!("pod {name} ended with {}", end(ended))));
     }
     if let Some(unplaced) = unplaced(pod) {
+        let since = unplaced.last_transition_time.as_ref();
+        let begins = since.is_some_and(|since| now.duration_since(since.0) < PLACE_PATIENCE);
         let why = unplaced.message.as_deref().unwrap_or("no reason given");
-        return Some(format!("pod {name} finds no node: {why}"));
+        return (!begins).then(|| (Reason::PodWithoutNode, format!("pod {name} finds no node: {why}")));
     }
     let container = status.container_statuses.as_ref()?.first()?;
-    let waiting = container.state.as_ref()?.waiting.as_ref()?;
+    let last = container.last_state.as_ref().and_then(|state| state.terminated.as_ref());
+    let again = || {
+        let last = last.map(|last| format!(", with {}", end(last))).unwrap_or_default();
+        (Reason::PodEnds, format!("pod {name} ends again and again{last}"))
+    };
+    let Some(waiting) = container.state.as_ref()?.waiting.as_ref() else {
+        // it has begun anew, and may end as before
+        return (!is_ready(pod) && last.is_some_and(|last| last.exit_code != 0)).then(again);
+    };
     match waiting.reason.as_deref()? {
         "ContainerCreating" | "PodInitializing" => None,
         "ErrImagePull" | "ImagePullBackOff" | "InvalidImageName" | "ErrImageNeverPull" => {
             let why = waiting.message.as_deref().and_then(not_pulled).map(|why| format!(": {why}"));
-            Some(format!("pod {name} has no image: {} cannot be pulled{}", container.image, why.unwrap_or_default()))
+            let text =
+                format!("pod {name} has no image: {} cannot be pulled{}", container.image, why.unwrap_or_default());
+            Some((Reason::PodWithoutImage, text))
         }
-        "CrashLoopBackOff" => {
-            let last = container.last_state.as_ref().and_then(|state| state.terminated.as_ref());
-            Some(format!(
-                "pod {name} ends again and again{}",
-                last.map(|last| format!(", with {}", end(last))).unwrap_or_default()
-            ))
-        }
+        "CrashLoopBackOff" => Some(again()),
         reason => {
             let said = waiting.message.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
-            Some(format!("pod {name} waits with {reason}{said}"))
+            Some((Reason::PodWaits, format!("pod {name} waits with {reason}{said}")))
         }
     }
 }
@@ -253,9 +268,12 @@ fn not_pulled(said: &str) -> Option<&str> {
     Some(&why[..why.floor_char_boundary(LONGEST_LINE)])
 }
 
-/// How a container has ended, and the last line that it has said.
+/// How a container has ended, and the last line that tells why: the program's last error, else the last thing that it said. What
+/// it said before it was killed for its memory has nothing to do with that.
 fn end(ended: &ContainerStateTerminated) -> String {
-    let last = ended.message.as_deref().and_then(|text| text.lines().rfind(|line| !line.trim().is_empty()));
+    let said = || ended.message.iter().flat_map(|text| text.lines()).filter(|line| !line.trim().is_empty());
+    let killed = ended.reason.as_deref() == Some("OOMKilled");
+    let last = said().rfind(|line| line.starts_with("error: ")).or_else(|| said().next_back()).filter(|_| !killed);
     let last = last.map(|line| format!(": {}", &line[..line.floor_char_boundary(LONGEST_LINE)])).unwrap_or_default();
     let reason = ended.reason.as_deref().filter(|reason| *reason != "Error").map(|reason| format!("{reason}, "));
     format!("{}exit code {}{last}", reason.unwrap_or_default(), ended.exit_code)

@@ -7,18 +7,21 @@ use crate::apply::{self, Applied, Seen};
 use crate::ask::Ask;
 use crate::build::{self, Child};
 use crate::cache::{self, Cache};
+use crate::controller::Guarded;
 use crate::deletion::{self, Cleaning};
 use crate::events::{self, News};
 use crate::labels::{self, Component};
 use crate::metrics::Metrics;
-use crate::observe::{self, Observed};
+use crate::observe::{self, Listened, Observed};
+use crate::resolve::{self, Rival};
 use crate::status::{self, Facts, Workloads};
-use crate::validate::{self, Defaults, Plan};
-use crate::{Error, Result, resolve};
+use crate::validate::{self, Defaults, Plan, Refusal};
+use crate::{Error, Result};
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{DynamicObject, ObjectMeta};
 use kube::runtime::controller::Action;
 use kube::runtime::events::Recorder;
+use kube::runtime::reflector::Store;
 use kube::{Client, ResourceExt};
 use rankwright_crds::RankingService;
 use retries::Retries;
@@ -57,10 +60,14 @@ pub struct Context {
     pub metrics: Arc<Metrics>,
     /// What the operator is told about all services.
     pub defaults: Defaults,
+    /// All resources, while they are watched.
+    pub(crate) services: Mutex<Option<Store<Guarded>>>,
     /// Resources as they were answered when something was told of them last, until the watch has shown that.
     told: Mutex<HashMap<String, Arc<RankingService>>>,
     /// Jobs that should have a pod and have none, by the uids of their services and of their own, and since when.
     pub(crate) podless: Mutex<HashMap<String, HashMap<String, Instant>>>,
+    /// What rank servers said last, by the uids of their services.
+    pub(crate) listened: Mutex<HashMap<String, Listened>>,
     /// Events that nobody took, by the uids of what they are about.
     untold: Mutex<HashMap<String, Vec<News>>>,
     /// When what could not be reconciled is tried again.
@@ -81,8 +88,10 @@ impl Context {
             recorder,
             metrics,
             defaults,
+            services: Mutex::default(),
             told: Mutex::default(),
             podless: Mutex::default(),
+            listened: Mutex::default(),
             untold: Mutex::default(),
             retries: Retries::default(),
         }
@@ -100,6 +109,12 @@ impl Context {
             }
             None => service,
         }
+    }
+
+    /// Other resources that name the same state, as far as they are watched.
+    fn rivals(&self, service: &RankingService) -> Vec<Rival> {
+        let services = locked(&self.services).clone();
+        services.map(|services| resolve::rivals(service, &services)).unwrap_or_default()
     }
 
     fn tell(&self, mut written: RankingService) -> Arc<RankingService> {
@@ -132,6 +147,7 @@ impl Context {
         locked(&self.told).retain(|uid, _| there.contains(uid));
         locked(&self.untold).retain(|uid, _| there.contains(uid));
         locked(&self.podless).retain(|uid, _| there.contains(uid));
+        locked(&self.listened).retain(|uid, _| there.contains(uid));
         self.retries.keep_only(there);
         self.seen.keep_only(there);
     }
@@ -202,6 +218,18 @@ async fn attempt(service: &RankingService, ctx: &Context) -> Result<Action> {
 
 async fn converge(service: &RankingService, ctx: &Context, outcome: &mut Outcome) -> Result<()> {
     let goes = service.metadata.deletion_timestamp.is_some();
+    let rivals = ctx.rivals(service);
+    if let Some(rival) = rivals.iter().find(|rival| rival.older) {
+        if goes {
+            outcome.cleaning = Some(Cleaning::Done); // the data are the other's
+            return Ok(());
+        }
+        return Err(Refusal::state_taken(service, rival).into());
+    }
+    // what another one has written as well, before it was refused, would go with it
+    if let Some(rival) = rivals.iter().find(|rival| goes && rival.ran) {
+        return Err(Refusal::state_shared(service, rival).into());
+    }
     // what it has written is there, also while it is refused
     let ran = service.status.as_ref().is_some_and(|status| status.rank.is_some());
     let held = !goes && ran && deletion::wants_finalizer(service);
@@ -265,7 +293,8 @@ async fn tell(service: &RankingService, ctx: &Context, outcome: &Outcome, failur
     // now are kept here, and hold nothing back
     let mut untold = Vec::new();
     let published = ctx.publish(service, &mut untold, &mut news).await;
-    let soon = observed.lacks_store() || status::awaits_servers(&status, Timestamp::now());
+    let soon =
+        observed.lacks_store() || status::is_moving(&status) || status::awaits_servers(&status, Timestamp::now());
     let written = status::publish(&ctx.client, service, &status).await;
     // of a status that is not there, they are news the next time as well
     untold.extend(news.into_iter().filter(|_| written.is_ok()));
@@ -313,6 +342,8 @@ fn found<K: DeserializeOwned>(applied: &Applied, kind: &str, chosen: impl Fn(&Dy
 /// Leaves a resource that is refused to its author, and tries anything else again.
 pub fn error_policy(ctx: &Context, resource: &ObjectMeta, error: &Error) -> Action {
     match error {
+        // nobody tells when the other one goes
+        Error::Refused(Refusal::StateTaken { .. }) => Action::requeue(SOON),
         Error::Refused(_) => Action::requeue(REFUSED),
         _ => Action::requeue(ctx.retries.after(resource, Instant::now())),
     }

@@ -1,6 +1,9 @@
 //! Reads what a resource refers to, and what of the cluster decides about it.
 
 mod references;
+mod rivals;
+
+pub use rivals::{Rival, rivals};
 
 pub use references::{Content, Kind, Reference, besides, of_component, of_configuration, of_service};
 

@@ -4,9 +4,10 @@
 mod conditions;
 mod models;
 mod parts;
+mod progress;
 mod reason;
 
-pub use models::awaits_servers;
+pub use models::{awaits_servers, is_moving};
 pub(crate) use parts::{condition as job_condition, ended_at as job_ended_at};
 pub use reason::Reason;
 
@@ -23,7 +24,7 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::api::{Api, Patch, PatchParams};
 use kube::{Client, ResourceExt};
 use rankwright_crds::{RankingService, RankingServiceStatus};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Everything that a status is computed from.
 pub struct Facts<'a> {
@@ -97,12 +98,22 @@ pub async fn publish(
     let api: Api<RankingService> = Api::namespaced(client.clone(), &service.namespace().unwrap_or_default());
     // not to another one of the same name, made since, nor over what changed meanwhile: the news of that brings us back
     let metadata = json!({ "resourceVersion": service.metadata.resource_version });
-    let object = json!({ "apiVersion": "rankwright.dev/v1alpha1", "kind": "RankingService", "metadata": metadata, "status": status });
-    let ours = PatchParams::apply(FIELD_MANAGER).force();
-    match api.patch_status(&service.name_any(), &ours, &Patch::Apply(&object)).await {
+    let there = serde_json::to_value(&service.status).unwrap_or_default();
+    let change = json!({ "metadata": metadata, "status": change(&there, &json!(status)) });
+    let ours = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+    match api.patch_status(&service.name_any(), &ours, &Patch::Merge(&change)).await {
         Err(kube::Error::Api(answer)) if answer.code == 404 || answer.code == 409 => Ok(None),
         answer => answer.map(Some).map_err(|source| Error::Status(Box::new(source))),
     }
+}
+
+/// What makes one value of another, as a merge patch: whoever has written a field, what is not wanted goes.
+fn change(there: &Value, wanted: &Value) -> Value {
+    let (Value::Object(there), Value::Object(wanted)) = (there, wanted) else { return wanted.clone() };
+    let gone = there.keys().filter(|key| !wanted.contains_key(*key)).map(|key| (key.clone(), Value::Null));
+    let none = Value::Null;
+    let kept = wanted.iter().map(|(key, value)| (key.clone(), change(there.get(key).unwrap_or(&none), value)));
+    gone.chain(kept).collect()
 }
 
 #[cfg(test)]

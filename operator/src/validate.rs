@@ -16,7 +16,7 @@ use configuration::Rendered;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::{Resource, ResourceExt};
 use rankwright_config::Offset;
-use rankwright_crds::ranking_service::{ImportFrom, Mechanism, PodOptions, ServiceType};
+use rankwright_crds::ranking_service::{ImportFrom, Mechanism, PodOptions, Rank, ServiceType};
 use rankwright_crds::status::{ImportPhase, ImportStatus};
 use rankwright_crds::{RankingService, RankingServiceSpec};
 use sha2::{Digest, Sha256};
@@ -41,6 +41,9 @@ pub const RESERVED: [&str; 16] = [
     "METARANK_REDIS_USER",
     "METARANK_REDIS_PASSWORD",
 ];
+
+/// How the warning begins about a number of rank servers that is not used.
+pub const IDLE_NUMBER: &str = "spec.rank.replicas";
 
 /// What the operator is told about all services.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -123,6 +126,7 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
     let mut warnings = configuration.warnings.clone();
     warnings.extend(missing_apis(spec, &resolved.apis));
     warnings.extend(blind_autoscaler(spec, &resolved.apis));
+    warnings.extend(idle_number(spec));
     warnings.extend(bare_password(spec));
     warnings.extend(blind_alerts(spec));
     warnings.extend(closed_door(spec));
@@ -265,6 +269,16 @@ fn missing_apis(spec: &RankingServiceSpec, apis: &Apis) -> Vec<String> {
         format!("{field}: the cluster has no {} of {}, so {effect}", resource.kind, resource.api_version)
     };
     missing.map(text).collect()
+}
+
+/// Somebody has set a number of rank servers, as by `kubectl scale`, which an autoscaler decides on.
+fn idle_number(spec: &RankingServiceSpec) -> Option<String> {
+    let (rank, unsaid) = (&spec.rank, Rank::default().replicas);
+    let autoscaling = rank.autoscaling.as_ref().filter(|_| rank.replicas != unsaid)?;
+    Some(format!(
+        "{IDLE_NUMBER}: {} is not used, rank.autoscaling decides between {} and {}: change minReplicas and maxReplicas",
+        rank.replicas, autoscaling.min_replicas, autoscaling.max_replicas
+    ))
 }
 
 /// KEDA reads the lag by itself, and knows nothing of how workers log in.

@@ -2,6 +2,7 @@
 
 use super::clickthrough::S3Credentials;
 use super::pod::{KeyReference, PodOptions};
+use super::rollout::IngestRollout;
 use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,9 @@ pub struct Ingest {
     /// Lets the lag decide how many there are. Needs KEDA: without its API there are minReplicas of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub autoscaling: Option<IngestAutoscaling>,
+    /// How workers are replaced after a change: all former ones end before new ones begin.
+    #[serde(default)]
+    pub rollout: IngestRollout,
     /// The pods.
     #[serde(default)]
     pub pod: PodOptions,
@@ -32,7 +36,13 @@ pub struct Ingest {
 
 impl Default for Ingest {
     fn default() -> Self {
-        Self { source: None, replicas: one(), autoscaling: None, pod: PodOptions::default() }
+        Self {
+            source: None,
+            replicas: one(),
+            autoscaling: None,
+            rollout: IngestRollout::default(),
+            pod: PodOptions::default(),
+        }
     }
 }
 

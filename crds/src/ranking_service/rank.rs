@@ -1,6 +1,7 @@
 //! `rank`: the servers that answer rank requests.
 
 use super::pod::PodOptions;
+use super::rollout::RankRollout;
 use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,9 @@ pub struct Rank {
     /// How many servers a drained node or an upgrade of the cluster may take away at once.
     #[serde(default)]
     pub disruption_budget: DisruptionBudget,
+    /// How servers are replaced after a change.
+    #[serde(default)]
+    pub rollout: RankRollout,
     /// How the servers spread over nodes and zones.
     #[serde(default)]
     pub topology_spread: TopologySpread,
@@ -60,6 +64,7 @@ impl Default for Rank {
             replicas: two(),
             autoscaling: None,
             disruption_budget: DisruptionBudget::default(),
+            rollout: RankRollout::default(),
             topology_spread: TopologySpread::default(),
             service: Service::default(),
             ingress: None,

@@ -40,8 +40,10 @@ pub struct Redis {
     /// How the servers are found: Standalone, Sentinel or Cluster.
     #[serde(default)]
     pub mode: RedisMode,
-    /// Name or address of a Standalone server.
+    /// Name or address of a Standalone server, without port and scheme.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[x_kube(validation = Rule::new("!self.contains('/') && !self.matches('^[^:]*:[0-9]*$')")
+        .message("host is a name or an address alone: give the port in stateStore.redis.port, and encryption by stateStore.redis.tls"))]
     #[schemars(length(min = 1, max = 253))]
     pub host: Option<String>,
     /// Port of a Standalone server.
@@ -51,7 +53,7 @@ pub struct Redis {
     /// Sentinels, or some servers of a cluster, as host:port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(merge_strategy = ListMerge::Set)]
-    #[schemars(length(min = 1, max = 64), inner(length(min = 3, max = 261), regex(pattern = ":[0-9]{1,5}$")))]
+    #[schemars(length(min = 1, max = 64), inner(length(min = 3, max = 261), regex(pattern = "^[^/]+:[0-9]{1,5}$")))]
     pub nodes: Option<Vec<String>>,
     /// What the sentinels call the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -58,6 +58,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::build;
+    use crate::observe::Trouble;
+    use crate::status::Reason;
     use crate::testing::planned;
     use serde_json::{Value, json};
 
@@ -75,7 +77,8 @@ mod tests {
 
     #[test]
     fn a_job_is_made_anew_where_it_is_stuck_and_its_pods_would_be_others() {
-        let stuck = Observed { troubles: vec![(Component::Import, "no image".to_owned())], ..Observed::default() };
+        let trouble = Trouble { part: Component::Import, reason: Reason::PodWithoutImage, text: "no image".to_owned() };
+        let stuck = Observed { troubles: vec![trouble], ..Observed::default() };
         let runs = Observed { running: vec![Component::Import], ..stuck.clone() };
         let ended = |kind: &str| json!({"conditions": [{"type": kind, "status": "True"}]});
         assert!(outdated("rankwright:1", json!({}), &stuck));

@@ -60,6 +60,8 @@ fn deployment(plan: &Plan) -> Child {
             // old and new programs never write beside each other: what they write may differ; the stream waits meanwhile
             strategy: Some(DeploymentStrategy { type_: Some("Recreate".to_owned()), rolling_update: None }),
             template: template(plan, program),
+            min_ready_seconds: Some(plan.spec.ingest.rollout.min_ready_seconds),
+            progress_deadline_seconds: Some(plan.spec.ingest.rollout.progress_deadline_seconds),
             ..DeploymentSpec::default()
         }),
         ..Deployment::default()

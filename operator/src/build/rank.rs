@@ -24,9 +24,6 @@ const REQUESTS: &str = "rankwright_rank_requests_per_second";
 /// So long a server goes on taking requests after it was told to end: until no node sends it any more.
 const LEAVING_SECONDS: i64 = 5;
 
-/// What new servers may take before they count as stuck: ten minutes for the first answer, then models are loaded.
-const PATIENCE_SECONDS: i32 = 900;
-
 /// What is left of the time to end when the last request has, unless that is short: what is on its way to Redis arrives.
 const ENDING_SECONDS: i64 = 10;
 
@@ -52,9 +49,9 @@ pub(super) fn drain_seconds(plan: &Plan) -> i64 {
 
 fn deployment(plan: &Plan) -> Child {
     let rank = &plan.spec.rank;
-    let none_less = RollingUpdateDeployment {
-        max_surge: Some(IntOrString::String("25%".to_owned())),
-        max_unavailable: Some(IntOrString::Int(0)),
+    let rollout = RollingUpdateDeployment {
+        max_surge: Some(rank.rollout.max_surge.clone()),
+        max_unavailable: Some(rank.rollout.max_unavailable.clone()),
     };
     let sleep = SleepAction { seconds: LEAVING_SECONDS };
     let leave = LifecycleHandler { sleep: Some(sleep), ..LifecycleHandler::default() };
@@ -79,10 +76,11 @@ fn deployment(plan: &Plan) -> Child {
             selector: selector(plan),
             strategy: Some(DeploymentStrategy {
                 type_: Some("RollingUpdate".to_owned()),
-                rolling_update: Some(none_less),
+                rolling_update: Some(rollout),
             }),
             template: template(plan, program),
-            progress_deadline_seconds: Some(PATIENCE_SECONDS),
+            min_ready_seconds: Some(rank.rollout.min_ready_seconds),
+            progress_deadline_seconds: Some(rank.rollout.progress_deadline_seconds),
             ..DeploymentSpec::default()
         }),
         ..Deployment::default()

@@ -12,6 +12,8 @@ use rankwright_crds::status::RankingServiceStatus;
 pub(super) struct Services {
     resources: IntGaugeVec,
     ready: IntGaugeVec,
+    available: IntGaugeVec,
+    stuck: IntGaugeVec,
     trainings: IntGaugeVec,
     trained: IntGaugeVec,
 }
@@ -35,6 +37,16 @@ impl Services {
                 "1 where the condition Ready is True, 0 else",
                 &[namespace, name],
             )?,
+            available: gauge(
+                "rankwright_operator_service_available",
+                "1 where the condition Available is True, 0 else",
+                &[namespace, name],
+            )?,
+            stuck: gauge(
+                "rankwright_operator_service_rollout_stuck",
+                "1 where a rollout of rank servers or ingest workers has exceeded its progress deadline, 0 else",
+                &[namespace, name],
+            )?,
             trainings: gauge(
                 "rankwright_operator_service_training_timestamp_seconds",
                 "When the last training ended, by its outcome",
@@ -49,7 +61,7 @@ impl Services {
     }
 
     pub(super) fn reset(&self) {
-        for gauge in [&self.resources, &self.ready, &self.trainings, &self.trained] {
+        for gauge in [&self.resources, &self.ready, &self.available, &self.stuck, &self.trainings, &self.trained] {
             gauge.reset();
         }
     }
@@ -67,8 +79,14 @@ impl Services {
             self.resources.with_label_values(&[&condition.type_, &condition.status]).inc();
         }
         let (namespace, name) = (service.namespace().unwrap_or_default(), service.name_any());
-        let ready = status.conditions.iter().any(|condition| condition.type_ == "Ready" && condition.status == "True");
-        self.ready.with_label_values(&[&namespace, &name]).set(ready.into());
+        let holds = |kind: &str| {
+            status.conditions.iter().any(|condition| condition.type_ == kind && condition.status == "True")
+        };
+        let stuck = status.conditions.iter().any(|condition| condition.reason == "RolloutStuck");
+        let told = [(&self.ready, holds("Ready")), (&self.available, holds("Available")), (&self.stuck, stuck)];
+        for (gauge, holds) in told {
+            gauge.with_label_values(&[&namespace, &name]).set(holds.into());
+        }
         if let Some((outcome, at)) = last_training(status).filter(|_| service.spec.training.is_some()) {
             self.trainings.with_label_values(&[namespace.as_str(), &name, outcome]).set(at.as_second());
         }

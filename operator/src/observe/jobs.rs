@@ -1,9 +1,10 @@
 //! What Jobs tell where no pod does: one that makes none, and one whose pods went with it.
 
-use super::{Observed, Trained};
+use super::{Observed, Trained, Trouble};
+use crate::cache::Known;
 use crate::labels::{self, Component};
 use crate::reconcile::Context;
-use crate::status::job_ended_at;
+use crate::status::{Reason, job_ended_at};
 use crate::{Error, Result};
 use k8s_openapi::api::batch::v1::{Job, JobCondition};
 use k8s_openapi::api::core::v1::Pod;
@@ -70,7 +71,7 @@ pub(super) fn tell(observed: &mut Observed, jobs: &[Job], pods: &[Arc<Pod>], pod
             if since.elapsed() >= PATIENCE {
                 let name = job.name_any();
                 let text = format!("Job {name} makes no pod: `kubectl describe job {name}` shows who refuses it");
-                observed.troubles.push((part, text));
+                observed.troubles.push(Trouble { part, reason: Reason::PodsRefused, text });
             }
         }
     }
@@ -145,8 +146,8 @@ mod tests {
         let begun = || json!({"startTime": "2026-11-23T03:00:00Z"});
         assert!(told(&job("training", begun()), &[], 5).troubles.is_empty(), "it is about to");
         let troubles = told(&job("training", begun()), &[], 60).troubles;
-        assert_eq!(troubles[0].0, Component::Training);
-        assert!(troubles[0].1.starts_with("Job shop-1 makes no pod"), "{troubles:?}");
+        assert_eq!(troubles[0].part, Component::Training);
+        assert!(troubles[0].text.starts_with("Job shop-1 makes no pod"), "{troubles:?}");
         for (name, value) in [("active", 1), ("terminating", 1), ("failed", 1), ("succeeded", 1)] {
             let mut status = begun();
             status[name] = json!(value);

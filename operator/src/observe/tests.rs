@@ -1,7 +1,8 @@
 #![allow(clippy::unwrap_used)]
 
+use super::servers::Servers;
 use super::*;
-use crate::ask::Store;
+use crate::ask::{Ask, Said, Store};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -21,7 +22,7 @@ fn seen(mut pod: Pod) -> Arc<Pod> {
 }
 
 fn trouble_of(state: Value, last: Value) -> Option<String> {
-    of_pods(&[seen(pod("rank", state, last))], Timestamp::UNIX_EPOCH).troubles.pop().map(|(_, trouble)| trouble)
+    of_pods(&[seen(pod("rank", state, last))], Timestamp::UNIX_EPOCH).troubles.pop().map(|trouble| trouble.text)
 }
 
 #[test]
@@ -60,8 +61,8 @@ fn a_pod_without_a_node_says_why() {
     let condition = json!({"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available: 3 Insufficient memory."});
     let pod = json!({"metadata": {"name": "pod-1", "labels": {"app.kubernetes.io/component": "ingest"}}, "status": {"conditions": [condition]}});
     let found = of_pods(&[seen(serde_json::from_value(pod).unwrap())], Timestamp::UNIX_EPOCH).troubles;
-    assert_eq!(found[0].0, Component::Ingest);
-    assert!(found[0].1.contains("Insufficient memory"));
+    assert_eq!(found[0].part, Component::Ingest);
+    assert!(found[0].text.contains("Insufficient memory"));
 }
 
 #[test]
@@ -74,6 +75,7 @@ fn a_training_without_a_node_is_no_trouble_while_one_may_be_made() {
     assert!(!trouble("training", "2026-11-22T03:01:00Z"));
     assert!(trouble("training", "2026-11-22T03:06:00Z"));
     assert!(trouble("rank", "2026-11-22T03:01:00Z"), "it says why the others wait");
+    assert!(!trouble("rank", "2026-11-22T03:00:10Z"), "it gets one, most likely");
 }
 
 #[test]
@@ -117,21 +119,32 @@ fn of_each_schedule_the_last_training_is_told() {
 }
 
 #[test]
-fn servers_that_are_ready_are_asked_first_and_then_those_that_run() {
-    let server = |ip: &str, phase: &str, ready: &str| -> Arc<Pod> {
-        let labels = json!({"app.kubernetes.io/component": "rank"});
-        let status = json!({"phase": phase, "podIP": ip, "conditions": [{"type": "Ready", "status": ready}]});
-        Arc::new(serde_json::from_value(json!({"metadata": {"name": ip, "labels": labels}, "status": status})).unwrap())
-    };
-    let pods = [
-        server("10.0.0.1", "Running", "False"),
-        server("10.0.0.2", "Pending", "False"),
-        server("10.0.0.3", "Running", "True"),
-    ];
-    assert_eq!(to_ask(&pods), ["10.0.0.3", "10.0.0.1"]);
+fn a_pod_that_has_begun_anew_and_is_not_ready_ends_again_most_likely() {
+    let ended = |code: i32| json!({"terminated": {"exitCode": code, "message": "error: no"}});
+    assert_eq!(
+        trouble_of(json!({"running": {}}), ended(1)).unwrap(),
+        "pod pod-1 ends again and again, with exit code 1: error: no"
+    );
+    assert_eq!(trouble_of(json!({"running": {}}), ended(0)), None);
 }
 
-/// Servers that answer when all of them are asked, but for those that never do.
+#[test]
+fn the_last_error_is_why_a_program_ended_and_nothing_is_where_it_was_killed_for_its_memory() {
+    let told = |reason: &str, message: &str| {
+        end(&serde_json::from_value(json!({"exitCode": 1, "reason": reason, "message": message})).unwrap())
+    };
+    assert_eq!(told("Error", "error: no such host\nINFO closed"), "exit code 1: error: no such host");
+    assert_eq!(told("Error", "out of luck\n"), "exit code 1: out of luck");
+    assert_eq!(told("OOMKilled", "INFO reading click-throughs"), "OOMKilled, exit code 1");
+}
+
+fn server(ip: &str, phase: &str, ready: &str) -> Arc<Pod> {
+    let labels = json!({"app.kubernetes.io/component": "rank"});
+    let status = json!({"phase": phase, "podIP": ip, "conditions": [{"type": "Ready", "status": ready}]});
+    Arc::new(serde_json::from_value(json!({"metadata": {"name": ip, "labels": labels}, "status": status})).unwrap())
+}
+
+/// Servers that answer with their address when so many are asked at the same time, but for one that never does.
 struct Together(tokio::sync::Barrier);
 
 impl Ask for Together {
@@ -144,13 +157,32 @@ impl Ask for Together {
     }
 }
 
+/// Which of these servers have answered, and how many ready ones were asked.
+async fn heard_of(pods: &[Arc<Pod>], asked: usize) -> (Vec<String>, usize) {
+    let servers = Together(tokio::sync::Barrier::new(asked));
+    let all = Servers::of(pods);
+    let heard = tokio::time::timeout(std::time::Duration::from_secs(60), all.heard(&servers)).await.unwrap();
+    (heard.said.into_iter().filter_map(|said| said.store.problem).collect(), heard.ready)
+}
+
 #[tokio::test]
-async fn servers_are_asked_at_the_same_time_and_the_first_that_answers_counts() {
-    let servers = Together(tokio::sync::Barrier::new(2));
-    for (addresses, counts) in [(["silent", "10.0.0.2"], "10.0.0.2"), (["10.0.0.1", "10.0.0.2"], "10.0.0.1")] {
-        let addresses = addresses.map(str::to_owned);
-        let asked = tokio::time::timeout(std::time::Duration::from_secs(60), said(&servers, &addresses));
-        let told = asked.await.unwrap().unwrap();
-        assert_eq!(told.store.problem.as_deref(), Some(counts));
-    }
+async fn all_ready_servers_are_asked_at_the_same_time() {
+    let mut going = Pod::clone(&server("10.0.0.9", "Running", "True"));
+    going.metadata.deletion_timestamp = serde_json::from_value(json!("2026-11-25T03:00:00Z")).unwrap();
+    let pods = [
+        server("10.0.0.1", "Running", "False"),
+        server("10.0.0.2", "Running", "True"),
+        server("silent", "Running", "True"),
+        server("10.0.0.3", "Running", "True"),
+        Arc::new(going),
+    ];
+    assert_eq!(heard_of(&pods, 3).await, (vec!["10.0.0.2".to_owned(), "10.0.0.3".to_owned()], 3));
+    let many: Vec<_> = (0..20).map(|number| server(&format!("10.0.1.{number}"), "Running", "True")).collect();
+    assert_eq!(heard_of(&many, 16).await.1, 16, "not all of very many");
+}
+
+#[tokio::test]
+async fn those_that_run_are_asked_where_none_is_ready() {
+    let pods = [server("10.0.0.1", "Running", "False"), server("10.0.0.2", "Pending", "False")];
+    assert_eq!(heard_of(&pods, 1).await, (vec!["10.0.0.1".to_owned()], 0));
 }

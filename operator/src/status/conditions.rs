@@ -1,28 +1,28 @@
 //! The conditions: each with a reason, a message that says what to do, and the generation that it is about.
 
-use super::parts::counts;
+use super::progress::{Part, available, part, progress};
 use super::{Facts, Reason};
 use crate::Error;
 use crate::deletion::Cleaning;
 use crate::labels::Component;
-use k8s_openapi::api::apps::v1::Deployment;
+use crate::observe::Serving;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
 use rankwright_crds::status::{ModelStatus, TrainingStatus};
 
 /// Whether something is so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Holds {
+pub(super) enum Holds {
     True,
     False,
     Unknown,
 }
 
 /// What is told of a condition.
-struct Verdict {
-    holds: Holds,
-    reason: Reason,
-    message: String,
+pub(super) struct Verdict {
+    pub(super) holds: Holds,
+    pub(super) reason: Reason,
+    pub(super) message: String,
 }
 
 impl Verdict {
@@ -30,11 +30,11 @@ impl Verdict {
         Self { holds, reason, message: message.into() }
     }
 
-    fn yes(reason: Reason, message: impl Into<String>) -> Self {
+    pub(super) fn yes(reason: Reason, message: impl Into<String>) -> Self {
         Self::new(Holds::True, reason, message)
     }
 
-    fn no(reason: Reason, message: impl Into<String>) -> Self {
+    pub(super) fn no(reason: Reason, message: impl Into<String>) -> Self {
         Self::new(Holds::False, reason, message)
     }
 }
@@ -47,20 +47,23 @@ pub(super) fn conditions(
     now: Timestamp,
 ) -> Vec<Condition> {
     let configuration = configuration(facts, before);
-    let rank = workload(facts, Component::Rank, facts.workloads.rank.as_ref());
-    let ingest = workload(facts, Component::Ingest, facts.workloads.ingest.as_ref());
+    let workloads = facts.workloads;
+    let rank = part(facts, Component::Rank, workloads.rank.as_ref());
+    let ingest = part(facts, Component::Ingest, workloads.ingest.as_ref());
     let store = store(facts);
     let trained = trained(facts, models, training);
-    let ready = ready(facts, [&configuration, &rank, &ingest], &store);
-    let all = [
-        ("Ready", ready),
-        ("RankServerReady", rank),
-        ("IngestReady", ingest),
+    let ready = ready(facts, &configuration, [&rank, &ingest], &store);
+    let available = available(&rank, workloads.rank.as_ref());
+    let progress = progress(facts, &ready, [&rank, &ingest]);
+    let others = [
+        ("RankServerReady", rank.verdict),
+        ("IngestReady", ingest.verdict),
         ("ModelTrained", trained),
         ("StateStoreReachable", store),
         ("ConfigurationValid", configuration),
     ];
-    all.into_iter().map(|(kind, verdict)| condition(facts, kind, verdict, before, now)).collect()
+    let all = [("Ready", ready), ("Available", available)].into_iter().chain(progress).chain(others);
+    all.map(|(kind, verdict)| condition(facts, kind, verdict, before, now)).collect()
 }
 
 /// A condition; the time of its last change stays while it holds as before.
@@ -113,70 +116,31 @@ fn configuration(facts: &Facts<'_>, before: &[Condition]) -> Verdict {
     }
 }
 
-fn workload(facts: &Facts<'_>, component: Component, deployment: Option<&Deployment>) -> Verdict {
-    let what = if component == Component::Rank { "rank servers" } else { "ingest workers" };
-    let Some(deployment) = deployment else { return absent(facts, component, what) };
-    let (wanted, there, ready) = counts(deployment);
-    let status = deployment.status.clone().unwrap_or_default();
-    let updated = status.updated_replicas.unwrap_or(0);
-    let trouble = match trouble(facts, component) {
-        none if none.is_empty() => unmade(deployment),
-        trouble => trouble,
-    };
-    let stuck = status.conditions.iter().flatten().any(|condition| {
-        condition.type_ == "Progressing" && condition.reason.as_deref() == Some("ProgressDeadlineExceeded")
-    });
-    let changing = status.observed_generation < deployment.metadata.generation || updated < wanted || there > updated;
-    match (wanted, ready) {
-        (0, _) => Verdict::no(Reason::ScaledToZero, format!("no {what} are wanted")),
-        (_, 0) => Verdict::no(Reason::NoneReady, format!("none of {wanted} {what} is ready{trouble}")),
-        _ if stuck => {
-            let message = format!("{updated} of {wanted} {what} run what they should, {ready} answer{trouble}");
-            Verdict::no(Reason::RolloutStuck, message)
-        }
-        _ if changing => {
-            Verdict::yes(Reason::RollingOut, format!("{updated} of {wanted} {what} run what they should{trouble}"))
-        }
-        _ if ready < wanted => Verdict::yes(Reason::Degraded, format!("{ready} of {wanted} {what} are ready{trouble}")),
-        _ => Verdict::yes(Reason::Available, format!("{ready} of {wanted} {what} are ready")),
-    }
-}
-
 /// Why a pod of a part does not run, to be put behind what follows from it.
 fn trouble(facts: &Facts<'_>, component: Component) -> String {
-    let trouble = facts.observed.troubles.iter().find(|(part, _)| *part == component);
-    trouble.map(|(_, trouble)| format!(": {trouble}")).unwrap_or_default()
-}
-
-/// Why a Deployment cannot make pods, in the words of who refuses them.
-fn unmade(deployment: &Deployment) -> String {
-    let mut conditions = deployment.status.iter().flat_map(|status| status.conditions.iter().flatten());
-    let failure = conditions.find(|condition| condition.type_ == "ReplicaFailure" && condition.status == "True");
-    let message = failure.and_then(|failure| failure.message.as_deref());
-    message.map(|message| format!(": no pod can be made: {message}")).unwrap_or_default()
-}
-
-fn absent(facts: &Facts<'_>, component: Component, what: &str) -> Verdict {
-    let name = format!("Deployment {}", component.of(&kube::ResourceExt::name_any(facts.service)));
-    let mut conflicts = facts.applied.iter().flat_map(|applied| &applied.conflicts);
-    match conflicts.find(|conflict| conflict.starts_with(&format!("{name} "))) {
-        Some(conflict) => Verdict::no(Reason::NameTaken, conflict.clone()),
-        None => Verdict::no(Reason::NotCreated, format!("there are no {what} yet")),
-    }
+    facts.observed.trouble(component).map(|trouble| format!(": {}", trouble.text)).unwrap_or_default()
 }
 
 fn store(facts: &Facts<'_>) -> Verdict {
-    match &facts.observed.said {
-        Some(said) if said.store.answers => Verdict::yes(Reason::Answers, "Redis answers the rank servers"),
-        Some(said) => {
-            let message = match &said.store.problem {
-                Some(problem) => format!("the rank servers wait for Redis: {problem}"),
-                None => "Redis does not answer the rank servers: requests get the incoming order; see that the server of spec.stateStore.redis runs, and is reached from the pods".to_owned(),
-            };
-            Verdict::no(Reason::DoesNotAnswer, message)
-        }
-        None => Verdict::new(Holds::Unknown, Reason::NobodyToAsk, "no rank server answers that could tell"),
+    let heard = &facts.observed.heard;
+    let lacking: Vec<_> = heard.lacking().collect();
+    if heard.said.is_empty() {
+        return Verdict::new(Holds::Unknown, Reason::NobodyToAsk, "no rank server answers that could tell");
     }
+    if lacking.is_empty() {
+        return Verdict::yes(Reason::Answers, "Redis answers the rank servers");
+    }
+    let who = match heard.said.len() {
+        all if all == lacking.len() => "the rank servers".to_owned(),
+        all => format!("{} of {all} rank servers", lacking.len()),
+    };
+    let message = match lacking.iter().find_map(|said| said.store.problem.as_ref()) {
+        Some(problem) => format!("{who} wait for Redis: {problem}"),
+        None => format!(
+            "Redis does not answer {who}: requests get the incoming order; see that the server of spec.stateStore.redis runs, and is reached from the pods"
+        ),
+    };
+    Verdict::no(Reason::DoesNotAnswer, message)
 }
 
 fn trained(facts: &Facts<'_>, models: &[ModelStatus], training: Option<&TrainingStatus>) -> Verdict {
@@ -188,8 +152,8 @@ fn trained(facts: &Facts<'_>, models: &[ModelStatus], training: Option<&Training
     if let Some(message) = learning.iter().find_map(|model| unpinned(facts, model)) {
         return Verdict::no(Reason::PinNotServed, message);
     }
-    if let Some((_, trouble)) = facts.observed.troubles.iter().find(|(part, _)| *part == Component::Training) {
-        let message = format!("a training does not begin, and none takes its place while it waits: {trouble}");
+    if let Some(trouble) = facts.observed.trouble(Component::Training) {
+        let message = format!("a training does not begin, and none takes its place while it waits: {}", trouble.text);
         return Verdict::no(Reason::TrainingStuck, message);
     }
     // one that nobody wants any more is over, however it ended
@@ -201,6 +165,11 @@ fn trained(facts: &Facts<'_>, models: &[ModelStatus], training: Option<&Training
     if let Some(model) = super::models::failed(facts, &learning) {
         let why = model.last_training.as_ref().map(|last| last.message.as_str()).unwrap_or_default();
         return Verdict::no(Reason::TrainingFailed, format!("the last training of {} failed: {why}", model.name));
+    }
+    let differs = |model: &&&ModelStatus| differs(facts, model).is_some();
+    if let Some(model) = learning.iter().find(differs) {
+        let text = format!("{}: {}", model.name, model.problem.as_deref().unwrap_or_default());
+        return Verdict::no(Reason::NotServedByAll, text + ", the others take it up or are replaced");
     }
     let missing: Vec<&str> =
         learning.iter().filter(|model| model.version.is_none()).map(|model| model.name.as_str()).collect();
@@ -228,15 +197,28 @@ fn trained(facts: &Facts<'_>, models: &[ModelStatus], training: Option<&Training
     Verdict::no(Reason::NotTrainedYet, format!("{names} has no version yet, requests get the incoming order; {when}"))
 }
 
+/// Which version how many servers serve, where they differ.
+fn differs(facts: &Facts<'_>, model: &ModelStatus) -> Option<String> {
+    match facts.observed.heard.serving(&model.name, model.version.as_deref()) {
+        Serving::Differs(text) => Some(text),
+        Serving::Untold | Serving::Alike(_) => None,
+    }
+}
+
 /// What is served in place of a version that is pinned. One without any version is told of once a rank server says so.
 fn unpinned(facts: &Facts<'_>, model: &ModelStatus) -> Option<String> {
     let (name, pinned) = (&model.name, model.pinned.as_ref()?);
+    if let Some(text) = differs(facts, model) {
+        return Some(format!(
+            "{name}: {text}, and {pinned} is pinned: rank servers take it up, or there is no such version"
+        ));
+    }
     match &model.version {
         Some(version) if version == pinned => None,
         Some(version) => Some(format!(
             "{name} serves {version}, and {pinned} is pinned: rank servers take it up, or there is no such version"
         )),
-        None => facts.observed.said.as_ref().filter(|said| said.store.answers).map(|_| {
+        None => facts.observed.heard.said.iter().find(|said| said.store.answers).map(|_| {
             format!(
                 "{name} serves no version, requests get the incoming order, and {pinned} is pinned: rank servers take it up, or there is no such version"
             )
@@ -255,8 +237,8 @@ fn in_the_way(facts: &Facts<'_>, cleaning: &Cleaning) -> String {
     }
 }
 
-/// Whether all works; the first thing that does not tells why.
-fn ready(facts: &Facts<'_>, parts: [&Verdict; 3], store: &Verdict) -> Verdict {
+/// Whether what is wanted runs and answers; the first thing that does not tells why.
+fn ready(facts: &Facts<'_>, configuration: &Verdict, parts: [&Part; 2], store: &Verdict) -> Verdict {
     if let Some(cleaning) = facts.cleaning {
         let (reason, message) = cleaning.told();
         return Verdict::no(reason, message + &in_the_way(facts, cleaning) + &trouble(facts, Component::Purge));
@@ -271,10 +253,17 @@ fn ready(facts: &Facts<'_>, parts: [&Verdict; 3], store: &Verdict) -> Verdict {
         return Verdict::no(Reason::NameTaken, conflict.clone());
     }
     // without the store no part gets ready
-    let broken = Some(store).filter(|store| store.holds == Holds::False);
-    let broken = broken.or_else(|| parts.into_iter().find(|part| part.holds != Holds::True));
-    match broken {
-        Some(part) => Verdict::no(part.reason, part.message.clone()),
-        None => Verdict::yes(Reason::AllPartsWork, "rank servers and ingest workers are ready"),
+    if let Some(verdict) = [store, configuration].into_iter().find(|verdict| verdict.holds == Holds::False) {
+        return Verdict::no(verdict.reason, verdict.message.clone());
+    }
+    if let Some(missing) = parts.into_iter().find_map(Part::missing) {
+        return missing;
+    }
+    if let Some(held) = facts.plan.and_then(|plan| plan.held.as_ref()) {
+        return Verdict::no(Reason::RollingOut, format!("ingest {held}"));
+    }
+    match configuration.holds {
+        Holds::True => Verdict::yes(Reason::AllPartsWork, "rank servers and ingest workers run what they should"),
+        _ => Verdict::no(configuration.reason, configuration.message.clone()),
     }
 }

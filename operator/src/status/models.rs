@@ -1,7 +1,7 @@
 //! Models: what a rank server says that it serves, and what trainings have reported.
 
 use super::Facts;
-use crate::observe::{ModelReport, Report, Trained};
+use crate::observe::{ModelReport, Report, Serving, Trained};
 use crate::schedules;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
@@ -46,10 +46,14 @@ pub(super) fn models(facts: &Facts<'_>, last: &Last<'_>, before: &[ModelStatus])
     let model = |name: &String| {
         let known = before.iter().find(|model| model.name == *name).cloned().unwrap_or_default();
         let mut model = ModelStatus { name: name.clone(), pinned: pins.get(name).cloned(), ..known };
-        if let Some(said) = facts.observed.said.as_ref().and_then(|said| said.models.get(name)) {
-            model.version.clone_from(&said.version);
-            model.trained_at.clone_from(&said.trained_at);
-            model.problem.clone_from(&said.reason);
+        match facts.observed.heard.serving(name, model.version.as_deref()) {
+            Serving::Untold => {}
+            Serving::Alike(said) => {
+                model.version.clone_from(&said.version);
+                model.trained_at.clone_from(&said.trained_at);
+                model.problem.clone_from(&said.reason);
+            }
+            Serving::Differs(text) => (model.version, model.trained_at, model.problem) = (None, None, Some(text)),
         }
         let of_last = report.and_then(|report| Some(self::trained(report, of(report, name)?)));
         let known = model.last_training.as_ref();
@@ -147,6 +151,11 @@ pub fn awaits_servers(status: &RankingServiceStatus, now: Timestamp) -> bool {
         version.is_some() && version != model.version.as_ref() && model.pinned.is_none()
     };
     lately && status.models.iter().any(published)
+}
+
+/// Whether something of a service is on its way.
+pub fn is_moving(status: &RankingServiceStatus) -> bool {
+    status.conditions.iter().any(|condition| condition.type_ == "Reconciling" && condition.status == "True")
 }
 
 /// Models that are served, in one line.

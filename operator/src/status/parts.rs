@@ -74,8 +74,8 @@ pub(super) fn import(facts: &Facts<'_>, before: Option<&ImportStatus>) -> Option
         return done.or_else(|| Some(ImportStatus { digest, ..ImportStatus::default() }));
     };
     let status = job.status.clone().unwrap_or_default();
-    let trouble = facts.observed.troubles.iter().find(|(part, _)| *part == Component::Import);
-    let (phase, message) = phase(job, trouble.map(|(_, trouble)| trouble.as_str()));
+    let trouble = facts.observed.trouble(Component::Import);
+    let (phase, message) = phase(job, trouble.map(|trouble| trouble.text.as_str()));
     Some(ImportStatus {
         digest,
         phase,

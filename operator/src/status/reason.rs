@@ -18,6 +18,18 @@ pub enum Reason {
     RolloutStuck,
     /// None answers.
     NoneReady,
+    /// One at least answers requests.
+    RequestsAnswered,
+    /// A pod has no image.
+    PodWithoutImage,
+    /// A pod finds no node.
+    PodWithoutNode,
+    /// A pod ends, again and again mostly.
+    PodEnds,
+    /// A pod waits for something else.
+    PodWaits,
+    /// Somebody refuses that pods are made.
+    PodsRefused,
     /// None is wanted.
     ScaledToZero,
     /// There are none yet.
@@ -44,6 +56,8 @@ pub enum Reason {
     TrainingFailed,
     /// A training does not get to run.
     TrainingStuck,
+    /// Not all rank servers serve the same version.
+    NotServedByAll,
     /// A version that is pinned is not served.
     PinNotServed,
     /// The resource is being deleted.

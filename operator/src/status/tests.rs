@@ -5,20 +5,23 @@ mod schedules;
 use super::*;
 use crate::ask::{Model, Said, Store};
 use crate::labels::Component;
+use crate::observe::{Heard, Trouble};
 use crate::testing::{planned, service};
 use crate::validate::Refusal;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use rankwright_crds::ranking_service::Training;
 use rankwright_crds::status::ImportPhase;
-use serde_json::Value;
 
 /// A Deployment with so many pods wanted, updated, there and ready.
 fn deployment(wanted: i32, updated: i32, there: i32, ready: i32) -> Deployment {
     let template = json!({"spec": {"containers": [{"name": "a", "image": "a:1"}]}});
-    let status =
-        json!({"observedGeneration": 1, "replicas": there, "updatedReplicas": updated, "readyReplicas": ready});
+    let status = json!({"observedGeneration": 1, "replicas": there, "updatedReplicas": updated, "readyReplicas": ready, "availableReplicas": ready});
     let spec = json!({"replicas": wanted, "selector": {}, "template": template});
     serde_json::from_value(json!({"metadata": {"generation": 1}, "spec": spec, "status": status})).unwrap()
+}
+
+fn no_image(part: Component, text: &str) -> Trouble {
+    Trouble { part, reason: Reason::PodWithoutImage, text: text.to_owned() }
 }
 
 fn working() -> Workloads {
@@ -28,7 +31,7 @@ fn working() -> Workloads {
 fn saying(version: &str) -> Observed {
     let model = Model { state: "loaded".to_owned(), version: Some(version.to_owned()), ..Model::default() };
     let said = Said { store: Store { answers: true, problem: None }, models: [("shop".to_owned(), model)].into() };
-    Observed { said: Some(said), ..Observed::default() }
+    Observed { heard: Heard::one(said), ..Observed::default() }
 }
 
 /// The status of a service with this in its spec, and with these parts.
@@ -113,14 +116,14 @@ fn an_autoscaler_that_has_had_no_figures_for_a_while_is_warned_of() {
 fn why_a_pod_does_not_run_stands_behind_what_follows_from_it() {
     let workloads = Workloads { rank: Some(deployment(2, 2, 2, 0)), ..working() };
     let trouble = "pod shop-rank-1 has no image: rankwright:1 cannot be pulled".to_owned();
-    let observed = Observed { troubles: vec![(Component::Rank, trouble.clone())], ..Observed::default() };
+    let observed = Observed { troubles: vec![no_image(Component::Rank, &trouble)], ..Observed::default() };
     let status = told(json!({}), &workloads, &observed);
     assert!(condition(&status, "Ready").message.ends_with(&trouble));
 }
 
 #[test]
 fn a_store_that_does_not_answer_is_no_fault_of_the_servers() {
-    let observed = Observed { said: Some(Said::default()), ..Observed::default() };
+    let observed = Observed { heard: Heard::one(Said::default()), ..Observed::default() };
     let status = told(json!({}), &working(), &observed);
     assert_eq!(verdict(&status, "StateStoreReachable"), "False DoesNotAnswer");
     assert_eq!(verdict(&status, "RankServerReady"), "True Available");
@@ -132,7 +135,7 @@ fn servers_that_wait_for_the_store_say_why_and_that_is_told_before_all_else() {
     let problem = "failed to open the state store at redis:6379/0: no connection: refused".to_owned();
     let said = Said { store: Store { answers: false, problem: Some(problem.clone()) }, ..Said::default() };
     let workloads = Workloads { rank: Some(deployment(2, 2, 2, 0)), ..working() };
-    let status = told(json!({}), &workloads, &Observed { said: Some(said), ..Observed::default() });
+    let status = told(json!({}), &workloads, &Observed { heard: Heard::one(said), ..Observed::default() });
     assert_eq!(verdict(&status, "StateStoreReachable"), "False DoesNotAnswer");
     assert_eq!(verdict(&status, "RankServerReady"), "False NoneReady");
     assert_eq!(verdict(&status, "Ready"), "False DoesNotAnswer");
@@ -143,7 +146,7 @@ fn servers_that_wait_for_the_store_say_why_and_that_is_told_before_all_else() {
 fn a_service_without_versions_is_ready_and_says_when_it_will_be_trained() {
     let schedule = json!({"training": {"schedule": "0 3 * * *"}});
     let said = Observed {
-        said: Some(Said { store: Store { answers: true, problem: None }, ..Said::default() }),
+        heard: Heard::one(Said { store: Store { answers: true, problem: None }, ..Said::default() }),
         ..Observed::default()
     };
     let status = told(schedule, &working(), &said);
@@ -256,7 +259,7 @@ fn a_training_whose_pod_is_gone_stays_the_last_one() {
 #[test]
 fn a_training_that_does_not_begin_is_told() {
     let trouble = "pod shop-training-1 has no image: rankwright:2 cannot be pulled".to_owned();
-    let observed = Observed { troubles: vec![(Component::Training, trouble.clone())], ..saying("v1") };
+    let observed = Observed { troubles: vec![no_image(Component::Training, &trouble)], ..saying("v1") };
     let status = told(json!({}), &working(), &observed);
     assert_eq!(verdict(&status, "ModelTrained"), "False TrainingStuck");
     assert!(condition(&status, "ModelTrained").message.ends_with(&trouble));
@@ -267,7 +270,7 @@ fn a_training_that_does_not_begin_is_told() {
 fn a_pin_on_a_version_that_does_not_exist_is_told_once_servers_say_what_they_serve() {
     let pin = json!({"modelVersion": {"shop": "v7"}});
     let nothing = Said { store: Store { answers: true, problem: None }, ..Said::default() };
-    let said = Observed { said: Some(nothing), ..Observed::default() };
+    let said = Observed { heard: Heard::one(nothing), ..Observed::default() };
     let status = told(pin.clone(), &working(), &said);
     assert_eq!(verdict(&status, "ModelTrained"), "False PinNotServed");
     assert!(condition(&status, "ModelTrained").message.contains("v7 is pinned"));
@@ -448,4 +451,17 @@ fn a_deleted_service_whose_configuration_is_gone_says_by_which_its_data_are_remo
     let (invalid, message) = configuration(Some(Refusal::Configuration("features[0]: no".to_owned())));
     assert_eq!(invalid, "False ConfigurationInvalid");
     assert_eq!(message, "features[0]: no; data are removed by the configuration of before");
+}
+
+mod progress;
+
+#[test]
+fn what_somebody_has_written_into_a_status_is_taken_out_with_what_is_written() {
+    let there = json!({"model": "mine", "import": {"job": "mine"}, "rank": {"image": "old", "ready": "1/2"}, "warnings": ["a"]});
+    let wanted = json!({"rank": {"ready": "2/2"}, "models": [{"name": "shop"}]});
+    let expected = json!({
+        "model": null, "import": null, "warnings": null, "rank": {"image": null, "ready": "2/2"}, "models": [{"name": "shop"}],
+    });
+    assert_eq!(change(&there, &wanted), expected);
+    assert_eq!(change(&Value::Null, &wanted), wanted);
 }

@@ -136,12 +136,15 @@ fn yaml(tree: &Map<String, Value>) -> Result<String, Refusal> {
 fn invalid(errors: &Errors) -> Refusal {
     let mistakes = errors.mistakes();
     let line = |mistake: &rankwright_config::Mistake| {
-        let text = mistake.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
-        if mistake.path.is_empty() { text } else { format!("{}: {text}", mistake.path) }
+        let place = if mistake.path.is_empty() { String::new() } else { format!("{}: ", mistake.path) };
+        let accepted = mistake.accepted.as_ref().map(|accepted| format!("; accepted: {accepted}")).unwrap_or_default();
+        let nearest = mistake.nearest.as_ref().map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+        let text = format!("{place}{}{accepted}{nearest}", mistake.problem);
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let mut lines: Vec<String> = mistakes.iter().take(SHOWN).map(line).collect();
     if mistakes.len() > SHOWN {
         lines.push(format!("and {} more", mistakes.len() - SHOWN));
     }
-    Refusal::Configuration(lines.join("; "))
+    Refusal::Configuration(lines.join(" | "))
 }

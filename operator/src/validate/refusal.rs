@@ -1,6 +1,8 @@
 //! Why a resource is not carried out.
 
-use crate::resolve::Kind;
+use crate::resolve::{Kind, Rival};
+use kube::ResourceExt;
+use rankwright_crds::RankingService;
 
 /// Why a resource is not carried out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -40,6 +42,12 @@ pub enum Refusal {
         /// What to do.
         instead: String,
     },
+    /// Another resource names the same state.
+    #[error("{problem}")]
+    StateTaken {
+        /// Which one, and what to do.
+        problem: String,
+    },
     /// Two fields of the resource do not fit together.
     #[error("{field}: {problem}")]
     Unfit {
@@ -60,11 +68,41 @@ impl Refusal {
             Self::MissingKey { kind: Kind::ConfigMap, .. } => "ConfigMapKeyMissing",
             Self::Configuration(_) => "ConfigurationInvalid",
             Self::Contradiction { .. } => "ConfigurationContradicts",
+            Self::StateTaken { .. } => "StateTaken",
             Self::Unfit { .. } => "SpecInvalid",
         }
+    }
+
+    /// Whether it may end without a change of the resource: when what it names comes.
+    pub fn waits(&self) -> bool {
+        matches!(self, Self::Missing { .. } | Self::MissingKey { .. })
+    }
+
+    /// The state is that of an older resource.
+    pub(crate) fn state_taken(service: &RankingService, rival: &Rival) -> Self {
+        let problem = format!(
+            "{} names the same state in the same Redis as {}, which was there before: give it another stateStore.service, or delete one of them; nothing of it is made or changed",
+            named(service),
+            rival.named()
+        );
+        Self::StateTaken { problem }
+    }
+
+    /// The data that are to be removed are those of another resource, too.
+    pub(crate) fn state_shared(service: &RankingService, rival: &Rival) -> Self {
+        let problem = format!(
+            "{} has worked on the data of {} as well, which are to be removed: delete it first",
+            rival.named(),
+            named(service)
+        );
+        Self::StateTaken { problem }
     }
 
     pub(crate) fn unfit(field: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::Unfit { field: field.into(), problem: problem.into() }
     }
+}
+
+fn named(service: &RankingService) -> String {
+    format!("{}/{}", service.namespace().unwrap_or_default(), service.name_any())
 }

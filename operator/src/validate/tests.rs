@@ -145,6 +145,7 @@ fn mistakes_of_a_configuration_are_told_with_their_paths() {
         told.starts_with("ConfigurationInvalid: ") && told.contains("features[0]") && told.contains("modles"),
         "{told}"
     );
+    assert!(told.contains("; accepted: ") && told.contains(" | "), "what belongs to what is to be seen: {told}");
 }
 
 #[test]
@@ -161,6 +162,34 @@ fn workers_start_again_for_what_models_are_trained_on_alone() {
     let [none, file, title, both] = [json!({}), csv, semantic(&["title"]), semantic(&["title", "text"])].map(of);
     assert!(none.0 != file.0 && none.1 == file.1, "a file is nothing to workers");
     assert!(title.1 != none.1 && both.1 != title.1);
+}
+
+#[test]
+fn a_pin_that_is_no_version_is_refused_with_what_to_do() {
+    for word in ["latest", "Latest", "current"] {
+        let told = refusal(json!({"modelVersion": {"shop": word}}));
+        assert!(
+            told.starts_with(&format!("SpecInvalid: spec.modelVersion.shop: {word} is no version: leave")),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn a_number_of_servers_that_an_autoscaler_decides_on_is_warned_of() {
+    let warned = |rank: Value| {
+        let warnings = planned(json!({ "rank": rank })).unwrap().warnings;
+        warnings.into_iter().filter(|text| text.starts_with(IDLE_NUMBER)).collect::<Vec<_>>()
+    };
+    let autoscaling = json!({"minReplicas": 3, "maxReplicas": 9, "cpuUtilization": 70});
+    assert_eq!(
+        warned(json!({"replicas": 5, "autoscaling": autoscaling})),
+        [
+            "spec.rank.replicas: 5 is not used, rank.autoscaling decides between 3 and 9: change minReplicas and maxReplicas"
+        ]
+    );
+    assert_eq!(warned(json!({"autoscaling": autoscaling})), [""; 0], "nobody has said a number");
+    assert_eq!(warned(json!({"replicas": 5})), [""; 0]);
 }
 
 #[test]

@@ -39,6 +39,16 @@ async fn an_autoscaler_takes_over_the_servers_there_are_and_is_not_fought() {
     assert_eq!(replicas(&after), Some(6), "never one server in between");
     assert_eq!(after.metadata.generation, before.metadata.generation, "not even for a moment");
 
+    // whoever scales the resource is told that nothing comes of it
+    let change = Patch::Merge(json!({"spec": {"replicas": 5}}));
+    cluster.api::<RankingService>().patch_scale("shop", &PatchParams::default(), &change).await.unwrap();
+    assert!(cluster.event("ReplicasNotUsed").await.contains("spec.rank.replicas: "));
+    let told = |service: &RankingService| {
+        let warnings = service.status.iter().flat_map(|status| &status.warnings);
+        warnings.into_iter().any(|text| text.starts_with("spec.rank.replicas: 5 is not used"))
+    };
+    cluster.until("shop", "warns", told).await;
+
     // as the autoscaler does; a change of the resource afterwards leaves it so
     scale(&cluster.api(), 8).await;
     let labelled = with(scaled, json!({"spec": {"rank": {"pod": {"labels": {"team": "search"}}}}}));

@@ -239,6 +239,28 @@ impl Cluster {
         condition(&found, kind).unwrap().2
     }
 
+    /// Waits until a service is told not to be ready, as its pods are not; the message.
+    pub(crate) async fn unready(&self, name: &str) -> String {
+        let why = |service: &RankingService| {
+            let (status, reason, message) = condition(service, "Ready")?;
+            // pods find no node where there is none, and that is told after a while
+            (status == "False" && ["NoneReady", "PodWithoutNode"].contains(&reason.as_str())).then_some(message)
+        };
+        why(&self.until(name, "told that no pod is ready", |service| why(service).is_some()).await).unwrap()
+    }
+
+    /// The notes of all warnings about a service.
+    pub(crate) async fn warnings(&self, name: &str) -> Vec<String> {
+        let events = self.api::<Event>().list(&ListParams::default()).await.unwrap();
+        let about = |event: &&Event| {
+            event.type_.as_deref() == Some("Warning")
+                && event.regarding.as_ref().is_some_and(|object| {
+                    object.kind.as_deref() == Some("RankingService") && object.name.as_deref() == Some(name)
+                })
+        };
+        events.iter().filter(about).filter_map(|event| event.note.clone()).collect()
+    }
+
     /// Waits until an event with this reason was published; its note.
     pub(crate) async fn event(&self, reason: &str) -> String {
         let end = Instant::now() + self.patience;

@@ -1,10 +1,11 @@
 //! Objects of somebody else.
 
 use crate::cluster::{Servers, in_own_namespace};
-use crate::samples::minimal;
+use crate::samples::{minimal, with};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, ResourceQuota, Service, ServiceAccount};
 use kube::ResourceExt;
+use kube::api::{DeleteParams, PropagationPolicy};
 use rankwright_crds::{RankingService, RankingServiceStatus};
 use rankwright_operator::status::publish;
 use serde_json::json;
@@ -40,7 +41,7 @@ async fn an_object_of_somebody_else_is_told_of_and_left_alone() {
     assert_eq!(now.resource_version(), theirs.resource_version());
 
     cluster.delete::<Service>("shop-rank").await;
-    cluster.told("shop", "Ready", "False", "NoneReady").await;
+    cluster.unready("shop").await;
     let made: Service = cluster.get("shop-rank").await;
     assert_eq!(made.owner_references()[0].name, "shop");
     operator.end().await;
@@ -98,5 +99,29 @@ async fn a_deployment_of_somebody_else_is_not_taken_for_the_rank_servers() {
     cluster.told("shop", "RankServerReady", "False", "NameTaken").await;
     let kept: Deployment = cluster.get("shop-rank").await;
     assert_eq!(kept.spec.unwrap().replicas, Some(0));
+    operator.end().await;
+}
+
+#[tokio::test]
+async fn what_a_former_resource_has_left_is_taken_over_when_that_is_asked_for() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", minimal()).await;
+    cluster.all_ready("shop", "rank", 2).await;
+    cluster.all_ready("shop", "ingest", 1).await;
+    cluster.told("shop", "Ready", "True", "AllPartsWork").await;
+    let before: Deployment = cluster.get("shop-rank").await;
+    let orphaned = DeleteParams { propagation_policy: Some(PropagationPolicy::Orphan), ..DeleteParams::default() };
+    cluster.api::<RankingService>().delete("shop", &orphaned).await.unwrap();
+    cluster.until_gone::<RankingService>("shop").await;
+    cluster.apply::<RankingService>("shop", minimal()).await;
+    cluster.told("shop", "Ready", "False", "NameTaken").await;
+    let asks = with(minimal(), json!({"spec": {"adoptOrphans": true}}));
+    let service: RankingService = cluster.apply("shop", asks).await;
+    cluster.told("shop", "Ready", "True", "AllPartsWork").await;
+    let after: Deployment = cluster.get("shop-rank").await;
+    assert_eq!((after.uid(), after.metadata.generation), (before.uid(), before.metadata.generation), "it runs on");
+    let owners: Vec<_> = after.owner_references().iter().map(|owner| owner.uid.clone()).collect();
+    assert_eq!(owners, [service.uid().unwrap()]);
     operator.end().await;
 }

@@ -1,8 +1,12 @@
 //! Two operators.
 
 use crate::cluster::in_own_namespace;
+use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::Client;
+use k8s_openapi::api::core::v1::ServiceAccount;
+use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
+use kube::api::PostParams;
+use kube::{Client, ResourceExt};
 use rankwright_operator::lease::{Candidate, LEASE, Timing};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -69,4 +73,31 @@ async fn an_operator_whose_lease_was_taken_stops() {
     let taken = serde_json::json!({"spec": {"holderIdentity": "somebody"}});
     cluster.apply::<Lease>(LEASE, taken).await;
     tokio::time::timeout(Duration::from_secs(30), keeping).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_lease_goes_with_the_account_of_the_operator() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let account: ServiceAccount = cluster.apply("operator", serde_json::json!({})).await;
+    let verbs = ["get", "create", "update"];
+    let rules = serde_json::json!([{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": verbs}]);
+    cluster.apply::<Role>("leader", serde_json::json!({ "rules": rules })).await;
+    let bound = serde_json::json!({
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "leader"},
+        "subjects": [{"kind": "ServiceAccount", "name": "operator", "namespace": cluster.namespace}],
+    });
+    cluster.apply::<RoleBinding>("leader", bound).await;
+    let request: TokenRequest = serde_json::from_value(serde_json::json!({"spec": {"audiences": []}})).unwrap();
+    let accounts = cluster.api::<ServiceAccount>();
+    let answer = accounts.create_token_request("operator", &PostParams::default(), &request).await.unwrap();
+    let mut config = cluster.operator_config();
+    config.auth_info = serde_json::from_value(serde_json::json!({"token": answer.status.unwrap().token})).unwrap();
+    let client = Client::try_from(config).unwrap();
+    let candidate = Candidate::new(client.clone(), &cluster.namespace, "first".to_owned(), QUICK);
+    let candidate = candidate.owned_by_account(client, &cluster.namespace).await;
+    tokio::time::timeout(Duration::from_secs(30), candidate.acquire()).await.unwrap();
+    let lease: Lease = cluster.get(LEASE).await;
+    assert_eq!(lease.owner_references().first().map(|owner| owner.uid.clone()), account.uid());
+    cluster.delete::<ServiceAccount>("operator").await;
+    cluster.until_gone::<Lease>(LEASE).await;
 }

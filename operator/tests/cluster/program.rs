@@ -73,7 +73,7 @@ async fn the_program_works_tells_of_itself_and_hands_over_when_it_ends() {
     let first = Process::start(&cluster.namespace, "first");
     cluster.until(LEASE, "is the first one's", |lease: &Lease| holder(lease) == "first").await;
     cluster.apply::<RankingService>("shop", minimal()).await;
-    cluster.told("shop", "Ready", "False", "NoneReady").await;
+    cluster.unready("shop").await;
     assert!(ask(first.port, "GET /health", "").await.starts_with("HTTP/1.1 200"));
     assert!(ask(first.port, "GET /ready", "").await.starts_with("HTTP/1.1 200"));
     for name in [

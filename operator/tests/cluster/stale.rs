@@ -113,7 +113,7 @@ async fn two_operators_at_a_time_end_in_the_same_objects_and_in_peace() {
         cluster.apply::<RankingService>("shop", with(whole(), json!({"spec": {"rank": {"replicas": count}}}))).await;
         cluster.until("shop-rank", "has what was said", |rank| replicas(rank) == Some(count)).await;
     }
-    cluster.told("shop", "Ready", "False", "NoneReady").await;
+    cluster.unready("shop").await;
     let contexts = [one.ctx.clone(), other.ctx.clone()];
     one.end().await;
     other.end().await;

@@ -91,7 +91,7 @@ async fn a_change_writes_what_it_concerns_alone() {
     let Some(cluster) = in_own_namespace().await else { return };
     let operator = cluster.operator(&Servers::answering());
     cluster.apply::<RankingService>("shop", whole()).await;
-    cluster.told("shop", "Ready", "False", "NoneReady").await;
+    cluster.unready("shop").await;
     let ctx = operator.ctx.clone();
     operator.end().await;
     let reconciled = || async {

@@ -50,11 +50,11 @@ async fn a_service_is_ready_when_its_pods_are() {
     let Some(cluster) = in_own_namespace().await else { return };
     let operator = cluster.operator(&Servers::answering());
     cluster.apply::<RankingService>("shop", minimal()).await;
-    let message = cluster.told("shop", "Ready", "False", "NoneReady").await;
+    let message = cluster.unready("shop").await;
     assert!(message.contains("none of 2 rank servers is ready"), "{message}");
     cluster.all_ready("shop", "rank", 2).await;
     cluster.told("shop", "RankServerReady", "True", "Available").await;
-    cluster.told("shop", "Ready", "False", "NoneReady").await;
+    cluster.unready("shop").await;
     cluster.all_ready("shop", "ingest", 1).await;
     cluster.told("shop", "Ready", "True", "AllPartsWork").await;
     cluster.told("shop", "StateStoreReachable", "True", "Answers").await;

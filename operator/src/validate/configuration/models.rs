@@ -21,6 +21,12 @@ pub(super) fn overlay(tree: &mut Map<String, Value>, spec: &RankingServiceSpec) 
             model.entry(key).or_insert(value);
         }
         let Some(pinned) = spec.model_version.get(name) else { continue };
+        if ["latest", "newest", "current"].contains(&pinned.to_ascii_lowercase().as_str()) {
+            let problem = format!(
+                "{pinned} is no version: leave the entry out, and servers take up each version that passes its gate by themselves"
+            );
+            return Err(Refusal::unfit(format!("spec.modelVersion.{name}"), problem));
+        }
         if model.get("version").is_some_and(|version| version != pinned) {
             let instead = "spec.modelVersion pins another version: leave one of them out".to_owned();
             return Err(Refusal::Contradiction { path: format!("models.{name}.version"), instead });

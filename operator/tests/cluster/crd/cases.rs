@@ -68,6 +68,31 @@ pub(super) fn cases() -> Vec<Case> {
             redis(json!({"mode": "Cluster", "nodes": ["a:6379"]})),
             Some("a Standalone Redis has a host"),
         ),
+        ("a host with its port", redis(json!({"host": "redis:6379"})), Some("a name or an address alone")),
+        ("a host with a scheme", redis(json!({"host": "redis://redis"})), Some("a name or an address alone")),
+        ("an address of version 6", redis(json!({"host": "fd00::1"})), None),
+        ("a rollout one by one", rank(json!({"rollout": {"maxSurge": 0, "maxUnavailable": "50%"}})), None),
+        (
+            "a rollout that replaces none",
+            rank(json!({"rollout": {"maxSurge": "0%"}})),
+            Some("maxUnavailable and maxSurge must not both be 0"),
+        ),
+        ("a share of nothing", rank(json!({"rollout": {"maxSurge": "half"}})), Some("should match")),
+        (
+            "servers that count after their deadline",
+            rank(json!({"rollout": {"minReadySeconds": 300}})),
+            Some("rank.rollout: minReadySeconds must be below"),
+        ),
+        (
+            "workers that count after their deadline",
+            ingest(json!({"rollout": {"minReadySeconds": 300}})),
+            Some("ingest.rollout: minReadySeconds must be below"),
+        ),
+        (
+            "a node with a scheme",
+            redis(json!({"host": null, "mode": "Cluster", "nodes": ["redis://redis-1:6379"]})),
+            Some("should match"),
+        ),
         ("no host", redis(json!({"host": null})), Some("a Standalone Redis has a host")),
         (
             "a node without a port",

@@ -19,10 +19,11 @@ async fn a_list_shows_how_a_service_is() {
         let request = http::Request::get(&path).header("accept", "application/json;as=Table;v=v1;g=meta.k8s.io");
         cluster.client.request::<Value>(request.body(Vec::new()).unwrap()).await.unwrap()
     };
-    cluster.told("shop", "Ready", "False", "NoneReady").await;
+    cluster.unready("shop").await;
     let before = table().await;
-    let shown = |table: &Value| table["rows"][0]["cells"].as_array().unwrap()[..4].to_vec();
-    assert_eq!(shown(&before), ["shop", "False", "0/3", "0/1"]);
+    let shown = |table: &Value| table["rows"][0]["cells"].as_array().unwrap()[..5].to_vec();
+    let before = shown(&before);
+    assert_eq!(json!([before[0], before[1], before[3], before[4]]), json!(["shop", "False", "0/3", "0/1"]));
     cluster.all_ready("shop", "rank", 3).await;
     cluster.all_ready("shop", "ingest", 1).await;
     cluster.told("shop", "Ready", "True", "AllPartsWork").await;
@@ -31,10 +32,13 @@ async fn a_list_shows_how_a_service_is() {
     let table = table().await;
     let named: Vec<&Value> =
         table["columnDefinitions"].as_array().unwrap().iter().map(|column| &column["name"]).collect();
-    assert_eq!(json!(named), json!(["Name", "Ready", "Rank", "Ingest", "Model", "Schedule", "Age"]));
+    assert_eq!(json!(named), json!(["Name", "Ready", "Status", "Rank", "Ingest", "Model", "Schedule", "Age"]));
     let cells = table["rows"][0]["cells"].as_array().unwrap();
-    assert_eq!(json!(cells[..6]), json!(["shop", "True", "3/3", "1/1", format!("shop@{FIRST}"), "0 3 * * *"]));
-    let age = cells[6].as_str().unwrap();
+    assert_eq!(
+        json!(cells[..7]),
+        json!(["shop", "True", "AllPartsWork", "3/3", "1/1", format!("shop@{FIRST}"), "0 3 * * *"])
+    );
+    let age = cells[7].as_str().unwrap();
     assert!(age.starts_with(|sign: char| sign.is_ascii_digit()) && age.ends_with(['s', 'm']), "{age}");
     operator.end().await;
 }

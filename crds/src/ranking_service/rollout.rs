@@ -1,0 +1,93 @@
+//! `rank.rollout` and `ingest.rollout`: how pods are replaced after a change, and when that counts as stuck.
+
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use kube::KubeSchema;
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+/// How rank servers are replaced.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[x_kube(
+    validation = Rule::new("!((self.maxUnavailable == 0 || self.maxUnavailable == '0%') && (self.maxSurge == 0 || self.maxSurge == '0%'))")
+        .message("rank.rollout: maxUnavailable and maxSurge must not both be 0: no server could be replaced")
+)]
+#[x_kube(
+    validation = Rule::new("self.minReadySeconds < self.progressDeadlineSeconds")
+        .message("rank.rollout: minReadySeconds must be below progressDeadlineSeconds")
+)]
+#[serde(rename_all = "camelCase")]
+pub struct RankRollout {
+    /// So many servers fewer than wanted may answer while they are replaced: a number, or a share such as "25%".
+    #[serde(default = "none")]
+    #[schemars(schema_with = "number_or_share")]
+    pub max_unavailable: IntOrString,
+    /// So many servers more than wanted may run while they are replaced: a number, or a share such as "25%".
+    #[serde(default = "a_quarter")]
+    #[schemars(schema_with = "number_or_share")]
+    pub max_surge: IntOrString,
+    /// A new server counts when it has been ready for so long, in seconds.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 3600))]
+    pub min_ready_seconds: i32,
+    /// A rollout without progress for so long counts as stuck, in seconds.
+    #[serde(default = "five_minutes")]
+    #[schemars(range(min = 10, max = 86400))]
+    pub progress_deadline_seconds: i32,
+}
+
+impl Default for RankRollout {
+    fn default() -> Self {
+        Self {
+            max_unavailable: none(),
+            max_surge: a_quarter(),
+            min_ready_seconds: 0,
+            progress_deadline_seconds: five_minutes(),
+        }
+    }
+}
+
+/// How ingest workers are replaced.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[x_kube(
+    validation = Rule::new("self.minReadySeconds < self.progressDeadlineSeconds")
+        .message("ingest.rollout: minReadySeconds must be below progressDeadlineSeconds")
+)]
+#[serde(rename_all = "camelCase")]
+pub struct IngestRollout {
+    /// A new worker counts when it has been ready for so long, in seconds.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 3600))]
+    pub min_ready_seconds: i32,
+    /// A rollout without progress for so long counts as stuck, in seconds.
+    #[serde(default = "five_minutes")]
+    #[schemars(range(min = 10, max = 86400))]
+    pub progress_deadline_seconds: i32,
+}
+
+impl Default for IngestRollout {
+    fn default() -> Self {
+        Self { min_ready_seconds: 0, progress_deadline_seconds: five_minutes() }
+    }
+}
+
+fn none() -> IntOrString {
+    IntOrString::Int(0)
+}
+
+fn a_quarter() -> IntOrString {
+    IntOrString::String("25%".to_owned())
+}
+
+fn five_minutes() -> i32 {
+    300
+}
+
+fn number_or_share(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "x-kubernetes-int-or-string": true,
+        "minimum": 0,
+        "maximum": 1000,
+        "maxLength": 4,
+        "pattern": "^(100|[0-9]{1,2})%$",
+    })
+}

@@ -1,0 +1,69 @@
+//! Objects that a former resource of the same name has left behind, as `kubectl delete --cascade=orphan` does.
+
+use crate::build::Child;
+use crate::labels;
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::{Resource, ResourceExt};
+use rankwright_crds::RankingService;
+use serde_json::json;
+use tracing::info;
+
+/// Whether an object is one that the operator made for a resource of this name which is gone, and that this one takes over.
+pub(super) fn is_orphan(service: &RankingService, live: &DynamicObject) -> bool {
+    let ours = labels::is_managed(live) && labels::service_of(live) == Some(service.name_any());
+    // of one name there is one resource at a time: another identity is gone
+    let gone = live.owner_references().iter().all(|owner| {
+        owner.controller != Some(true)
+            || (owner.kind == RankingService::kind(&())
+                && owner.name == service.name_any()
+                && Some(&owner.uid) != service.metadata.uid.as_ref())
+    });
+    service.spec.adopt_orphans && ours && gone
+}
+
+/// Has an object belong to the resource that a child is of, and to nobody else.
+pub(super) async fn adopt(
+    api: &Api<DynamicObject>,
+    child: &Child,
+    live: &DynamicObject,
+) -> kube::Result<DynamicObject> {
+    let owners = json!({
+        "resourceVersion": live.metadata.resource_version,
+        "ownerReferences": child.object.metadata.owner_references,
+    });
+    let how = PatchParams { field_manager: Some(labels::FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+    let adopted = api.patch(&live.name_any(), &how, &Patch::Merge(json!({ "metadata": owners }))).await?;
+    info!(object = child.name(), namespace = live.namespace(), "took over what a former resource has left");
+    Ok(adopted)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::testing::service;
+    use serde_json::Value;
+
+    fn left(labels: &Value, owners: Value) -> DynamicObject {
+        let metadata = json!({"name": "shop-rank", "labels": labels, "ownerReferences": owners});
+        serde_json::from_value(json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata})).unwrap()
+    }
+
+    #[test]
+    fn what_a_resource_of_this_name_has_left_is_an_orphan_and_nothing_else_is() {
+        let (asks, does_not) = (service(json!({"adoptOrphans": true})), service(json!({})));
+        let labels = json!(crate::labels::common("shop"));
+        let owner = |kind: &str, name: &str, uid: &str| json!([{"apiVersion": "v1", "kind": kind, "name": name, "uid": uid, "controller": true}]);
+        assert!(is_orphan(&asks, &left(&labels, json!([]))));
+        assert!(!is_orphan(&does_not, &left(&labels, json!([]))));
+        assert!(is_orphan(&asks, &left(&labels, owner("RankingService", "shop", "former"))));
+        assert!(!is_orphan(&asks, &left(&labels, owner("RankingService", "shop", "0-0"))), "it is there already");
+        assert!(!is_orphan(&asks, &left(&labels, owner("RankingService", "blog", "former"))));
+        assert!(!is_orphan(&asks, &left(&labels, owner("Deployment", "shop", "former"))));
+        assert!(!is_orphan(&asks, &left(&json!(crate::labels::common("blog")), json!([]))));
+        assert!(
+            !is_orphan(&asks, &left(&json!({"app.kubernetes.io/instance": "shop"}), json!([]))),
+            "another one made it"
+        );
+    }
+}

@@ -1,0 +1,132 @@
+//! What rank servers say of the state store and of the versions that they serve.
+
+use super::{address, is_ready, is_running};
+use crate::ask::{Ask, Model, Said};
+use crate::labels::{self, Component};
+use crate::reconcile::{Context, locked};
+use futures_util::future::join_all;
+use futures_util::stream::{self, StreamExt};
+use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt;
+use rankwright_crds::RankingService;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// So many rank servers of a service are asked, at the same time.
+const ASKED: usize = 16;
+
+/// So many services are listened to at the same time.
+const LISTENED: usize = 32;
+
+/// Whom to ask.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Servers {
+    addresses: Vec<String>,
+    /// Whether they are ready; those that only run can tell what they wait for.
+    ready: bool,
+}
+
+/// What rank servers say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// What those say that have answered.
+    pub said: Vec<Said>,
+    /// How many ready ones were asked; where there is none, those were asked that run.
+    pub ready: usize,
+}
+
+/// Which version of a model rank servers serve.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Serving<'a> {
+    /// Nobody tells.
+    Untold,
+    /// All say the same.
+    Alike(&'a Model),
+    /// They differ, or not all have answered; in words.
+    Differs(String),
+}
+
+/// What was heard of a service last.
+#[derive(Debug, Clone)]
+pub(crate) struct Listened {
+    namespace: String,
+    name: String,
+    servers: Servers,
+    heard: Heard,
+}
+
+impl Servers {
+    /// The ready ones of these pods, as many as are asked; where there is none, some that run.
+    pub(super) fn of(pods: &[Arc<Pod>]) -> Self {
+        let running = || {
+            let stays = |pod: &&Arc<Pod>| pod.metadata.deletion_timestamp.is_none() && is_running(pod);
+            pods.iter().filter(|pod| labels::is_of(&***pod, Component::Rank)).filter(stays)
+        };
+        let ready = running().any(|pod| is_ready(pod));
+        let addresses = running().filter(|pod| is_ready(pod) || !ready).filter_map(|pod| address(pod));
+        Self { addresses: addresses.take(ASKED).collect(), ready }
+    }
+
+    /// What they say.
+    pub(super) async fn heard(&self, ask: &dyn Ask) -> Heard {
+        let answers = join_all(self.addresses.iter().map(|address| ask.ask(address))).await;
+        let ready = if self.ready { self.addresses.len() } else { 0 };
+        Heard { said: answers.into_iter().flatten().collect(), ready }
+    }
+}
+
+impl Heard {
+    /// Of one ready rank server.
+    pub fn one(said: Said) -> Self {
+        Self { said: vec![said], ready: 1 }
+    }
+
+    /// What those say that lack the state store.
+    pub fn lacking(&self) -> impl Iterator<Item = &Said> {
+        self.said.iter().filter(|said| !said.store.answers)
+    }
+
+    /// Which version of a model the ready ones serve. One that does not answer is taken to serve the version that is `known`.
+    pub fn serving(&self, model: &str, known: Option<&str>) -> Serving<'_> {
+        let models: Vec<Option<&Model>> = self.said.iter().map(|said| said.models.get(model)).collect();
+        let Some(first) = models.iter().find_map(|model| *model).filter(|_| self.ready > 0) else {
+            return Serving::Untold;
+        };
+        let version = |model: Option<&Model>| model.and_then(|model| model.version.clone());
+        let alike = models.iter().all(|model| version(*model) == first.version);
+        let silent = self.ready > self.said.len();
+        if alike && (!silent || first.version.is_none() || first.version.as_deref() == known) {
+            return Serving::Alike(first);
+        }
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        models.iter().filter_map(|model| version(*model)).for_each(|version| *counts.entry(version).or_default() += 1);
+        // the newest of those that most serve: versions begin with their time
+        let most = counts.into_iter().max_by_key(|(_, count)| *count);
+        let (version, count) = most.unwrap_or_default();
+        Serving::Differs(format!("{count} of {} rank servers serve {version}", self.ready))
+    }
+}
+
+/// Asks the rank servers among the pods of a service, and remembers what they say.
+pub(super) async fn ask(ctx: &Context, service: &RankingService, pods: &[Arc<Pod>]) -> Heard {
+    let (servers, uid) = (Servers::of(pods), service.uid().unwrap_or_default());
+    let heard = servers.heard(&*ctx.ask).await;
+    let mut listened = locked(&ctx.listened);
+    if servers.addresses.is_empty() {
+        listened.remove(&uid);
+    } else {
+        let (namespace, name) = (service.namespace().unwrap_or_default(), service.name_any());
+        listened.insert(uid, Listened { namespace, name, servers, heard: heard.clone() });
+    }
+    heard
+}
+
+/// Asks all rank servers again that were asked before; namespace and name of the services of which they say something else now.
+pub async fn changed(ctx: &Context) -> Vec<(String, String)> {
+    let listened: Vec<Listened> = locked(&ctx.listened).values().cloned().collect();
+    let asked = stream::iter(listened).map(|before| async move {
+        let now = before.servers.heard(&*ctx.ask).await;
+        (now != before.heard).then_some((before.namespace, before.name))
+    });
+    asked.buffer_unordered(LISTENED).filter_map(async |changed| changed).collect().await
+}

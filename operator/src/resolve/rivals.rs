@@ -1,0 +1,190 @@
+//! Resources that name the same state: what one writes would be the other's.
+
+use crate::controller::Guarded;
+use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
+use kube::runtime::reflector::Store;
+use rankwright_crds::RankingService;
+use rankwright_crds::ranking_service::{Redis, RedisMode};
+use std::collections::BTreeSet;
+
+/// Another resource that names the same state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rival {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Whether it was there before, so that the state is its.
+    pub older: bool,
+    /// Whether its programs have run.
+    pub ran: bool,
+}
+
+/// Where the data of a resource lie.
+#[derive(Debug, PartialEq, Eq)]
+struct Place {
+    service: String,
+    servers: BTreeSet<String>,
+    /// What sentinels call the server.
+    master: Option<String>,
+    /// State and models.
+    databases: [i32; 2],
+}
+
+/// The other resources that name the state of this one, the oldest first.
+pub fn rivals(service: &RankingService, services: &Store<Guarded>) -> Vec<Rival> {
+    let others = services.state();
+    let others = others.iter().filter_map(|other| other.0.as_ref().ok());
+    among(service, others)
+}
+
+fn among<'a>(service: &RankingService, others: impl Iterator<Item = &'a RankingService>) -> Vec<Rival> {
+    let (place, uid) = (Place::of(service), &service.metadata.uid);
+    // there may be thousands, of which hardly any has the name
+    let named = others.filter(|other| has_name(other, &place.service) && other.metadata.uid != *uid);
+    let mut rivals: Vec<&RankingService> = named.filter(|other| Place::of(other).meets(&place)).collect();
+    rivals.sort_by_key(|rival| age(rival));
+    let rival = |rival: &RankingService| Rival {
+        namespace: rival.namespace().unwrap_or_default(),
+        name: rival.name_any(),
+        older: age(rival) < age(service),
+        ran: rival.status.as_ref().is_some_and(|status| status.rank.is_some()),
+    };
+    rivals.into_iter().map(rival).collect()
+}
+
+/// Whether the data of a resource lie under this name.
+fn has_name(service: &RankingService, name: &str) -> bool {
+    if let Some(given) = &service.spec.state_store.service {
+        return given == name;
+    }
+    let (namespace, own) = (&service.metadata.namespace, &service.metadata.name);
+    let rest = namespace.as_ref().and_then(|namespace| name.strip_prefix(namespace.as_str())?.strip_prefix('.'));
+    rest.is_some() && rest == own.as_deref()
+}
+
+/// The older of two has the lesser one.
+fn age(service: &RankingService) -> (Option<Timestamp>, Option<String>) {
+    (service.creation_timestamp().map(|time| time.0), service.uid())
+}
+
+impl Place {
+    fn of(service: &RankingService) -> Self {
+        let (store, namespace) = (&service.spec.state_store, service.namespace().unwrap_or_default());
+        let redis = &store.redis;
+        let databases = match redis.mode {
+            RedisMode::Cluster => [0, 0], // it has one
+            RedisMode::Standalone | RedisMode::Sentinel => [redis.databases.state, redis.databases.models],
+        };
+        Self {
+            service: store.service.clone().unwrap_or_else(|| format!("{namespace}.{}", service.name_any())),
+            servers: addresses(redis).map(|address| resolved(&address, &namespace)).collect(),
+            master: redis.master_name.clone(),
+            databases,
+        }
+    }
+
+    fn meets(&self, other: &Self) -> bool {
+        self.service == other.service
+            && self.master == other.master
+            && self.databases.iter().zip(&other.databases).any(|(one, other)| one == other)
+            && !self.servers.is_disjoint(&other.servers)
+    }
+}
+
+fn addresses(redis: &Redis) -> impl Iterator<Item = String> {
+    let alone = redis.host.as_ref().map(|host| format!("{host}:{}", redis.port));
+    alone.into_iter().chain(redis.nodes.iter().flatten().cloned())
+}
+
+/// An address as pods of a namespace understand it: `redis` and `redis.shop.svc.cluster.local` may be the same.
+fn resolved(address: &str, namespace: &str) -> String {
+    let address = address.to_ascii_lowercase();
+    let Some((host, port)) = address.rsplit_once(':') else { return address };
+    let host = host.trim_end_matches('.').trim_end_matches(".cluster.local").trim_end_matches(".svc");
+    // a name without a dot is a Service of the namespace; addresses of version 6 have colons
+    let whole = if host.contains(['.', ':']) { host.to_owned() } else { format!("{host}.{namespace}") };
+    format!("{whole}:{port}")
+}
+
+impl Rival {
+    /// Its namespace and name.
+    pub fn named(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::testing::service;
+    use serde_json::{Value, json};
+
+    /// A resource of this namespace, made at this second.
+    fn made(namespace: &str, name: &str, second: i64, store: Value) -> RankingService {
+        let mut made = service(json!({"stateStore": {"redis": {"host": null}}}));
+        made.spec.state_store = serde_json::from_value(store).unwrap();
+        made.metadata.namespace = Some(namespace.to_owned());
+        made.metadata.name = Some(name.to_owned());
+        made.metadata.uid = Some(format!("{namespace}-{name}"));
+        let time = Timestamp::from_second(second).unwrap();
+        made.metadata.creation_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(time));
+        made
+    }
+
+    fn meet(one: Value, other: Value) -> bool {
+        let (one, other) = (made("a", "shop", 1, one), made("b", "shop", 2, other));
+        !among(&one, std::iter::once(&other)).is_empty()
+    }
+
+    fn at(host: &str) -> Value {
+        json!({"service": "shop", "redis": {"host": host}})
+    }
+
+    #[test]
+    fn the_same_name_on_the_same_server_is_one_state() {
+        assert!(meet(at("redis.data"), at("redis.data.svc.cluster.local")));
+        assert!(meet(at("redis"), at("redis.a.svc")), "a short name is one of the namespace");
+        assert!(!meet(at("redis"), at("redis")), "so these are two servers");
+        assert!(meet(at("Redis.Example.COM"), at("redis.example.com.")));
+        assert!(!meet(at("redis.data"), json!({"service": "blog", "redis": {"host": "redis.data"}})));
+        assert!(!meet(at("redis.data"), json!({"service": "shop", "redis": {"host": "redis.data", "port": 6380}})));
+        let databases = json!({"state": 7, "clickThroughs": 8, "models": 9});
+        assert!(!meet(
+            at("redis.data"),
+            json!({"service": "shop", "redis": {"host": "redis.data", "databases": databases}})
+        ));
+        assert!(
+            !meet(json!({"redis": {"host": "redis.data"}}), json!({"redis": {"host": "redis.data"}})),
+            "names differ by namespace"
+        );
+        let given = json!({"service": "a.shop", "redis": {"host": "redis.data"}});
+        assert!(meet(json!({"redis": {"host": "redis.data"}}), given), "that is the name of the one in namespace a");
+    }
+
+    #[test]
+    fn clusters_and_sentinels_are_known_by_any_of_their_nodes() {
+        let cluster = |nodes: &[&str]| json!({"service": "shop", "redis": {"mode": "Cluster", "nodes": nodes}});
+        assert!(meet(cluster(&["one.data:6379", "two.data:6379"]), cluster(&["two.data.svc:6379"])));
+        assert!(!meet(cluster(&["one.data:6379"]), cluster(&["three.data:6379"])));
+        let sentinel = |master: &str| json!({"service": "shop", "redis": {"mode": "Sentinel", "nodes": ["s.data:26379"], "masterName": master}});
+        assert!(meet(sentinel("one"), sentinel("one")) && !meet(sentinel("one"), sentinel("two")));
+    }
+
+    #[test]
+    fn the_state_is_that_of_the_older_one() {
+        let store = || at("redis.data");
+        let (first, second) = (made("a", "shop", 1, store()), made("b", "shop", 2, store()));
+        let told = |service: &RankingService, other: &RankingService| {
+            let found = among(service, [service, other].into_iter());
+            assert_eq!(found.len(), 1, "nobody is its own rival");
+            (found[0].named(), found[0].older, found[0].ran)
+        };
+        assert_eq!(told(&second, &first), ("a/shop".to_owned(), true, false));
+        assert_eq!(told(&first, &second), ("b/shop".to_owned(), false, false));
+        let same = made("b", "shop", 1, store());
+        assert!(told(&same, &first).1 && !told(&first, &same).1, "one of two made in the same second");
+    }
+}
