@@ -1,7 +1,6 @@
 //! What Jobs tell where no pod does: one that makes none, and one whose pods went with it.
 
 use super::{Observed, Trained, Trouble};
-use crate::cache::Known;
 use crate::labels::{self, Component};
 use crate::reconcile::Context;
 use crate::status::{Reason, job_ended_at};
