@@ -61,10 +61,9 @@ fn a_folder_is_sorted_into_one_file_whose_events_import_in_order() {
     let folder = folder();
     let data = folder.path().join("data");
     std::fs::create_dir(&data).expect("is new");
-    let mut events = cheap_wins(200);
-    events.reverse();
-    write(&data, "1.jsonl", lines(&events[..100]));
-    write(&data, "2.jsonl.gz", gzip(&lines(&events[100..])));
+    let events = cheap_wins(200);
+    write(&data, "1.jsonl", lines(&events[100..]));
+    write(&data, "2.jsonl.gz", gzip(&lines(&events[..100])));
     let config =
         write(folder.path(), "config.yml", DURABLE.replace("./data", &folder.path().join("state").to_string_lossy()));
     let unsorted = report(&validate(&config, &data, &["--output", "json"]).refused());
@@ -349,7 +348,7 @@ fn an_import_with_validation_takes_nothing_where_a_check_fails() {
     let config = write(folder.path(), "config.yml", durable);
     let mut events = cheap_wins(50);
     let good = write(folder.path(), "good.jsonl", lines(&events));
-    events.push(click("c9", 60, "r9", "u", "i1"));
+    events.push(click("c999", 60, "r999", "u", "i1"));
     let bad = write(folder.path(), "bad.jsonl", lines(&events));
     let ended = program::run_on("import", &config, &bad, &["--validation"]).refused();
     assert!(ended.stderr.contains("FAIL interaction-ranking join key"), "{}", ended.stderr);

@@ -47,7 +47,14 @@ fn stat(pid: u32) -> Option<Vec<String>> {
 ///
 /// # Panics
 /// When it fails, with its log.
-pub(crate) fn run(mut command: Command) -> Cost {
+pub(crate) fn run(command: Command) -> Cost {
+    let (cost, success) = run_to_any_end(command);
+    assert!(success, "the program failed:\n{}", cost.log);
+    cost
+}
+
+/// Runs a command to its end, and tells whether it was a success.
+pub(crate) fn run_to_any_end(mut command: Command) -> (Cost, bool) {
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program can be started");
     let (pid, ended, mut log) = (child.id(), AtomicBool::new(false), String::new());
     let mut stderr = child.stderr.take().expect("standard error is a pipe");
@@ -63,8 +70,7 @@ pub(crate) fn run(mut command: Command) -> Cost {
     });
     let cpu = cpu(pid);
     let status = child.wait().expect("a child can be waited for");
-    assert!(status.success(), "the program failed:\n{log}");
-    Cost { log, cpu, peak }
+    (Cost { log, cpu, peak }, status.success())
 }
 
 fn most_memory(pid: u32, ended: &AtomicBool) -> f64 {

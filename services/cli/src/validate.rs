@@ -85,10 +85,8 @@ fn report(config: &Config, options: &SourceOptions, runtime: &Runtime, stop: &At
             return ControlFlow::Break(());
         }
         batch.bad.iter().for_each(|bad| checker.bad(bad));
-        for event in &batch.events {
-            units.see(event.timestamp());
-            checker.see(event);
-        }
+        batch.events.iter().for_each(|event| units.see(event.timestamp()));
+        checker.see(batch.events);
         too_old += batch.before_offset;
         progress.at(batch.progress.read, checker.events(), "events");
         ControlFlow::Continue(())

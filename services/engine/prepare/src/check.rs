@@ -16,7 +16,7 @@ pub use report::{Check, Fact, Report};
 
 use hours::Hours;
 use ids::{Example, Referred};
-use memory::Memory;
+use memory::{Forecast, Memory};
 use order::Order;
 use rankwright_config::Config;
 use rankwright_event::{Event, Interaction};
@@ -24,6 +24,7 @@ use rankwright_feature::Coverage;
 use rankwright_source::BadLine;
 use serde_json::json;
 use shown::Rankings;
+use std::sync::Arc;
 use types::Types;
 use values::Values;
 
@@ -44,7 +45,7 @@ pub struct Checker<'a> {
     rankings: Rankings,
     items: Referred,
     types: Types,
-    memory: Memory,
+    forecast: Forecast,
 }
 
 /// How many events there are of each kind.
@@ -77,17 +78,22 @@ impl<'a> Checker<'a> {
             rankings: Rankings::default(),
             items: Referred::default(),
             types: Types::of(config),
-            memory: Memory::of(config).await,
+            forecast: Forecast::begin(Memory::of(config).await),
         }
     }
 
-    /// Looks at the next event.
-    pub fn see(&mut self, event: &Event) {
+    /// Looks at the next events.
+    pub fn see(&mut self, events: Vec<Event>) {
+        let events = Arc::new(events);
+        self.forecast.see(events.clone());
+        events.iter().for_each(|event| self.one(event));
+    }
+
+    fn one(&mut self, event: &Event) {
         self.order.see(event);
         self.hours.see(event.timestamp());
         self.coverage.see(event);
         self.values.see(event);
-        self.memory.see(event);
         match event {
             Event::Item(update) => {
                 self.kinds.items += 1;
@@ -138,8 +144,9 @@ impl<'a> Checker<'a> {
         facts.extend(self.rankings.facts());
         facts.extend(self.fields());
         facts.extend(self.values.facts());
-        facts.push(self.memory.fact());
-        Report { events: self.kinds.all(), checks, facts, memory: self.memory.usage() }
+        let memory = self.forecast.end();
+        facts.push(memory.as_ref().map_or_else(memory::none, Memory::fact));
+        Report { events: self.kinds.all(), checks, facts, memory: memory.and_then(|memory| memory.usage()) }
     }
 
     fn field_reference(&self) -> Check {

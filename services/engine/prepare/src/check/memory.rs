@@ -7,8 +7,48 @@ use rankwright_event::{Event, Ranking};
 use rankwright_feature::{Captured, ClosedInteraction, Plan};
 use rankwright_state::{Fetched, Fingerprint, Foreseen, MemoryStore, Slot, Store, Usage};
 use serde_json::json;
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
 
-/// The forecast, as it grows.
+const NAME: &str = "memory in Redis";
+
+/// Batches of events that wait for the forecast.
+const WAITING: usize = 4;
+
+/// The forecast in the making, on a thread of its own: it takes as long as all checks.
+pub(super) struct Forecast {
+    events: SyncSender<Arc<Vec<Event>>>,
+    thread: JoinHandle<Memory>,
+}
+
+impl Forecast {
+    pub(super) fn begin(mut memory: Memory) -> Self {
+        let (events, received) = sync_channel::<Arc<Vec<Event>>>(WAITING);
+        let thread = thread::spawn(move || {
+            received.iter().for_each(|events| events.iter().for_each(|event| memory.see(event)));
+            memory
+        });
+        Self { events, thread }
+    }
+
+    pub(super) fn see(&self, events: Arc<Vec<Event>>) {
+        let _ = self.events.send(events); // the end tells of a thread that has gone
+    }
+
+    /// What it came to; `None` where its thread has panicked.
+    pub(super) fn end(self) -> Option<Memory> {
+        drop(self.events);
+        self.thread.join().ok()
+    }
+}
+
+/// The fact where there is no forecast.
+pub(super) fn none() -> Fact {
+    Fact { name: NAME, warning: true, message: "cannot be told".to_owned(), details: json!({}) }
+}
+
+/// What was seen so far.
 pub(super) struct Memory {
     /// `None` where the features cannot be compiled, with the reason.
     plan: Result<Plan, String>,
@@ -56,18 +96,16 @@ impl Memory {
     }
 
     pub(super) fn fact(&self) -> Fact {
-        let name = "memory in Redis";
-        let problem = |message: String| Fact { name, warning: true, message, details: json!({}) };
         if let Err(reason) = &self.plan {
-            return problem(format!("cannot be told: {reason}"));
+            return Fact { message: format!("cannot be told: {reason}"), ..none() };
         }
-        let Some((usage, _)) = self.usage() else { return problem("cannot be told".to_owned()) };
+        let Some((usage, _)) = self.usage() else { return none() };
         let mut message = format!("about {} for values of features, in {} keys", size(usage.bytes()), usage.keys);
         if !self.left_out.is_empty() {
             message += &format!(", and what a model computes for {}", self.left_out.join(", "));
         }
         let details = json!({ "bytes": usage.bytes(), "keys": usage.keys, "sampledKeys": usage.sampled, "leftOut": self.left_out });
-        Fact { name, warning: false, message, details }
+        Fact { name: NAME, warning: false, message, details }
     }
 }
 

@@ -162,9 +162,8 @@ impl Rankings {
             told.push(format!("further down: {}", percent(behind)));
         }
         let message = match placed {
-            0 => {
-                "no interaction is with an item of the ranking that it names: there is nothing to learn from".to_owned()
-            }
+            0 => "no interaction comes behind its ranking and is with one of its items: there is nothing to learn from"
+                .to_owned(),
             _ => format!("{placed} interactions by position: {}", told.join(", ")),
         };
         let details = json!({ "placed": placed, "counts": self.positions, "notLookedUp": self.forgotten });
