@@ -88,7 +88,12 @@ struct Subject<'a> {
     session: Option<&'a SessionId>,
 }
 
-impl Subject<'_> {
+impl<'a> Subject<'a> {
+    fn of(interaction: &'a Interaction) -> Self {
+        let (user, session) = (interaction.user.as_ref(), interaction.session.as_ref());
+        Self { tenant: &interaction.tenant, item: Some(&interaction.item), user, session }
+    }
+
     fn key(&self, owner: Owner) -> Option<Key> {
         let scope = match owner {
             Owner::Global => Scope::Global,
@@ -104,7 +109,7 @@ impl Rules {
     /// From slots.
     pub(crate) fn new(slots: &Numbered) -> Self {
         let mut rules = Self::default();
-        for (meaning, slot, kept) in slots.iter() {
+        for (meaning, slot, kept) in slots.iter().filter(|(.., kept)| !kept.ttl.is_zero()) {
             rules.add(meaning, slot, kept, slots);
         }
         rules
@@ -187,10 +192,11 @@ impl Rules {
     }
 
     pub(crate) fn interaction(&self, interaction: &Interaction, effects: &mut impl Effects) {
-        let (user, session) = (interaction.user.as_ref(), interaction.session.as_ref());
-        let subject = Subject { tenant: &interaction.tenant, item: Some(&interaction.item), user, session };
-        let (at, event) = (interaction.timestamp, interaction.id.digest());
-        self.counted(&interaction.kind, &subject, at, event, effects);
+        let (subject, at, event) = (Subject::of(interaction), interaction.timestamp, interaction.id.digest());
+        // impressions count when their ranking closes, each item once, or with `Rules::unranked`
+        if interaction.kind != IMPRESSION {
+            self.counted(&interaction.kind, &subject, at, event, effects);
+        }
         for rule in self.mediums.iter().filter(|rule| rule.source.is_interaction(&interaction.kind)) {
             rule.apply(&interaction.fields, &subject, at, event, effects);
         }
