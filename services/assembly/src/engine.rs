@@ -8,13 +8,14 @@ use futures_util::future::BoxFuture;
 use rankwright_clickthrough::ClickthroughStore;
 use rankwright_config::feature::Kind;
 use rankwright_config::{self as config, Config, Environment};
+use rankwright_event::RankingId;
 use rankwright_feature::Plan;
-use rankwright_ingest::{Ingest, Settings};
+use rankwright_ingest::{Counters, Ingest, Settings};
 use rankwright_model::{Column, VersionStore};
 use rankwright_state::Store;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tracing::warn;
 
 /// Everything that import, training and serving share.
@@ -31,6 +32,17 @@ pub struct Engine {
     pub versions: Arc<dyn VersionStore>,
     /// Models of texts that features compute with.
     pub encoders: Arc<Encoders>,
+    /// What the import has met that this process began with; empty where there was none.
+    pub imported: OnceLock<Imported>,
+}
+
+/// Interactions of an import, and those of them whose ranking did not come.
+#[derive(Debug, Default)]
+pub struct Imported {
+    /// What was taken in.
+    pub counters: Counters,
+    /// Some rankings that interactions waited for in vain.
+    pub unknown: Vec<RankingId>,
 }
 
 /// Reads the configuration, prints its warnings, and refuses what this version cannot do.
@@ -92,7 +104,7 @@ impl Engine {
         let plan = Arc::new(Plan::compile_with(&config.features, &*state, &*encoders).await?);
         let clickthroughs = open::clickthroughs(&config, &plan, &service)?;
         let versions = open::versions(&config, &service)?;
-        let engine = Self { config, plan, state, clickthroughs, versions, encoders };
+        let engine = Self { config, plan, state, clickthroughs, versions, encoders, imported: OnceLock::new() };
         joins::settle(&engine).await?;
         Ok(engine)
     }
