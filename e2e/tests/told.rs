@@ -61,8 +61,14 @@ fn clicks_that_name_rankings_that_did_not_come_are_told_by_import_status_and_tra
     let told = r#"50 of 50 interactions (100.0 %) name a ranking that did not come, or had closed, such as "list-0" and "list-1""#;
     assert!(import.stderr.contains(told), "{}", import.stderr);
     let train = shop.train().refused();
-    let told = r#"no click-throughs are stored, but 50 interactions that belong to no ranking, such as "c0" and "c1""#;
+    let told =
+        r#"but 50 interactions; all of them (100 %) belong to no ranking, such as those with the ids "c0" and "c1""#;
     assert!(train.stderr.contains(told), "{}", train.stderr);
+
+    let (shop, memory) = (Shop::new(), DURABLE.replace("state: {type: file, path: ./data}", "state: {type: memory}"));
+    let service = Service::standalone(&memory, &shop.write("events.jsonl", &lines(&misnamed(50))), shop.path());
+    let told = json!({"interactions": 50, "share": 1.0, "examples": ["list-0", "list-1"]});
+    assert_eq!(service.status()["ingest"]["unknownRankings"], told, "what its import saw");
 
     let shop = Shop::new();
     assert!(!shop.import(&cheap_wins(5)).ok().stderr.contains("did not come"));
@@ -73,6 +79,20 @@ fn clicks_that_name_rankings_that_did_not_come_are_told_by_import_status_and_tra
     let unknown = &status["ingest"]["unknownRankings"];
     assert_eq!((&unknown["interactions"], &unknown["share"]), (&json!(2), &json!(1.0)), "{status}");
     assert_eq!(unknown["examples"], json!(["nowhere", "r4"]), "r4 had closed: {status}");
+}
+
+#[test]
+fn a_ranking_with_more_interactions_than_are_kept_is_told_once() {
+    let shop = Shop::new();
+    let of = |list: &str, clicks: i64| {
+        let clicks = (0..clicks).map(|number| click(&format!("{list} c{number}"), 2, list, "u", "a"));
+        std::iter::once(ranking(list, 1, "u", &["a", "b"])).chain(clicks).collect::<Vec<_>>()
+    };
+    let told = "a ranking has as many interactions as are kept";
+    assert!(!shop.import(&of("r1", 999)).ok().stderr.contains(told));
+    let shop = Shop::new();
+    let log = shop.import(&[of("r1", 1001), of("r2", 1001)].concat()).ok().stderr;
+    assert_eq!(log.matches(told).count(), 1, "{log}");
 }
 
 #[test]
@@ -126,14 +146,16 @@ fn events_that_an_import_ended_with_count_once_when_they_come_again_as_feedback(
     again(Service::standalone(&memory, &shop.write("events.jsonl", &lines(&events)), shop.path()));
 }
 
+fn compressed(events: &[Value]) -> Vec<u8> {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(lines(events).as_bytes()).expect("memory takes it");
+    gzip.finish().expect("memory takes it")
+}
+
 #[test]
 fn a_compressed_file_that_was_cut_short_ends_the_import_with_an_error_after_what_can_be_read() {
     let shop = Shop::new();
-    let whole = {
-        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-        gzip.write_all(lines(&cheap_wins(2000)).as_bytes()).expect("memory takes it");
-        gzip.finish().expect("memory takes it")
-    };
+    let whole = compressed(&cheap_wins(2000));
     let path = shop.path().join("events.jsonl.gz");
     fs::write(&path, &whole[..whole.len() / 2]).expect("the folder can be written to");
     let cut = shop.import_file(&path, &[]).refused();
@@ -160,6 +182,10 @@ fn an_import_of_nothing_but_lines_that_are_no_events_ends_with_an_error() {
     assert!(refused.stderr.contains("error: nothing was imported: none of 2 lines is an event"), "{}", refused.stderr);
     shop.import_file(&shop.write("some.jsonl", &format!("no event\n{}\n", item("a", 0, &[]))), &[]).ok();
     shop.import_file(&shop.write("none.jsonl", ""), &[]).ok();
+    let grown = shop.write("some.jsonl", &format!("no event\n{}\n{{}}\n", item("a", 0, &[])));
+    let refused = shop.import_file(&grown, &[]).refused();
+    assert!(refused.stderr.contains("error: nothing was imported: none of 1 lines is an event"), "{}", refused.stderr);
+    shop.import_file(&grown, &[]).ok();
     let old = shop.write("old.jsonl", &format!("no event\n{}\n", item("a", 0, &[])));
     shop.import_file(&old, &["--offset", "ts=2022-01-01T00:00:00Z"]).ok();
 }
@@ -176,6 +202,14 @@ fn a_file_that_became_shorter_since_it_was_imported_is_told() {
     let shorter = shop.import_file(&path, &[]).ok();
     assert!(shorter.stderr.contains("became shorter since it was imported"), "{}", shorter.stderr);
     assert!(shorter.stderr.contains("found=60 before=120"), "{}", shorter.stderr);
+
+    let path = shop.path().join("some.jsonl.gz");
+    fs::write(&path, compressed(&cheap_wins(50))).expect("the folder can be written to");
+    shop.import_file(&path, &[]).ok();
+    fs::write(&path, compressed(&cheap_wins(20))).expect("the folder can be written to");
+    let shorter = shop.import_file(&path, &[]).ok();
+    let told = "became shorter since it was imported, and begins in another way: reading it from its start; events that it held then count again";
+    assert!(shorter.stderr.contains(told), "{}", shorter.stderr);
 }
 
 #[test]

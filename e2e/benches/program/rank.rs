@@ -63,6 +63,38 @@ pub(crate) fn measure(load: &Load, effort: Effort, folder: &Path, table: &mut Ta
     let answers = (0..effort.runs).map(|_| start_with_many_values(folder));
     let measured = format!("{:.2} s", median(answers.collect()));
     table.add("serve, 100,000 values of one feature, to first answer", measured, "2 s", "-".to_owned());
+    let (resident, told) = memory_of_open_rankings(folder);
+    let limit = format!("{told:.0} bytes by `openRankingBytes`, of which the values are 40");
+    let what = "open rankings of 10,000 items and 10 features, memory an item";
+    table.add(what, format!("{resident:.0} bytes"), "140 bytes", limit);
+}
+
+/// Bytes of resident memory that an item of an open ranking takes, and those that the program counts.
+fn memory_of_open_rankings(folder: &Path) -> (f64, f64) {
+    const RANKINGS: usize = 300;
+    const ITEMS: usize = 10_000;
+    let features: String =
+        (0..10).map(|of| format!("  - {{name: f{of}, type: number, field: item.f{of}}}\n")).collect();
+    let bounds = "core: {clickthrough: {maxOpenBytes: 4294967296}}";
+    let service = Service::serve(&format!("{bounds}\nfeatures:\n{features}models:\n  none: {{type: noop}}\n"), folder);
+    let items: Vec<String> = (0..ITEMS).map(|item| format!(r#"{{"id":"item{item}"}}"#)).collect();
+    let items = items.join(",");
+    let show = |list: usize| {
+        let list = format!(r#"{{"event":"ranking","id":"r{list}","timestamp":"1636907100000","items":[{items}]}}"#);
+        service.post_text("/feedback", &list).ok();
+    };
+    let state = || {
+        let status = service.status();
+        let of = |name: &str| status["ingest"][name].as_f64().unwrap_or(f64::NAN);
+        [process::memory(service.pid()).0 * 1e6, of("openRankingBytes"), of("openRankings")]
+    };
+    (0..10).for_each(show); // what a request takes for a while is taken by now
+    let before = state();
+    (10..10 + RANKINGS).for_each(show);
+    let after = state();
+    assert_eq!(after[2] - before[2], RANKINGS as f64, "all of them are open");
+    let of = |part: usize| (after[part] - before[part]) / (RANKINGS * ITEMS) as f64;
+    (of(0), of(1))
 }
 
 /// Seconds from the start to the first answer where a feature has a column for each of very many values.

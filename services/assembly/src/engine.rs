@@ -8,13 +8,14 @@ use futures_util::future::BoxFuture;
 use rankwright_clickthrough::ClickthroughStore;
 use rankwright_config::feature::Kind;
 use rankwright_config::{self as config, Config, Environment};
+use rankwright_event::RankingId;
 use rankwright_feature::Plan;
-use rankwright_ingest::{Ingest, Settings};
+use rankwright_ingest::{Counters, Ingest, Settings};
 use rankwright_model::{Column, VersionStore};
 use rankwright_state::Store;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tokio::runtime::Handle;
 use tracing::warn;
 
@@ -34,6 +35,17 @@ pub struct Engine {
     pub encoders: Arc<Encoders>,
     /// Where the stores' clocks and sockets are.
     pub(crate) runtime: Handle,
+    /// What the import has met that this process began with; empty where there was none.
+    pub imported: OnceLock<Imported>,
+}
+
+/// Interactions of an import, and those of them whose ranking did not come.
+#[derive(Debug, Default)]
+pub struct Imported {
+    /// What was taken in.
+    pub counters: Counters,
+    /// Some rankings that interactions waited for in vain.
+    pub unknown: Vec<RankingId>,
 }
 
 /// Reads the configuration, prints its warnings, and refuses what this version cannot do.
@@ -95,8 +107,8 @@ impl Engine {
         let plan = Arc::new(Plan::of(&config, &*state, &*encoders).await?);
         let clickthroughs = open::clickthroughs(&config, &plan, &service)?;
         let versions = open::versions(&config, &service)?;
-        let runtime = Handle::current();
-        let engine = Self { config, plan, state, clickthroughs, versions, encoders, runtime };
+        let (runtime, imported) = (Handle::current(), OnceLock::new());
+        let engine = Self { config, plan, state, clickthroughs, versions, encoders, runtime, imported };
         joins::settle(&engine).await?;
         Ok(engine)
     }

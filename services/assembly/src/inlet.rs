@@ -265,7 +265,11 @@ impl Status for Inlet {
         let (taken, closed) = *self.counters.lock().unwrap_or_else(PoisonError::into_inner);
         let counters = taken.and(closed);
         let unknown = self.unknown.lock().unwrap_or_else(PoisonError::into_inner);
-        let examples: Vec<&str> = unknown.iter().map(RankingId::as_str).collect();
+        let imported = self.engine.imported.get();
+        let imported_unknown = imported.map_or(&[][..], |imported| &imported.unknown);
+        let examples: Vec<&str> = unknown.iter().chain(imported_unknown).take(2).map(RankingId::as_str).collect();
+        let imported = imported.map_or_else(Counters::default, |imported| imported.counters);
+        let unknown = counters.unknown + imported.unknown;
         json!({
             "events": {
                 "item": counters.items,
@@ -277,8 +281,8 @@ impl Status for Inlet {
             "clickthroughs": counters.clickthroughs,
             "unrankedInteractions": counters.unranked,
             "unknownRankings": {
-                "interactions": counters.unknown,
-                "share": share(counters.unknown, counters.interactions),
+                "interactions": unknown,
+                "share": share(unknown, counters.interactions + imported.interactions),
                 "examples": examples,
             },
             "repeatedRankings": counters.repeated,

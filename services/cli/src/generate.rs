@@ -51,7 +51,7 @@ pub(crate) struct Options {
     /// Lists shown; each brings about two clicks
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub(crate) rankings: u64,
-    /// Days from the first list to the last; a history of more than a year begins that much earlier
+    /// Days from the first list to the last; a history of more than a year begins that much earlier, and has events on a tenth of its days
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=18_250))]
     pub(crate) days: u32,
     /// Items of a list

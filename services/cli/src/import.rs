@@ -7,8 +7,8 @@ use crate::skipped::Skipped;
 use crate::validate;
 use anyhow::{Context, Result, bail};
 use rankwright_assembly::{
-    Engine, Fetched, Importer, Rebuild, StillOpen, Tally, Units, as_owner, configuration, fetch, is_remote, is_stream,
-    job_runtime, now, read_all,
+    Engine, Fetched, Imported, Importer, Rebuild, StillOpen, Tally, Units, as_owner, configuration, fetch, is_remote,
+    is_stream, job_runtime, now, read_all,
 };
 use rankwright_config::{ClickthroughStore, Config, Offset, SourceConfig, State};
 use rankwright_event::RankingId;
@@ -139,6 +139,7 @@ fn read_stream(engine: &Arc<Engine>, source: &SourceConfig, options: &ImportOpti
     let (counters, examples) = runtime.block_on(read_all(engine.clone(), &source, tally.clone()))?;
     told(&counters, tally.unreadable(), tally.read(), began.elapsed());
     unknown(&counters, &examples).iter().for_each(|complaint| warn!("{complaint}"));
+    let _first = engine.imported.set(Imported { counters, unknown: examples });
     Ok(())
 }
 
@@ -237,10 +238,11 @@ impl Import<'_> {
         if !self.runtime.block_on(self.ingest.finish())? {
             return Err(StillOpen.into());
         }
-        told(&self.ingest.counters(), self.skipped.count(), self.events, self.progress.elapsed());
-        let unknown = unknown(&self.ingest.counters(), self.ingest.unknown_rankings());
-        let complaints = [unknown, self.order.complaint(), self.units.complaint()];
+        let (counters, examples) = (self.ingest.counters(), self.ingest.unknown_rankings().to_vec());
+        told(&counters, self.skipped.count(), self.events, self.progress.elapsed());
+        let complaints = [unknown(&counters, &examples), self.order.complaint(), self.units.complaint()];
         complaints.iter().flatten().for_each(|complaint| warn!("{complaint}"));
+        let _first = self.engine.imported.set(Imported { counters, unknown: examples });
         // what an earlier import has read is not known here
         if self.events > 0 && !self.continued {
             self.coverage.gaps(&self.engine.config).iter().for_each(|gap| warn!("{gap}"));
@@ -257,7 +259,7 @@ impl Import<'_> {
                 self.skipped.damaged().join(", ")
             ));
         }
-        let nothing = self.events == 0 && self.too_old == 0 && !self.continued;
+        let nothing = self.events == 0 && self.too_old == 0;
         let bad = self.skipped.count();
         (nothing && bad > 0).then(|| format!("nothing was imported: none of {bad} lines is an event"))
     }

@@ -30,9 +30,24 @@ pub(crate) fn time_of(part: f64, days: u32) -> i64 {
     START + days_gone.trunc() as i64 * DAY + (hours * HOUR as f64) as i64
 }
 
-/// By how many milliseconds a history of `days` days is moved back: whole weeks, so that none of it lies in the future.
-pub(crate) fn earlier(days: u32) -> i64 {
-    i64::from(days.saturating_sub(365).div_ceil(7)) * 7 * DAY
+/// A longer history begins that much earlier, and has events on a tenth of its days.
+const YEAR: u32 = 365;
+
+/// How many days of a history of `days` days have events.
+pub(crate) fn busy(days: u32) -> u32 {
+    if days > YEAR { (days - 6) / 10 + 1 } else { days }
+}
+
+/// When an event of a history of `days` days has happened, by its time on the busy days, which follow each other there. It stays the
+/// same day of the week, and none lies in the future.
+pub(crate) fn told(time: i64, days: u32) -> i64 {
+    if days <= YEAR {
+        return time;
+    }
+    let day = (time - START).div_euclid(DAY);
+    let between = 9 * day + (5 * day).rem_euclid(7); // whole weeks: 10 * day and up to 6 more days
+    let earlier = i64::from((days - YEAR).div_ceil(7)) * 7;
+    time + (between - earlier) * DAY
 }
 
 /// Whether it is Saturday or Sunday on a clock `offset` hours from UTC.
@@ -78,6 +93,18 @@ mod tests {
         let evening = times.iter().filter(|&&time| (time - START) % DAY / HOUR == 20).count();
         let night = times.iter().filter(|&&time| (time - START) % DAY / HOUR == 3).count();
         assert!(evening > 5 * night, "{evening} {night}");
+    }
+
+    #[test]
+    fn busy_days_of_a_long_history_keep_their_weekday_and_their_order() {
+        for days in [366, 371, 8030, 18_250] {
+            let told: Vec<i64> = (0..busy(days)).map(|day| told(START + i64::from(day) * DAY, days)).collect();
+            assert!(told.is_sorted() && told[told.len() - 1] < START + i64::from(YEAR) * DAY, "{days}");
+            assert!((0..).zip(&told).all(|(day, told)| (told - START - day * DAY) % (7 * DAY) == 0), "{days}");
+            let over = (told[told.len() - 1] - told[0]) / DAY;
+            assert!((i64::from(days) - 16..i64::from(days)).contains(&over), "{days}: {over}");
+        }
+        assert_eq!(told(START + 1234, 365), START + 1234);
     }
 
     #[test]

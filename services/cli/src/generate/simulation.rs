@@ -5,7 +5,7 @@
 
 use super::catalog::Catalog;
 use super::choice::{Market, appeal, attraction, conversion, examination};
-use super::clock::{DAY, SECOND, START, Wave, earlier, time_of};
+use super::clock::{DAY, SECOND, START, Wave, busy, time_of, told};
 use super::events::{self, Act};
 use super::listing::{Shown, listing};
 use super::plan::{Planned, Plans};
@@ -40,8 +40,8 @@ pub(crate) struct Simulation {
     changes: u64,
     written: Written,
     now: i64,
-    /// How much earlier events are told than they happen here.
-    earlier: i64,
+    /// Days of the history, of which `size` has those with events.
+    days: u32,
 }
 
 /// Events so far.
@@ -68,6 +68,7 @@ enum Next {
 impl Simulation {
     /// A shop before its first event.
     pub(crate) fn new(size: Size) -> Self {
+        let (days, size) = (size.days, Size { days: busy(size.days), ..size });
         let mut random = Random::of(size.seed, "shop", 0);
         let day = DAY as f64;
         let wave = |_| Wave { height: 0.5, period: random.between(4.0, 12.0) * day, phase: random.unit() };
@@ -84,7 +85,7 @@ impl Simulation {
             changes: 0,
             written: Written::default(),
             now: START,
-            earlier: earlier(size.days),
+            days,
             size,
         };
         simulation.expect_visit();
@@ -96,7 +97,7 @@ impl Simulation {
         let mut visit = Visit::new(self.size.seed, self.visits, 1, self.size.users);
         visit.signed_in = true;
         let shown = listing(&self.catalog, &visit.query, self.size.length, &mut visit.random);
-        events::ranking(self.written.rankings, self.now + 60 * SECOND - self.earlier, &visit, &shown, &self.catalog)
+        events::ranking(self.written.rankings, self.told(self.now + 60 * SECOND), &visit, &shown, &self.catalog)
     }
 
     /// What comes next, and when; what is named first goes first where times are equal.
@@ -120,6 +121,11 @@ impl Simulation {
         (self.changes < changes).then(at)
     }
 
+    /// When something that happens at this time of the simulation has happened.
+    fn told(&self, at: i64) -> i64 {
+        told(at, self.days)
+    }
+
     fn metadata(&mut self) -> u64 {
         self.written.metadata += 1;
         self.written.metadata
@@ -127,7 +133,7 @@ impl Simulation {
 
     fn release(&mut self, at: i64) -> Event {
         let (item, number) = (self.catalog.release(), self.metadata());
-        events::item(number, at - self.earlier, item, &self.catalog, self.size.seed)
+        events::item(number, self.told(at), item, &self.catalog, self.size.seed)
     }
 
     fn change(&mut self, at: i64) -> Event {
@@ -136,7 +142,7 @@ impl Simulation {
         self.catalog.items[item].discount = if reduced { *self.random.pick(&[0.1, 0.2, 0.3, 0.4]) } else { 0.0 };
         self.changes += 1;
         let number = self.metadata();
-        events::price(number, at - self.earlier, item, &self.catalog)
+        events::price(number, self.told(at), item, &self.catalog)
     }
 
     /// Decides when the next visit begins, as long as rankings are left.
@@ -147,7 +153,10 @@ impl Simulation {
         }
         let lists = lists.min(self.size.rankings - self.allotted);
         let part = (self.allotted as f64 + self.random.unit() * lists as f64) / self.size.rankings as f64;
-        self.arrival = (lists > 0).then(|| Arrival { at: time_of(part, self.size.days), lists: lists as u32 });
+        let at = time_of(part, self.size.days);
+        // where the next busy day is another week, visits are over by midnight
+        let at = if self.days > self.size.days { at - (at - START).rem_euclid(DAY) / 24 } else { at };
+        self.arrival = (lists > 0).then(|| Arrival { at, lists: lists as u32 });
         self.allotted += lists;
     }
 
@@ -157,7 +166,7 @@ impl Simulation {
         self.visits += 1;
         let known = &mut self.known[visit.user as usize];
         let new = visit.signed_in && !std::mem::replace(known, *known || visit.signed_in);
-        let introduced = new.then(|| events::user(self.metadata(), arrival.at - self.earlier, &visit));
+        let introduced = new.then(|| events::user(self.metadata(), self.told(arrival.at), &visit));
         self.plans.add(arrival.at + SECOND, Planned::List(Box::new(visit)));
         self.expect_visit();
         introduced
@@ -168,7 +177,7 @@ impl Simulation {
             Planned::List(visit) => Event::Ranking(self.show(at, visit)),
             Planned::Act(act) => {
                 self.written.interactions += 1;
-                events::interaction(self.written.interactions, at - self.earlier, &act, &self.catalog)
+                events::interaction(self.written.interactions, self.told(at), &act, &self.catalog)
             }
         }
     }
@@ -176,7 +185,7 @@ impl Simulation {
     /// Shows a list, and plans what the visitor does with it and afterwards.
     fn show(&mut self, at: i64, mut visit: Box<Visit>) -> Ranking {
         let shown = listing(&self.catalog, &visit.query, self.size.length, &mut visit.random);
-        let ranking = events::ranking(self.written.rankings, at - self.earlier, &visit, &shown, &self.catalog);
+        let ranking = events::ranking(self.written.rankings, self.told(at), &visit, &shown, &self.catalog);
         let done = self.read(at, &mut visit, &shown);
         self.written.rankings += 1;
         if visit.lists > 1 {

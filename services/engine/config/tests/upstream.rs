@@ -157,19 +157,17 @@ fn a_ranking_field_may_split() {
 }
 
 #[test]
-fn boosters_take_fast_rates_and_lightgbm_takes_trees_of_any_depth() {
+fn boosters_take_fast_rates_and_trees_of_any_depth() {
     let backend = |keys: &str| lambdamart(&format!("weights: {{c: 50}}, backend: {{{keys}}}")).0.backend;
     for booster in ["xgboost", "lightgbm"] {
         assert_eq!(backend(&format!("type: {booster}, learningRate: 1.5")).learning_rate, 1.5);
     }
-    for depth in ["-1", "0"] {
-        assert_eq!(backend(&format!("type: lightgbm, maxDepth: {depth}")).max_depth, 0);
-        let text = format!(
-            "models: {{m: {{type: lambdamart, features: [f], weights: {{c: 1}}, backend: {{type: xgboost, maxDepth: {depth}}}}}}}\nfeatures: [{{name: f, type: relevancy}}]"
-        );
-        let errors = Config::parse(&text, "test.yml").expect_err("XGBoost needs a limit").to_string();
-        assert!(errors.contains("trees without a limit are for lightgbm"), "{errors}");
+    for unlimited in ["lightgbm, maxDepth: -1", "lightgbm, maxDepth: 0", "xgboost, maxDepth: 0"] {
+        assert_eq!(backend(&format!("type: {unlimited}")).max_depth, 0);
     }
+    let text = "models: {m: {type: lambdamart, features: [f], weights: {c: 1}, backend: {type: xgboost, maxDepth: -1}}}\nfeatures: [{name: f, type: relevancy}]";
+    let errors = Config::parse(text, "test.yml").expect_err("XGBoost takes none below 0").to_string();
+    assert!(errors.contains("maxDepth"), "{errors}");
 }
 
 #[test]
@@ -199,8 +197,13 @@ models:
 inference:
   words: {type: bi-encoder, model: a/b, dim: 384, vocabFile: vocab.txt, cache: /c.csv}";
     let warnings = parse(text).1;
-    let ignored = ["words.cache: cache is ignored", "words.vocabFile: vocabFile is ignored"];
-    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    let ignored = [
+        "similar.store: store is ignored",
+        "alike.store: store is ignored",
+        "words.cache: cache is ignored",
+        "words.vocabFile: vocabFile is ignored",
+    ];
+    assert_eq!(warnings.len(), ignored.len(), "{warnings:?}");
     assert!(ignored.iter().zip(&warnings).all(|(ignored, warning)| warning.contains(ignored)), "{warnings:?}");
     for (right, wrong, path) in [
         ("userReg: 0.01", "userReg: low", "models.similar.userReg"),
@@ -212,4 +215,52 @@ inference:
         let errors = Config::parse(&text.replacen(right, wrong, 1), "test.yml").expect_err("is wrong");
         assert_eq!(errors.mistakes()[0].path, path, "{errors}");
     }
+}
+
+#[test]
+fn a_bi_encoder_goes_by_its_other_names_wherever_it_is_named() {
+    for name in ["bi-encoder", "transformer", "bert"] {
+        let text = format!(
+            "
+inference: {{words: {{type: {name}, model: a/b}}}}
+features:
+  - {{name: t, type: field_match, rankingField: ranking.q, itemField: item.t, method: {{type: {name}, model: a/b, dim: 384}}}}
+models:
+  alike: {{type: semantic, encoder: {{type: {name}, model: a/b, dim: 384}}, itemFields: [title]}}"
+        );
+        let (config, warnings) = parse(&text);
+        assert_eq!(config.inference["words"].kind, rankwright_config::InferenceKind::BiEncoder);
+        assert!(warnings.is_empty(), "{warnings:?}");
+    }
+}
+
+#[test]
+fn options_of_pulsar_that_are_mappings_for_the_java_client_are_taken() {
+    let text = "source:
+  type: pulsar
+  serviceUrl: pulsar://p:6650
+  adminUrl: http://p:8080
+  topic: t
+  subscriptionName: s
+  options:
+    batchReceivePolicy: {maxNumMessages: 10}
+    topicNames: [a, b]
+    socks5ProxyAddress: proxy:1080
+    receiverQueueSize: 5";
+    let Some(SourceKind::Pulsar { options, .. }) = parse(text).0.source.map(|source| source.kind) else {
+        panic!("a source of type pulsar")
+    };
+    let options: Vec<(&str, &str)> = options.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    assert_eq!(
+        options,
+        [
+            ("batchReceivePolicy", ""),
+            ("receiverQueueSize", "5"),
+            ("socks5ProxyAddress", "proxy:1080"),
+            ("topicNames", "")
+        ]
+    );
+    let wrong = text.replace("receiverQueueSize: 5", "receiverQueueSize: {a: 5}");
+    let errors = Config::parse(&wrong, "test.yml").expect_err("a number is no mapping");
+    assert_eq!(errors.mistakes()[0].path, "source.options.receiverQueueSize", "{errors}");
 }

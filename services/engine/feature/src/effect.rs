@@ -103,7 +103,12 @@ struct Subject<'a> {
     session: Option<&'a SessionId>,
 }
 
-impl Subject<'_> {
+impl<'a> Subject<'a> {
+    fn of(interaction: &'a Interaction) -> Self {
+        let (user, session) = (interaction.user.as_ref(), interaction.session.as_ref());
+        Self { tenant: &interaction.tenant, item: Some(&interaction.item), user, session }
+    }
+
     fn key(&self, owner: Owner) -> Option<Key> {
         let scope = match owner {
             Owner::Global => Scope::Global,
@@ -119,7 +124,7 @@ impl Rules {
     /// From slots.
     pub(crate) fn new(slots: &Numbered) -> Self {
         let mut rules = Self::default();
-        for (meaning, slot, kept) in slots.iter() {
+        for (meaning, slot, kept) in slots.iter().filter(|(.., kept)| !kept.ttl.is_zero()) {
             rules.add(meaning, slot, kept, slots);
         }
         rules
@@ -206,10 +211,11 @@ impl Rules {
     }
 
     pub(crate) fn interaction(&self, interaction: &Interaction, effects: &mut impl Effects) {
-        let (user, session) = (interaction.user.as_ref(), interaction.session.as_ref());
-        let subject = Subject { tenant: &interaction.tenant, item: Some(&interaction.item), user, session };
-        let (at, event) = (interaction.timestamp, interaction.id.digest());
-        self.counted(&interaction.kind, &subject, at, event, effects);
+        let (subject, at, event) = (Subject::of(interaction), interaction.timestamp, interaction.id.digest());
+        // impressions count when their ranking closes, each item once, or with `Rules::unranked`
+        if interaction.kind != IMPRESSION {
+            self.counted(&interaction.kind, &subject, at, event, effects);
+        }
         for rule in self.seen.iter().filter(|rule| rule.counts(&interaction.kind)) {
             let Some(key) = subject.key(Owner::User) else { continue };
             let visit = Visit { at, event, item: interaction.item.clone() };

@@ -339,13 +339,7 @@ impl Plan {
     /// Effects on rates and impressions of an interaction that belongs to no known ranking.
     pub fn unranked(&self, interaction: &Interaction, fetched: &Fetched, effects: &mut impl Effects) {
         let captured = self.captured(&alone(interaction), fetched);
-        let counted = ClosedInteraction {
-            timestamp: interaction.timestamp,
-            event: interaction.id.digest(),
-            kind: interaction.kind.clone(),
-            item: interaction.item.clone(),
-        };
-        self.rules.unranked(&interaction.tenant, &counted, |slot| captured.values(slot, 0), effects);
+        self.rules.unranked(interaction, |slot| captured.values(slot, 0), effects);
     }
 }
 

@@ -371,5 +371,10 @@ mod tests {
         let mut open = shown("r", 0);
         (0..most + 50).for_each(|second| open.add(click("r", second)));
         assert!(open.interactions.iter().map(|click| click.timestamp.millis() / 1000).eq(0..most));
+        (0..most + 50).for_each(|second| {
+            open.add(Interaction { id: "i".into(), kind: "impression".into(), ..click("r", second) })
+        });
+        let seconds = open.interactions.iter().skip(1000).map(|seen| seen.timestamp.millis() / 1000);
+        assert!(seconds.eq(0..most), "impressions have room of their own");
     }
 }

@@ -4,7 +4,7 @@ use crate::rows::Promise;
 use crate::shown::{Shown, ShownRef};
 use rankwright_clickthrough::{Click, Clickthrough, Rows};
 use rankwright_event::{Field, Interaction, Ranking, RankingId, Tenant, Timestamp};
-use rankwright_feature::{Captured, ClosedInteraction, Effects, Plan, Tag};
+use rankwright_feature::{Captured, ClosedInteraction, Effects, IMPRESSION, Plan, Tag};
 use rankwright_state::{Cell, Entity, Fetched, Key, Parts, Scope, Slot, Stored};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -125,15 +125,16 @@ impl Open {
         self.bytes
     }
 
-    /// An interaction that is there already, by its time and id, stays once. Of more than [`Parts::MOST`] the first stay, as in a
-    /// state that is shared the oldest do: a list that was stored only grows.
+    /// An interaction that is there already, by its time and id, stays once. Of more than [`Parts::MOST`] impressions the first stay,
+    /// and likewise of other interactions, as in a state that is shared the oldest do: a list that was stored only grows.
     pub(crate) fn add(&mut self, interaction: Interaction) {
         let same = |known: &Interaction| known.timestamp == interaction.timestamp && known.id == interaction.id;
         if self.interactions.iter().any(same) {
             return;
         }
         self.last = self.last.max(interaction.timestamp);
-        if self.interactions.len() < Parts::MOST {
+        let alike = |known: &&Interaction| is_impression(known) == is_impression(&interaction);
+        if self.interactions.iter().filter(alike).count() < Parts::MOST {
             self.bytes += interaction.bytes();
             self.interactions.push(interaction);
         }
@@ -164,12 +165,13 @@ impl Open {
 
     /// Effects of its end on rates and impressions; `by_now` is what lies under [`Open::capture_reads`].
     pub(crate) fn close(&mut self, plan: &Plan, by_now: &Fetched, effects: &mut impl Effects) {
-        if self.interactions.len() >= Parts::MOST {
+        let impressions = self.interactions.iter().filter(|one| is_impression(one)).count();
+        if impressions.max(self.interactions.len() - impressions) >= Parts::MOST {
             say_full(&self.ranking.id);
         }
         self.interactions.sort_by(|left, right| (left.timestamp, &left.id).cmp(&(right.timestamp, &right.id)));
         let captured = self.captured.take().unwrap_or_else(|| plan.captured(&self.ranking, by_now));
-        let interactions: Vec<_> = self.interactions.iter().map(counted).collect();
+        let interactions: Vec<_> = self.interactions.iter().map(ClosedInteraction::from).collect();
         plan.closed(&self.ranking, &captured, &interactions, effects);
     }
 
@@ -185,6 +187,11 @@ impl Open {
     }
 }
 
+/// Impressions that a sender reports have room of their own: they take none from clicks.
+pub(crate) fn is_impression(interaction: &Interaction) -> bool {
+    interaction.kind == IMPRESSION
+}
+
 /// Says once that a ranking has as many interactions as are kept.
 fn say_full(ranking: &RankingId) {
     static SAID: Once = Once::new();
@@ -193,7 +200,7 @@ fn say_full(ranking: &RankingId) {
         tracing::warn!(
             ranking = ?ranking,
             most,
-            "a ranking has as many interactions as are kept: later ones are left out of features that count when it closes (rates, counts over a field) and of \
+            "a ranking has as many interactions as are kept (impressions and others are counted apart): later ones are left out of features that count when it closes (rates, counts over a field) and of \
              its click-through; this is said once"
         );
     });
@@ -202,15 +209,6 @@ fn say_full(ranking: &RankingId) {
 /// About so many bytes a record takes, without its fields.
 fn bytes(items: usize, values: usize, interactions: usize) -> usize {
     200 + 100 * items + 4 * values + 300 * interactions
-}
-
-fn counted(interaction: &Interaction) -> ClosedInteraction {
-    ClosedInteraction {
-        timestamp: interaction.timestamp,
-        event: interaction.id.digest(),
-        kind: interaction.kind.clone(),
-        item: interaction.item.clone(),
-    }
 }
 
 /// The stored form of what was shown.

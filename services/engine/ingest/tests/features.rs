@@ -6,10 +6,10 @@ mod common;
 use common::{FEATURES, Service, apply, click, item, shown};
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore, Header, MemoryStore as Clickthroughs};
 use rankwright_clickthrough::{Error, Forgotten, Mark, Records, Status, Subject};
-use rankwright_event::{Event, Timestamp};
+use rankwright_event::{Event, Field, Tenant, Timestamp};
 use rankwright_ingest::shared::{Closer, Intake, Origin, Taken};
 use rankwright_state::file::FileOptions;
-use rankwright_state::{FileStore, MemoryStore, Position, Space, Store};
+use rankwright_state::{FileStore, Key, MemoryStore, Position, Scope, Space, Store};
 use std::sync::Arc;
 
 const WALL: Timestamp = Timestamp::from_millis(1_000_000_000);
@@ -165,4 +165,27 @@ async fn a_click_through_that_is_on_its_way_when_features_change_arrives_with_ro
         assert_eq!(closed_by_another(features, true).await, expected(features, &old), "{features}");
         assert_eq!(closed_later(features, true).await, expected(features, &old), "{features}");
     }
+}
+
+/// A field, a counter and a rate that are never kept beside a field that is.
+const NEVER_KEPT: &str = "
+features:
+  - {name: price, type: number, field: item.price, ttl: 0s}
+  - {name: clicks, type: interaction_count, interaction: click, scope: item, ttl: 0s}
+  - {name: ctr, type: rate, top: click, bottom: impression, bucket: 1d, periods: [7], ttl: 0s}
+  - {name: size, type: number, field: item.size}
+models:
+  none: {type: noop}
+";
+
+#[tokio::test]
+async fn what_is_never_kept_is_not_stored() {
+    let service = Service::with(NEVER_KEPT, Arc::new(MemoryStore::default()), there).await;
+    let Event::Item(mut update) = item("a", 0) else { unreachable!("it is one") };
+    update.fields = vec![Field::new("price", 5.0.into()), Field::new("size", 7.0.into())];
+    service.import(vec![Event::Item(update), shown("r", &["a"], 1), click("c", "r", "a", 2)]).await;
+    let stored = service.state.read(&[Key::new(&Tenant::default(), Scope::Item("a".into()))]).await.expect("reads");
+    let values = stored[0].as_ref().map_or(0, |entity| entity.values().count());
+    assert_eq!(values, 1, "the size alone: {stored:?}");
+    assert_eq!(service.rows(&["a"], 3).await.last(), Some(&7.0));
 }

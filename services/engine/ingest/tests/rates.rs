@@ -56,6 +56,21 @@ async fn rates(service: &Service) -> [Option<f32>; 3] {
     [0, 1, 2].map(|place| Some(rows[place]).filter(|rate| !rate.is_nan()))
 }
 
+/// Batches of one writer of several, then the end.
+async fn import_as_one_of_many<'a>(service: &Service, batches: impl Iterator<Item = &'a [Event]>) {
+    let (plan, state, settings) = (service.plan.clone(), service.state.clone(), service.settings);
+    let mut intake =
+        Intake::open("1", Origin::Partition, plan.clone(), state.clone(), settings, WALL).await.expect("opens");
+    for events in batches {
+        let to = Position(format!("{}.", intake.position().0));
+        intake.apply(events, &[], to, WALL).await.expect("applies");
+    }
+    intake.leave().await.expect("leaves");
+    let parts = service.clickthroughs.clone();
+    let closer = Closer::open("any", &mut Taken::default(), plan, state, parts, settings).await;
+    closer.expect("opens").finish(WALL).await.expect("closes");
+}
+
 /// Red was clicked once of once, green was looked at and not clicked, blue was not shown.
 const AS_SHOWN: [Option<f32>; 3] = [Some(1.0), None, None];
 
@@ -83,19 +98,8 @@ async fn it_does_so_behind_a_restart() {
 
 #[tokio::test]
 async fn it_does_so_in_a_state_that_is_shared() {
-    let state: Arc<dyn Store> = Arc::new(MemoryStore::default());
-    let service = Service::with(BY_COLOR, state.clone(), memory).await;
-    let (plan, settings) = (service.plan.clone(), service.settings);
-    let mut intake =
-        Intake::open("1", Origin::Partition, plan.clone(), state.clone(), settings, WALL).await.expect("opens");
-    for event in repainted() {
-        let to = Position(format!("{}.", intake.position().0));
-        intake.apply(&[event], &[], to, WALL).await.expect("applies");
-    }
-    intake.leave().await.expect("leaves");
-    let parts = service.clickthroughs.clone();
-    let closer = Closer::open("any", &mut Taken::default(), plan, state, parts, settings).await;
-    closer.expect("opens").finish(WALL).await.expect("closes");
+    let service = Service::with(BY_COLOR, Arc::new(MemoryStore::default()), memory).await;
+    import_as_one_of_many(&service, repainted().chunks(1)).await;
     assert_eq!(rates(&service).await, AS_SHOWN);
 }
 
@@ -116,4 +120,74 @@ async fn impressions_that_are_reported_take_the_place_of_the_synthetic_ones() {
     assert_eq!(rates[0], 1.0, "one click and one impression, though that was reported twice");
     assert!(rates[1].is_nan(), "it was never clicked");
     assert!(rates[2].is_nan(), "it was never seen, by the reports");
+}
+
+/// Plain counts of impressions: of the item, of everything, and of the last day.
+const COUNTED: &str = "
+features:
+  - {name: seen, type: interaction_count, interaction: impression, scope: item}
+  - {name: seen_by_visitor, type: interaction_count, interaction: impression, scope: user}
+  - {name: seen_lately, type: window_count, interaction: impression, scope: item, bucket_size: 1d, windows: [1]}
+models:
+  none: {type: noop}
+";
+
+async fn counts_of_impressions(events: Vec<Event>, items: &[&str]) -> Vec<f32> {
+    let service = Service::with(COUNTED, Arc::new(MemoryStore::default()), memory).await;
+    service.import(events).await;
+    service.rows(items, 200).await
+}
+
+#[tokio::test]
+async fn plain_counts_take_each_item_of_a_ranking_once_that_is_reported_as_seen() {
+    let reported = vec![
+        shown("r", &["a", "b"], 0),
+        impression("1", "a", 1),
+        impression("2", "a", 2),
+        impression("3", "b", 3),
+        click("4", "r", "b", 4),
+    ];
+    assert_eq!(counts_of_impressions(reported, &["a", "b"]).await, [1.0, 2.0, 1.0, 1.0, 2.0, 1.0]);
+}
+
+#[tokio::test]
+async fn a_report_of_an_item_outside_the_list_takes_the_place_of_the_synthetic_impressions_as_well() {
+    let reported = |more: Vec<Event>| {
+        [shown("r", &["a", "b"], 0), impression("1", "x", 1), impression("2", "x", 2)].into_iter().chain(more).collect()
+    };
+    let counts = counts_of_impressions(reported(vec![click("3", "r", "b", 3)]), &["b", "x"]).await;
+    assert!(counts[0] == 0.0 && counts[2].is_nan(), "b is not among the reported ones: {counts:?}");
+    assert_eq!(counts[3..], [1.0, 1.0, 1.0]);
+
+    let service = Service::with(FEATURES, Arc::new(MemoryStore::default()), memory).await;
+    service.import(reported(vec![click("3", "r", "b", 3), click("4", "r", "x", 4)])).await;
+    let rates: Vec<f32> = service.rows(&["b", "x"], 200).await.chunks(2).map(|row| row[1]).collect();
+    assert!(rates[0].is_nan(), "clicked, and not seen by the reports");
+    assert_eq!(rates[1], 1.0, "its click adds no impression to the reported one");
+}
+
+#[tokio::test]
+async fn an_impression_of_no_known_ranking_counts_by_itself() {
+    let alone = vec![impression("1", "a", 1), impression("2", "a", 2), click("3", None, "a", 3)];
+    let counts = counts_of_impressions(alone, &["a"]).await;
+    assert_eq!(counts, [3.0, 2.0, 3.0], "two reports, and one that comes with the click and knows no visitor");
+}
+
+#[tokio::test]
+async fn reported_impressions_take_no_room_from_the_clicks_of_a_ranking() {
+    let mut events = vec![shown("r", &["a", "b"], 0)];
+    events.extend((0..1200).map(|number| impression(&format!("i{number}"), ["a", "b"][number % 2], 1)));
+    events.push(click("c", "r", "b", 2));
+    for many in [false, true] {
+        let service = Service::with(FEATURES, Arc::new(MemoryStore::default()), memory).await;
+        if many {
+            import_as_one_of_many(&service, std::iter::once(events.as_slice())).await;
+        } else {
+            service.import(events.clone()).await;
+        }
+        let row = service.rows(&["b"], 200).await;
+        assert_eq!(row, [1.0, 1.0], "many writers: {many}");
+        let records = service.records();
+        assert!(records[0].interactions.iter().any(|click| click.kind == "click"), "many writers: {many}");
+    }
 }

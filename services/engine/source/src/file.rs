@@ -121,9 +121,9 @@ impl Files {
         self.since
     }
 
-    /// The start of a file.
-    pub(crate) fn head(&self, name: &str) -> Option<Head> {
-        self.files.iter().find(|file| &*file.name == name).map(|file| file.head)
+    /// The start of a file, and its size on disk.
+    pub(crate) fn known_by(&self, name: &str) -> Option<(Head, u64)> {
+        self.files.iter().find(|file| &*file.name == name).map(|file| (file.head, file.bytes))
     }
 
     /// Names of the files, without their folder, in the order in which they are read.

@@ -27,6 +27,9 @@ struct Mark {
     /// How many lines lie behind, or elements of an array.
     line: u64,
     head: Head,
+    /// How large the file was, on disk; absent in marks of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    size: Option<u64>,
 }
 
 /// The start of a file.
@@ -43,8 +46,10 @@ pub(crate) enum Known {
     No,
     /// So many lines of it were.
     Up(u64),
-    /// What was read was another file of the same name.
+    /// What was read was another file of the same name,
     Other,
+    /// and that was larger.
+    Larger,
 }
 
 impl Marks {
@@ -55,14 +60,14 @@ impl Marks {
 
     /// Everything up to a position in one of the files is read.
     pub fn reach(&mut self, files: &Files, position: &Position) {
-        if let Some(head) = files.head(&position.file) {
-            self.files.insert(position.file.clone(), Mark { line: position.line, head });
+        if let Some((head, size)) = files.known_by(&position.file) {
+            self.files.insert(position.file.clone(), Mark { line: position.line, head, size: Some(size) });
         }
     }
 
     /// Forgets files that are gone.
     pub fn retain(&mut self, files: &Files) {
-        self.files.retain(|name, _| files.head(name).is_some());
+        self.files.retain(|name, _| files.known_by(name).is_some());
     }
 
     /// Older events were left out.
@@ -71,10 +76,13 @@ impl Marks {
     }
 
     /// What is known of a file.
-    pub(crate) fn known(&self, name: &str, path: &Path) -> io::Result<Known> {
+    pub(crate) fn known(&self, name: &str, path: &Path, size: u64) -> io::Result<Known> {
         let Some(mark) = self.files.get(name) else { return Ok(Known::No) };
-        let same = Head::read(path, mark.head.bytes)? == mark.head;
-        Ok(if same { Known::Up(mark.line) } else { Known::Other })
+        Ok(match Head::read(path, mark.head.bytes)? == mark.head {
+            true => Known::Up(mark.line),
+            false if mark.size.is_some_and(|before| size < before) => Known::Larger,
+            false => Known::Other,
+        })
     }
 }
 

@@ -23,8 +23,8 @@ pub enum Error {
     },
     /// The store holds no ranking, but interactions that belong to none.
     #[error(
-        "model {model:?} has nothing to learn from: no click-throughs are stored, but {interactions} interactions that belong to \
-         no ranking, such as {}: `ranking` of an interaction has to be the `id` of a ranking event",
+        "model {model:?} has nothing to learn from: no click-throughs of rankings are stored, but {interactions} interactions; all of them (100 %) \
+         belong to no ranking, such as those with the ids {}: `ranking` of an interaction has to be the `id` of a ranking event",
         examples.iter().map(|id| format!("{id:?}")).collect::<Vec<_>>().join(" and ")
     )]
     Alone {

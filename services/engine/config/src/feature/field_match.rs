@@ -6,7 +6,7 @@ use super::{Definition, Entity, Source, reference};
 use crate::error::shown;
 use crate::inference::TextModel;
 use crate::nearest::nearest;
-use crate::read::inference::{CROSS_DIM, dim, files, handle};
+use crate::read::inference::{BI_ENCODER, CROSS_DIM, dim, files, handle};
 use crate::section::Section;
 use crate::value::Value;
 
@@ -154,10 +154,11 @@ fn method(value: &Value<'_>) -> Option<MatchMethod> {
         ("bi-encoder", Method::BiEncoder),
         ("cross-encoder", Method::CrossEncoder),
     ];
+    let names = methods.into_iter().chain(BI_ENCODER.map(|name| (name, Method::BiEncoder))).collect::<Vec<_>>();
     let section = value.section()?;
     let method = match section
         .required("type", "bm25, ngram, term, bi-encoder or cross-encoder")
-        .and_then(|of_type| of_type.choice("method", &methods))
+        .and_then(|of_type| of_type.choice("method", &names))
     {
         Some(known) => known,
         None => section.guess(&methods.map(|(_, method)| method), |section, method| drop(by(method, section)))?,

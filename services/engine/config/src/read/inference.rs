@@ -13,6 +13,7 @@ pub(super) fn inference(value: &Value<'_>) -> BTreeMap<String, Inference> {
 fn one(value: &Value<'_>) -> Option<Inference> {
     let section = value.section()?;
     let kinds = [InferenceKind::BiEncoder, InferenceKind::CrossEncoder].map(|kind| (kind.name(), kind));
+    let kinds = kinds.into_iter().chain(BI_ENCODER.map(|name| (name, InferenceKind::BiEncoder))).collect::<Vec<_>>();
     let kind = section.required("type", "bi-encoder or cross-encoder");
     let kind = kind.and_then(|value| value.choice("inference type", &kinds));
     let model = section.required("model", HANDLES).and_then(|value| handle(&value));
@@ -27,6 +28,9 @@ fn one(value: &Value<'_>) -> Option<Inference> {
     section.finish();
     Some(Inference { kind: kind?, model: TextModel { handle: model?, model_file, tokenizer_file }, dim })
 }
+
+/// Other names of a bi-encoder.
+pub(crate) const BI_ENCODER: [&str; 2] = ["transformer", "bert"];
 
 /// Of a cross-encoder, which configurations of bi-encoders give it.
 pub(crate) const CROSS_DIM: (&str, &str) = ("dim", "a cross-encoder has scores, and no embeddings");

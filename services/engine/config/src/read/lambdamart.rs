@@ -135,13 +135,11 @@ fn backend(value: &Value<'_>) -> Option<Backend> {
     Some(backend)
 }
 
-/// The most levels of a tree. LightGBM takes -1 and 0 as no limit; XGBoost needs one.
+/// The most levels of a tree; 0 is no limit, as is -1 with LightGBM.
 fn depth(value: &Value<'_>, booster: Booster) -> Option<usize> {
-    let unlimited = matches!(value.scalar(), Some("-1" | "0"));
-    match (unlimited, booster) {
-        (true, Booster::LightGbm) => Some(0),
-        (true, Booster::XgBoost) => value.other("a whole number from 1 to 64; trees without a limit are for lightgbm"),
-        (false, _) => value.whole(1..=64),
+    match (value.scalar(), booster) {
+        (Some("-1"), Booster::LightGbm) => Some(0),
+        _ => value.whole(0..=64),
     }
 }
 

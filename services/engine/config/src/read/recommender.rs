@@ -47,7 +47,9 @@ fn seen(value: &Value<'_>, counted: &[String]) -> Option<Seen> {
 /// An index of nearest neighbours: checked, and of no use. Neighbours are found in the process.
 pub(super) fn store(section: &Section<'_>) {
     const KINDS: [(&str, bool); 2] = [("hnsw", false), ("qdrant", true)];
-    let Some(section) = section.section("store") else { return };
+    let Some(value) = section.get("store") else { return };
+    value.warn("store is ignored: neighbours are found in the process");
+    let Some(section) = value.section() else { return };
     let remote = section.required("type", "hnsw or qdrant").and_then(|value| value.choice("index", &KINDS));
     let Some(remote) = remote else { return };
     if remote {

@@ -70,7 +70,7 @@ fn file(section: &Section<'_>) -> Option<SourceKind> {
 fn kafka(section: &Section<'_>) -> Option<SourceKind> {
     let brokers = section.required("brokers", "a list of host:port").map(|value| value.texts("a list of host:port"));
     let (topic, group_id) = (topic(section), text(section, "groupId", "the consumer group"));
-    let options = options(section);
+    let options = options(section, &[]);
     Some(SourceKind::Kafka { brokers: brokers?, topic: topic?, group_id: group_id?, options })
 }
 
@@ -88,7 +88,7 @@ fn pulsar(section: &Section<'_>) -> Option<SourceKind> {
     let subscription_name = text(section, "subscriptionName", "the subscription");
     let subscription_type =
         section.or("subscriptionType", Subscription::default(), |value| value.choice("subscription type", &types));
-    let options = options(section);
+    let options = options(section, &OBJECTS);
     Some(SourceKind::Pulsar {
         service_url: service_url?,
         admin_url: admin_url?,
@@ -118,10 +118,32 @@ fn text(section: &Section<'_>, key: &'static str, what: &str) -> Option<String> 
     section.required(key, what).and_then(|value| value.text())
 }
 
+/// Options of the Java client of Pulsar that are objects or lists there. None has a use here, whatever it holds.
+const OBJECTS: [&str; 13] = [
+    "ackTimeoutRedeliveryBackoff",
+    "batchReceivePolicy",
+    "consumerEventListener",
+    "cryptoKeyReader",
+    "deadLetterPolicy",
+    "keySharedPolicy",
+    "messageCrypto",
+    "messagePayloadProcessor",
+    "negativeAckRedeliveryBackoff",
+    "properties",
+    "socks5ProxyAddress",
+    "subscriptionProperties",
+    "topicNames",
+];
+
 /// An option may be empty: the Java client of Kafka takes a few as switched off then.
-fn options(section: &Section<'_>) -> BTreeMap<String, String> {
+fn options(section: &Section<'_>, objects: &[&str]) -> BTreeMap<String, String> {
     let given = section.get("options").map(|value| value.named("a mapping of texts")).unwrap_or_default();
     // some are passwords, out of files that end with a line break
-    let text = |value: &Value<'_>| value.scalar().map(str::to_owned).or_else(|| value.text());
-    given.into_iter().filter_map(|(name, value)| Some((name, without_line_breaks(text(&value)?)))).collect()
+    let text = |name: &str, value: &Value<'_>| match value.scalar() {
+        Some(text) => Some(text.to_owned()),
+        None if objects.contains(&name) => Some(String::new()),
+        None => value.text(),
+    };
+    let option = |(name, value): (String, Value<'_>)| Some((name.clone(), without_line_breaks(text(&name, &value)?)));
+    given.into_iter().filter_map(option).collect()
 }

@@ -4,7 +4,7 @@
 use super::{Effects, IMPRESSION, Rules, Subject};
 use crate::slot::{Meaning, Numbered, Target};
 use compact_str::CompactString;
-use rankwright_event::{ItemId, Ranking, Tenant, Timestamp};
+use rankwright_event::{Interaction, ItemId, Ranking, Tenant, Timestamp};
 use rankwright_state::{Cell, FieldValue, Key, Scope, Slot, Stored, Windows};
 use std::collections::HashSet;
 
@@ -19,6 +19,17 @@ pub struct ClosedInteraction {
     pub kind: CompactString,
     /// The item.
     pub item: ItemId,
+}
+
+impl From<&Interaction> for ClosedInteraction {
+    fn from(interaction: &Interaction) -> Self {
+        Self {
+            timestamp: interaction.timestamp,
+            event: interaction.id.digest(),
+            kind: interaction.kind.clone(),
+            item: interaction.item.clone(),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -62,8 +73,8 @@ impl ShownRule {
 
 impl Rules {
     /// Effects of a ranking's end: its interactions at their times, and an impression of every item from the top down
-    /// to the lowest one that was interacted with, at the ranking's time. Where the sender reports impressions itself, these
-    /// count instead, each item once.
+    /// to the lowest one that was interacted with, at the ranking's time. Where the sender reports impressions itself, be it of
+    /// items outside the list, these count instead, each item once.
     ///
     /// `values` gives what the item at a place counts under, by the slot of the field.
     pub(crate) fn closed(
@@ -73,29 +84,31 @@ impl Rules {
         interactions: &[ClosedInteraction],
         effects: &mut impl Effects,
     ) {
-        let (mut lowest, mut own) = (None, HashSet::new());
+        let (mut lowest, mut seen) = (None, HashSet::new());
+        let reported = interactions.iter().any(|interaction| interaction.kind == IMPRESSION);
         for interaction in interactions {
-            let place = ranking.items.iter().position(|item| item.id == interaction.item);
-            if interaction.kind == IMPRESSION && place.is_some() && !own.insert(&interaction.item) {
+            let is_impression = interaction.kind == IMPRESSION;
+            if is_impression && !seen.insert(&interaction.item) {
                 continue;
             }
-            if let Some(place) = place {
-                lowest = lowest.max(Some(place));
-                self.rated(&ranking.tenant, interaction, |slot| values(slot, place), 1, effects);
-            } else {
-                self.unranked(&ranking.tenant, interaction, |_| Vec::new(), effects);
+            let place = ranking.items.iter().position(|item| item.id == interaction.item);
+            lowest = lowest.max(place);
+            let values = |slot| place.map_or_else(Vec::new, |place| values(slot, place));
+            self.rated(&ranking.tenant, interaction, values, 1, effects);
+            if is_impression {
+                self.seen(ranking, interaction, effects);
+            } else if place.is_none() && !reported {
+                self.lone(&ranking.tenant, interaction, |_| Vec::new(), effects);
             }
         }
-        let Some(lowest) = lowest.filter(|_| own.is_empty()) else { return };
+        let Some(lowest) = lowest.filter(|_| !reported) else { return };
         for (place, item) in ranking.items.iter().enumerate().take(lowest + 1) {
             let (timestamp, event) = (ranking.timestamp, ranking.id.digest());
             let impression = ClosedInteraction { timestamp, event, kind: IMPRESSION.into(), item: item.id.clone() };
             // Everything's row takes all impressions at once, with the first.
             let globally = if place == 0 { lowest as u64 + 1 } else { 0 };
             self.rated(&ranking.tenant, &impression, |slot| values(slot, place), globally, effects);
-            let (user, session) = (ranking.user.as_ref(), ranking.session.as_ref());
-            let subject = Subject { tenant: &ranking.tenant, item: Some(&item.id), user, session };
-            self.counted(IMPRESSION, &subject, timestamp, event, effects);
+            self.seen(ranking, &impression, effects);
         }
     }
 
@@ -103,19 +116,38 @@ impl Rules {
     /// one; `values` gives the item's present field values by the slot of the field.
     pub(crate) fn unranked(
         &self,
+        interaction: &Interaction,
+        values: impl Fn(Slot) -> Vec<CompactString>,
+        effects: &mut impl Effects,
+    ) {
+        let (tenant, counted) = (&interaction.tenant, ClosedInteraction::from(interaction));
+        self.rated(tenant, &counted, &values, 1, effects);
+        if interaction.kind == IMPRESSION {
+            self.counted(IMPRESSION, &Subject::of(interaction), counted.timestamp, counted.event, effects);
+        } else {
+            self.lone(tenant, &counted, values, effects);
+        }
+    }
+
+    /// The impression that comes with an interaction without a place in a ranking.
+    fn lone(
+        &self,
         tenant: &Tenant,
         interaction: &ClosedInteraction,
         values: impl Fn(Slot) -> Vec<CompactString>,
         effects: &mut impl Effects,
     ) {
-        self.rated(tenant, interaction, &values, 1, effects);
-        if interaction.kind == IMPRESSION {
-            return;
-        }
         let impression = ClosedInteraction { kind: IMPRESSION.into(), ..interaction.clone() };
-        self.rated(tenant, &impression, &values, 1, effects);
+        self.rated(tenant, &impression, values, 1, effects);
         let subject = Subject { tenant, item: Some(&interaction.item), user: None, session: None };
         self.counted(IMPRESSION, &subject, interaction.timestamp, interaction.event, effects);
+    }
+
+    /// An impression of a ranking in plain counters, for the ranking's visitor.
+    fn seen(&self, ranking: &Ranking, impression: &ClosedInteraction, effects: &mut impl Effects) {
+        let (user, session) = (ranking.user.as_ref(), ranking.session.as_ref());
+        let subject = Subject { tenant: &ranking.tenant, item: Some(&impression.item), user, session };
+        self.counted(IMPRESSION, &subject, impression.timestamp, impression.event, effects);
     }
 
     /// One interaction under all that it counts for; `globally` times under everything.

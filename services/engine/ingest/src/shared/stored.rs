@@ -1,7 +1,7 @@
 //! What lies in the store for the join: records of rankings, waiting interactions, closed click-throughs.
 
 use crate::error::Error;
-use crate::record::{Closed, Open};
+use crate::record::{self, Closed, Open};
 use crate::shown::{Shown, ShownRef};
 use rankwright_clickthrough::Clickthrough;
 use rankwright_event::{Interaction, Ranking, RankingId, Tenant, Timestamp};
@@ -24,6 +24,9 @@ const ALONE_BEGINS: &str = "interaction ";
 const RANKING_BEGINS: &str = "ranking ";
 /// That the effects of an interaction alone are there already.
 const COUNTED: Slot = Slot(3);
+
+/// Impressions of what was shown, as their sender reports them.
+const IMPRESSIONS: Slot = Slot(4);
 
 pub(super) fn join_key(tenant: &Tenant, ranking: &RankingId) -> Key {
     Key::new(tenant, Scope::Join(ranking.clone()))
@@ -54,7 +57,8 @@ pub(super) fn shown(ranking: &Ranking, columns: &[Tag], rows: &[f32], captured: 
 pub(super) fn added(interaction: &Interaction) -> (Slot, Stored) {
     let (at, event) = (interaction.timestamp, interaction.id.digest());
     let part = Part { at, event, bytes: bytes(interaction).into() };
-    (INTERACTIONS, Stored { at, event, cell: Cell::Parts(Parts::one(part)) })
+    let slot = if record::is_impression(interaction) { IMPRESSIONS } else { INTERACTIONS };
+    (slot, Stored { at, event, cell: Cell::Parts(Parts::one(part)) })
 }
 
 pub(super) fn alone(interaction: &Interaction) -> (Slot, Stored) {
@@ -105,7 +109,8 @@ pub(crate) fn waiting(key: &Key, entity: &Entity) -> Result<Option<Interaction>,
 
 /// The interactions of a record, whether its ranking is there or not.
 pub(crate) fn late(key: &Key, record: &Entity) -> Result<Vec<Interaction>, Error> {
-    record.parts(INTERACTIONS).iter().map(|part| read(key, &part.bytes)).collect()
+    let parts = [INTERACTIONS, IMPRESSIONS].into_iter().flat_map(|slot| record.parts(slot));
+    parts.map(|part| read(key, &part.bytes)).collect()
 }
 
 /// A closed click-through.

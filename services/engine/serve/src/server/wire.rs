@@ -68,6 +68,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
     }
 }
 
+/// Makes the beginning of HTTP/2 a head that hyper refuses with an answer: it would close the connection without one.
+fn refuse_http2(head: &mut [u8]) {
+    if head.starts_with(b"PRI * HTTP/2.0") {
+        head[0] = 0;
+    }
+}
+
 impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Wire<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
@@ -79,6 +86,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Wire<S> {
         if read.is_pending() {
             self.connection.wait(self.received);
         } else {
+            if self.received == 0 {
+                refuse_http2(&mut buffer.filled_mut()[before..]);
+            }
             self.received += buffer.filled().len() - before;
             self.connection.resume();
         }

@@ -163,6 +163,7 @@ async fn what_is_no_request_has_an_answer_in_json() {
         ("nonsense\r\n\r\n".to_owned(), "400", "invalid_request"),
         ("GET /health HTTP/1.1\r\nbroken header\r\n\r\n".to_owned(), "400", "invalid_request"),
         ("GET /health HTTP/7.1\r\n\r\n".to_owned(), "400", "invalid_request"),
+        ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(), "400", "invalid_request"),
         (format!("GET /health HTTP/1.1\r\n{many}\r\n"), "431", "too_large"),
         (format!("GET /health HTTP/1.1\r\n{large}\r\n"), "431", "too_large"),
         (format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(70_000)), "431", "too_large"),

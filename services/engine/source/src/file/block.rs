@@ -122,7 +122,7 @@ impl Iterator for Blocks {
 /// How many records of a file were read before.
 fn read_before(file: &File, after: Option<&Marks>) -> Result<u64, Error> {
     let Some(marks) = after else { return Ok(0) };
-    let known = marks.known(&file.name, &file.path);
+    let known = marks.known(&file.name, &file.path, file.bytes);
     let known = known.map_err(|source| Error::Open { path: file.path.clone(), source })?;
     let path = file.path.display();
     match known {
@@ -132,7 +132,18 @@ fn read_before(file: &File, after: Option<&Marks>) -> Result<u64, Error> {
             Ok(line)
         }
         Known::Other => {
-            tracing::warn!(%path, "holds something else than when it was read before; reading it from its start");
+            tracing::warn!(
+                %path,
+                "holds something else than when it was read before: reading it from its start; events that it held then count again"
+            );
+            Ok(0)
+        }
+        Known::Larger => {
+            tracing::warn!(
+                %path,
+                "became shorter since it was imported, and begins in another way: reading it from its start; events that it held \
+                 then count again, unless you build the state again with import --rebuild"
+            );
             Ok(0)
         }
     }

@@ -74,8 +74,18 @@ const KEY_AS_PEM: &str = "a Java key store cannot be read here: make PEM of it w
     `keytool -importkeystore -srckeystore FILE -destkeystore client.p12 -deststoretype PKCS12` and \
     `openssl pkcs12 -in client.p12 -out client.pem`, and set ssl.certificate.location and ssl.key.location to client.pem";
 
-/// Why a setting does nothing here, if it does nothing.
-pub(super) fn unused(key: &str) -> Option<&'static str> {
+/// Why a setting among `options` does nothing here, if it does nothing.
+pub(super) fn unused(key: &str, options: &BTreeMap<String, String>) -> Option<&'static str> {
+    let store = match key {
+        "ssl.truststore.password" | "ssl.truststore.type" => ["ssl.truststore.location", "ssl.truststore.certificates"],
+        "ssl.keystore.type" => ["ssl.keystore.location", "ssl.keystore.certificate.chain"],
+        _ => return unused_always(key),
+    };
+    let none = store.iter().all(|store| !options.contains_key(*store));
+    none.then_some("no store is named that it is about")
+}
+
+fn unused_always(key: &str) -> Option<&'static str> {
     UNUSED.iter().find(|(_, keys)| keys.contains(&key)).map(|(reason, _)| *reason)
 }
 

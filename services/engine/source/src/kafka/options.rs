@@ -48,7 +48,7 @@ pub(super) fn client(brokers: &str, group: &str, options: &BTreeMap<String, Stri
     for (key, value) in settings(options)? {
         config.set(key, value);
     }
-    for (key, reason) in options.keys().filter_map(|key| Some((key, ignored(key)?))) {
+    for (key, reason) in options.keys().filter_map(|key| Some((key, ignored(key, options)?))) {
         tracing::warn!(option = %key, "source.options: ignored, {reason}");
     }
     // the newer group protocol has the broker assign partitions, likewise one by one
@@ -70,7 +70,7 @@ pub(crate) fn check_all(options: &BTreeMap<String, String>) -> Result<(), Error>
 /// the Java client.
 fn settings(options: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Error> {
     let mut settings = BTreeMap::new();
-    for (key, value) in options.iter().filter(|(key, _)| ignored(key).is_none()) {
+    for (key, value) in options.iter().filter(|(key, _)| ignored(key, options).is_none()) {
         let wrong = |reason| Error::Option { key: key.clone(), reason };
         for (name, value) in java::translated(key, value, options).map_err(wrong)? {
             check(&name, &value).map_err(wrong)?;
@@ -96,8 +96,8 @@ pub(crate) fn connection(brokers: &str, options: &BTreeMap<String, String>) -> R
 }
 
 /// Why an option is ignored, if it is.
-fn ignored(key: &str) -> Option<String> {
-    reserved(key).or_else(|| java::unused(key).map(str::to_owned))
+fn ignored(key: &str, options: &BTreeMap<String, String>) -> Option<String> {
+    reserved(key).or_else(|| java::unused(key, options).map(str::to_owned))
 }
 
 fn reserved(key: &str) -> Option<String> {
@@ -120,7 +120,7 @@ fn check(key: &str, value: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{check_all, client, connection};
+    use super::{check_all, client, connection, ignored};
     use std::collections::BTreeMap;
 
     fn options(options: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -193,6 +193,15 @@ mod tests {
         assert_eq!(found, [Some("/key.pem".to_owned()), Some("/key.pem".to_owned()), None]);
         let p12 = [("ssl.keystore.location", "/key.p12"), ("ssl.keystore.type", "PKCS12")];
         assert_eq!(set(&p12, "ssl.keystore.location").as_deref(), Some("/key.p12"));
+    }
+
+    #[test]
+    fn what_is_said_of_a_store_that_no_option_names_is_ignored() {
+        for key in ["ssl.truststore.password", "ssl.truststore.type", "ssl.keystore.type"] {
+            assert!(ignored(key, &options(&[(key, "x")])).is_some(), "{key}");
+        }
+        let of_a_store = options(&[("ssl.truststore.location", "/ca.pem"), ("ssl.truststore.type", "PEM")]);
+        assert_eq!(ignored("ssl.truststore.type", &of_a_store), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Options of the Java client that have no use here, or that cannot be had.
 
 /// What has no use, and why.
-const UNUSED: [(&str, &[&str]); 12] = [
+const UNUSED: [(&str, &[&str]); 15] = [
     (
         "a commit of the state acknowledges",
         &[
@@ -28,6 +28,7 @@ const UNUSED: [(&str, &[&str]); 12] = [
     (
         "the subscription is a durable one, with a name and a type of its own",
         &[
+            "keySharedPolicy",
             "replicateSubscriptionState",
             "subscriptionMode",
             "subscriptionName",
@@ -42,6 +43,7 @@ const UNUSED: [(&str, &[&str]); 12] = [
             "autoAckOldestChunkedMessageOnQueueFull",
             "cryptoFailureAction",
             "cryptoKeyReader",
+            "messageCrypto",
             "expireTimeOfIncompleteChunkedMessageMillis",
             "maxPendingChunkedMessage",
         ],
@@ -52,6 +54,21 @@ const UNUSED: [(&str, &[&str]); 12] = [
     ),
     ("source.serviceUrl says it (pulsar+ssl://)", &["serviceUrl", "useTls"]),
     ("names of hosts are verified, unless tlsAllowInsecureConnection is true", &["tlsHostnameVerificationEnable"]),
+    ("state.pipeline says how large batches are", &["batchReceivePolicy"]),
+    ("no classes of Java are loaded", &["consumerEventListener", "messagePayloadProcessor"]),
+    (
+        "brokers are reached at the address that they give",
+        &[
+            "dnsLookupBindAddress",
+            "dnsLookupBindPort",
+            "listenerName",
+            "proxyProtocol",
+            "proxyServiceUrl",
+            "socks5ProxyAddress",
+            "socks5ProxyPassword",
+            "socks5ProxyUsername",
+        ],
+    ),
     ("all messages are read, each once", &["poolMessages", "properties", "readCompacted", "startPaused"]),
     (
         "connections have settings of their own",

@@ -68,6 +68,7 @@ impl Options {
             "priorityLevel" => self.priority = Some(number(value)?),
             "receiverQueueSize" => self.queue = number(value).map(|size: u32| size.max(1))?,
             "tlsAllowInsecureConnection" => self.insecure = value.parse().map_err(|_| "is true or false".to_owned())?,
+            "useKeyStoreTls" if value == "false" => {}
             "tlsTrustCertsFilePath" => self.trusted = Some(PathBuf::from(value)),
             _ => {
                 return Err(
@@ -127,7 +128,12 @@ mod tests {
 
     #[test]
     fn what_has_no_use_here_is_ignored_with_a_reason() {
-        let given = [("acknowledgementsGroupTimeMicros", "100000"), ("receiverQueueSize", "50"), ("useTls", "true")];
+        let given = [
+            ("acknowledgementsGroupTimeMicros", "100000"),
+            ("receiverQueueSize", "50"),
+            ("useKeyStoreTls", "false"),
+            ("useTls", "true"),
+        ];
         let given = given.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
         let mut ignored = Vec::new();
         let options = Options::read(&given, |key, reason| ignored.push(format!("{key}: {reason}"))).expect("is read");
@@ -139,6 +145,26 @@ mod tests {
                 "useTls: source.serviceUrl says it (pulsar+ssl://)"
             ]
         );
+    }
+
+    #[test]
+    fn options_of_the_java_client_alone_are_ignored_whatever_they_hold() {
+        for key in [
+            "batchReceivePolicy",
+            "keySharedPolicy",
+            "messagePayloadProcessor",
+            "messageCrypto",
+            "consumerEventListener",
+            "listenerName",
+            "socks5ProxyAddress",
+            "proxyServiceUrl",
+            "dnsLookupBindAddress",
+        ] {
+            let mut ignored = Vec::new();
+            let given = [(key.to_owned(), String::new())].into();
+            Options::read(&given, |key, _| ignored.push(key.to_owned())).expect("is read");
+            assert_eq!(ignored, [key]);
+        }
     }
 
     #[test]

@@ -94,9 +94,7 @@ fn bits(scores: &[f64]) -> Vec<u64> {
 #[test]
 fn our_evaluator_gives_the_bits_of_both_libraries() {
     for booster in BOTH {
-        let unlimited = (booster == Booster::LightGbm).then_some((5, 0, 300));
-        let limited = [(1, 8, 16), (2, 3, 64), (3, 12, 200), (4, 1, 2)];
-        for (seed, max_depth, num_leaves) in limited.into_iter().chain(unlimited) {
+        for (seed, max_depth, num_leaves) in [(1, 8, 16), (2, 3, 64), (3, 12, 200), (4, 1, 2), (5, 0, 300)] {
             let data = random_lists(seed, 400);
             let options = Backend { max_depth, num_leaves, seed: Some(seed), iterations: 40, ..backend(booster) };
             let model = fitted(&options, &data, 2);

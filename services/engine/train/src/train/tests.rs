@@ -379,8 +379,7 @@ fn interactions_alone_are_nothing_to_learn_from() {
         ..record
     };
     let message = refusal(&config(), rankings(3).into_iter().map(lone).collect());
-    let expected =
-        "no click-throughs are stored, but 3 interactions that belong to no ranking, such as \"0\" and \"1\": ";
+    let expected = "no click-throughs of rankings are stored, but 3 interactions; all of them (100 %) belong to no ranking, such as those with the ids \"0\" and \"1\": ";
     assert!(message.contains(expected), "{message}");
 }
 
@@ -393,7 +392,7 @@ fn click_throughs_without_a_positive_label_say_which_interactions_count() {
 
 #[test]
 fn boosters_take_a_fast_rate_trees_without_a_limit_and_weights_above_31() {
-    for (booster, max_depth) in [(Booster::LightGbm, 0), (Booster::XgBoost, 8)] {
+    for (booster, max_depth) in [(Booster::LightGbm, 0), (Booster::XgBoost, 8), (Booster::XgBoost, 0)] {
         let backend = Backend { learning_rate: 1.5, max_depth, num_leaves: 100, ..backend(booster) };
         let weights = BTreeMap::from([("click".to_owned(), 50.0)]);
         let trained =
