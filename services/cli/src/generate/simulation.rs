@@ -156,7 +156,7 @@ impl Simulation {
         let at = time_of(part, self.size.days);
         // where the next busy day is another week, visits are over by midnight
         let at = if self.days > self.size.days { at - (at - START).rem_euclid(DAY) / 24 } else { at };
-        self.arrival = (lists > 0).then(|| Arrival { at, lists: lists as u32 });
+        self.arrival = (lists > 0).then_some(Arrival { at, lists: lists as u32 });
         self.allotted += lists;
     }
 
