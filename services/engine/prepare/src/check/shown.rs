@@ -245,8 +245,11 @@ mod tests {
         let items: Vec<String> = (0..MOST_ITEMS).map(|item| format!(r#"{{"id":"i{item}"}}"#)).collect();
         let items = items.join(",");
         let most = ROOM / MOST_ITEMS as u64 + 2;
+        let shown = format!(r#"{{"event":"ranking","id":"r","timestamp":1,"items":[{items}]}}"#);
+        let Ok(Event::Ranking(mut ranking)) = json::decode(shown.as_bytes()) else { panic!("a valid ranking") };
         for number in 0..most {
-            see(&mut rankings, &format!(r#"{{"event":"ranking","id":"r{number}","timestamp":1,"items":[{items}]}}"#));
+            ranking.id = format!("r{number}").into();
+            rankings.show(&ranking);
         }
         let click = |ranking: u64, item: &str| {
             format!(
