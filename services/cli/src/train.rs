@@ -139,6 +139,7 @@ fn report(name: &str, recommends: bool, trained: &Trained, elapsed_ms: u128) {
         let round = |value: f64| format!("{value:.4}");
         let (shown, random, reranked) = (round(quality.shown), round(quality.random), round(quality.reranked));
         match quality.served {
+            _ if recommends && trained.test == 0 => {} // nothing was held out
             _ if recommends => {
                 let (popular, visitors) = (shown, trained.test);
                 info!(
