@@ -160,7 +160,7 @@ fn what_a_visitor_took_is_not_recommended_and_comes_back_when_the_visitor_is_for
     assert_eq!(items(&ten).len(), 10, "others take their places");
     let first = expected[0].as_str();
     let click = json!({"event": "interaction", "id": "late", "timestamp": events.last().expect("some")["timestamp"], "user": ann, "session": "s", "type": "click", "item": first, "fields": []});
-    assert_eq!(service.post("/feedback", &click).status, 200);
+    service.feedback(&[click]);
     assert_eq!(ask(&service, ann).iter().collect::<Vec<_>>(), expected[1..], "it counts at once");
     service.kill();
     std::fs::write(folder.path().join("forget.yml"), CONFIG).expect("can be written");
