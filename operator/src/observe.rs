@@ -231,7 +231,9 @@ fn trouble(pod: &Pod, now: Timestamp) -> Option<(Reason, String)> {
     }
     if let Some(unplaced) = unplaced(pod) {
         let since = unplaced.last_transition_time.as_ref();
-        let begins = since.is_some_and(|since| now.duration_since(since.0) < PLACE_PATIENCE);
+        // those of Jobs are told at once: nothing depends on them at a start
+        let young = since.is_some_and(|since| now.duration_since(since.0) < PLACE_PATIENCE);
+        let begins = young && is_of_deployment(pod);
         let why = unplaced.message.as_deref().unwrap_or("no reason given");
         return (!begins).then(|| (Reason::PodWithoutNode, format!("pod {name} finds no node: {why}")));
     }

@@ -263,7 +263,9 @@ fn ready(facts: &Facts<'_>, configuration: &Verdict, parts: [&Part; 2], store: &
         return Verdict::no(Reason::RollingOut, format!("ingest {held}"));
     }
     match configuration.holds {
-        Holds::True => Verdict::yes(Reason::AllPartsWork, "rank servers and ingest workers run what they should"),
+        Holds::True => {
+            Verdict::yes(Reason::AllPartsWork, "rank servers and ingest workers are ready, and run what they should")
+        }
         _ => Verdict::no(configuration.reason, configuration.message.clone()),
     }
 }

@@ -273,7 +273,7 @@ impl Cluster {
         }
     }
 
-    /// The reasons of all events of a service.
+    /// The reasons of all events of a service, but for what is told after a while where there is no node.
     pub(crate) async fn told_of(&self, name: &str) -> BTreeSet<String> {
         let events = self.api::<Event>().list(&ListParams::default()).await.unwrap();
         let of_service = |event: &&Event| {
@@ -281,7 +281,8 @@ impl Cluster {
                 object.kind.as_deref() == Some("RankingService") && object.name.as_deref() == Some(name)
             })
         };
-        events.iter().filter(of_service).filter_map(|event| event.reason.clone()).collect()
+        let reasons = events.iter().filter(of_service).filter_map(|event| event.reason.clone());
+        reasons.filter(|reason| reason != "PodWithoutNode").collect()
     }
 
     /// The note of an event with this reason.
