@@ -441,16 +441,3 @@ fn categories_that_training_never_saw_are_explained_as_the_libraries_explain_the
         same_contributions(&model, &rows, 6, "with categories that are new");
     }
 }
-
-#[test]
-fn every_way_to_treat_missing_values_is_explained_as_the_libraries_explain_it() {
-    let sample = |name: &str| std::fs::read(format!("../model/samples/trained/{name}")).unwrap();
-    let text = String::from_utf8(sample("rows.csv")).unwrap();
-    let cell = |cell: &str| if cell.is_empty() { f32::NAN } else { cell.parse().unwrap() };
-    let rows: Vec<f32> = text.lines().flat_map(|line| line.split(',').map(cell)).collect();
-    let samples = ["nan", "zero", "none"].map(|name| (Booster::LightGbm, format!("lightgbm-{name}.txt")));
-    for (booster, name) in samples.into_iter().chain([(Booster::XgBoost, "xgboost.ubj".to_owned())]) {
-        let (model, gains, iterations) = (sample(&name), Vec::new(), Vec::new());
-        same_contributions(&Fitted { booster, model, gains, iterations, kept: 12 }, &rows, 8, &name);
-    }
-}
