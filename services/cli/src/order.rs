@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn late_events_are_counted_and_the_worst_one_is_told() {
         let told = order(&[1000, 2000, 1989, 3000, 1000, 2500]).unwrap_or_default();
-        assert!(told.starts_with("3 events came after"), "{told}");
+        assert!(told.starts_with("3 events came more than a session late"), "{told}");
         assert!(told.contains("one of 1970-01-01T00:00:01Z after one of 1970-01-01T00:00:03Z"), "{told}");
     }
 }

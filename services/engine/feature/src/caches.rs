@@ -61,7 +61,8 @@ fn held<T, E>(
     read: impl FnOnce(&Path) -> Result<T, E>,
     unread: impl Fn(io::Error) -> E,
 ) -> Result<Arc<T>, E> {
-    let path = Path::new(path).canonicalize().map_err(&unread)?;
+    let named = Path::new(path);
+    let path = named.canonicalize().map_err(&unread)?;
     let file = path.metadata().map_err(&unread)?;
     let wanted = Read { dim, length: file.len(), modified: file.modified().map_err(&unread)?, path };
     let mut held = held.lock();
@@ -70,7 +71,7 @@ fn held<T, E>(
     if let Some(known) = known {
         return Ok(known);
     }
-    let one = Arc::new(read(&wanted.path)?);
+    let one = Arc::new(read(named)?); // errors name it as the configuration does
     held.push((wanted, Arc::downgrade(&one)));
     Ok(one)
 }
