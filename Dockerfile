@@ -40,7 +40,7 @@ RUN mkdir -p /root-of-image/usr/local/bin /root-of-image/etc/ssl/certs /root-of-
         install -D "$(readlink -f "$library")" "$to" || exit 1; \
       done || exit 1; \
     done && \
-    case " ${PROGRAMS} " in *" rankwright "*|*" rank-server "*) \
+    case " ${PROGRAMS} " in *" rankwright "*|*" rank-server "*|*" ingest-worker "*|*" training-job "*) \
       mkdir -p usr/local/lib && cp -r /onnxruntime-of-image usr/local/lib/onnxruntime && \
       ! ldd usr/local/lib/onnxruntime/libonnxruntime.so.* | grep 'not found' && \
       for library in $(ldd usr/local/lib/onnxruntime/libonnxruntime.so.* | grep -o '/[^ ]*\.so[^ ]*'); do \

@@ -142,6 +142,7 @@ fn requests(plan: &Plan, component: Component) -> ResourceRequirements {
         Component::Rank if texts.features || texts.inference => ["1", "1Gi"],
         Component::Ingest if texts.features => ["1", "1Gi"],
         Component::Training | Component::Import if texts.features => ["1", "2Gi"],
+        Component::Training if texts.training => ["1", "2Gi"],
         Component::Rank | Component::Ingest => ["250m", "256Mi"],
         Component::Training | Component::Import => ["500m", "1Gi"],
         Component::Purge => ["100m", "128Mi"],

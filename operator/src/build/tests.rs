@@ -202,6 +202,9 @@ fn pods_that_have_text_models_open_ask_for_more() {
     assert_eq!(compared(json!({"type": "term", "language": "en"})), plain, "nothing is open for it");
     let computed = compared(json!({"type": "cross-encoder", "model": "s3://models/pairs/"}));
     assert_eq!(computed, ["1 1Gi", "1 1Gi", "1 2Gi", "1 2Gi"]);
+    let encoder = json!({"type": "bert", "dim": 384, "model": "s3://models/minilm/"});
+    let alike = json!({"alike": {"type": "semantic", "encoder": encoder, "itemFields": ["title"]}});
+    assert_eq!(requests(json!({"models": alike})), [plain[0], plain[1], "1 2Gi", plain[3]], "training embeds");
 }
 
 /// The CronJobs of a service with three models that learn: each with its schedule and what its program is asked for.

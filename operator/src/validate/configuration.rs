@@ -6,6 +6,7 @@ mod sections;
 use super::{Refusal, digest_of};
 use crate::resolve::{Kind, Resolved};
 use rankwright_config::feature;
+use rankwright_config::model::Encoder;
 use rankwright_config::{Config, Errors, Feature, Model};
 use rankwright_crds::RankingServiceSpec;
 use serde_json::{Map, Value, json};
@@ -37,6 +38,8 @@ pub struct Texts {
     pub features: bool,
     /// At paths of their own: rank servers have them open.
     pub inference: bool,
+    /// In trainings of recommenders alone.
+    pub training: bool,
 }
 
 /// Mistakes that a condition shows; the rest is counted.
@@ -77,7 +80,11 @@ fn of_models(config: &Config, text: String) -> Rendered {
     Rendered {
         models: config.models.keys().cloned().collect(),
         trained: config.models.iter().filter(|(_, model)| learns(model)).map(|(name, _)| name.clone()).collect(),
-        texts: Texts { features: config.features.iter().any(computes), inference: !config.inference.is_empty() },
+        texts: Texts {
+            features: config.features.iter().any(computes),
+            inference: !config.inference.is_empty(),
+            training: config.models.values().any(embeds),
+        },
         text,
         ..Rendered::default()
     }
@@ -86,6 +93,11 @@ fn of_models(config: &Config, text: String) -> Rendered {
 /// Whether a feature has a text model open.
 fn computes(feature: &Feature) -> bool {
     matches!(&feature.kind, feature::Kind::FieldMatch(compared) if compared.model().is_some())
+}
+
+/// Whether a model's training has a text model open.
+fn embeds(model: &Model) -> bool {
+    matches!(model, Model::Semantic(semantic) if matches!(semantic.encoder, Encoder::Bert { .. }))
 }
 
 /// What the author wrote.

@@ -101,12 +101,14 @@ pub(crate) fn format(format: config::state::Format) -> state::Format {
 
 pub(crate) fn redis_options(config: &Config, redis: &config::state::Redis) -> RedisOptions {
     let (cache, longest) = (&redis.cache, Duration::from_secs(90 * 86_400));
+    let features = config.features.iter().map(|feature| feature.ttl);
+    let models = config.models.values().map(|model| model.stored_fields().1);
     RedisOptions {
         format: format(redis.format),
         cache_entries: cache.max_size.saturating_mul(KINDS_OF_CACHES),
         cache_ttl: cache.ttl_given.then_some(cache.ttl),
         tracking: cache.client_tracking,
-        retention: config.features.iter().map(|feature| feature.ttl).max().unwrap_or(longest).max(longest),
+        retention: features.chain(models).fold(longest, Duration::max),
         seen: config.core.ingest.event_id_window,
     }
 }
@@ -150,5 +152,30 @@ fn topology(configured: &config::state::Topology) -> Topology {
             user: sentinels.user.clone(),
             password: sentinels.password.as_ref().map(|password| password.expose().to_owned()),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_in_redis_stay_as_long_as_a_model_or_feature_needs_them() {
+        let kept = |sections: &str| {
+            let text = format!("state: {{type: redis, host: localhost}}\n{sections}");
+            let (config, _) = Config::parse(&text, "test").unwrap_or_else(|errors| panic!("{errors}"));
+            let config::State::Redis(redis) = &config.state else { panic!("it is Redis") };
+            redis_options(&config, redis).retention.as_secs() / 86_400
+        };
+        let model = |ttl: &str| {
+            kept(&format!(
+                "models: {{m: {{type: semantic, encoder: {{type: bert, model: a/b, dim: 2}}, itemFields: [title], ttl: {ttl}}}}}"
+            ))
+        };
+        assert_eq!((model("365d"), model("1d"), kept("models: {m: {type: noop}}")), (365, 90, 90));
+        assert_eq!(
+            kept("features: [{name: f, type: number, field: item.f, ttl: 200d}]\nmodels: {m: {type: noop}}"),
+            200
+        );
     }
 }

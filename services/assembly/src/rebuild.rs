@@ -258,6 +258,7 @@ fn digest(config: &Config, data: Option<&Path>) -> u64 {
     let mut hasher = DefaultHasher::new();
     (format!("{:?}", (&config.features, &config.core, &config.source)), data).hash(&mut hasher);
     config.seen().iter().for_each(|seen| format!("{seen:?}").hash(&mut hasher));
+    config.models.values().for_each(|model| model.stored_fields().hash(&mut hasher));
     hasher.finish()
 }
 

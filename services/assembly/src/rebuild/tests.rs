@@ -35,6 +35,22 @@ async fn of_rebuilds_that_are_not_completed_the_last_one_is_kept() {
     assert!(unfinished(home.path()).expect("is listed").is_empty());
 }
 
+#[test]
+fn a_rebuild_begun_for_other_texts_of_items_is_another_one() {
+    let of = |models: &str| digest(&Config::parse(&format!("models: {{{models}}}"), "test").expect("valid").0, None);
+    let semantic = |fields: &str, ttl: &str| {
+        of(&format!(
+            "m: {{type: semantic, encoder: {{type: bert, model: a/b, dim: 2}}, itemFields: [{fields}], ttl: {ttl}}}"
+        ))
+    };
+    let digests =
+        [of("m: {type: noop}"), semantic("title", "90d"), semantic("title, text", "90d"), semantic("title", "9d")];
+    for (place, digest) in digests.iter().enumerate() {
+        assert!(!digests[..place].contains(digest), "{place}");
+    }
+    assert_eq!(of("m: {type: shuffle}"), digests[0], "what is not stored does not matter");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_state_that_lies_elsewhere_is_not_rebuilt_in_the_place_of_its_link() {
     let home = tempfile::tempdir().expect("there is room for temporary files");

@@ -3,6 +3,8 @@
 use super::{Encode, Models, Task, Vector};
 use rankwright_encoder::{EncodeError, key};
 use std::collections::{HashMap, HashSet};
+use std::panic::resume_unwind;
+use std::thread;
 use std::time::Instant;
 
 /// Texts of one call: those of other threads have their turn between calls.
@@ -16,6 +18,9 @@ pub struct Texts {
     wanted: Vec<(usize, u128, String, Option<String>)>,
     known: HashSet<(usize, u128)>,
 }
+
+/// A text by its key, and what a model made of it.
+type Computed = (u128, Result<Vector, EncodeError>);
 
 /// What models made of texts.
 #[derive(Debug, Default)]
@@ -50,29 +55,56 @@ impl Texts {
     }
 
     /// Has them computed, and waits for it: for threads that may. What fails, or is not done by the deadline, is absent.
+    ///
+    /// The models compute beside each other: a slow one takes no time from the others.
     pub fn encode(&self, deadline: Option<Instant>) -> Encoded {
         let mut encoded = Encoded::default();
-        for (number, model) in self.models.all().enumerate() {
-            let mut texts: Vec<(u128, &str, Option<&str>)> = Vec::new();
-            for (_, key, text, document) in self.wanted.iter().filter(|(of, ..)| *of == number) {
-                texts.push((*key, text, document.as_deref()));
-            }
-            let known = texts.chunks(AT_ONCE).flat_map(|some| compute(model, some, deadline));
-            for ((key, ..), vector) in texts.iter().zip(known) {
-                match vector {
-                    Ok(vector) => drop(encoded.known.insert((number, *key), vector)),
-                    Err(error) => {
-                        encoded.absent += 1;
-                        encoded.why.get_or_insert_with(|| error.to_string());
-                    }
-                }
-            }
+        let models: Vec<(usize, &dyn Encode)> = self
+            .models
+            .all()
+            .enumerate()
+            .filter(|(number, _)| self.wanted.iter().any(|(of, ..)| of == number))
+            .collect();
+        if let [(number, model)] = models[..] {
+            encoded.take(number, self.of_model(number, model, deadline));
+            return encoded;
         }
+        thread::scope(|scope| {
+            let begun: Vec<_> = models
+                .iter()
+                .map(|&(number, model)| (number, scope.spawn(move || self.of_model(number, model, deadline))))
+                .collect();
+            for (number, running) in begun {
+                encoded.take(number, running.join().unwrap_or_else(|fault| resume_unwind(fault)));
+            }
+        });
         encoded
+    }
+
+    /// What one model makes of its texts.
+    fn of_model(&self, number: usize, model: &dyn Encode, deadline: Option<Instant>) -> Vec<Computed> {
+        let mut texts: Vec<(u128, &str, Option<&str>)> = Vec::new();
+        for (_, key, text, document) in self.wanted.iter().filter(|(of, ..)| *of == number) {
+            texts.push((*key, text, document.as_deref()));
+        }
+        let computed = texts.chunks(AT_ONCE).flat_map(|some| compute(model, some, deadline));
+        texts.iter().map(|(key, ..)| *key).zip(computed).collect()
     }
 }
 
 impl Encoded {
+    fn take(&mut self, number: usize, computed: Vec<Computed>) {
+        for (key, vector) in computed {
+            match vector {
+                Ok(vector) => drop(self.known.insert((number, key), vector)),
+                Err(error) => {
+                    self.absent += 1;
+                    self.why.get_or_insert_with(|| error.to_string());
+                }
+            }
+        }
+    }
+
     /// How many texts are not here that were asked for.
     pub fn absent(&self) -> usize {
         self.absent
@@ -114,5 +146,59 @@ fn compute(
             let alone = |text| all(text).and_then(|mut vectors| vectors.pop().ok_or_else(|| failed.clone()));
             texts.chunks(1).map(alone).collect()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Encoders;
+    use super::*;
+    use rankwright_config::TextModel;
+    use std::sync::{Arc, Barrier};
+
+    /// A model that computes when the other one does.
+    struct Together(Arc<Barrier>);
+
+    impl Encode for Together {
+        fn task(&self) -> Task {
+            Task::Embed
+        }
+
+        fn dim(&self) -> usize {
+            1
+        }
+
+        fn digest(&self) -> &str {
+            ""
+        }
+
+        fn embed(&self, texts: &[&str], _: Option<Instant>) -> Result<Vec<Vector>, EncodeError> {
+            self.0.wait();
+            Ok(texts.iter().map(|_| Vector::from([1.0])).collect())
+        }
+
+        fn score(&self, _: &[(&str, &str)], _: Option<Instant>) -> Result<Vec<f32>, EncodeError> {
+            Ok(Vec::new())
+        }
+    }
+
+    impl Encoders for Arc<Barrier> {
+        fn open(&self, _: &TextModel) -> Result<Arc<dyn Encode>, String> {
+            Ok(Arc::new(Together(self.clone())))
+        }
+    }
+
+    #[test]
+    fn models_compute_beside_each_other() {
+        let (mut models, both) = (Models::default(), Arc::new(Barrier::new(2)));
+        for handle in ["a/one", "a/two"] {
+            let model = TextModel { handle: handle.to_owned(), model_file: None, tokenizer_file: None };
+            assert!(models.add(&model, &both).is_ok());
+        }
+        let mut texts = Texts::of(&models);
+        texts.add(0, "text", None);
+        texts.add(1, "text", None);
+        let encoded = texts.encode(None);
+        assert!(encoded.vector(0, "text").is_some() && encoded.vector(1, "text").is_some());
     }
 }

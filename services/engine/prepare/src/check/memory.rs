@@ -4,7 +4,7 @@ use super::report::Fact;
 use rankwright_config::Config;
 use rankwright_config::feature::{Feature, Kind, MatchMethod};
 use rankwright_event::{Event, Ranking};
-use rankwright_feature::{Captured, ClosedInteraction, Plan};
+use rankwright_feature::{Captured, ClosedInteraction, NoEncoders, Plan};
 use rankwright_state::{Fetched, Fingerprint, Foreseen, MemoryStore, Slot, Store, Usage};
 use serde_json::json;
 use std::sync::Arc;
@@ -69,7 +69,8 @@ impl Memory {
         };
         let (left_out, features): (Vec<Feature>, Vec<Feature>) = config.features.iter().cloned().partition(by_model);
         let store = MemoryStore::default();
-        let plan = Plan::compile(&features, &store).await.map_err(|error| reasons(&error));
+        let without = Config { features, ..config.clone() };
+        let plan = Plan::of(&without, &store, &NoEncoders).await.map_err(|error| reasons(&error));
         let slots = store.known_slots().await.unwrap_or_default();
         let left_out = left_out.into_iter().map(|feature| feature.name).collect();
         Self { plan, slots, foreseen: Foreseen::default(), left_out }
