@@ -111,6 +111,8 @@ fn a_shop_recommends_similar_and_popular_items_whatever_is_asked() {
         trend.len() == 5 && trend.iter().all(|item| popular.iter().take(60).any(|other| other == item)),
         "{answer}"
     );
+    let empty = recommend(&service, "popular", json!({"count": 5, "items": null, "exclude": null}));
+    assert_eq!(empty["items"], recommend(&service, "popular", json!({"count": 5}))["items"], "null is nothing");
     let others = recommend(&service, "popular", json!({"count": 5, "items": [trend[0]], "exclude": [trend[1]]}));
     assert_eq!(items(&others)[..3], trend[2..], "{others}");
 

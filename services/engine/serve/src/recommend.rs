@@ -27,11 +27,9 @@ struct Request {
     /// Whose visitor it is.
     tenant: Option<String>,
     /// Items that the recommended ones should go with.
-    #[serde(default)]
-    items: Vec<String>,
+    items: Option<Vec<String>>,
     /// Items that are not wanted.
-    #[serde(default)]
-    exclude: Vec<String>,
+    exclude: Option<Vec<String>>,
 }
 
 /// What a visitor took already.
@@ -87,8 +85,8 @@ pub(crate) async fn recommend(app: &App, slot: &Slot, body: &[u8], began: Instan
         return Err(Error::NoCount);
     }
     let limits = app.limits();
-    limits.check_items("items", request.items.len())?;
-    limits.check_items("exclude", request.exclude.len())?;
+    limits.check_items("items", request.items.as_ref().map_or(0, Vec::len))?;
+    limits.check_items("exclude", request.exclude.as_ref().map_or(0, Vec::len))?;
     limits.check_items("count", usize::try_from(request.count).unwrap_or(usize::MAX))?;
     let taken = taken(app, slot, &request).await;
     let wanted = Wanted::of(&request, &taken);
@@ -148,8 +146,8 @@ fn popular(slot: &Slot) -> Option<Arc<Loaded>> {
 
 impl<'r> Wanted<'r> {
     fn of(request: &'r Request, taken: &'r Taken) -> Self {
-        let items = request.items.iter().map(String::as_str).collect();
-        let mut exclude: HashSet<&str> = request.exclude.iter().map(String::as_str).collect();
+        let items = request.items.iter().flatten().map(String::as_str).collect();
+        let mut exclude: HashSet<&str> = request.exclude.iter().flatten().map(String::as_str).collect();
         exclude.extend(taken.visitor.iter().flat_map(|(visitor, slot)| seen::items(visitor, *slot)));
         Self { items, exclude, count: usize::try_from(request.count).unwrap_or(usize::MAX) }
     }

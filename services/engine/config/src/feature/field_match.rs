@@ -203,7 +203,7 @@ fn bi_encoder(section: &Section<'_>) -> Option<MatchMethod> {
     let dim = section.required("dim", "the length of an embedding").and_then(|value| dim(&value));
     let item_field_cache = section.get("itemFieldCache").and_then(|value| value.text());
     let ranking_field_cache = section.get("rankingFieldCache").and_then(|value| value.text());
-    if model.is_none() && (item_field_cache.is_none() || ranking_field_cache.is_none()) {
+    if section.get("model").is_none() && (item_field_cache.is_none() || ranking_field_cache.is_none()) {
         section
             .wrong("a bi-encoder without a model needs both caches", "model, or itemFieldCache and rankingFieldCache");
     }
@@ -214,7 +214,7 @@ fn cross_encoder(section: &Section<'_>) -> Option<MatchMethod> {
     let model = model(section);
     let cache = section.get("cache").and_then(|value| value.text());
     section.ignored(&[CROSS_DIM]);
-    if model.is_none() && cache.is_none() {
+    if section.get("model").is_none() && cache.is_none() {
         section.wrong("a cross-encoder without a model needs a cache", "model or cache");
     }
     Some(MatchMethod::CrossEncoder { model, cache })

@@ -18,8 +18,7 @@ use serde::{Deserialize, Serialize};
 struct Asking {
     model: String,
     input: Input,
-    #[serde(default)]
-    encoding_format: Format,
+    encoding_format: Option<Format>,
     dimensions: Option<u64>,
 }
 
@@ -86,8 +85,11 @@ fn embedded(asked: &Asked<'_>) -> Result<Vec<u8>, Error> {
         return Err(Error::value("dimensions", message));
     }
     let embeddings = model.embed(&texts, asked.deadline)?;
-    let found =
-        |(index, embedding)| Found { object: "embedding", index, embedding: asking.encoding_format.of(embedding) };
+    let found = |(index, embedding)| Found {
+        object: "embedding",
+        index,
+        embedding: asking.encoding_format.unwrap_or_default().of(embedding),
+    };
     let data = embeddings.into_iter().enumerate().map(found).collect();
     model.answered(asked.began.elapsed());
     Ok(serde_json::to_vec(&Answer { object: "list", data, model: model.name(), usage: Usage::default() })?)

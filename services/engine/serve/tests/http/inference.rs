@@ -276,6 +276,7 @@ async fn embeddings_are_given_as_numbers_or_in_base64() {
     assert_eq!(json, json!({"object": "list", "data": data, "model": "words", "usage": usage}));
     let encoded = ask(json!({"encoding_format": "base64"})).await.json();
     assert_eq!(encoded["data"][0]["embedding"], "AAAAQAAAgD8=", "2 and 1 as 32-bit floats");
+    assert_eq!(ask(json!({"encoding_format": null, "dimensions": null})).await.json(), json, "as if it were not there");
     ask(json!({"encoding_format": "hex"})).await.error(400, "invalid_request", None);
     let message = ask(json!({"dimensions": 3})).await.error(400, "invalid_request", Some("dimensions"));
     assert!(message.contains("2 dimensions"), "{message}");
