@@ -15,7 +15,7 @@ models:
   popular:
     type: trending
     weights: [{interaction: click, decay: 0.9, window: 7d}, {interaction: purchase, weight: 3, decay: 0.9, window: 7d}]
-  fresh: {type: trending, weights: [{interaction: click}, {interaction: purchase}], excludeSeen: true}
+  untaken: {type: trending, weights: [{interaction: click}, {interaction: purchase}], excludeSeen: true}
   rank: {type: noop}
 ";
 
@@ -152,13 +152,14 @@ fn what_a_visitor_took_is_not_recommended_and_comes_back_when_the_visitor_is_for
     let mine = taken(&events, ann);
     assert!(mine.len() > 3, "{ann} took {mine:?}");
     let service = Service::standalone(CONFIG, &file, folder.path());
-    let all = items(&recommend(&service, "fresh", json!({"count": 400})));
+    let all = items(&recommend(&service, "untaken", json!({"count": 400})));
     assert!(mine.iter().all(|item| all.iter().any(|known| known == item)), "all of them could be recommended");
-    let ask = |service: &Service, user: &str| items(&recommend(service, "fresh", json!({"count": 400, "user": user})));
+    let ask =
+        |service: &Service, user: &str| items(&recommend(service, "untaken", json!({"count": 400, "user": user})));
     let expected: Vec<&String> = all.iter().filter(|item| !mine.contains(&item.as_str())).collect();
     assert_eq!(ask(&service, ann).iter().collect::<Vec<_>>(), expected);
     assert_eq!(ask(&service, "nobody"), all);
-    let ten = recommend(&service, "fresh", json!({"count": 10, "user": ann}));
+    let ten = recommend(&service, "untaken", json!({"count": 10, "user": ann}));
     assert_eq!(items(&ten).len(), 10, "others take their places");
     let first = expected[0].as_str();
     let click = json!({"event": "interaction", "id": "late", "timestamp": events.last().expect("some")["timestamp"], "user": ann, "session": "s", "type": "click", "item": first, "fields": []});

@@ -57,7 +57,8 @@ fn every_command_and_option_that_a_page_names_is_there() {
                 .entry(subcommand.clone())
                 .or_insert_with(|| run(&[&subcommand[..], &["--help"]].concat()).ok().stdout);
             for option in words.iter().filter(|word| word.starts_with("--")) {
-                let name = option.trim_end_matches(|last: char| !last.is_ascii_alphanumeric());
+                let name = option.split('=').next().unwrap_or_default();
+                let name = name.trim_end_matches(|last: char| !last.is_ascii_alphanumeric());
                 assert!(help.contains(name), "{}: 'rankwright {said}': no {name} in\n{help}", page.display());
             }
             found += 1;

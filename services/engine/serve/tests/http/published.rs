@@ -152,11 +152,12 @@ fn with_covers() -> String {
 
 #[tokio::test]
 async fn contributions_tell_what_each_feature_brings_and_add_up_to_the_score() {
-    let (config, _) = Config::parse(CONFIG, "test").unwrap();
+    let lasting = CONFIG.replace("scope: item}", "scope: item, ttl: 36500d}"); // prices are of 1970
+    let (config, _) = Config::parse(&lasting, "test").unwrap();
     let versions = Arc::<MemoryVersions>::default();
     let first = version_of(&with_covers(), 1_000, Kind::XgBoost, columns(&config).await, "");
     versions.publish(&first, Place::Any).unwrap();
-    let service = service(CONFIG, versions).await;
+    let service = service(&lasting, versions).await;
     service.price(&[("a", 20.0)]).await;
     let answer = service.post("/rank/shop?explain=contributions", ranking(&["b", "a"])).await.json();
     // the average is 0.5 + 3/4
