@@ -46,7 +46,7 @@ pub fn of<'a>(service: &str, training: &'a Training, trained: &'a [String]) -> V
         name: name(service, &schedule.model),
         models: vec![&schedule.model],
         cron: &schedule.schedule,
-        suspend: training.suspend || schedule.suspend,
+        suspend: training.suspend || schedule.suspend == Some(true),
         own: Some((key(service, &schedule.model), &schedule.model)),
     };
     (!nothing_else).then_some(shared).into_iter().chain(training.model_schedules.iter().map(of_model)).collect()
@@ -64,7 +64,7 @@ pub fn is_meant(training: &Training, model: &str) -> bool {
 
 /// Whether a schedule trains a model, and does not wait.
 pub fn trains(training: &Training, model: &str) -> bool {
-    let waits = training.suspend || own(training, model).is_some_and(|own| own.suspend);
+    let waits = training.suspend || own(training, model).is_some_and(|own| own.suspend == Some(true));
     is_meant(training, model) && !waits
 }
 

@@ -88,9 +88,10 @@ pub struct ModelSchedule {
     #[x_kube(validation = Rule::new(IN_RANGE[0]).message(IN_RANGE[1]))]
     #[schemars(length(min = 6, max = 128))]
     pub schedule: String,
-    /// Whether training of this model waits until this is false again.
-    #[serde(default)]
-    pub suspend: bool,
+    /// Whether training of this model waits until this is false again. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    // a default in a list makes each `kubectl apply` a change
+    pub suspend: Option<bool>,
 }
 
 /// What a new version has to reach.

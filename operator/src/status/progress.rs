@@ -54,8 +54,8 @@ pub(super) fn part(facts: &Facts<'_>, component: Component, deployment: Option<&
     // until it was complete once, a Deployment says so
     let begins = progress.is_some_and(|reason| reason != "NewReplicaSetAvailable");
     let changing = !seen || updated < wanted || there > updated || available < ready.min(wanted);
-    // those that are not updated may be the ready ones
-    let right = (ready - (there - updated)).clamp(0, updated);
+    // those that are not updated may be the ready ones; and what the numbers are about is not known before they are
+    let right = if seen { (ready - (there - updated)).clamp(0, updated) } else { 0 };
     let run = format!("{right} of {wanted} {what} run what they should");
     let (verdict, course) = match (wanted, ready) {
         (0, _) => (Verdict::no(Reason::ScaledToZero, format!("no {what} are wanted")), Course::Short),

@@ -486,7 +486,7 @@ pub(super) fn cases() -> Vec<Case> {
         (
             "two of one model",
             own(json!([{"model": "a", "schedule": "@hourly"}, {"model": "a", "schedule": "@daily"}])),
-            Some("Duplicate value"),
+            Some("duplicate entries for key"),
         ),
         ("one of no model", own(json!([{"schedule": "@hourly"}])), Some("model: Required value")),
         ("one of a model without a name", own(json!([{"model": "", "schedule": "@hourly"}])), Some("model")),

@@ -47,6 +47,12 @@ fn lists() -> Vec<(&'static str, Value, Value, Value)> {
         ("spec/rank/gatewayRoute/hostnames", json!("a.example.com"), json!("b.example.com"), route),
         ("spec/stateStore/redis/nodes", json!("a:6379"), json!("b:6379"), nodes),
         ("spec/training/models", json!("a"), json!("b"), training.clone()),
+        (
+            "spec/training/modelSchedules",
+            json!({"model": "a", "schedule": "@hourly"}),
+            json!({"model": "b", "schedule": "@daily"}),
+            training.clone(),
+        ),
         ("spec/imagePullSecrets", json!({"name": "a"}), json!({"name": "b"}), json!({})),
         ("spec/rank/topologySpread/topologyKeys", json!("a.example/zone"), json!("b.example/zone"), json!({})),
     ];
