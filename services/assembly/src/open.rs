@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn keys_in_redis_stay_as_long_as_a_model_or_feature_needs_them() {
         let kept = |sections: &str| {
-            let text = format!("state: {{type: redis, host: localhost}}\n{sections}");
+            let text = format!("state: {{type: redis, host: localhost, port: 6379}}\n{sections}");
             let (config, _) = Config::parse(&text, "test").unwrap_or_else(|errors| panic!("{errors}"));
             let config::State::Redis(redis) = &config.state else { panic!("it is Redis") };
             redis_options(&config, redis).retention.as_secs() / 86_400
