@@ -488,7 +488,7 @@ pub(super) fn cases() -> Vec<Case> {
             own(json!([{"model": "a", "schedule": "@hourly"}, {"model": "a", "schedule": "@daily"}])),
             Some("duplicate entries for key"),
         ),
-        ("one of no model", own(json!([{"schedule": "@hourly"}])), Some("model: Required value")),
+        ("one of no model", own(json!([{"schedule": "@hourly"}])), Some("model")),
         ("one of a model without a name", own(json!([{"model": "", "schedule": "@hourly"}])), Some("model")),
         ("one that is none", own(json!([{"model": "a", "schedule": "every day"}])), Some("schedule has five parts")),
         ("one at no minute", own(json!([{"model": "a", "schedule": "61 3 * * *"}])), Some("a part of schedule is no")),
