@@ -4,7 +4,6 @@ use crate::cluster::{Cluster, Servers, condition, in_own_namespace};
 use crate::pods::labels;
 use crate::samples::{minimal, with};
 use k8s_openapi::api::core::v1::Pod;
-use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
 use rankwright_crds::RankingService;
 use rankwright_operator::ask::Said;
@@ -19,10 +18,14 @@ impl Cluster {
         self.told("shop", "Ready", "True", "AllPartsWork").await;
     }
 
-    /// The newest pod of the rank servers.
-    async fn newest_server(&self) -> Pod {
+    /// The pod of the rank servers that was not made ready yet: times of creation are whole seconds, and tell no order.
+    async fn new_server(&self) -> Pod {
         let pods: Vec<Pod> = self.list(&labels("shop", "rank")).await;
-        pods.into_iter().max_by_key(|pod| (pod.creation_timestamp().map(|time| time.0), pod.name_any())).unwrap()
+        let is_ready = |pod: &Pod| {
+            let mut conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
+            conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
+        };
+        pods.into_iter().find(|pod| !is_ready(pod)).unwrap()
     }
 }
 
@@ -41,7 +44,7 @@ async fn a_change_whose_pods_cannot_start_is_told_soon_by_one_warning_while_requ
     cluster.told("shop", "Ready", "False", "RollingOut").await;
     cluster.pods(&labels("shop", "rank"), 3).await;
     let began = Instant::now();
-    cluster.lack_image(&cluster.newest_server().await).await;
+    cluster.lack_image(&cluster.new_server().await).await;
     let message = cluster.told("shop", "Ready", "False", "PodWithoutImage").await;
     assert!(began.elapsed() < Duration::from_secs(30), "told after {:?}", began.elapsed());
     assert!(message.starts_with("0 of 2 rank servers run what they should: pod "), "{message}");
