@@ -17,11 +17,11 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct RankRollout {
-    /// So many servers fewer than wanted may answer while they are replaced: a number, or a share such as "25%".
+    /// Servers that may be missing from the wanted number during a rollout: a number, or a share such as "25%".
     #[serde(default = "none")]
     #[schemars(schema_with = "number_or_share")]
     pub max_unavailable: IntOrString,
-    /// So many servers more than wanted may run while they are replaced: a number, or a share such as "25%".
+    /// Servers that may run beyond the wanted number during a rollout: a number, or a share such as "25%".
     #[serde(default = "a_quarter")]
     #[schemars(schema_with = "number_or_share")]
     pub max_surge: IntOrString,
