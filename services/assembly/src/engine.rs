@@ -12,7 +12,7 @@ use rankwright_event::RankingId;
 use rankwright_feature::Plan;
 use rankwright_ingest::{Counters, Ingest, Settings};
 use rankwright_model::{Column, VersionStore};
-use rankwright_state::Store;
+use rankwright_state::{Claim, Owner, Store};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -85,6 +85,17 @@ pub fn open_versions(config: &Config) -> Result<Arc<dyn VersionStore>> {
 /// Name of the service that a shared state belongs to: `RANKWRIGHT_SERVICE`, or `default`.
 pub fn service() -> String {
     std::env::var("RANKWRIGHT_SERVICE").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "default".to_owned())
+}
+
+/// Who this program works for: `RANKWRIGHT_OWNER`, which an operator sets; `RANKWRIGHT_TAKE_OVER` lets it take a state over.
+pub(crate) fn claim() -> Claim {
+    let owner = std::env::var("RANKWRIGHT_OWNER").ok().filter(|owner| !owner.is_empty());
+    Claim { owner: owner.map(Owner::new), takes_over: is_set("RANKWRIGHT_TAKE_OVER") }
+}
+
+/// Whether a variable of the environment says yes.
+pub(crate) fn is_set(variable: &str) -> bool {
+    std::env::var(variable).is_ok_and(|value| matches!(value.as_str(), "1" | "true"))
 }
 
 impl Engine {

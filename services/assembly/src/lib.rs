@@ -6,6 +6,7 @@ mod ask;
 mod cached;
 mod closing;
 mod embed;
+mod emptied;
 mod encoders;
 mod engine;
 mod folder;

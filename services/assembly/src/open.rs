@@ -1,5 +1,6 @@
 //! Each store, as a configuration names it.
 
+use crate::engine::{claim, service};
 use crate::folder;
 use anyhow::{Context, Result};
 use rankwright_clickthrough::store::file::FileSettings;
@@ -9,7 +10,7 @@ use rankwright_clickthrough::{self as clickthrough, ClickthroughStore, Header};
 use rankwright_config::train::TTL;
 use rankwright_config::{self as config, Config, State};
 use rankwright_feature::Plan;
-use rankwright_model::{MemoryVersions, RedisVersions, VersionStore, Versions};
+use rankwright_model::{Alone, Fleet, MemoryVersions, RedisFleet, RedisVersions, VersionStore, Versions};
 use rankwright_redis::{Address, Sentinels, Settings, Tls, Topology, Verify};
 use rankwright_state::{self as state, RedisOptions, RedisStore, Store};
 use std::path::PathBuf;
@@ -39,9 +40,18 @@ pub(crate) async fn state(config: &Config, service: &str) -> Result<Arc<dyn Stor
     })
 }
 
+/// A state to write to: one of another cluster is refused.
 pub(crate) async fn redis(config: &Config, redis: &config::state::Redis, service: &str) -> Result<RedisStore> {
     let (settings, options) = (redis_settings(redis, redis.db.state)?, redis_options(config, redis));
-    Ok(RedisStore::open(settings, options, service).await?)
+    let store = RedisStore::open(settings, options, service).await?;
+    store.claim(&claim()).await?;
+    Ok(store)
+}
+
+/// Other servers that share the models of a configuration, seen from one of them.
+pub(crate) fn fleet(config: &Config, server: &str) -> Result<Arc<dyn Fleet>> {
+    let State::Redis(redis) = &config.state else { return Ok(Arc::new(Alone)) };
+    Ok(Arc::new(RedisFleet::open(redis_settings(redis, redis.db.models)?, &service(), server)?))
 }
 
 pub(crate) fn clickthroughs(config: &Config, plan: &Plan, service: &str) -> Result<Arc<dyn ClickthroughStore>> {

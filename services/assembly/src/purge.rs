@@ -1,12 +1,13 @@
 //! Removing all that a service has in shared stores.
 
-use crate::engine::service;
+use crate::engine::{claim, service};
 use crate::open::{clickthroughs_in_s3, redis_settings};
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use futures_util::future::BoxFuture;
 use rankwright_clickthrough::Header;
 use rankwright_config::{ClickthroughStore, Config, State};
 use rankwright_redis::{Link, Settings};
+use rankwright_state::{Claim, owner_of};
 
 /// Where something of a service lies that a purge removes, in words.
 ///
@@ -25,15 +26,17 @@ pub fn purge_places(config: &Config) -> Result<Vec<String>> {
     Ok(places)
 }
 
-/// Removes everything of this service from Redis and S3; what it removed, in words. Programs of the service have to be
+/// Removes everything of this service from Redis and S3; what it removed, in words. A state of another cluster stays, unless it
+/// `takes_over`. Programs of the service have to be
 /// stopped before: what they write meanwhile may stay.
 ///
 /// # Errors
 /// When a store fails, or holds parts that are damaged so that nobody can tell whose they are; what was removed by then is
 /// gone, and it can be begun again.
-pub fn purge<'a>(config: &'a Config) -> BoxFuture<'a, Result<Vec<String>>> {
+pub fn purge(config: &Config, takes_over: bool) -> BoxFuture<'_, Result<Vec<String>>> {
     Box::pin(async move {
         let (service, mut told) = (checked(service())?, Vec::new());
+        owned(config, &service, takes_over).await?;
         for (settings, _) in databases(config)? {
             let place = settings.to_string();
             let removed = Link::new(settings, None)?.remove_all(&format!("rw:{service}:")).await?;
@@ -55,6 +58,19 @@ pub fn purge<'a>(config: &'a Config) -> BoxFuture<'a, Result<Vec<String>>> {
             }
         }
         Ok(told)
+    })
+}
+
+/// The mark lies with the state; what it says goes for all that is removed.
+async fn owned(config: &Config, service: &str, takes_over: bool) -> Result<()> {
+    let State::Redis(redis) = &config.state else { return Ok(()) };
+    let settings = redis_settings(redis, redis.db.state)?;
+    let place = settings.to_string();
+    let found = owner_of(settings, service).await?;
+    let claim = claim();
+    let claim = Claim { takes_over: takes_over || claim.takes_over, ..claim };
+    claim.check(found.as_ref()).map_err(|owner| {
+        anyhow!("nothing was removed: the state in {place} belongs to {owner}; --take-over removes it all the same")
     })
 }
 

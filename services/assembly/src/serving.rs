@@ -1,18 +1,20 @@
 //! The HTTP interface over an engine.
 
 use crate::cached;
+use crate::emptied;
 use crate::encoders::{Encoders, Wanted};
-use crate::engine::Engine;
+use crate::engine::{Engine, is_set};
 use crate::follow::{Tally, follow};
 use crate::gauges::Gauges;
 use crate::inlet::Inlet;
-use crate::port;
 use crate::size::Watch;
 use crate::waiting::Begun;
+use crate::{open, port};
 use anyhow::Result;
 use futures_util::future::BoxFuture;
 use prometheus::Registry;
 use rankwright_config::{SourceConfig, State};
+use rankwright_model::Alone;
 use rankwright_serve::{App, Published, Status, Training, tls};
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +26,9 @@ const TICK: Duration = Duration::from_secs(1);
 
 /// Texts of a request that are computed together: the quickest number.
 const TOGETHER: usize = 8;
+
+/// Lets a server be ready that serves fewer models than others do, or not those that are pinned.
+const WITHOUT_MODELS: &str = "RANKWRIGHT_READY_WITHOUT_MODELS";
 
 /// For giving up the partitions of a stream.
 const LEAVING: Duration = Duration::from_secs(5);
@@ -74,8 +79,10 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
         let tally = Arc::new(Tally::registered(&registry, engine.settings().session_length)?);
         let watch = Arc::new(Watch::registered(engine.clone(), &registry)?);
         cached::register(&engine.state, &registry)?;
+        emptied::register(&engine.state, &registry)?;
+        let fleet = if service.ranks { open::fleet(&engine.config, &identity())? } else { Arc::new(Alone) };
         let loader = Published::new(&engine.config.features, engine.state.clone(), engine.versions.clone());
-        let loader = Arc::new(loader.with_encoders(engine.encoders.clone()));
+        let loader = Arc::new(loader.with_encoders(engine.encoders.clone()).with_fleet(fleet));
         let mut config = engine.config.clone();
         if !service.ranks {
             config.models.clear();
@@ -84,7 +91,7 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
         if let State::Redis(redis) = &config.state {
             app = app.store_timeout(redis.timeout.command);
         }
-        app = app.status("size", watch.clone());
+        app = app.gated(engine.state.shared() && !is_set(WITHOUT_MODELS)).status("size", watch.clone());
         if let Some(inlet) = &inlet {
             app = app.status("ingest", inlet.clone());
         }
@@ -114,7 +121,7 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
         let tls = engine.config.api.tls.as_ref().map(|tls| tls::acceptor(&tls.cert, &tls.key)).transpose()?;
         let (host, port) = (engine.config.api.host.as_str(), engine.config.api.port);
         tokio::select! {
-            () = app.prepare() => {}
+            _ready_or_says_why_not = app.begin() => {}
             () = told.clone().told() => {
                 if let Some(inlet) = inlet {
                     inlet.close().await;

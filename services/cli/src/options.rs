@@ -154,6 +154,9 @@ pub(crate) struct PurgeOptions {
     /// Do not ask
     #[arg(short, long)]
     pub(crate) yes: bool,
+    /// Remove a state that belongs to another cluster
+    #[arg(long, env = "RANKWRIGHT_TAKE_OVER")]
+    pub(crate) take_over: bool,
 }
 
 #[derive(Debug, Args)]

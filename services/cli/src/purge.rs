@@ -16,7 +16,7 @@ pub(crate) fn run(options: &PurgeOptions) -> Result<String> {
         }
         confirmed(&service(), &places, &mut stdin.lock())?;
     }
-    let told = job_runtime()?.block_on(purge(&config))?;
+    let told = job_runtime()?.block_on(purge(&config, options.take_over))?;
     Ok(told.iter().map(|line| format!("removed {line}\n")).collect())
 }
 

@@ -14,6 +14,7 @@ use crate::models::Models;
 use crate::plugin::{Feedback, Status, Training};
 use crate::pool::Pool;
 use crate::server::Connections;
+use parking_lot::Mutex;
 use rankwright_config::{Config, Secret};
 use rankwright_state::Store;
 use std::sync::Arc;
@@ -42,6 +43,10 @@ struct Shared {
     origins: Vec<String>,
     inference: Inference,
     phase: AtomicU8,
+    /// Whether it is ready only when it serves no less than other servers do.
+    gated: bool,
+    /// Why it is not ready, though models and state are there.
+    unready: Mutex<Option<String>>,
     plugins: Plugins,
     started: Instant,
 }
@@ -94,6 +99,19 @@ impl App {
     /// Goes on to a phase; there is no way back.
     pub(crate) fn enter(&self, phase: Phase) {
         self.shared.phase.fetch_max(phase as u8, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_gated(&self) -> bool {
+        self.shared.gated
+    }
+
+    /// Why it is not ready, though models and state are there.
+    pub fn unready(&self) -> Option<String> {
+        self.shared.unready.lock().clone()
+    }
+
+    pub(crate) fn explain_unready(&self, reason: Option<String>) {
+        *self.shared.unready.lock() = reason;
     }
 
     pub(crate) fn state(&self) -> &Guarded {

@@ -3,20 +3,25 @@
 //! A version is warm when requests sampled in its training have been replayed with it, for as long as the configuration
 //! allows: caches are filled and pages touched before a visitor waits for them. Only then does it take the place of the
 //! one that answers.
+//!
+//! Where servers share models, a new version is tried by one of them, and the others follow when that one has replayed its
+//! rankings ([`Trial`]). A server that would answer with less than the others do is not ready ([`App::prepare`]).
 
 mod published;
+mod trial;
 
 pub use published::Published;
+pub use trial::Trial;
 
 use crate::app::{App, Phase};
 use crate::breaker::chain;
-use crate::models::{Current, Loaded, Served, Slot, Version};
-use crate::rank::rehearse;
+use crate::models::{Current, Loaded, Refused, Slot, Version};
 use crate::ranker::Ranker;
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use futures_util::stream::{self, StreamExt};
 use rankwright_config as config;
 use rankwright_event::{Ranking, Tenant};
+use rankwright_model::Serves;
 use rankwright_state::{BoxFuture, Key, Scope};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,6 +34,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 const AT_ONCE: usize = 2;
 /// Time from the beginning of one look for newer versions to that of the next: they are to be served within ten seconds.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// How often other servers are told what this one serves: several times while that counts.
+const TELL_EVERY: Duration = Duration::from_secs(5);
 
 /// Knows which version of a model should answer, and makes it ready to.
 pub trait Loader: Send + Sync {
@@ -42,6 +49,26 @@ pub trait Loader: Send + Sync {
 
     /// What computes the features that a model lists and keeps the incoming order, for answers without a version.
     fn without_version<'a>(&'a self, model: &'a config::Model) -> BoxFuture<'a, Result<Box<dyn Ranker>, LoadError>>;
+
+    /// Versions of a model that there are, from the oldest on; nothing where nobody keeps any.
+    fn versions<'a>(&'a self, _model: &'a str) -> BoxFuture<'a, Result<Option<Vec<String>>, LoadError>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    /// Tells other servers what this one serves; what each of them does.
+    fn tell(&self, _serves: Serves) -> BoxFuture<'_, Result<Vec<Serves>, LoadError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    /// Takes back what was told, as the server ends.
+    fn leave(&self) -> BoxFuture<'_, Result<(), LoadError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    /// Tells what was found of a version: that it works, why not, or, with nothing, that it was not found out.
+    fn judge(&self, _trial: Trial, _verdict: Option<Result<(), String>>) -> BoxFuture<'_, Result<(), LoadError>> {
+        Box::pin(async { Ok(()) })
+    }
 }
 
 /// What a [`Loader`] found.
@@ -52,35 +79,90 @@ pub enum Found {
     Unchanged,
     /// Another version, and rankings to replay with it.
     Version(Loaded, Vec<Ranking>),
+    /// The same, of which other servers wait to hear whether it works.
+    OnTrial(Loaded, Vec<Ranking>, Trial),
+    /// Another version, which did not work on the server that tried it.
+    Refused(Refused),
 }
 
 /// A version that is there and cannot be served, or a store of versions that does not answer.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct LoadError(String);
+#[error("{text}")]
+pub struct LoadError {
+    text: String,
+    /// Whether it is the version's fault.
+    of_version: bool,
+}
 
 impl LoadError {
     /// From its cause, and the causes of that.
     pub fn new(error: impl std::error::Error) -> Self {
-        Self(chain(&error))
+        Self { text: chain(&error), of_version: false }
+    }
+
+    /// The same, where another attempt would end in the same way.
+    pub(crate) fn of_version(error: impl std::error::Error) -> Self {
+        Self { of_version: true, ..Self::new(error) }
     }
 }
 
 impl App {
-    /// Waits for the state store, loads and warms every model that has a version, and calls the service ready.
+    /// Waits for the state store, loads and warms every model that has a version, and calls the service ready: at once, or when it
+    /// would answer with no less than other servers do.
     pub async fn prepare(&self) {
+        while !self.begin().await {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// The same once; whether it is ready.
+    pub async fn begin(&self) -> bool {
         while !self.store_answers().await {
             tokio::time::sleep(PAUSE).await;
         }
         self.refresh_all().await;
-        self.enter(Phase::Ready);
+        let lacks = self.lacks().await;
+        if let Some(reason) = lacks.as_ref().filter(|_| self.unready() != lacks) {
+            tracing::warn!(reason, "not ready");
+        }
+        let ready = lacks.is_none();
+        self.explain_unready(lacks);
+        if ready {
+            self.enter(Phase::Ready);
+        }
+        ready
+    }
+
+    /// Why requests should go to other servers. Nothing where nobody can tell: an answer without a model is better than none.
+    async fn lacks(&self) -> Option<String> {
+        if !self.is_gated() {
+            return None;
+        }
+        let others = self.loader().tell(self.serves()).await;
+        let others =
+            others.inspect_err(|error| tracing::debug!(%error, "other servers are not known")).unwrap_or_default();
+        self.models().all().find_map(|slot| slot.lacks(&others))
+    }
+
+    /// Versions that this server serves, by the names of models.
+    fn serves(&self) -> Serves {
+        self.models().all().filter_map(|slot| Some((slot.name().to_owned(), slot.version()?))).collect()
     }
 
     /// Looks for newer versions from time to time; never ends. One that warms up keeps no other model's waiting, two do.
     pub(crate) async fn follow(&self) {
         let room = Arc::new(Semaphore::new(AT_ONCE));
         let models = self.models().all().map(|slot| self.follow_model(slot.name().to_owned(), room.clone()));
-        join_all(models.collect::<Vec<_>>()).await;
+        join(join_all(models.collect::<Vec<_>>()), self.tell_others()).await;
+    }
+
+    async fn tell_others(&self) {
+        loop {
+            if let Err(error) = self.loader().tell(self.serves()).await {
+                tracing::debug!(%error, "other servers are told later");
+            }
+            tokio::time::sleep(TELL_EVERY).await;
+        }
     }
 
     async fn follow_model(&self, name: String, room: Arc<Semaphore>) {
@@ -124,7 +206,9 @@ impl App {
         match found {
             Ok(Found::Unchanged) => {}
             Ok(Found::Nothing) => self.without_version(slot, format!("model {} is not trained yet", slot.name())).await,
-            Ok(Found::Version(loaded, samples)) => self.serve_version(slot, loaded, samples).await,
+            Ok(Found::Version(loaded, samples)) => self.serve_version(slot, loaded, samples, None).await,
+            Ok(Found::OnTrial(loaded, samples, trial)) => self.serve_version(slot, loaded, samples, Some(trial)).await,
+            Ok(Found::Refused(refused)) => self.refuse(slot, refused).await,
             Err(error) => {
                 if news {
                     tracing::error!(model = slot.name(), %error, "failed to load a model");
@@ -132,6 +216,11 @@ impl App {
                 self.without_version(slot, format!("model {} could not be loaded, the log says why", slot.name()))
                     .await;
             }
+        }
+        if slot.definition.learning().is_some()
+            && let Ok(Some(versions)) = self.loader().versions(slot.name()).await
+        {
+            slot.know(versions);
         }
     }
 
@@ -148,27 +237,6 @@ impl App {
         }
     }
 
-    async fn serve_version(&self, slot: &Slot, loaded: Loaded, samples: Vec<Ranking>) {
-        let began = Instant::now();
-        let replayed = self.warm_up(&loaded, &samples, warm_up_time(&slot.definition)).await;
-        let elapsed_ms = began.elapsed().as_millis() as u64;
-        let version = loaded.version.id.clone().unwrap_or_default();
-        slot.swap(Arc::new(loaded));
-        tracing::info!(model = slot.name(), version, replayed, elapsed_ms, "serving a model version");
-    }
-
-    /// Replays rankings for at most so long; returns how many.
-    async fn warm_up(&self, loaded: &Loaded, samples: &[Ranking], time: Duration) -> usize {
-        let began = Instant::now();
-        let Served::Ranker(ranker) = &loaded.model else { return 0 };
-        for (replayed, ranking) in samples.iter().enumerate() {
-            if began.elapsed() >= time || rehearse(self, &**ranker, ranking).await.is_err() {
-                return replayed;
-            }
-        }
-        samples.len()
-    }
-
     async fn store_answers(&self) -> bool {
         let key = [Key::new(&Tenant::default(), Scope::Global)];
         match self.state().read(&key).await {
@@ -178,13 +246,6 @@ impl App {
                 false
             }
         }
-    }
-}
-
-fn warm_up_time(model: &config::Model) -> Duration {
-    match model {
-        config::Model::LambdaMart(model) => model.warmup.map_or(Duration::ZERO, |warmup| warmup.duration),
-        _ => Duration::ZERO,
     }
 }
 

@@ -13,7 +13,7 @@ pub use connections::ConnectionMetrics;
 pub(crate) use inference::{InferenceFailure, InferenceMetrics};
 use latency::Latency;
 use prometheus::process_collector::ProcessCollector;
-use prometheus::{IntCounter, IntCounterVec, Opts, Registry, TextEncoder};
+use prometheus::{IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder};
 use rankwright_config as config;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -62,6 +62,10 @@ pub(crate) struct ModelMetrics {
     /// By the reasons that its verb has.
     fallbacks: Vec<(FallbackReason, IntCounter)>,
     absent: IntCounter,
+    /// Whether a version answers.
+    pub(crate) loaded: IntGauge,
+    /// Whether that version is in memory alone.
+    pub(crate) lost: IntGauge,
 }
 
 impl Metrics {
@@ -74,10 +78,11 @@ impl Metrics {
     ) -> Result<Self, prometheus::Error> {
         let counters = Counters::registered(&registry)?;
         let mut all = BTreeMap::new();
+        let served = Served::registered(&registry)?;
         for verb in [&RANK, &RECOMMEND] {
             let of_verb = models.iter().filter(|(_, model)| model.recommends() == verb.recommends);
             let answers = Answers::registered(verb, &registry)?;
-            let models: BTreeMap<_, _> = of_verb.map(|(name, _)| (name.clone(), answers.of(name))).collect();
+            let models: BTreeMap<_, _> = of_verb.map(|(name, _)| (name.clone(), answers.of(name, &served))).collect();
             let latencies = models.iter().map(|(name, model)| (name.clone(), model.latency.clone())).collect();
             registry.register(Box::new(Latency::new(verb.name, latencies)?))?;
             all.extend(models);
@@ -199,13 +204,37 @@ impl Answers {
         })
     }
 
-    fn of(&self, model: &str) -> Arc<ModelMetrics> {
+    fn of(&self, model: &str, served: &Served) -> Arc<ModelMetrics> {
         let counter = |&reason: &FallbackReason| (reason, self.fallbacks.with_label_values(&[model, reason.label()]));
         Arc::new(ModelMetrics {
             requests: self.requests.with_label_values(&[model]),
             latency: Arc::new(Summary::new(Instant::now())),
             fallbacks: self.reasons.iter().map(counter).collect(),
             absent: self.absent.with_label_values(&[model]),
+            loaded: served.loaded.with_label_values(&[model]),
+            lost: served.lost.with_label_values(&[model]),
+        })
+    }
+}
+
+/// Whether models have a version that answers.
+struct Served {
+    loaded: IntGaugeVec,
+    lost: IntGaugeVec,
+}
+
+impl Served {
+    fn registered(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let gauge = |name: &str, help: &str| {
+            let gauge = IntGaugeVec::new(Opts::new(name, help), &["model"])?;
+            registry.register(Box::new(gauge.clone())).map(|()| gauge)
+        };
+        Ok(Self {
+            loaded: gauge("service_model_loaded", "1 where a version of the model answers, 0 else.")?,
+            lost: gauge(
+                "service_model_lost",
+                "1 where a version answers and the store of versions has none left, 0 else.",
+            )?,
         })
     }
 }

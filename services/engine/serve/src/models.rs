@@ -11,7 +11,7 @@ use crate::metrics::{Metrics, ModelMetrics};
 use crate::ranker::Ranker;
 use parking_lot::RwLock;
 use rankwright_config as config;
-use rankwright_model::Recommender;
+use rankwright_model::{Recommender, Serves};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -33,6 +33,7 @@ pub struct Slot {
     bare: OnceLock<Box<dyn Ranker>>,
     /// What was said of a version that could not be loaded, until one is.
     said: RwLock<Option<String>>,
+    registry: RwLock<Registry>,
     pub(crate) metrics: Arc<ModelMetrics>,
 }
 
@@ -43,6 +44,24 @@ pub enum Current {
     Missing(Arc<str>),
     /// A version.
     Loaded(Arc<Loaded>),
+}
+
+/// What is known of a model's versions, beside the one that answers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Registry {
+    /// Those that there are, from the oldest on; nothing before that was asked.
+    pub versions: Option<Arc<[String]>>,
+    /// One that should answer, and does not.
+    pub refused: Option<Refused>,
+}
+
+/// A version that does not answer, because it did not work when it was tried.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Refused {
+    /// Which one.
+    pub version: String,
+    /// Why.
+    pub reason: String,
 }
 
 /// A version of a model, ready to serve.
@@ -134,6 +153,7 @@ impl Slot {
             seen: None,
             bare: OnceLock::new(),
             said: RwLock::new(None),
+            registry: RwLock::default(),
             metrics,
         }
     }
@@ -171,6 +191,70 @@ impl Slot {
     /// Lets another version answer from now on.
     pub fn swap(&self, loaded: Arc<Loaded>) {
         *self.current.write() = Current::Loaded(loaded);
+        self.registry.write().refused = None;
+        self.metrics.loaded.set(1);
+    }
+
+    /// The version that answers, of a model that learns.
+    pub fn version(&self) -> Option<String> {
+        match self.current() {
+            Current::Loaded(loaded) => loaded.version.id.clone(),
+            Current::Missing(_) => None,
+        }
+    }
+
+    /// What is known of its versions.
+    pub fn registry(&self) -> Registry {
+        self.registry.read().clone()
+    }
+
+    /// Whether a version answers that is in memory alone: where versions are kept, none is left.
+    pub fn is_lost(&self) -> bool {
+        let none_left = self.registry.read().versions.as_ref().is_some_and(|versions| versions.is_empty());
+        none_left && self.version().is_some()
+    }
+
+    /// Takes note of which versions there are.
+    pub(crate) fn know(&self, versions: Vec<String>) {
+        self.registry.write().versions = Some(versions.into());
+        let (before, lost) = (self.metrics.lost.get() == 1, self.is_lost());
+        self.metrics.lost.set(lost.into());
+        if lost && !before {
+            tracing::error!(
+                model = self.name,
+                "the versions of a model are gone: the one in memory answers until this process ends"
+            );
+        }
+    }
+
+    /// Takes note of a version that does not work; whether that is news.
+    pub(crate) fn refuse(&self, refused: Refused) -> bool {
+        let mut registry = self.registry.write();
+        let news = registry.refused.as_ref() != Some(&refused);
+        registry.refused = Some(refused);
+        news
+    }
+
+    /// Why this server should not take the place of others, which serve this.
+    pub(crate) fn lacks(&self, others: &[Serves]) -> Option<String> {
+        let pinned = self.definition.learning()?.version.clone();
+        let (name, served) = (&self.name, self.version());
+        let why = || match self.current() {
+            Current::Missing(reason) => reason.to_string(),
+            Current::Loaded(_) => "another one is served".to_owned(),
+        };
+        if let Some(pinned) = pinned.filter(|pinned| served.as_ref() != Some(pinned)) {
+            let there = self.registry.read().versions.as_ref().map(|versions| versions.join(", "));
+            let there = there.filter(|versions| !versions.is_empty()).unwrap_or_else(|| "none".to_owned());
+            return Some(format!(
+                "model {name} is pinned to {pinned}, which is not served: {}; there are: {there}",
+                why()
+            ));
+        }
+        let serve = others.iter().filter(|serves| serves.contains_key(name)).count();
+        (served.is_none() && serve > 0).then(|| {
+            format!("model {name} is served by {serve} other servers, and would not be by this one: {}", why())
+        })
     }
 
     /// Tells why nothing is loaded; a version that is there stays.

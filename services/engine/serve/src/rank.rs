@@ -99,11 +99,11 @@ pub(crate) async fn rank(
     Ok(text)
 }
 
-/// Lets a version compute a ranking as a request would, and forgets the result.
-pub(crate) async fn rehearse(app: &App, ranker: &dyn Ranker, ranking: &Ranking) -> Result<(), Unavailable> {
+/// Lets a version compute a ranking as a request would, and forgets the result; whether each score is a number.
+pub(crate) async fn rehearse(app: &App, ranker: &dyn Ranker, ranking: &Ranking) -> Result<bool, Unavailable> {
     let outcome = compute(app, ranker, ranking, Instant::now()).await?;
     explained(ranker, ranking, &outcome, None, Explain::Features, Instant::now());
-    Ok(())
+    Ok(outcome.scores.iter().all(|score| score.is_finite()))
 }
 
 async fn with_model(

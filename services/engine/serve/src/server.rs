@@ -48,6 +48,9 @@ const MOST_HEAD_BYTES: usize = 64 << 10;
 /// For a client to agree on encryption.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
+/// For telling other servers that this one ends.
+const LEAVING: Duration = Duration::from_secs(1);
+
 /// How often it is looked whether connections are left.
 const LOOKS_EVERY: Duration = Duration::from_millis(10);
 
@@ -99,6 +102,8 @@ pub async fn run(
     let connections = app.connections().clone();
     let served = serve(http::router(app.clone()), listener, tls, told, timing, connections).await;
     preparing.abort();
+    // whoever waits for others to serve should not wait for this one
+    let _ = tokio::time::timeout(LEAVING, app.loader().leave()).await;
     served
 }
 

@@ -32,7 +32,7 @@ pub use file::{FileOptions, FileStore};
 pub use key::{Key, Scope, Slot, Space};
 pub use memory::MemoryStore;
 pub use overlay::{Coming, Expected, Fetched, Overlay, View};
-pub use redis::{Filling, RedisOptions, RedisStore};
+pub use redis::{Claim, Filling, Owner, RedisOptions, RedisStore, owner_of};
 pub use store::{
     BoxFuture, CacheUse, Commit, Error, Fingerprint, Lease, Listed, Move, Outcome, Position, Rewrite, Rows, Show,
     Stats, Store, Writer,

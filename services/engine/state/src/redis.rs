@@ -20,6 +20,7 @@ mod generation;
 mod layout;
 mod line;
 mod meta;
+mod owner;
 mod parts;
 mod reading;
 mod redo;
@@ -32,6 +33,7 @@ mod tests;
 mod usage;
 
 pub use generation::Filling;
+pub use owner::{Claim, Owner, owner_of};
 pub(crate) use usage::room_of_key;
 
 use crate::expiry::outdated;
@@ -111,6 +113,10 @@ struct Shared {
     layout: u32,
     /// How values are written there.
     format: Format,
+    /// Which state it is.
+    id: Option<String>,
+    /// Whether another state lay there before, which this process has seen.
+    emptied: bool,
     /// Of commits to one server.
     line: Line,
     /// Of a cluster: the numbers of the last batches of writers that were acquired here.
@@ -160,7 +166,12 @@ impl RedisStore {
         let watcher = (options.tracking && options.cache_entries > 0).then(|| cache.watcher());
         let link = Arc::new(Link::new(settings.clone(), None).map_err(|error| cannot_open(error.into()))?);
         let reading = Arc::new(Link::new(settings, watcher).map_err(|error| cannot_open(error.into()))?);
-        let live = if make { Some(meta::open(&link, &names).await?) } else { meta::found(&link, &names).await? };
+        let live = if make {
+            let live = meta::open(&link, &names).await?;
+            Some(meta::identified(&link, &names, live).await)
+        } else {
+            meta::found(&link, &names).await?
+        };
         let Some(live) = live else { return Ok(None) };
         meta::warn_of_eviction(&link).await;
         let (names, scripts) = (names.of_generation(live.generation, live.shards), Scripts::new(link.is_cluster()));
@@ -173,6 +184,8 @@ impl RedisStore {
             options,
             layout: live.format,
             format: options.format.in_layout(live.format),
+            id: live.id,
+            emptied: false,
             line: Line::default(),
             numbers: Numbers::default(),
         };
@@ -218,7 +231,7 @@ async fn look(live: Arc<RwLock<Arc<Shared>>>) {
 async fn go_on(live: &RwLock<Arc<Shared>>, current: &Arc<Shared>) -> Result<Arc<Shared>, Error> {
     let Some(next) = current.successor().await? else { return Ok(current.clone()) };
     let mut live = live.write();
-    if (live.names.generation(), live.layout) != (next.names.generation(), next.layout) {
+    if !live.is(&next.names, next.layout, next.id.as_deref()) {
         *live = Arc::new(next);
     }
     Ok(live.clone())
@@ -390,5 +403,23 @@ impl Store for RedisStore {
 
     fn live_generation(&self) -> u32 {
         self.current().names.generation()
+    }
+
+    fn id(&self) -> Option<String> {
+        self.current().id.clone()
+    }
+
+    /// An import makes a second generation; nothing else can tell that what was lost is there again.
+    fn emptied(&self) -> bool {
+        let shared = self.current();
+        shared.emptied && shared.names.generation() == 1
+    }
+}
+
+impl Shared {
+    /// Whether this is the state and generation that it works on.
+    fn is(&self, names: &Names, layout: u32, id: Option<&str>) -> bool {
+        let same = self.id.is_none() || self.id.as_deref() == id;
+        same && (self.names.generation(), self.layout) == (names.generation(), layout)
     }
 }

@@ -156,6 +156,17 @@ pub enum Error {
         /// The newest one known here.
         known: u32,
     },
+    /// The state of a service in another cluster.
+    #[error(
+        "the state at {place} belongs to {owner}: stop the programs there, then set RANKWRIGHT_TAKE_OVER=true \
+         (stateStore.takeOver of a RankingService) to take it over"
+    )]
+    Owned {
+        /// Path or address.
+        place: String,
+        /// Whose it is, in words.
+        owner: String,
+    },
     /// More slots than a state can hold.
     #[error("the state holds {0} slots, no more can be added")]
     Full(usize),
@@ -364,5 +375,15 @@ pub trait Store: Send + Sync {
     /// Number of the generation that is live.
     fn live_generation(&self) -> u32 {
         1
+    }
+
+    /// Which state it is, where others may lie in the same place: one that is made there later has another id.
+    fn id(&self) -> Option<String> {
+        None
+    }
+
+    /// Whether a state that this process has worked on is gone, and what took its place was not filled by an import yet.
+    fn emptied(&self) -> bool {
+        false
     }
 }

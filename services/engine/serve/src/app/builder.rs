@@ -11,6 +11,7 @@ use crate::models::Models;
 use crate::plugin::{Feedback, Status, Training};
 use crate::pool::Pool;
 use crate::server::Connections;
+use parking_lot::Mutex;
 use prometheus::Registry;
 use rankwright_config::Config;
 use rankwright_state::{Slot, Store};
@@ -28,6 +29,7 @@ pub struct Builder {
     store: Arc<dyn Store>,
     loader: Arc<dyn Loader>,
     store_timeout: Duration,
+    gated: bool,
     registry: Registry,
     inference: BTreeMap<String, Arc<dyn TextModel>>,
     seen: BTreeMap<String, Slot>,
@@ -55,7 +57,7 @@ impl Builder {
         };
         let (config, registry) = (config.clone(), Registry::new());
         let (inference, seen) = (BTreeMap::new(), BTreeMap::new());
-        Self { config, store, loader, store_timeout: STORE_TIMEOUT, registry, inference, seen, plugins }
+        Self { config, store, loader, store_timeout: STORE_TIMEOUT, gated: false, registry, inference, seen, plugins }
     }
 
     /// Takes in events of `POST /feedback`.
@@ -106,9 +108,15 @@ impl Builder {
         self
     }
 
+    /// Has it get ready only when it serves no less than other servers do, and what is pinned.
+    pub fn gated(mut self, gated: bool) -> Self {
+        self.gated = gated;
+        self
+    }
+
     /// The app. Nothing is loaded yet, and it is not ready.
     pub fn build(self) -> Result<App, Error> {
-        let Self { config, store, loader, store_timeout, registry, inference, seen, plugins } = self;
+        let Self { config, store, loader, store_timeout, gated, registry, inference, seen, plugins } = self;
         let metrics = Metrics::new(&config.models, inference.keys().map(String::as_str), registry)?;
         let connections = Connections::new(config.api.limits.max_connections, metrics.connections().clone());
         let shared = Shared {
@@ -127,6 +135,8 @@ impl Builder {
             token: config.api.token,
             origins: config.api.allowed_origins,
             phase: AtomicU8::new(Phase::Starting as u8),
+            gated,
+            unready: Mutex::default(),
             plugins,
             started: Instant::now(),
         };

@@ -28,6 +28,10 @@ pub(super) async fn ready(State(app): State<App>) -> Response {
         let text = value!({"status": "refused", "reason": reason}).to_string();
         return (StatusCode::SERVICE_UNAVAILABLE, json(text.into_bytes())).into_response();
     }
+    if let (Phase::Starting, Some(reason)) = (app.phase(), app.unready()) {
+        let text = value!({"status": "starting", "reason": reason}).to_string();
+        return (StatusCode::SERVICE_UNAVAILABLE, json(text.into_bytes())).into_response();
+    }
     let (status, text) = match app.phase() {
         Phase::Starting => (StatusCode::SERVICE_UNAVAILABLE, r#"{"status":"starting"}"#),
         Phase::Ready => (StatusCode::OK, r#"{"status":"ready"}"#),
@@ -48,6 +52,9 @@ pub(super) async fn status(State(app): State<App>) -> Response {
     let mut status = Map::new();
     status.insert("version".into(), env!("CARGO_PKG_VERSION").into());
     status.insert("phase".into(), phase(app.phase()).into());
+    if let Some(reason) = app.unready() {
+        status.insert("unready".into(), reason.into());
+    }
     status.insert("uptimeSeconds".into(), app.uptime().as_secs().into());
     status.insert("models".into(), models(&app));
     status.insert("inference".into(), serde_json::to_value(app.inference().told()).unwrap_or_default());
@@ -71,6 +78,17 @@ fn models(app: &App) -> Value {
 }
 
 fn model(slot: &Slot) -> Value {
+    let mut entry = current(slot);
+    let registry = slot.registry();
+    if let Value::Object(entry) = &mut entry {
+        entry.extend(registry.versions.map(|versions| ("versions".to_owned(), versions.iter().cloned().collect())));
+        entry.extend(slot.is_lost().then(|| ("lost".to_owned(), true.into())));
+        entry.extend(registry.refused.map(|refused| ("refused".to_owned(), value!(refused))));
+    }
+    entry
+}
+
+fn current(slot: &Slot) -> Value {
     match slot.current() {
         Current::Missing(reason) => value!({"type": slot.kind(), "state": "missing", "reason": &*reason}),
         Current::Loaded(loaded) => {
@@ -101,6 +119,9 @@ async fn store(app: &App) -> Value {
         "durable": state.store().durable(),
         "answers": answers,
         "problem": state.store().trouble(),
+        "id": state.store().id(),
+        "generation": state.store().live_generation(),
+        "emptied": state.store().emptied(),
         "entities": stats.map(|stats| stats.entities),
         "bytes": stats.and_then(|stats| stats.bytes),
         "cache": state.store().cache_use(),

@@ -3,16 +3,20 @@
 //! A version is served only with the features it was trained on: their columns are compared by fingerprint, so that a
 //! changed definition is an error with names, and never a silently wrong score.
 
-use super::{Found, LoadError, Loader};
-use crate::models::{Loaded, Served, Version};
+use super::{Found, LoadError, Loader, Trial};
+use crate::models::{Loaded, Refused, Served, Version};
 use crate::ranker::{FeatureColumns, Ranker};
 use rankwright_config as config;
 use rankwright_event::json::decode_batch;
 use rankwright_event::{Event, Ranking};
 use rankwright_feature::{Encoded, Encoders, NoEncoders, Plan, Purpose, Texts};
-use rankwright_model::{Column, Contributions, Model, NoContributions, Recommender, Shuffle, VersionId, VersionStore};
+use rankwright_model::{
+    Alone, Column, Contributions, Fleet, Model, NoContributions, Recommender, Serves, Shuffle, StoreError, Turn,
+    VersionId, VersionStore,
+};
 use rankwright_state::{BoxFuture, Fetched, Key, Store};
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// Loads models from a store of versions.
@@ -21,6 +25,7 @@ pub struct Published {
     state: Arc<dyn Store>,
     versions: Arc<dyn VersionStore>,
     encoders: Arc<dyn Encoders>,
+    fleet: Arc<dyn Fleet>,
 }
 
 /// A trained model and the features that it reads.
@@ -43,13 +48,19 @@ struct Undefined(String);
 impl Published {
     /// Versions of this store, over these features and this state.
     pub fn new(features: &[config::Feature], state: Arc<dyn Store>, versions: Arc<dyn VersionStore>) -> Self {
-        Self { features: features.to_vec(), state, versions, encoders: Arc::new(NoEncoders) }
+        Self { features: features.to_vec(), state, versions, encoders: Arc::new(NoEncoders), fleet: Arc::new(Alone) }
     }
 
     /// The same with models of texts that features compute with.
     #[must_use]
     pub fn with_encoders(self, encoders: Arc<dyn Encoders>) -> Self {
         Self { encoders, ..self }
+    }
+
+    /// The same beside other servers that share the versions.
+    #[must_use]
+    pub fn with_fleet(self, fleet: Arc<dyn Fleet>) -> Self {
+        Self { fleet, ..self }
     }
 
     /// The version of a model that learns.
@@ -60,24 +71,89 @@ impl Published {
         learning: &config::model::Learning,
         current: Option<&Version>,
     ) -> Result<Found, LoadError> {
-        let Some(id) = self.wanted(name, learning.version.as_deref()).await? else { return Ok(Found::Nothing) };
+        let pinned = learning.version.as_deref();
+        let Some(id) = self.wanted(name, pinned).await? else { return Ok(Found::Nothing) };
         if current.is_some_and(|current| current.id.as_deref() == Some(id.as_str())) {
             return Ok(Found::Unchanged);
         }
+        if pinned.is_some() {
+            let found = self.stored(name, model, id).await?; // all servers are replaced for it, one after the other
+            return Ok(found.map_or(Found::Nothing, |(loaded, samples)| Found::Version(loaded, samples)));
+        }
+        let found = self.tried(name, model, id.clone(), current.is_some()).await?;
+        let (Found::Refused(_), None) = (&found, current) else { return Ok(found) };
+        // one that others have gone on with serves here as well
+        let mut earlier = self.blocking(name, |versions, name| versions.list(name)).await?;
+        earlier.retain(|one| *one < id);
+        while let Some(id) = earlier.pop() {
+            match self.tried(name, model, id, false).await {
+                Ok(Found::Refused(_) | Found::Nothing) => {}
+                Err(error) if error.of_version => {}
+                other => return other,
+            }
+        }
+        Ok(found)
+    }
+
+    /// A version, if it is this server's turn to try it, or it works. One that `answers` stays until that is known.
+    async fn tried(&self, name: &str, model: &config::Model, id: VersionId, answers: bool) -> Result<Found, LoadError> {
+        let (subject, version) = (self.subject(name, model, &id), id.to_string());
+        let trial = Trial(subject.clone());
+        let turn = self.ask_fleet(move |fleet| fleet.turn(&subject)).await?;
+        match turn {
+            Turn::Unfit(reason) => return Ok(Found::Refused(Refused { version, reason })),
+            Turn::Others if answers => return Ok(Found::Unchanged),
+            Turn::Mine | Turn::Fit | Turn::Others => {}
+        }
+        let stored = self.stored(name, model, id).await;
+        match (stored, turn) {
+            (Ok(Some((loaded, samples))), Turn::Mine) => Ok(Found::OnTrial(loaded, samples, trial)),
+            (Ok(Some((loaded, samples))), _) => Ok(Found::Version(loaded, samples)),
+            (Ok(None), turn) => {
+                if turn == Turn::Mine {
+                    self.judge(trial, None).await?;
+                }
+                Ok(Found::Nothing)
+            }
+            (Err(error), Turn::Mine) => {
+                let verdict = error.of_version.then(|| Err(error.to_string()));
+                self.judge(trial, verdict).await.and(Err(error))
+            }
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    /// What names a version among servers: what it does on one may differ where features or programs do.
+    fn subject(&self, name: &str, model: &config::Model, id: &VersionId) -> String {
+        let features = match model {
+            config::Model::LambdaMart(definition) => self.listed(&definition.features).unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        let mut hasher = DefaultHasher::new();
+        (env!("CARGO_PKG_VERSION"), format!("{model:?} {features:?}")).hash(&mut hasher);
+        format!("{name}:{id}:{:016x}", hasher.finish())
+    }
+
+    /// A version that is stored, and rankings to replay with it; nothing where it is of a type that the model had before.
+    async fn stored(
+        &self,
+        name: &str,
+        model: &config::Model,
+        id: VersionId,
+    ) -> Result<Option<(Loaded, Vec<Ranking>)>, LoadError> {
         let stored = self.blocking(name, move |versions, name| versions.load(name, Some(&id))).await?;
-        // a version of a type that the model had before is none of this one
         let is_its_own = |stored: &rankwright_model::Version| stored.metadata().kind.type_name() == model.type_name();
-        let Some(stored) = stored.filter(is_its_own) else { return Ok(Found::Nothing) };
+        let Some(stored) = stored.filter(is_its_own) else { return Ok(None) };
         let (version, samples) = (version(&stored), samples(stored.warmup()));
         let model = match model {
             config::Model::LambdaMart(definition) => Served::Ranker(self.ranker(definition, &stored).await?),
             // it takes a while where there are many items
             _ => {
                 let loaded = self.apart(move || Recommender::load(&stored)).await?;
-                Served::Recommender(Box::new(loaded.map_err(LoadError::new)?))
+                Served::Recommender(Box::new(loaded.map_err(LoadError::of_version)?))
             }
         };
-        Ok(Found::Version(Loaded { version, model }, samples))
+        Ok(Some((Loaded { version, model }, samples)))
     }
 
     async fn ranker(
@@ -86,8 +162,8 @@ impl Published {
         stored: &rankwright_model::Version,
     ) -> Result<Box<dyn Ranker>, LoadError> {
         let plan = self.plan(definition).await?;
-        stored.check_columns(&columns(&plan)).map_err(LoadError::new)?;
-        let model = Model::load(stored).map_err(LoadError::new)?;
+        stored.check_columns(&columns(&plan)).map_err(LoadError::of_version)?;
+        let model = Model::load(stored).map_err(LoadError::of_version)?;
         let fallback = model.is_constant().then(|| stored.metadata().learned_nothing());
         Ok(Box::new(Trained { fallback, ..Trained::new(plan, model) }))
     }
@@ -107,7 +183,16 @@ impl Published {
         ask: impl FnOnce(&dyn VersionStore, &str) -> Result<T, rankwright_model::StoreError> + Send + 'static,
     ) -> Result<T, LoadError> {
         let (versions, name) = (self.versions.clone(), name.to_owned());
-        self.apart(move || ask(&*versions, &name)).await?.map_err(LoadError::new)
+        self.apart(move || ask(&*versions, &name)).await?.map_err(load_error)
+    }
+
+    /// Asks what is known among servers, in the same way.
+    async fn ask_fleet<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&dyn Fleet) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, LoadError> {
+        let fleet = self.fleet.clone();
+        self.apart(move || ask(&*fleet)).await?.map_err(LoadError::new)
     }
 
     /// Works on a thread that may wait.
@@ -125,6 +210,13 @@ impl Published {
         let named: HashMap<&str, _> = self.features.iter().map(|feature| (feature.name.as_str(), feature)).collect();
         let find = |name: &String| named.get(name.as_str()).copied().cloned();
         names.iter().map(|name| find(name).ok_or_else(|| LoadError::new(Undefined(name.clone())))).collect()
+    }
+}
+
+fn load_error(error: StoreError) -> LoadError {
+    match error {
+        StoreError::Decode { .. } | StoreError::Inconsistent { .. } => LoadError::of_version(error),
+        error => LoadError::new(error),
     }
 }
 
@@ -161,6 +253,28 @@ impl Loader for Published {
                 _ => Box::new(Baseline(Model::Noop)),
             })
         })
+    }
+
+    fn versions<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Result<Option<Vec<String>>, LoadError>> {
+        Box::pin(async move {
+            let versions = self.blocking(model, |versions, name| versions.list(name)).await?;
+            Ok(Some(versions.iter().map(ToString::to_string).collect()))
+        })
+    }
+
+    fn tell(&self, serves: Serves) -> BoxFuture<'_, Result<Vec<Serves>, LoadError>> {
+        Box::pin(self.ask_fleet(move |fleet| fleet.tell(&serves)))
+    }
+
+    fn leave(&self) -> BoxFuture<'_, Result<(), LoadError>> {
+        Box::pin(self.ask_fleet(|fleet| fleet.leave()))
+    }
+
+    fn judge(&self, trial: Trial, verdict: Option<Result<(), String>>) -> BoxFuture<'_, Result<(), LoadError>> {
+        Box::pin(self.ask_fleet(move |fleet| match verdict {
+            Some(verdict) => fleet.judge(&trial.0, verdict.as_ref().copied().map_err(String::as_str)),
+            None => fleet.pass(&trial.0),
+        }))
     }
 }
 

@@ -24,7 +24,7 @@ impl Loader for Slow {
     }
 
     fn without_version<'a>(&'a self, _: &'a config::Model) -> BoxFuture<'a, Result<Box<dyn Ranker>, LoadError>> {
-        Box::pin(async { Err(LoadError("there is none".to_owned())) })
+        Box::pin(async { Err(LoadError::new(std::io::Error::other("there is none"))) })
     }
 }
 

@@ -5,6 +5,7 @@ mod admin;
 mod connections;
 mod encoding;
 mod feedback;
+mod fleet;
 mod fuzz;
 mod inference;
 mod minilm;

@@ -49,3 +49,17 @@ async fn a_store_that_is_away_during_warm_up_does_not_stop_a_swap() {
     service.app.refresh("shop").await;
     assert_eq!(service.get("/status").await.json()["models"]["shop"]["version"], "2");
 }
+
+#[tokio::test]
+async fn a_version_whose_scores_are_no_numbers_is_left() {
+    let service = Service::start().await;
+    service.price(&[("a", f64::INFINITY)]).await;
+    let sample = rankwright_event::json::decode_ranking_request(ranking(&["a"]).as_bytes()).unwrap();
+    service.loader.publish_with("shop", "2", ByPrice::rising(), vec![sample]);
+    service.app.refresh("shop").await;
+    let shop = service.get("/status").await.json()["models"]["shop"].clone();
+    assert_eq!(shop["version"], "1");
+    assert_eq!(shop["refused"]["version"], "2");
+    let reason = "it gives items of ranking r1 of its warm-up scores that are no numbers";
+    assert_eq!(shop["refused"]["reason"], reason);
+}

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A forest of one tree, which puts items of a price of 10 and more first.
-const XGBOOST: &str = r#"{"version": [3, 4, 1], "learner": {
+pub(crate) const XGBOOST: &str = r#"{"version": [3, 4, 1], "learner": {
   "feature_names": [], "feature_types": [], "attributes": {},
   "learner_model_param": {"base_score": "5E-1", "num_class": "0", "num_feature": "1", "num_target": "1", "boost_from_average": "1"},
   "objective": {"name": "rank:ndcg"},
@@ -27,7 +27,7 @@ fn stump() -> String {
     leaf.replace("[0, 0, 0]", "[0]").replace("[10, 0, 1]", "[0]").replace("\"3\"", "\"1\"")
 }
 
-async fn columns(config: &Config) -> Vec<Column> {
+pub(crate) async fn columns(config: &Config) -> Vec<Column> {
     let plan = Plan::compile(&config.features, &rankwright_state::MemoryStore::default()).await.unwrap();
     let column = |column: &rankwright_feature::Column| Column {
         name: column.name.clone(),
@@ -42,7 +42,7 @@ pub(crate) fn version(millis: i64, kind: Kind, columns: Vec<Column>, warmup: &st
     version_of(XGBOOST, millis, kind, columns, warmup)
 }
 
-fn version_of(booster: &str, millis: i64, kind: Kind, columns: Vec<Column>, warmup: &str) -> Version {
+pub(crate) fn version_of(booster: &str, millis: i64, kind: Kind, columns: Vec<Column>, warmup: &str) -> Version {
     let metadata = Metadata {
         model: "shop".into(),
         kind,

@@ -427,19 +427,27 @@ impl Shared {
             Error::Open { source, .. } => Error::Failed { action: "find what is live", source },
             error => error,
         })?;
-        if (live.generation, live.format) == (self.names.generation(), self.layout) {
+        let names = self.names.of_generation(live.generation, live.shards);
+        if self.is(&names, live.format, live.id.as_deref()) {
             return Ok(None);
         }
-        tracing::info!(from = self.names.generation(), to = live.generation, "going on with another generation");
+        let emptied = self.id.is_some() && self.id != live.id;
+        if emptied {
+            tracing::error!(server = self.link.place(), "the state is gone, and an empty one lies in its place");
+        } else {
+            tracing::info!(from = self.names.generation(), to = live.generation, "going on with another generation");
+        }
         Ok(Some(Self {
             link: self.link.clone(),
             reading: self.reading.clone(),
-            names: self.names.of_generation(live.generation, live.shards),
+            names,
             scripts: self.scripts.clone(),
             cache: self.cache.clone(), // it goes by whole names
             options: self.options,
             layout: live.format,
             format: self.options.format.in_layout(live.format),
+            id: live.id,
+            emptied: emptied || self.emptied,
             line: Default::default(),
             numbers: Default::default(),
         }))

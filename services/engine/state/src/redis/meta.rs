@@ -19,6 +19,8 @@ pub(super) struct Live {
     pub(super) format: u32,
     pub(super) generation: u32,
     pub(super) shards: Option<u16>,
+    /// Which state it is: another one has another, also under the same name. An earlier version made states without.
+    pub(super) id: Option<String>,
 }
 
 /// Word of how the state grows.
@@ -30,8 +32,10 @@ const TELL: &str =
 
 /// Makes a state in shards where there is none; the number of shards is fixed from then on, and none for one without.
 const OPEN: &str = "
-if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('HSET', KEYS[1], 'format', ARGV[1], 'live', 1, 'shards', ARGV[2]) end
-return redis.call('HMGET', KEYS[1], 'format', 'live', 'shards')";
+if redis.call('EXISTS', KEYS[1]) == 0 then
+    redis.call('HSET', KEYS[1], 'format', ARGV[1], 'live', 1, 'shards', ARGV[2], 'id', ARGV[3])
+end
+return redis.call('HMGET', KEYS[1], 'format', 'live', 'shards', 'id')";
 
 /// Makes the state of a service where there is none. One that is there is used by a server that takes no writes, too.
 pub(super) async fn open(link: &Link, names: &Names) -> Result<Live, Error> {
@@ -51,36 +55,59 @@ pub(super) async fn found(link: &Link, names: &Names) -> Result<Option<Live>, Er
     let meta = names.meta();
     let asked = link.send(&meta, |mut connection| {
         let mut asked = redis::cmd("HMGET");
-        asked.arg(&meta).arg("format").arg("live").arg("shards");
-        async move { asked.query_async::<(Option<u32>, Option<u32>, Option<u16>)>(&mut connection).await }
+        asked.arg(&meta).arg(&["format", "live", "shards", "id"]);
+        async move { asked.query_async::<Found>(&mut connection).await }
     });
     let found = asked.await.map_err(|error| Error::Open { place: link.place(), source: Box::new(error) })?;
-    let (Some(format), Some(generation), shards) = found else { return Ok(None) };
-    usable(link, (format, generation, shards)).map(Some)
+    let (Some(format), Some(generation), shards, id) = found else { return Ok(None) };
+    usable(link, (format, generation, shards, id)).map(Some)
 }
 
-fn usable(link: &Link, (format, generation, shards): Meta) -> Result<Live, Error> {
+/// Gives a state that an earlier version made an id. A server that takes no writes leaves it without.
+pub(super) async fn identified(link: &Link, names: &Names, live: Live) -> Live {
+    if live.id.is_some() {
+        return live;
+    }
+    let meta = names.meta();
+    let given = link.send(&meta, |mut connection| {
+        let mut give = pipe();
+        give.hset_nx(&meta, "id", new_id()).ignore().hget(&meta, "id");
+        async move { give.query_async::<(Option<String>,)>(&mut connection).await }
+    });
+    let id = given.await.inspect_err(|error| tracing::debug!(%error, "the state stays without an id"));
+    Live { id: id.ok().and_then(|(id,)| id), ..live }
+}
+
+fn new_id() -> String {
+    format!("{:016x}", fastrand::u64(..))
+}
+
+fn usable(link: &Link, (format, generation, shards, id): Meta) -> Result<Live, Error> {
     if format > FORMAT {
         return Err(Error::Newer { place: link.place(), found: format, known: FORMAT });
     }
     let refuse = |reason: &str| Err(Error::Open { place: link.place(), source: reason.into() });
     match (link.is_cluster(), shards) {
-        (true, Some(shards)) if (1..=SLOTS).contains(&shards) => Ok(Live { format, generation, shards: Some(shards) }),
+        (true, Some(shards)) if (1..=SLOTS).contains(&shards) => {
+            Ok(Live { format, generation, shards: Some(shards), id })
+        }
         (true, Some(shards)) => refuse(&format!("its number of shards is {shards}")),
         (true, None) => refuse("a state of one server lies there, which cannot become one of a cluster: import again"),
         (false, Some(_)) => refuse("a state of a cluster lies there: set state.mode to cluster"),
-        (false, None) => Ok(Live { format, generation, shards: None }),
+        (false, None) => Ok(Live { format, generation, shards: None, id }),
     }
 }
 
-type Meta = (u32, u32, Option<u16>);
+type Meta = (u32, u32, Option<u16>, Option<String>);
+type Found = (Option<u32>, Option<u32>, Option<u16>, Option<String>);
 
 async fn whole(link: &Link, names: &Names) -> Result<Meta, rankwright_redis::Error> {
     let meta = names.meta();
     let asked = link.send(&meta, |mut connection| {
         let mut asked = pipe();
         asked.hset_nx(&meta, "format", FORMAT).ignore().hset_nx(&meta, "live", 1).ignore();
-        asked.hget(&meta, "format").hget(&meta, "live").hget(&meta, "shards");
+        asked.hset_nx(&meta, "id", new_id()).ignore();
+        asked.hget(&meta, "format").hget(&meta, "live").hget(&meta, "shards").hget(&meta, "id");
         async move { asked.query_async(&mut connection).await }
     });
     asked.await
@@ -90,7 +117,7 @@ async fn in_shards(link: &Link, names: &Names) -> Result<Meta, rankwright_redis:
     let (meta, script) = (names.meta(), Script::new(OPEN));
     let asked = link.send(&meta, |mut connection| {
         let mut asked = script.prepare_invoke();
-        asked.key(&meta).arg(FORMAT).arg(SHARDS);
+        asked.key(&meta).arg(FORMAT).arg(SHARDS).arg(new_id());
         async move { asked.invoke_async(&mut connection).await }
     });
     asked.await

@@ -292,3 +292,46 @@ fn a_generation_that_was_left_expires() {
         assert!((1..=600_000).contains(&left), "{left}");
     });
 }
+
+#[test]
+fn a_state_that_was_emptied_is_another_one_until_an_import_fills_it() {
+    with_server(|settings| async move {
+        let service = service();
+        let store = open(&settings, &service).await;
+        let former = store.id().expect("it has one");
+        assert_eq!(open(&settings, &service).await.id().as_ref(), Some(&former), "others see the same");
+        assert!(!store.emptied());
+        let link = Link::new(settings.clone(), None).expect("needs no certificates");
+        link.remove_all(&format!("rw:{service}:")).await.expect("as a server that was restarted without its data");
+        until("it is never noticed", async || store.emptied()).await;
+        assert!(store.id().is_some_and(|id| id != former), "an empty one lies in its place");
+        let later = open(&settings, &service).await;
+        assert!(!later.emptied() && later.id() == store.id(), "whoever begins now has lost nothing");
+        let filling = store.fill_next().await.expect("begins");
+        assert!(filling.switch(false).await.expect("becomes live"));
+        until("it is filled, and nobody notices", async || !store.emptied()).await;
+    });
+}
+
+#[test]
+fn a_state_of_another_cluster_is_claimed_by_those_alone_who_take_it_over() {
+    with_server(|settings| async move {
+        let service = service();
+        let store = open(&settings, &service).await;
+        let claim = |owner: &str, takes_over| Claim { owner: Some(Owner::new(owner)), takes_over };
+        store.claim(&Claim::default()).await.expect("nobody has it");
+        store.claim(&claim("c1/search/shop/u1", false)).await.expect("nobody has it");
+        store.claim(&claim("c1/search/shop/u2", false)).await.expect("it was made again");
+        let found = owner_of(settings.clone(), &service).await.expect("asks");
+        assert_eq!(found, Some(Owner::new("c1/search/shop/u2")));
+        for refused in [claim("c2/search/shop/u3", false), Claim::default()] {
+            let error = store.claim(&refused).await.expect_err("it belongs to another cluster");
+            assert!(matches!(&error, Error::Owned { owner, .. } if owner.contains("search/shop")), "{error}");
+        }
+        store.claim(&claim("c2/search/shop/u3", true)).await.expect("takes it over");
+        store.claim(&claim("c1/search/shop/u2", false)).await.expect_err("the former one has lost it");
+        let link = Link::new(settings.clone(), None).expect("needs no certificates");
+        link.remove_all(&format!("rw:{service}:")).await.expect("removes");
+        assert_eq!(owner_of(settings.clone(), &service).await.expect("asks"), None);
+    });
+}

@@ -1,0 +1,218 @@
+//! Servers that share models: one tries a new version, and none gets ready that would answer with less than the others do.
+
+use crate::published::{XGBOOST, columns, version, version_of};
+use crate::service::{CONFIG, Service};
+use parking_lot::Mutex;
+use rankwright_config::Config;
+use rankwright_model::version::Kind;
+use rankwright_model::{Fleet, MemoryVersions, Place, Serves, StoreError, Turn, Version, VersionStore, Versions};
+use rankwright_serve::{App, Published};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What servers told each other.
+#[derive(Default)]
+struct Told {
+    serves: BTreeMap<&'static str, Serves>,
+    turns: BTreeMap<String, &'static str>,
+    verdicts: BTreeMap<String, Result<(), String>>,
+}
+
+/// One of these servers.
+struct Server(&'static str, Arc<Mutex<Told>>);
+
+impl Fleet for Server {
+    fn tell(&self, serves: &Serves) -> Result<Vec<Serves>, StoreError> {
+        let mut told = self.1.lock();
+        told.serves.insert(self.0, serves.clone());
+        Ok(told.serves.iter().filter(|(server, _)| **server != self.0).map(|(_, serves)| serves.clone()).collect())
+    }
+
+    fn leave(&self) -> Result<(), StoreError> {
+        self.1.lock().serves.remove(self.0);
+        Ok(())
+    }
+
+    fn turn(&self, subject: &str) -> Result<Turn, StoreError> {
+        let mut told = self.1.lock();
+        Ok(match told.verdicts.get(subject) {
+            Some(Ok(())) => Turn::Fit,
+            Some(Err(reason)) => Turn::Unfit(reason.clone()),
+            None if *told.turns.entry(subject.to_owned()).or_insert(self.0) == self.0 => Turn::Mine,
+            None => Turn::Others,
+        })
+    }
+
+    fn judge(&self, subject: &str, verdict: Result<(), &str>) -> Result<(), StoreError> {
+        self.1.lock().verdicts.insert(subject.to_owned(), verdict.map_err(str::to_owned));
+        Ok(())
+    }
+
+    fn pass(&self, subject: &str) -> Result<(), StoreError> {
+        self.1.lock().turns.remove(subject);
+        Ok(())
+    }
+}
+
+/// Servers over the same versions.
+struct Shop {
+    versions: Arc<dyn VersionStore>,
+    told: Arc<Mutex<Told>>,
+}
+
+impl Default for Shop {
+    fn default() -> Self {
+        Self { versions: Arc::<MemoryVersions>::default(), told: Arc::default() }
+    }
+}
+
+impl Shop {
+    /// A server that has begun; whether it is ready.
+    async fn server(&self, name: &'static str, config: &str) -> (Service, bool) {
+        let service = Service::cold(config, |builder| builder).await;
+        let (config, _) = Config::parse(config, "test").unwrap();
+        let loader = Published::new(&config.features, service.state.clone(), self.versions.clone());
+        let loader = Arc::new(loader.with_fleet(Arc::new(Server(name, self.told.clone()))));
+        let app = App::builder(&config, service.state.clone(), loader).gated(true).build().unwrap();
+        let ready = app.begin().await;
+        (Service { app, ..service }, ready)
+    }
+
+    async fn publish(&self, millis: i64) -> Version {
+        let version = version(millis, Kind::XgBoost, shop_columns().await, "");
+        self.versions.publish(&version, Place::Any).unwrap();
+        version
+    }
+
+    /// One that no server can load.
+    async fn publish_broken(&self, millis: i64) -> Version {
+        let broken = version_of(&XGBOOST[..100], millis, Kind::XgBoost, shop_columns().await, "");
+        self.versions.publish(&broken, Place::Any).unwrap();
+        broken
+    }
+
+    /// Which version is served, and all that is told of the model.
+    async fn shown(service: &Service) -> (Option<String>, serde_json::Value) {
+        let model = service.get("/status").await.json()["models"]["shop"].clone();
+        (model["version"].as_str().map(str::to_owned), model)
+    }
+}
+
+async fn shop_columns() -> Vec<rankwright_model::Column> {
+    columns(&Config::parse(CONFIG, "test").unwrap().0).await
+}
+
+#[tokio::test]
+async fn a_new_version_is_tried_by_one_server_and_the_others_follow() {
+    let shop = Shop::default();
+    let first = shop.publish(1_000).await;
+    let ((one, ready), (two, _)) = (shop.server("one", CONFIG).await, shop.server("two", CONFIG).await);
+    assert!(ready);
+    let second = shop.publish(2_000).await;
+    let subject = subject_of(&shop, &second, &one).await;
+    assert_eq!(shop.told.lock().turns[&subject], "one");
+    assert_eq!(shop.told.lock().verdicts[&subject], Ok(()));
+    assert_eq!(Shop::shown(&two).await.0.as_deref(), Some(first.id().as_str()), "it has not looked yet");
+    two.app.refresh("shop").await;
+    assert_eq!(Shop::shown(&two).await.0.as_deref(), Some(second.id().as_str()));
+}
+
+/// What a version is called among servers, once this one has tried it.
+async fn subject_of(shop: &Shop, version: &Version, server: &Service) -> String {
+    server.app.refresh("shop").await;
+    let told = shop.told.lock();
+    let mut subjects = told.verdicts.keys().filter(|subject| subject.contains(version.id().as_str()));
+    subjects.next().cloned().unwrap()
+}
+
+#[tokio::test]
+async fn a_version_that_another_server_tries_is_waited_for() {
+    let shop = Shop::default();
+    let first = shop.publish(1_000).await;
+    let (one, _) = shop.server("one", CONFIG).await;
+    let second = shop.publish(2_000).await;
+    let subject = subject_of(&shop, &second, &one).await;
+    shop.versions.select("shop", first.id()).unwrap();
+    let (two, _) = shop.server("two", CONFIG).await;
+    shop.versions.select("shop", second.id()).unwrap();
+    shop.told.lock().verdicts.remove(&subject); // as if the first one were at it
+    two.app.refresh("shop").await;
+    assert_eq!(Shop::shown(&two).await.0.as_deref(), Some(first.id().as_str()));
+    shop.told.lock().verdicts.insert(subject, Ok(()));
+    two.app.refresh("shop").await;
+    assert_eq!(Shop::shown(&two).await.0.as_deref(), Some(second.id().as_str()));
+}
+
+#[tokio::test]
+async fn a_version_that_does_not_work_stays_out_of_all_servers_also_of_those_that_begin() {
+    let shop = Shop::default();
+    let first = shop.publish(1_000).await;
+    let ((one, _), (two, _)) = (shop.server("one", CONFIG).await, shop.server("two", CONFIG).await);
+    let broken = shop.publish_broken(2_000).await;
+    for server in [&one, &two] {
+        server.app.refresh("shop").await;
+        assert_eq!(Shop::shown(server).await.0.as_deref(), Some(first.id().as_str()));
+    }
+    let refused = &Shop::shown(&two).await.1["refused"];
+    assert_eq!(refused["version"], broken.id().as_str(), "the second one has not tried it: {refused}");
+    let (three, ready) = shop.server("three", CONFIG).await;
+    assert!(ready);
+    assert_eq!(Shop::shown(&three).await.0.as_deref(), Some(first.id().as_str()), "the newest that works");
+    let third = shop.publish(3_000).await;
+    two.app.refresh("shop").await;
+    assert_eq!(Shop::shown(&two).await.0.as_deref(), Some(third.id().as_str()));
+    assert!(Shop::shown(&two).await.1.get("refused").is_none());
+}
+
+#[tokio::test]
+async fn a_server_that_would_serve_less_than_others_is_not_ready_while_they_do() {
+    let shop = Shop::default();
+    shop.publish(1_000).await;
+    let (one, _) = shop.server("one", CONFIG).await;
+    Server("one", shop.told.clone())
+        .tell(&[("shop".to_owned(), one.app.models().get("shop").ok().unwrap().version().unwrap())].into())
+        .unwrap();
+    let changed = CONFIG.replace("item.price", "item.cost"); // no version was trained on it
+    let (two, ready) = shop.server("two", &changed).await;
+    assert!(!ready);
+    let said = two.get("/ready").await;
+    assert_eq!(said.status.as_u16(), 503);
+    let reason = said.json()["reason"].as_str().unwrap().to_owned();
+    assert!(reason.contains("model shop is served by 1 other servers, and would not be by this one"), "{reason}");
+    assert_eq!(two.get("/status").await.json()["unready"], reason.as_str());
+    shop.told.lock().serves.remove("one");
+    assert!(two.app.begin().await, "an answer without a model is better than none");
+    assert_eq!(two.get("/ready").await.status.as_u16(), 200);
+    assert!(two.get("/status").await.json().get("unready").is_none());
+}
+
+#[tokio::test]
+async fn a_server_without_its_pinned_version_is_not_ready_and_tells_which_there_are() {
+    let shop = Shop::default();
+    let first = shop.publish(1_000).await;
+    let pin = "20211114T162500000Z-00000000";
+    let pinned = CONFIG.replacen("{type: lambdamart,", &format!("{{type: lambdamart, version: {pin},"), 1);
+    let (one, ready) = shop.server("one", &pinned).await;
+    assert!(!ready);
+    let reason = one.app.unready().unwrap();
+    assert!(reason.contains(&format!("model shop is pinned to {pin}")), "{reason}");
+    assert!(reason.ends_with(&format!("there are: {}", first.id())), "{reason}");
+}
+
+#[tokio::test]
+async fn a_model_whose_versions_are_gone_is_told_to_be_lost_and_answers_from_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let shop = Shop { versions: Arc::new(Versions::open(folder.path()).unwrap()), ..Shop::default() };
+    let first = shop.publish(1_000).await;
+    let (one, _) = shop.server("one", CONFIG).await;
+    assert_eq!(Shop::shown(&one).await.1["versions"], serde_json::json!([first.id().as_str()]));
+    assert!(Shop::shown(&one).await.1.get("lost").is_none());
+    std::fs::remove_dir_all(folder.path().join("shop")).unwrap();
+    one.app.refresh("shop").await;
+    let (version, shown) = Shop::shown(&one).await;
+    assert_eq!(version.as_deref(), Some(first.id().as_str()), "it answers");
+    assert_eq!((&shown["lost"], &shown["versions"]), (&true.into(), &serde_json::json!([])));
+    let metrics = one.get("/metrics").await;
+    assert!(metrics.text().contains("service_model_lost{model=\"shop\"} 1"));
+    assert!(metrics.text().contains("service_model_loaded{model=\"shop\"} 1"));
+}
