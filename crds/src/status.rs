@@ -12,7 +12,7 @@ pub struct RankingServiceStatus {
     /// The generation of the resource that all of this is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// Ready, Available, RankServerReady, IngestReady, ModelTrained, StateStoreReachable and ConfigurationValid; Reconciling or Stalled
+    /// Ready, Available, RankServerReady, IngestReady, ModelTrained, StateStoreReachable, StateIntact and ConfigurationValid; Reconciling or Stalled
     /// where they hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
@@ -23,6 +23,9 @@ pub struct RankingServiceStatus {
     /// The ingest workers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ingest: Option<WorkloadStatus>,
+    /// The state in Redis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<StateStatus>,
     /// Models that are served, each with its version, in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -72,6 +75,19 @@ pub struct WorkloadStatus {
     pub ready: String,
 }
 
+/// The state in Redis.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq, Default)]
+#[serde(rename_all = "camelCase")]
+pub struct StateStatus {
+    /// Which state the service works on: one that is made later in the same place has another id.
+    pub id: String,
+    /// Where it lies.
+    pub place: String,
+    /// The empty state that lies in its place, where it is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced_by: Option<String>,
+}
+
 /// A model.
 #[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq, Default)]
 #[serde(rename_all = "camelCase")]
@@ -87,6 +103,9 @@ pub struct ModelStatus {
     /// The version that spec.modelVersion pins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pinned: Option<String>,
+    /// The version that was served last, where it is gone and no other is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<String>,
     /// Why no version is served, or which rank servers serve which, where they differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
@@ -145,7 +164,7 @@ pub struct TrainingStatus {
 pub struct ImportStatus {
     /// What the spec asks for, as a digest: an import is done once for each.
     pub digest: String,
-    /// Running, Complete or Failed.
+    /// Running, Complete, Failed or Lost.
     pub phase: ImportPhase,
     /// Its Job.
     pub job: String,
@@ -170,4 +189,6 @@ pub enum ImportPhase {
     Complete,
     /// The former state stays live.
     Failed,
+    /// It was complete, and the state that it filled is gone.
+    Lost,
 }

@@ -28,6 +28,9 @@ pub struct Said {
     /// Models by name.
     #[serde(default)]
     pub models: BTreeMap<String, Model>,
+    /// Why it is not ready, though models and state are there.
+    #[serde(default)]
+    pub unready: Option<String>,
 }
 
 /// What a server says of the state store.
@@ -38,6 +41,15 @@ pub struct Store {
     /// Why it does not, where a server that has just begun knows that.
     #[serde(default)]
     pub problem: Option<String>,
+    /// Which state lies there.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// Its generation: each import makes one.
+    #[serde(default)]
+    pub generation: u32,
+    /// Whether the server has worked on another state in the same place.
+    #[serde(default)]
+    pub emptied: bool,
 }
 
 /// What a server says of a model.
@@ -55,6 +67,21 @@ pub struct Model {
     /// When that was trained.
     #[serde(default)]
     pub trained_at: Option<String>,
+    /// Versions that there are, where it learns.
+    #[serde(default)]
+    pub versions: Option<Vec<String>>,
+    /// A version that did not work when it was tried.
+    #[serde(default)]
+    pub refused: Option<Refused>,
+}
+
+/// A version that does not answer, because it did not work when a server tried it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct Refused {
+    /// Which one.
+    pub version: String,
+    /// Why.
+    pub reason: String,
 }
 
 /// Asks rank servers; tests answer themselves.
@@ -134,12 +161,15 @@ mod tests {
     #[test]
     fn a_status_is_understood_with_all_that_it_says_beside() {
         let text = r#"{"version": "0.1.0", "phase": "ready", "size": {"bytes": 1},
-            "store": {"type": "redis", "answers": true},
-            "models": {"a": {"type": "lambdamart", "state": "loaded", "version": "v1", "trainedAt": "2026-11-22T10:00:00Z"},
+            "store": {"type": "redis", "answers": true, "id": "s1", "generation": 2, "emptied": false},
+            "models": {"a": {"type": "lambdamart", "state": "loaded", "version": "v1", "trainedAt": "2026-11-22T10:00:00Z",
+                             "versions": ["v1", "v2"], "refused": {"version": "v2", "reason": "no numbers"}},
                        "b": {"type": "lambdamart", "state": "missing", "reason": "no version yet"}}}"#;
         let said: Said = serde_json::from_str(text).unwrap();
         assert!(said.store.answers);
         assert_eq!(said.models["a"].version.as_deref(), Some("v1"));
+        assert_eq!(said.models["a"].versions.as_ref().map(Vec::len), Some(2));
+        assert_eq!((said.store.id.as_deref(), said.store.generation), (Some("s1"), 2));
         assert_eq!(said.models["b"].reason.as_deref(), Some("no version yet"));
     }
 

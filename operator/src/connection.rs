@@ -3,12 +3,15 @@
 use anyhow::{Context as _, Result};
 use futures_util::future::BoxFuture;
 use http::Request;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::Api;
 use kube::client::{Body, ClientBuilder};
-use kube::{Client, Config};
+use kube::{Client, Config, ResourceExt};
 use std::net::IpAddr;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tower::{BoxError, Layer, Service};
+use tracing::warn;
 
 /// A request that takes longer is given up: whoever sent it tries again. A server that is cut off does not say so.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -29,6 +32,19 @@ pub async fn client() -> Result<Client> {
     }
     let builder = ClientBuilder::try_from(config).context("the cluster's configuration cannot be used")?;
     Ok(builder.with_layer(&Limit(PATIENCE)).build())
+}
+
+/// What tells this cluster from others: the uid of a namespace that each has. Nothing where the operator may not read it, as in
+/// one that looks at a single namespace: states are not marked then.
+pub async fn cluster_id(client: &Client) -> Option<String> {
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    match namespaces.get("kube-system").await {
+        Ok(namespace) => namespace.uid(),
+        Err(error) => {
+            warn!(error = crate::error::said(&error), "states are not marked as this cluster's");
+            None
+        }
+    }
 }
 
 /// Whether a host is asked without a proxy: this machine, and what `NO_PROXY` lists: hosts, domains with all that is in

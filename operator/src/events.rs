@@ -115,8 +115,9 @@ fn of_import(before: &RankingServiceStatus, now: &RankingServiceStatus) -> Optio
         ImportPhase::Running => ("ImportStarted", "the import has begun".to_owned()),
         ImportPhase::Complete => ("ImportComplete", "the imported state is live".to_owned()),
         ImportPhase::Failed => ("ImportFailed", import.message.clone().unwrap_or_default()),
+        ImportPhase::Lost => ("ImportLost", import.message.clone().unwrap_or_default()),
     };
-    let warning = import.phase == ImportPhase::Failed;
+    let warning = matches!(import.phase, ImportPhase::Failed | ImportPhase::Lost);
     Some(News {
         warning,
         reason: reason.to_owned(),

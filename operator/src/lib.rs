@@ -20,6 +20,7 @@ pub mod metrics;
 pub mod observe;
 pub mod reconcile;
 pub mod resolve;
+pub mod rolling;
 pub mod schedules;
 pub mod server;
 pub mod status;

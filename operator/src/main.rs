@@ -16,6 +16,7 @@ use rankwright_operator::metrics::Metrics;
 use rankwright_operator::reconcile::Context;
 use rankwright_operator::server::{self, Shown};
 use rankwright_operator::validate::Defaults;
+use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -68,6 +69,9 @@ struct RunOptions {
     /// What is logged, such as info, or rankwright_operator=debug,info
     #[arg(long, env = "RUST_LOG", default_value = "info")]
     log_level: String,
+    /// Services whose pods are replaced at once because the operator is another one, as after its upgrade
+    #[arg(long, env = "MAX_ROLLING_SERVICES", default_value = "1")]
+    max_rolling_services: NonZeroUsize,
     /// How the log is written
     #[arg(long, env = "LOG_FORMAT", value_enum, default_value_t = Format::Text)]
     log_format: Format,
@@ -132,8 +136,10 @@ async fn run(options: RunOptions) -> Result<()> {
         ended = ports => anyhow::bail!("the port of /health has ended: {ended:?}"),
         ended = level => anyhow::bail!("the port of /log-level has ended: {ended:?}"),
     };
-    let defaults = Defaults { image: options.image, namespace: Some(options.own_namespace), user };
-    let ctx = Arc::new(Context::new(client, Arc::new(OverHttp::default()), metrics, defaults));
+    let cluster = connection::cluster_id(&client).await;
+    let defaults = Defaults { image: options.image, namespace: Some(options.own_namespace), user, cluster };
+    let ctx = Context::new(client, Arc::new(OverHttp::default()), metrics, defaults);
+    let ctx = Arc::new(ctx.rolling_at_most(options.max_rolling_services.get()));
     let keep = candidate.keep(acquired);
     let mut keep = std::pin::pin!(keep);
     let working = controller::run(ctx, options.namespace, stop.clone());

@@ -59,6 +59,14 @@ impl Observed {
         self.troubles.iter().find(|trouble| trouble.part == component)
     }
 
+    /// A rank server that runs and is not ready says why, where nothing keeps another one from running.
+    fn tell_waiting(&mut self) {
+        let known = self.trouble(Component::Rank).is_some();
+        let Some((pod, why)) = self.heard.waiting.first().filter(|_| !known) else { return };
+        let text = format!("pod {pod} is not ready: {why}");
+        self.troubles.push(Trouble { part: Component::Rank, reason: Reason::WouldServeLess, text });
+    }
+
     /// Whether rank servers say that the state store does not answer them.
     pub fn lacks_store(&self) -> bool {
         self.heard.lacking().next().is_some()
@@ -103,7 +111,16 @@ pub async fn service(ctx: &Context, service: &RankingService) -> Result<Observed
     }
     observed.imports = jobs.into_iter().filter(|job| labels::is_of(job, Component::Import)).collect();
     observed.heard = servers::ask(ctx, service, &pods).await;
+    observed.tell_waiting();
     Ok(observed)
+}
+
+/// What rank servers say now.
+///
+/// # Errors
+/// When the pods cannot be listed.
+pub async fn heard(ctx: &Context, service: &RankingService) -> Result<Heard> {
+    Ok(servers::once(ctx, &pods(ctx, service).await?).await)
 }
 
 /// Any sight of them will do: the news of a later one brings us back.

@@ -13,7 +13,8 @@ use crate::events::{self, News};
 use crate::labels::{self, Component};
 use crate::metrics::Metrics;
 use crate::observe::{self, Listened, Observed};
-use crate::resolve::{self, Rival};
+use crate::resolve::{self, Resolved, Rival};
+use crate::rolling::{self, Candidate, Rolling};
 use crate::status::{self, Facts, Workloads};
 use crate::validate::{self, Defaults, Plan, Refusal};
 use crate::{Error, Result};
@@ -72,6 +73,8 @@ pub struct Context {
     untold: Mutex<HashMap<String, Vec<News>>>,
     /// When what could not be reconciled is tried again.
     retries: Retries,
+    /// Services that are replaced because the operator is another one.
+    rolling: Rolling,
 }
 
 impl Context {
@@ -94,7 +97,14 @@ impl Context {
             listened: Mutex::default(),
             untold: Mutex::default(),
             retries: Retries::default(),
+            rolling: Rolling::new(1),
         }
+    }
+
+    /// The same that replaces at most so many services at once after an upgrade of the operator.
+    #[must_use]
+    pub fn rolling_at_most(self, services: usize) -> Self {
+        Self { rolling: Rolling::new(services), ..self }
     }
 
     /// A resource with what was told of it last, should the watch be behind that.
@@ -149,6 +159,7 @@ impl Context {
         locked(&self.podless).retain(|uid, _| there.contains(uid));
         locked(&self.listened).retain(|uid, _| there.contains(uid));
         self.retries.keep_only(there);
+        self.rolling.keep_only(there);
         self.seen.keep_only(there);
     }
 }
@@ -167,6 +178,8 @@ struct Outcome {
     /// What is there, also where something else was refused.
     there: Vec<Arc<DynamicObject>>,
     cleaning: Option<Cleaning>,
+    /// Whether its pods are replaced later, as those of other services are now.
+    waits: bool,
 }
 
 /// Brings the cluster to what one RankingService asks for, and reports success or failure on it.
@@ -211,6 +224,7 @@ async fn attempt(service: &RankingService, ctx: &Context) -> Result<Action> {
         // as it is now: the finalizers of an earlier version may not be all
         deletion::settle_finalizer(ctx, written.as_deref().unwrap_or(service), false).await?;
     }
+    let soon = soon || outcome.waits;
     let applied = outcome.applied.unwrap_or_default();
     published?;
     Ok(Action::requeue(if renewed || soon || !applied.conflicts.is_empty() { SOON } else { RESYNC }))
@@ -254,12 +268,36 @@ async fn converge(service: &RankingService, ctx: &Context, outcome: &mut Outcome
         deletion::settle_finalizer(ctx, service, deletion::wants_finalizer(service)).await?;
     }
     outcome.desired = build::desired(plan); // pure: plan in, Kubernetes objects out
+    let awaited = awaited(ctx, service, &resolved, &outcome.desired);
+    if !awaited.is_empty() {
+        plan.warnings.push(format!("{LATER} {}", awaited.join(", ")));
+        outcome.desired = rolling::held(std::mem::take(&mut outcome.desired));
+        outcome.waits = true;
+    }
     let mut applied = Applied::default();
     let all = apply::all(ctx, service, &outcome.desired, &plan.apis, &mut applied).await; // writes the cluster
     outcome.there.clone_from(&applied.objects);
     all?;
     outcome.applied = Some(applied);
     Ok(())
+}
+
+/// How the warning begins of a service that waits for others.
+const LATER: &str =
+    "the operator is another one and builds other pods: they are replaced (--max-rolling-services) after those of";
+
+/// Services that are replaced before this one, because the operator is another one.
+fn awaited(ctx: &Context, service: &RankingService, resolved: &Resolved, desired: &[Child]) -> Vec<String> {
+    let (uid, generation) = (service.uid().unwrap_or_default(), service.metadata.generation);
+    let name = format!("{}/{}", service.namespace().unwrap_or_default(), service.name_any());
+    let present = [resolved.rank.as_ref(), resolved.ingest.as_ref()];
+    ctx.rolling.awaited(Candidate {
+        uid: &uid,
+        name: &name,
+        known: service.status.as_ref().is_some_and(|status| status.observed_generation == generation),
+        differs: rolling::differs(desired, present),
+        complete: present.iter().flatten().all(|rollout| rollout.complete),
+    })
 }
 
 /// What was told.

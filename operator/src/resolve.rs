@@ -1,5 +1,6 @@
 //! Reads what a resource refers to, and what of the cluster decides about it.
 
+mod pins;
 mod references;
 mod rivals;
 
@@ -10,7 +11,7 @@ pub use references::{Content, Kind, Reference, besides, of_component, of_configu
 use crate::apis::Apis;
 use crate::build::pod::CONFIGURATION;
 use crate::cache::Known;
-use crate::labels::{self, CONFIGURATION_DIGEST, Component, REFERENCES_DIGEST};
+use crate::labels::{self, CONFIGURATION_DIGEST, Component, PODS_DIGEST, REFERENCES_DIGEST};
 use crate::reconcile::Context;
 use crate::{Error, Result};
 use k8s_openapi::api::apps::v1::Deployment;
@@ -32,11 +33,17 @@ pub struct Resolved {
     pub ingest: Option<Rollout>,
     /// The configuration that its pods were given last, where it is being deleted.
     pub kept: Option<String>,
+    /// Versions that there are of models that are pinned to another one than before.
+    pub versions: BTreeMap<String, Vec<String>>,
 }
 
 /// How far a Deployment is rolled out.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rollout {
+    /// Its name.
+    pub name: String,
+    /// What its pods were built as, as a digest.
+    pub pods: Option<String>,
     /// The image that its pods are to run.
     pub image: String,
     /// Digests of the configuration and of the references that they start with.
@@ -63,7 +70,8 @@ pub async fn references(ctx: &Context, service: &RankingService, apis: Apis) -> 
     let rank = deployment(ctx, service, Component::Rank).await?.as_ref().and_then(rolled_out);
     let ingest = deployment(ctx, service, Component::Ingest).await?.as_ref().and_then(rolled_out);
     let kept = kept_configuration(ctx, service).await?;
-    Ok(Resolved { objects, apis, rank, ingest, kept })
+    let versions = pins::versions(ctx, service).await?;
+    Ok(Resolved { objects, apis, rank, ingest, kept, versions })
 }
 
 /// The configuration that the pods of a resource were given last. While it is not being deleted nobody asks for that.
@@ -124,7 +132,8 @@ pub fn rolled_out(deployment: &Deployment) -> Option<Rollout> {
     // clusters before 1.35 do not count pods that end
     let ending = status.terminating_replicas.unwrap_or(0);
     let complete = seen && updated >= wanted && status.replicas.unwrap_or(0) <= updated && ending == 0;
-    Some(Rollout { image, digests, complete })
+    let pods = deployment.annotations().get(PODS_DIGEST).cloned();
+    Some(Rollout { name: deployment.name_any(), pods, image, digests, complete })
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod models;
 mod parts;
 mod progress;
 mod reason;
+mod state;
 
 pub use models::{awaits_servers, is_moving};
 pub(crate) use parts::{condition as job_condition, ended_at as job_ended_at};
@@ -68,15 +69,18 @@ pub fn of(facts: &Facts<'_>, now: Timestamp) -> RankingServiceStatus {
     let mut warnings = facts.plan.map(|plan| plan.warnings.clone()).unwrap_or_default();
     warnings.extend(facts.plan.and_then(|plan| plan.held.as_ref()).map(|held| format!("ingest {held}")));
     warnings.extend(facts.workloads.scaler.as_ref().and_then(|scaler| parts::blind(scaler, now)));
-    let import = parts::import(facts, before.import.as_ref());
+    let state = state::state(facts, before.state.as_ref());
+    let import = state::import(parts::import(facts, before.import.as_ref()), state.as_ref());
+    let told = conditions::Told { models: &models, training: training.told.as_ref(), state: state.as_ref() };
     RankingServiceStatus {
         observed_generation: facts.service.metadata.generation,
-        conditions: conditions::conditions(facts, &models, training.told.as_ref(), &before.conditions, now),
+        conditions: conditions::conditions(facts, &told, &before.conditions, now),
         rank: parts::rank(facts, before.rank),
         ingest: parts::ingest(facts, before.ingest),
         model: models::summary(&models),
         training: training.told,
         models,
+        state,
         import,
         warnings,
     }

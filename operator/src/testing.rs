@@ -56,7 +56,12 @@ pub(crate) fn resolved() -> Resolved {
 }
 
 pub(crate) fn defaults() -> Defaults {
-    Defaults { image: "rankwright:1".to_owned(), namespace: Some("rankwright-system".to_owned()), user: Some(65_532) }
+    Defaults {
+        image: "rankwright:1".to_owned(),
+        namespace: Some("rankwright-system".to_owned()),
+        user: Some(65_532),
+        cluster: Some("c-1".to_owned()),
+    }
 }
 
 /// What becomes of a service with this in its spec.

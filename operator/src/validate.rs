@@ -23,7 +23,7 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
 /// Environment variables that the operator sets.
-pub const RESERVED: [&str; 16] = [
+pub const RESERVED: [&str; 19] = [
     "SERVICE_CONFIG",
     "RANKWRIGHT_SERVICE",
     "SERVICE_REDIS_USER",
@@ -37,6 +37,9 @@ pub const RESERVED: [&str; 16] = [
     "TERMINATION_LOG",
     "SERVICE_DRAIN_TIMEOUT",
     "RANKWRIGHT_IMPORT_ONCE",
+    "RANKWRIGHT_OWNER",
+    "RANKWRIGHT_TAKE_OVER",
+    "RANKWRIGHT_READY_WITHOUT_MODELS",
     "METARANK_CONFIG",
     "METARANK_REDIS_USER",
     "METARANK_REDIS_PASSWORD",
@@ -54,6 +57,8 @@ pub struct Defaults {
     pub namespace: Option<String>,
     /// Whom programs run as; nothing where the cluster decides.
     pub user: Option<i64>,
+    /// What tells this cluster from others, where the operator may know it: states carry it.
+    pub cluster: Option<String>,
 }
 
 /// A resource that was checked, with everything that its objects are built from.
@@ -83,6 +88,8 @@ pub struct Plan {
     pub operator_namespace: Option<String>,
     /// Whom programs run as; nothing where the cluster decides.
     pub user: Option<i64>,
+    /// What tells this cluster from others.
+    pub cluster: Option<String>,
     /// The digest of the import that is done already.
     pub imported: Option<String>,
     /// The digest of the import that the status tells of.
@@ -114,6 +121,7 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
         None => right(spec, resolved, &namespace)?,
         Some(_) => removable(spec, resolved, &namespace)?,
     }
+    pins(spec, resolved)?;
     let (mut configuration, outdated) = configured(&name, spec, resolved, &namespace)?;
     let (images, held) = images::images(spec, resolved, defaults, former(service));
     let mut references =
@@ -141,6 +149,7 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
         apis: resolved.apis.clone(),
         operator_namespace: defaults.namespace.clone(),
         user: defaults.user,
+        cluster: defaults.cluster.clone(),
         spec: spec.clone(),
         owner,
         name,
@@ -165,6 +174,15 @@ fn right(spec: &RankingServiceSpec, resolved: &Resolved, namespace: &str) -> Res
     credentials::check(spec)?;
     has_request(spec)?;
     has_offset(spec)
+}
+
+/// A version that is not there would leave all servers without any.
+fn pins(spec: &RankingServiceSpec, resolved: &Resolved) -> Result<(), Refusal> {
+    for (model, versions) in &resolved.versions {
+        let Some(pinned) = spec.model_version.get(model).filter(|pinned| !versions.contains(pinned)) else { continue };
+        return Err(Refusal::no_such_version(model, pinned, versions));
+    }
+    Ok(())
 }
 
 /// Whether the data of a resource can be removed that is being deleted: all else that it asks for is wanted by nobody any more.
@@ -361,7 +379,9 @@ fn lacking(spec: &RankingServiceSpec, resolved: &Resolved) -> Vec<String> {
 
 /// The digest of the import that the status tells to be complete.
 fn imported(service: &RankingService) -> Option<String> {
-    known_import(service).filter(|import| import.phase == ImportPhase::Complete).map(|import| import.digest.clone())
+    known_import(service)
+        .filter(|import| matches!(import.phase, ImportPhase::Complete | ImportPhase::Lost))
+        .map(|import| import.digest.clone())
 }
 
 fn known_import(service: &RankingService) -> Option<&ImportStatus> {
@@ -426,6 +446,12 @@ impl Plan {
     /// Name of the Job of that import.
     pub fn import_job(&self) -> Option<String> {
         Some(format!("{}-{}", self.named(Component::Import), &self.import_digest()?[..8]))
+    }
+
+    /// The mark of its state: of which cluster it is, and of which resource.
+    pub fn mark(&self) -> Option<String> {
+        let cluster = self.cluster.as_ref()?;
+        Some(format!("{cluster}/{}/{}/{}", self.namespace, self.name, self.owner.uid))
     }
 
     /// Name of a part's main object.

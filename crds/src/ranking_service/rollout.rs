@@ -21,27 +21,33 @@ pub struct RankRollout {
     #[serde(default = "none")]
     #[schemars(schema_with = "number_or_share")]
     pub max_unavailable: IntOrString,
-    /// Servers that may run beyond the wanted number during a rollout: a number, or a share such as "25%".
-    #[serde(default = "a_quarter")]
+    /// Servers that may run beyond the wanted number during a rollout: a number, or a share such as "25%". So many begin with a
+    /// change before it is known to work.
+    #[serde(default = "one")]
     #[schemars(schema_with = "number_or_share")]
     pub max_surge: IntOrString,
-    /// A new server counts when it has been ready for so long, in seconds.
-    #[serde(default)]
+    /// A new server counts when it has been ready for so long, in seconds; the next one waits for that.
+    #[serde(default = "five_seconds")]
     #[schemars(range(min = 0, max = 3600))]
     pub min_ready_seconds: i32,
     /// A rollout without progress for so long counts as stuck, in seconds.
     #[serde(default = "five_minutes")]
     #[schemars(range(min = 10, max = 86400))]
     pub progress_deadline_seconds: i32,
+    /// Stop a rollout at the first new server that would serve fewer models than the others, or not a pinned version: it does not
+    /// get ready, and former servers go on. Otherwise it answers in the incoming order.
+    #[serde(default = "yes")]
+    pub abort: bool,
 }
 
 impl Default for RankRollout {
     fn default() -> Self {
         Self {
             max_unavailable: none(),
-            max_surge: a_quarter(),
-            min_ready_seconds: 0,
+            max_surge: one(),
+            min_ready_seconds: five_seconds(),
             progress_deadline_seconds: five_minutes(),
+            abort: true,
         }
     }
 }
@@ -74,8 +80,16 @@ fn none() -> IntOrString {
     IntOrString::Int(0)
 }
 
-fn a_quarter() -> IntOrString {
-    IntOrString::String("25%".to_owned())
+fn one() -> IntOrString {
+    IntOrString::Int(1)
+}
+
+fn five_seconds() -> i32 {
+    5
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn five_minutes() -> i32 {

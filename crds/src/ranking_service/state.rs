@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Where feature values and models are kept.
 #[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[serde(rename_all = "camelCase")]
 #[x_kube(
     validation = Rule::new("has(self.service) == has(oldSelf.service) && (!has(self.service) || self.service == oldSelf.service)")
         .message("stateStore.service is immutable: data under the former name would be left behind; create another RankingService")
@@ -17,6 +18,9 @@ pub struct StateStore {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 128), regex(pattern = "^[A-Za-z0-9._-]+$"))]
     pub service: Option<String>,
+    /// Take over a state that belongs to a RankingService of another cluster. Programs refuse it otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub take_over: bool,
     /// A Redis server, version 6.2 or newer.
     pub redis: Redis,
 }

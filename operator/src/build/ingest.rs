@@ -1,7 +1,7 @@
 //! The ingest workers: Deployment, and KEDA's autoscaler where its API is there.
 
 use super::child::{Child, metadata};
-use super::pod::{Program, evenly, serving, template};
+use super::pod::{Program, digest_of_pods, evenly, serving, template};
 use crate::apis::OptionalApi;
 use crate::labels::{self, Component};
 use crate::validate::Plan;
@@ -52,14 +52,16 @@ fn deployment(plan: &Plan) -> Child {
         spread: vec![evenly("kubernetes.io/hostname", Unsatisfiable::ScheduleAnyway, &selector)],
         digests: Some([plan.configuration.ingest_digest.clone(), plan.references.ingest.clone()]),
     };
+    let template = template(plan, program);
+    let annotations = Some([digest_of_pods(&template)].into());
     Child::of(&Deployment {
-        metadata: own_metadata(plan),
+        metadata: ObjectMeta { annotations, ..own_metadata(plan) },
         spec: Some(DeploymentSpec {
             replicas: replicas(plan),
             selector,
             // old and new programs never write beside each other: what they write may differ; the stream waits meanwhile
             strategy: Some(DeploymentStrategy { type_: Some("Recreate".to_owned()), rolling_update: None }),
-            template: template(plan, program),
+            template,
             min_ready_seconds: Some(plan.spec.ingest.rollout.min_ready_seconds),
             progress_deadline_seconds: Some(plan.spec.ingest.rollout.progress_deadline_seconds),
             ..DeploymentSpec::default()

@@ -1,7 +1,7 @@
 //! The rank servers: Deployment, Service, autoscaler, disruption budget.
 
 use super::child::{Child, metadata};
-use super::pod::{PORT_NAME, Program, evenly, serving, some, template};
+use super::pod::{PORT_NAME, Program, digest_of_pods, evenly, serving, some, template};
 use crate::labels::{self, Component};
 use crate::validate::Plan;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment};
@@ -68,8 +68,10 @@ fn deployment(plan: &Plan) -> Child {
         spread: spread(plan),
         digests: Some([plan.configuration.digest.clone(), plan.references.rank.clone()]),
     };
+    let template = template(plan, program);
+    let annotations = Some([digest_of_pods(&template)].into());
     Child::of(&Deployment {
-        metadata: own_metadata(plan),
+        metadata: ObjectMeta { annotations, ..own_metadata(plan) },
         spec: Some(DeploymentSpec {
             // the autoscaler's, where there is one
             replicas: rank.autoscaling.is_none().then_some(rank.replicas),
@@ -78,7 +80,7 @@ fn deployment(plan: &Plan) -> Child {
                 type_: Some("RollingUpdate".to_owned()),
                 rolling_update: Some(rollout),
             }),
-            template: template(plan, program),
+            template,
             min_ready_seconds: Some(rank.rollout.min_ready_seconds),
             progress_deadline_seconds: Some(rank.rollout.progress_deadline_seconds),
             ..DeploymentSpec::default()

@@ -1,19 +1,22 @@
 //! What rank servers say of the state store and of the versions that they serve.
 
 use super::{address, is_ready, is_running};
-use crate::ask::{Ask, Model, Said};
+use crate::ask::{Ask, Model, Refused, Said};
 use crate::labels::{self, Component};
 use crate::reconcile::{Context, locked};
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use futures_util::stream::{self, StreamExt};
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use rankwright_crds::RankingService;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// So many rank servers of a service are asked, at the same time.
 const ASKED: usize = 16;
+
+/// So many that run beside ready ones are asked what they wait for.
+const WAITING: usize = 4;
 
 /// So many services are listened to at the same time.
 const LISTENED: usize = 32;
@@ -24,6 +27,8 @@ pub(crate) struct Servers {
     addresses: Vec<String>,
     /// Whether they are ready; those that only run can tell what they wait for.
     ready: bool,
+    /// Names and addresses of those that run beside ready ones.
+    waiting: Vec<(String, String)>,
 }
 
 /// What rank servers say.
@@ -33,6 +38,8 @@ pub struct Heard {
     pub said: Vec<Said>,
     /// How many ready ones were asked; where there is none, those were asked that run.
     pub ready: usize,
+    /// What those wait for that run and are not ready, by the names of their pods.
+    pub waiting: Vec<(String, String)>,
 }
 
 /// Which version of a model rank servers serve.
@@ -64,21 +71,39 @@ impl Servers {
         };
         let ready = running().any(|pod| is_ready(pod));
         let addresses = running().filter(|pod| is_ready(pod) || !ready).filter_map(|pod| address(pod));
-        Self { addresses: addresses.take(ASKED).collect(), ready }
+        let waiting = running().filter(|pod| !is_ready(pod));
+        let waiting = waiting.filter_map(|pod| Some((pod.name_any(), address(pod)?))).take(WAITING).collect();
+        Self { addresses: addresses.take(ASKED).collect(), ready, waiting }
     }
 
     /// What they say.
     pub(super) async fn heard(&self, ask: &dyn Ask) -> Heard {
-        let answers = join_all(self.addresses.iter().map(|address| ask.ask(address))).await;
+        let waiting =
+            self.waiting.iter().map(async |(pod, address)| Some((pod.clone(), ask.ask(address).await?.unready?)));
+        let asked = join_all(self.addresses.iter().map(|address| ask.ask(address)));
+        let (answers, waiting) = join(asked, join_all(waiting)).await;
         let ready = if self.ready { self.addresses.len() } else { 0 };
-        Heard { said: answers.into_iter().flatten().collect(), ready }
+        Heard { said: answers.into_iter().flatten().collect(), ready, waiting: waiting.into_iter().flatten().collect() }
     }
 }
 
 impl Heard {
     /// Of one ready rank server.
     pub fn one(said: Said) -> Self {
-        Self { said: vec![said], ready: 1 }
+        Self { said: vec![said], ready: 1, waiting: Vec::new() }
+    }
+
+    /// Versions of a model that there are, as far as a ready server tells.
+    pub fn versions(&self, model: &str) -> Option<BTreeSet<&str>> {
+        let told =
+            self.said.iter().filter(|_| self.ready > 0).filter_map(|said| said.models.get(model)?.versions.as_ref());
+        let told: Vec<_> = told.collect();
+        (!told.is_empty()).then(|| told.into_iter().flatten().map(String::as_str).collect())
+    }
+
+    /// A version of a model that did not work when a server tried it.
+    pub fn refused(&self, model: &str) -> Option<&Refused> {
+        self.said.iter().find_map(|said| said.models.get(model)?.refused.as_ref())
     }
 
     /// What those say that lack the state store.
@@ -107,12 +132,17 @@ impl Heard {
     }
 }
 
+/// Asks the rank servers among the pods of a service.
+pub(super) async fn once(ctx: &Context, pods: &[Arc<Pod>]) -> Heard {
+    Servers::of(pods).heard(&*ctx.ask).await
+}
+
 /// Asks the rank servers among the pods of a service, and remembers what they say.
 pub(super) async fn ask(ctx: &Context, service: &RankingService, pods: &[Arc<Pod>]) -> Heard {
     let (servers, uid) = (Servers::of(pods), service.uid().unwrap_or_default());
     let heard = servers.heard(&*ctx.ask).await;
     let mut listened = locked(&ctx.listened);
-    if servers.addresses.is_empty() {
+    if servers.addresses.is_empty() && servers.waiting.is_empty() {
         listened.remove(&uid);
     } else {
         let (namespace, name) = (service.namespace().unwrap_or_default(), service.name_any());

@@ -151,7 +151,8 @@ impl Ask for Together {
     fn ask<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Option<Said>> {
         Box::pin(async move {
             self.0.wait().await;
-            let answers = |problem: &str| Store { answers: false, problem: Some(problem.to_owned()) };
+            let answers =
+                |problem: &str| Store { answers: false, problem: Some(problem.to_owned()), ..Store::default() };
             (address != "silent").then(|| Said { store: answers(address), ..Said::default() })
         })
     }
@@ -185,4 +186,27 @@ async fn all_ready_servers_are_asked_at_the_same_time() {
 async fn those_that_run_are_asked_where_none_is_ready() {
     let pods = [server("10.0.0.1", "Running", "False"), server("10.0.0.2", "Pending", "False")];
     assert_eq!(heard_of(&pods, 1).await, (vec!["10.0.0.1".to_owned()], 0));
+}
+
+/// Servers of which one says why it is not ready.
+struct OneWaits;
+
+impl Ask for OneWaits {
+    fn ask<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Option<Said>> {
+        let unready = (address == "10.0.0.2").then(|| "model shop is served by 1 other servers".to_owned());
+        Box::pin(async { Some(Said { unready, ..Said::default() }) })
+    }
+}
+
+#[tokio::test]
+async fn a_new_server_that_is_not_ready_is_told_with_what_it_says_beside_those_that_are() {
+    let pods = [server("10.0.0.1", "Running", "True"), server("10.0.0.2", "Running", "False")];
+    let mut observed = of_pods(&pods, Timestamp::UNIX_EPOCH);
+    observed.heard = Servers::of(&pods).heard(&OneWaits).await;
+    assert_eq!((observed.heard.said.len(), observed.heard.ready), (1, 1));
+    observed.tell_waiting();
+    let trouble = observed.trouble(Component::Rank).unwrap();
+    assert_eq!(trouble.reason, Reason::WouldServeLess);
+    assert_eq!(trouble.text, "pod 10.0.0.2 is not ready: model shop is served by 1 other servers");
+    assert!(!observed.is_stuck(Component::Rank));
 }

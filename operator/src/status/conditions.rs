@@ -8,7 +8,7 @@ use crate::labels::Component;
 use crate::observe::Serving;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
-use rankwright_crds::status::{ModelStatus, TrainingStatus};
+use rankwright_crds::status::{ModelStatus, StateStatus, TrainingStatus};
 
 /// Whether something is so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +30,10 @@ impl Verdict {
         Self { holds, reason, message: message.into() }
     }
 
+    pub(super) fn unknown(reason: Reason, message: impl Into<String>) -> Self {
+        Self::new(Holds::Unknown, reason, message)
+    }
+
     pub(super) fn yes(reason: Reason, message: impl Into<String>) -> Self {
         Self::new(Holds::True, reason, message)
     }
@@ -39,20 +43,22 @@ impl Verdict {
     }
 }
 
-pub(super) fn conditions(
-    facts: &Facts<'_>,
-    models: &[ModelStatus],
-    training: Option<&TrainingStatus>,
-    before: &[Condition],
-    now: Timestamp,
-) -> Vec<Condition> {
+/// What the rest of a status says.
+pub(super) struct Told<'a> {
+    pub(super) models: &'a [ModelStatus],
+    pub(super) training: Option<&'a TrainingStatus>,
+    pub(super) state: Option<&'a StateStatus>,
+}
+
+pub(super) fn conditions(facts: &Facts<'_>, told: &Told<'_>, before: &[Condition], now: Timestamp) -> Vec<Condition> {
     let configuration = configuration(facts, before);
     let workloads = facts.workloads;
     let rank = part(facts, Component::Rank, workloads.rank.as_ref());
     let ingest = part(facts, Component::Ingest, workloads.ingest.as_ref());
     let store = store(facts);
-    let trained = trained(facts, models, training);
-    let ready = ready(facts, &configuration, [&rank, &ingest], &store);
+    let intact = super::state::intact(facts.service, told.state);
+    let trained = trained(facts, told.models, told.training);
+    let ready = ready(facts, &configuration, [&rank, &ingest], [&store, &intact]);
     let available = available(&rank, workloads.rank.as_ref());
     let progress = progress(facts, &ready, [&rank, &ingest]);
     let others = [
@@ -60,6 +66,7 @@ pub(super) fn conditions(
         ("IngestReady", ingest.verdict),
         ("ModelTrained", trained),
         ("StateStoreReachable", store),
+        ("StateIntact", intact),
         ("ConfigurationValid", configuration),
     ];
     let all = [("Ready", ready), ("Available", available)].into_iter().chain(progress).chain(others);
@@ -152,6 +159,9 @@ fn trained(facts: &Facts<'_>, models: &[ModelStatus], training: Option<&Training
     if let Some(message) = learning.iter().find_map(|model| unpinned(facts, model)) {
         return Verdict::no(Reason::PinNotServed, message);
     }
+    if let Some(message) = learning.iter().find_map(|model| lost(model)) {
+        return Verdict::no(Reason::ModelLost, message);
+    }
     if let Some(trouble) = facts.observed.trouble(Component::Training) {
         let message = format!("a training does not begin, and none takes its place while it waits: {}", trouble.text);
         return Verdict::no(Reason::TrainingStuck, message);
@@ -170,6 +180,9 @@ fn trained(facts: &Facts<'_>, models: &[ModelStatus], training: Option<&Training
     if let Some(model) = learning.iter().find(differs) {
         let text = format!("{}: {}", model.name, model.problem.as_deref().unwrap_or_default());
         return Verdict::no(Reason::NotServedByAll, text + ", the others take it up or are replaced");
+    }
+    if let Some(message) = learning.iter().find_map(|model| refused(facts, model)) {
+        return Verdict::no(Reason::VersionRefused, message);
     }
     let missing: Vec<&str> =
         learning.iter().filter(|model| model.version.is_none()).map(|model| model.name.as_str()).collect();
@@ -205,6 +218,27 @@ fn differs(facts: &Facts<'_>, model: &ModelStatus) -> Option<String> {
     }
 }
 
+/// What becomes of a model whose versions are gone.
+fn lost(model: &ModelStatus) -> Option<String> {
+    let (name, lost) = (&model.name, model.lost.as_ref()?);
+    let effect = match &model.version {
+        Some(_) => "rank servers serve it from memory until they restart",
+        None => "requests get the incoming order",
+    };
+    Some(format!(
+        "{name}: version {lost} was served and is gone from Redis, with all others: {effect}; train again, or restore Redis"
+    ))
+}
+
+/// A version that a rank server has tried, and that did not work.
+fn refused(facts: &Facts<'_>, model: &ModelStatus) -> Option<String> {
+    let refused = facts.observed.heard.refused(&model.name)?;
+    let serves =
+        model.version.as_ref().map_or("none is served".to_owned(), |version| format!("{version} is served on"));
+    let (name, version, reason) = (&model.name, &refused.version, &refused.reason);
+    Some(format!("{name}: version {version} did not work when a rank server tried it, so {serves}: {reason}"))
+}
+
 /// What is served in place of a version that is pinned. One without any version is told of once a rank server says so.
 fn unpinned(facts: &Facts<'_>, model: &ModelStatus) -> Option<String> {
     let (name, pinned) = (&model.name, model.pinned.as_ref()?);
@@ -238,7 +272,7 @@ fn in_the_way(facts: &Facts<'_>, cleaning: &Cleaning) -> String {
 }
 
 /// Whether what is wanted runs and answers; the first thing that does not tells why.
-fn ready(facts: &Facts<'_>, configuration: &Verdict, parts: [&Part; 2], store: &Verdict) -> Verdict {
+fn ready(facts: &Facts<'_>, configuration: &Verdict, parts: [&Part; 2], stores: [&Verdict; 2]) -> Verdict {
     if let Some(cleaning) = facts.cleaning {
         let (reason, message) = cleaning.told();
         return Verdict::no(reason, message + &in_the_way(facts, cleaning) + &trouble(facts, Component::Purge));
@@ -253,7 +287,7 @@ fn ready(facts: &Facts<'_>, configuration: &Verdict, parts: [&Part; 2], store: &
         return Verdict::no(Reason::NameTaken, conflict.clone());
     }
     // without the store no part gets ready
-    if let Some(verdict) = [store, configuration].into_iter().find(|verdict| verdict.holds == Holds::False) {
+    if let Some(verdict) = stores.into_iter().chain([configuration]).find(|verdict| verdict.holds == Holds::False) {
         return Verdict::no(verdict.reason, verdict.message.clone());
     }
     if let Some(missing) = parts.into_iter().find_map(Part::missing) {

@@ -45,7 +45,10 @@ pub(super) fn models(facts: &Facts<'_>, last: &Last<'_>, before: &[ModelStatus])
     let pins = &facts.service.spec.model_version;
     let model = |name: &String| {
         let known = before.iter().find(|model| model.name == *name).cloned().unwrap_or_default();
-        let mut model = ModelStatus { name: name.clone(), pinned: pins.get(name).cloned(), ..known };
+        // what is refused is not pinned
+        let pinned = if facts.plan.is_some() { pins.get(name).cloned() } else { known.pinned.clone() };
+        let served = known.version.clone().or_else(|| known.lost.clone());
+        let mut model = ModelStatus { name: name.clone(), pinned, ..known };
         match facts.observed.heard.serving(name, model.version.as_deref()) {
             Serving::Untold => {}
             Serving::Alike(said) => {
@@ -54,6 +57,10 @@ pub(super) fn models(facts: &Facts<'_>, last: &Last<'_>, before: &[ModelStatus])
                 model.problem.clone_from(&said.reason);
             }
             Serving::Differs(text) => (model.version, model.trained_at, model.problem) = (None, None, Some(text)),
+        }
+        if let Some(versions) = facts.observed.heard.versions(name) {
+            let served = model.version.clone().or(served);
+            model.lost = if versions.is_empty() { served } else { None };
         }
         let of_last = report.and_then(|report| Some(self::trained(report, of(report, name)?)));
         let known = model.last_training.as_ref();

@@ -69,7 +69,8 @@ pub(super) fn import(facts: &Facts<'_>, before: Option<&ImportStatus>) -> Option
     let before = before.filter(|before| before.digest == digest);
     let Some(job) = &facts.workloads.import else {
         // it was not looked at where something was refused
-        let is_known = |before: &&ImportStatus| before.phase == ImportPhase::Complete || facts.applied.is_none();
+        let is_done = |phase| matches!(phase, ImportPhase::Complete | ImportPhase::Lost);
+        let is_known = |before: &&ImportStatus| is_done(before.phase) || facts.applied.is_none();
         let done = before.filter(is_known).cloned();
         return done.or_else(|| Some(ImportStatus { digest, ..ImportStatus::default() }));
     };

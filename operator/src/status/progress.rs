@@ -125,7 +125,8 @@ pub(super) fn progress(facts: &Facts<'_>, ready: &Verdict, parts: [&Part; 2]) ->
         (None, None) => {
             let conflict = facts.applied.is_some_and(|applied| !applied.conflicts.is_empty());
             let held = facts.plan.is_some_and(|plan| plan.held.is_some());
-            (conflict || any(Course::Stuck), any(Course::Moving) || held)
+            let lost = ready.reason == Reason::StateLost;
+            (conflict || lost || any(Course::Stuck), any(Course::Moving) || held)
         }
     };
     let told = || Verdict::yes(ready.reason, ready.message.clone());

@@ -30,6 +30,8 @@ pub enum Reason {
     PodWaits,
     /// Somebody refuses that pods are made.
     PodsRefused,
+    /// A rank server would serve less than those that it is to replace.
+    WouldServeLess,
     /// None is wanted.
     ScaledToZero,
     /// There are none yet.
@@ -42,6 +44,10 @@ pub enum Reason {
     Answers,
     /// The store does not answer.
     DoesNotAnswer,
+    /// The state is the one that was there before.
+    Intact,
+    /// The state is gone, and an empty one lies in its place.
+    StateLost,
     /// There is no rank server to ask.
     NobodyToAsk,
     /// Models are served.
@@ -60,6 +66,10 @@ pub enum Reason {
     NotServedByAll,
     /// A version that is pinned is not served.
     PinNotServed,
+    /// A model was served, and its versions are gone.
+    ModelLost,
+    /// A version did not work when a rank server tried it.
+    VersionRefused,
     /// The resource is being deleted.
     Deleting,
     /// Its data are being removed.

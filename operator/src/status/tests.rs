@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
+mod lost;
 mod schedules;
 
 use super::*;
@@ -30,7 +31,11 @@ fn working() -> Workloads {
 
 fn saying(version: &str) -> Observed {
     let model = Model { state: "loaded".to_owned(), version: Some(version.to_owned()), ..Model::default() };
-    let said = Said { store: Store { answers: true, problem: None }, models: [("shop".to_owned(), model)].into() };
+    let said = Said {
+        store: Store { answers: true, ..Store::default() },
+        models: [("shop".to_owned(), model)].into(),
+        ..Said::default()
+    };
     Observed { heard: Heard::one(said), ..Observed::default() }
 }
 
@@ -133,7 +138,8 @@ fn a_store_that_does_not_answer_is_no_fault_of_the_servers() {
 #[test]
 fn servers_that_wait_for_the_store_say_why_and_that_is_told_before_all_else() {
     let problem = "failed to open the state store at redis:6379/0: no connection: refused".to_owned();
-    let said = Said { store: Store { answers: false, problem: Some(problem.clone()) }, ..Said::default() };
+    let said =
+        Said { store: Store { answers: false, problem: Some(problem.clone()), ..Store::default() }, ..Said::default() };
     let workloads = Workloads { rank: Some(deployment(2, 2, 2, 0)), ..working() };
     let status = told(json!({}), &workloads, &Observed { heard: Heard::one(said), ..Observed::default() });
     assert_eq!(verdict(&status, "StateStoreReachable"), "False DoesNotAnswer");
@@ -146,7 +152,7 @@ fn servers_that_wait_for_the_store_say_why_and_that_is_told_before_all_else() {
 fn a_service_without_versions_is_ready_and_says_when_it_will_be_trained() {
     let schedule = json!({"training": {"schedule": "0 3 * * *"}});
     let said = Observed {
-        heard: Heard::one(Said { store: Store { answers: true, problem: None }, ..Said::default() }),
+        heard: Heard::one(Said { store: Store { answers: true, ..Store::default() }, ..Said::default() }),
         ..Observed::default()
     };
     let status = told(schedule, &working(), &said);
@@ -269,7 +275,7 @@ fn a_training_that_does_not_begin_is_told() {
 #[test]
 fn a_pin_on_a_version_that_does_not_exist_is_told_once_servers_say_what_they_serve() {
     let pin = json!({"modelVersion": {"shop": "v7"}});
-    let nothing = Said { store: Store { answers: true, problem: None }, ..Said::default() };
+    let nothing = Said { store: Store { answers: true, ..Store::default() }, ..Said::default() };
     let said = Observed { heard: Heard::one(nothing), ..Observed::default() };
     let status = told(pin.clone(), &working(), &said);
     assert_eq!(verdict(&status, "ModelTrained"), "False PinNotServed");

@@ -48,6 +48,12 @@ pub enum Refusal {
         /// Which one, and what to do.
         problem: String,
     },
+    /// A version that is pinned does not exist.
+    #[error("{problem}")]
+    NoSuchVersion {
+        /// Which one, and which there are.
+        problem: String,
+    },
     /// Two fields of the resource do not fit together.
     #[error("{field}: {problem}")]
     Unfit {
@@ -69,6 +75,7 @@ impl Refusal {
             Self::Configuration(_) => "ConfigurationInvalid",
             Self::Contradiction { .. } => "ConfigurationContradicts",
             Self::StateTaken { .. } => "StateTaken",
+            Self::NoSuchVersion { .. } => "NoSuchVersion",
             Self::Unfit { .. } => "SpecInvalid",
         }
     }
@@ -96,6 +103,15 @@ impl Refusal {
             named(service)
         );
         Self::StateTaken { problem }
+    }
+
+    /// A model is pinned to a version that is not among those that there are.
+    pub(crate) fn no_such_version(model: &str, pinned: &str, versions: &[String]) -> Self {
+        let there = if versions.is_empty() { "none yet".to_owned() } else { versions.join(", ") };
+        let problem = format!(
+            "spec.modelVersion.{model}: there is no version {pinned}; there are: {there}; nothing of the resource is changed"
+        );
+        Self::NoSuchVersion { problem }
     }
 
     pub(crate) fn unfit(field: impl Into<String>, problem: impl Into<String>) -> Self {

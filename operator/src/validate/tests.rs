@@ -193,6 +193,23 @@ fn a_number_of_servers_that_an_autoscaler_decides_on_is_warned_of() {
 }
 
 #[test]
+fn a_pin_on_a_version_that_no_server_knows_is_refused_with_those_that_there_are() {
+    let pinned = service(json!({"modelVersion": {"shop": "v7"}}));
+    let plan_with = |versions: &[&str]| {
+        let versions = versions.iter().map(|version| (*version).to_owned()).collect();
+        let resolved = Resolved { versions: [("shop".to_owned(), versions)].into(), ..resolved() };
+        plan(&pinned, &resolved, &defaults()).map(drop)
+    };
+    assert_eq!(plan_with(&["v6", "v7"]), Ok(()));
+    let refusal = plan_with(&["v5", "v6"]).unwrap_err();
+    assert_eq!(refusal.reason(), "NoSuchVersion");
+    let text = "spec.modelVersion.shop: there is no version v7; there are: v5, v6; nothing of the resource is changed";
+    assert_eq!(refusal.to_string(), text);
+    assert!(plan_with(&[]).unwrap_err().to_string().contains("there are: none yet"));
+    assert_eq!(plan(&pinned, &resolved(), &defaults()).map(drop), Ok(()), "nobody can tell");
+}
+
+#[test]
 fn pins_and_defaults_reach_the_models_that_learn_alone() {
     let asked = json!({
         "modelVersion": {"shop": "v1"},
@@ -298,7 +315,12 @@ fn secrets_that_pods_start_without_are_warned_of() {
 fn workers_keep_their_image_until_servers_are_rolled_out() {
     let asked = service(json!({"image": "rankwright:2"}));
     let at = |image: &str, complete| {
-        Some(Rollout { image: image.to_owned(), digests: Some(["c", "r"].map(str::to_owned)), complete })
+        Some(Rollout {
+            image: image.to_owned(),
+            digests: Some(["c", "r"].map(str::to_owned)),
+            complete,
+            ..Rollout::default()
+        })
     };
     let images = |rank: Option<Rollout>, ingest: Option<Rollout>| {
         let plan = plan(&asked, &Resolved { rank, ingest, ..resolved() }, &defaults()).unwrap();
@@ -317,7 +339,7 @@ fn workers_keep_their_image_until_servers_are_rolled_out() {
 #[test]
 fn trainings_and_imports_wait_for_the_rank_servers_where_workers_have_an_image_of_their_own() {
     let over = json!({"image": "rankwright:2", "ingest": {"pod": {"image": "rankwright:own"}}});
-    let at = |image: &str, complete| Some(Rollout { image: image.to_owned(), digests: None, complete });
+    let at = |image: &str, complete| Some(Rollout { image: image.to_owned(), complete, ..Rollout::default() });
     let images = |former: Option<&str>, rank: Option<Rollout>| {
         let mut asked = service(over.clone());
         asked.status = serde_json::from_value(json!({"rank": {

@@ -54,7 +54,7 @@ impl Servers {
 
     pub(crate) fn answering() -> Self {
         let servers = Self::default();
-        servers.say(Said { store: Store { answers: true, problem: None }, ..Said::default() });
+        servers.say(Said { store: Store { answers: true, ..Store::default() }, ..Said::default() });
         servers
     }
 }
@@ -142,13 +142,27 @@ impl Cluster {
 
     pub(crate) fn context(&self, client: Client, servers: &Servers) -> Arc<Context> {
         let namespace = Some("rankwright-system".to_owned());
-        let defaults = Defaults { image: IMAGE.to_owned(), namespace, user: Some(USER) };
+        let defaults =
+            Defaults { image: IMAGE.to_owned(), namespace, user: Some(USER), cluster: Some("c-1".to_owned()) };
         Arc::new(Context::new(client, Arc::new(servers.clone()), Arc::new(Metrics::new().unwrap()), defaults))
     }
 
     /// Starts an operator for this namespace.
     pub(crate) fn operator(&self, servers: &Servers) -> Operator {
-        let ctx = self.context(Client::try_from(self.operator_config()).unwrap(), servers);
+        self.started(self.context(Client::try_from(self.operator_config()).unwrap(), servers))
+    }
+
+    /// The same of another release, whose pods have another image where their resource names none.
+    pub(crate) fn operator_of(&self, image: &str, servers: &Servers) -> Operator {
+        let client = Client::try_from(self.operator_config()).unwrap();
+        let namespace = Some("rankwright-system".to_owned());
+        let defaults =
+            Defaults { image: image.to_owned(), namespace, user: Some(USER), cluster: Some("c-1".to_owned()) };
+        let metrics = Arc::new(Metrics::new().unwrap());
+        self.started(Arc::new(Context::new(client, Arc::new(servers.clone()), metrics, defaults)))
+    }
+
+    fn started(&self, ctx: Arc<Context>) -> Operator {
         let stop = Arc::new(Notify::new());
         let task = tokio::spawn(controller::run(ctx.clone(), Some(self.namespace.clone()), stop.clone()));
         Operator { ctx, stop, task }

@@ -15,6 +15,7 @@ mod deletion;
 mod events;
 mod imports;
 mod leader;
+mod lost;
 mod many;
 mod node;
 mod optional;

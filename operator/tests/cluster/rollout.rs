@@ -50,3 +50,40 @@ async fn workers_get_a_new_image_when_no_server_runs_the_former_one() {
     cluster.until("shop-ingest", "follows", |ingest: &Deployment| image(ingest) == NEWER).await;
     operator.end().await;
 }
+
+#[tokio::test]
+async fn a_new_operator_replaces_one_service_after_the_other() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    for name in ["shop", "blog"] {
+        cluster.apply::<RankingService>(name, minimal()).await;
+        cluster.all_ready(name, "rank", 2).await;
+        cluster.all_ready(name, "ingest", 1).await;
+        cluster.told(name, "Ready", "True", "AllPartsWork").await;
+    }
+    operator.end().await;
+
+    let operator = cluster.operator_of(NEWER, &Servers::answering());
+    let waits = |service: &RankingService| {
+        let warnings = service.status.iter().flat_map(|status| &status.warnings);
+        warnings.into_iter().any(|warning| warning.contains("--max-rolling-services"))
+    };
+    let first = loop {
+        let services = [cluster.get::<RankingService>("shop").await, cluster.get("blog").await];
+        match [waits(&services[0]), waits(&services[1])] {
+            [true, _] => break "blog",
+            [_, true] => break "shop",
+            _ => tokio::time::sleep(std::time::Duration::from_millis(100)).await,
+        }
+    };
+    let second = if first == "shop" { "blog" } else { "shop" };
+    cluster.until(&format!("{first}-rank"), "is replaced", |rank: &Deployment| image(rank) == NEWER).await;
+    assert_eq!(image(&cluster.get(&format!("{second}-rank")).await), IMAGE, "it waits");
+    cluster.told(second, "Ready", "True", "AllPartsWork").await;
+
+    // what its author changes goes on at once
+    let changed = with(minimal(), json!({"spec": {"rank": {"pod": {"annotations": {"changed": "yes"}}}}}));
+    cluster.apply::<RankingService>(second, changed).await;
+    cluster.until(&format!("{second}-rank"), "is replaced", |rank: &Deployment| image(rank) == NEWER).await;
+    operator.end().await;
+}

@@ -12,7 +12,7 @@ use rankwright_operator::ask::{Model, Said, Store};
 use serde_json::{Value, json};
 
 pub(crate) const FIRST: &str = "20261114T162500000Z-1a2b3c4d";
-const SECOND: &str = "20261115T162500000Z-5e6f7a8b";
+pub(crate) const SECOND: &str = "20261115T162500000Z-5e6f7a8b";
 
 fn scheduled() -> Value {
     with(minimal(), json!({"spec": {"training": {"schedule": "0 3 * * *"}}}))
@@ -50,7 +50,11 @@ pub(crate) fn serving(version: &str) -> Said {
         trained_at: Some("2026-11-14T16:25:00Z".to_owned()),
         ..Model::default()
     };
-    Said { store: Store { answers: true, problem: None }, models: [("shop".to_owned(), model)].into() }
+    Said {
+        store: Store { answers: true, ..Store::default() },
+        models: [("shop".to_owned(), model)].into(),
+        ..Said::default()
+    }
 }
 
 #[tokio::test]

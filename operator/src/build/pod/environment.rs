@@ -13,6 +13,13 @@ const TERMINATION_LOG: &str = "/dev/termination-log";
 pub(super) fn variables(plan: &Plan, component: Component, options: &PodOptions) -> Vec<EnvVar> {
     let mut variables =
         vec![value("SERVICE_CONFIG", configuration_path()), value("RANKWRIGHT_SERVICE", plan.service.clone())];
+    variables.extend(plan.mark().map(|mark| value("RANKWRIGHT_OWNER", mark)));
+    if plan.spec.state_store.take_over {
+        variables.push(value("RANKWRIGHT_TAKE_OVER", "true".to_owned()));
+    }
+    if component == Component::Rank && !plan.spec.rank.rollout.abort {
+        variables.push(value("RANKWRIGHT_READY_WITHOUT_MODELS", "true".to_owned()));
+    }
     if let Some(login) = &plan.spec.state_store.redis.auth {
         if let Some(user) = &login.username_secret_ref {
             variables.push(secret("SERVICE_REDIS_USER", &user.name, &user.key));

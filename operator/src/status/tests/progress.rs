@@ -139,9 +139,16 @@ fn a_version_is_served_when_all_ready_servers_serve_it() {
     let saying = |versions: &[Option<&str>], ready: usize| {
         let said = |version: &Option<&str>| {
             let model = Model { state: "loaded".to_owned(), version: version.map(str::to_owned), ..Model::default() };
-            Said { store: Store { answers: true, problem: None }, models: [("shop".to_owned(), model)].into() }
+            Said {
+                store: Store { answers: true, ..Store::default() },
+                models: [("shop".to_owned(), model)].into(),
+                ..Said::default()
+            }
         };
-        Observed { heard: Heard { said: versions.iter().map(said).collect(), ready }, ..Observed::default() }
+        Observed {
+            heard: Heard { said: versions.iter().map(said).collect(), ready, ..Heard::default() },
+            ..Observed::default()
+        }
     };
     let told_of = |versions: &[Option<&str>], ready| told(json!({}), &working(), &saying(versions, ready));
     assert_eq!(verdict(&told_of(&[Some("v2"), Some("v2")], 2), "ModelTrained"), "True Served");

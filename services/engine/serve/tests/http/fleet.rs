@@ -34,11 +34,11 @@ impl Fleet for Server {
     }
 
     fn turn(&self, subject: &str) -> Result<Turn, StoreError> {
-        let mut told = self.1.lock();
-        Ok(match told.verdicts.get(subject) {
+        let Told { turns, verdicts, .. } = &mut *self.1.lock();
+        Ok(match verdicts.get(subject) {
             Some(Ok(())) => Turn::Fit,
             Some(Err(reason)) => Turn::Unfit(reason.clone()),
-            None if *told.turns.entry(subject.to_owned()).or_insert(self.0) == self.0 => Turn::Mine,
+            None if *turns.entry(subject.to_owned()).or_insert(self.0) == self.0 => Turn::Mine,
             None => Turn::Others,
         })
     }

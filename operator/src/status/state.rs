@@ -1,0 +1,82 @@
+//! The state in Redis: whether it is still the one that the service has worked on.
+//!
+//! A state has an id, which rank servers tell. A Redis that comes back without its data has none, and whoever opens it first makes
+//! another one. That one is taken for the service's own when an import has filled it, or its author says so.
+
+use super::conditions::Verdict;
+use super::{Facts, Reason};
+use kube::ResourceExt;
+use rankwright_crds::status::{ImportPhase, ImportStatus, StateStatus};
+use rankwright_crds::{RankingService, ranking_service::RedisMode};
+
+/// By this annotation the author of a resource takes an empty state for its own: the id of that state.
+const ACCEPTED: &str = "rankwright.dev/accepted-state";
+
+/// The state as it is told now.
+pub(super) fn state(facts: &Facts<'_>, before: Option<&StateStatus>) -> Option<StateStatus> {
+    let place = place(facts.service);
+    let before = before.filter(|before| before.place == place).cloned();
+    let mut told = facts.observed.heard.said.iter().filter(|said| said.store.answers).map(|said| &said.store);
+    let Some(first) = told.next() else { return before };
+    let Some(id) = first.id.as_ref().filter(|id| told.all(|other| other.id.as_ref() == Some(*id))) else {
+        return before; // servers notice one after the other that another one is there
+    };
+    let accepted = facts.service.annotations().get(ACCEPTED) == Some(id);
+    let known = match before {
+        Some(before) => before.id,
+        None if first.emptied => "unknown".to_owned(),
+        None => id.clone(),
+    };
+    let is_own = known == *id || accepted || first.generation > 1;
+    Some(match is_own {
+        true => StateStatus { id: id.clone(), place, replaced_by: None },
+        false => StateStatus { id: known, place, replaced_by: Some(id.clone()) },
+    })
+}
+
+/// An import whose state is gone is not complete any more.
+pub(super) fn import(import: Option<ImportStatus>, state: Option<&StateStatus>) -> Option<ImportStatus> {
+    let lost = state.is_some_and(|state| state.replaced_by.is_some());
+    let mut import = import?;
+    if lost && matches!(import.phase, ImportPhase::Complete | ImportPhase::Lost) {
+        import.phase = ImportPhase::Lost;
+        let message = "the state that it filled is gone: raise import.attempt to import again";
+        import.message = Some(message.to_owned());
+    }
+    Some(import)
+}
+
+/// Whether the state is the one that was there before.
+pub(super) fn intact(service: &RankingService, state: Option<&StateStatus>) -> Verdict {
+    let Some(state) = state else {
+        return Verdict::unknown(Reason::NobodyToAsk, "no rank server tells which state it works on");
+    };
+    let Some(found) = &state.replaced_by else {
+        return Verdict::yes(Reason::Intact, format!("state {} is the one that the service has worked on", state.id));
+    };
+    let again = match service.spec.import {
+        Some(_) => "raise import.attempt to import again",
+        None => "import again, or restore Redis",
+    };
+    let message = format!(
+        "Redis at {} has lost the state of the service, and an empty one lies in its place: {again}; or go on with the empty one: kubectl annotate rankingservice {} --overwrite {ACCEPTED}={found}",
+        state.place,
+        service.name_any()
+    );
+    Verdict::no(Reason::StateLost, message)
+}
+
+/// Where the state lies, in words: somewhere else there is another one.
+fn place(service: &RankingService) -> String {
+    let (store, redis) = (&service.spec.state_store, &service.spec.state_store.redis);
+    let servers = match (&redis.host, &redis.nodes) {
+        (Some(host), _) => format!("{host}:{}", redis.port),
+        (None, nodes) => nodes.iter().flatten().cloned().collect::<Vec<_>>().join(","),
+    };
+    let database = match redis.mode {
+        RedisMode::Cluster => String::new(), // it has one
+        RedisMode::Standalone | RedisMode::Sentinel => format!("/{}", redis.databases.state),
+    };
+    let name = store.service.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
+    format!("{servers}{database}{name}")
+}

@@ -1,0 +1,130 @@
+//! What is told when Redis has lost the state, or the models, and when a new server or version does not do.
+
+use super::*;
+use crate::ask::Refused;
+
+/// What a ready server says of this state, its generation, and the versions that there are of the model that it serves.
+fn server(id: &str, generation: u32, version: Option<&str>, versions: &[&str]) -> Observed {
+    let store = Store { answers: true, id: Some(id.to_owned()), generation, ..Store::default() };
+    let model = Model {
+        version: version.map(str::to_owned),
+        versions: Some(versions.iter().map(|version| (*version).to_owned()).collect()),
+        ..Model::default()
+    };
+    let said = Said { store, models: [("shop".to_owned(), model)].into(), ..Said::default() };
+    Observed { heard: Heard::one(said), ..Observed::default() }
+}
+
+fn imported() -> Value {
+    json!({"import": {"from": {"s3": {"bucket": "events", "prefix": "2026"}}}})
+}
+
+#[test]
+fn a_state_that_another_one_has_taken_the_place_of_is_lost_until_an_import_fills_that() {
+    let before = told(json!({}), &working(), &server("s1", 1, Some("v1"), &["v1"]));
+    assert_eq!(verdict(&before, "StateIntact"), "True Intact");
+    assert_eq!(verdict(&before, "Ready"), "True AllPartsWork");
+    // all servers were restarted as well: none of them knows that there was another state
+    let lost = told_of(json!({}), before.clone(), &server("s2", 1, None, &[]));
+    assert_eq!(verdict(&lost, "StateIntact"), "False StateLost");
+    assert_eq!(verdict(&lost, "Ready"), "False StateLost");
+    assert_eq!(verdict(&lost, "Stalled"), "True StateLost");
+    assert_eq!(verdict(&lost, "Available"), "True RequestsAnswered");
+    assert!(condition(&lost, "Ready").message.contains("rankwright.dev/accepted-state=s2"));
+    let again = told_of(json!({}), lost.clone(), &server("s2", 1, None, &[]));
+    assert_eq!(verdict(&again, "StateIntact"), "False StateLost", "it stays so");
+    let silent = told_of(json!({}), lost.clone(), &Observed::default());
+    assert_eq!(verdict(&silent, "StateIntact"), "False StateLost", "nobody says anything else");
+    let restored = told_of(json!({}), lost.clone(), &server("s1", 1, None, &["v1"]));
+    assert_eq!(verdict(&restored, "StateIntact"), "True Intact", "Redis got its data back");
+    let filled = told_of(json!({}), lost, &server("s2", 2, None, &[]));
+    assert_eq!(verdict(&filled, "StateIntact"), "True Intact");
+    assert_eq!(filled.state.unwrap().id, "s2");
+    let moved = told_of(json!({"stateStore": {"redis": {"port": 6380}}}), before, &server("s3", 1, None, &[]));
+    assert_eq!(verdict(&moved, "StateIntact"), "True Intact", "its author has moved it");
+}
+
+#[test]
+fn an_empty_state_is_the_services_own_when_its_author_says_so() {
+    let before = told(json!({}), &working(), &server("s1", 1, None, &[]));
+    let (mut service, plan, workloads) = (service(json!({})), planned(json!({})).unwrap(), working());
+    service.metadata.annotations = Some([("rankwright.dev/accepted-state".to_owned(), "s2".to_owned())].into());
+    service.status = Some(before);
+    let told = |id: &str| {
+        let (applied, observed) = (Applied::default(), server(id, 1, None, &[]));
+        let facts = Facts {
+            service: &service,
+            plan: Some(&plan),
+            applied: Some(&applied),
+            failure: None,
+            cleaning: None,
+            observed: &observed,
+            workloads: &workloads,
+        };
+        verdict(&of(&facts, Timestamp::UNIX_EPOCH), "StateIntact")
+    };
+    assert_eq!((told("s2").as_str(), told("s3").as_str()), ("True Intact", "False StateLost"));
+}
+
+#[test]
+fn an_import_whose_state_is_gone_is_not_complete() {
+    let mut before = told(imported(), &working(), &server("s1", 2, None, &[]));
+    before.import.as_mut().unwrap().phase = ImportPhase::Complete;
+    let lost = told_of(imported(), before, &server("s2", 1, None, &[]));
+    let import = lost.import.clone().unwrap();
+    assert_eq!(import.phase, ImportPhase::Lost);
+    assert!(import.message.unwrap().contains("raise import.attempt"));
+    assert!(condition(&lost, "Ready").message.contains("raise import.attempt"));
+}
+
+#[test]
+fn a_model_that_was_served_and_has_no_version_left_is_lost_until_it_has_one() {
+    let before = told(json!({}), &working(), &server("s1", 1, Some("v1"), &["v1"]));
+    let memory = told_of(json!({}), before.clone(), &server("s1", 1, Some("v1"), &[]));
+    assert_eq!(verdict(&memory, "ModelTrained"), "False ModelLost");
+    assert!(condition(&memory, "ModelTrained").message.contains("serve it from memory until they restart"));
+    let restarted = told_of(json!({}), memory, &server("s1", 1, None, &[]));
+    assert_eq!(verdict(&restarted, "ModelTrained"), "False ModelLost");
+    assert_eq!(restarted.models[1].lost.as_deref(), Some("v1"));
+    assert!(condition(&restarted, "ModelTrained").message.contains("requests get the incoming order"));
+    let trained = told_of(json!({}), restarted, &server("s1", 1, Some("v2"), &["v2"]));
+    assert_eq!((verdict(&trained, "ModelTrained").as_str(), trained.models[1].lost.as_deref()), ("True Served", None));
+    let never = told(json!({}), &working(), &server("s1", 1, None, &[]));
+    assert_eq!(verdict(&never, "ModelTrained"), "False NotTrainedYet", "it had none");
+    let silent = told_of(json!({}), before, &Observed::default());
+    assert_eq!(verdict(&silent, "ModelTrained"), "True Served", "nobody says so");
+}
+
+#[test]
+fn a_version_that_did_not_work_is_told_beside_the_one_that_is_served() {
+    let mut observed = server("s1", 1, Some("v1"), &["v1", "v2"]);
+    let refused = Refused { version: "v2".to_owned(), reason: "its scores are no numbers".to_owned() };
+    observed.heard.said[0].models.get_mut("shop").unwrap().refused = Some(refused);
+    let status = told(json!({}), &working(), &observed);
+    assert_eq!(verdict(&status, "ModelTrained"), "False VersionRefused");
+    let message = &condition(&status, "ModelTrained").message;
+    assert!(message.contains("version v2 did not work") && message.contains("v1 is served on"), "{message}");
+    assert_eq!(verdict(&status, "Ready"), "True AllPartsWork");
+}
+
+#[test]
+fn a_pin_that_is_refused_is_not_told_as_pinned() {
+    let before = told(json!({}), &working(), &saying("v1"));
+    let refusal = Error::Refused(Refusal::no_such_version("shop", "v7", &["v1".to_owned()]));
+    let (mut service, observed, workloads) =
+        (service(json!({"modelVersion": {"shop": "v7"}})), saying("v1"), working());
+    service.status = Some(before);
+    let facts = Facts {
+        service: &service,
+        plan: None,
+        applied: None,
+        failure: Some(&refusal),
+        cleaning: None,
+        observed: &observed,
+        workloads: &workloads,
+    };
+    let status = of(&facts, Timestamp::UNIX_EPOCH);
+    assert_eq!(verdict(&status, "Ready"), "False NoSuchVersion");
+    assert_eq!(verdict(&status, "ModelTrained"), "True Served");
+    assert_eq!(status.models[1].pinned, None, "it is checked again until it is there");
+}
