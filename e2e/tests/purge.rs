@@ -110,8 +110,7 @@ fn programs_of_another_cluster_neither_write_to_a_state_nor_remove_it_unless_tol
         std::fs::write(folder.join("events.jsonl"), events::lines(&day(&mut Random(3), 20))).expect("can be written");
         let run = |arguments: &[&str], environment: &[(&str, &str)]| {
             let mut command = command(arguments);
-            command.current_dir(folder).env("RANKWRIGHT_SERVICE", &service).envs(environment.iter().copied());
-            Ended::of(command)
+            Ended::of(command.current_dir(folder).env("RANKWRIGHT_SERVICE", &service).envs(environment.iter().copied()))
         };
         let import = ["import", "--config", "config.yml", "--data", "events.jsonl"];
         let purge = ["purge", "--config", "config.yml", "--yes"];

@@ -24,7 +24,8 @@ const LISTENED: usize = 32;
 /// Whom to ask.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Servers {
-    addresses: Vec<String>,
+    /// Names and addresses.
+    asked: Vec<(String, String)>,
     /// Whether they are ready; those that only run can tell what they wait for.
     ready: bool,
     /// Names and addresses of those that run beside ready ones.
@@ -69,22 +70,29 @@ impl Servers {
             let stays = |pod: &&Arc<Pod>| pod.metadata.deletion_timestamp.is_none() && is_running(pod);
             pods.iter().filter(|pod| labels::is_of(&***pod, Component::Rank)).filter(stays)
         };
+        let server = |pod: &Arc<Pod>| Some((pod.name_any(), address(pod)?));
         let ready = running().any(|pod| is_ready(pod));
-        let addresses = running().filter(|pod| is_ready(pod) || !ready).filter_map(|pod| address(pod));
-        let waiting = running().filter(|pod| !is_ready(pod));
-        let waiting = waiting.filter_map(|pod| Some((pod.name_any(), address(pod)?))).take(WAITING).collect();
-        Self { addresses: addresses.take(ASKED).collect(), ready, waiting }
+        let asked = running().filter(|pod| is_ready(pod) || !ready).filter_map(server);
+        let waiting = running().filter(|pod| ready && !is_ready(pod)).filter_map(server);
+        Self { asked: asked.take(ASKED).collect(), ready, waiting: waiting.take(WAITING).collect() }
     }
 
     /// What they say.
     pub(super) async fn heard(&self, ask: &dyn Ask) -> Heard {
-        let waiting =
-            self.waiting.iter().map(async |(pod, address)| Some((pod.clone(), ask.ask(address).await?.unready?)));
-        let asked = join_all(self.addresses.iter().map(|address| ask.ask(address)));
-        let (answers, waiting) = join(asked, join_all(waiting)).await;
-        let ready = if self.ready { self.addresses.len() } else { 0 };
-        Heard { said: answers.into_iter().flatten().collect(), ready, waiting: waiting.into_iter().flatten().collect() }
+        let answers = |servers| answers(ask, servers);
+        let (said, beside) = join(answers(&self.asked), answers(&self.waiting)).await;
+        let ready = if self.ready { self.asked.len() } else { 0 };
+        let waits = |(pod, said): (&str, &Said)| Some((pod.to_owned(), said.unready.clone()?));
+        let waiting = if self.ready { &beside } else { &said };
+        let waiting = waiting.iter().filter_map(|(pod, said)| waits((pod, said))).collect();
+        Heard { waiting, said: said.into_iter().map(|(_, said)| said).collect(), ready }
     }
+}
+
+/// What those of some servers say that answer.
+async fn answers<'a>(ask: &dyn Ask, servers: &'a [(String, String)]) -> Vec<(&'a str, Said)> {
+    let said = servers.iter().map(async |(pod, address)| Some((pod.as_str(), ask.ask(address).await?)));
+    join_all(said).await.into_iter().flatten().collect()
 }
 
 impl Heard {
@@ -142,7 +150,7 @@ pub(super) async fn ask(ctx: &Context, service: &RankingService, pods: &[Arc<Pod
     let (servers, uid) = (Servers::of(pods), service.uid().unwrap_or_default());
     let heard = servers.heard(&*ctx.ask).await;
     let mut listened = locked(&ctx.listened);
-    if servers.addresses.is_empty() && servers.waiting.is_empty() {
+    if servers.asked.is_empty() {
         listened.remove(&uid);
     } else {
         let (namespace, name) = (service.namespace().unwrap_or_default(), service.name_any());

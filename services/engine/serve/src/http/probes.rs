@@ -114,16 +114,19 @@ async fn store(app: &App) -> Value {
     let stats = tokio::time::timeout(STATS_TIME, state.store().stats());
     let (answers, stats) = tokio::join!(state.answers(ANSWER_TIME), stats);
     let stats = stats.ok().and_then(Result::ok);
-    value!({
+    let mut told = value!({
         "type": app.store_kind(),
         "durable": state.store().durable(),
         "answers": answers,
         "problem": state.store().trouble(),
-        "id": state.store().id(),
-        "generation": state.store().live_generation(),
-        "emptied": state.store().emptied(),
         "entities": stats.map(|stats| stats.entities),
         "bytes": stats.and_then(|stats| stats.bytes),
         "cache": state.store().cache_use(),
-    })
+    });
+    if state.store().shared() {
+        told["id"] = value!(state.store().id());
+        told["generation"] = state.store().live_generation().into();
+        told["emptied"] = state.store().emptied().into();
+    }
+    told
 }

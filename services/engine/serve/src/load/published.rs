@@ -80,30 +80,42 @@ impl Published {
             let found = self.stored(name, model, id).await?; // all servers are replaced for it, one after the other
             return Ok(found.map_or(Found::Nothing, |(loaded, samples)| Found::Version(loaded, samples)));
         }
-        let found = self.tried(name, model, id.clone(), current.is_some()).await?;
-        let (Found::Refused(_), None) = (&found, current) else { return Ok(found) };
-        // one that others have gone on with serves here as well
-        let mut earlier = self.blocking(name, |versions, name| versions.list(name)).await?;
-        earlier.retain(|one| *one < id);
-        while let Some(id) = earlier.pop() {
-            match self.tried(name, model, id, false).await {
-                Ok(Found::Refused(_) | Found::Nothing) => {}
-                Err(error) if error.of_version => {}
-                other => return other,
-            }
+        let found = self.tried(name, model, id.clone()).await?;
+        if current.is_some() || !matches!(found, Found::Refused(_) | Found::Unchanged) {
+            return Ok(found);
         }
-        Ok(found)
+        // one that others go on with serves here as well
+        if let Some(earlier) = self.earlier(name, model, &id).await? {
+            return Ok(earlier);
+        }
+        let Found::Unchanged = found else { return Ok(found) };
+        let stored = self.stored(name, model, id).await?;
+        Ok(stored.map_or(Found::Nothing, |(loaded, samples)| Found::Version(loaded, samples)))
     }
 
-    /// A version, if it is this server's turn to try it, or it works. One that `answers` stays until that is known.
-    async fn tried(&self, name: &str, model: &config::Model, id: VersionId, answers: bool) -> Result<Found, LoadError> {
+    /// The newest version before this one that serves.
+    async fn earlier(&self, name: &str, model: &config::Model, id: &VersionId) -> Result<Option<Found>, LoadError> {
+        let mut earlier = self.blocking(name, |versions, name| versions.list(name)).await?;
+        earlier.retain(|one| one < id);
+        while let Some(id) = earlier.pop() {
+            match self.tried(name, model, id).await {
+                Ok(Found::Refused(_) | Found::Nothing | Found::Unchanged) => {}
+                Err(error) if error.of_version => {}
+                other => return other.map(Some),
+            }
+        }
+        Ok(None)
+    }
+
+    /// A version, if it is this server's turn to try it, or it works; nothing new while another server tries it.
+    async fn tried(&self, name: &str, model: &config::Model, id: VersionId) -> Result<Found, LoadError> {
         let (subject, version) = (self.subject(name, model, &id), id.to_string());
         let trial = Trial(subject.clone());
         let turn = self.ask_fleet(move |fleet| fleet.turn(&subject)).await?;
         match turn {
             Turn::Unfit(reason) => return Ok(Found::Refused(Refused { version, reason })),
-            Turn::Others if answers => return Ok(Found::Unchanged),
-            Turn::Mine | Turn::Fit | Turn::Others => {}
+            Turn::Others => return Ok(Found::Unchanged),
+            Turn::Mine | Turn::Fit => {}
         }
         let stored = self.stored(name, model, id).await;
         match (stored, turn) {

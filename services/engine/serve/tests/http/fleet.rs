@@ -136,6 +136,13 @@ async fn a_version_that_another_server_tries_is_waited_for() {
     let (two, _) = shop.server("two", CONFIG).await;
     shop.versions.select("shop", second.id()).unwrap();
     shop.told.lock().verdicts.remove(&subject); // as if the first one were at it
+    let (three, ready) = shop.server("three", CONFIG).await;
+    assert!(ready);
+    assert_eq!(
+        Shop::shown(&three).await.0.as_deref(),
+        Some(first.id().as_str()),
+        "the new one may end whoever tries it"
+    );
     two.app.refresh("shop").await;
     assert_eq!(Shop::shown(&two).await.0.as_deref(), Some(first.id().as_str()));
     shop.told.lock().verdicts.insert(subject, Ok(()));

@@ -216,6 +216,8 @@ fn what_decides_is_not_read_from_a_former_server() {
             options: shared.options,
             layout: shared.layout,
             format: shared.format,
+            id: None,
+            emptied: false,
             line: Line::default(),
             numbers: Numbers::default(),
         };
