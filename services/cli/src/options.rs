@@ -154,8 +154,8 @@ pub(crate) struct PurgeOptions {
     /// Do not ask
     #[arg(short, long)]
     pub(crate) yes: bool,
-    /// Remove a state that belongs to another cluster
-    #[arg(long, env = "RANKWRIGHT_TAKE_OVER")]
+    /// Remove a state that belongs to another cluster, as RANKWRIGHT_TAKE_OVER=true does
+    #[arg(long)]
     pub(crate) take_over: bool,
 }
 

@@ -6,6 +6,7 @@ use crate::cluster::Cluster;
 use crate::pods::labels;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
+use kube::api::{Patch, PatchParams};
 use rankwright_crds::RankingService;
 use serde_json::{Value, json};
 
@@ -88,6 +89,12 @@ async fn a_redis_that_goes_away_is_told_of_and_restarts_nobody() {
     assert_alive(&cluster).await;
     scale(&cluster, "1").await;
     cluster.told("shop", "StateStoreReachable", "True", "Answers").await;
+    // it keeps nothing on disk
+    let why = cluster.told("shop", "Ready", "False", "StateLost").await;
+    let (_, id) = why.rsplit_once("rankwright.dev/accepted-state=").unwrap();
+    let accepted = json!({"metadata": {"annotations": {"rankwright.dev/accepted-state": id}}});
+    let api = cluster.api::<RankingService>();
+    api.patch("shop", &PatchParams::default(), &Patch::Merge(&accepted)).await.unwrap();
     cluster.told("shop", "Ready", "True", "AllPartsWork").await;
     assert_eq!(pods(&cluster).await, before, "the same pods, none restarted");
 }
