@@ -271,6 +271,7 @@ async fn converge(service: &RankingService, ctx: &Context, outcome: &mut Outcome
     let awaited = awaited(ctx, service, &resolved, &outcome.desired);
     if !awaited.is_empty() {
         plan.warnings.push(format!("{LATER} {}", awaited.join(", ")));
+        plan.held = None; // nothing of it is on its way yet
         outcome.desired = rolling::held(std::mem::take(&mut outcome.desired));
         outcome.waits = true;
     }

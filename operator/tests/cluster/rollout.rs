@@ -39,7 +39,8 @@ async fn workers_get_a_new_image_when_no_server_runs_the_former_one() {
     let newer = |pod: &Pod| pod.spec.as_ref().unwrap().containers[0].image.as_deref() == Some(NEWER);
     loop {
         let pods: Vec<Pod> = cluster.list(&labels("shop", "rank")).await;
-        for pod in pods.iter().filter(|pod| newer(pod)) {
+        // each once: what has become ready again has not been so for long
+        for pod in pods.iter().filter(|pod| newer(pod) && pod.status.as_ref().unwrap().pod_ip.is_none()) {
             cluster.make_ready(pod).await;
         }
         if pods.len() == 2 && pods.iter().all(newer) {
