@@ -96,7 +96,8 @@ pub fn day(random: &mut Random, rankings: i64) -> Vec<Value> {
     events
 }
 
-/// A day in which items change their brand, one before each third ranking: what rates over brands count depends on the order.
+/// A day in which items change their brand, one before each third ranking: rates over brands count under what an item was when it
+/// was shown.
 pub fn day_of_changes(random: &mut Random, rankings: i64) -> Vec<Value> {
     let mut events = Vec::new();
     for event in day(random, rankings) {
