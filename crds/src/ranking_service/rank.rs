@@ -271,7 +271,6 @@ pub struct Ingress {
     /// The paths that it answers for, each with all below. Default: the ones that answer questions. Name /feedback where events come
     /// from outside; /metrics, /status and what changes models are better left inside.
     #[serde(default = "questions")]
-    #[x_kube(merge_strategy = ListMerge::Set)]
     #[schemars(length(min = 1, max = 32), inner(length(min = 1, max = 1024), regex(pattern = "^/")))]
     pub paths: Vec<String>,
     /// One path in place of paths; / is all that a server has.
@@ -306,7 +305,6 @@ pub struct GatewayRoute {
     pub hostnames: Vec<String>,
     /// The paths that it answers for, each with all below. Default: as rank.ingress.paths.
     #[serde(default = "questions")]
-    #[x_kube(merge_strategy = ListMerge::Set)]
     #[schemars(length(min = 1, max = 32), inner(length(min = 1, max = 1024), regex(pattern = "^/")))]
     pub paths: Vec<String>,
 }
