@@ -111,7 +111,11 @@ impl Published {
     async fn tried(&self, name: &str, model: &config::Model, id: VersionId) -> Result<Found, LoadError> {
         let (subject, version) = (self.subject(name, model, &id), id.to_string());
         let trial = Trial(subject.clone());
-        let turn = self.ask_fleet(move |fleet| fleet.turn(&subject)).await?;
+        // a server that may only read goes by itself
+        let turn = self.ask_fleet(move |fleet| fleet.turn(&subject)).await.unwrap_or_else(|error| {
+            tracing::debug!(%error, model = name, "what other servers found of a version is not known");
+            Turn::Fit
+        });
         match turn {
             Turn::Unfit(reason) => return Ok(Found::Refused(Refused { version, reason })),
             Turn::Others => return Ok(Found::Unchanged),

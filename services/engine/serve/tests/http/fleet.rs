@@ -223,3 +223,48 @@ async fn a_model_whose_versions_are_gone_is_told_to_be_lost_and_answers_from_mem
     assert!(metrics.text().contains("service_model_lost{model=\"shop\"} 1"));
     assert!(metrics.text().contains("service_model_loaded{model=\"shop\"} 1"));
 }
+
+/// Servers that cannot be told anything, as where this one may only read.
+struct Mute;
+
+impl Fleet for Mute {
+    fn tell(&self, _: &Serves) -> Result<Vec<Serves>, StoreError> {
+        Err(refused())
+    }
+
+    fn leave(&self) -> Result<(), StoreError> {
+        Err(refused())
+    }
+
+    fn turn(&self, _: &str) -> Result<Turn, StoreError> {
+        Err(refused())
+    }
+
+    fn judge(&self, _: &str, _: Result<(), &str>) -> Result<(), StoreError> {
+        Err(refused())
+    }
+
+    fn pass(&self, _: &str) -> Result<(), StoreError> {
+        Err(refused())
+    }
+}
+
+fn refused() -> StoreError {
+    StoreError::Io { what: "write", path: "models".into(), source: std::io::Error::other("read only") }
+}
+
+#[tokio::test]
+async fn a_server_that_may_only_read_serves_what_there_is() {
+    let shop = Shop::default();
+    shop.publish(1_000).await;
+    let service = Service::cold(CONFIG, |builder| builder).await;
+    let (config, _) = Config::parse(CONFIG, "test").unwrap();
+    let loader = Published::new(&config.features, service.state.clone(), shop.versions.clone());
+    let loader = Arc::new(loader.with_fleet(Arc::new(Mute)));
+    let app = App::builder(&config, service.state.clone(), loader).gated(true).build().unwrap();
+    assert!(app.begin().await);
+    let service = Service { app, ..service };
+    let second = shop.publish(2_000).await;
+    service.app.refresh("shop").await;
+    assert_eq!(Shop::shown(&service).await.0.as_deref(), Some(second.id().as_str()));
+}

@@ -81,7 +81,7 @@ impl RedisStore {
                 let expected = found.as_ref().map_or("", |found| &found.0);
                 match replace(&shared.link, &shared.names, expected, own).await {
                     Ok(now) if now == own.0 => return Ok(()),
-                    Ok(now) => found = (!now.is_empty()).then(|| Owner(now)), // somebody else was quicker
+                    Ok(now) => found = (!now.is_empty()).then_some(Owner(now)), // somebody else was quicker
                     // a server that takes no writes may be read all the same
                     Err(error) => {
                         tracing::warn!(%error, "the state could not be marked as ours");
