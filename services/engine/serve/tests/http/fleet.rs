@@ -60,13 +60,15 @@ struct Shop {
     told: Arc<Mutex<Told>>,
 }
 
-impl Default for Shop {
-    fn default() -> Self {
-        Self { versions: Arc::<MemoryVersions>::default(), told: Arc::default() }
-    }
-}
-
 impl Shop {
+    fn new() -> Self {
+        Self::over(Arc::<MemoryVersions>::default())
+    }
+
+    fn over(versions: Arc<dyn VersionStore>) -> Self {
+        Self { versions, told: Arc::default() }
+    }
+
     /// A server that has begun; whether it is ready.
     async fn server(&self, name: &'static str, config: &str) -> (Service, bool) {
         let service = Service::cold(config, |builder| builder).await;
@@ -104,7 +106,7 @@ async fn shop_columns() -> Vec<rankwright_model::Column> {
 
 #[tokio::test]
 async fn a_new_version_is_tried_by_one_server_and_the_others_follow() {
-    let shop = Shop::default();
+    let shop = Shop::new();
     let first = shop.publish(1_000).await;
     let ((one, ready), (two, _)) = (shop.server("one", CONFIG).await, shop.server("two", CONFIG).await);
     assert!(ready);
@@ -127,7 +129,7 @@ async fn subject_of(shop: &Shop, version: &Version, server: &Service) -> String 
 
 #[tokio::test]
 async fn a_version_that_another_server_tries_is_waited_for() {
-    let shop = Shop::default();
+    let shop = Shop::new();
     let first = shop.publish(1_000).await;
     let (one, _) = shop.server("one", CONFIG).await;
     let second = shop.publish(2_000).await;
@@ -152,7 +154,7 @@ async fn a_version_that_another_server_tries_is_waited_for() {
 
 #[tokio::test]
 async fn a_version_that_does_not_work_stays_out_of_all_servers_also_of_those_that_begin() {
-    let shop = Shop::default();
+    let shop = Shop::new();
     let first = shop.publish(1_000).await;
     let ((one, _), (two, _)) = (shop.server("one", CONFIG).await, shop.server("two", CONFIG).await);
     let broken = shop.publish_broken(2_000).await;
@@ -173,7 +175,7 @@ async fn a_version_that_does_not_work_stays_out_of_all_servers_also_of_those_tha
 
 #[tokio::test]
 async fn a_server_that_would_serve_less_than_others_is_not_ready_while_they_do() {
-    let shop = Shop::default();
+    let shop = Shop::new();
     shop.publish(1_000).await;
     let (one, _) = shop.server("one", CONFIG).await;
     Server("one", shop.told.clone())
@@ -195,7 +197,7 @@ async fn a_server_that_would_serve_less_than_others_is_not_ready_while_they_do()
 
 #[tokio::test]
 async fn a_server_without_its_pinned_version_is_not_ready_and_tells_which_there_are() {
-    let shop = Shop::default();
+    let shop = Shop::new();
     let first = shop.publish(1_000).await;
     let pin = "20211114T162500000Z-00000000";
     let pinned = CONFIG.replacen("{type: lambdamart,", &format!("{{type: lambdamart, version: {pin},"), 1);
@@ -209,7 +211,7 @@ async fn a_server_without_its_pinned_version_is_not_ready_and_tells_which_there_
 #[tokio::test]
 async fn a_model_whose_versions_are_gone_is_told_to_be_lost_and_answers_from_memory() {
     let folder = tempfile::tempdir().unwrap();
-    let shop = Shop { versions: Arc::new(Versions::open(folder.path()).unwrap()), ..Shop::default() };
+    let shop = Shop::over(Arc::new(Versions::open(folder.path()).unwrap()));
     let first = shop.publish(1_000).await;
     let (one, _) = shop.server("one", CONFIG).await;
     assert_eq!(Shop::shown(&one).await.1["versions"], serde_json::json!([first.id().as_str()]));
@@ -255,7 +257,7 @@ fn refused() -> StoreError {
 
 #[tokio::test]
 async fn a_server_that_may_only_read_serves_what_there_is() {
-    let shop = Shop::default();
+    let shop = Shop::new();
     shop.publish(1_000).await;
     let service = Service::cold(CONFIG, |builder| builder).await;
     let (config, _) = Config::parse(CONFIG, "test").unwrap();
