@@ -49,10 +49,6 @@ fn config(state: &str, parts: &Path) -> String {
 /// A configuration with a store of click-throughs.
 fn keeping(state: &str, parts: &str) -> String {
     let features = FEATURES.replace("{type: file, path: ./parts, format: json}", parts);
-    // with more values a binary open ranking would be compressed, and nothing could be found in it
-    let all = state.contains("format: json");
-    let kept = |line: &&str| all || !line.contains("field_match");
-    let features: String = features.lines().filter(kept).flat_map(|line| [line, "\n"]).collect();
     let features = features.replace("maxSessionLength: 10s", "maxSessionLength: 10m");
     format!(
         "state: {state}\n{features}  popular: {{type: trending, weights: [{{interaction: click}}], excludeSeen: true}}\n"
@@ -87,20 +83,10 @@ fn nothing_of_a_visitor_or_an_item_is_left_in_any_node_of_a_cluster() {
 }
 
 fn none_is_left_in_any_store(redis: &Redis) {
-    for format in ["binary", "json"] {
-        none_is_left(redis, format);
-    }
-}
-
-/// With text as JSON also features that compare texts, and a model's vectors of items where there is one.
-fn none_is_left(redis: &Redis, format: &str) {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let (service, parts) = (redis.own_service("forget"), folder.path().join("parts"));
-    let config = config(&format!("{{type: redis, format: {format}, {}}}", redis.keys()), &parts);
-    let config = match models() {
-        Some(_) if format == "json" => with_texts(&config, folder.path()),
-        _ => config,
-    };
+    let config = config(&format!("{{type: redis, {}}}", redis.keys()), &parts);
+    let config = if models().is_some() { with_texts(&config, folder.path()) } else { config };
     let worker = launch("ingest-worker", &config, &service, &folder.path().join("worker"));
     let server = launch("rank-server", &config, &service, &folder.path().join("server"));
     server.feedback(&events());

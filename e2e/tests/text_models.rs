@@ -152,7 +152,7 @@ fn a_model_in_a_bucket_is_fetched_once_and_kept() {
     for (prefix, endpoint, told) in [
         ("minilm-2", &*endpoint, "model.onnx"),
         ("nothing", &endpoint, "model.onnx"),
-        ("damaged", &endpoint, "no ONNX graph"),
+        ("damaged", &endpoint, "model.onnx was fetched and is a text"),
         ("elsewhere", "http://127.0.0.1:1", "models/elsewhere/"),
     ] {
         let refused = refused(prefix, endpoint);
