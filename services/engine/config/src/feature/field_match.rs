@@ -225,7 +225,7 @@ fn language(section: &Section<'_>) -> Option<&'static str> {
     let value = section.required("language", "a language such as en, or generic")?;
     let text = value.text().map(|text| if text == YAML_1_1_NO { "no".to_owned() } else { text })?;
     let means = |name: &&str| text.eq_ignore_ascii_case(name);
-    let found = LANGUAGES.iter().find(|(code, names)| means(code) || names.iter().any(|name| means(name)));
+    let found = LANGUAGES.iter().find(|(code, names)| means(code) || names.iter().any(&means));
     if found.is_none() {
         let names = LANGUAGES.iter().flat_map(|(code, names)| names.last().or(Some(code)));
         let near = nearest(&text, names.copied()).map(|name| format!("`{name}`"));
