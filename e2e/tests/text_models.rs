@@ -7,7 +7,9 @@ use rankwright_object::{Runner, Settings};
 use serde_json::{Value, json};
 use std::path::Path;
 
+/// The machine has other things to do: there is more time for texts than by default.
 const CONFIG: &str = "
+api: {host: 127.0.0.1, port: 0, limits: {textTimeout: 2m, requestTimeout: 2m}}
 state: {type: file, path: ./state}
 features:
   - name: meaning
