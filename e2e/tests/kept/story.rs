@@ -50,10 +50,7 @@ impl Story {
     pub(crate) fn asked(&self) -> Vec<Value> {
         let request = self.ranking("asked", 20_000, "u0", &["p0", "p1", "p2", "p3", "p4", "p5"]);
         let paths = ["/rank/lightgbm?explain=true", "/rank/xgboost", "/rank/shuffled"];
-        let ranked = paths.map(|path| json!({"path": path, "request": request}));
-        let popular = json!({"path": "/recommend/popular", "request": {"count": 3, "user": "u0"}});
-        let similar = json!({"path": "/recommend/similar", "request": {"count": 3, "items": ["p1"]}});
-        ranked.into_iter().chain([popular, similar]).collect()
+        paths.map(|path| json!({"path": path, "request": request})).to_vec()
     }
 
     fn at(&self, seconds: i64) -> String {
