@@ -16,6 +16,7 @@ sed -i '/^#/d' "$work/chart/olm/descriptors.yaml"
 cp manifests/samples/*.yaml "$work/chart/olm/samples"
 cp manifests/olm/csv.yaml "$work/chart/templates/csv.yaml"
 . manifests/image.sh
+image_options "${2:-}"
 
 # template NAME: what it gives, without what speaks of Helm, and no comment of the chart.
 template() {
@@ -38,5 +39,7 @@ operators.operatorframework.io.bundle.metadata.v1: metadata/
 operators.operatorframework.io.bundle.package.v1: rankwright-operator
 operators.operatorframework.io.bundle.channels.v1: alpha
 operators.operatorframework.io.bundle.channel.default.v1: alpha'
+# shellcheck disable=SC2001 # lines, which a substitution of the shell does not know
 { echo annotations:; sed 's/^/  /' <<<"$labels"; } >"$folder/metadata/annotations.yaml"
+# shellcheck disable=SC2001
 { echo 'FROM scratch'; sed 's/^\(.*\): \(.*\)$/LABEL \1=\2/' <<<"$labels"; echo 'COPY manifests /manifests/'; echo 'COPY metadata /metadata/'; } >"$folder/bundle.Dockerfile"
