@@ -166,6 +166,21 @@ not() { ! "$@"; }
 ok "a release needs a digest" not manifests/release.sh "$work/release" rankwright:latest
 packed() { python3 -m zipfile -e "$work"/release/kubectl-rankwright-*.zip "$work/plugin" && cmp "$work/plugin/kubectl-rankwright" manifests/krew/kubectl-rankwright; }
 ok "the archive has the plugin" packed
+# what cargo-cyclonedx says of two programs that share a crate
+bom() { printf '{"metadata": {"component": {"bom-ref": "%s", "name": "%s"}}, "components": [{"bom-ref": "serde"}, {"bom-ref": "of-%s"}], "dependencies": [{"ref": "%s", "dependsOn": ["serde", "of-%s"]}]}' "$1" "$1" "$1" "$1" "$1" >"$work/$1.json"; }
+sbom() {
+  bom server && bom worker && manifests/sbom.py "$published" 0.1.0 "$work/server.json" "$work/worker.json" >"$work/sbom.json" &&
+    python3 - "$work/sbom.json" "$published" <<'PYTHON'
+import json, sys
+found, image = json.load(open(sys.argv[1])), sys.argv[2]
+refs = [entry["bom-ref"].split("@")[0] for entry in found["components"]]
+assert refs == ["of-server", "of-worker", "pkg:pypi/lightgbm", "pkg:pypi/onnxruntime", "pkg:pypi/xgboost-cpu", "serde", "server", "worker"], refs
+[whole] = [entry["dependsOn"] for entry in found["dependencies"] if entry["ref"] == image]
+assert [ref.split("@")[0] for ref in whole] == ["pkg:pypi/lightgbm", "pkg:pypi/onnxruntime", "pkg:pypi/xgboost-cpu", "server", "worker"], whole
+PYTHON
+}
+ok "the SBOM has what the programs are made of, and the libraries beside them" sbom
+ok "a file that is no BOM is refused" not manifests/sbom.py "$published" 0.1.0 "$work/release/operator.yaml"
 if command -v kubectl >/dev/null; then
   ok "the kubectl plugin does what it says, with an API server of the test's own" manifests/krew/test.py
 else
