@@ -184,6 +184,11 @@ class PluginTest(unittest.TestCase):
         self.server.missing.add("rankwright.dev/v1alpha1")
         self.assertIn("install the definition first", self.run_plugin("status", "shop", code=1))
 
+    def test_a_cluster_that_does_not_answer_is_told_in_the_words_of_kubectl(self):
+        self.server.shutdown()
+        self.server.server_close()
+        self.assertIn("refused", self.run_plugin("explain", "shop", code=1))
+
     def test_a_missing_model_is_told_with_those_that_exist(self):
         for command in (["rollback", "shop", "defalt"], ["pin", "shop", "defalt", "v1"]):
             self.assertEqual(self.run_plugin(*command, code=1), "error: shop has no model defalt; it has: default\n")
@@ -267,6 +272,12 @@ warning: not used
         behind["metadata"]["generation"] = 3
         self.server.objects["rankingservices"] = [behind]
         self.assertIn("has not seen the last change yet", self.run_plugin("explain", "shop"))
+
+    def test_explain_prints_a_message_of_two_conditions_once(self):
+        late = {"type": "Ready", "status": "False", "reason": "PodWithoutNode", "message": "none of 2 is ready"}
+        said = self.explain(late, {**late, "type": "Available", "reason": "NoneReady"}, {**late, "type": "IngestReady", "reason": "NoneReady", "message": "none of 1"})
+        told = re.findall(r"^(\w+) is False: (.*)$", said, re.M)
+        self.assertEqual(told, [("Ready", "PodWithoutNode: none of 2 is ready"), ("Available", "NoneReady: as above"), ("IngestReady", "NoneReady: none of 1")])
 
     def test_explain_brings_conditions_pods_and_the_newest_events_together(self):
         waiting = {"state": {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}, "ready": False}
