@@ -13,6 +13,7 @@ use rankwright_serve::clock::{believed, earliest};
 use rankwright_state::{Commit, Space, Writer};
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Who has not let go of a task by then keeps it.
@@ -235,6 +236,7 @@ impl Closing {
             What::All => closer.finish(now).await,
             What::Owed => closer.bring(now).await,
         };
+        self.engine.full.store(closer.is_held_up(), Ordering::Relaxed);
         match &done {
             Ok(()) | Err(Error::Clickthroughs(_)) => {}
             Err(Error::LostLease { .. }) => self.make_room(holding, false).await,
