@@ -6,7 +6,7 @@ use prometheus::Registry;
 use rankwright_config::Config;
 use rankwright_event::json;
 use rankwright_source::{Batch, BoxFuture, Error as SourceError, Lag, Position as Place, Progress};
-use rankwright_state::{MemoryStore, Store};
+use rankwright_state::{FileOptions, FileStore, MemoryStore, Store};
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -214,8 +214,7 @@ fn logged() -> (Arc<Mutex<Vec<u8>>>, tracing::subscriber::DefaultGuard) {
 
 /// The status of a process that follows a stream with one ranking, a click on it and one on another, and closes what is open.
 /// Also what it logged when the partition's writer came, whom the closer did not know.
-async fn status_of_stream() -> (serde_json::Value, String) {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+async fn status_of_stream(store: Arc<dyn Store>) -> (serde_json::Value, String) {
     let at = |seconds: u64| now().minus(Duration::from_secs(seconds)).millis().to_string();
     let click = |id: &str, ranking: &str| {
         json!({"event": "interaction", "id": id, "timestamp": at(90), "ranking": ranking, "type": "click", "item": "a",
@@ -244,17 +243,25 @@ async fn status_of_stream() -> (serde_json::Value, String) {
 
 #[tokio::test]
 async fn the_events_of_a_stream_count_in_the_status_and_clicks_of_unknown_rankings_have_their_share() {
-    let (status, _) = status_of_stream().await;
+    let (status, _) = status_of_stream(Arc::new(MemoryStore::default())).await;
     assert_eq!(status["events"], json!({"item": 1, "user": 0, "ranking": 1, "interaction": 2}));
     assert_eq!(status["unknownRankings"], json!({"interactions": 1, "share": 0.5, "examples": ["nowhere"]}));
     assert_eq!(status["openRankings"], 1);
     assert!(status["openRankingBytes"].as_u64().is_some_and(|bytes| bytes > 400), "{status}");
 }
 
+#[tokio::test]
+async fn what_open_rankings_take_is_not_known_where_memory_does_not_hold_them() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let store = FileStore::open(folder.path(), FileOptions::default(), "test").expect("opens");
+    let (status, _) = status_of_stream(Arc::new(store)).await;
+    assert_eq!((&status["openRankings"], &status["openRankingBytes"]), (&json!(1), &json!(null)));
+}
+
 /// A writer that comes has the closer begin anew, in one process as well.
 #[tokio::test]
 async fn the_only_process_is_not_told_that_there_is_another_one() {
-    let (_, log) = status_of_stream().await;
+    let (_, log) = status_of_stream(Arc::new(MemoryStore::default())).await;
     assert!(log.contains("DEBUG") && log.contains("a writer has come: closing begins anew"), "{log}");
     assert!(!log.contains("another process"), "{log}");
 }

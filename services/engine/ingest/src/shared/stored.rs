@@ -85,8 +85,8 @@ pub(super) fn is_counted(waiting: &Entity) -> bool {
     waiting.values().any(|(slot, _)| slot == COUNTED)
 }
 
-/// About how many bytes of memory a record or a waiting interaction takes, where memory holds it.
-pub(super) fn bytes(record: &Entity) -> usize {
+/// About how many bytes a record or a waiting interaction takes, where memory holds it.
+pub(super) fn size(record: &Entity) -> usize {
     const RECORD: usize = 400; // its key, which lies in the list by time as well, and what holds it
     let of = |cell: &Cell| match cell {
         Cell::Blob(bytes) => bytes.len(),

@@ -24,7 +24,8 @@ impl Closer {
             return Ok(());
         }
         let open = self.store.oldest(Space::Joins, Timestamp::MAX, usize::MAX).await?;
-        let mut left = &open[..excess(&open, self.settings.max_open, self.settings.max_open_bytes)];
+        let sizes: Vec<usize> = open.iter().map(|(_, record)| stored::size(record)).collect();
+        let mut left = &open[..excess(&sizes, self.settings.max_open, self.settings.max_open_bytes)];
         while !left.is_empty() && !self.outbox.is_full() {
             let (some, others) = left.split_at(self.batch.min(left.len()));
             self.counters.evicted += some.len() as u64;
@@ -34,12 +35,14 @@ impl Closer {
         Ok(())
     }
 
-    /// How many interactions, the oldest, wait no longer because too many do.
+    /// How many interactions, the oldest, wait no longer because too many do. Those that have counted already wait for nothing.
     pub(super) fn too_many_wait(&self, waiting: &[(Key, Arc<Entity>)]) -> usize {
-        match self.store.durable() {
-            true => 0,
-            false => excess(waiting, self.settings.max_open, MOST_AWAITED_BYTES),
+        if self.store.durable() {
+            return 0;
         }
+        let size = |entity: &Arc<Entity>| if stored::is_counted(entity) { 0 } else { stored::size(entity) };
+        let sizes: Vec<usize> = waiting.iter().map(|(_, entity)| size(entity)).collect();
+        excess(&sizes, self.settings.max_open, MOST_AWAITED_BYTES)
     }
 
     /// How many rankings take interactions, whoever has taken them in; and what that takes of this memory.
@@ -48,7 +51,7 @@ impl Closer {
         if !self.store.durable() {
             let mut bytes = 0;
             for space in [Space::Joins, Space::Waiting] {
-                bytes += self.store.scan(space).await?.iter().map(|(_, entity)| stored::bytes(entity)).sum::<usize>();
+                bytes += self.store.scan(space).await?.iter().map(|(_, entity)| stored::size(entity)).sum::<usize>();
             }
             self.counters.open_bytes = Some(bytes as u64);
         }
@@ -57,17 +60,32 @@ impl Closer {
     }
 }
 
-/// How many have to go, from the first on, until there are no more than `most`, of so many bytes; one may be larger.
-fn excess(listed: &[(Key, Arc<Entity>)], most: usize, most_bytes: usize) -> usize {
-    let mut bytes: usize = listed.iter().map(|(_, entity)| stored::bytes(entity)).sum();
-    let mut gone = 0;
-    for (_, entity) in listed {
-        let left = listed.len() - gone;
-        if left <= 1 || (left <= most && bytes <= most_bytes) {
-            break;
-        }
-        bytes -= stored::bytes(entity);
-        gone += 1;
+/// How many have to go, from the first on, until there are no more than `most`, of so many bytes; one may be larger. What has
+/// no size is none of them.
+fn excess(sizes: &[usize], most: usize, most_bytes: usize) -> usize {
+    let (mut left, mut bytes) = (sizes.iter().filter(|size| **size > 0).count(), sizes.iter().sum::<usize>());
+    let goes = |size: &&usize| {
+        let too_much = left > 1 && (left > most || bytes > most_bytes);
+        left -= usize::from(**size > 0);
+        bytes -= **size;
+        too_much
+    };
+    sizes.iter().take_while(goes).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::excess;
+
+    #[test]
+    fn the_first_go_until_neither_number_nor_bytes_are_too_large() {
+        assert_eq!(excess(&[10, 10, 10], 3, 30), 0);
+        assert_eq!(excess(&[10, 10, 10], 2, 30), 1);
+        assert_eq!(excess(&[10, 10, 10], 3, 29), 1);
+        assert_eq!(excess(&[10, 90, 10], 3, 20), 2);
+        assert_eq!(excess(&[10, 10, 90], 3, 20), 2, "one may be larger");
+        assert_eq!(excess(&[10, 90], 0, 0), 1);
+        assert_eq!(excess(&[0, 10, 0, 10, 0, 10], 2, 30), 2, "what has no size is not counted");
+        assert_eq!(excess(&[], 2, 30), 0);
     }
-    gone
 }

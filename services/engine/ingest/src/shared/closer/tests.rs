@@ -110,7 +110,7 @@ async fn of_too_many_rankings_in_memory_the_oldest_close() {
     let Counters { evicted, clickthroughs, open: left, open_bytes, .. } = closer.counters();
     assert_eq!((evicted, clickthroughs, left), (2, 2, 3));
     assert_eq!(ids(&store, Space::Joins).await, ["c", "d", "e"]);
-    let bytes: usize = store.scan(Space::Joins).await.expect("lists").iter().map(|(_, of)| stored::bytes(of)).sum();
+    let bytes: usize = store.scan(Space::Joins).await.expect("lists").iter().map(|(_, of)| stored::size(of)).sum();
     assert_eq!(open_bytes, Some(bytes as u64));
 
     let (mut closer, _, store) = closer_of(visits.clone(), 10, bytes).await;
