@@ -13,6 +13,7 @@ use rankwright_serve::clock::{believed, earliest};
 use rankwright_state::{Commit, Space, Writer};
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Who has not let go of a task by then keeps it.
@@ -89,7 +90,7 @@ impl Closing {
     /// Whoever closes next begins with what this one left.
     fn hand_over(&mut self) -> bool {
         self.unknown = self.unknown_rankings().to_vec();
-        self.before = Counters { outbox: 0, awaited: 0, open: 0, ..self.counters() };
+        self.before = Counters { outbox: 0, awaited: 0, open: 0, open_bytes: None, ..self.counters() };
         let Some(closer) = self.closer.take() else { return false };
         self.taken = closer.hand_over();
         true
@@ -235,6 +236,7 @@ impl Closing {
             What::All => closer.finish(now).await,
             What::Owed => closer.bring(now).await,
         };
+        self.engine.full.store(closer.is_held_up(), Ordering::Relaxed);
         match &done {
             Ok(()) | Err(Error::Clickthroughs(_)) => {}
             Err(Error::LostLease { .. }) => self.make_room(holding, false).await,

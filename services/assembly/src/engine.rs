@@ -15,6 +15,7 @@ use rankwright_model::{Column, VersionStore};
 use rankwright_state::{Claim, Owner, Store};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use tokio::runtime::Handle;
 use tracing::warn;
@@ -37,6 +38,9 @@ pub struct Engine {
     pub(crate) runtime: Handle,
     /// What the import has met that this process began with; empty where there was none.
     pub imported: OnceLock<Imported>,
+    /// Whether no more events are taken in for now: what is open fills memory, and cannot close before click-throughs are with
+    /// their store.
+    pub(crate) full: AtomicBool,
 }
 
 /// Interactions of an import, and those of them whose ranking did not come.
@@ -54,7 +58,7 @@ pub struct Imported {
 /// When there is none, or it has mistakes.
 pub fn configuration(path: Option<&Path>) -> Result<Config> {
     let path = path.filter(|path| !path.as_os_str().is_empty());
-    let environment = Environment::of_process();
+    let environment = Environment::of_process()?;
     let place = Config::place(path, &environment)?;
     let (config, warnings) = if remote::is_remote(Path::new(&place)) {
         // before there is a runtime: what it needs follows from the configuration
@@ -118,8 +122,8 @@ impl Engine {
         let plan = Arc::new(Plan::of(&config, &*state, &*encoders).await?);
         let clickthroughs = open::clickthroughs(&config, &plan, &service)?;
         let versions = open::versions(&config, &service)?;
-        let (runtime, imported) = (Handle::current(), OnceLock::new());
-        let engine = Self { config, plan, state, clickthroughs, versions, encoders, runtime, imported };
+        let (runtime, imported, full) = (Handle::current(), OnceLock::new(), AtomicBool::new(false));
+        let engine = Self { config, plan, state, clickthroughs, versions, encoders, runtime, imported, full };
         joins::settle(&engine).await?;
         Ok(engine)
     }

@@ -2,6 +2,7 @@
 
 use crate::closing::Closing;
 use crate::engine::Engine;
+use crate::follow::Tally;
 use crate::gauges::Gauges;
 use crate::program::{chain, is_refused};
 use crate::said::Said;
@@ -14,9 +15,10 @@ use rankwright_serve::clock::{believed, latest};
 use rankwright_serve::{Fed, FeedError, Feedback, Status};
 use rankwright_state::BoxFuture;
 use serde_json::{Value, json};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
 use tokio::sync::Mutex;
-use tracing::{error, info, warn};
+use tracing::{debug, error, info, warn};
 
 /// Name of the writer that takes in `POST /feedback` of the only process.
 const WRITER: &str = "feedback";
@@ -36,6 +38,8 @@ pub struct Inlet {
     unknown: SyncMutex<Vec<RankingId>>,
     units: SyncMutex<Units>,
     gauges: Gauges,
+    /// What this process follows of a stream.
+    tally: Arc<Tally>,
     /// What waits for a store, and why.
     said: Said,
     /// Why a store refuses what is brought to it.
@@ -108,7 +112,12 @@ impl Inlet {
     ///
     /// # Errors
     /// When a state of this process cannot be read. One that is shared may answer later.
-    pub async fn open(engine: Arc<Engine>, closes: bool, gauges: Gauges) -> Result<Self, ingest::Error> {
+    pub async fn open(
+        engine: Arc<Engine>,
+        closes: bool,
+        gauges: Gauges,
+        tally: Arc<Tally>,
+    ) -> Result<Self, ingest::Error> {
         let identity = if engine.state.shared() { identity() } else { "local".to_owned() };
         let way = match Way::open(&engine, &identity).await {
             Ok(way) => Some(way),
@@ -130,6 +139,7 @@ impl Inlet {
             unknown: SyncMutex::default(),
             units: SyncMutex::default(),
             gauges,
+            tally,
             said,
             refused,
         })
@@ -169,8 +179,11 @@ impl Inlet {
             self.name(closing.unknown_rankings());
             match outcome {
                 Ok(()) => {}
-                // nothing waits for a store: somebody else does it, or wants to be alone for a while
-                Err(error @ ingest::Error::LostLease { .. }) => return info!(%error, "rankings are closed later"),
+                // nothing waits for a store: somebody else does it, or wants to be alone for a while, or has begun to write
+                Err(ingest::Error::LostLease { .. }) if self.engine.state.shared() => {
+                    return info!("rankings are closed later: a writer has come, or another process closes them");
+                }
+                Err(ingest::Error::LostLease { .. }) => return debug!("a writer has come: closing begins anew"),
                 Err(error) => waits = Some(("rankings are closed later", error)),
             }
         }
@@ -227,6 +240,9 @@ impl Inlet {
     async fn take(&self, events: Vec<Event>) -> Result<Fed, FeedError> {
         let news = self.units.lock().unwrap_or_else(PoisonError::into_inner).news(&events);
         news.iter().for_each(|news| warn!("{news}"));
+        if self.engine.full.load(Ordering::Relaxed) {
+            return Err(FeedError::Busy); // what is open cannot close meanwhile
+        }
         let mut held = self.feedback.lock().await;
         let failed = |error: ingest::Error| FeedError::Failed(chain(&anyhow::Error::new(error)));
         if held.is_none() {
@@ -245,7 +261,7 @@ impl Inlet {
     }
 }
 
-/// A part of all interactions; none where this process has taken in none.
+/// A part of all interactions; none where there are none.
 fn share(part: u64, all: u64) -> Option<f64> {
     (all > 0).then(|| (part as f64 / all as f64).min(1.0))
 }
@@ -263,13 +279,15 @@ impl Feedback for Inlet {
 impl Status for Inlet {
     fn status(&self) -> Value {
         let (taken, closed) = *self.counters.lock().unwrap_or_else(PoisonError::into_inner);
-        let counters = taken.and(closed);
+        let counters = taken.and(closed).and(self.tally.taken());
         let unknown = self.unknown.lock().unwrap_or_else(PoisonError::into_inner);
         let imported = self.engine.imported.get();
         let imported_unknown = imported.map_or(&[][..], |imported| &imported.unknown);
         let examples: Vec<&str> = unknown.iter().chain(imported_unknown).take(2).map(RankingId::as_str).collect();
         let imported = imported.map_or_else(Counters::default, |imported| imported.counters);
         let unknown = counters.unknown + imported.unknown;
+        // of a shared state, the one who closes counts what all have taken in, of which this process knows its own part
+        let all = (!self.engine.state.shared()).then_some(counters.interactions + imported.interactions);
         json!({
             "events": {
                 "item": counters.items,
@@ -282,7 +300,7 @@ impl Status for Inlet {
             "unrankedInteractions": counters.unranked,
             "unknownRankings": {
                 "interactions": unknown,
-                "share": share(unknown, counters.interactions + imported.interactions),
+                "share": all.and_then(|all| share(unknown, all)),
                 "examples": examples,
             },
             "repeatedRankings": counters.repeated,

@@ -72,11 +72,14 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
         };
         let registry = Registry::new();
         let takes_part = service.feedback || service.closes;
+        let tally = Arc::new(Tally::registered(&registry, engine.settings().session_length)?);
         let inlet = match takes_part {
-            true => Some(Arc::new(Inlet::open(engine.clone(), service.closes, Gauges::registered(&registry)?).await?)),
+            true => {
+                let gauges = Gauges::registered(&registry)?;
+                Some(Arc::new(Inlet::open(engine.clone(), service.closes, gauges, tally.clone()).await?))
+            }
             false => None,
         };
-        let tally = Arc::new(Tally::registered(&registry, engine.settings().session_length)?);
         let watch = Arc::new(Watch::registered(engine.clone(), &registry)?);
         cached::register(&engine.state, &registry)?;
         emptied::register(&engine.state, &registry)?;

@@ -9,7 +9,7 @@ use rankwright_assembly::{Fetched, fetch, is_remote, job_runtime, now};
 use rankwright_config::{EventFormat, FileOrder, Offset};
 use rankwright_prepare::Target;
 use rankwright_prepare::sort::{Options, Sorted, Stage, Watch, sort};
-use rankwright_source::{BadLine, Files};
+use rankwright_source::{BadLine, Files, shown};
 use std::thread;
 use std::time::Duration;
 use tracing::info;
@@ -18,7 +18,7 @@ use tracing::info;
 pub(crate) fn run(options: &SortOptions) -> Result<()> {
     let target = Target::of(&options.out, &options.data).context("--out")?;
     if let Some(temp) = options.temp.as_ref().filter(|temp| !temp.is_dir()) {
-        bail!("--temp: {} is no folder", temp.display());
+        bail!("--temp: {} is no folder", shown(temp));
     }
     let runtime = job_runtime()?;
     let stop = stop::told(&runtime);

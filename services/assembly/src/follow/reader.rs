@@ -23,6 +23,7 @@ use rankwright_source::{DeadLetters, Merged, Partition, Step, Stream};
 use rankwright_state::{Position, Writer as StateWriter};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tracing::{info, warn};
 
@@ -173,8 +174,12 @@ impl Reader {
         }
     }
 
-    /// What happened next in the stream. Before it waits for that, what has come is committed.
+    /// What happened next in the stream. Before it waits for that, what has come is committed. While memory is full of what
+    /// cannot close, nothing is read: the stream keeps it.
     async fn step(&mut self) -> Result<Step> {
+        while self.engine.full.load(Ordering::Relaxed) && self.alone.is_none() {
+            tokio::time::sleep(PAUSE).await;
+        }
         // only batches are read ahead, after others: what the stream owes after another step is not to be broken off
         let after_batch = self.ahead > 0;
         let events = if self.ahead < self.together { usize::MAX } else { AHEAD };

@@ -3,6 +3,7 @@
 use crate::units::Units;
 use prometheus::{Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry};
 use rankwright_event::{Event, Timestamp};
+use rankwright_ingest::Counters;
 use rankwright_serve::Status;
 use rankwright_serve::clock::now;
 use rankwright_source::{BadLine, Batch, Lag, LettersLost, Merged, Partition, Position};
@@ -31,6 +32,8 @@ pub struct Tally {
     /// Events whose rankings have closed, by `core.clickthrough.maxSessionLength`.
     session: Duration,
     partitions: Mutex<BTreeMap<Partition, Known>>,
+    /// Events whose effects can be seen, by their kinds.
+    taken: Mutex<Counters>,
     units: Mutex<Units>,
 }
 
@@ -48,8 +51,11 @@ struct Known {
     unreadable: u64,
 }
 
-/// The times of events that are about to be committed.
-pub(crate) struct Seen(Vec<Timestamp>);
+/// Events that are about to be committed: their times, and how many there are of each kind.
+pub(crate) struct Seen {
+    times: Vec<Timestamp>,
+    counted: Counters,
+}
 
 impl Tally {
     /// Registers the metrics; events that are older than `session` before the newest of their partition are late.
@@ -97,6 +103,7 @@ impl Tally {
             visible,
             session,
             partitions: Mutex::default(),
+            taken: Mutex::default(),
             units: Mutex::default(),
         })
     }
@@ -126,12 +133,14 @@ impl Tally {
         self.events.with_label_values(&[partition.as_str()]).inc_by(times.len() as u64);
         // it is there before the first one, whose increase nobody would see otherwise
         self.unreadable.with_label_values(&[partition.as_str()]).inc_by(0);
-        Seen(times)
+        Seen { times, counted: Counters::of(events) }
     }
 
     /// Their effects can be seen.
     pub(crate) fn committed(&self, seen: Seen, wall: Timestamp) {
-        for at in seen.0 {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        *taken = taken.and(seen.counted);
+        for at in seen.times {
             self.visible.observe(wall.millis_since(at).max(0) as f64 / 1000.0);
         }
     }
@@ -192,6 +201,11 @@ impl Tally {
         let _ = self.lag_events.remove_label_values(&labels); // it may never have had one
         let _ = self.lag_seconds.remove_label_values(&labels);
         let _ = self.waiting.remove_label_values(&labels);
+    }
+
+    /// Events that this process has read and committed, by their kinds.
+    pub(crate) fn taken(&self) -> Counters {
+        *self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How many messages were no events, in all partitions that are read.
@@ -294,8 +308,11 @@ mod tests {
         merged.push(one.clone(), batch(&[1, 2]));
         merged.push(other.clone(), batch(&[3]));
         tally.waiting(&merged);
-        tally.batch(&one, &batch(&[100, 80, 90, 101]));
+        let seen = tally.batch(&one, &batch(&[100, 80, 90, 101]));
+        assert_eq!(tally.taken().items, 0, "they are not committed yet");
+        tally.committed(seen, now());
         tally.batch(&other, &batch(&[80]));
+        assert_eq!(tally.taken(), Counters { items: 4, ..Counters::default() });
         tally.bad(&other, &[bad(1), bad(2)]);
         tally.lag(&[(one.clone(), Lag::of(7)), (other.clone(), Lag::of(0))]);
         let of = |partition| {

@@ -3,8 +3,10 @@
 use crate::secret::{Secret, without_line_breaks};
 use crate::source::{SourceConfig, SourceKind};
 use crate::state::{Redis, State};
-use crate::{ClickthroughStore, Config, Warning};
+use crate::{ClickthroughStore, Config, LoadError, Warning};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 
 /// Names that variables have with the upstream service. Ours go first.
 const UPSTREAM: [(&str, &str); 4] = [
@@ -13,6 +15,9 @@ const UPSTREAM: [(&str, &str); 4] = [
     ("SERVICE_REDIS_USER", "METARANK_REDIS_USER"),
     ("SERVICE_REDIS_PASSWORD", "METARANK_REDIS_PASSWORD"),
 ];
+
+/// Variables of ours that are no part of the configuration.
+const READ_ELSEWHERE: [&str; 3] = ["RANKWRIGHT_SERVICE", "RANKWRIGHT_ENCODER_THREADS", "RANKWRIGHT_OFFLINE"];
 
 /// Settings from environment variables; an empty variable counts as absent, and line breaks at the end of one do not count.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -41,8 +46,29 @@ pub struct Environment {
 
 impl Environment {
     /// From the variables of this process.
-    pub fn of_process() -> Self {
-        Self::from_lookup(|name| std::env::var(name).ok())
+    ///
+    /// # Errors
+    /// A variable of ours is not Unicode: what it says would have no effect.
+    pub fn of_process() -> Result<Self, LoadError> {
+        Self::from_variables(|name| std::env::var_os(name))
+    }
+
+    /// From variables as a process has them.
+    ///
+    /// # Errors
+    /// As [`Environment::of_process`].
+    pub fn from_variables(lookup: impl Fn(&str) -> Option<OsString>) -> Result<Self, LoadError> {
+        let unreadable = RefCell::new(None);
+        let text = |name: &str| {
+            let read = lookup(name)?.into_string();
+            read.map_err(|_| unreadable.replace(Some(name.to_owned()))).ok()
+        };
+        READ_ELSEWHERE.iter().for_each(|name| drop(text(name)));
+        let environment = Self::from_lookup(text);
+        match unreadable.into_inner() {
+            Some(variable) => Err(LoadError::NotUnicode { variable }),
+            None => Ok(environment),
+        }
     }
 
     /// From any source of variables.
@@ -162,6 +188,27 @@ mod tests {
         let (mut config, _) = Config::parse(text, "test").unwrap();
         let warnings = environment(variables).apply(&mut config);
         (config, warnings)
+    }
+
+    #[test]
+    fn a_variable_of_ours_that_is_not_unicode_is_refused_by_its_name() {
+        use std::os::unix::ffi::OsStringExt;
+        let variables = |unreadable: &'static str| {
+            Environment::from_variables(move |name| {
+                (name == unreadable).then(|| OsString::from_vec(b"s\xff\xfe".to_vec()))
+            })
+        };
+        for name in [
+            "RANKWRIGHT_API_TOKEN",
+            "RANKWRIGHT_SERVICE",
+            "SERVICE_REDIS_PASSWORD",
+            "SERVICE_TRACKING",
+            "METARANK_CONFIG",
+        ] {
+            let error = variables(name).expect_err("its value would have no effect");
+            assert_eq!(error.to_string(), format!("{name}: the value of this variable is not Unicode (UTF-8)"));
+        }
+        assert_eq!(variables("HOME").expect("is not ours"), Environment::default());
     }
 
     #[test]

@@ -56,6 +56,12 @@ pub enum LoadError {
     /// Neither an argument nor the environment names one.
     #[error("no configuration given: pass --config PATH or set SERVICE_CONFIG")]
     Unnamed,
+    /// A variable of the environment cannot be read.
+    #[error("{variable}: the value of this variable is not Unicode (UTF-8)")]
+    NotUnicode {
+        /// Its name.
+        variable: String,
+    },
     /// A URL that nothing is read from.
     #[error("configuration {url}: give a file, or an object as s3://bucket/key")]
     Remote {

@@ -156,7 +156,13 @@ impl Coverage {
     }
 
     fn unseen(&self, kind: &Kind) -> Vec<String> {
-        let sources = kind.sources().into_iter().filter(|source| !self.knows(source)).map(|source| source.to_string());
+        // of others a warning of the configuration says already that their value is always missing
+        let can_read = |source: &Source| match source.entity {
+            Entity::Interaction(_) | Entity::Any => matches!(kind, Kind::Referer(_)),
+            Entity::Item | Entity::User | Entity::Ranking => true,
+        };
+        let read = kind.sources().into_iter().filter(can_read);
+        let sources = read.filter(|source| !self.knows(source)).map(|source| source.to_string());
         let unseen = |kind: &&str| *kind != IMPRESSION && !self.interacted(kind);
         let interactions = kind.interactions().into_iter().filter(unseen);
         sources.chain(interactions.map(|kind| format!("the interaction '{kind}'"))).collect()
@@ -292,6 +298,14 @@ mod tests {
         let told = medium("interaction:like.ref");
         assert_eq!(told, ["features[0] 'm' refers to interaction:like.ref, which no event carried"]);
         assert_eq!(medium("*.other"), ["features[0] 'm' refers to *.other, which no event carried"]);
+    }
+
+    #[test]
+    fn a_field_that_its_feature_cannot_read_is_told_of_with_the_configuration_alone() {
+        let number = |source: &str| gaps(&format!("{{name: a4, type: number, source: '{source}'}}"), &[FILM]);
+        assert_eq!(number("interaction:click.ua"), Vec::<String>::new());
+        assert_eq!(number("*.ua"), Vec::<String>::new());
+        assert_eq!(number("item.ua"), ["features[0] 'a4' refers to item.ua, which no event carried"]);
     }
 
     #[test]

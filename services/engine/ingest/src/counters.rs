@@ -1,6 +1,6 @@
 //! What ingest has to tell of itself.
 
-use rankwright_event::RankingId;
+use rankwright_event::{Event, RankingId};
 
 /// So many rankings that interactions waited for in vain are named.
 const NAMED: usize = 2;
@@ -42,12 +42,12 @@ pub struct Counters {
     pub unknown: u64,
     /// Rankings that were sent again while open, and left alone.
     pub repeated: u64,
-    /// Rankings that were forced to close because too many were open.
+    /// Rankings that were forced to close because too many were open, or took too much memory.
     pub evicted: u64,
     /// Rankings that take interactions.
     pub open: u64,
-    /// About how many bytes of memory they and waiting interactions take; 0 where the state of many processes has them.
-    pub open_bytes: u64,
+    /// About how many bytes of memory they and waiting interactions take; `None` where a store outside this memory has them.
+    pub open_bytes: Option<u64>,
     /// Rankings that interactions wait for.
     pub awaited: u64,
     /// Click-throughs that are not durable yet.
@@ -55,6 +55,23 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// How many events there are of each kind.
+    pub fn of(events: &[Event]) -> Self {
+        let mut counters = Self::default();
+        events.iter().for_each(|event| counters.see(event));
+        counters
+    }
+
+    /// One more event.
+    pub(crate) fn see(&mut self, event: &Event) {
+        match event {
+            Event::Item(_) => self.items += 1,
+            Event::User(_) => self.users += 1,
+            Event::Ranking(_) => self.rankings += 1,
+            Event::Interaction(_) => self.interactions += 1,
+        }
+    }
+
     /// These and others together.
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -69,7 +86,10 @@ impl Counters {
             repeated: self.repeated + other.repeated,
             evicted: self.evicted + other.evicted,
             open: self.open + other.open,
-            open_bytes: self.open_bytes + other.open_bytes,
+            open_bytes: match (self.open_bytes, other.open_bytes) {
+                (Some(these), Some(others)) => Some(these + others),
+                (these, others) => these.or(others),
+            },
             awaited: self.awaited + other.awaited,
             outbox: self.outbox + other.outbox,
         }

@@ -27,7 +27,7 @@ const SWEEP: Duration = Duration::from_secs(86_400);
 const MOST_AWAITED: usize = 100_000;
 
 /// About this many bytes of interactions may wait for their rankings.
-const MOST_AWAITED_BYTES: usize = 32 << 20;
+pub(crate) const MOST_AWAITED_BYTES: usize = 32 << 20;
 
 /// So many rankings are closed with one commit, where no events belong to it as well.
 const AT_ONCE: usize = 1000;
@@ -133,7 +133,7 @@ impl Ingest {
     pub fn counters(&self) -> Counters {
         Counters {
             open: self.join.open_rankings() as u64,
-            open_bytes: self.join.bytes() as u64,
+            open_bytes: Some(self.join.bytes() as u64),
             awaited: self.join.awaited_rankings() as u64,
             outbox: self.outbox.len() as u64,
             ..self.counters
@@ -269,12 +269,7 @@ impl Ingest {
 
     async fn one(&mut self, event: Event, wall: Timestamp) -> Result<(), Error> {
         self.advance(event.timestamp().min(wall)).await?;
-        match event {
-            Event::Item(_) => self.counters.items += 1,
-            Event::User(_) => self.counters.users += 1,
-            Event::Ranking(_) => self.counters.rankings += 1,
-            Event::Interaction(_) => self.counters.interactions += 1,
-        }
+        self.counters.see(&event);
         match event {
             Event::Ranking(ranking) => self.ranking(ranking).await,
             Event::Interaction(interaction) => self.interaction(interaction).await,

@@ -4,7 +4,7 @@
 //! reader of the two formats takes them as one text.
 
 use flate2::write::GzEncoder;
-use rankwright_source::Compression;
+use rankwright_source::{Compression, shown};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -37,13 +37,13 @@ pub enum Target {
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     /// A folder.
-    #[error("{} is a folder: name a file in it, such as {}", path.display(), path.join("sorted.jsonl.gz").display())]
+    #[error("{} is a folder: name a file in it, such as {}", shown(path), shown(path.join("sorted.jsonl.gz")))]
     Folder {
         /// Its path.
         path: PathBuf,
     },
     /// No folder to make the file in.
-    #[error("cannot write to {}: {source}", folder.display())]
+    #[error("cannot write to {}: {source}", shown(folder))]
     Parent {
         /// The folder.
         folder: PathBuf,
@@ -51,7 +51,7 @@ pub enum TargetError {
         source: io::Error,
     },
     /// One of the files that are read, or a file beside them that the next import of the folder would read as well.
-    #[error("{} is among the events that are read: the sorted events have to lie elsewhere", path.display())]
+    #[error("{} is among the events that are read: the sorted events have to lie elsewhere", shown(path))]
     Input {
         /// Its path.
         path: PathBuf,
@@ -96,7 +96,7 @@ impl Target {
     pub fn name(&self) -> String {
         match self {
             Self::Stdout => "standard output".to_owned(),
-            Self::Direct(path) | Self::File(path) => path.display().to_string(),
+            Self::Direct(path) | Self::File(path) => shown(path),
         }
     }
 

@@ -12,7 +12,7 @@ use crate::output::{Broken, Output, Target};
 use chunk::{Chunk, Spiller};
 use rankwright_event::{Timestamp, json};
 use rankwright_scratch::Scratch;
-use rankwright_source::{BadLine, Files, Progress, Records};
+use rankwright_source::{BadLine, Files, Progress, Records, shown};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -97,7 +97,7 @@ pub enum Error {
         invalid: u64,
     },
     /// A temporary file.
-    #[error("cannot use temporary files in {}: {source}{}", folder.display(), advice(source))]
+    #[error("cannot use temporary files in {}: {source}{}", shown(folder), advice(source))]
     Temporary {
         /// The folder.
         folder: PathBuf,
@@ -206,7 +206,7 @@ pub fn sort(
 
 /// Names of files, a few of them.
 fn names(files: &Files) -> String {
-    let names: Vec<&str> = files.names().take(3).collect();
+    let names: Vec<String> = files.names().take(3).map(shown).collect();
     match files.names().count() - names.len() {
         0 => names.join(", "),
         more => format!("{} and {more} more", names.join(", ")),

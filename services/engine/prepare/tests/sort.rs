@@ -202,6 +202,23 @@ fn a_line_that_is_no_event_is_told_with_its_place_and_nothing_is_written() {
 }
 
 #[test]
+fn a_name_of_a_file_keeps_its_message_on_one_line() {
+    let name = "a\nerror: all is well \u{1b}[2J.jsonl";
+    let place = Place::new().with(name, "{}\n");
+    let bad = place.sort("out.jsonl", &within(MUCH)).expect_err("is no event").to_string();
+    let lenient = Options { skip_invalid: true, ..within(MUCH) };
+    let none = place.sort("out.jsonl", &lenient).expect_err("there are none").to_string();
+    let target = Target::of(&place.input().join(name), &place.input()).expect_err("among the events").to_string();
+    let missing = place.input().join(format!("{name}/other"));
+    let missing = Files::open(&missing, EventFormat::Json, FileOrder::Name, Offset::Earliest, Timestamp::MAX);
+    let missing = missing.expect_err("is not there").to_string();
+    for message in [bad, none, target, missing] {
+        assert!(message.contains(r"a\nerror: all is well \u{1b}[2J.jsonl"), "{message}");
+        assert!(!message.contains(char::is_control), "{message}");
+    }
+}
+
+#[test]
 fn a_file_that_is_cut_short_is_refused_even_where_lines_may_be_left_out() {
     let events: Vec<String> = (0..500).map(|number| event(number, number as usize)).collect();
     let whole = gzip(&lines(&events));

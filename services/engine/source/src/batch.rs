@@ -1,6 +1,7 @@
 //! What a source delivers.
 
 use crate::Partition;
+use crate::error::shown;
 use rankwright_event::Event;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -160,15 +161,15 @@ impl BadLine {
 
 impl fmt::Display for BadLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.file, self.line, self.reason)
+        write!(f, "{}:{}: {}", shown(&*self.file), self.line, self.reason)
     }
 }
 
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.at {
-            Some(at) => write!(f, "{}:{at}", self.file),
-            None => write!(f, "{}:{}", self.file, self.line),
+            Some(at) => write!(f, "{}:{at}", shown(&self.file)),
+            None => write!(f, "{}:{}", shown(&self.file), self.line),
         }
     }
 }

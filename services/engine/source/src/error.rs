@@ -5,7 +5,19 @@ use crate::Position;
 use crate::{KafkaError, KinesisError, PulsarError};
 use rankwright_event::Timestamp;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// A file as messages name it. Its name comes from outside: control characters in it are escaped, so a message keeps its line.
+pub fn shown(file: impl AsRef<Path>) -> String {
+    let mut name = String::new();
+    for sign in file.as_ref().to_string_lossy().chars() {
+        match sign {
+            _ if sign.is_control() || matches!(sign, '\u{2028}' | '\u{2029}') => name.extend(sign.escape_default()),
+            _ => name.push(sign),
+        }
+    }
+    name
+}
 
 /// Why a source cannot be read, or not to its end.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +37,7 @@ pub enum Error {
     #[error("files are no stream; 'rankwright import' reads them")]
     NoStream,
     /// There is no such path.
-    #[error("{} does not exist; {nearest}", path.display())]
+    #[error("{} does not exist; {nearest}", shown(path))]
     Missing {
         /// The path.
         path: PathBuf,
@@ -33,13 +45,16 @@ pub enum Error {
         nearest: String,
     },
     /// A pipe or a device.
-    #[error("{} is no file, but a pipe or a device: write the events to a file first", path.display())]
+    #[error("{} is no file, but a pipe or a device: write the events to a file first", shown(path))]
     NoFile {
         /// The path.
         path: PathBuf,
     },
     /// A folder without files that could hold events.
-    #[error("{} holds no files named *.json, *.jsonl or *.ndjson, plain or with .gz, .zst, .zstd; {found}", folder.display())]
+    #[error(
+        "{} holds no files named *.json, *.jsonl or *.ndjson, plain or with .gz, .zst, .zstd; {found}",
+        shown(folder)
+    )]
     Empty {
         /// The folder.
         folder: PathBuf,
@@ -47,7 +62,7 @@ pub enum Error {
         found: String,
     },
     /// A file or folder that cannot be opened.
-    #[error("cannot open {}: {source}", path.display())]
+    #[error("cannot open {}: {source}", shown(path))]
     Open {
         /// The file or folder.
         path: PathBuf,

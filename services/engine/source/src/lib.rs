@@ -28,7 +28,7 @@ mod stream;
 pub use batch::{BadLine, Batch, Cut, Position, Progress};
 pub use building::BatchLimits;
 pub use dead_letter::{DeadLetters, LettersLost};
-pub use error::Error;
+pub use error::{Error, shown};
 pub use file::{Compression, Files, Limits, Reader, Record, Records};
 #[cfg(feature = "streams")]
 pub use kafka::{Kafka, KafkaError};

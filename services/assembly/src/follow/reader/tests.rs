@@ -1,8 +1,13 @@
 use super::*;
+use crate::gauges::Gauges;
+use crate::inlet::Inlet;
+use parking_lot::Mutex;
 use prometheus::Registry;
 use rankwright_config::Config;
-use rankwright_source::{BoxFuture, Error as SourceError, Lag, Position as Place};
-use rankwright_state::{MemoryStore, Store};
+use rankwright_event::json;
+use rankwright_source::{Batch, BoxFuture, Error as SourceError, Lag, Position as Place, Progress};
+use rankwright_state::{FileOptions, FileStore, MemoryStore, Store};
+use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const GONE: &str = "kinesis:events/shard-1";
@@ -177,6 +182,100 @@ async fn reader(store: &Arc<dyn Store>, stream: Box<dyn Stream>) -> Reader {
     let engine = Arc::new(Engine::over(config, store.clone()).await.expect("opens"));
     let tally = Tally::registered(&Registry::new(), Duration::from_secs(60)).expect("new names");
     Reader::new(engine, "one".to_owned(), (stream, letters), Arc::new(tally), false)
+}
+
+/// A batch of a partition.
+fn batch(events: &[serde_json::Value]) -> Step {
+    let event = |event: &serde_json::Value| json::decode(event.to_string().as_bytes()).expect("an event");
+    let (events, bad, cuts) = (events.iter().map(event).collect::<Vec<_>>(), Vec::new(), Vec::new());
+    let (position, progress) = (Place::new(THERE, events.len() as u64), Progress::default());
+    let batch = Batch { events, bad, before_offset: 0, position, progress, bytes: 0, cuts };
+    Step::Batch { partition: Partition::new(THERE), batch }
+}
+
+/// What is logged on this thread, while the guard is there.
+fn logged() -> (Arc<Mutex<Vec<u8>>>, tracing::subscriber::DefaultGuard) {
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+    impl std::io::Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let log = Arc::<Mutex<Vec<u8>>>::default();
+    let lines = log.clone();
+    let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::DEBUG);
+    let subscriber = subscriber.with_writer(move || Lines(lines.clone())).finish();
+    (log, tracing::subscriber::set_default(subscriber))
+}
+
+/// The status of a process that follows a stream with one ranking, a click on it and one on another, and closes what is open.
+/// Also what it logged when the partition's writer came, whom the closer did not know.
+async fn status_of_stream(store: Arc<dyn Store>) -> (serde_json::Value, String) {
+    let at = |seconds: u64| now().minus(Duration::from_secs(seconds)).millis().to_string();
+    let click = |id: &str, ranking: &str| {
+        json!({"event": "interaction", "id": id, "timestamp": at(90), "ranking": ranking, "type": "click", "item": "a",
+            "user": "u", "session": "u", "fields": []})
+    };
+    let events = [
+        json!({"event": "ranking", "id": "r", "timestamp": at(100), "user": "u", "session": "u", "fields": [],
+            "items": [{"id": "a"}]}),
+        click("one", "r"),
+        click("other", "nowhere"),
+        json!({"event": "item", "id": "i", "timestamp": at(10), "item": "a", "fields": []}),
+    ];
+    let ended = Step::CaughtUp { partition: Partition::new(THERE), at: None };
+    let steps = vec![ended, batch(&events), Step::Assigned(vec![Partition::new(THERE)])];
+    let mut reader = reader(&store, Box::new(Stale(steps))).await;
+    let gauges = Gauges::registered(&Registry::new()).expect("new names");
+    let inlet = Inlet::open(reader.engine.clone(), true, gauges, reader.tally.clone()).await.expect("opens");
+    inlet.tick().await;
+    reader.run().await.expect("reads");
+    let (log, _guard) = logged();
+    inlet.tick().await;
+    inlet.tick().await;
+    let log = String::from_utf8_lossy(&log.lock()).into_owned();
+    (rankwright_serve::Status::status(&inlet), log)
+}
+
+#[tokio::test]
+async fn the_events_of_a_stream_count_in_the_status_and_clicks_of_unknown_rankings_have_their_share() {
+    let (status, _) = status_of_stream(Arc::new(MemoryStore::default())).await;
+    assert_eq!(status["events"], json!({"item": 1, "user": 0, "ranking": 1, "interaction": 2}));
+    assert_eq!(status["unknownRankings"], json!({"interactions": 1, "share": 0.5, "examples": ["nowhere"]}));
+    assert_eq!(status["openRankings"], 1);
+    assert!(status["openRankingBytes"].as_u64().is_some_and(|bytes| bytes > 400), "{status}");
+}
+
+#[tokio::test]
+async fn what_open_rankings_take_is_not_known_where_memory_does_not_hold_them() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let store = FileStore::open(folder.path(), FileOptions::default(), "test").expect("opens");
+    let (status, _) = status_of_stream(Arc::new(store)).await;
+    assert_eq!((&status["openRankings"], &status["openRankingBytes"]), (&json!(1), &json!(null)));
+}
+
+/// A writer that comes has the closer begin anew, in one process as well.
+#[tokio::test]
+async fn the_only_process_is_not_told_that_there_is_another_one() {
+    let (_, log) = status_of_stream(Arc::new(MemoryStore::default())).await;
+    assert!(log.contains("DEBUG") && log.contains("a writer has come: closing begins anew"), "{log}");
+    assert!(!log.contains("another process"), "{log}");
+}
+
+#[tokio::test]
+async fn nothing_is_read_while_memory_is_full_of_what_cannot_close() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let mut reader = reader(&store, Box::new(Stale(Vec::new()))).await;
+    reader.engine.full.store(true, Ordering::Relaxed);
+    let engine = reader.engine.clone();
+    let mut read = std::pin::pin!(reader.run());
+    assert!(read.as_mut().now_or_never().is_none(), "it waits");
+    engine.full.store(false, Ordering::Relaxed);
+    read.await.expect("reads to the end");
 }
 
 #[tokio::test]

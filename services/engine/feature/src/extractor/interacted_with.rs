@@ -54,8 +54,14 @@ impl InteractedWith {
         let entity: Option<&'c Arc<Entity>> = super::entity(candidates, self.owner, 0);
         let recent = entity.and_then(|entity| entity.recent(self.history, candidates.now, self.ttl));
         let visits = recent.map_or(&[][..], |recent| recent.visits());
-        let oldest = visits.first().map(|newest| newest.at.minus(self.duration));
-        let young = visits.iter().take(self.count).take_while(|visit| oldest.is_none_or(|oldest| visit.at >= oldest));
+        let Some(newest) = visits.first() else { return visits };
+        let (oldest, mut later) = (newest.at.minus(self.duration), newest.at);
+        let young = visits.iter().take(self.count).take_while(|visit| {
+            // after a pause longer than `ttl` the history has begun anew, whether the store had removed it by then or not
+            let is_young = visit.at >= oldest.max(later.minus(self.ttl));
+            later = visit.at;
+            is_young
+        });
         &visits[..young.count()]
     }
 
@@ -163,6 +169,18 @@ mod tests {
     fn what_is_older_than_the_duration_before_the_newest_does_not_count() {
         let shop = liked(", duration: 1h").interaction("click", "c").at(3601).interaction("click", "a").at(80_000);
         assert_rows(&shop.rows(["a", "c"]), [[1.0, 2.0], [0.0, 0.0]]);
+    }
+
+    #[test]
+    fn a_history_begins_anew_after_a_pause_longer_than_its_ttl() {
+        let again = "{name: again, type: interacted_with, interaction: click, field: item.id, duration: 30d, ttl: 1h}";
+        let clicks = |times: [i64; 3]| {
+            let shop = Shop::new(again).at(times[0]).interaction("click", "a").at(times[1]).interaction("click", "b");
+            shop.at(times[2]).interaction("click", "c").rows(["a", "b", "c"])
+        };
+        assert_rows(&clicks([0, 3601, 7200]), [[0.0], [1.0], [1.0]]);
+        assert_rows(&clicks([0, 3600, 7200]), [[1.0], [1.0], [1.0]]);
+        assert_rows(&clicks([0, 3600, 7201]), [[0.0], [0.0], [1.0]]);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //!
 //! There is one at a time: its writer's lease guards its commits, so a second one that believes the same changes nothing.
 
+mod bounds;
+
 use super::stored;
 use super::watermark::Watermarks;
 use crate::counters::{self, Counters};
@@ -12,9 +14,7 @@ use crate::record::{Closed, Open};
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore};
 use rankwright_event::{Interaction, RankingId, Timestamp};
 use rankwright_feature::Plan;
-use rankwright_state::{
-    Commit, Entity, Key, Lease, Listed, Outcome, Overlay, Position, Rows, Space, Store, View, Writer,
-};
+use rankwright_state::{Commit, Entity, Key, Lease, Outcome, Overlay, Position, Rows, Space, Store, View, Writer};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -155,6 +155,7 @@ impl Closer {
         let watermark = self.watermark(wall).await?;
         if self.has_room().await? {
             self.work(watermark).await?;
+            self.evict().await?;
         }
         self.count_open().await?;
         if began.elapsed() > LONG {
@@ -171,6 +172,7 @@ impl Closer {
     pub async fn tick_through(&mut self, wall: Timestamp) -> Result<(), Error> {
         let watermark = self.watermark(wall).await?;
         self.work_through(watermark).await?;
+        self.evict().await?;
         self.outbox.flush_due()?;
         self.settle().await
     }
@@ -196,13 +198,6 @@ impl Closer {
         self.count_open().await?;
         self.outbox.flush()?;
         self.settle().await
-    }
-
-    /// How many rankings take interactions, whoever has taken them in.
-    async fn count_open(&mut self) -> Result<(), Error> {
-        self.counters.open = self.store.count(Space::Joins).await? as u64;
-        self.done.open = self.counters.open;
-        Ok(())
     }
 
     /// Up to where nothing is waited for. Where nobody is left, time passes as it would for the last replica that was: what it
@@ -274,8 +269,11 @@ impl Closer {
         let waiting = self.store.oldest(Space::Waiting, Timestamp::MAX, WAITING).await?;
         self.counters.awaited = waiting.len() as u64;
         let mut left = waiting.len();
-        for some in waiting.chunks(BATCH) {
-            left -= self.waiting(some, watermark).await?;
+        let (too_many, others) = waiting.split_at(self.too_many_wait(&waiting));
+        for (some, until) in [(too_many, Timestamp::MAX), (others, watermark)] {
+            for some in some.chunks(BATCH) {
+                left -= self.waiting(some, until).await?;
+            }
         }
         if waiting.len() == WAITING {
             // a ranking does not close before those that wait for it have had their turn
@@ -295,7 +293,7 @@ impl Closer {
         }
     }
 
-    /// Interactions that no writer could join; how many of them wait no longer.
+    /// Interactions that no writer could join; how many of them wait no longer, by this watermark.
     async fn waiting(&mut self, waiting: &[(Key, Arc<Entity>)], watermark: Timestamp) -> Result<usize, Error> {
         let mut interactions = Vec::with_capacity(waiting.len());
         for (key, entity) in waiting {
@@ -356,11 +354,14 @@ impl Closer {
     }
 
     /// Rankings that take no more interactions.
-    async fn close(&mut self, due: &Listed) -> Result<(), Error> {
+    async fn close(&mut self, due: &[(Key, Arc<Entity>)]) -> Result<(), Error> {
         let (mut ended, mut late, mut bytes) = (Vec::with_capacity(due.len()), Vec::new(), 0);
         for (key, record) in due {
             self.overlay.remove(key);
-            let Some(mut open) = stored::open(key, record, &self.plan)? else { continue };
+            let Some(mut open) = stored::open(key, record, &self.plan)? else {
+                late.append(&mut stored::late(key, record)?); // it was closed early while they came
+                continue;
+            };
             bytes += open.bytes();
             let mut too_late = open.split_off_late(self.settings.session_length);
             let whole = too_late.is_empty().then_some((key, record));

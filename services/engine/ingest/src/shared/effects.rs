@@ -82,12 +82,7 @@ impl Effects {
     /// of the clock closes nothing.
     pub(super) async fn add(&mut self, lane: &mut Lane, event: &Event, wall: Timestamp) -> Result<(), Error> {
         lane.reach(event.timestamp().min(wall));
-        match event {
-            Event::Item(_) => self.counters.items += 1,
-            Event::User(_) => self.counters.users += 1,
-            Event::Ranking(_) => self.counters.rankings += 1,
-            Event::Interaction(_) => self.counters.interactions += 1,
-        }
+        self.counters.see(event);
         match event {
             Event::Ranking(ranking) => self.ranking(ranking).await?,
             Event::Interaction(interaction) => self.interaction(lane, interaction),

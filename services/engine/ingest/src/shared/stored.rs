@@ -85,6 +85,17 @@ pub(super) fn is_counted(waiting: &Entity) -> bool {
     waiting.values().any(|(slot, _)| slot == COUNTED)
 }
 
+/// About how many bytes a record or a waiting interaction takes, where memory holds it.
+pub(super) fn size(record: &Entity) -> usize {
+    const RECORD: usize = 400; // its key, which lies in the list by time as well, and what holds it
+    let of = |cell: &Cell| match cell {
+        Cell::Blob(bytes) => bytes.len(),
+        Cell::Parts(parts) => parts.all().iter().map(|part| size_of::<Part>() + 16 + part.bytes.len()).sum(),
+        _ => 0,
+    };
+    RECORD + record.values().map(|(_, stored)| of(&stored.cell)).sum::<usize>()
+}
+
 /// The ranking of a record; `None` where late interactions alone are left of it.
 pub(crate) fn ranking(key: &Key, record: &Entity) -> Result<Option<Shown>, Error> {
     record.blob(SHOWN).map(|bytes| Shown::read(bytes).map_err(|error| damaged(key, &error))).transpose()

@@ -1,5 +1,6 @@
 //! What the checks came to, as text and as JSON.
 
+use rankwright_source::shown;
 use rankwright_state::{Fingerprint, Slot, Usage};
 use serde_json::{Value, json};
 
@@ -53,18 +54,18 @@ impl Report {
         self.checks.iter().filter(|check| !check.passed).map(|check| check.name).collect()
     }
 
-    /// For people: a line for each check and fact, examples beneath.
+    /// For people: a line for each check and fact, examples beneath. Names and ids come from outside: none of them adds a line.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for check in &self.checks {
             let verdict = if check.passed { "PASS" } else { "FAIL" };
-            text += &format!("{verdict}  {:NAMES$}{}\n", check.name, check.message);
-            check.examples.iter().for_each(|example| text += &format!("      {:NAMES$}{example}\n", ""));
+            text += &format!("{verdict}  {:NAMES$}{}\n", check.name, shown(&check.message));
+            check.examples.iter().for_each(|example| text += &format!("      {:NAMES$}{}\n", "", shown(example)));
         }
         text += "\n";
         for fact in &self.facts {
             let mark = if fact.warning { "NOTE" } else { "    " };
-            text += &format!("{mark}  {:NAMES$}{}\n", fact.name, fact.message);
+            text += &format!("{mark}  {:NAMES$}{}\n", fact.name, shown(&fact.message));
         }
         text
     }
@@ -85,5 +86,27 @@ impl Report {
             "checks": self.checks.iter().map(check).collect::<Value>(),
             "facts": self.facts.iter().map(fact).collect::<Value>(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_and_ids_add_no_lines_to_the_text() {
+        let message = "a\nPASS  all is well".to_owned();
+        let example = "x\u{1b}[2J.jsonl:1: expected an event".to_owned();
+        let check = Check {
+            name: "event types",
+            passed: false,
+            message: message.clone(),
+            examples: vec![example],
+            details: json!({}),
+        };
+        let fact = Fact { name: "no events", warning: true, message, details: json!({}) };
+        let text = Report { events: 0, checks: vec![check], facts: vec![fact], memory: None }.text();
+        assert_eq!(text.lines().count(), 4, "{text}");
+        assert!(text.contains("x\\u{1b}[2J.jsonl:1") && !text.contains('\u{1b}'), "{text}");
     }
 }

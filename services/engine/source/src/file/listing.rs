@@ -1,7 +1,7 @@
 //! From a path to the files that are meant.
 
 use super::{Compression, File, name, unavailable};
-use crate::Error;
+use crate::error::{Error, shown};
 use crate::marks::Head;
 use std::fs;
 use std::io;
@@ -27,7 +27,7 @@ fn local(path: &Path) -> Result<&Path, Error> {
     match path.to_str().and_then(|text| text.split_once("://")) {
         None => Ok(path),
         Some(("file", path)) => Ok(Path::new(path)),
-        Some((scheme, _)) => Err(unavailable(&format!("{} (reading from {scheme})", path.display()))),
+        Some((scheme, _)) => Err(unavailable(&format!("{} (reading from {scheme})", shown(path)))),
     }
 }
 
@@ -84,13 +84,13 @@ fn contents(folder: &Path) -> String {
     let more = names.len().saturating_sub(NAMED);
     names.truncate(NAMED);
     match (names.as_slice(), more) {
-        ([], _) => format!("{} is empty", folder.display()),
-        (names, 0) => format!("{} holds {}", folder.display(), names.join(", ")),
-        (names, more) => format!("{} holds {} and {more} more", folder.display(), names.join(", ")),
+        ([], _) => format!("{} is empty", shown(folder)),
+        (names, 0) => format!("{} holds {}", shown(folder), names.join(", ")),
+        (names, more) => format!("{} holds {} and {more} more", shown(folder), names.join(", ")),
     }
 }
 
 fn described(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    if path.is_dir() { format!("{name}/") } else { name.into_owned() }
+    if path.is_dir() { shown(format!("{name}/")) } else { shown(&*name) }
 }

@@ -17,7 +17,7 @@ const RENAMED: [(&str, &str); 7] = [
 ];
 
 /// What has no use here, and why.
-const UNUSED: [(&str, &[&str]); 8] = [
+const UNUSED: [(&str, &[&str]); 10] = [
     ("keys are not read", &["key.deserializer"]),
     ("events are JSON", &["value.deserializer"]),
     ("state.pipeline says how large batches are", &["max.poll.records"]),
@@ -48,6 +48,22 @@ const UNUSED: [(&str, &[&str]); 8] = [
             "ssl.provider",
             "ssl.secure.random.implementation",
             "ssl.trustmanager.algorithm",
+        ],
+    ),
+    ("messages are read by partition, not as a share group", &["share.acknowledgement.mode"]),
+    (
+        "logins are PLAIN or SCRAM",
+        &[
+            "sasl.oauthbearer.clock.skew.seconds",
+            "sasl.oauthbearer.expected.audience",
+            "sasl.oauthbearer.expected.issuer",
+            "sasl.oauthbearer.header.urlencode",
+            "sasl.oauthbearer.jwks.endpoint.refresh.ms",
+            "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
+            "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
+            "sasl.oauthbearer.jwks.endpoint.url",
+            "sasl.oauthbearer.scope.claim.name",
+            "sasl.oauthbearer.sub.claim.name",
         ],
     ),
     (
@@ -129,7 +145,7 @@ fn login(text: &str) -> Result<Vec<(String, String)>, String> {
     let (module, rest) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
     if !module.rsplit('.').next().is_some_and(|name| MODULES.contains(&name)) {
         return Err(format!(
-            "only {} are read here: set what librdkafka has for the others, such as sasl.oauthbearer.* or sasl.kerberos.*",
+            "only {} are read here: the logins of this build are PLAIN and SCRAM",
             MODULES.join(" and ")
         ));
     }
@@ -196,6 +212,16 @@ mod tests {
     }
 
     #[test]
+    fn what_java_has_for_other_logins_does_nothing() {
+        let oauth = ["scope.claim.name", "sub.claim.name", "clock.skew.seconds", "jwks.endpoint.retry.backoff.ms"];
+        for key in oauth {
+            let reason = unused(&format!("sasl.oauthbearer.{key}"), &BTreeMap::new());
+            assert_eq!(reason, Some("logins are PLAIN or SCRAM"), "{key}");
+        }
+        assert!(unused("share.acknowledgement.mode", &BTreeMap::new()).is_some_and(|why| why.contains("share group")));
+    }
+
+    #[test]
     fn a_login_module_gives_user_and_password() {
         for module in ["plain.PlainLoginModule", "scram.ScramLoginModule"] {
             let text = format!(
@@ -216,6 +242,7 @@ mod tests {
         ] {
             let error = login_of(text).expect_err("cannot be read");
             assert!(error.contains(words) && !error.contains("hunter2"), "{error}");
+            assert!(!error.contains("oauth") && !error.contains("kerberos"), "this build has no other logins: {error}");
         }
     }
 }
