@@ -71,7 +71,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         bail!("the proposed configuration does not load without warnings: {warning}");
     }
     if options.validation {
-        validate::before(&config, &source(options), &runtime).context("no configuration was written")?;
+        validate::check(&config, &source(options), &runtime).context("no configuration was written")?;
     }
     write(&target, &proposal.text, &stop).with_context(|| format!("cannot write {}", target.name()))?;
     let (features, models) = (proposal.features, proposal.models.join(", "));

@@ -8,8 +8,8 @@ use anyhow::{Context, Result, bail};
 use rankwright_assembly::{configuration, job_runtime, open_clickthroughs};
 use rankwright_config::model::{LambdaMart, Model, Split};
 use rankwright_config::{ClickthroughStore, Config, State};
+use rankwright_train::Progress as Step;
 use rankwright_train::export::{Export, Exported};
-use rankwright_train::{self as train};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -55,7 +55,7 @@ pub(crate) fn run(options: &Options) -> Result<String> {
     let mut progress = Progress::new("export", 0);
     let export = Export { name: &name, config: &model, columns: &columns, share: options.sample };
     let prepared = export.read(&*clickthroughs, &mut |step| {
-        if let train::Progress::Reading { rankings } = step {
+        if let Step::Reading { rankings } = step {
             progress.at(0, rankings, "rankings read");
         }
     })?;

@@ -2,8 +2,9 @@
 //! models.
 //!
 //! One pass over the events. Memory is bounded, however many there are: each field has sketches of its values
-//! ([`frequent`], [`distinct`]), and no id is kept.
+//! ([`frequent`], [`distinct`]), and of ids only those of the newest rankings are kept.
 
+mod delays;
 mod distinct;
 mod draft;
 mod field;

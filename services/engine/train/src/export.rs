@@ -3,12 +3,12 @@
 //! The rows, labels and sides are those that [`train_model`](crate::train_model) learns from, read by the same code. They
 //! are written block by block: memory holds what training holds of them before a booster sees them.
 
+mod columnar;
 mod conf;
 mod files;
 mod format;
 mod labels;
 mod names;
-mod parquet;
 mod part;
 
 pub use names::plain;
@@ -144,7 +144,8 @@ impl Prepared<'_> {
             self.table(&mut files, side, &parts, &mut |rows| watch(written + rows))?;
             if parquet {
                 let file = files.create(&format!("{side}.parquet"))?;
-                parquet::write(file, &self.columns, &parts)?;
+                let all = written + examples.height() as u64; // its rows were counted already
+                columnar::write(file, &self.columns, &parts, &mut |_| watch(all))?;
             }
             written += examples.height() as u64;
         }

@@ -12,6 +12,8 @@ pub(super) struct Draft {
     names: HashSet<String>,
     entries: Vec<Entry>,
     models: Vec<Model>,
+    /// How long a ranking stays open where the usual time is wrong, and why.
+    session: Option<(&'static str, String)>,
     /// Lines of weights, each with its reason.
     pub(super) weights: Vec<(String, String)>,
     left_out: Vec<String>,
@@ -70,6 +72,11 @@ impl Draft {
         self.models.push(Model { name, keys, why });
     }
 
+    /// Proposes how long a ranking waits for interactions.
+    pub(super) fn session(&mut self, length: &'static str, why: String) {
+        self.session = Some((length, why));
+    }
+
     /// Notes a field that no feature reads, and why.
     pub(super) fn leave_out(&mut self, field: &str, why: String) {
         self.left_out.push(format!("{field}: {why}"));
@@ -87,6 +94,11 @@ impl Draft {
     /// The file.
     pub(super) fn finish(self, seen: &Seen, options: &Options) -> Proposal {
         let mut text = head(seen, options);
+        if let Some((length, why)) = &self.session {
+            text.push_str("core:\n  clickthrough:\n");
+            line_of(&mut text, 4, why);
+            let _ = writeln!(text, "    maxSessionLength: {length}\n");
+        }
         self.write_models(&mut text);
         self.write_features(&mut text);
         if !self.left_out.is_empty() {
@@ -94,12 +106,7 @@ impl Draft {
             self.left_out.iter().for_each(|line| line_of(&mut text, 0, &format!("- {line}")));
         }
         let models = std::iter::once(RANKER).chain(self.models.iter().map(|model| model.name));
-        Proposal {
-            text,
-            features: self.features,
-            models: models.map(str::to_owned).collect(),
-            left_out: self.left_out,
-        }
+        Proposal { text, features: self.features, models: models.map(str::to_owned).collect(), left_out: self.left_out }
     }
 
     fn write_models(&self, text: &mut String) {
@@ -115,8 +122,7 @@ impl Draft {
         text.push('\n');
         for (weight, why) in &self.weights {
             line_of(text, 6, why);
-            let commented = weight.is_empty();
-            if !commented {
+            if !weight.is_empty() {
                 let _ = writeln!(text, "      {weight}");
             }
         }
@@ -130,7 +136,9 @@ impl Draft {
         for model in &self.models {
             line_of(text, 2, &model.why);
             let _ = writeln!(text, "  {}:", model.name);
-            model.keys.iter().for_each(|key| drop(writeln!(text, "    {key}")));
+            for key in &model.keys {
+                let _ = writeln!(text, "    {key}");
+            }
         }
     }
 
@@ -173,7 +181,9 @@ fn head(seen: &Seen, options: &Options) -> String {
     let span = seen.span.map_or_else(String::new, |(first, last)| format!(", from {first} to {last}"));
     let threshold = options.threshold;
     let lines = [
-        format!("Proposed by 'rankwright autofeature' (ruleset {ruleset}, category threshold {threshold}) from {data}:"),
+        format!(
+            "Proposed by 'rankwright autofeature' (ruleset {ruleset}, category threshold {threshold}) from {data}:"
+        ),
         format!(
             "{} item events of about {} items, {} user events, {} rankings of {:.1} items, {} interactions{span}.",
             count(seen.items.events),
@@ -183,7 +193,8 @@ fn head(seen: &Seen, options: &Options) -> String {
             seen.shown.events as f64 / seen.rankings.events.max(1) as f64,
             count(interactions)
         ),
-        "The line above each feature says why it is here, with what the events hold. Remove what you know better.".to_owned(),
+        "The line above each feature says why it is here, with what the events hold. Remove what you know better."
+            .to_owned(),
         String::new(),
         format!("  rankwright standalone --config {config} --data {data}"),
     ];

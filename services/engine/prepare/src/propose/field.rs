@@ -187,9 +187,10 @@ impl Texts {
         self.words as f64 / self.count.max(1) as f64
     }
 
-    /// About how many texts are like one that came before, as a part of all.
-    pub(super) fn repeated(&self) -> f64 {
-        1.0 - (self.distinct.count() as f64 / self.count.max(1) as f64).min(1.0)
+    /// How many texts are those of others, as a part of all: of so many owners, whose events may repeat them.
+    pub(super) fn shared(&self, events: u64, owners: u64) -> f64 {
+        let once = (owners as f64 / events.max(1) as f64).min(1.0);
+        1.0 - (self.distinct.count() as f64 / (self.count as f64 * once).max(1.0)).min(1.0)
     }
 
     /// Values that at least this part of `events` has, the most frequent first.
@@ -236,8 +237,12 @@ mod tests {
 
     #[test]
     fn numbers_in_the_range_of_epoch_seconds_are_times() {
-        let times = |first: f64| of((0..100).map(|day| Value::Number(first + f64::from(day) * 86_400.0))).numbers.are_times();
-        assert_eq!([times(1.6e9), times(8e8), times(0.0), times(1.6e12), times(1.6e9 + 0.5)], [true, true, false, false, false]);
+        let times =
+            |first: f64| of((0..100).map(|day| Value::Number(first + f64::from(day) * 86_400.0))).numbers.are_times();
+        assert_eq!(
+            [times(1.6e9), times(8e8), times(0.0), times(1.6e12), times(1.6e9 + 0.5)],
+            [true, true, false, false, false]
+        );
     }
 
     #[test]
@@ -247,7 +252,8 @@ mod tests {
         assert!(texts(&["https://example.com/", "http://x"]).texts.are_addresses());
         assert!(texts(&["Mozilla/5.0 (X11)", "Mozilla/5.0", "curl/7"]).texts.are_agents());
         assert_eq!(texts(&["a b c", "d"]).texts.words(), 2.0);
-        assert!(texts(&["a", "a", "a", "b"]).texts.repeated() == 0.5);
+        let repeated = texts(&["a", "a", "a", "b"]).texts;
+        assert_eq!((repeated.shared(4, 4), repeated.shared(4, 2), repeated.shared(4, 9)), (0.5, 0.0, 0.5));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The most frequent texts of many, in bounded memory.
 //!
 //! Counts of Misra and Gries (1982), purged in batches: when there are twice as many texts as are kept, the count of the last
-//! one that is kept is taken from all, and those that reach zero go. A count is too low by [`Frequent::missed`] at most.
+//! one that is kept is taken from all, and those that reach zero go. A count is too low by `missed` at most.
 
 use compact_str::CompactString;
 use foldhash::quality::FixedState;
@@ -50,15 +50,14 @@ impl Frequent {
         });
     }
 
-    /// By how much counts may be too low.
-    pub(super) fn missed(&self) -> u64 {
-        self.missed
-    }
-
     /// Texts that were counted so often at least, the most frequent first.
     pub(super) fn at_least(&self, least: u64) -> Vec<(&str, u64)> {
-        let mut found: Vec<(&str, u64)> =
-            self.counts.iter().filter(|(_, count)| **count >= least).map(|(text, &count)| (text.as_str(), count)).collect();
+        let mut found: Vec<(&str, u64)> = self
+            .counts
+            .iter()
+            .filter(|(_, count)| **count >= least)
+            .map(|(text, &count)| (text.as_str(), count))
+            .collect();
         found.sort_by(|left, right| right.1.cmp(&left.1).then(left.0.cmp(right.0)));
         found
     }
@@ -73,7 +72,7 @@ mod tests {
         let mut frequent = Frequent::new(4);
         ["a", "b", "a", "c", "a", "b"].iter().for_each(|text| frequent.add(text));
         assert_eq!(frequent.at_least(2), [("a", 3), ("b", 2)]);
-        assert_eq!((frequent.at_least(1).len(), frequent.missed()), (3, 0));
+        assert_eq!((frequent.at_least(1).len(), frequent.missed), (3, 0));
     }
 
     #[test]
@@ -89,10 +88,10 @@ mod tests {
         }
         assert!(frequent.counts.len() <= 2 * most);
         let all = rounds * 2 + rounds / 10;
-        assert!(frequent.missed() <= all / most as u64, "{} missed", frequent.missed());
+        assert!(frequent.missed <= all / most as u64, "{} missed", frequent.missed);
         let found = frequent.at_least(rounds / 20);
         assert_eq!(found.iter().map(|(text, _)| *text).collect::<Vec<_>>(), ["half", "one in twenty"]);
-        assert!(found[0].1 <= rounds && found[0].1 + frequent.missed() >= rounds);
+        assert!(found[0].1 <= rounds && found[0].1 + frequent.missed >= rounds);
     }
 
     #[test]

@@ -41,14 +41,14 @@ struct Known<'a> {
 
 /// Proposes all there is to propose.
 pub(super) fn propose(seen: &Seen, options: &Options, draft: &mut Draft) {
-    let known = |group, owner, carriers| known(group, owner, carriers, options.threshold);
+    let known = |group, owner, carriers, owners| known(group, owner, carriers, owners, options.threshold);
     let facts = Facts {
         seen,
         options,
-        items: known(&seen.items, "item", "item events"),
-        users: known(&seen.users, "user", "user events"),
-        rankings: known(&seen.rankings, "ranking", "rankings"),
-        shown: known(&seen.shown, "ranking", "items of rankings"),
+        items: known(&seen.items, "item", "item events", seen.item_ids.count()),
+        users: known(&seen.users, "user", "user events", seen.user_ids.count()),
+        rankings: known(&seen.rankings, "ranking", "rankings", seen.rankings.events),
+        shown: known(&seen.shown, "ranking", "items of rankings", seen.shown.events),
     };
     models::propose(&facts, draft);
     item::propose(&facts, draft);
@@ -64,11 +64,12 @@ pub(super) fn propose(seen: &Seen, options: &Options, draft: &mut Draft) {
     }
 }
 
-fn known<'a>(group: &'a Group, owner: &str, carriers: &'static str, threshold: f64) -> Vec<Known<'a>> {
+/// The fields of a group, whose events are about so many owners.
+fn known<'a>(group: &'a Group, owner: &str, carriers: &'static str, owners: u64, threshold: f64) -> Vec<Known<'a>> {
     let known = |(name, field): (&'a compact_str::CompactString, &'a Field)| Known {
         name,
         source: format!("{owner}.{name}"),
-        class: Class::of(name, field, threshold),
+        class: Class::of(name, field, owners, threshold),
         field,
         all: group.events,
         carriers,

@@ -1,5 +1,6 @@
 //! What events carry: fields by whose they are, and kinds of interactions.
 
+use super::delays::Delays;
 use super::distinct::Distinct;
 use super::field::Field;
 use compact_str::CompactString;
@@ -20,6 +21,8 @@ pub(super) struct Seen {
     pub(super) interactions: BTreeMap<CompactString, Taken>,
     pub(super) span: Option<(Timestamp, Timestamp)>,
     pub(super) item_ids: Distinct,
+    pub(super) user_ids: Distinct,
+    pub(super) delays: Delays,
     /// Rankings whose items have labels.
     pub(super) labelled: u64,
     /// Kinds of interactions that there was no room for.
@@ -60,6 +63,8 @@ impl Seen {
             interactions: BTreeMap::new(),
             span: None,
             item_ids: Distinct::default(),
+            user_ids: Distinct::default(),
+            delays: Delays::default(),
             labelled: 0,
             other_interactions: 0,
             most,
@@ -75,19 +80,24 @@ impl Seen {
                 self.item_ids.add(update.item.as_str());
                 self.items.see(&update.fields, self.most);
             }
-            Event::User(update) => self.users.see(&update.fields, self.most),
+            Event::User(update) => {
+                self.user_ids.add(update.user.as_str());
+                self.users.see(&update.fields, self.most);
+            }
             Event::Ranking(ranking) => self.ranking(ranking),
             Event::Interaction(interaction) => self.interaction(interaction),
         }
     }
 
     fn ranking(&mut self, ranking: &Ranking) {
+        self.delays.show(ranking);
         self.rankings.see(&ranking.fields, self.most);
         ranking.items.iter().for_each(|item| self.shown.see(&item.fields, self.most));
         self.labelled += u64::from(ranking.items.iter().any(|item| item.label.is_some_and(|label| label > 0.0)));
     }
 
     fn interaction(&mut self, interaction: &Interaction) {
+        self.delays.interact(interaction);
         if self.interactions.len() >= MOST && !self.interactions.contains_key(&interaction.kind) {
             self.other_interactions += 1;
             return;

@@ -47,7 +47,13 @@ pub(super) fn amount(number: f64) -> String {
         let sign = if number < 0.0 { "-" } else { "" };
         return format!("{sign}{}", count(magnitude.round() as u64));
     }
-    let decimals = if number.fract() == 0.0 { 0 } else if magnitude >= 10.0 { 1 } else { 3 };
+    let decimals = if number.fract() == 0.0 {
+        0
+    } else if magnitude >= 10.0 {
+        1
+    } else {
+        3
+    };
     let text = format!("{number:.decimals$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }

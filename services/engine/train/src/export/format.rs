@@ -44,10 +44,13 @@ pub(super) fn header(columns: &[Column]) -> Vec<String> {
 /// The position of each row within its list, from 0: a line each.
 pub(super) fn positions(mut file: File, parts: &Parts<'_>) -> Result<(), Error> {
     let mut text = String::new();
-    for position in parts.examples.lists.positions() {
-        let _ = writeln!(text, "{position}");
+    for &length in parts.examples.lists.lengths {
+        text.clear();
+        (0..length).for_each(|position| {
+            let _ = writeln!(text, "{position}");
+        });
+        file.write(text.as_bytes())?;
     }
-    file.write(text.as_bytes())?;
     file.finish()
 }
 

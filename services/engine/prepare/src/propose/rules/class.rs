@@ -1,6 +1,6 @@
 //! What a field is good for, by its values.
 
-use crate::propose::field::{Field, Shape, Texts};
+use crate::propose::field::{Field, Shape};
 use crate::propose::yaml::{count, percent};
 
 /// Lists that all have one length of so many numbers at least are embeddings.
@@ -8,6 +8,11 @@ const EMBEDDING: usize = 16;
 /// Texts of so many different values and words on average are texts, however often some of them come.
 const TEXT_VALUES: u64 = 50;
 const TEXT_WORDS: f64 = 1.6;
+/// Texts of which so many are those of others are names of something, if they are short.
+const SHARED: f64 = 0.2;
+const NAME_WORDS: f64 = 4.0;
+/// A list of texts has so many columns at most; other values are left to the visitor's profile.
+const MOST_COLUMNS: usize = 50;
 /// Names of fields that hold what visitors search for.
 const QUERIES: [&str; 6] = ["query", "q", "search", "keywords", "term", "terms"];
 /// Names of fields that hold a user agent.
@@ -40,7 +45,8 @@ pub(super) enum Class<'f> {
 }
 
 impl<'f> Class<'f> {
-    pub(super) fn of(name: &str, field: &'f Field, threshold: f64) -> Self {
+    /// Of a field with this name, carried by events of so many owners.
+    pub(super) fn of(name: &str, field: &'f Field, owners: u64, threshold: f64) -> Self {
         let Some(shape) = field.shape() else {
             return Self::Useless("its values are of several types".to_owned());
         };
@@ -52,8 +58,8 @@ impl<'f> Class<'f> {
             Shape::Number if field.numbers.are_times() => Self::Seconds,
             Shape::Number => Self::Amount,
             Shape::Numbers => Self::vector(field),
-            Shape::Text => Self::text(name, field, threshold),
-            Shape::Texts => Self::texts(field, threshold),
+            Shape::Text => Self::text(name, field, owners, threshold),
+            Shape::Texts => Self::texts(field, owners, threshold),
         }
     }
 
@@ -66,7 +72,7 @@ impl<'f> Class<'f> {
         }
     }
 
-    fn text(name: &str, field: &'f Field, threshold: f64) -> Self {
+    fn text(name: &str, field: &'f Field, owners: u64, threshold: f64) -> Self {
         let (texts, lower) = (&field.texts, name.to_lowercase());
         if texts.are_agents() || AGENTS.contains(&lower.as_str()) {
             return Self::Agent;
@@ -78,32 +84,29 @@ impl<'f> Class<'f> {
             return Self::Address;
         }
         let many_words = texts.words() >= TEXT_WORDS && field.distinct() >= TEXT_VALUES;
-        if many_words || QUERIES.contains(&lower.as_str()) {
+        let are_names = texts.words() <= NAME_WORDS && texts.shared(field.events, owners) >= SHARED;
+        if many_words && !are_names || QUERIES.contains(&lower.as_str()) {
             return Self::Text;
         }
         let categories = texts.categories(threshold, field.events);
-        let covered: u64 = categories.iter().map(|(_, count)| count).sum();
-        if covered * 2 >= field.events {
-            return Self::Category(categories);
-        }
-        Self::names(texts)
+        if covered(&categories) * 2 >= field.events { Self::Category(categories) } else { Self::names(field, owners) }
     }
 
-    fn texts(field: &'f Field, threshold: f64) -> Self {
-        let categories = field.texts.categories(threshold, field.events);
-        let covered: u64 = categories.iter().map(|(_, count)| count).sum();
-        if categories.len() >= 2 && covered * 5 >= field.texts.count {
-            return Self::Tags(categories);
-        }
-        Self::names(&field.texts)
+    /// Tags are values of which an event has one on average, or that most elements are.
+    fn texts(field: &'f Field, owners: u64, threshold: f64) -> Self {
+        let mut categories = field.texts.categories(threshold, field.events);
+        categories.truncate(MOST_COLUMNS);
+        let covered = covered(&categories);
+        let are_usual = covered >= field.events || covered * 2 >= field.texts.count;
+        if are_usual && !categories.is_empty() { Self::Tags(categories) } else { Self::names(field, owners) }
     }
 
-    fn names(texts: &Texts) -> Self {
-        let repeated = texts.repeated();
-        if repeated >= 0.1 {
+    fn names(field: &Field, owners: u64) -> Self {
+        let shared = field.texts.shared(field.events, owners);
+        if shared >= SHARED {
             return Self::Names;
         }
-        let different = percent(((1.0 - repeated) * 1000.0) as u64, 1000);
+        let different = percent(((1.0 - shared) * 1000.0) as u64, 1000);
         Self::Useless(format!("{different} of its values are different, as ids are"))
     }
 
@@ -111,4 +114,9 @@ impl<'f> Class<'f> {
     pub(super) fn is_shared(&self) -> bool {
         matches!(self, Self::Category(_) | Self::Tags(_) | Self::Names)
     }
+}
+
+/// How often values come, all of them together.
+fn covered(values: &[(&str, u64)]) -> u64 {
+    values.iter().map(|(_, count)| count).sum()
 }

@@ -48,9 +48,11 @@ impl Facts<'_> {
             scopes.push("user");
         }
         // a visit that is the visitor says nothing more
-        let differ = self.seen.interactions.values().any(|taken| {
-            taken.sessions.count() as f64 > taken.visitors.count() as f64 * 1.1
-        });
+        let differ = self
+            .seen
+            .interactions
+            .values()
+            .any(|taken| taken.sessions.count() as f64 > taken.visitors.count() as f64 * 1.1);
         if is_usual(sum(|taken| taken.with_session)) && (scopes.is_empty() || differ) {
             scopes.push("session");
         }
@@ -60,7 +62,11 @@ impl Facts<'_> {
     /// Days over which rates count, by how long the events go back.
     fn periods(&self) -> Vec<u32> {
         let days = self.seen.days();
-        [(1, 0.0), (7, 1.5), (30, 8.0)].into_iter().filter(|(_, least)| days >= *least).map(|(period, _)| period).collect()
+        [(1, 0.0), (7, 1.5), (30, 8.0)]
+            .into_iter()
+            .filter(|(_, least)| days >= *least)
+            .map(|(period, _)| period)
+            .collect()
     }
 }
 
@@ -98,7 +104,11 @@ fn with_item(facts: &Facts<'_>, kind: &Wanted<'_>, is_base: bool, draft: &mut Dr
     let joinable = kind.taken.with_ranking * 2 >= kind.taken.count;
     let rate = |keys: String| format!("type: rate, top: {top}, bottom: {IMPRESSION}, bucket: 24h, {keys}");
     if joinable {
-        let why = format!("{}, {} of them in rankings: per time it was seen", told(kind), percent(kind.taken.with_ranking, kind.taken.count));
+        let why = format!(
+            "{}, {} of them in rankings: per time it was seen",
+            told(kind),
+            percent(kind.taken.with_ranking, kind.taken.count)
+        );
         draft.feature(&format!("{}_rate", kind.name), rate(format!("periods: [{}]", joined(&periods))), why);
         let keys = rate(format!("periods: [{longest}], normalize: {{weight: 10}}"));
         let why = "the same, where items that were seldom seen get the rate of all".to_owned();
@@ -109,8 +119,10 @@ fn with_item(facts: &Facts<'_>, kind: &Wanted<'_>, is_base: bool, draft: &mut Dr
         draft.feature(&format!("{}_count", kind.name), keys, format!("{}: how often, ever", told(kind)));
     }
     if facts.all_rules() {
-        let keys =
-            format!("type: window_count, interaction: {top}, scope: item, bucket_size: 24h, windows: [{}]", joined(&periods));
+        let keys = format!(
+            "type: window_count, interaction: {top}, scope: item, bucket_size: 24h, windows: [{}]",
+            joined(&periods)
+        );
         draft.feature(&format!("{}_recent", kind.name), keys, format!("{}: how often of late", told(kind)));
     }
 }
@@ -121,7 +133,8 @@ fn conversion(facts: &Facts<'_>, kind: &Wanted<'_>, base: &Wanted<'_>, draft: &m
         return;
     }
     let longest = *facts.periods().last().unwrap_or(&1);
-    let keys = format!("type: rate, top: {}, bottom: {}, bucket: 24h, periods: [{longest}]", word(kind.name), word(base.name));
+    let keys =
+        format!("type: rate, top: {}, bottom: {}, bucket: 24h, periods: [{longest}]", word(kind.name), word(base.name));
     let why = format!("{}, {} of '{}'", told(kind), percent(kind.taken.count, base.taken.count), base.name);
     draft.feature(&format!("{}_per_{}", kind.name, base.name), keys, why);
 }
@@ -132,9 +145,10 @@ fn in_fields(facts: &Facts<'_>, base: &Wanted<'_>, draft: &mut Draft) {
         return;
     }
     let longest = *facts.periods().last().unwrap_or(&1);
-    let items = facts.items.iter().filter(|known| {
-        known.class.is_shared() && (facts.all_rules() || !matches!(known.class, Class::Names))
-    });
+    let items = facts
+        .items
+        .iter()
+        .filter(|known| known.class.is_shared() && (facts.all_rules() || !matches!(known.class, Class::Names)));
     let rankings = facts.rankings.iter().filter(|known| matches!(known.class, Class::Category(_)));
     for known in items.chain(rankings) {
         let keys = format!(
@@ -155,18 +169,24 @@ fn in_fields(facts: &Facts<'_>, base: &Wanted<'_>, draft: &mut Draft) {
 /// What the item has in common with those that the visitor wanted.
 fn of_visitor(facts: &Facts<'_>, kind: &Wanted<'_>, is_base: bool, draft: &mut Draft) {
     let shared: Vec<&Known<'_>> = facts.items.iter().filter(|known| known.class.is_shared()).collect();
-    let fields = list(shared.iter().map(|known| known.source.as_str()));
+    let itself = facts.all_rules().then_some("item.id");
+    let fields: Vec<&str> = shared.iter().map(|known| known.source.as_str()).chain(itself).collect();
     let visitors = kind.taken.visitors.count();
     let each = kind.taken.count as f64 / visitors.max(1) as f64;
     for scope in facts.visitor_scopes() {
         let why = format!("about {} visitors with {each:.1} '{}' each", count(visitors), kind.name);
-        if !shared.is_empty() {
+        if !fields.is_empty() {
             let duration = if scope == "user" { "30d" } else { "24h" };
             let keys = format!(
-                "type: interacted_with, interaction: {}, scope: {scope}, duration: {duration}, field: {fields}",
-                word(kind.name)
+                "type: interacted_with, interaction: {}, scope: {scope}, duration: {duration}, field: {}",
+                word(kind.name),
+                list(fields.iter().copied())
             );
-            draft.feature(&format!("{}_{scope}_profile", kind.name), keys, format!("{why}: what the item has in common with theirs"));
+            draft.feature(
+                &format!("{}_{scope}_profile", kind.name),
+                keys,
+                format!("{why}: what the item has in common with theirs"),
+            );
         }
         if is_base && facts.all_rules() {
             let keys = format!("type: interaction_count, interaction: {}, scope: {scope}", word(kind.name));

@@ -4,9 +4,6 @@ use super::{Class, Facts, Known};
 use crate::propose::draft::Draft;
 use crate::propose::yaml::{amount, count, list, percent, word};
 
-/// A list of texts has so many columns at most; values beyond are left to the visitor's profile.
-const MOST_COLUMNS: usize = 50;
-
 pub(super) fn propose(facts: &Facts<'_>, draft: &mut Draft) {
     draft.section("Items");
     for known in &facts.items {
@@ -48,9 +45,8 @@ pub(super) fn values(known: &Known<'_>, name: &str, draft: &mut Draft) {
             draft.feature(name, keys, format!("categories, {carried}: {}", shares(known, values)));
         }
         Class::Tags(values) => {
-            let kept = &values[..values.len().min(MOST_COLUMNS)];
-            let keys = format!("type: string, field: {source}, encode: onehot, values: {}", names(kept));
-            draft.feature(name, keys, format!("lists of texts, {carried}: {}", shares(known, kept)));
+            let keys = format!("type: string, field: {source}, encode: onehot, values: {}", names(values));
+            draft.feature(name, keys, format!("lists of texts, {carried}: {}", shares(known, values)));
         }
         Class::Seconds | Class::Date | Class::Agent | Class::Address | Class::Names | Class::Text => {}
     }
@@ -90,6 +86,9 @@ fn words(known: &Known<'_>, draft: &mut Draft) {
 /// How the item differs from the rest of its list.
 fn beside(facts: &Facts<'_>, known: &Known<'_>, draft: &mut Draft) {
     let why = match &known.class {
+        Class::Seconds if facts.all_rules() => {
+            format!("epoch seconds, {}: the distance from the median of the list", known.carried())
+        }
         Class::Amount => format!("numbers, {}: the distance from the median of the list", known.carried()),
         class if class.is_shared() && (facts.all_rules() || !matches!(class, Class::Names)) => {
             let count = count(known.field.texts.distinct.count());
@@ -97,5 +96,9 @@ fn beside(facts: &Facts<'_>, known: &Known<'_>, draft: &mut Draft) {
         }
         _ => return,
     };
-    draft.feature(&format!("{}_diversity", known.name), format!("type: diversity, source: {}", word(&known.source)), why);
+    draft.feature(
+        &format!("{}_diversity", known.name),
+        format!("type: diversity, source: {}", word(&known.source)),
+        why,
+    );
 }

@@ -12,12 +12,48 @@ const EACH: f64 = 2.0;
 /// The most that a rare interaction weighs.
 const HEAVIEST: f64 = 10.0;
 
+/// Lengths of sessions, in seconds.
+const SESSIONS: [(u64, &str); 9] = [
+    (60, "1m"),
+    (300, "5m"),
+    (600, "10m"),
+    (1200, "20m"),
+    (1800, "30m"),
+    (3600, "1h"),
+    (4 * 3600, "4h"),
+    (12 * 3600, "12h"),
+    (24 * 3600, "24h"),
+];
+/// The one that the service takes by itself.
+const USUAL: &str = "30m";
+
 pub(super) fn propose(facts: &Facts<'_>, draft: &mut Draft) {
+    session(facts, draft);
     let wanted = facts.wanted();
     weights(facts, &wanted, draft);
     let wanted: Vec<&Wanted<'_>> = wanted.iter().filter(|kind| kind.taken.count >= ENOUGH).collect();
     popular(facts, &wanted, draft);
     similar(&wanted, draft);
+}
+
+/// A ranking waits half as long again as nearly all interactions need: what comes later is lost for it, and until then rates do
+/// not count it.
+fn session(facts: &Facts<'_>, draft: &mut Draft) {
+    let delays = &facts.seen.delays;
+    if delays.count() < ENOUGH {
+        return;
+    }
+    let usual = delays.usual();
+    let longest = SESSIONS[SESSIONS.len() - 1];
+    let (_, length) = SESSIONS.into_iter().find(|(seconds, _)| *seconds >= usual + usual / 2).unwrap_or(longest);
+    if length != USUAL {
+        let why = format!(
+            "99 % of {} interactions come within {} seconds of their ranking; it closes after this time without one",
+            count(delays.count()),
+            count(usual)
+        );
+        draft.session(length, why);
+    }
 }
 
 /// The most frequent interaction weighs 1, a rarer one more: the root of how much rarer it is.
@@ -35,7 +71,7 @@ fn weights(facts: &Facts<'_>, wanted: &[Wanted<'_>], draft: &mut Draft) {
     }
     for (name, taken) in &facts.seen.interactions {
         if is_unwanted(name) {
-            let why = format!("{} of '{name}' ({}) do not count: by its name, the item was not wanted", "all", count(taken.count));
+            let why = format!("'{name}' ({}) does not count: by its name, the item was not wanted", count(taken.count));
             draft.weights.push((String::new(), why));
         } else if name == IMPRESSION {
             let why = format!("'{name}' ({}) says that an item was seen, not that it was wanted", count(taken.count));
@@ -43,7 +79,11 @@ fn weights(facts: &Facts<'_>, wanted: &[Wanted<'_>], draft: &mut Draft) {
         }
     }
     if facts.seen.labelled > 0 {
-        let why = format!("{} of {} rankings have items[].label, which count as well", count(facts.seen.labelled), count(rankings));
+        let why = format!(
+            "{} of {} rankings have items[].label, which count as well",
+            count(facts.seen.labelled),
+            count(rankings)
+        );
         draft.weights.push((String::new(), why));
     }
 }
@@ -54,7 +94,11 @@ fn popular(facts: &Facts<'_>, wanted: &[&Wanted<'_>], draft: &mut Draft) {
     let window = if facts.seen.days() > 14.0 { "30d" } else { "7d" };
     let mut keys = vec!["type: trending".to_owned(), "weights:".to_owned()];
     keys.extend(wanted.iter().map(|kind| {
-        format!("  - {{interaction: {}, weight: {}, decay: 0.9, window: {window}}}", word(kind.name), weight(kind, base))
+        format!(
+            "  - {{interaction: {}, weight: {}, decay: 0.9, window: {window}}}",
+            word(kind.name),
+            weight(kind, base)
+        )
     }));
     let all: u64 = wanted.iter().map(|kind| kind.taken.count).sum();
     draft.model("popular", keys, format!("recommends what is popular at present, from {} interactions", count(all)));

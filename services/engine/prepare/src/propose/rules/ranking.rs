@@ -29,7 +29,8 @@ fn of_all_items(facts: &Facts<'_>, known: &Known<'_>, draft: &mut Draft) {
     item::values(known, &format!("ranking_{}", known.name), draft);
     match known.class {
         Class::Agent => {
-            let parts: &[&str] = if facts.all_rules() { &["platform", "os", "browser", "bot"] } else { &["platform", "os"] };
+            let parts: &[&str] =
+                if facts.all_rules() { &["platform", "os", "browser", "bot"] } else { &["platform", "os"] };
             for part in parts {
                 let why = format!("user agents, {carried}: the visitor's {part}");
                 draft.feature(part, format!("type: ua, source: {source}, field: {part}"), why);
@@ -42,7 +43,8 @@ fn of_all_items(facts: &Facts<'_>, known: &Known<'_>, draft: &mut Draft) {
             }
         }
         Class::Address => {
-            let scope = facts.visitor_scopes().into_iter().last().map_or(String::new(), |scope| format!(", scope: {scope}"));
+            let scope =
+                facts.visitor_scopes().into_iter().last().map_or(String::new(), |scope| format!(", scope: {scope}"));
             let why = format!("addresses of pages, {carried}: where the visitor came from");
             draft.feature("came_from", format!("type: referer, source: {source}{scope}"), why);
         }

@@ -45,7 +45,11 @@ fn pair(facts: &Facts<'_>, query: &Known<'_>, text: &Known<'_>, language: &str, 
     );
     let method = |method: &str| format!("{fields}, method: {{type: {method}}}");
     let code = word(language);
-    draft.feature(&format!("{name}_term"), method(&format!("term, language: {code}")), format!("words in common: {why}"));
+    draft.feature(
+        &format!("{name}_term"),
+        method(&format!("term, language: {code}")),
+        format!("words in common: {why}"),
+    );
     if facts.all_rules() {
         let why = "parts of words in common: finds compounds and misspelt words".to_owned();
         draft.feature(&format!("{name}_ngram"), method(&format!("ngram, language: {code}, n: 3")), why);

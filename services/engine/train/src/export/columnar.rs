@@ -1,6 +1,6 @@
 //! Rows as Parquet: a column for each feature under its own name, missing values as nulls, compressed with Snappy.
 
-use super::Error;
+use super::{Error, Watch};
 use super::files::File;
 use super::names::distinct;
 use super::part::{Part, Parts};
@@ -21,12 +21,15 @@ const ROW_GROUP: usize = 16;
 const CATEGORICAL: &str = "rankwright.categorical";
 
 /// Writes one side.
-pub(super) fn write(file: File, columns: &[Column], parts: &Parts<'_>) -> std::result::Result<(), Error> {
+pub(super) fn write(file: File, columns: &[Column], parts: &Parts<'_>, watch: &mut Watch<'_>) -> std::result::Result<(), Error> {
     let (path, to) = file.into_parts();
     let failed = |source: ParquetError| Error::Write { path: path.clone(), source: io_error(source) };
     let names = distinct(columns.iter().map(|column| column.name.clone()), &["label", "group"]);
     let mut writer = begin(to, columns, &names).map_err(failed)?;
-    parts.larger(ROW_GROUP).each(|part| row_group(&mut writer, &part).map_err(failed))?;
+    parts.larger(ROW_GROUP).each(|part| {
+        row_group(&mut writer, &part).map_err(failed)?;
+        if watch((part.row + part.groups.len()) as u64) { Ok(()) } else { Err(Error::Interrupted) }
+    })?;
     let settled = writer.into_inner().map_err(failed)?.into_inner().map_err(io::IntoInnerError::into_error);
     settled.and_then(|file| file.sync_all()).map_err(|source| Error::Write { path, source })
 }
