@@ -143,7 +143,8 @@ fn options_of_events_and_the_threshold_are_taken() {
     let late = of(&["--offset", "ts=1636907200"]);
     assert!(late.contains("0 item events") && !late.contains("price"), "{late}");
     let printed = autofeature(&data, Path::new("-"), &[]).ok();
-    assert_eq!(printed.stdout, of(&[]).replace(&printed_name(&of(&[])), "--config config.yml"));
+    let written = of(&[]);
+    assert_eq!(printed.stdout, written.replace(&printed_name(&written), "--config config.yml"));
 }
 
 /// The part of a proposal's first command that names its own file.

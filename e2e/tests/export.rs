@@ -139,7 +139,7 @@ fn what_cannot_be_exported_is_told_and_nothing_is_written() {
     refused(&empty, &out, &[], "no click-throughs are stored; import events first");
     refused(&config, &file, &[], "file is a file: name a folder");
     refused(&config, &out, &["--split", "half"], "--split");
-    refused(&config, &out, &["--sample", "0.000001"], "a sample of 0.0001 % of the click-throughs holds no ranking");
+    refused(&config, &out, &["--sample", "0.000001"], "a sample of 0.000001 of all click-throughs holds no ranking");
     for ratio in ["0", "2", "x"] {
         let ended = export(&config, &out, &["--sample", ratio]);
         assert!(

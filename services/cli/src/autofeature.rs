@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use tokio::runtime::Runtime;
-use tracing::info;
+use tracing::{info, warn};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
@@ -67,9 +67,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let proposal = proposal(options, &target, &runtime, &stop)?;
     let (config, warnings) = Config::parse(&proposal.text, "the proposed configuration")
         .map_err(|errors| anyhow!("the proposed configuration does not load: {errors}"))?;
-    if let Some(warning) = warnings.first() {
-        bail!("the proposed configuration does not load without warnings: {warning}");
-    }
+    warnings.iter().for_each(|warning| warn!("{warning}"));
     if options.validation {
         validate::check(&config, &source(options), &runtime).context("no configuration was written")?;
     }

@@ -97,9 +97,7 @@ impl Trees<'_> {
     fn nothing(&self, reading: &Reading) -> Error {
         let model = self.name.to_owned();
         match *reading {
-            Reading { rankings: 0, .. } if self.share < 1.0 => {
-                Error::NoneSampled { model, percent: self.share * 100.0 }
-            }
+            Reading { rankings: 0, .. } if self.share < 1.0 => Error::NoneSampled { model, share: self.share },
             Reading { rankings: 0, ref losses, .. } if !losses.is_empty() => {
                 Error::Damaged { model, stretches: losses.cut + losses.damaged }
             }

@@ -5,6 +5,9 @@ use rankwright_text::{Analyzer, Language};
 /// Less than this part of stop words says nothing, as of titles.
 const ENOUGH: f64 = 0.12;
 
+/// Languages that are told by their letters.
+const SCRIPTS: [Language; 4] = [Language::Chinese, Language::Japanese, Language::Arabic, Language::Greek];
+
 /// The language of most texts; none where they do not say.
 pub(super) fn of<'t>(texts: impl Iterator<Item = &'t str> + Clone) -> Option<Language> {
     if let Some(language) = by_script(texts.clone()) {
@@ -17,25 +20,32 @@ pub(super) fn of<'t>(texts: impl Iterator<Item = &'t str> + Clone) -> Option<Lan
         terms
     };
     let all = count(Language::Generic).max(1) as f64;
-    let others = Language::all()
-        .filter(|language| !matches!(language, Language::Generic | Language::Chinese | Language::Japanese));
+    let others = Language::all().filter(|language| *language != Language::Generic && !SCRIPTS.contains(language));
     let share = |language| (1.0 - count(language) as f64 / all, language);
     let best = others.map(share).max_by(|left, right| left.0.total_cmp(&right.0))?;
     (best.0 >= ENOUGH).then_some(best.1)
 }
 
-/// Chinese and Japanese, which have no spaces.
+/// A language whose letters most of the texts are written in.
 fn by_script<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Language> {
-    let (mut all, mut han, mut kana) = (0usize, 0usize, 0usize);
+    let (mut all, mut han, mut kana, mut arabic, mut greek) = (0usize, 0usize, 0usize, 0usize, 0usize);
     for char in texts.flat_map(str::chars).filter(|char| char.is_alphabetic()) {
         all += 1;
-        han += usize::from(('\u{4e00}'..='\u{9fff}').contains(&char));
-        kana += usize::from(('\u{3040}'..='\u{30ff}').contains(&char));
+        match char {
+            '\u{4e00}'..='\u{9fff}' => han += 1,
+            '\u{3040}'..='\u{30ff}' => kana += 1,
+            '\u{0600}'..='\u{06ff}' => arabic += 1,
+            '\u{0370}'..='\u{03ff}' => greek += 1,
+            _ => {}
+        }
     }
-    match (han + kana) * 2 > all && all > 0 {
-        true if kana * 10 > han + kana => Some(Language::Japanese),
-        true => Some(Language::Chinese),
-        false => None,
+    let are_most = |count: usize| count * 2 > all;
+    match () {
+        () if are_most(han + kana) && kana * 10 > han + kana => Some(Language::Japanese),
+        () if are_most(han + kana) => Some(Language::Chinese),
+        () if are_most(arabic) => Some(Language::Arabic),
+        () if are_most(greek) => Some(Language::Greek),
+        () => None,
     }
 }
 
@@ -53,6 +63,8 @@ mod tests {
         assert_eq!(code(&["Der König und die Frau sind auf dem Weg zu der Stadt, die nicht weit ist."]), Some("de"));
         assert_eq!(code(&["Le roi et la reine sont dans la ville avec les enfants de la cour."]), Some("fr"));
         assert_eq!(code(&["我来到北京清华大学"]), Some("zh"));
+        assert_eq!(code(&["Ο βασιλιάς της πόλης"]), Some("gr"));
+        assert_eq!(code(&["ملك المدينة"]), Some("ar"));
         assert_eq!(code(&["すもももももももものうち"]), Some("ja"));
     }
 

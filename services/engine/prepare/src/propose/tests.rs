@@ -64,9 +64,11 @@ fn clicked(count: usize, of: &Value, of_items: &Value) -> Vec<Value> {
     (0..count).flat_map(|number| [ranking(number, of, of_items), interaction(number, "click")]).collect()
 }
 
+const ITEMS: usize = 800;
+
 /// Items whose field has these values, and rankings with clicks.
 fn with_item_field(value: impl Fn(usize) -> Value) -> Vec<Value> {
-    let items = (0..300).map(|number| item(number, &json!({"field": value(number)})));
+    let items = (0..ITEMS).map(|number| item(number, &json!({"field": value(number)})));
     items.chain(clicked(200, &json!({}), &json!({}))).collect()
 }
 
@@ -100,7 +102,7 @@ fn each_kind_of_field_gets_the_features_that_suit_it() {
     assert_eq!(category, [&["field: string"][..], &shared].concat());
     let tags = stable(&|number| json!(["sale", (["new", "old"][number % 2])]));
     assert_eq!(tags, [&["field: string"][..], &shared].concat());
-    let names = stable(&|number| json!(format!("Author {}", number % 150)));
+    let names = stable(&|number| json!(format!("Author {}", number % 400)));
     assert_eq!(names, ["click_user_profile: interacted_with", "click_session_profile: interacted_with"]);
 }
 
@@ -109,7 +111,7 @@ fn all_rules_propose_more_of_the_same_fields_and_nothing_less() {
     let values: [&dyn Fn(usize) -> Value; 4] = [
         &|number| json!(number),
         &|number| json!(["sale", (["new", "old"][number % 2])]),
-        &|number| json!(format!("Author {}", number % 150)),
+        &|number| json!(format!("Author {}", number % 400)),
         &|number| json!(format!("word{number} and more")),
     ];
     for value in values {
@@ -130,7 +132,7 @@ fn what_says_nothing_is_left_out_with_the_reason() {
         assert!(proposal.text.contains(&format!("# - {}", proposal.left_out[0])), "{}", proposal.text);
         proposal.left_out.join("; ")
     };
-    assert_eq!(left_out(&|_| json!(3)), "item.field: it has one value alone, in 300 events");
+    assert_eq!(left_out(&|_| json!(3)), "item.field: it has one value alone, in 800 events");
     assert_eq!(
         left_out(&|number| json!(format!("id{number}"))),
         "item.field: 100 % of its values are different, as ids are"
@@ -143,7 +145,7 @@ fn what_says_nothing_is_left_out_with_the_reason() {
 
 #[test]
 fn values_are_categories_from_the_threshold_on() {
-    // one value in 300 events is a third of a percent
+    // one value in 800 events is a third of a percent
     let value = |number: usize| json!(if number < 10 { "rare" } else { ["red", "green"][number % 2] });
     let values = |threshold| {
         let proposal = proposed_with(Options { threshold, ..options(Ruleset::Stable) }, &with_item_field(value));
@@ -154,14 +156,14 @@ fn values_are_categories_from_the_threshold_on() {
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(values(10.0 / 300.0), ["green", "red", "rare"]);
+    assert_eq!(values(10.0 / 800.0), ["green", "red", "rare"]);
     assert_eq!(values(0.04), ["green", "red"]);
 }
 
 #[test]
 fn items_that_are_sent_again_do_not_make_names_of_their_titles() {
     let mut events = with_item_field(|number| json!(format!("title{number} of it")));
-    let again: Vec<Value> = events[..300].to_vec();
+    let again: Vec<Value> = events[..ITEMS].to_vec();
     (0..3).for_each(|_| events.splice(0..0, again.clone()).for_each(drop));
     let (_, config) = proposed(Ruleset::Stable, &events);
     assert!(config.features.iter().any(|feature| feature.name == "field_words"));
@@ -291,7 +293,9 @@ fn rankings_stay_open_as_long_as_interactions_come() {
 fn labels_alone_are_enough_to_learn_from() {
     let mut events: Vec<Value> = (0..20).map(|number| ranking(number, &json!({}), &json!({"score": number}))).collect();
     events.iter_mut().for_each(|event| event["items"][1]["label"] = json!(2));
-    let (proposal, config) = proposed(Ruleset::Stable, &events);
+    let proposal = proposed_with(options(Ruleset::Stable), &events).unwrap_or_else(|error| panic!("{error}"));
+    let (config, warnings) = Config::parse(&proposal.text, "proposed").unwrap_or_else(|errors| panic!("{errors}"));
+    assert!(warnings.len() == 1 && warnings[0].to_string().contains("no weights are given"), "{warnings:?}");
     let Some(Model::LambdaMart(model)) = config.models.get("default") else { panic!("there is a model") };
     assert!(model.weights.is_empty() && model.features == ["score"]);
     assert!(proposal.text.contains("# 20 of 20 rankings have items[].label"), "{}", proposal.text);

@@ -1,9 +1,9 @@
 //! Rows as Parquet: a column for each feature under its own name, missing values as nulls, compressed with Snappy.
 
-use super::{Error, Watch};
 use super::files::File;
 use super::names::distinct;
 use super::part::{Part, Parts};
+use super::{Error, Watch};
 use parquet::basic::{Compression, Repetition, Type as Physical};
 use parquet::data_type::{DataType, FloatType, Int64Type};
 use parquet::errors::{ParquetError, Result};
@@ -21,7 +21,12 @@ const ROW_GROUP: usize = 16;
 const CATEGORICAL: &str = "rankwright.categorical";
 
 /// Writes one side.
-pub(super) fn write(file: File, columns: &[Column], parts: &Parts<'_>, watch: &mut Watch<'_>) -> std::result::Result<(), Error> {
+pub(super) fn write(
+    file: File,
+    columns: &[Column],
+    parts: &Parts<'_>,
+    watch: &mut Watch<'_>,
+) -> std::result::Result<(), Error> {
     let (path, to) = file.into_parts();
     let failed = |source: ParquetError| Error::Write { path: path.clone(), source: io_error(source) };
     let names = distinct(columns.iter().map(|column| column.name.clone()), &["label", "group"]);

@@ -48,7 +48,7 @@ fn session(facts: &Facts<'_>, draft: &mut Draft) {
     let (_, length) = SESSIONS.into_iter().find(|(seconds, _)| *seconds >= usual + usual / 2).unwrap_or(longest);
     if length != USUAL {
         let why = format!(
-            "99 % of {} interactions come within {} seconds of their ranking; it closes after this time without one",
+            "99 % of {} interactions come within {} s of their ranking, which closes after this time without one",
             count(delays.count()),
             count(usual)
         );
