@@ -163,8 +163,11 @@ impl Prepared<'_> {
                 format::csv(files.create(&format!("{side}.csv"))?, &self.columns, parts, watch)?;
                 // what LightGBM looks for beside the data
                 let positions = format!("{side}.csv.position");
-                let wanted = backend.debias && side == "train";
-                if wanted { format::positions(files.create(&positions)?, parts) } else { Ok(files.none(&positions)) }
+                if backend.debias && side == "train" {
+                    return format::positions(files.create(&positions)?, parts);
+                }
+                files.none(&positions);
+                Ok(())
             }
         }
     }

@@ -29,7 +29,7 @@ fn columns() -> Vec<Column> {
 
 /// A ranking of two items, at a time of its own.
 fn shown(number: i64, values: [f32; 6]) -> Clickthrough {
-    let rows = Rows { width: 3, values: values.to_vec().into() };
+    let rows = Rows { width: 3, values: values.to_vec() };
     let timestamp = Timestamp::from_millis(number);
     Clickthrough { rows, timestamp, ..clicked(record(&format!("r{number}"), 2), &[1]) }
 }
