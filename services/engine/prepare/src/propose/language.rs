@@ -5,6 +5,9 @@ use rankwright_text::{Analyzer, Language};
 /// Less than this part of stop words says nothing, as of titles.
 const ENOUGH: f64 = 0.12;
 
+/// Fewer words say nothing either: one of them may be a stop word by chance.
+const LEAST: usize = 10;
+
 /// Languages that are told by their letters.
 const SCRIPTS: [Language; 4] = [Language::Chinese, Language::Japanese, Language::Arabic, Language::Greek];
 
@@ -19,9 +22,12 @@ pub(super) fn of<'t>(texts: impl Iterator<Item = &'t str> + Clone) -> Option<Lan
         texts.clone().for_each(|text| analyzer.each(text, |_| terms += 1));
         terms
     };
-    let all = count(Language::Generic).max(1) as f64;
+    let all = count(Language::Generic);
+    if all < LEAST {
+        return None;
+    }
     let others = Language::all().filter(|language| *language != Language::Generic && !SCRIPTS.contains(language));
-    let share = |language| (1.0 - count(language) as f64 / all, language);
+    let share = |language| (1.0 - count(language) as f64 / all as f64, language);
     let best = others.map(share).max_by(|left, right| left.0.total_cmp(&right.0))?;
     (best.0 >= ENOUGH).then_some(best.1)
 }
@@ -70,7 +76,17 @@ mod tests {
 
     #[test]
     fn titles_do_not_say_it() {
-        assert_eq!(code(&["Red Cotton Shirt", "Blue Shoe", "Leather Boot"]), None);
+        assert_eq!(code(&["The king of it"]), None, "four words");
+        let titles = [
+            "Red Cotton Shirt",
+            "Blue Shoe",
+            "Leather Boot",
+            "Green Wool Coat",
+            "Desk Lamp",
+            "Oak Table",
+            "Steel Kettle",
+        ];
+        assert_eq!(code(&titles), None);
         assert_eq!(code(&[]), None);
     }
 }
