@@ -189,9 +189,7 @@ fn a_configuration_that_is_not_there_is_told() {
 }
 
 #[test]
-fn what_comes_later_is_refused_with_its_name_and_what_will_never_come_with_what_there_is() {
-    let later = run(&["autofeature", "-d", "x"]).refused();
-    assert!(later.stderr.contains("'autofeature' is not available in this version"), "{}", later.stderr);
+fn a_subcommand_that_is_not_there_is_told_with_those_that_are() {
     let never = run(&["improt"]).refused();
     assert!(never.stderr.contains("'improt'") && never.stderr.contains("import, train, serve"), "{}", never.stderr);
 }

@@ -86,6 +86,27 @@ pub fn open_versions(config: &Config) -> Result<Arc<dyn VersionStore>> {
     open::versions(config, &service())
 }
 
+/// Opens the click-throughs of a configuration alone, with the columns of its features. Its state may be in use.
+///
+/// # Errors
+/// When they cannot be reached.
+pub async fn open_clickthroughs(config: &Config) -> Result<(Arc<dyn ClickthroughStore>, Vec<Column>)> {
+    let encoders = Encoders::open(Wanted::of_features(config), 1).await?;
+    let plan = Plan::of(config, &rankwright_state::MemoryStore::default(), &encoders).await?;
+    Ok((open::clickthroughs(config, &plan, &service())?, columns(&plan)))
+}
+
+/// Columns of all features, as models name them.
+fn columns(plan: &Plan) -> Vec<Column> {
+    let column = |column: &rankwright_feature::Column| Column {
+        name: column.name.clone(),
+        feature: column.feature.clone(),
+        fingerprint: column.fingerprint,
+        categorical: column.categorical,
+    };
+    plan.columns().iter().map(column).collect()
+}
+
 /// Name of the service that a shared state belongs to: `RANKWRIGHT_SERVICE`, or `default`.
 pub fn service() -> String {
     std::env::var("RANKWRIGHT_SERVICE").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "default".to_owned())
@@ -144,13 +165,7 @@ impl Engine {
 
     /// Columns of all features, as models name them.
     pub fn columns(&self) -> Vec<Column> {
-        let column = |column: &rankwright_feature::Column| Column {
-            name: column.name.clone(),
-            feature: column.feature.clone(),
-            fingerprint: column.fingerprint,
-            categorical: column.categorical,
-        };
-        self.plan.columns().iter().map(column).collect()
+        columns(&self.plan)
     }
 
     /// What serving puts into the columns of `position` features.

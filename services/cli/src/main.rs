@@ -1,6 +1,8 @@
 //! `rankwright`: import, train and serve from one binary.
 
 mod analytics;
+mod autofeature;
+mod export;
 mod forget;
 mod generate;
 mod import;
@@ -61,6 +63,8 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Termfreq(options) => rankwright_assembly::print(&termfreq::run(&options)?),
         Command::Validate(options) => validate::run(&options),
         Command::Sort(options) => sort::run(&options),
+        Command::Export(options) => rankwright_assembly::print(&export::run(&options)?),
+        Command::Autofeature(options) => autofeature::run(&options),
         Command::Later(words) => Err(options::not_yet(&words)),
     }
 }

@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::generate;
+use crate::{autofeature, export, generate};
 use anyhow::{Context, Result};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand};
@@ -53,13 +53,17 @@ pub(crate) enum Command {
     Validate(ValidateOptions),
     /// Write event files in order of time: one file of all of them
     Sort(SortOptions),
+    /// Write a model's training data as files for XGBoost, LightGBM and notebooks
+    Export(export::Options),
+    /// Propose a configuration for events: features, with the reason for each, and models
+    Autofeature(autofeature::Options),
     /// A subcommand that this version does not have
     #[command(external_subcommand)]
     Later(Vec<String>),
 }
 
 /// A path; an empty one, as of a variable that is set to nothing, counts as absent later.
-fn path() -> impl TypedValueParser<Value = PathBuf> {
+pub(crate) fn path() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().map(PathBuf::from)
 }
 
@@ -322,12 +326,7 @@ where
 /// Why a subcommand cannot be run.
 pub(crate) fn not_yet(words: &[String]) -> anyhow::Error {
     let name = words.first().map_or("", String::as_str);
-    match name {
-        "autofeature" | "export" => {
-            anyhow::anyhow!("'{name}' is not available in this version")
-        }
-        _ => anyhow::anyhow!(
-            "unknown subcommand '{name}': expected one of import, train, serve, standalone, rank, models, status, purge, forget, generate, termfreq, sort, validate (see --help)"
-        ),
-    }
+    anyhow::anyhow!(
+        "unknown subcommand '{name}': expected one of import, train, serve, standalone, rank, models, status, purge, forget, generate, termfreq, sort, validate, export, autofeature (see --help)"
+    )
 }

@@ -112,27 +112,7 @@ fn report(name: &str, recommends: bool, trained: &Trained, elapsed_ms: u128) {
         true => info!(model = name, %version, interactions = trained.train, elapsed_ms, "trained"),
         false => info!(model = name, %version, trees = trained.trees, rankings = trained.train, elapsed_ms, "trained"),
     }
-    for (column, rankings) in &trained.reading.missing_columns {
-        warn!(model = name, column, rankings, "missing in click-throughs from before it was defined so");
-    }
-    let too_long = trained.reading.too_long;
-    if too_long > 0 {
-        warn!(
-            model = name,
-            rankings = too_long,
-            "left out: more items than boosters rank ({})",
-            train::dataset::MAX_ITEMS
-        );
-    }
-    let on_no_side = trained.reading.on_no_side;
-    if on_no_side > 0 {
-        warn!(model = name, rankings = on_no_side, "left out: the field of the split has neither value");
-    }
-    let losses = &trained.reading.losses;
-    if !losses.is_empty() {
-        let Losses { cut, damaged, records, .. } = *losses;
-        warn!(model = name, cut, damaged, records, "stretches of click-throughs were left out");
-    }
+    warn_of_losses(name, &trained.reading);
     trained.answer.warnings.iter().for_each(|warning| warn!(model = name, "{warning}"));
     for quality in &trained.quality {
         let metric = quality.metric.as_str();
@@ -163,5 +143,30 @@ fn report(name: &str, recommends: bool, trained: &Trained, elapsed_ms: u128) {
             ),
             None => info!(model = name, metric, shown, random, reranked, "quality on the test split"),
         }
+    }
+}
+
+/// Warns of rankings and values that are stored and not learned from.
+pub(crate) fn warn_of_losses(name: &str, reading: &train::dataset::Reading) {
+    for (column, rankings) in &reading.missing_columns {
+        warn!(model = name, column, rankings, "missing in click-throughs from before it was defined so");
+    }
+    let too_long = reading.too_long;
+    if too_long > 0 {
+        warn!(
+            model = name,
+            rankings = too_long,
+            "left out: more items than boosters rank ({})",
+            train::dataset::MAX_ITEMS
+        );
+    }
+    let on_no_side = reading.on_no_side;
+    if on_no_side > 0 {
+        warn!(model = name, rankings = on_no_side, "left out: the field of the split has neither value");
+    }
+    let losses = &reading.losses;
+    if !losses.is_empty() {
+        let Losses { cut, damaged, records, .. } = *losses;
+        warn!(model = name, cut, damaged, records, "stretches of click-throughs were left out");
     }
 }

@@ -4,7 +4,7 @@ use crate::import::files;
 use crate::options::{ReportForm, SourceOptions, ValidateOptions};
 use crate::progress::Progress;
 use crate::stop;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use rankwright_assembly::{Size, Units, configuration, is_stream, job_runtime, now, print};
 use rankwright_config::Config;
 use rankwright_prepare::check::{Checker, Fact, Report};
@@ -37,8 +37,14 @@ pub(crate) fn run(options: &ValidateOptions) -> Result<()> {
     passed(&report)
 }
 
-/// Checks events before they are imported: logs what there is to say, and fails where a check does.
+/// Checks events before they are imported, as [`check`] does.
 pub(crate) fn before(config: &Config, options: &SourceOptions, runtime: &Runtime) -> Result<()> {
+    check(config, options, runtime)
+        .context("nothing was imported (import without --validation to take the events as they are)")
+}
+
+/// Logs what there is to say of events, and fails where a check does.
+pub(crate) fn check(config: &Config, options: &SourceOptions, runtime: &Runtime) -> Result<()> {
     let report = report(config, options, runtime, &AtomicBool::new(false))?;
     for check in &report.checks {
         let examples =
@@ -54,9 +60,7 @@ pub(crate) fn before(config: &Config, options: &SourceOptions, runtime: &Runtime
             true => warn!("{}: {}", fact.name, fact.message),
         }
     }
-    passed(&report).map_err(|error| {
-        error.context("nothing was imported (import without --validation to take the events as they are)")
-    })
+    passed(&report)
 }
 
 fn passed(report: &Report) -> Result<()> {

@@ -1,9 +1,11 @@
-//! Files of events before they are imported: put in order of time ([`sort`](mod@sort)), and checked ([`check`](mod@check)).
+//! Files of events before they are imported: put in order of time ([`sort`](mod@sort)), checked ([`check`](mod@check)), and
+//! turned into a configuration ([`propose`](mod@propose)).
 //!
-//! Both stream: memory depends on what is kept of each id, not on the size of the files.
+//! All stream: memory depends on what is kept of each id or field, not on the size of the files.
 
 pub mod check;
 pub mod output;
+pub mod propose;
 pub mod sort;
 
 pub use output::{Output, Target, TargetError};

@@ -197,6 +197,23 @@ pub fn fit(task: &Task<'_>, progress: &mut (dyn FnMut(&Iteration) + Send)) -> Re
     fitted.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
+/// The options of a training as its library names them, for labels of these levels (rising, 0 first).
+///
+/// # Errors
+/// As [`fit`].
+pub(crate) fn options(task: &Task<'_>, levels: &[f32]) -> Result<Vec<(String, String)>, Error> {
+    Ok(match task.backend.booster {
+        Booster::XgBoost => {
+            xgboost::parameters(task).into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+        }
+        Booster::LightGbm => {
+            let options = lightgbm::options(task, levels)?;
+            let pairs = options.to_str().unwrap_or_default().split(' ').filter_map(|option| option.split_once('='));
+            pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+        }
+    })
+}
+
 /// Bytes as a message tells them.
 fn mebibytes(bytes: u64) -> String {
     format!("{} MiB", bytes >> 20)

@@ -7,7 +7,7 @@ use crate::digest;
 use crate::examples::Examples;
 use crate::lists::Lists;
 use crate::rows::{Room, Rows, RowsWriter, SpillError};
-use crate::selector::{accepts, has_value};
+use crate::selector::{accepts, has_value, is_sampled};
 use crate::split::Key;
 use rankwright_clickthrough::{Clickthrough, Column as StoredColumn, Kind, Losses, Records};
 use rankwright_config::model::{Selector, Split};
@@ -38,7 +38,7 @@ pub struct Dataset {
 /// What became of the records that were read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// Rankings read, each once.
+    /// Rankings read, each once; of a sample, those in it.
     pub rankings: u64,
     /// Of them, those that the selector accepted.
     pub selected: u64,
@@ -83,6 +83,8 @@ pub struct Query<'a> {
     pub columns: &'a [Column],
     /// Which rankings.
     pub selector: &'a Selector,
+    /// How many of them, as a part of all: 1 is all. Drawn apart from what the selector samples.
+    pub share: f64,
     /// How they are parted later: a split by field leaves out those that have neither value.
     pub split: &'a Split,
     /// The model's seed, by which the selector takes samples.
@@ -132,6 +134,9 @@ impl Query<'_> {
             if reading.examples.len() < EXAMPLES {
                 reading.examples.push(record.ranking.to_string());
             }
+            return None;
+        }
+        if !is_sampled(self.share, self.seed, record) {
             return None;
         }
         reading.rankings += 1;

@@ -96,6 +96,16 @@ pub enum Error {
         /// Its type.
         kind: &'static str,
     },
+    /// A sample of the click-throughs holds no ranking.
+    #[error(
+        "model {model:?} has nothing to learn from: a sample of {share} of all click-throughs holds no ranking; take a larger one"
+    )]
+    NoneSampled {
+        /// Name of the model.
+        model: String,
+        /// Size of the sample, as a part of all.
+        share: f64,
+    },
     /// The selector accepts no ranking.
     #[error("model {model:?} has nothing to learn from: its selector accepts none of {rankings} rankings")]
     NoneSelected {

@@ -9,6 +9,7 @@ pub mod dataset;
 mod digest;
 mod error;
 pub mod examples;
+pub mod export;
 pub mod gate;
 pub mod lists;
 mod memory;

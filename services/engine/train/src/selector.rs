@@ -8,6 +8,14 @@ use rankwright_event::Value;
 /// Keeps sampling apart from other uses of a ranking's digest.
 const SALT: u64 = 0x5e1e_c705;
 
+/// Keeps a sample of all click-throughs apart from one that a selector takes.
+const SHARE_SALT: u64 = 0x5a3b_11e5;
+
+/// Whether a click-through is in a sample of this share of all. As with [`accepts`], drawing again draws the same ones.
+pub(crate) fn is_sampled(share: f64, seed: u64, record: &Clickthrough) -> bool {
+    digest::uniform(record.ranking.digest(), SHARE_SALT.wrapping_add(seed)) < share
+}
+
 /// Whether a model is to learn from this click-through.
 ///
 /// The answer depends on the record and the model's seed alone: sampling is seeded by these and the ranking's id, so that

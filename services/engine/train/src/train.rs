@@ -134,7 +134,7 @@ impl Training<'_> {
         let running = running.filter(|running| !is_of_another(running));
         match self.model {
             Model::LambdaMart(config) => {
-                Trees { name, config, columns, served, now }.candidate(store, running, progress)
+                Trees { name, config, columns, served, share: 1.0, now }.candidate(store, running, progress)
             }
             Model::Als(by) => {
                 Recommending { name, learning: &by.learning, by, now }.candidate(store, running, progress)

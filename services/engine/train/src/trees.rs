@@ -24,6 +24,8 @@ pub(crate) struct Trees<'a> {
     pub(crate) config: &'a LambdaMart,
     pub(crate) columns: &'a [Column],
     pub(crate) served: &'a BTreeMap<String, f32>,
+    /// The part of all click-throughs that is read, drawn at random; 1 is all.
+    pub(crate) share: f64,
     pub(crate) now: Timestamp,
 }
 
@@ -63,7 +65,7 @@ impl Trees<'_> {
     }
 
     /// Reads what there is to learn from.
-    fn read(
+    pub(crate) fn read(
         &self,
         columns: &[Column],
         store: &dyn ClickthroughStore,
@@ -73,7 +75,8 @@ impl Trees<'_> {
         let LambdaMart { weights, split, .. } = self.config;
         let selector = &self.config.learning.selector;
         let seed = self.config.backend.seed.unwrap_or(0);
-        let query = Query { columns, selector, split, seed, weights, limit: MAX_VALUES, room: Room::default() };
+        let (share, limit, room) = (self.share, MAX_VALUES, Room::default());
+        let query = Query { columns, selector, share, split, seed, weights, limit, room };
         let read = query.read(store.read()?, |reading, taken| {
             if let Some(record) = taken {
                 sample.offer(record);
@@ -94,6 +97,7 @@ impl Trees<'_> {
     fn nothing(&self, reading: &Reading) -> Error {
         let model = self.name.to_owned();
         match *reading {
+            Reading { rankings: 0, .. } if self.share < 1.0 => Error::NoneSampled { model, share: self.share },
             Reading { rankings: 0, ref losses, .. } if !losses.is_empty() => {
                 Error::Damaged { model, stretches: losses.cut + losses.damaged }
             }
@@ -121,7 +125,7 @@ impl Trees<'_> {
     }
 
     /// Puts what is trained on first, and says how many lists that are.
-    fn split(&self, dataset: Dataset) -> Result<(Dataset, usize), Error> {
+    pub(crate) fn split(&self, dataset: Dataset) -> Result<(Dataset, usize), Error> {
         let split = &self.config.split;
         let sides = split::split(split, self.config.backend.seed.unwrap_or(0), dataset.keys());
         let side = match (sides.train.as_slice(), sides.test.as_slice()) {
@@ -145,7 +149,7 @@ impl Trees<'_> {
         progress: &mut (dyn FnMut(Progress<'_>) + Send),
     ) -> Result<Fitted, Error> {
         let backend = &self.config.backend;
-        let categorical: Vec<usize> = (0..columns.len()).filter(|&column| columns[column].categorical).collect();
+        let categorical = categorical(columns);
         let seed = backend.seed.unwrap_or_else(|| RandomState::new().hash_one(self.name));
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let room = &Room::default();
@@ -177,6 +181,11 @@ impl Trees<'_> {
         let version = Version::new(metadata, sample.encode(), fitted.model);
         version.map_err(|error| Error::Publish { model: self.name.to_owned(), source: error.into() })
     }
+}
+
+/// Places of the columns that hold categories.
+pub(crate) fn categorical(columns: &[Column]) -> Vec<usize> {
+    (0..columns.len()).filter(|&column| columns[column].categorical).collect()
 }
 
 fn kind(booster: Booster) -> Kind {

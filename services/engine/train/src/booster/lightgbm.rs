@@ -63,7 +63,7 @@ pub(super) fn fit(task: &Task<'_>, progress: &mut dyn FnMut(&Iteration)) -> Resu
 }
 
 /// The options as the library names them.
-fn options(task: &Task<'_>, levels: &[f32]) -> Result<CString, Error> {
+pub(super) fn options(task: &Task<'_>, levels: &[f32]) -> Result<CString, Error> {
     let backend = task.backend;
     let listed = |values: &mut dyn Iterator<Item = String>| values.collect::<Vec<_>>().join(",");
     // Position biases are summed by thread in an order that chance decides: one thread, or no two models are alike.
@@ -106,7 +106,7 @@ fn limits_of_leaves(part: f64) -> String {
 }
 
 /// The distinct labels, rising, 0 first.
-fn levels(labels: &[&[f32]]) -> Vec<f32> {
+pub(crate) fn levels(labels: &[&[f32]]) -> Vec<f32> {
     let mut levels = vec![0.0];
     for &label in labels.iter().copied().flatten() {
         if label > 0.0 && levels.last() != Some(&label) {
@@ -126,7 +126,7 @@ fn distinct(levels: &mut Vec<f32>) {
 }
 
 /// A label's rank among the levels.
-fn rank(levels: &[f32], label: f32) -> f32 {
+pub(crate) fn rank(levels: &[f32], label: f32) -> f32 {
     levels.partition_point(|&level| level < label) as f32
 }
 

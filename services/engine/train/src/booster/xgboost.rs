@@ -52,7 +52,7 @@ pub(super) fn fit(task: &Task<'_>, progress: &mut dyn FnMut(&Iteration)) -> Resu
 }
 
 /// The options as the library names them.
-fn parameters(task: &Task<'_>) -> Vec<(&'static str, String)> {
+pub(super) fn parameters(task: &Task<'_>) -> Vec<(&'static str, String)> {
     let backend = task.backend;
     let mut parameters = vec![
         ("objective", "rank:ndcg".into()),

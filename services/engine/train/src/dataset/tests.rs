@@ -14,8 +14,16 @@ fn read_with(
     limit: usize,
 ) -> Result<(Dataset, Reading), ReadError> {
     let weights = BTreeMap::from([("click".to_owned(), 1.0), ("hide".to_owned(), -1.0)]);
-    let query =
-        Query { columns, selector, split: &split("time"), seed: 0, weights: &weights, limit, room: Room::default() };
+    let query = Query {
+        columns,
+        selector,
+        share: 1.0,
+        split: &split("time"),
+        seed: 0,
+        weights: &weights,
+        limit,
+        room: Room::default(),
+    };
     query.read(store(&["price", "ctr"], records).read().unwrap(), |_, _| ())
 }
 
@@ -131,6 +139,7 @@ fn values_beyond_what_fits_in_memory_go_to_a_file_and_change_nothing() {
     let read = |in_memory| {
         let room = Room { in_memory, folder: folder.path().to_owned(), ..Room::default() };
         let query = Query {
+            share: 1.0,
             columns: &columns,
             selector: &Selector::Accept(true),
             split: &split("time"),
@@ -154,6 +163,7 @@ fn values_without_room_end_the_reading() {
     let (selector, weights) = (Selector::Accept(true), BTreeMap::from([("click".to_owned(), 1.0)]));
     let (columns, split) = ([column("price")], split("time"));
     let query = Query {
+        share: 1.0,
         columns: &columns,
         selector: &selector,
         split: &split,
