@@ -84,6 +84,7 @@ mod tests {
                 iterations: 0,
                 weights: Vec::new(),
                 trained_on: None,
+                settings: Default::default(),
                 replaced: None,
             };
             let version = Version::new(metadata, Vec::new(), Vec::new()).expect("a version");

@@ -16,6 +16,7 @@ fn version(model: &str, second: i64) -> Version {
         iterations: 0,
         weights: Vec::new(),
         trained_on: None,
+        settings: Default::default(),
         replaced: None,
     };
     Version::new(metadata, Vec::new(), second.to_le_bytes().to_vec()).unwrap()

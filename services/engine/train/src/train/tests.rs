@@ -22,7 +22,7 @@ fn config() -> LambdaMart {
             exclude_seen: None,
             selector: Selector::Accept(true),
             version: None,
-            gate: Gate { metric: None, margin: 0.01 },
+            gate: Gate { metric: None, margin: 0.01, weighting: None },
             keep_versions: 10,
         },
     }
