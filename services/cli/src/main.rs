@@ -1,6 +1,7 @@
 //! `rankwright`: import, train and serve from one binary.
 
 mod analytics;
+mod evaluate;
 mod forget;
 mod generate;
 mod import;
@@ -17,6 +18,7 @@ mod standalone;
 mod status;
 mod stop;
 mod termfreq;
+mod told;
 mod train;
 mod trainer;
 mod validate;
@@ -51,6 +53,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Standalone(options) => standalone::run(&options),
         Command::Rank(options) => rankwright_assembly::print(&rank::run(&options)?),
         Command::Models(options) => rankwright_assembly::print(&models::run(&options)?),
+        Command::Evaluate(options) => evaluate::run(&options),
         Command::Purge(options) => rankwright_assembly::print(&purge::run(&options)?),
         Command::Forget(options) => rankwright_assembly::print(&forget::run(&options)?),
         Command::Status(options) => status::run(&options),

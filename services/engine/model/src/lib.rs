@@ -6,6 +6,7 @@
 
 pub mod ensemble;
 mod error;
+mod foreign;
 mod lightgbm;
 pub mod model;
 mod recommender;
@@ -16,6 +17,7 @@ mod xgboost;
 
 pub use ensemble::{Contributions, Ensemble, NoContributions};
 pub use error::ReadError;
+pub use foreign::Foreign;
 pub use model::{LoadError, Model, fallback_scores, rank_order};
 pub use recommender::{NoAnswer, Recommendation, Recommender};
 pub use shuffle::Shuffle;

@@ -35,6 +35,6 @@ pub use evaluate::{EvaluateError, Evaluation};
 pub use gate::{Decision, Reason, decide};
 pub use patience::restart_with_patient_threads;
 pub use quality::{Candidate, Measured, Running};
-pub use report::{Answer, FeatureGain, Quality, Trained, Weight, WeightedQuality};
+pub use report::{Answer, FeatureGain, Quality, Trained, Weight, WeightedQuality, weights};
 pub use semantic::{Embed, EmbedError, no_embeddings};
 pub use train::{Progress, Training, model_columns, train_model};

@@ -124,7 +124,7 @@ impl Quality {
 }
 
 /// Gains by feature; the columns of a feature stand together.
-pub(crate) fn weights(gains: &[f64], columns: &[Column]) -> Vec<FeatureWeight> {
+pub fn weights(gains: &[f64], columns: &[Column]) -> Vec<FeatureWeight> {
     let mut features: Vec<FeatureWeight> = Vec::new();
     for (column, &gain) in columns.iter().zip(gains) {
         match features.last_mut() {

@@ -59,12 +59,11 @@ pub(super) fn fit(cells: Vec<Cell>) -> Result<Fitted, (u64, u64)> {
     let mut values = solve(&cells, None, &start);
     let without: Vec<Vec<f64>> = (0..GROUPS).map(|group| solve(&cells, Some(group), &values)).collect();
     let mut intervals: Vec<_> = (0..count).map(|bin| interval(values[bin], &without, bin)).collect();
-    for bin in 1..count {
-        if !reached[bin] {
-            // nothing compares it with others
-            (values[bin], intervals[bin]) = (values[bin - 1], None);
-        }
-    }
+    let unknown = |bin: &usize| !reached[*bin];
+    (0..count).filter(unknown).for_each(|bin| intervals[bin] = None);
+    let between: Vec<(usize, f64)> =
+        (0..count).filter(unknown).map(|bin| (bin, between(&values, &reached, bin))).collect();
+    between.into_iter().for_each(|(bin, value)| values[bin] = value);
     let units = cells.chunk_by(|left, right| left.unit == right.unit).count();
     Ok(Fitted { bins, values, intervals, units })
 }
@@ -118,6 +117,18 @@ fn reached(cells: &[Cell], count: usize) -> Vec<bool> {
         if reached.iter().filter(|&&reached| reached).count() == before {
             return reached;
         }
+    }
+}
+
+/// A value that nothing compares with others: on a line between its neighbours, of logarithms; behind the last one, that one.
+fn between(values: &[f64], reached: &[bool], bin: usize) -> f64 {
+    let before = (0..bin).rev().find(|&bin| reached[bin]).unwrap_or(0);
+    match (bin..values.len()).find(|&bin| reached[bin]) {
+        Some(behind) => {
+            let part = (bin - before) as f64 / (behind - before) as f64;
+            (values[before].ln() * (1.0 - part) + values[behind].ln() * part).exp()
+        }
+        None => values[before],
     }
 }
 

@@ -92,7 +92,7 @@ fn the_same_clicks_give_the_same_curve() {
 /// Each of two rankers has an order of its own; within one, the order follows what the visitor wants.
 fn two_rankers(number: usize) -> (Clickthrough, Vec<f32>) {
     let forward: Vec<usize> = (0..ITEMS).rev().collect();
-    let backward: Vec<usize> = (0..ITEMS).map(|place| (place * 5) % ITEMS).collect();
+    let backward: Vec<usize> = (0..ITEMS).map(|place| forward[(place + 5) % ITEMS]).collect();
     match number % 2 {
         0 => with_field(list(number, &forward, appeal), "ranker", "a"),
         _ => with_field(list(number, &backward, appeal), "ranker", "b"),
@@ -109,6 +109,24 @@ fn rankers_that_show_the_same_items_elsewhere_tell_positions_apart() {
         "{}",
         curve.estimated_from
     );
+}
+
+#[test]
+fn a_position_that_is_compared_with_no_other_lies_between_its_neighbours() {
+    // the second item stands at its place everywhere
+    let swapped = |number: usize| {
+        let mut items: Vec<usize> = (0..ITEMS).collect();
+        items[2..].rotate_left(number % (ITEMS - 2));
+        if number % 3 == 0 {
+            items.swap(0, 2);
+        }
+        list(number, &items, |_| 0.5)
+    };
+    let curve = curve(&Weighting::default(), (0..5_000).map(swapped)).unwrap();
+    let [first, second, third] = [0, 1, 2].map(|place| curve.points[place]);
+    assert_eq!((second.low, second.high), (None, None));
+    assert!((second.examination - (first.examination * third.examination).sqrt()).abs() < 1e-12, "{curve:?}");
+    assert!((third.examination / truth(2) - 1.0).abs() < 0.1, "{curve:?}");
 }
 
 #[test]
