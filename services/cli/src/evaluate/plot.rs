@@ -150,8 +150,8 @@ fn ticks(low: f64, high: f64) -> Vec<f64> {
         [1.0, 2.0, 5.0, 10.0].into_iter().map(|of| of * power).find(|step| *step >= rough).unwrap_or(power * 10.0);
     let digits = (-step.log10().floor()).max(0.0) as i32;
     let round = |value: f64| (value * 10f64.powi(digits)).round() / 10f64.powi(digits);
-    let first = (low / step).ceil() as i64;
-    let last = (high / step).floor() as i64;
+    let first = (low / step - 1e-9).ceil() as i64;
+    let last = (high / step + 1e-9).floor() as i64;
     (first..=last).map(|number| round(number as f64 * step) + 0.0).collect()
 }
 

@@ -41,12 +41,12 @@ fn head(report: &Report) -> String {
     let mut text = format!(
         "{test} lists of {visitors} visitors, {time}\n\
          split {} of model {}: {train} lists are on the train side\n",
-        report.split,
+        line(&report.split),
         line(&report.model)
     );
     for ranker in &report.rankers {
         if let Some(version) = &ranker.version {
-            text += &format!("{}: version {version}\n", line(&ranker.name));
+            text += &format!("{}: version {}\n", line(&ranker.name), line(version));
         }
     }
     text

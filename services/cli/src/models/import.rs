@@ -1,6 +1,7 @@
 //! A model that was trained elsewhere, as a new version.
 
 use super::known;
+use crate::rank::beside;
 use crate::told::line;
 use anyhow::{Context, Result, bail};
 use rankwright_assembly::{columns_of, job_runtime, now};
@@ -27,7 +28,8 @@ pub(super) fn run(
             config.models[model].type_name()
         );
     };
-    let bytes = std::fs::read(file).with_context(|| format!("failed to read {}", file.display()))?;
+    let missing = || format!("failed to read {}{}", file.display(), beside(file));
+    let bytes = std::fs::read(file).with_context(missing)?;
     let foreign = Foreign::read(&bytes).with_context(|| file.display().to_string())?;
     let all = job_runtime()?.block_on(columns_of(config))?;
     let columns = model_columns(model, definition, &all)?;

@@ -7,7 +7,8 @@
 //! [methods](Method), the first of which that applies needs the fewest assumptions.
 //!
 //! The likelihood of the counts (Poisson, with an appeal of its own for each item) has its maximum where neither the
-//! examinations nor the appeals can be improved ([`fit`]). Intervals come from ten groups of visitors, each left out once.
+//! examinations nor the appeals can be improved ([`fit`]). Click-throughs without an interaction are not stored, so all counts are
+//! of lists with one. Which lists these are depends little on the position of one item, unless lists are very short. Intervals come from ten groups of visitors, each left out once.
 
 mod fit;
 mod harvest;

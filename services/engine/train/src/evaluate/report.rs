@@ -5,7 +5,7 @@ use super::bootstrap::{Means, draws, interval, means};
 use super::clusters::Clusters;
 use crate::examination::Curve;
 use rankwright_event::Timestamp;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// A comparison of several orders.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -52,8 +52,10 @@ pub struct Lists {
     /// Their visitors.
     pub visitors: usize,
     /// Time of the first one.
+    #[serde(serialize_with = "as_text")]
     pub from: Option<Timestamp>,
     /// Time of the last one.
+    #[serde(serialize_with = "as_text")]
     pub to: Option<Timestamp>,
     /// Lists of both sides that are left out because no item is relevant.
     pub without_relevant: u64,
@@ -188,6 +190,7 @@ pub struct WorstList {
     /// Whose it is.
     pub tenant: String,
     /// When it was shown.
+    #[serde(serialize_with = "time_as_text")]
     pub time: Timestamp,
     /// Number of items.
     pub items: usize,
@@ -200,6 +203,14 @@ pub struct WorstList {
     /// Value of the field that lists are told apart by.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub segment: Option<String>,
+}
+
+fn as_text<S: Serializer>(time: &Option<Timestamp>, to: S) -> Result<S::Ok, S::Error> {
+    time.map(|time| time.to_string()).serialize(to)
+}
+
+fn time_as_text<S: Serializer>(time: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(time)
 }
 
 /// Scores and differences of some lists.

@@ -127,6 +127,10 @@ fn figures_are_those_that_training_reports() {
         }
     }
     assert!(report.notes.is_empty(), "{:?}", report.notes);
+    let json = serde_json::to_value(&report).unwrap();
+    let from = json["lists"]["from"].as_str().unwrap().to_owned();
+    assert!(from.starts_with("1970-01-01T00:0") && from.ends_with('Z'), "{from}");
+    assert_eq!(json["scores"][0]["low"].as_f64(), report.scores[0].figure.low);
 }
 
 #[test]

@@ -89,6 +89,15 @@ fn the_same_clicks_give_the_same_curve() {
     assert_eq!(of(), of());
 }
 
+#[test]
+fn lists_without_a_click_are_not_stored_which_bends_the_curve_little() {
+    let lists =
+        (0..20_000).map(|number| list(number, &shuffled(number), appeal)).filter(|(_, labels)| labels.contains(&1.0));
+    let curve = curve(&Weighting::default(), lists).unwrap();
+    assert!(curve.points[0].shown < 19_000, "some were left out: {curve:?}");
+    assert!(error(&curve) < 0.15, "{curve:?}");
+}
+
 /// Each of two rankers has an order of its own; within one, the order follows what the visitor wants.
 fn two_rankers(number: usize) -> (Clickthrough, Vec<f32>) {
     let forward: Vec<usize> = (0..ITEMS).rev().collect();
