@@ -57,14 +57,14 @@ impl Measure<'_> {
             let block = blocks.advance()?;
             let rows: &[f32] = block.as_ref().map_or(&[], |block| &*block.values);
             // without columns there are no values to count lists by: all of them are one block
-            let height = if width == 0 { usize::MAX } else { rows.len() / width };
+            let height = rows.len().checked_div(width).unwrap_or(usize::MAX);
             let end = list + taken(&lengths[list..], height);
             let scores = scores(rankers, &sources, rows, width, &tested.infos[list..end], &lengths[list..end]);
             let mut first = 0;
-            for number in list..end {
-                let (own, rest) = labels.split_at(lengths[number] as usize);
+            for (info, &length) in tested.infos[list..end].iter().zip(&lengths[list..end]) {
+                let (own, rest) = labels.split_at(length as usize);
                 let scores: Vec<&[f64]> = scores.iter().map(|scores| &scores[first..first + own.len()]).collect();
-                self.list(&tested.infos[number], own, &scores, tested, &mut sums);
+                self.list(info, own, &scores, tested, &mut sums);
                 (labels, first) = (rest, first + own.len());
             }
             list = end;
