@@ -109,8 +109,8 @@ impl Evaluation<'_> {
         all
     }
 
-    fn report(&self, tested: &Tested, mut measured: measure::Measured) -> Report {
-        let (order, others) = (self.names(), measured.segments.len().saturating_sub(MOST_SEGMENTS));
+    fn report(&self, tested: &Tested, measured: measure::Measured) -> Report {
+        let order = self.names();
         let tables = |clusters: &Clusters| report::tables(self, &order, clusters, tested.curve.is_ok());
         let (scores, differences) = tables(&measured.all);
         let weighted = match &tested.curve {
@@ -121,11 +121,9 @@ impl Evaluation<'_> {
             },
             Err(why) => Weighted { curve: None, effective_lists: None, unavailable: Some(why.to_string()) },
         };
-        measured.segments.sort_by(|(left, one), (right, other)| other.lists().cmp(&one.lists()).then(left.cmp(right)));
-        measured.segments.truncate(MOST_SEGMENTS);
         let segments = self.by.map(|field| Segments {
             field: field.to_owned(),
-            others,
+            others: measured.others,
             segments: measured
                 .segments
                 .iter()

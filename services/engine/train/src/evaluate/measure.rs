@@ -4,11 +4,10 @@ use super::clusters::{Clusters, MOST};
 use super::ranker::Source;
 use super::report::{Worst, WorstList};
 use super::tested::{Info, Tested};
-use super::{Evaluation, Ranker};
+use super::{Evaluation, MOST_SEGMENTS, Ranker};
 use crate::examination::{Curve, list_weight};
 use crate::metric::{Judged, expected_of_list, of_list, unweighted};
 use rankwright_model::Column;
-use std::collections::BTreeMap;
 use std::io;
 
 /// What is measured, and with what.
@@ -23,15 +22,17 @@ pub(super) struct Measure<'a> {
 /// What became of it.
 pub(super) struct Measured {
     pub(super) all: Clusters,
-    /// By value of the field that lists are told apart by.
+    /// By value of the field that lists are told apart by, those with the most lists first.
     pub(super) segments: Vec<(Option<String>, Clusters)>,
+    /// Further values, which were not looked at.
+    pub(super) others: usize,
     pub(super) worst: Vec<Worst>,
 }
 
 /// Sums so far.
 struct Sums {
     all: Clusters,
-    segments: BTreeMap<u32, Clusters>,
+    segments: Vec<(u32, Clusters)>,
     worst: Vec<Vec<WorstList>>,
     /// Visitors share sums where there are too many.
     groups: u64,
@@ -44,12 +45,10 @@ impl Measure<'_> {
         let sources: Vec<_> =
             rankers.iter().map(|ranker| ranker.sources(self.columns, self.evaluation.served)).collect();
         let groups = if tested.lists().visitors as u64 > MOST { MOST } else { u64::MAX };
-        let mut sums = Sums {
-            all: Clusters::default(),
-            segments: BTreeMap::new(),
-            worst: vec![Vec::new(); rankers.len()],
-            groups,
-        };
+        let (values, others) =
+            if self.evaluation.by.is_some() { tested.most_frequent(MOST_SEGMENTS) } else { Default::default() };
+        let segments = values.into_iter().map(|value| (value, Clusters::default())).collect();
+        let mut sums = Sums { all: Clusters::default(), segments, worst: vec![Vec::new(); rankers.len()], groups };
         let (lengths, mut list) = (examples.lists.lengths, 0);
         let mut labels = examples.lists.labels;
         let mut blocks = examples.blocks();
@@ -69,7 +68,7 @@ impl Measure<'_> {
             }
             list = end;
         }
-        Ok(self.measured(tested, sums))
+        Ok(self.measured(tested, sums, others))
     }
 
     /// Measures a list, and adds it to the sums.
@@ -79,8 +78,8 @@ impl Measure<'_> {
         let (figures, weighted) = (self.figures(&plain, scores), self.figures(&weights, scores));
         let (visitor, weight) = (info.visitor % sums.groups, list_weight(&weights));
         sums.all.add(visitor, weight, &figures, &weighted);
-        if self.evaluation.by.is_some() {
-            sums.segments.entry(info.value).or_default().add(visitor, weight, &figures, &weighted);
+        if let Some((_, segment)) = sums.segments.iter_mut().find(|(value, _)| *value == info.value) {
+            segment.add(visitor, weight, &figures, &weighted);
         }
         for (ranker, worst) in sums.worst.iter_mut().enumerate() {
             worst.push(WorstList {
@@ -110,13 +109,13 @@ impl Measure<'_> {
         figures
     }
 
-    fn measured(&self, tested: &Tested, mut sums: Sums) -> Measured {
+    fn measured(&self, tested: &Tested, mut sums: Sums, others: usize) -> Measured {
         sums.worst.iter_mut().for_each(|worst| keep(worst, self.evaluation.worst));
         let named = self.evaluation.rankers.iter().zip(sums.worst);
         let worst = named.map(|(ranker, lists)| Worst { ranker: ranker.name.clone(), lists }).collect();
         let value = |number: u32| tested.values[number as usize].clone();
         let segments = sums.segments.into_iter().map(|(number, clusters)| (value(number), clusters)).collect();
-        Measured { all: sums.all, segments, worst }
+        Measured { all: sums.all, segments, others, worst }
     }
 }
 

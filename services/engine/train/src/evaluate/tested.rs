@@ -103,6 +103,17 @@ impl Tested {
         }
     }
 
+    /// The values that most lists have, the most first, and how many further values there are.
+    pub(super) fn most_frequent(&self, most: usize) -> (Vec<u32>, usize) {
+        let mut counts: HashMap<u32, usize> = HashMap::new();
+        self.infos.iter().for_each(|info| *counts.entry(info.value).or_default() += 1);
+        let mut values: Vec<(u32, usize)> = counts.into_iter().collect();
+        let name = |value: u32| self.values.get(value as usize);
+        values.sort_by(|(left, one), (right, other)| other.cmp(one).then_with(|| name(*left).cmp(&name(*right))));
+        let others = values.len().saturating_sub(most);
+        (values.into_iter().take(most).map(|(value, _)| value).collect(), others)
+    }
+
     /// What to know before the figures are believed.
     pub(super) fn notes(&self, evaluation: &Evaluation<'_>) -> Vec<String> {
         let mut notes = Vec::new();

@@ -48,7 +48,9 @@ fn rankings(count: usize) -> Vec<Clickthrough> {
         }
         ranking.timestamp = Timestamp::from_millis(id as i64 * 1000);
         ranking.user = Some(format!("u{}", id % 40).as_str().into());
-        ranking.fields.push(Field::new("page", Value::Text(if id % 3 == 0 { "home" } else { "search" }.into())));
+        ranking
+            .fields
+            .push(Field::new("page", Value::Text(if id.is_multiple_of(3) { "home" } else { "search" }.into())));
         ranking
     };
     (0..count).map(ranking).collect()
@@ -226,6 +228,21 @@ fn segments_have_figures_of_their_own() {
     assert!((sum / lists - report.scores[0].figure.value).abs() < 1e-12);
     case.by = Some("query");
     assert_eq!(case.run(&store).unwrap_err().to_string(), "no ranking of the test split has the field \"query\"");
+}
+
+#[test]
+fn of_many_segments_those_with_the_most_lists_are_shown() {
+    let numbered = |(number, mut ranking): (usize, Clickthrough)| {
+        let value = if number.is_multiple_of(2) { "often".to_owned() } else { format!("v{}", number % 101) };
+        ranking.fields.push(Field::new("query", Value::Text(value.as_str().into())));
+        ranking
+    };
+    let store = store(&["liked", "place"], rankings(400).into_iter().enumerate().map(numbered).collect());
+    let mut case = Case::of(vec![Ranker::baseline("noop", Model::Noop)]);
+    case.by = Some("query");
+    let segments = case.run(&store).unwrap().segments.unwrap();
+    assert_eq!((segments.segments.len(), segments.segments[0].value.as_deref()), (20, Some("often")));
+    assert!(segments.others > 20 && segments.segments.is_sorted_by_key(|segment| std::cmp::Reverse(segment.lists)));
 }
 
 #[test]

@@ -126,7 +126,7 @@ fn a_position_that_is_compared_with_no_other_lies_between_its_neighbours() {
     let swapped = |number: usize| {
         let mut items: Vec<usize> = (0..ITEMS).collect();
         items[2..].rotate_left(number % (ITEMS - 2));
-        if number % 3 == 0 {
+        if number.is_multiple_of(3) {
             items.swap(0, 2);
         }
         list(number, &items, |_| 0.5)
@@ -157,7 +157,7 @@ fn lists_in_random_order_need_no_item_twice() {
     let lists = (0..20_000).map(|number| {
         let (mut record, labels) = list(number, &shuffled(number), appeal);
         record.items.iter_mut().for_each(|item| item.id = format!("{number}-{}", item.id.as_str()).into());
-        with_field((record, labels), "order", if number % 4 == 0 { "ranked" } else { "random" })
+        with_field((record, labels), "order", if number.is_multiple_of(4) { "ranked" } else { "random" })
     });
     let curve = curve(&arm("order=random"), lists).unwrap();
     assert_eq!(curve.method, Method::Randomized);
@@ -167,8 +167,9 @@ fn lists_in_random_order_need_no_item_twice() {
 #[test]
 fn short_lists_that_are_clicked_more_do_not_bend_the_curve() {
     let lists = (0..30_000).map(|number| {
-        let items: Vec<usize> = shuffled(number).into_iter().take(if number % 2 == 0 { 3 } else { ITEMS }).collect();
-        let often = if number % 2 == 0 { 0.9 } else { 0.2 };
+        let items: Vec<usize> =
+            shuffled(number).into_iter().take(if number.is_multiple_of(2) { 3 } else { ITEMS }).collect();
+        let often = if number.is_multiple_of(2) { 0.9 } else { 0.2 };
         with_field(list(number, &items, |_| often), "order", "random")
     });
     assert!(error(&curve(&arm("order=random"), lists).unwrap()) < 0.15);
@@ -182,7 +183,7 @@ fn items_that_please_more_where_they_stand_higher_need_a_context() {
         let mut items = shuffled(number);
         items.sort_by_key(|&item| (!wanted(item), uniform((number * 100 + item) as u64, 4) < 0.2));
         let list = list(number, &items, |item| if wanted(item) { 0.6 } else { 0.2 });
-        with_field(list, "query", if number % 2 == 0 { "shoes" } else { "hats" })
+        with_field(list, "query", if number.is_multiple_of(2) { "shoes" } else { "hats" })
     };
     let lists = || (0..20_000).map(searches);
     let without = curve(&Weighting::default(), lists()).unwrap();
