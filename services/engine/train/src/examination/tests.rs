@@ -121,21 +121,20 @@ fn rankers_that_show_the_same_items_elsewhere_tell_positions_apart() {
 }
 
 #[test]
-fn a_position_that_is_compared_with_no_other_lies_between_its_neighbours() {
-    // the second item stands at its place everywhere
-    let swapped = |number: usize| {
-        let mut items: Vec<usize> = (0..ITEMS).collect();
-        items[2..].rotate_left(number % (ITEMS - 2));
-        if number.is_multiple_of(3) {
-            items.swap(0, 2);
-        }
+fn positions_that_are_compared_with_each_other_alone_lie_between_their_neighbours() {
+    // two items take turns at the second and third place, and all others at the rest
+    let turns = |number: usize| {
+        let mut others: Vec<usize> = (0..ITEMS).filter(|item| ![1, 2].contains(item)).collect();
+        others.rotate_left(number % (ITEMS - 2));
+        let pair = if number.is_multiple_of(2) { [1, 2] } else { [2, 1] };
+        let items = [&others[..1], &pair, &others[1..]].concat();
         list(number, &items, |_| 0.5)
     };
-    let curve = curve(&Weighting::default(), (0..5_000).map(swapped)).unwrap();
-    let [first, second, third] = [0, 1, 2].map(|place| curve.points[place]);
-    assert_eq!((second.low, second.high), (None, None));
-    assert!((second.examination - (first.examination * third.examination).sqrt()).abs() < 1e-12, "{curve:?}");
-    assert!((third.examination / truth(2) - 1.0).abs() < 0.1, "{curve:?}");
+    let curve = curve(&Weighting::default(), (0..5_000).map(turns)).unwrap();
+    let of = |place: usize| curve.points[place].examination;
+    assert_eq!((curve.points[1].low, curve.points[2].high), (None, None));
+    assert!((of(1) - of(3).cbrt()).abs() < 1e-12 && (of(2) - of(3).cbrt().powi(2)).abs() < 1e-12, "{curve:?}");
+    assert!((of(3) / truth(3) - 1.0).abs() < 0.1, "{curve:?}");
 }
 
 #[test]
