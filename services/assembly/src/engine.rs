@@ -86,17 +86,34 @@ pub fn open_versions(config: &Config) -> Result<Arc<dyn VersionStore>> {
     open::versions(config, &service())
 }
 
-/// Opens the click-throughs of a configuration alone, with the columns of its features. Its state may be in use.
+/// Opens the click-throughs of a configuration alone, to read them: another process may write to them meanwhile. S3 and Redis need a
+/// runtime around the call.
 ///
 /// # Errors
-/// When they cannot be reached.
-pub async fn open_clickthroughs(config: &Config) -> Result<(Arc<dyn ClickthroughStore>, Vec<Column>)> {
-    let encoders = Encoders::open(Wanted::of_features(config), 1).await?;
-    let plan = Plan::of(config, &rankwright_state::MemoryStore::default(), &encoders).await?;
-    Ok((open::clickthroughs(config, &plan, &service())?, columns(&plan)))
+/// When nothing is stored there, or it cannot be reached.
+pub fn open_clickthroughs(config: &Config) -> Result<Arc<dyn ClickthroughStore>> {
+    open::clickthroughs_to_read(config, &service())
 }
 
-/// Columns of all features, as models name them.
+/// Columns of all features, as models name them, without the state that their values are in.
+///
+/// # Errors
+/// When a feature needs what is not there, such as a text model.
+pub async fn columns_of(config: &Config) -> Result<Vec<Column>> {
+    let encoders = Encoders::open(Wanted::of_features(config), 1).await?;
+    let plan = Plan::of(config, &rankwright_state::MemoryStore::default(), &encoders).await?;
+    Ok(columns(&plan))
+}
+
+/// What serving puts into the columns of `position` features, by name of the feature.
+pub fn served_constants(config: &Config) -> BTreeMap<String, f32> {
+    let constant = |feature: &config::Feature| match &feature.kind {
+        Kind::Position(position) => Some((feature.name.clone(), position.served as f32)),
+        _ => None,
+    };
+    config.features.iter().filter_map(constant).collect()
+}
+
 fn columns(plan: &Plan) -> Vec<Column> {
     let column = |column: &rankwright_feature::Column| Column {
         name: column.name.clone(),
@@ -170,11 +187,7 @@ impl Engine {
 
     /// What serving puts into the columns of `position` features.
     pub fn served_constants(&self) -> BTreeMap<String, f32> {
-        let constant = |feature: &config::Feature| match &feature.kind {
-            Kind::Position(position) => Some((feature.name.clone(), position.served as f32)),
-            _ => None,
-        };
-        self.config.features.iter().filter_map(constant).collect()
+        served_constants(&self.config)
     }
 
     /// How rankings and interactions become click-throughs.

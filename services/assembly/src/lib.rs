@@ -36,7 +36,9 @@ mod waiting;
 pub use ask::rank_once;
 pub use closing::{Closing, StillOpen};
 pub use encoders::{Encoders, Wanted};
-pub use engine::{Engine, Imported, configuration, open_clickthroughs, open_versions, service};
+pub use engine::{
+    Engine, Imported, columns_of, configuration, open_clickthroughs, open_versions, served_constants, service,
+};
 pub use folder::as_owner;
 pub use follow::{Tally, is_stream, read_all};
 pub use forget::{Forgotten, forget};

@@ -2,7 +2,7 @@
 
 use crate::engine::{claim, service};
 use crate::folder;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use rankwright_clickthrough::store::file::FileSettings;
 use rankwright_clickthrough::store::redis::RedisSettings;
 use rankwright_clickthrough::store::s3::S3Settings;
@@ -61,6 +61,23 @@ pub(crate) fn clickthroughs(config: &Config, plan: &Plan, service: &str) -> Resu
     };
     let columns = plan.columns().iter().map(column).collect();
     clickthroughs_of(config, Header { service: service.to_owned(), columns })
+}
+
+/// Those that are stored, to read them.
+pub(crate) fn clickthroughs_to_read(config: &Config, service: &str) -> Result<Arc<dyn ClickthroughStore>> {
+    let folder = match (&config.train, &config.state) {
+        (Some(config::ClickthroughStore::Discard), _) => bail!("train: 'discard' keeps no click-throughs"),
+        (Some(config::ClickthroughStore::Memory), _) | (None, State::Memory) => {
+            bail!("train: click-throughs in memory end with their process")
+        }
+        (Some(config::ClickthroughStore::File { path, .. }), _) => Some(path.clone()),
+        (None, State::File(file)) => Some(file.path.join("clickthroughs")),
+        _ => None,
+    };
+    if let Some(missing) = folder.filter(|folder| !folder.exists()) {
+        bail!("there are no click-throughs in {}: import events first", missing.display());
+    }
+    clickthroughs_of(config, Header { service: service.to_owned(), columns: Default::default() })
 }
 
 /// Those of a service, for records with the columns of a header.

@@ -5,7 +5,7 @@ use crate::progress::Progress;
 use crate::stop;
 use crate::train::warn_of_losses;
 use anyhow::{Context, Result, bail};
-use rankwright_assembly::{configuration, job_runtime, open_clickthroughs};
+use rankwright_assembly::{configuration, job_runtime, columns_of, open_clickthroughs};
 use rankwright_config::model::{LambdaMart, Model, Split};
 use rankwright_config::{ClickthroughStore, Config, State};
 use rankwright_train::Progress as Step;
@@ -51,7 +51,9 @@ pub(crate) fn run(options: &Options) -> Result<String> {
         model.split = split.parse::<Split>().context("--split")?;
     }
     let runtime = job_runtime()?;
-    let (clickthroughs, columns) = runtime.block_on(open_clickthroughs(&config))?;
+    let _inside = runtime.enter(); // stores that wait for a network do so on its threads
+    let columns = runtime.block_on(columns_of(&config))?;
+    let clickthroughs = open_clickthroughs(&config)?;
     let mut progress = Progress::new("export", 0);
     let export = Export { name: &name, config: &model, columns: &columns, share: options.sample };
     let prepared = export.read(&*clickthroughs, &mut |step| {

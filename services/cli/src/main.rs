@@ -3,6 +3,7 @@
 mod analytics;
 mod autofeature;
 mod export;
+mod evaluate;
 mod forget;
 mod generate;
 mod import;
@@ -19,6 +20,7 @@ mod standalone;
 mod status;
 mod stop;
 mod termfreq;
+mod told;
 mod train;
 mod trainer;
 mod validate;
@@ -53,6 +55,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Standalone(options) => standalone::run(&options),
         Command::Rank(options) => rankwright_assembly::print(&rank::run(&options)?),
         Command::Models(options) => rankwright_assembly::print(&models::run(&options)?),
+        Command::Evaluate(options) => evaluate::run(&options),
         Command::Purge(options) => rankwright_assembly::print(&purge::run(&options)?),
         Command::Forget(options) => rankwright_assembly::print(&forget::run(&options)?),
         Command::Status(options) => status::run(&options),

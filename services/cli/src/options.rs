@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::{autofeature, export, generate};
+use crate::{autofeature, evaluate, export, generate, models};
 use anyhow::{Context, Result};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand};
@@ -37,8 +37,10 @@ pub(crate) enum Command {
     Standalone(ImportOptions),
     /// Rank the items of one request, over the state and the models there are, and explain the scores
     Rank(RankOptions),
-    /// List the versions of models, or go back to an earlier one
-    Models(ModelsOptions),
+    /// List, show, compare, bring in, take out and switch the versions of models
+    Models(models::Options),
+    /// Compare models, the order as it was shown and a random one on the test split of the click-throughs
+    Evaluate(evaluate::Options),
     /// Show what a service stores: its state and its size, click-throughs, models
     Status(StatusOptions),
     /// Remove all data of a service (RANKWRIGHT_SERVICE) from Redis and S3
@@ -187,30 +189,6 @@ pub(crate) struct SubjectOptions {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ModelsOptions {
-    #[command(subcommand)]
-    pub(crate) command: ModelsCommand,
-    /// Path of the configuration
-    #[arg(short, long, env = "SERVICE_CONFIG", value_parser = path(), global = true)]
-    pub(crate) config: Option<PathBuf>,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ModelsCommand {
-    /// A line for each version: model, version, which one is current
-    List,
-    /// Make an earlier version the current one
-    Rollback {
-        /// The model
-        #[arg(short, long)]
-        model: String,
-        /// The version; default: the one before the current one
-        #[arg(short, long)]
-        to: Option<String>,
-    },
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct TermfreqOptions {
     /// File or folder with events
     #[arg(short, long)]
@@ -327,6 +305,6 @@ where
 pub(crate) fn not_yet(words: &[String]) -> anyhow::Error {
     let name = words.first().map_or("", String::as_str);
     anyhow::anyhow!(
-        "unknown subcommand '{name}': expected one of import, train, serve, standalone, rank, models, status, purge, forget, generate, termfreq, sort, validate, export, autofeature (see --help)"
+        "unknown subcommand '{name}': expected one of import, train, serve, standalone, rank, models, evaluate, status, purge, forget, generate, termfreq, sort, validate, export, autofeature (see --help)"
     )
 }

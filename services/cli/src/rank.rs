@@ -43,7 +43,7 @@ fn read(path: &Path) -> Result<(Vec<u8>, String)> {
 }
 
 /// What lies where a file was looked for.
-fn beside(path: &Path) -> String {
+pub(crate) fn beside(path: &Path) -> String {
     if path.is_dir() {
         return " (it is a folder; name a file, or - for standard input)".to_owned();
     }

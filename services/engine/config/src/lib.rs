@@ -40,5 +40,6 @@ pub use inference::{Inference, InferenceKind, TextModel};
 pub use model::Model;
 pub use secret::Secret;
 pub use source::{DeadLetter, EventFormat, FileOrder, Offset, SourceConfig, SourceKind, Subscription};
+pub use spelling::ranking_field;
 pub use state::State;
 pub use train::ClickthroughStore;

@@ -199,6 +199,26 @@ pub struct Gate {
     pub metric: Option<Metric>,
     /// So much worse than the running version it may be; default 0.01.
     pub margin: f64,
+    /// `weighted`: compare metrics that weigh clicks by the examination of their positions; default none, with `lambdamart` alone.
+    pub weighting: Option<Weighting>,
+}
+
+/// How the examination of positions is estimated, by which clicks are weighted.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Weighting {
+    /// A ranking field that tells rankers, or randomised lists, apart.
+    pub arm: Option<Arm>,
+    /// A ranking field, such as a query: an item counts as the same only within one of its values.
+    pub context: Option<String>,
+}
+
+/// A ranking field that tells apart which ranker ordered a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arm {
+    /// Ranking field (without `ranking.`).
+    pub field: String,
+    /// Its value where the order was random; `None` where each value is a ranker.
+    pub randomized: Option<String>,
 }
 
 /// A booster's options, defaults filled in.

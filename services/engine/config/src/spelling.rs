@@ -2,7 +2,7 @@
 
 use crate::duration;
 use crate::error::Invalid;
-use crate::model::{Metric, Split, SplitField, SplitStrategy};
+use crate::model::{Arm, Metric, Split, SplitField, SplitStrategy};
 use crate::source::{EventFormat, FileOrder, Offset};
 use rankwright_event::Timestamp;
 use std::fmt;
@@ -49,7 +49,7 @@ impl SplitField {
     fn read(text: &str) -> Option<Self> {
         let parts: Vec<&str> = text.split(':').map(str::trim).collect();
         let [name, train, test] = parts[..] else { return None };
-        let name = name.strip_prefix("ranking.").unwrap_or(name);
+        let name = ranking_field(name);
         let fits = [name, train, test].iter().all(|part| !part.is_empty()) && train != test;
         fits.then(|| Self { name: name.to_owned(), train: train.to_owned(), test: test.to_owned() })
     }
@@ -60,6 +60,36 @@ fn percent(text: &str) -> Option<f64> {
     let (number, told) = text.strip_suffix('%').map_or((text, false), |number| (number.trim_end(), true));
     // without the sign 0.8 is hardly less than one per cent
     crate::scalar::number(number).filter(|&percent| percent > 0.0 && percent <= 100.0 && (told || percent > 1.0))
+}
+
+impl FromStr for Arm {
+    type Err = Invalid;
+
+    /// `ranker`, or `ranker=random` where lists with this value are in random order.
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let (field, value) = text.split_once('=').map_or((text, None), |(field, value)| (field, Some(value.trim())));
+        let field = ranking_field(field);
+        if field.is_empty() || value.is_some_and(str::is_empty) {
+            let accepted = "a ranking field, or <ranking field>=<value of lists in random order>";
+            return Err(Invalid::new("arm", text, accepted));
+        }
+        Ok(Self { field: field.to_owned(), randomized: value.map(str::to_owned) })
+    }
+}
+
+impl fmt::Display for Arm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.randomized {
+            Some(value) => write!(f, "{}={value}", self.field),
+            None => f.write_str(&self.field),
+        }
+    }
+}
+
+/// A ranking field's name, which may be written as `ranking.name`.
+pub fn ranking_field(text: &str) -> &str {
+    let text = text.trim();
+    text.strip_prefix("ranking.").unwrap_or(text)
 }
 
 impl FromStr for Metric {
@@ -173,6 +203,25 @@ mod tests {
         {
             assert!(text.parse::<Split>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn an_arm_names_a_ranking_field_and_perhaps_the_value_of_random_lists() {
+        let arm = |field: &str, randomized: Option<&str>| Arm {
+            field: field.to_owned(),
+            randomized: randomized.map(str::to_owned),
+        };
+        for (text, expected) in [
+            ("ranker", arm("ranker", None)),
+            ("ranking.ranker", arm("ranker", None)),
+            ("ranker=random", arm("ranker", Some("random"))),
+            (" ranker = a=b ", arm("ranker", Some("a=b"))),
+        ] {
+            let parsed: Arm = text.parse().unwrap();
+            assert_eq!(parsed, expected, "{text}");
+            assert_eq!(parsed.to_string().parse(), Ok(parsed), "{text}");
+        }
+        assert!(["", "=", "ranker=", "=random", "ranking."].iter().all(|text| text.parse::<Arm>().is_err()));
     }
 
     #[test]

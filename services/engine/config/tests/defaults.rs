@@ -7,7 +7,7 @@ use rankwright_config::feature::{
     Scope, Text, Vector, Visitor,
 };
 use rankwright_config::inference::{Inference, InferenceKind, TextModel};
-use rankwright_config::model::{Booster, Encoder, Metric, Selector, Split, SplitStrategy};
+use rankwright_config::model::{Arm, Booster, Encoder, Metric, Selector, Split, SplitStrategy, Weighting};
 use rankwright_config::source::{EventFormat, FileOrder, Offset, SourceKind, Subscription};
 use rankwright_config::state::{FileBackend, Format, Node, Redis, Topology, Verify};
 use rankwright_config::train::{Compression, S3};
@@ -328,7 +328,7 @@ fn lambdamart_has_the_defaults_of_the_specification() {
 fn every_key_of_lambdamart_is_read() {
     let definition = "{type: lambdamart, weights: {click: 1, on: 2.5}, features: [f], split: random=70%, \
                       eval: [MRR, MAP@5], version: v7, selector: {accept: false}, keepVersions: 3, \
-                      qualityGate: {metric: MAP@5, margin: 0.2}, \
+                      qualityGate: {metric: MAP@5, margin: 0.2, weighted: true, arm: ranker=random, context: ranking.query}, \
                       warmup: {sampledRequests: 5, duration: 1s}, \
                       backend: {type: lightgbm, iterations: 1, learningRate: 0.2, ndcgCutoff: 3, maxDepth: 4, \
                       seed: 42, sampling: 1, debias: true, numLeaves: 32, overMemory: true}}";
@@ -348,6 +348,9 @@ fn every_key_of_lambdamart_is_read() {
         (model.learning.gate.metric, model.learning.gate.margin, model.learning.keep_versions),
         (Some(Metric::Map(Some(5))), 0.2, 3)
     );
+    let arm = Arm { field: "ranker".to_owned(), randomized: Some("random".to_owned()) };
+    let weighting = Weighting { arm: Some(arm), context: Some("query".to_owned()) };
+    assert_eq!(model.learning.gate.weighting, Some(weighting));
     assert_eq!(model.learning.selector, Selector::Accept(false));
 }
 

@@ -7,6 +7,7 @@
 pub mod ensemble;
 mod error;
 pub mod fleet;
+mod foreign;
 mod lightgbm;
 pub mod model;
 mod recommender;
@@ -18,6 +19,7 @@ mod xgboost;
 pub use ensemble::{Contributions, Ensemble, NoContributions};
 pub use error::ReadError;
 pub use fleet::{Alone, Fleet, RedisFleet, Serves, Turn};
+pub use foreign::Foreign;
 pub use model::{LoadError, Model, fallback_scores, rank_order};
 pub use recommender::{NoAnswer, Recommendation, Recommender};
 pub use shuffle::Shuffle;

@@ -7,11 +7,13 @@ mod fields;
 mod splits;
 
 use fields::Fields;
-use splits::Splits;
+use splits::Splits as TreeSplits;
 
 use crate::ensemble::tree::{Raw, Tree, entry};
 use crate::ensemble::{CategorySet, Parts};
 use crate::error::ReadError;
+use crate::foreign::{Foreign, Splits};
+use crate::version::Kind;
 
 const FORMAT: &str = "LightGBM";
 /// Objectives whose prediction is the raw sum of leaves.
@@ -41,6 +43,25 @@ pub(crate) fn read(text: &[u8]) -> Result<Parts<f64>, ReadError> {
         return Err(header.invalid("tree_sizes does not list as many trees as follow"));
     }
     Ok(parts)
+}
+
+/// What a model that can be read says of itself.
+pub(crate) fn describe(text: &[u8]) -> Result<Foreign, ReadError> {
+    let text = std::str::from_utf8(text)
+        .map_err(|error| ReadError::malformed(FORMAT, error.valid_up_to(), "it is not UTF-8 text"))?;
+    let mut lines = text.lines().map(str::trim_end);
+    let (header, mut next) = block("header", &mut lines);
+    let features = usize::try_from(check(&header)?).map_err(|_| header.invalid("max_feature_idx is below -1"))?;
+    let names = header.text("feature_names").unwrap_or_default();
+    let (names, mut splits, mut trees) =
+        (names.split_whitespace().map(str::to_owned).collect(), Splits::of(features), 0);
+    while next == Next::Tree {
+        let (fields, after) = block(format!("tree {trees}"), &mut lines);
+        splits::describe(&fields, &mut splits)?;
+        (trees, next) = (trees + 1, after);
+    }
+    let Splits { gains, categorical } = splits;
+    Ok(Foreign { kind: Kind::LightGbm, features, names, categorical, gains, trees })
 }
 
 /// What a block of lines ended with.
@@ -92,7 +113,7 @@ fn tree(fields: &Fields, features: i64, sets: &mut Vec<CategorySet>) -> Result<T
     let grown = if leaves <= 1 {
         Tree::grow(-1, 1, features, |_| entry(&values, 0).map(Raw::Leaf), |_| None)
     } else {
-        let splits = Splits::read(fields, leaves - 1, sets)?;
+        let splits = TreeSplits::read(fields, leaves - 1, sets)?;
         let covers = Covers::read(fields, leaves);
         let node = |number| match number {
             0.. => splits.node(number),

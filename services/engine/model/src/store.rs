@@ -31,6 +31,12 @@ pub trait VersionStore: Send + Sync {
     /// version.
     fn publish(&self, version: &Version, place: Place) -> Result<(), StoreError>;
 
+    /// Stores a version beside the current one, which stays so.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn add(&self, version: &Version) -> Result<(), StoreError>;
+
     /// Ids of a model's versions, from the oldest to the newest; none for an unknown model.
     ///
     /// # Errors

@@ -71,6 +71,9 @@ pub struct Metadata {
     /// How much data it was trained on; `None` of versions that were trained before this was noted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trained_on: Option<TrainedOn>,
+    /// What it was trained with: keys of the configuration with their values; empty of versions from before this was noted.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
     /// Which version was current when this one was published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced: Option<VersionId>,
@@ -81,8 +84,17 @@ pub struct Metadata {
 pub struct TrainedOn {
     /// Rankings, without those that it was tested on.
     pub rankings: usize,
-    /// Their items, all together.
+    /// Their items, all together; of a recommender, the items that it knows.
     pub items: usize,
+    /// Time of the first ranking, or of a recommender's first interaction; `None` of versions from before this was noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<Timestamp>,
+    /// Time of the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<Timestamp>,
+    /// Rankings that it was tested on; of a recommender, visitors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tested: Option<usize>,
 }
 
 impl Metadata {
@@ -90,7 +102,7 @@ impl Metadata {
     pub fn learned_nothing(&self) -> String {
         let model = &self.model;
         let data = match self.trained_on {
-            Some(TrainedOn { rankings, items }) => format!("{rankings} rankings with {items} items"),
+            Some(TrainedOn { rankings, items, .. }) => format!("{rankings} rankings with {items} items"),
             None => "rankings".to_owned(),
         };
         format!(

@@ -13,16 +13,14 @@ use trees::TreeReader;
 
 use crate::ensemble::Parts;
 use crate::error::ReadError;
+use crate::foreign::{Foreign, Splits};
+use crate::version::Kind;
 
 const FORMAT: &str = "XGBoost";
 
 /// Reads a whole model.
 pub(crate) fn read(bytes: &[u8]) -> Result<Parts<f32>, ReadError> {
-    // both begin with a brace; in UBJSON the length of a key follows, with its marker
-    let document = match bytes {
-        [b'{', b'L', ..] => ubjson::parse(bytes)?,
-        _ => json::parse(bytes)?,
-    };
+    let document = parse(bytes)?;
     let learner = document.child("learner")?;
     let features = check(learner)?;
     let base = base_score(learner.child("learner_model_param")?)?;
@@ -38,6 +36,37 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Parts<f32>, ReadError> {
         return Err(ReadError::invalid(FORMAT, "num_trees", format!("{promised} trees, but {} follow", trees.len())));
     }
     Ok(Parts { trees, sets: reader.sets, base })
+}
+
+/// Both begin with a brace; in UBJSON the length of a key follows, with its marker.
+fn parse(bytes: &[u8]) -> Result<Document, ReadError> {
+    match bytes {
+        [b'{', b'L', ..] => ubjson::parse(bytes),
+        _ => json::parse(bytes),
+    }
+}
+
+/// What a model that can be read says of itself.
+pub(crate) fn describe(bytes: &[u8]) -> Result<Foreign, ReadError> {
+    let document = parse(bytes)?;
+    let learner = document.child("learner")?;
+    let features =
+        usize::try_from(check(learner)?).map_err(|_| ReadError::invalid(FORMAT, "num_feature", "it is negative"))?;
+    let texts = |key: &str| -> Result<Vec<String>, ReadError> {
+        let Ok(list) = learner.child(key) else { return Ok(Vec::new()) }; // of old versions
+        list.items()?.iter().map(|item| item.text().map(str::to_owned)).collect()
+    };
+    let (names, types) = (texts("feature_names")?, texts("feature_types")?);
+    let trees = learner.child("gradient_booster")?.child("model")?.child("trees")?.items()?;
+    let mut splits = Splits::of(features);
+    for tree in trees {
+        trees::describe(tree, &mut splits)?;
+    }
+    for (categorical, of) in splits.categorical.iter_mut().zip(&types) {
+        *categorical |= of == "c";
+    }
+    let Splits { gains, categorical } = splits;
+    Ok(Foreign { kind: Kind::XgBoost, features, names, categorical, gains, trees: trees.len() })
 }
 
 /// Checks that the model is one of ours, and returns the number of its features.

@@ -161,6 +161,7 @@ fn version(kind: Kind, booster: Vec<u8>) -> Version {
         iterations: 12,
         weights: Vec::new(),
         trained_on: None,
+        settings: Default::default(),
         replaced: None,
     };
     Version::new(metadata, Vec::new(), booster).unwrap()

@@ -114,6 +114,7 @@ fn version(seed: u64, columns: Vec<Column>) -> Version {
         iterations: 100,
         weights: vec![],
         trained_on: None,
+        settings: Default::default(),
         replaced: None,
     };
     Version::new(metadata, Vec::new(), lightgbm(&trees).into_bytes()).unwrap()

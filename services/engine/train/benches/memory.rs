@@ -117,7 +117,7 @@ fn train(place: &str, booster: &str, iterations: usize) {
             exclude_seen: None,
             selector: Selector::Accept(true),
             version: None,
-            gate: Gate { metric: None, margin: 0.01 },
+            gate: Gate { metric: None, margin: 0.01, weighting: None },
             keep_versions: 10,
         },
     };

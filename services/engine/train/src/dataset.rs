@@ -101,8 +101,17 @@ impl Query<'_> {
     /// Reads all rankings that a model is to learn from, and shows each to `seen`.
     pub fn read(
         &self,
-        mut records: Records,
+        records: Records,
         mut seen: impl FnMut(&Reading, Option<&Clickthrough>),
+    ) -> Result<(Dataset, Reading), ReadError> {
+        self.read_all(records, |reading, record, fate| seen(reading, matches!(fate, Fate::Taken(_)).then_some(record)))
+    }
+
+    /// The same, and shows `seen` every record with what becomes of it.
+    pub fn read_all(
+        &self,
+        mut records: Records,
+        mut seen: impl FnMut(&Reading, &Clickthrough, Fate<'_>),
     ) -> Result<(Dataset, Reading), ReadError> {
         let mut dataset = Dataset::empty();
         let mut rows = RowsWriter::new(self.columns.len(), self.room.clone());
@@ -110,8 +119,8 @@ impl Query<'_> {
         let mut projection = Projection::default();
         for entry in records.by_ref() {
             let (columns, record) = entry?;
-            let taken = self.wants(&record, &mut reading);
-            if let Some((labels, held_out)) = &taken {
+            let wanted = self.wants(&record, &mut reading);
+            if let Wanted::Taken { labels, held_out } = &wanted {
                 projection.adapt(&columns, self.columns);
                 projection.count_missing(&mut reading.missing_columns, self.columns);
                 rows.push(projection.values(&record))?;
@@ -120,42 +129,42 @@ impl Query<'_> {
             if rows.len() > self.limit {
                 return Err(ReadError::TooLarge { limit: self.limit });
             }
-            seen(&reading, taken.map(|_| &record));
+            seen(&reading, &record, wanted.fate());
         }
         dataset.rows = rows.finish()?;
         reading.losses = records.losses().clone();
         Ok((dataset, reading))
     }
 
-    /// The labels of a record that is to be learned from, and whether its field says test.
-    fn wants(&self, record: &Clickthrough, reading: &mut Reading) -> Option<(Vec<f32>, bool)> {
+    /// Whether a record is to be learned from.
+    fn wants(&self, record: &Clickthrough, reading: &mut Reading) -> Wanted {
         if record.kind != Kind::Ranking {
             reading.alone += 1;
             if reading.examples.len() < EXAMPLES {
                 reading.examples.push(record.ranking.to_string());
             }
-            return None;
+            return Wanted::LeftOut;
         }
         if !is_sampled(self.share, self.seed, record) {
-            return None;
+            return Wanted::LeftOut;
         }
         reading.rankings += 1;
         if !accepts(self.selector, self.seed, record) {
-            return None;
+            return Wanted::LeftOut;
         }
         reading.selected += 1;
         if record.items.len() > MAX_ITEMS {
             reading.too_long += 1;
-            return None;
+            return Wanted::LeftOut;
         }
         let Some(held_out) = self.held_out(record) else {
             reading.on_no_side += 1;
-            return None;
+            return Wanted::LeftOut;
         };
         let labels: Vec<f32> = record.labels(self.weights).into_iter().map(relevance).collect();
         let positive = labels.iter().any(|&label| label > 0.0);
         reading.without_positive += u64::from(!positive);
-        positive.then_some((labels, held_out))
+        if positive { Wanted::Taken { labels, held_out } } else { Wanted::Irrelevant }
     }
 
     /// Whether the field of a split by field says test; none where it has neither value.
@@ -163,6 +172,38 @@ impl Query<'_> {
         let Some(field) = self.split.field() else { return Some(false) };
         let is = |value: &String| has_value(record, &field.name, std::slice::from_ref(value));
         (is(&field.train) || is(&field.test)).then(|| is(&field.test))
+    }
+}
+
+/// What becomes of a record.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Fate<'a> {
+    /// It is no ranking, or not one that is selected.
+    LeftOut,
+    /// It is selected, and no item has a positive label.
+    Irrelevant,
+    /// It is a list of the data set, with these labels.
+    Taken(&'a [f32]),
+}
+
+/// The same, with what a data set keeps of it.
+enum Wanted {
+    LeftOut,
+    Irrelevant,
+    Taken {
+        labels: Vec<f32>,
+        /// Whether its field says test.
+        held_out: bool,
+    },
+}
+
+impl Wanted {
+    fn fate(&self) -> Fate<'_> {
+        match self {
+            Self::LeftOut => Fate::LeftOut,
+            Self::Irrelevant => Fate::Irrelevant,
+            Self::Taken { labels, .. } => Fate::Taken(labels),
+        }
     }
 }
 
@@ -237,9 +278,13 @@ impl Dataset {
     }
 }
 
+/// What a list's key has as its id.
+pub(crate) fn list_id(record: &Clickthrough) -> u64 {
+    digest::of_text(digest::of_text(0, record.tenant.as_str()), record.ranking.as_str())
+}
+
 fn key(record: &Clickthrough, held_out: bool) -> Key {
-    let tenant = digest::of_text(0, record.tenant.as_str());
-    let id = digest::of_text(tenant, record.ranking.as_str());
+    let (tenant, id) = (digest::of_text(0, record.tenant.as_str()), list_id(record));
     let user = record.user.as_ref().map(|user| user.as_str());
     let visitor = user.or(record.session.as_ref().map(|session| session.as_str()));
     let visitor = visitor.map_or(id, |visitor| digest::of_text(tenant, visitor));

@@ -2,7 +2,8 @@
 //!
 //! It is compared with the version that runs, on the same lists, by one metric: as served, so with the constants that
 //! serving puts into some columns. Where the two read different columns the running one cannot be measured on the new
-//! rows, and the order as it was shown takes its place.
+//! rows, and the order as it was shown takes its place. A gate that is `weighted` compares metrics whose clicks are weighted by the
+//! examination of their positions.
 
 use crate::metric;
 use crate::quality::{Candidate, Measured};
@@ -66,26 +67,38 @@ impl Decision {
 
 /// Decides about a candidate of a model.
 pub fn decide(gate: &Gate, candidate: &Candidate) -> Decision {
-    let Gate { metric, margin } = gate;
+    let Gate { metric, margin, weighting } = gate;
     let first = || candidate.trained.quality.first().map(|quality| quality.metric.clone());
-    let wanted = metric.map(metric::name).or_else(first).unwrap_or_default();
-    let of = |quality: &[Quality]| quality.iter().find(|quality| quality.metric == wanted).cloned();
-    let quality = of(&candidate.trained.quality);
-    let (new, shown) = quality.map_or((f64::NAN, f64::NAN), |quality| (quality.as_served(), quality.shown));
+    let named = metric.map(metric::name).or_else(first).unwrap_or_default();
+    // of the model, and of the order as shown
+    let of = |quality: &[Quality]| {
+        let quality = quality.iter().find(|quality| quality.metric == named)?;
+        match (weighting, quality.weighted) {
+            (Some(_), Some(weighted)) => Some((weighted.served, weighted.shown)),
+            (Some(_), None) => None,
+            (None, _) => Some((quality.as_served(), quality.shown)),
+        }
+    };
+    let (new, shown) = of(&candidate.trained.quality).unwrap_or((f64::NAN, f64::NAN));
     let running = match &candidate.running {
-        Some(Measured::Quality { quality, .. }) => of(quality).map(|quality| quality.as_served()),
+        Some(Measured::Quality { quality, .. }) => of(quality).map(|(served, _)| served),
         _ => None,
     };
+    let wanted = if weighting.is_some() { format!("{named}, weighted,") } else { named.clone() };
     let (reason, message) = match candidate.trained.learned_nothing {
         true => (Reason::LearnedNothing, candidate.trained.version.metadata().learned_nothing()),
         false if let Some(why) = &candidate.trained.few => {
             let reason = if candidate.running.is_none() { Reason::FirstVersion } else { Reason::NotWorse };
             (reason, format!("{wanted} says nothing: {why}"))
         }
+        false if let Some(why) = &candidate.trained.unweighted => {
+            (Reason::NotMeasured, format!("{named} is not weighted: {why}"))
+        }
         false => reason(&wanted, new, shown, running, *margin, candidate.running.as_ref()),
     };
     let publish = matches!(reason, Reason::FirstVersion | Reason::NotWorse | Reason::BetterThanShown);
-    Decision { publish, reason, message, metric: wanted, candidate: new, running, shown }
+    let metric = if weighting.is_some() { format!("{named} weighted") } else { named };
+    Decision { publish, reason, message, metric, candidate: new, running, shown }
 }
 
 fn reason(

@@ -9,6 +9,10 @@
 //! An item is relevant when its label is positive; items of equal score keep their order. A list without a relevant
 //! item says nothing about an order and is left out of the mean. (LightGBM, and XGBoost by default, count such a list
 //! as 1, which lifts every figure; on lists that all have a relevant item the values are the same.)
+//!
+//! Each item has a weight: 1, or the inverse of how often its position is looked at ([`crate::examination`]). A weight of 2
+//! says that the item stands for two relevant ones, one of which visitors did not see. NDCG multiplies gains by weights, MAP
+//! counts relevant items by their weights, both over the best order; MRR looks at one item, and at no weight.
 
 mod chance;
 mod rounds;
@@ -21,6 +25,30 @@ use rankwright_config::model::Metric;
 
 /// The largest label whose gain is told apart from larger ones: gains stay finite as `f32`.
 pub const MAX_LABEL: f32 = 100.0;
+
+/// What is known of an item: how relevant it is, and what one relevant item counts there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Judged {
+    /// Relevance, never negative.
+    pub label: f32,
+    /// 1, or more where visitors seldom look at the item's position.
+    pub weight: f64,
+}
+
+impl Judged {
+    fn is_relevant(&self) -> bool {
+        self.label > 0.0
+    }
+
+    fn gain(&self) -> f64 {
+        gain(self.label) * self.weight
+    }
+}
+
+/// Labels of a list, each of weight 1.
+pub fn unweighted(labels: &[f32]) -> Vec<Judged> {
+    labels.iter().map(|&label| Judged { label, weight: 1.0 }).collect()
+}
 
 /// What an item of this label adds to a list's gain: `2^label - 1`, the label clamped to 0 to [`MAX_LABEL`].
 pub fn gain(label: f32) -> f64 {
@@ -44,8 +72,8 @@ pub fn name(metric: Metric) -> String {
 pub fn evaluate(metrics: &[Metric], lists: Lists<'_>, scores: &[f64]) -> Vec<f64> {
     let mut scores = lists.split(scores);
     mean(metrics, lists, |labels| {
-        let ranked = ranked(labels, scores.next().unwrap_or_default());
-        metrics.iter().map(|&metric| of_list(metric, &ranked)).collect()
+        let ranked = ranked(&unweighted(labels), scores.next().unwrap_or_default());
+        metrics.iter().map(|&metric| of_ranked(metric, &ranked)).collect()
     })
 }
 
@@ -63,12 +91,22 @@ fn mean(metrics: &[Metric], lists: Lists<'_>, mut of: impl FnMut(&[f32]) -> Vec<
     sums.into_iter().map(|sum| sum / counted as f64).collect()
 }
 
-/// The labels in falling order of their scores.
-fn ranked(labels: &[f32], scores: &[f64]) -> Vec<f32> {
-    let mut pairs: Vec<(f64, f32)> =
-        scores.iter().map(|&score| comparable(score)).zip(labels.iter().copied()).collect();
+/// A metric of one list when these scores order its items; 0 where none is relevant.
+pub fn of_list(metric: Metric, list: &[Judged], scores: &[f64]) -> f64 {
+    of_ranked(metric, &ranked(list, scores))
+}
+
+/// The expectation of a metric of one list over random orders.
+pub fn expected_of_list(metric: Metric, list: &[Judged]) -> f64 {
+    chance::of_list(metric, list)
+}
+
+/// The items in falling order of their scores.
+pub fn ranked(list: &[Judged], scores: &[f64]) -> Vec<Judged> {
+    let mut pairs: Vec<(f64, Judged)> =
+        scores.iter().map(|&score| comparable(score)).zip(list.iter().copied()).collect();
     pairs.sort_by(|(left, _), (right, _)| right.total_cmp(left)); // stable: equal scores keep their order
-    pairs.into_iter().map(|(_, label)| label).collect()
+    pairs.into_iter().map(|(_, item)| item).collect()
 }
 
 /// A score whose total order is the numeric one: `-0.0` equals `0.0`, and `NaN` comes last.
@@ -76,41 +114,52 @@ fn comparable(score: f64) -> f64 {
     if score.is_nan() { f64::NEG_INFINITY } else { score + 0.0 }
 }
 
-/// A metric of one list by its labels in ranked order.
-fn of_list(metric: Metric, ranked: &[f32]) -> f64 {
+/// A metric of one list by its items in ranked order.
+pub fn of_ranked(metric: Metric, ranked: &[Judged]) -> f64 {
     match metric {
-        Metric::Ndcg(cutoff) => ndcg(ranked, cutoff.unwrap_or(usize::MAX)),
-        Metric::Map(cutoff) => average_precision(ranked, cutoff.unwrap_or(usize::MAX)),
+        Metric::Ndcg(cutoff) => over_best(ranked, cutoff, Judged::gain, discounted_gain),
+        Metric::Map(cutoff) => over_best(ranked, cutoff, |item| item.weight, precisions),
         Metric::Mrr => relevant(ranked).next().map_or(0.0, |place| 1.0 / place as f64),
     }
 }
 
-fn ndcg(ranked: &[f32], cutoff: usize) -> f64 {
-    let ideal = ideal(ranked, cutoff);
-    if ideal > 0.0 { discounted_gain(ranked, cutoff) / ideal } else { 0.0 }
+/// What `of` makes of the first items, over what it makes of the best order: that of falling `worth`.
+fn over_best(
+    ranked: &[Judged],
+    cutoff: Option<usize>,
+    worth: impl Fn(&Judged) -> f64,
+    of: impl Fn(&[Judged], usize) -> f64,
+) -> f64 {
+    let cutoff = cutoff.unwrap_or(usize::MAX);
+    let ideal = of(&best(ranked, worth), cutoff);
+    if ideal > 0.0 { of(ranked, cutoff) / ideal } else { 0.0 }
 }
 
-/// The discounted gain of the best order.
-fn ideal(labels: &[f32], cutoff: usize) -> f64 {
-    let mut best = labels.to_vec();
-    best.sort_by(|left, right| right.total_cmp(left));
-    discounted_gain(&best, cutoff)
+/// The best order: relevant items before others, those of more worth first.
+fn best(list: &[Judged], worth: impl Fn(&Judged) -> f64) -> Vec<Judged> {
+    let mut best: Vec<Judged> = list.iter().copied().filter(Judged::is_relevant).collect();
+    best.sort_by(|left, right| worth(right).total_cmp(&worth(left)));
+    best
 }
 
-fn discounted_gain(ranked: &[f32], cutoff: usize) -> f64 {
-    let discounted = |(index, &label): (usize, &f32)| gain(label) / (index as f64 + 2.0).log2();
+fn discounted_gain(ranked: &[Judged], cutoff: usize) -> f64 {
+    let discounted = |(index, item): (usize, &Judged)| item.gain() / (index as f64 + 2.0).log2();
     ranked.iter().take(cutoff).enumerate().map(discounted).sum()
 }
 
-fn average_precision(ranked: &[f32], cutoff: usize) -> f64 {
-    let hits = relevant(ranked).take_while(|&place| place <= cutoff).enumerate();
-    let precisions: f64 = hits.map(|(index, place)| (index + 1) as f64 / place as f64).sum();
-    precisions / relevant(ranked).count().min(cutoff).max(1) as f64
+/// The precisions at the places of relevant items, all together: relevant items up to there, by their weights, over the place.
+fn precisions(ranked: &[Judged], cutoff: usize) -> f64 {
+    let (mut hits, mut sum) = (0.0, 0.0);
+    for (index, item) in ranked.iter().take(cutoff).enumerate().filter(|(_, item)| item.is_relevant()) {
+        hits += item.weight;
+        sum += item.weight * hits / (index as f64 + 1.0);
+    }
+    sum
 }
 
 /// Places, from 1, of the relevant items.
-fn relevant(ranked: &[f32]) -> impl Iterator<Item = usize> {
-    ranked.iter().enumerate().filter(|&(_, &label)| label > 0.0).map(|(index, _)| index + 1)
+fn relevant(ranked: &[Judged]) -> impl Iterator<Item = usize> {
+    ranked.iter().enumerate().filter(|(_, item)| item.is_relevant()).map(|(index, _)| index + 1)
 }
 
 #[cfg(test)]
@@ -162,6 +211,30 @@ mod tests {
     fn items_of_equal_score_keep_their_order_and_nan_comes_last() {
         close(one(Metric::Mrr, &[0.0, 1.0], &[0.0, -0.0]), 0.5);
         close(one(Metric::Mrr, &[0.0, 1.0], &[f64::NAN, -9.0]), 1.0);
+    }
+
+    #[test]
+    fn an_item_of_weight_two_counts_as_two_in_ndcg_and_map() {
+        let judged = |label: f32, weight: f64| Judged { label, weight };
+        let list = [judged(1.0, 1.0), judged(0.0, 9.0), judged(1.0, 2.0)];
+        let shown = [3.0, 2.0, 1.0];
+        close(of_list(Metric::Ndcg(None), &list, &shown), (1.0 + 2.0 / 2.0) / (2.0 + 1.0 / 3f64.log2()));
+        close(of_list(Metric::Map(None), &list, &shown), (1.0 + 2.0 * 3.0 / 3.0) / (2.0 * 2.0 + 3.0 / 2.0));
+        close(of_list(Metric::Map(Some(1)), &list, &shown), 1.0 / 4.0);
+        close(of_list(Metric::Mrr, &list, &shown), 1.0);
+        for metric in [Metric::Ndcg(Some(2)), Metric::Map(None), Metric::Mrr] {
+            close(of_list(metric, &list, &[1.0, 0.0, 2.0]), 1.0);
+        }
+    }
+
+    #[test]
+    fn weights_that_are_all_the_same_change_nothing() {
+        let labels = [0.0, 2.0, 0.0, 1.0, 1.0];
+        let list = labels.map(|label| Judged { label, weight: 7.0 });
+        for metric in [Metric::Ndcg(Some(3)), Metric::Map(None), Metric::Map(Some(2)), Metric::Mrr] {
+            let scores = [1.0, 0.0, 3.0, 2.0, 5.0];
+            close(of_list(metric, &list, &scores), of_list(metric, &unweighted(&labels), &scores));
+        }
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! How good models are on a test split, each evaluated as serving evaluates it.
 
 use crate::dataset::Dataset;
+use crate::examination::{Curve, list_weight};
 use crate::examples::Examples;
 use crate::metric;
-use crate::report::{Quality, Trained};
+use crate::report::{Quality, Trained, WeightedQuality};
 use rankwright_config::model::Metric;
 use rankwright_model::{Column, Ensemble, Kind, ReadError, StoreError, Version, VersionId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 
 /// The version that serves while another one is trained.
@@ -53,6 +54,10 @@ pub(crate) struct Measure<'a> {
     pub dataset: &'a Dataset,
     /// So many lists at its beginning were trained on.
     pub first: usize,
+    /// By which clicks are weighted.
+    pub curve: Option<&'a Curve>,
+    /// Ids of the lists whose labels are judgements, as their keys have them: these do not depend on positions.
+    pub judged: &'a HashSet<u64>,
 }
 
 impl Measure<'_> {
@@ -78,18 +83,41 @@ impl Measure<'_> {
         let of = |scores: &[f64]| metric::evaluate(self.eval, lists, scores);
         let shown: Vec<f64> = lists.positions().into_iter().map(|position| -f64::from(position)).collect();
         let (shown, random) = (of(&shown), metric::expected(self.eval, lists));
-        let reranked = of(&scores(ensemble, test, &[])?);
+        let scored = scores(ensemble, test, &[])?;
         let constants = self.constants();
         let served = (!constants.is_empty()).then(|| scores(ensemble, test, &constants)).transpose()?;
-        let served = served.map(|scores| of(&scores));
+        let weighted = self.curve.map(|curve| self.weighted(curve, served.as_ref().unwrap_or(&scored)));
+        let (reranked, served) = (of(&scored), served.map(|scores| of(&scores)));
         let quality = |(index, &metric): (usize, &_)| Quality {
             metric: metric::name(metric),
             shown: shown[index],
             random: random[index],
             reranked: reranked[index],
             served: served.as_ref().map(|served| served[index]),
+            weighted: weighted.as_ref().map(|weighted| weighted[index]),
         };
         Ok(self.eval.iter().enumerate().map(quality).collect())
+    }
+
+    /// Each metric, with clicks weighted by the examination of their positions, when these scores order the lists.
+    fn weighted(&self, curve: &Curve, scores: &[f64]) -> Vec<WeightedQuality> {
+        let (_, test) = self.dataset.split_at(self.first);
+        let mut sums = vec![(0.0, 0.0); self.eval.len()];
+        let (mut weights, mut squares) = (0.0, 0.0);
+        let lists = test.lists.split(test.lists.labels).zip(test.lists.split(scores));
+        for ((labels, scores), key) in lists.zip(&self.dataset.keys()[self.first..]) {
+            let judged = if self.judged.contains(&key.id) { metric::unweighted(labels) } else { curve.judged(labels) };
+            let weight = list_weight(&judged);
+            for (sum, &metric) in sums.iter_mut().zip(self.eval) {
+                sum.0 += weight * metric::of_ranked(metric, &judged);
+                sum.1 += weight * metric::of_list(metric, &judged, scores);
+            }
+            (weights, squares) = (weights + weight, squares + weight * weight);
+        }
+        let effective_lists = weights * weights / squares;
+        let mean = |(shown, served): (f64, f64)| (shown / weights, served / weights);
+        let quality = |(shown, served)| WeightedQuality { shown, served, effective_lists };
+        sums.into_iter().map(mean).map(quality).collect()
     }
 
     /// The columns that serving fills with a constant, and the constants.

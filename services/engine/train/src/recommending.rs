@@ -7,11 +7,12 @@ use crate::error::Error;
 use crate::quality::{Candidate, Measured, Running};
 use crate::report::{Answer, Quality, Trained};
 use crate::selector::accepts;
+use crate::settings::{self, Settings};
 use crate::train::Progress;
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore, Kind as RecordKind};
 use rankwright_config::model::{Als, Learning, Trending};
 use rankwright_event::Timestamp;
-use rankwright_model::{Kind, Metadata, Recommender, Version};
+use rankwright_model::{Kind, Metadata, Recommender, TrainedOn, Version};
 use rankwright_recommend::{Build, HeldOut, Interactions, Similar, Weight, als};
 use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
@@ -56,6 +57,9 @@ pub(crate) trait Fit {
 
     /// Whether it is to learn once more from all, after it was measured.
     fn is_quick(&self) -> bool;
+
+    /// What versions tell of their training.
+    fn settings(&self) -> Settings;
 }
 
 impl Fit for Als {
@@ -102,6 +106,10 @@ impl Fit for Als {
     fn is_quick(&self) -> bool {
         false
     }
+
+    fn settings(&self) -> Settings {
+        settings::of_als(self)
+    }
 }
 
 impl Fit for Trending {
@@ -136,6 +144,10 @@ impl Fit for Trending {
     fn is_quick(&self) -> bool {
         true
     }
+
+    fn settings(&self) -> Settings {
+        settings::of_trending(self)
+    }
 }
 
 impl Recommending<'_> {
@@ -146,7 +158,7 @@ impl Recommending<'_> {
         running: Option<Running>,
         progress: &mut (dyn FnMut(Progress<'_>) + Send),
     ) -> Result<Candidate, Error> {
-        let (all, reading) = self.read(store, progress)?;
+        let (all, reading, span) = self.read(store, progress)?;
         let one_in = if all.visitors() < FEW_VISITORS { 2 } else { 10 };
         let held_out = all.hold_out(one_in, 2);
         let mut iterations = Vec::new();
@@ -168,7 +180,14 @@ impl Recommending<'_> {
             metrics: metrics(&quality, &fitted),
             iterations: iterations.len(),
             weights: Vec::new(),
-            trained_on: None,
+            trained_on: Some(TrainedOn {
+                rankings: reading.selected as usize,
+                items: fitted.items(),
+                first: span.map(|(first, _)| first),
+                last: span.map(|(_, last)| last),
+                tested: Some(held_out.len()),
+            }),
+            settings: self.by.settings(),
             replaced: None,
         };
         let body = fitted.to_bytes();
@@ -188,6 +207,7 @@ impl Recommending<'_> {
             reading,
             learned_nothing: false,
             few,
+            unweighted: None,
         };
         Ok(Candidate { trained, running })
     }
@@ -197,8 +217,8 @@ impl Recommending<'_> {
         &self,
         store: &dyn ClickthroughStore,
         progress: &mut (dyn FnMut(Progress<'_>) + Send),
-    ) -> Result<(Interactions, Reading), Error> {
-        let (mut all, mut reading) = (Interactions::default(), Reading::default());
+    ) -> Result<(Interactions, Reading, Span), Error> {
+        let (mut all, mut reading, mut span) = (Interactions::default(), Reading::default(), None);
         let kinds = self.by.interactions();
         let losses = ahead::each(store.read()?, |record| {
             match record.kind {
@@ -218,6 +238,7 @@ impl Recommending<'_> {
                 // a type that stands twice in `weights` has two parts of the score
                 for kind in numbers(kinds.as_deref(), &click.kind) {
                     all.add(visitor.as_deref(), item, kind, at).map_err(|source| full(self.name, source))?;
+                    span = Some(widened(span, click.timestamp));
                 }
             }
             if all.len() > MOST && kinds.is_none() {
@@ -231,7 +252,7 @@ impl Recommending<'_> {
         reading.losses = losses;
         match self.nothing(&all, &reading) {
             Some(error) => Err(error),
-            None => Ok((all, reading)),
+            None => Ok((all, reading, span)),
         }
     }
 
@@ -279,7 +300,14 @@ impl Recommending<'_> {
         };
         let rate = all.hit_rate(held_out, LOOKED_AT, recommend);
         let metric = format!("HIT@{LOOKED_AT}");
-        Quality { metric, shown: rate.of_popular, random: rate.of_random, reranked: rate.of_model, served: None }
+        Quality {
+            metric,
+            shown: rate.of_popular,
+            random: rate.of_random,
+            reranked: rate.of_model,
+            served: None,
+            weighted: None,
+        }
     }
 
     fn running(&self, running: Running, all: &Interactions, held_out: &HeldOut) -> Measured {
@@ -297,6 +325,13 @@ impl Recommending<'_> {
             },
         }
     }
+}
+
+/// Time of the first and the last interaction.
+type Span = Option<(Timestamp, Timestamp)>;
+
+fn widened(span: Span, at: Timestamp) -> (Timestamp, Timestamp) {
+    span.map_or((at, at), |(first, last)| (first.min(at), last.max(at)))
 }
 
 fn full(model: &str, source: rankwright_recommend::Full) -> Error {

@@ -26,6 +26,8 @@ pub struct Trained {
     pub learned_nothing: bool,
     /// Why its metrics say nothing, where too few visitors were asked.
     pub few: Option<String>,
+    /// Why its metrics are not weighted, where the gate asks for it.
+    pub unweighted: Option<String>,
 }
 
 /// What `POST /train` answers.
@@ -77,6 +79,21 @@ pub struct Quality {
     /// Of the model's order when the features that serving fills with a constant (`position`) hold it, as they do
     /// in serving; `None` where the model has no such feature.
     pub served: Option<f64>,
+    /// The same with clicks weighted by the examination of their positions, where the gate asks for it and it can be estimated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weighted: Option<WeightedQuality>,
+}
+
+/// A metric with clicks weighted by the inverse of the examination of their positions.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WeightedQuality {
+    /// Of the order as it was shown.
+    pub shown: f64,
+    /// Of the model's order as serving gives it.
+    pub served: f64,
+    /// So many lists of equal weight would say as much.
+    pub effective_lists: f64,
 }
 
 impl Answer {
@@ -107,7 +124,7 @@ impl Quality {
 }
 
 /// Gains by feature; the columns of a feature stand together.
-pub(crate) fn weights(gains: &[f64], columns: &[Column]) -> Vec<FeatureWeight> {
+pub fn weights(gains: &[f64], columns: &[Column]) -> Vec<FeatureWeight> {
     let mut features: Vec<FeatureWeight> = Vec::new();
     for (column, &gain) in columns.iter().zip(gains) {
         match features.last_mut() {

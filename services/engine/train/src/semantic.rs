@@ -4,6 +4,7 @@
 
 use crate::error::Error;
 use crate::recommending::Fit;
+use crate::settings::{self, Settings};
 use crate::train::Progress;
 use rankwright_config::model::{Encoder, Semantic};
 use rankwright_model::{Kind, Recommender};
@@ -61,6 +62,10 @@ impl Fit for Embedding<'_> {
 
     fn is_quick(&self) -> bool {
         false
+    }
+
+    fn settings(&self) -> Settings {
+        settings::of_semantic(self.config)
     }
 }
 

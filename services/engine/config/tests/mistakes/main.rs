@@ -355,6 +355,20 @@ fn a_quality_gate_counts_a_metric_that_the_model_reports() {
 }
 
 #[test]
+fn a_quality_gate_that_weighs_clicks_says_so_and_belongs_to_a_model_that_ranks() {
+    let gate = |gate: &str| lambdamart(&format!("weights: {{click: 1}}, features: [price], qualityGate: {{{gate}}}"));
+    let (path, problem, _) = gate("arm: ranker");
+    assert_eq!(path, "models.m.qualityGate.arm");
+    assert_eq!(problem, "`arm` does nothing without `weighted: true`");
+    assert_eq!(gate("weighted: false, context: query").0, "models.m.qualityGate.context");
+    assert_eq!(gate("weighted: maybe").0, "models.m.qualityGate.weighted");
+    assert_eq!(gate("weighted: true, arm: 'ranker='").0, "models.m.qualityGate.arm");
+    let (path, problem, _) = only("models: {m: {type: als, interactions: [click], qualityGate: {weighted: true}}}");
+    assert_eq!(path, "models.m.qualityGate.weighted");
+    assert!(problem.contains("no positions"), "{problem}");
+}
+
+#[test]
 fn dead_letters_go_to_a_file_or_to_a_topic_of_kafka() {
     let source = |keys: &str| only(&format!("source: {{{keys}}}")).0;
     let kafka = "type: kafka, brokers: [b], topic: t, groupId: g";

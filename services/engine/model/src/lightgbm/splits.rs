@@ -5,6 +5,7 @@ use crate::ensemble::CategorySet;
 use crate::ensemble::key::{View, at_most};
 use crate::ensemble::tree::{Raw, Test, entry};
 use crate::error::ReadError;
+use crate::foreign;
 
 /// Bits of `decision_type`: a category split, missing goes left, and two bits of missing type.
 const CATEGORICAL: i8 = 1;
@@ -48,6 +49,24 @@ impl Splits {
             right: entry(&self.right, number)?,
         })
     }
+}
+
+/// Adds a tree's splits.
+pub(super) fn describe(fields: &Fields, splits: &mut foreign::Splits) -> Result<(), ReadError> {
+    let count = fields.number::<usize>("num_leaves")?.saturating_sub(1);
+    if count == 0 {
+        return Ok(());
+    }
+    let (columns, gains): (Vec<i64>, Vec<f64>) =
+        (fields.list("split_feature", count)?, fields.list("split_gain", count)?);
+    let decisions: Vec<i8> = match fields.has("decision_type") {
+        true => fields.list("decision_type", count)?,
+        false => vec![0; count],
+    };
+    for ((column, gain), decision) in columns.into_iter().zip(gains).zip(decisions) {
+        splits.add(column, gain, decision & CATEGORICAL != 0);
+    }
+    Ok(())
 }
 
 /// `NumericalDecision`: of missing type `zero`, values near 0 and NaN go the default way; of type `nan`, NaN does;

@@ -88,6 +88,14 @@ impl VersionStore for Versions {
         self.point(model, version.id())
     }
 
+    fn add(&self, version: &Version) -> Result<(), StoreError> {
+        let model = &version.metadata().model;
+        let folder = self.folder(model);
+        fs::create_dir_all(&folder).map_err(failed("create", &folder))?;
+        let _locked = self.lock(model)?;
+        self.write(&self.file(model, version.id()), &version.encode()?)
+    }
+
     fn list(&self, model: &str) -> Result<Vec<VersionId>, StoreError> {
         let folder = self.folder(model);
         let Some(entries) = found(fs::read_dir(&folder)).map_err(failed("list", &folder))? else {

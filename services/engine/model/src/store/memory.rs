@@ -35,6 +35,14 @@ impl VersionStore for MemoryVersions {
         Ok(())
     }
 
+    fn add(&self, version: &Version) -> Result<(), StoreError> {
+        let bytes = version.encode()?;
+        let mut models = self.models();
+        let stored = models.entry(version.metadata().model.clone()).or_default();
+        stored.versions.insert(version.id().clone(), bytes);
+        Ok(())
+    }
+
     fn list(&self, model: &str) -> Result<Vec<VersionId>, StoreError> {
         Ok(self.models().get(model).map(|stored| stored.versions.keys().cloned().collect()).unwrap_or_default())
     }

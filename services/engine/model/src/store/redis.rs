@@ -86,6 +86,12 @@ impl VersionStore for RedisVersions {
         }
     }
 
+    fn add(&self, version: &Version) -> Result<(), StoreError> {
+        let (key, id, bytes) = (self.versions(&version.metadata().model), version.id().to_string(), version.encode()?);
+        let set = |connection: &mut Connection| cmd("HSET").arg(&key).arg(&id).arg(&bytes).query::<()>(connection);
+        Ok(self.link.send(&key, set)?)
+    }
+
     fn list(&self, model: &str) -> Result<Vec<VersionId>, StoreError> {
         let key = self.versions(model);
         let ids = self.link.send(&key, |connection| cmd("HKEYS").arg(&key).query::<Vec<String>>(connection))?;

@@ -16,6 +16,7 @@ fn version(model: &str, second: i64) -> Version {
         iterations: 0,
         weights: Vec::new(),
         trained_on: None,
+        settings: Default::default(),
         replaced: None,
     };
     Version::new(metadata, Vec::new(), second.to_le_bytes().to_vec()).unwrap()
@@ -50,6 +51,7 @@ fn store_contract(store: &dyn VersionStore) {
     assert_eq!(store.list("m").unwrap(), [ids[0].clone(), ids[3].clone(), ids[4].clone()]);
 
     the_way_back(store);
+    beside_the_current_one(store);
 
     for name in ["../m", "a/b", "", ".", "мод ель", "current"] {
         store.publish(&version(name, 7), Place::Told).unwrap();
@@ -57,6 +59,22 @@ fn store_contract(store: &dyn VersionStore) {
         assert_eq!(store.load(name, None).unwrap(), Some(version(name, 7)), "{name:?}");
     }
     assert_eq!(store.list("m").unwrap().len(), 3);
+}
+
+/// A version that is brought in serves when it is selected.
+fn beside_the_current_one(store: &dyn VersionStore) {
+    let [first, second] = [1, 2].map(|second| version("beside", second));
+    store.add(&first).unwrap();
+    assert_eq!((store.current("beside").unwrap(), store.list("beside").unwrap().len()), (None, 1));
+    store.publish(&second, Place::Told).unwrap();
+    let third = version("beside", 3);
+    store.add(&third).unwrap();
+    store.add(&third).unwrap(); // the same once more
+    assert_eq!(store.current("beside").unwrap().as_ref(), Some(second.id()));
+    assert_eq!(store.load("beside", Some(third.id())).unwrap(), Some(third.clone()));
+    store.select("beside", third.id()).unwrap();
+    assert_eq!(store.load("beside", None).unwrap(), Some(third));
+    assert_eq!(store.previous("beside").unwrap().as_ref(), Some(second.id()));
 }
 
 /// It goes by what was current, not by what was trained.

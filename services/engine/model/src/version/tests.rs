@@ -19,6 +19,7 @@ fn metadata() -> Metadata {
         iterations: 2,
         weights: vec![FeatureWeight { name: "price".into(), weights: vec![45.0] }],
         trained_on: None,
+        settings: Default::default(),
         replaced: None,
     }
 }

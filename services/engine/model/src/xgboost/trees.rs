@@ -6,6 +6,7 @@ use crate::ensemble::CategorySet;
 use crate::ensemble::key::{View, below};
 use crate::ensemble::tree::{Raw, Test, Tree, entry};
 use crate::error::ReadError;
+use crate::foreign::Splits;
 
 /// The highest category there can be, and one (`OutOfRangeCat` of `categorical.h`).
 const CATEGORIES: i64 = 1 << 24;
@@ -76,6 +77,19 @@ impl TreeReader {
         categories.iter().for_each(|&category| words[category as usize / 32] |= 1 << (category % 32));
         Some(words)
     }
+}
+
+/// Adds a tree's splits.
+pub(super) fn describe(tree: &Document, splits: &mut Splits) -> Result<(), ReadError> {
+    let (left, columns) = (tree.child("left_children")?.ints()?, tree.child("split_indices")?.ints()?);
+    let gains = tree.child("loss_changes")?.floats()?;
+    let by_category = tree.child("categories_nodes").map_or_else(|_| Ok(Vec::new()), Document::ints)?;
+    for (node, ((left, column), gain)) in (0..).zip(left.iter().zip(&columns).zip(&gains)) {
+        if *left != -1 {
+            splits.add(*column, f64::from(*gain), by_category.contains(&node));
+        }
+    }
+    Ok(())
 }
 
 fn segment(all: &[i64], start: Result<i64, String>, size: Result<i64, String>) -> Option<&[i64]> {

@@ -51,7 +51,8 @@ pub(crate) fn version_of(booster: &str, millis: i64, kind: Kind, columns: Vec<Co
         metrics: BTreeMap::from([("NDCG@10".into(), 0.6)]),
         iterations: 0,
         weights: vec![],
-        trained_on: Some(TrainedOn { rankings: 16, items: 48 }),
+        trained_on: Some(TrainedOn { rankings: 16, items: 48, first: None, last: None, tested: None }),
+        settings: Default::default(),
         replaced: None,
     };
     Version::new(metadata, warmup.as_bytes().to_vec(), booster.as_bytes().to_vec()).unwrap()

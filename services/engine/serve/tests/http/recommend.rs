@@ -42,6 +42,7 @@ fn version(model: &str, kind: Kind, body: Vec<u8>) -> Version {
         iterations: 0,
         weights: vec![],
         trained_on: None,
+        settings: Default::default(),
         replaced: None,
     };
     Version::new(metadata, vec![], body).unwrap()

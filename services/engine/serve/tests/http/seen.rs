@@ -45,6 +45,7 @@ fn version(model: &str) -> Version {
         iterations: 0,
         weights: vec![],
         trained_on: None,
+        settings: Default::default(),
         replaced: None,
     };
     Version::new(metadata, vec![], popular()).unwrap()

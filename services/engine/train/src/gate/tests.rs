@@ -22,7 +22,7 @@ fn config(features: &[&str]) -> LambdaMart {
             exclude_seen: None,
             selector: Selector::Accept(true),
             version: None,
-            gate: Gate { metric: None, margin: 0.01 },
+            gate: Gate { metric: None, margin: 0.01, weighting: None },
             keep_versions: 10,
         },
     }
@@ -106,7 +106,10 @@ fn a_version_that_is_worse_by_more_than_the_margin_is_not() {
     let good = LambdaMart { backend: backend(Booster::XgBoost), ..config(&["liked", "noise"]) };
     let trained = |margin| {
         let config = LambdaMart {
-            learning: Learning { gate: Gate { metric: Some(Metric::Mrr), margin }, ..good.learning.clone() },
+            learning: Learning {
+                gate: Gate { metric: Some(Metric::Mrr), margin, weighting: None },
+                ..good.learning.clone()
+            },
             ..good.clone()
         };
         let mut candidate = candidate(&config, &columns(), running(version(&["liked", "noise"])));
@@ -169,4 +172,51 @@ fn what_could_not_be_measured_is_not_published() {
     assert!(!decision.publish && decision.reason == Reason::NotMeasured);
     let json = serde_json::to_value(decision).unwrap();
     assert!(json["candidate"].is_null() && json["reason"] == "NotMeasured");
+}
+
+/// The same rankings, whose items stand at another place in each, so that positions can be told apart.
+fn moved() -> Vec<Clickthrough> {
+    let turned = |(number, mut ranking): (usize, Clickthrough)| {
+        let name = |place: usize| format!("i{}", (place + number) % 10);
+        for click in &mut ranking.interactions {
+            click.item = name(click.item.as_str().trim_start_matches("item").parse().unwrap()).into();
+        }
+        ranking.items.iter_mut().enumerate().for_each(|(place, item)| item.id = name(place).into());
+        ranking
+    };
+    rankings().into_iter().enumerate().map(turned).collect()
+}
+
+fn weighted(records: Vec<Clickthrough>) -> Candidate {
+    let mut config = config(&["liked"]);
+    config.learning.gate.weighting = Some(rankwright_config::model::Weighting::default());
+    let (model, columns) = (Model::LambdaMart(config), columns());
+    let (now, served) = (Timestamp::from_millis(1_000_000), BTreeMap::new());
+    let training =
+        Training { name: "shop", model: &model, columns: &columns, served: &served, embed: &crate::no_embeddings, now };
+    training.candidate(&store(&["liked", "noise"], records), running(version(&["liked"])), &mut |_| ()).unwrap()
+}
+
+#[test]
+fn a_weighted_gate_compares_weighted_metrics() {
+    let gate = Gate { metric: None, margin: 0.01, weighting: Some(Default::default()) };
+    let candidate = weighted(moved());
+    let decision = decide(&gate, &candidate);
+    let figures = candidate.trained.quality[0].weighted.unwrap();
+    assert_eq!((decision.reason, decision.metric.as_str()), (Reason::NotWorse, "NDCG@10 weighted"));
+    assert_eq!((decision.candidate, decision.shown), (figures.served, figures.shown));
+    assert!(figures.effective_lists > 1.0 && decision.running.is_some(), "{decision:?}");
+    assert!(decision.message.starts_with("NDCG@10, weighted, "), "{}", decision.message);
+}
+
+#[test]
+fn a_weighted_gate_publishes_nothing_where_positions_cannot_be_told_apart() {
+    let gate = Gate { metric: None, margin: 0.01, weighting: Some(Default::default()) };
+    let decision = decide(&gate, &weighted(rankings()));
+    assert_eq!((decision.publish, decision.reason), (false, Reason::NotMeasured));
+    assert!(
+        decision.message.contains("NDCG@10 is not weighted: the examination of positions cannot be estimated"),
+        "{}",
+        decision.message
+    );
 }

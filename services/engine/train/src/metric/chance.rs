@@ -9,42 +9,51 @@
 //! - MAP@k: the sum of `r/n * (1 + (p-1)(r-1)/(n-1)) / p` over the places `p` up to `k`, over `min(r, k)`.
 //! - MRR: the sum of `1/p * P(the first relevant item is at p)`, which is the chance that the places before hold none
 //!   of the `r` and this one does (hypergeometric).
+//!
+//! With weights the gains are weighted ones, and MAP@k is the sum of `(Q + (p-1)/(n-1) * (W^2 - Q)) / (n * p)` over these
+//! places, over the best order's: `W` is the sum of the weights of relevant items, and `Q` that of their squares.
 
-use super::{gain, ideal};
+use super::{Judged, best, discounted_gain, precisions, unweighted};
 use crate::lists::Lists;
 use rankwright_config::model::Metric;
 
 /// The expectation of each metric over random orders, as a mean over the lists; `NaN` where no list has a relevant item.
 pub fn expected(metrics: &[Metric], lists: Lists<'_>) -> Vec<f64> {
-    super::mean(metrics, lists, |labels| metrics.iter().map(|&metric| of_list(metric, labels)).collect())
+    let of = |list: &[Judged]| metrics.iter().map(|&metric| of_list(metric, list)).collect();
+    super::mean(metrics, lists, |labels| of(&unweighted(labels)))
 }
 
 /// The expectation of a metric for one list.
-fn of_list(metric: Metric, labels: &[f32]) -> f64 {
-    let relevant = labels.iter().filter(|&&label| label > 0.0).count();
+pub(super) fn of_list(metric: Metric, list: &[Judged]) -> f64 {
     match metric {
-        Metric::Ndcg(cutoff) => ndcg(labels, cutoff.unwrap_or(usize::MAX)),
-        Metric::Map(cutoff) => average_precision(labels.len(), relevant, cutoff.unwrap_or(usize::MAX)),
-        Metric::Mrr => reciprocal_rank(labels.len(), relevant),
+        Metric::Ndcg(cutoff) => ndcg(list, cutoff.unwrap_or(usize::MAX)),
+        Metric::Map(cutoff) => average_precision(list, cutoff.unwrap_or(usize::MAX)),
+        Metric::Mrr => reciprocal_rank(list.len(), list.iter().filter(|item| item.is_relevant()).count()),
     }
 }
 
-fn ndcg(labels: &[f32], cutoff: usize) -> f64 {
-    let mean = labels.iter().map(|&label| gain(label)).sum::<f64>() / labels.len() as f64;
-    let discounts: f64 = (0..labels.len().min(cutoff)).map(|place| 1.0 / (place as f64 + 2.0).log2()).sum();
-    let ideal = ideal(labels, cutoff);
+fn ndcg(list: &[Judged], cutoff: usize) -> f64 {
+    let mean = list.iter().map(Judged::gain).sum::<f64>() / list.len() as f64;
+    let discounts: f64 = (0..list.len().min(cutoff)).map(|place| 1.0 / (place as f64 + 2.0).log2()).sum();
+    let ideal = discounted_gain(&best(list, Judged::gain), cutoff);
     if ideal > 0.0 { mean * discounts / ideal } else { 0.0 }
 }
 
-fn average_precision(count: usize, relevant: usize, cutoff: usize) -> f64 {
-    let (items, hits) = (count as f64, relevant as f64);
-    // how likely another place holds a relevant item where this one does
-    let another = if count > 1 { (hits - 1.0) / (items - 1.0) } else { 0.0 };
-    let precision = |place: usize| hits / items * (1.0 + (place - 1) as f64 * another) / place as f64;
-    (1..=count.min(cutoff)).map(precision).sum::<f64>() / relevant.min(cutoff).max(1) as f64
+fn average_precision(list: &[Judged], cutoff: usize) -> f64 {
+    let weights = || list.iter().filter(|item| item.is_relevant()).map(|item| item.weight);
+    let (items, sum, squares) =
+        (list.len() as f64, weights().sum::<f64>(), weights().map(|weight| weight * weight).sum::<f64>());
+    // an item of its own, and the others where they stand before it
+    let others = if list.len() > 1 { (sum * sum - squares) / (items - 1.0) } else { 0.0 };
+    let precision = |place: usize| (squares + (place - 1) as f64 * others) / (items * place as f64);
+    let ideal = precisions(&best(list, |item| item.weight), cutoff);
+    if ideal > 0.0 { (1..=list.len().min(cutoff)).map(precision).sum::<f64>() / ideal } else { 0.0 }
 }
 
 fn reciprocal_rank(count: usize, relevant: usize) -> f64 {
+    if relevant == 0 {
+        return 0.0;
+    }
     let (mut none_before, mut expected) = (1.0, 0.0);
     for place in 1..=count - relevant + 1 {
         let here = relevant as f64 / (count + 1 - place) as f64;
@@ -92,6 +101,22 @@ mod tests {
                 let mean = all.iter().map(|order| of(order)[index]).sum::<f64>() / all.len() as f64;
                 assert!((computed - mean).abs() < 1e-12, "{:?} of {labels:?}: {computed}, not {mean}", metrics[index]);
             }
+        }
+    }
+
+    #[test]
+    fn the_expectation_with_weights_is_the_mean_over_all_orders() {
+        let labels = [0.0, 1.0, 2.0, 3.0, 0.0];
+        let judged = |label: f32| Judged { label, weight: f64::from(label * label) + 0.5 };
+        let scores: Vec<f64> = (0..labels.len()).map(|place| -(place as f64)).collect();
+        for metric in [Metric::Ndcg(Some(2)), Metric::Map(None), Metric::Map(Some(3)), Metric::Mrr] {
+            let all = orders(&labels);
+            let of = |order: &Vec<f32>| {
+                super::super::of_list(metric, &order.iter().copied().map(judged).collect::<Vec<_>>(), &scores)
+            };
+            let mean = all.iter().map(of).sum::<f64>() / all.len() as f64;
+            let computed = of_list(metric, &labels.map(judged));
+            assert!((computed - mean).abs() < 1e-12, "{metric:?}: {computed}, not {mean}");
         }
     }
 

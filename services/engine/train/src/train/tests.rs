@@ -22,7 +22,7 @@ fn config() -> LambdaMart {
             exclude_seen: None,
             selector: Selector::Accept(true),
             version: None,
-            gate: Gate { metric: None, margin: 0.01 },
+            gate: Gate { metric: None, margin: 0.01, weighting: None },
             keep_versions: 10,
         },
     }
@@ -257,6 +257,10 @@ impl Broken {
 impl VersionStore for Broken {
     fn publish(&self, version: &Version, place: Place) -> Result<(), StoreError> {
         if self.full { Err(Self::error()) } else { self.store.publish(version, place) }
+    }
+
+    fn add(&self, version: &Version) -> Result<(), StoreError> {
+        self.publish(version, Place::Any)
     }
 
     fn list(&self, model: &str) -> Result<Vec<VersionId>, StoreError> {

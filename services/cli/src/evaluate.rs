@@ -1,0 +1,113 @@
+//! `evaluate`: models, the order as it was shown and a random one, compared on the test split of the click-throughs.
+
+mod html;
+mod plot;
+mod rankers;
+mod table;
+
+use crate::options::{Output, path};
+use crate::progress::Progress;
+use crate::told;
+use anyhow::{Context, Result, bail};
+use rankers::chosen;
+use rankwright_assembly::{
+    as_owner, configuration, job_runtime, open_clickthroughs, open_versions, print, served_constants,
+};
+use rankwright_config::model::{Arm, Split, Weighting};
+use rankwright_config::{State, ranking_field};
+use rankwright_train::evaluate::Report;
+use rankwright_train::{Evaluation, Progress as Step};
+use std::path::PathBuf;
+use tracing::info;
+
+/// What is compared, and how it is told.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// Path of the configuration
+    #[arg(short, long, env = "SERVICE_CONFIG", value_parser = path())]
+    config: Option<PathBuf>,
+    /// A model or MODEL@VERSION, once or several times; the first one's split, labels and metrics are used; default: all models that rank
+    #[arg(short, long, value_name = "MODEL[@VERSION]")]
+    model: Vec<String>,
+    /// How to split into train and test, instead of the configuration's split: time=N%, random=N%, hold_last=N%, field=NAME:TRAIN:TEST
+    #[arg(short, long)]
+    split: Option<String>,
+    /// A ranking field: figures for each of its values as well
+    #[arg(long, value_name = "FIELD")]
+    by: Option<String>,
+    /// A ranking field that tells rankers apart, or FIELD=VALUE of lists in random order: positions are compared by these
+    #[arg(long, value_name = "FIELD[=VALUE]")]
+    arm: Option<String>,
+    /// A ranking field, such as a query: positions are compared by items within one of its values
+    #[arg(long, value_name = "FIELD")]
+    context: Option<String>,
+    /// How often visitors are drawn for intervals
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(100..=100_000))]
+    resamples: u64,
+    /// Seed of these draws
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// How many of the worst lists of each model are named
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(0..=10_000))]
+    worst: u64,
+    /// What is printed: tables, or JSON
+    #[arg(short, long, value_enum, default_value_t = Output::Table)]
+    output: Output,
+    /// File for a page with plots, which opens without a network
+    #[arg(long, value_name = "FILE", value_parser = path())]
+    html: Option<PathBuf>,
+}
+
+/// Compares, and prints what that comes to.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    if let Some(html) = &options.html {
+        told::writable(html).context("--html")?;
+    }
+    let report = compared(options)?;
+    if let Some(html) = &options.html {
+        told::write(html, html::page(&report).as_bytes()).context("--html")?;
+        info!(path = %html.display(), "wrote the report");
+    }
+    print(&match options.output {
+        Output::Table => table::of(&report),
+        Output::Json => format!("{:#}\n", serde_json::to_value(&report).context("a report is JSON")?),
+    })
+}
+
+fn compared(options: &Options) -> Result<Report> {
+    let config = configuration(options.config.as_deref())?;
+    if matches!(config.state, State::Memory) {
+        bail!("state is memory: models end with the process that trained them; use 'state: {{type: file, path: ...}}'");
+    }
+    let arm = options.arm.as_deref().map(str::parse::<Arm>).transpose().context("--arm")?;
+    let split = options.split.as_deref().map(str::parse::<Split>).transpose().context("--split")?;
+    let context = options.context.as_deref().map(|field| ranking_field(field).to_owned());
+    as_owner(&config)?;
+    let runtime = job_runtime()?; // stores that wait for a network do so on its threads
+    let _inside = runtime.enter();
+    let chosen = chosen(&config, &*open_versions(&config)?, &options.model)?;
+    let store = open_clickthroughs(&config)?;
+    let mut definition = chosen.definition.clone();
+    definition.split = split.unwrap_or(definition.split);
+    let evaluation = Evaluation {
+        model: &chosen.model,
+        config: &definition,
+        rankers: &chosen.rankers,
+        served: &served_constants(&config),
+        by: options.by.as_deref().map(ranking_field),
+        weighting: &Weighting { arm, context },
+        resamples: options.resamples as usize,
+        seed: options.seed,
+        worst: options.worst as usize,
+    };
+    let mut progress = Progress::new("evaluate", 0);
+    let report = evaluation.run(&*store, &mut |step| {
+        if let Step::Reading { rankings } = step {
+            progress.at(0, rankings, "rankings read");
+        }
+    });
+    progress.end();
+    let mut report = report?;
+    report.notes.extend(chosen.notes);
+    Ok(report)
+}

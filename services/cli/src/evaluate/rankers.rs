@@ -1,0 +1,212 @@
+//! Which models take part.
+
+use anyhow::{Context, Result, anyhow, bail};
+use rankwright_assembly::complain;
+use rankwright_config::model::LambdaMart;
+use rankwright_config::{Config, Model};
+use rankwright_model::{Model as Scoring, Shuffle, VersionId, VersionStore};
+use rankwright_train::evaluate::Ranker;
+
+/// The models that are compared.
+#[derive(Debug)]
+pub(super) struct Chosen {
+    /// The model whose split, labels and metrics are used.
+    pub(super) model: String,
+    pub(super) definition: LambdaMart,
+    pub(super) rankers: Vec<Ranker>,
+    /// What to know before the figures are believed.
+    pub(super) notes: Vec<String>,
+}
+
+/// A model that was asked for, be it by a version.
+struct Asked<'a> {
+    name: &'a str,
+    model: &'a Model,
+    version: Option<VersionId>,
+}
+
+/// The models that were named; where none was, all that rank and have a version.
+///
+/// # Errors
+/// Says which names there are.
+pub(super) fn chosen(config: &Config, versions: &dyn VersionStore, named: &[String]) -> Result<Chosen> {
+    let asked = match named.is_empty() {
+        true => all(config, versions)?,
+        false => named.iter().map(|text| asked(config, text)).collect::<Result<_>>()?,
+    };
+    let several = |name: &str| asked.iter().filter(|asked| asked.name == name).count() > 1;
+    let mut rankers: Vec<Ranker> = Vec::new();
+    for asked in &asked {
+        let mut ranker = ranker(asked, versions)?;
+        if let (Some(version), true) = (&ranker.version, several(asked.name)) {
+            ranker.name = format!("{}@{version}", asked.name);
+        }
+        if rankers.iter().any(|known| known.name == ranker.name) {
+            bail!("{} is named twice", ranker.name);
+        }
+        rankers.push(ranker);
+    }
+    if let Some(ranker) = rankers.iter().find(|ranker| ["shown", "random"].contains(&ranker.name.as_str())) {
+        bail!(
+            "the report calls another order {}: name its version, as in --model {}@VERSION, or rename the model",
+            ranker.name,
+            ranker.name
+        );
+    }
+    let (model, definition) = reference(config, &asked)?;
+    let notes = asked.iter().filter_map(|asked| differs(asked, model, definition)).collect();
+    Ok(Chosen { model: model.to_owned(), definition: definition.clone(), rankers, notes })
+}
+
+fn all<'a>(config: &'a Config, versions: &dyn VersionStore) -> Result<Vec<Asked<'a>>> {
+    let mut all = Vec::new();
+    for (name, model) in &config.models {
+        let is_ready = match model {
+            Model::LambdaMart(_) => versions.current(name)?.is_some(),
+            Model::Shuffle { .. } => true,
+            _ => false,
+        };
+        match (is_ready, model) {
+            (true, _) => all.push(Asked { name, model, version: None }),
+            (false, Model::LambdaMart(_)) => complain(&format!("model {name} is not trained yet, and is left out")),
+            _ => {}
+        }
+    }
+    if !all.iter().any(|asked| matches!(asked.model, Model::LambdaMart(_))) {
+        bail!("no model that ranks is trained yet: run 'rankwright train' first");
+    }
+    Ok(all)
+}
+
+fn asked<'a>(config: &'a Config, text: &str) -> Result<Asked<'a>> {
+    let find = |name: &str| config.models.get_key_value(name);
+    let (found, version) = match (find(text), text.rsplit_once('@')) {
+        (Some(found), _) => (Some(found), None),
+        (None, Some((name, version))) => (find(name), Some(version)),
+        (None, None) => (None, None),
+    };
+    let Some((name, model)) = found else {
+        let known: Vec<&str> =
+            config.models.iter().filter(|(_, model)| !model.recommends()).map(|(name, _)| name.as_str()).collect();
+        bail!(
+            "no model '{text}' that ranks: the configuration has {}",
+            if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+        );
+    };
+    let version = version.map(|version| version.parse().with_context(|| format!("--model {text}"))).transpose()?;
+    if let (Some(_), Model::Shuffle { .. } | Model::Noop) = (&version, model) {
+        bail!("model '{name}' is of type {}, which has no versions: name it without @", model.type_name());
+    }
+    Ok(Asked { name, model, version })
+}
+
+fn ranker(asked: &Asked<'_>, versions: &dyn VersionStore) -> Result<Ranker> {
+    let Asked { name, model, version } = asked;
+    match model {
+        Model::LambdaMart(definition) => {
+            let pinned = || definition.learning.version.as_deref().and_then(|id| id.parse().ok());
+            let version = version.clone().or_else(pinned);
+            let loaded = versions.load(name, version.as_ref())?;
+            let loaded =
+                loaded.ok_or_else(|| anyhow!("model '{name}' is not trained yet: run 'rankwright train' first"))?;
+            Ok(Ranker::of_version(name, &loaded)?)
+        }
+        // the seed that serving has
+        Model::Shuffle { max_position_change } => {
+            let shuffle = Shuffle { max_position_change: *max_position_change, seed: 0 };
+            Ok(Ranker::baseline(name, Scoring::Shuffle(shuffle)))
+        }
+        Model::Noop => Ok(Ranker::baseline(name, Scoring::Noop)),
+        Model::Als(_) | Model::Trending(_) | Model::Semantic(_) => {
+            bail!(
+                "model '{name}' is of type {}, which recommends: 'evaluate' compares models that rank",
+                model.type_name()
+            )
+        }
+    }
+}
+
+/// The first model that is asked for and learns; else the first of the configuration.
+fn reference<'a>(config: &'a Config, asked: &[Asked<'a>]) -> Result<(&'a str, &'a LambdaMart)> {
+    let learns = |name: &'a str, model: &'a Model| match model {
+        Model::LambdaMart(definition) => Some((name, definition)),
+        _ => None,
+    };
+    let named = asked.iter().find_map(|asked| learns(asked.name, asked.model));
+    let any = || config.models.iter().find_map(|(name, model)| learns(name, model));
+    named.or_else(any).ok_or_else(|| {
+        anyhow!(
+            "the configuration has no model of type lambdamart, whose split, weights and metrics a comparison needs"
+        )
+    })
+}
+
+/// What to say of a model that learns from other lists than those that it is compared on.
+fn differs(asked: &Asked<'_>, reference: &str, definition: &LambdaMart) -> Option<String> {
+    let Model::LambdaMart(own) = asked.model else { return None };
+    let keys = [
+        ("split", own.split != definition.split),
+        ("selector", own.learning.selector != definition.learning.selector),
+        ("weights", own.weights != definition.weights),
+    ];
+    let keys: Vec<&str> = keys.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key).collect();
+    let name = asked.name;
+    (!keys.is_empty()).then(|| {
+        format!("{name} has another {} than {reference}, whose test split is used: it may have learned from some of these lists", keys.join(" and "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rankwright_model::MemoryVersions;
+
+    const MODELS: &str = "features: [{name: p, type: position, position: 1}]
+models:
+  a: {type: lambdamart, weights: {click: 1}, features: [p]}
+  b: {type: lambdamart, weights: {click: 2}, features: [p], split: random}
+  dice: {type: shuffle, maxPositionChange: 3}
+  same: {type: noop}
+  like: {type: als, interactions: [click]}
+";
+
+    fn config() -> Config {
+        Config::parse(MODELS, "test").unwrap_or_else(|errors| panic!("{errors}")).0
+    }
+
+    fn refused(named: &[&str]) -> String {
+        let named: Vec<String> = named.iter().map(|&name| name.to_owned()).collect();
+        rankwright_assembly::chain(&chosen(&config(), &MemoryVersions::default(), &named).expect_err("is refused"))
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_refused_with_what_there_is() {
+        assert_eq!(refused(&["c"]), "no model 'c' that ranks: the configuration has a, b, dice, same");
+        assert_eq!(refused(&["a"]), "model 'a' is not trained yet: run 'rankwright train' first");
+        assert_eq!(refused(&[]), "no model that ranks is trained yet: run 'rankwright train' first");
+        assert!(refused(&["a@newest"]).starts_with("--model a@newest: invalid model version \"newest\""));
+        assert!(
+            refused(&["a@20211114T162500000Z-1a2b3c4d"]).contains("model \"a\" has no version 20211114T162500000Z")
+        );
+        assert!(refused(&["like"]).contains("'like' is of type als, which recommends"));
+        assert!(refused(&["dice@20211114T162500000Z-1a2b3c4d"]).contains("has no versions"));
+        assert_eq!(refused(&["dice", "dice"]), "dice is named twice");
+    }
+
+    #[test]
+    fn baselines_take_part_on_the_lists_of_the_first_model_that_learns() {
+        let named = ["dice".to_owned(), "same".to_owned()];
+        let chosen = chosen(&config(), &MemoryVersions::default(), &named).expect("both are there");
+        let names: Vec<&str> = chosen.rankers.iter().map(|ranker| ranker.name.as_str()).collect();
+        assert_eq!((names, chosen.model.as_str()), (vec!["dice", "same"], "a"));
+    }
+
+    #[test]
+    fn a_model_that_learns_from_other_lists_is_noted() {
+        let config = config();
+        let asked = asked(&config, "b").expect("is there");
+        let Model::LambdaMart(a) = &config.models["a"] else { panic!("another model") };
+        let note = differs(&asked, "a", a).expect("it differs");
+        assert!(note.starts_with("b has another split and weights than a, whose test split is used"), "{note}");
+    }
+}

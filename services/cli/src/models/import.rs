@@ -1,0 +1,194 @@
+//! A model that was trained elsewhere, as a new version.
+
+use super::known;
+use crate::rank::beside;
+use crate::told::line;
+use anyhow::{Context, Result, bail};
+use rankwright_assembly::{columns_of, job_runtime, now};
+use rankwright_config::{Config, Model};
+use rankwright_model::{Column, Foreign, Kind, Metadata, Place, Version, VersionStore};
+use rankwright_train::{model_columns, weights};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Checks the file against the model's features, and stores it; what to print.
+///
+/// # Errors
+/// Names each column that differs.
+pub(super) fn run(
+    config: &Config,
+    versions: &dyn VersionStore,
+    model: &str,
+    file: &Path,
+    promote: bool,
+) -> Result<String> {
+    let Model::LambdaMart(definition) = known(config, model)? else {
+        bail!(
+            "model '{model}' is of type {}: only a model of type lambdamart takes trees",
+            config.models[model].type_name()
+        );
+    };
+    let missing = || format!("failed to read {}{}", file.display(), beside(file));
+    let bytes = std::fs::read(file).with_context(missing)?;
+    let foreign = Foreign::read(&bytes).with_context(|| file.display().to_string())?;
+    let all = job_runtime()?.block_on(columns_of(config))?;
+    let columns = model_columns(model, definition, &all)?;
+    let problems = mismatches(&foreign, &columns);
+    if !problems.is_empty() {
+        bail!("{} does not fit model '{model}':\n  {}", file.display(), problems.join("\n  "));
+    }
+    let notes = notes(&foreign, &columns);
+    let version = version(model, file, &foreign, columns, bytes)?;
+    match promote {
+        true => {
+            let version = match versions.current(model)? {
+                Some(current) => version.in_place_of(current)?,
+                None => version,
+            };
+            versions.publish(&version, Place::Told)?;
+            Ok(told(&version, &notes, "current; servers take it up within 10 seconds"))
+        }
+        false => {
+            versions.add(&version)?;
+            let next = format!(
+                "stored; compare it with 'rankwright evaluate', and make it current with 'rankwright models promote --model {model} --to {}'",
+                version.id()
+            );
+            Ok(told(&version, &notes, &next))
+        }
+    }
+}
+
+fn told(version: &Version, notes: &[String], what: &str) -> String {
+    let notes: String = notes.iter().map(|note| format!("note: {note}\n")).collect();
+    format!("{}\t{}\t{what}\n{notes}", version.metadata().model, version.id())
+}
+
+fn version(model: &str, file: &Path, foreign: &Foreign, columns: Vec<Column>, bytes: Vec<u8>) -> Result<Version> {
+    let name = file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let metadata = Metadata {
+        model: model.to_owned(),
+        kind: foreign.kind,
+        created_at: now(),
+        metrics: BTreeMap::new(),
+        iterations: foreign.trees,
+        weights: weights(&foreign.gains, &columns),
+        columns,
+        trained_on: None,
+        settings: BTreeMap::from([("imported from".to_owned(), name)]),
+        replaced: None,
+    };
+    Ok(Version::new(metadata, Vec::new(), bytes)?)
+}
+
+/// Columns of the file that are not those of the model, a sentence each.
+fn mismatches(foreign: &Foreign, columns: &[Column]) -> Vec<String> {
+    if foreign.features != columns.len() {
+        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+        return vec![format!(
+            "the file has {} columns, and the features of the model have {}: {}",
+            foreign.features,
+            columns.len(),
+            names.join(", ")
+        )];
+    }
+    let mut problems = Vec::new();
+    for (place, column) in columns.iter().enumerate() {
+        let (number, wanted) = (place + 1, &column.name);
+        if let Some(found) =
+            foreign.names.get(place).filter(|found| foreign.is_named() && **found != as_named(foreign.kind, wanted))
+        {
+            problems
+                .push(format!("column {number} is {:?} in the file, and {wanted:?} in the configuration", line(found)));
+        } else if foreign.categorical[place] && !column.categorical {
+            problems.push(format!(
+                "column {number}, {wanted:?}, is split by categories in the file, and its values are amounts"
+            ));
+        }
+    }
+    problems
+}
+
+/// A column's name as a file has it: LightGBM takes no white space.
+fn as_named(kind: Kind, name: &str) -> String {
+    match kind {
+        Kind::LightGbm => name.replace(char::is_whitespace, "_"),
+        _ => name.to_owned(),
+    }
+}
+
+/// What fits, and may yet be a mistake.
+fn notes(foreign: &Foreign, columns: &[Column]) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !foreign.is_named() {
+        notes.push("the file has no names of columns, so their order could not be checked".to_owned());
+    }
+    let amounts =
+        |(column, categorical): (&Column, &bool)| (column.categorical && !categorical).then(|| column.name.clone());
+    let amounts: Vec<String> = columns
+        .iter()
+        .zip(&foreign.categorical)
+        .zip(&foreign.gains)
+        .filter(|(_, gain)| **gain > 0.0)
+        .filter_map(|(column, _)| amounts(column))
+        .collect();
+    if !amounts.is_empty() {
+        notes.push(format!("the file takes categories for amounts: {}", amounts.join(", ")));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(name: &str, categorical: bool) -> Column {
+        Column { name: name.into(), feature: name.into(), fingerprint: 1, categorical }
+    }
+
+    fn foreign(kind: Kind, names: &[&str], categorical: &[bool]) -> Foreign {
+        let features = categorical.len();
+        let names = names.iter().map(|&name| name.to_owned()).collect();
+        Foreign { kind, features, names, categorical: categorical.to_vec(), gains: vec![1.0; features], trees: 1 }
+    }
+
+    #[test]
+    fn each_column_that_differs_is_named() {
+        let columns = [column("price", false), column("ctr_7", false), column("color", true)];
+        let fits = foreign(Kind::XgBoost, &["price", "ctr_7", "color"], &[false, false, true]);
+        assert_eq!(mismatches(&fits, &columns), Vec::<String>::new());
+        let wrong = foreign(Kind::XgBoost, &["ctr_7", "price", "color"], &[false, false, true]);
+        assert_eq!(
+            mismatches(&wrong, &columns),
+            [
+                "column 1 is \"ctr_7\" in the file, and \"price\" in the configuration",
+                "column 2 is \"price\" in the file, and \"ctr_7\" in the configuration"
+            ]
+        );
+        let fewer = foreign(Kind::XgBoost, &[], &[false, false]);
+        let problem = "the file has 2 columns, and the features of the model have 3: price, ctr_7, color";
+        assert_eq!(mismatches(&fewer, &columns), [problem]);
+        let categories = foreign(Kind::XgBoost, &[], &[true, false, true]);
+        let problem = "column 1, \"price\", is split by categories in the file, and its values are amounts";
+        assert_eq!(mismatches(&categories, &columns), [problem]);
+    }
+
+    #[test]
+    fn names_that_a_library_made_up_are_not_compared_and_noted() {
+        let columns = [column("price", false), column("color", true)];
+        for (kind, names) in [(Kind::LightGbm, ["Column_0", "Column_1"]), (Kind::XgBoost, ["f0", "f1"])] {
+            let unnamed = foreign(kind, &names, &[false, false]);
+            assert_eq!(mismatches(&unnamed, &columns), Vec::<String>::new());
+            let notes = notes(&unnamed, &columns);
+            assert!(notes[0].contains("order could not be checked"), "{notes:?}");
+            assert_eq!(notes[1], "the file takes categories for amounts: color");
+        }
+    }
+
+    #[test]
+    fn a_name_with_spaces_is_written_as_lightgbm_writes_it() {
+        let columns = [column("genres_science fiction", false)];
+        assert!(mismatches(&foreign(Kind::LightGbm, &["genres_science_fiction"], &[false]), &columns).is_empty());
+        assert!(!mismatches(&foreign(Kind::XgBoost, &["genres_science_fiction"], &[false]), &columns).is_empty());
+    }
+}
