@@ -16,6 +16,8 @@ use crate::pool::Pool;
 use crate::server::Connections;
 use rankwright_config::{Config, Secret};
 use rankwright_state::Store;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
@@ -55,7 +57,8 @@ struct Plugins {
 }
 
 /// How far a service is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 #[repr(u8)]
 pub enum Phase {
     /// Models and state are not there yet.

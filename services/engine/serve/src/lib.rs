@@ -21,6 +21,7 @@ mod listed;
 pub mod load;
 pub mod metrics;
 pub mod models;
+mod object;
 pub mod plugin;
 mod pool;
 mod rank;

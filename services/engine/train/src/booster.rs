@@ -14,6 +14,7 @@ use crate::examples::Examples;
 use crate::memory::{self, Excess, Verdict};
 use crate::rows::{Room, SpillError};
 use rankwright_config::model::{Backend, Booster};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io;
 use std::panic::resume_unwind;
@@ -148,7 +149,7 @@ impl Task<'_> {
 }
 
 /// One round of boosting.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Iteration {
     /// Number of the round, from 0.
