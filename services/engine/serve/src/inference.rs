@@ -163,6 +163,11 @@ impl Inference {
         self.0.iter().filter(move |(_, served)| served.model.task() == task).map(|(name, _)| name.as_str())
     }
 
+    /// Those that give embeddings, with their dimensions.
+    pub(crate) fn embedders(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.names(Task::Embed).filter_map(|name| Some((name, self.0.get(name)?.dim())))
+    }
+
     /// What is told of all.
     pub(crate) fn told(&self) -> BTreeMap<&str, Told> {
         self.0.iter().map(|(name, served)| (name.as_str(), served.told())).collect()

@@ -30,6 +30,7 @@ mod recommend;
 mod seldom;
 pub mod server;
 pub mod tls;
+mod whole;
 
 pub use app::{App, Builder};
 pub use http::{STATE, STORES, Waiting};

@@ -9,6 +9,7 @@ use crate::limits::Excess;
 use crate::metrics::FallbackReason;
 use crate::models::{Current, Loaded, Served, Slot};
 use crate::object::Object;
+use crate::whole::whole;
 use rankwright_event::{Tenant, UserId};
 use rankwright_feature::seen;
 use rankwright_model::Recommendation;
@@ -24,7 +25,8 @@ use std::time::Instant;
 #[schemars(rename = "RecommendRequest")]
 pub(crate) struct Request {
     /// How many items.
-    #[schemars(range(min = 1), extend("x-limit" = "maxItemsPerRequest"))]
+    #[serde(deserialize_with = "whole")]
+    #[schemars(with = "u64", range(min = 1), extend("x-limit" = "maxItemsPerRequest"))]
     count: u64,
     /// For whom: `excludeSeen` of the model leaves out what this visitor took.
     user: Option<String>,

@@ -156,9 +156,11 @@ pub struct Iteration {
     pub id: usize,
     /// How long it took, evaluation included.
     pub millis: u64,
-    /// NDCG at the cutoff on the test split.
+    /// NDCG at the cutoff on the test split; null where no list has a relevant item.
+    #[schemars(with = "Option<f64>")]
     pub test_metric: f64,
-    /// NDCG at the cutoff on the train split.
+    /// NDCG at the cutoff on the train split; null where no list has a relevant item.
+    #[schemars(with = "Option<f64>")]
     pub train_metric: f64,
 }
 

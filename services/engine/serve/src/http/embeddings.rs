@@ -7,6 +7,7 @@ use crate::http::openapi::{Operation, Schemas};
 use crate::http::rerank::Usage;
 use crate::inference::{Embedding, Error, Place};
 use crate::object::Object;
+use crate::whole::optional;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use base64::Engine;
@@ -15,6 +16,7 @@ use rankwright_encoder::Task;
 use schemars::JsonSchema;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
+use serde_json::json as value;
 
 /// Texts that become vectors. Unknown keys are ignored.
 #[derive(Deserialize, JsonSchema)]
@@ -25,7 +27,8 @@ struct Asking {
     input: Input,
     encoding_format: Option<Format>,
     /// Those of the model, if they are given.
-    #[schemars(range(max = u64::MAX))]
+    #[serde(default, deserialize_with = "optional")]
+    #[schemars(with = "Option<u64>", range(max = u64::MAX))]
     dimensions: Option<u64>,
 }
 
@@ -87,7 +90,9 @@ pub(super) async fn post(State(app): State<App>, request: Request) -> Result<Res
 }
 
 pub(super) fn described(schemas: &mut Schemas<'_>) -> Operation {
-    let request = schemas.asked::<Asking>();
+    let models = schemas.app().inference().embedders();
+    let named = |(name, dim)| value!({"properties": {"model": {"const": name}, "dimensions": {"enum": [dim, null]}}});
+    let request = schemas.asked_of::<Asking>(models.map(named).collect());
     Operation::new("embeddings", "text models", "Turns texts into vectors, as clients of OpenAI ask for it")
         .body(request)
         .answers("A vector for each text", schemas.answered::<Answer<'_>>())

@@ -6,11 +6,13 @@ use crate::http::inference::{Asked, computed};
 use crate::http::openapi::{Operation, Schemas};
 use crate::inference::{Error, Place};
 use crate::object::Object;
+use crate::whole::optional;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use rankwright_encoder::Task;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json as value;
 
 /// Documents whose fit to a query is scored. Unknown keys are ignored.
 #[derive(Deserialize, JsonSchema)]
@@ -22,7 +24,8 @@ struct Asking {
     #[schemars(length(min = 1), extend("x-limit" = "maxItemsPerRequest"))]
     documents: Vec<Document>,
     /// How many of the best ones are wanted; all, if it is absent.
-    #[schemars(range(min = 1, max = u64::MAX))]
+    #[serde(default, deserialize_with = "optional")]
+    #[schemars(with = "Option<u64>", range(min = 1, max = u64::MAX))]
     top_n: Option<u64>,
     /// Whether the first version of the interface answers with texts too.
     return_documents: Option<bool>,
@@ -105,7 +108,9 @@ pub(super) fn v2_described(schemas: &mut Schemas<'_>) -> Operation {
 }
 
 fn described(schemas: &mut Schemas<'_>, id: &'static str, summary: &'static str) -> Operation {
-    let request = schemas.asked::<Asking>();
+    let named = |name| value!({"properties": {"model": {"const": name}}});
+    let models = schemas.app().inference().names(Task::Score).map(named).collect();
+    let request = schemas.asked_of::<Asking>(models);
     Operation::new(id, "text models", summary)
         .body(request)
         .answers("Documents, best first", schemas.answered::<Answer<'_>>())

@@ -4,7 +4,7 @@ use super::limits;
 use crate::app::App;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, Schema};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json as value};
 
 /// Schemas of the types that a service reads and writes.
 pub(crate) struct Schemas<'a> {
@@ -33,6 +33,12 @@ impl<'a> Schemas<'a> {
     /// A type of which requests are read.
     pub(crate) fn asked<T: JsonSchema>(&mut self) -> Schema {
         self.read.subschema_for::<T>()
+    }
+
+    /// The same, of which one of these alternatives holds as well; none where there are none.
+    pub(crate) fn asked_of<T: JsonSchema>(&mut self, alternatives: Vec<Value>) -> Value {
+        let request: Value = self.asked::<T>().into();
+        if alternatives.is_empty() { request } else { value!({"allOf": [request, {"anyOf": alternatives}]}) }
     }
 
     /// A type as which answers are written.
