@@ -2,7 +2,7 @@
 //! description of the interface allows and what it does not.
 
 use rankwright_e2e::Service;
-use rankwright_e2e::program::{Ended, clean, models, models_for_tests};
+use rankwright_e2e::program::{Ended, clean, models, models_for_tests, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -70,6 +70,16 @@ fn our_python_client_trains_ranks_and_repeats_what_is_lost_on_the_way() {
     command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).arg(client.join("tests"));
     command.env("PYTHONPATH", client.join("src")).env("RANKWRIGHT_URL", format!("http://{}", service.address()));
     succeeds(command, folder.path(), &service);
+}
+
+#[test]
+fn every_sample_configuration_fits_the_schema_and_none_does_with_a_misspelt_key() {
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let schema = folder.path().join("schema.json");
+    std::fs::write(&schema, run(&["schema"]).ok().stdout).expect("there is room for temporary files");
+    let ended = Ended::of(clean(Command::new(python)).arg(of_repository("e2e/python/schema.py")).arg(&schema)).ok();
+    println!("{}", ended.stdout);
 }
 
 #[test]

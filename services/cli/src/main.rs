@@ -61,6 +61,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Termfreq(options) => rankwright_assembly::print(&termfreq::run(&options)?),
         Command::Validate(options) => validate::run(&options),
         Command::Sort(options) => sort::run(&options),
+        Command::Schema => rankwright_assembly::print(&format!("{:#}\n", rankwright_config::schema::document())),
         Command::Later(words) => Err(options::not_yet(&words)),
     }
 }

@@ -53,6 +53,8 @@ pub(crate) enum Command {
     Validate(ValidateOptions),
     /// Write event files in order of time: one file of all of them
     Sort(SortOptions),
+    /// Print the JSON schema of configurations, by which editors complete and check them
+    Schema,
     /// A subcommand that this version does not have
     #[command(external_subcommand)]
     Later(Vec<String>),

@@ -26,6 +26,7 @@ mod report;
 mod scalar;
 mod section;
 mod spelling;
+mod trace;
 mod tree;
 mod type_name;
 mod value;

@@ -224,6 +224,9 @@ fn cross_encoder(section: &Section<'_>) -> Option<MatchMethod> {
 fn language(section: &Section<'_>) -> Option<&'static str> {
     let codes = LANGUAGES.map(|(code, _)| code);
     let value = section.required("language", "a language such as en, or generic")?;
+    if value.traced(LANGUAGES.iter().flat_map(|&(code, name)| [code, name])).is_some() {
+        return None;
+    }
     let text = value.text().map(|text| if text == YAML_1_1_NO { "no".to_owned() } else { text })?;
     let found = LANGUAGES.iter().find(|&&(code, name)| text == code || text.eq_ignore_ascii_case(name));
     if found.is_none() {
