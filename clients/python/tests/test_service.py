@@ -7,6 +7,8 @@ import asyncio
 import dataclasses
 import datetime
 import os
+import pathlib
+import re
 import time as time_of_day
 
 import pytest
@@ -103,6 +105,16 @@ def test_the_clients_have_a_method_for_every_call_of_their_own(client):
     assert {"rank", "feedback", "recommend", "train"} <= wanted
     for kind in (Client, AsyncClient):
         assert not [name for name in wanted if not hasattr(kind, name)], kind
+
+
+@pytest.mark.parametrize("page", ["clients/python/README.md", "docs/python.md"])
+def test_what_the_pages_show_runs(page):
+    text = (pathlib.Path(__file__).parents[3] / page).read_text()
+    blocks, names = re.findall(r"\n```python\n(.*?)\n```", text, re.DOTALL), {}
+    assert len(blocks) == 3
+    for block in blocks:
+        exec(compile(block.replace("http://localhost:8080", URL), page, "exec"), names)
+    names["client"].close()
 
 
 def test_the_client_for_asyncio_does_the_same():

@@ -20,7 +20,6 @@ pub mod state;
 pub mod train;
 
 mod nearest;
-mod not_yet;
 mod read;
 mod report;
 mod scalar;
