@@ -230,6 +230,6 @@ fn config_yml() -> String {
     "config.yml".to_owned()
 }
 
-fn any_object(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn any_object(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })
 }

@@ -96,13 +96,16 @@ pub fn day(random: &mut Random, rankings: i64) -> Vec<Value> {
     events
 }
 
-/// A day in which items change their brand, one before each third ranking: what rates over brands count depends on the order.
+/// A day in which items change their brand in turn, each at most seven times: rates over brands count under what an item was when
+/// it was shown, and the state keeps the newest eight updates of an item, however far apart writers are.
 pub fn day_of_changes(random: &mut Random, rankings: i64) -> Vec<Value> {
+    const CHANGES: i64 = 6 * ITEMS as i64;
+    let every = (rankings / CHANGES).max(3);
     let mut events = Vec::new();
     for event in day(random, rankings) {
         let number = event["id"].as_str().and_then(|id| id.strip_prefix('r')?.parse::<i64>().ok());
-        if let Some(number) = number.filter(|number| number % 3 == 0) {
-            let changed = format!("i{}", random.below(ITEMS));
+        if let Some(number) = number.filter(|number| number % every == 0) {
+            let changed = format!("i{}", number / every % ITEMS as i64);
             events.push(item(&changed, 9 + 2 * number, &[("brand", json!(format!("brand {}", random.below(4))))]));
         }
         events.push(event);

@@ -2,7 +2,7 @@
 
 use rankwright_e2e::asking::Asking;
 use rankwright_e2e::kafka::{broker, make_topic, produce, spread};
-use rankwright_e2e::many::{ITEMS, click_throughs, config, day, import, launch};
+use rankwright_e2e::many::{ITEMS, click_throughs, config, day_of_changes, import, launch};
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
 use rankwright_e2e::{Service, wait};
@@ -55,7 +55,7 @@ fn workers_on_a_topic_that_are_killed_lose_and_double_nothing() {
     let (Some(redis), Some(broker)) = (Redis::for_tests(), broker()) else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let mut random = Random::seeded();
-    let events = day(&mut random, wait::scaled(4000, 40_000));
+    let events = day_of_changes(&mut random, wait::scaled(4000, 40_000));
     let (alone, many) = (redis.own_service("alone"), redis.own_service("stream"));
     let plain = config(&redis);
     import(&plain, &alone, &events, &folder.path().join("alone"));

@@ -3,6 +3,7 @@
 pub mod configuration;
 mod credentials;
 mod images;
+mod pod_template;
 mod refusal;
 
 pub use images::Images;
@@ -13,6 +14,7 @@ use crate::labels::{self, Component};
 use crate::resolve::{self, Reference, Resolved};
 use crate::schedules;
 use configuration::Rendered;
+use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::{Resource, ResourceExt};
 use rankwright_config::Offset;
@@ -20,6 +22,7 @@ use rankwright_crds::ranking_service::{ImportFrom, Mechanism, PodOptions, Rank, 
 use rankwright_crds::status::{ImportPhase, ImportStatus};
 use rankwright_crds::{RankingService, RankingServiceSpec};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Environment variables that the operator sets.
@@ -75,6 +78,8 @@ pub struct Plan {
     pub outdated: Option<Refusal>,
     /// Digests of what pods refer to.
     pub references: Digests,
+    /// What is merged over the pods of parts.
+    pub templates: BTreeMap<Component, PodTemplateSpec>,
     /// The image of each part.
     pub images: Images,
     /// APIs that the cluster has.
@@ -115,6 +120,7 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
         Some(_) => removable(spec, resolved, &namespace)?,
     }
     let (mut configuration, outdated) = configured(&name, spec, resolved, &namespace)?;
+    let templates = pod_template::of(spec)?;
     let (images, held) = images::images(spec, resolved, defaults, former(service));
     let mut references =
         Digests { rank: digest(spec, resolved, Component::Rank), ingest: digest(spec, resolved, Component::Ingest) };
@@ -147,6 +153,7 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
         namespace,
         configuration,
         outdated,
+        templates,
         images,
         held,
         warnings,

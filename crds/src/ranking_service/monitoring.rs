@@ -1,7 +1,7 @@
 //! `monitoring` and `networkPolicy`.
 
 use super::pod::{LABELS_HAVE_NAMES, NO_NAME_OF_A_LABEL, label_value};
-use k8s_openapi::api::networking::v1::NetworkPolicyPeer;
+use k8s_openapi::api::networking::v1::{NetworkPolicyEgressRule, NetworkPolicyPeer};
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -81,6 +81,10 @@ pub struct NetworkPolicy {
     #[x_kube(validation = Rule::new(PEERS_ARE_OF_ONE_KIND).message(NO_PEER))]
     #[schemars(length(max = 64))]
     pub metrics_from: Vec<NetworkPolicyPeer>,
+    /// Where the pods of all parts may connect to, Jobs included; name lookups are let through as well. Default: anywhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64))]
+    pub egress: Option<Vec<NetworkPolicyEgressRule>>,
 }
 
 fn half_a_minute() -> String {

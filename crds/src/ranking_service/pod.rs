@@ -1,5 +1,6 @@
 //! What can be said of the pods of any part.
 
+use super::any_object;
 use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, Toleration};
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
@@ -117,6 +118,13 @@ pub struct PodOptions {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     pub priority_class_name: Option<String>,
+
+    /// A pod template that the operator merges over its own, as `kubectl patch --type strategic` does: affinity, init containers,
+    /// sidecars, runtimeClassName, dnsConfig and all else that has no field here. The program's container has the name of its part:
+    /// rank, ingest, training or import. The result has to keep the restricted Pod Security Standard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "any_object")]
+    pub template: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
 /// A volume and where it is mounted.

@@ -1,7 +1,9 @@
 //! `rank`: the servers that answer rank requests.
 
 use super::pod::PodOptions;
-use super::rollout::RankRollout;
+use super::rollout::{RankRollout, number_or_share};
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerBehavior;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -115,16 +117,19 @@ pub struct Autoscaling {
     #[serde(default = "five_minutes")]
     #[schemars(range(min = 0, max = 3600))]
     pub scale_down_stabilization_seconds: i32,
+    /// How fast it scales, as a HorizontalPodAutoscaler has it. A window in scaleDown replaces scaleDownStabilizationSeconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behavior: Option<HorizontalPodAutoscalerBehavior>,
 }
 
 /// A PodDisruptionBudget.
 #[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct DisruptionBudget {
-    /// Number of servers that may be taken away at once; 0 blocks the draining of nodes.
+    /// Servers that may be taken away at once: a number, or a share such as "25%"; 0 blocks the draining of nodes.
     #[serde(default = "one")]
-    #[schemars(range(min = 0, max = 1000))]
-    pub max_unavailable: i32,
+    #[schemars(schema_with = "number_or_share")]
+    pub max_unavailable: IntOrString,
 }
 
 impl Default for DisruptionBudget {
@@ -165,6 +170,15 @@ pub enum Unsatisfiable {
 
 /// The Service of the servers.
 #[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[x_kube(
+    validation = Rule::new("self.type == 'LoadBalancer' || !(has(self.loadBalancerClass) || has(self.loadBalancerSourceRanges))")
+        .message("rank.service: loadBalancerClass and loadBalancerSourceRanges need type LoadBalancer")
+)]
+#[x_kube(
+    validation = Rule::new("self.type != 'ClusterIP' || !has(self.externalTrafficPolicy)")
+        .message("rank.service: externalTrafficPolicy needs type LoadBalancer or NodePort")
+)]
+#[serde(rename_all = "camelCase")]
 pub struct Service {
     /// ClusterIP, NodePort or LoadBalancer.
     #[serde(rename = "type", default)]
@@ -177,11 +191,50 @@ pub struct Service {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("maxProperties" = 32))]
     pub annotations: BTreeMap<String, String>,
+    /// Which load balancer is asked for. Default: the cloud's. Kubernetes does not let it change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253))]
+    pub load_balancer_class: Option<String>,
+    /// Addresses that the load balancer lets in, such as 10.0.0.0/8. Default: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Set)]
+    #[x_kube(validation = Rule::new("self.all(range, isCIDR(range))").message("loadBalancerSourceRanges has ranges of addresses, such as 10.0.0.0/8"))]
+    #[schemars(length(max = 64), inner(length(min = 3, max = 64)))]
+    pub load_balancer_source_ranges: Vec<String>,
+    /// Whether requests from outside may change the node, which hides their address. Default: Cluster, they may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_traffic_policy: Option<TrafficPolicy>,
 }
 
 impl Default for Service {
     fn default() -> Self {
-        Self { type_: ServiceType::default(), port: http_port(), annotations: BTreeMap::new() }
+        Self {
+            type_: ServiceType::default(),
+            port: http_port(),
+            annotations: BTreeMap::new(),
+            load_balancer_class: None,
+            load_balancer_source_ranges: Vec::new(),
+            external_traffic_policy: None,
+        }
+    }
+}
+
+/// Whether requests from outside may change the node.
+#[derive(JsonSchema, Serialize, Deserialize, Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrafficPolicy {
+    /// They go to servers of all nodes.
+    Cluster,
+    /// They stay on the node that they reach.
+    Local,
+}
+
+impl TrafficPolicy {
+    /// As Kubernetes writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cluster => "Cluster",
+            Self::Local => "Local",
+        }
     }
 }
 
@@ -215,10 +268,15 @@ pub struct Ingress {
     /// The host name that it answers for.
     #[schemars(length(min = 1, max = 253), regex(pattern = HOST))]
     pub host: String,
-    /// The path that it answers for, with all below.
-    #[serde(default = "slash")]
+    /// The paths that it answers for, each with all below. Default: the ones that answer questions. Name /feedback where events come
+    /// from outside; /metrics, /status and what changes models are better left inside.
+    #[serde(default = "questions")]
+    #[schemars(length(min = 1, max = 32), inner(length(min = 1, max = 1024), regex(pattern = "^/")))]
+    pub paths: Vec<String>,
+    /// One path in place of paths; / is all that a server has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 1024), regex(pattern = "^/"))]
-    pub path: String,
+    pub path: Option<String>,
     /// Its class. Default: the cluster's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
@@ -245,6 +303,10 @@ pub struct GatewayRoute {
     #[x_kube(merge_strategy = ListMerge::Set)]
     #[schemars(length(max = 16), inner(length(min = 1, max = 253), regex(pattern = HOST)))]
     pub hostnames: Vec<String>,
+    /// The paths that it answers for, each with all below. Default: as rank.ingress.paths.
+    #[serde(default = "questions")]
+    #[schemars(length(min = 1, max = 32), inner(length(min = 1, max = 1024), regex(pattern = "^/")))]
+    pub paths: Vec<String>,
 }
 
 /// A Gateway.
@@ -278,8 +340,8 @@ pub struct Warmup {
     pub duration_seconds: i32,
 }
 
-fn one() -> i32 {
-    1
+fn one() -> IntOrString {
+    IntOrString::Int(1)
 }
 
 fn two() -> i32 {
@@ -306,8 +368,9 @@ fn http_port() -> i32 {
     8080
 }
 
-fn slash() -> String {
-    "/".to_owned()
+/// Paths that answer questions and change nothing.
+fn questions() -> Vec<String> {
+    ["/rank", "/recommend", "/inference", "/v1/rerank", "/v2/rerank", "/v1/embeddings"].map(str::to_owned).to_vec()
 }
 
 fn hosts_and_zones() -> Vec<String> {

@@ -82,7 +82,7 @@ fn five_minutes() -> i32 {
     300
 }
 
-fn number_or_share(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn number_or_share(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "x-kubernetes-int-or-string": true,
         "minimum": 0,

@@ -2,7 +2,7 @@
 
 use rankwright_e2e::crew::{Crew, source};
 use rankwright_e2e::kafka::{make_topic, produce, spread};
-use rankwright_e2e::many::{ITEMS, config, day, import};
+use rankwright_e2e::many::{ITEMS, config, day_of_changes, import};
 use rankwright_e2e::outcome::Outcome;
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
@@ -32,7 +32,7 @@ impl Trial {
     /// So many rankings on so many partitions. `reference` is a server that nothing happens to.
     pub(crate) fn new(reference: &Redis, name: &str, rankings: i64, partitions: usize) -> Self {
         let mut random = Random::seeded();
-        let events = day(&mut random, rankings);
+        let events = day_of_changes(&mut random, rankings);
         let spread = |rest: &[Value], random: &mut Random| spread(rest, partitions, random);
         Self::of(reference, name, random, &config(reference), &events, spread)
     }

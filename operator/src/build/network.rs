@@ -7,8 +7,8 @@ use crate::labels::{self, Component};
 use crate::validate::Plan;
 use k8s_openapi::api::networking::v1::{
     HTTPIngressPath, HTTPIngressRuleValue, Ingress, IngressBackend, IngressRule, IngressServiceBackend, IngressSpec,
-    IngressTLS, NetworkPolicy, NetworkPolicyIngressRule, NetworkPolicyPeer, NetworkPolicyPort, NetworkPolicySpec,
-    ServiceBackendPort,
+    IngressTLS, NetworkPolicy, NetworkPolicyEgressRule, NetworkPolicyIngressRule, NetworkPolicyPeer, NetworkPolicyPort,
+    NetworkPolicySpec, ServiceBackendPort,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -22,6 +22,7 @@ pub(super) fn children(plan: &Plan) -> Vec<Child> {
     if let Some(wanted) = &plan.spec.network_policy {
         children.push(policy(plan, Component::Rank, wanted.rank_from.iter().chain(&wanted.metrics_from), true));
         children.push(policy(plan, Component::Ingest, wanted.metrics_from.iter(), false));
+        children.extend(jobs(plan).map(|job| closed(plan, job)));
     }
     children
 }
@@ -38,7 +39,13 @@ fn ingress(plan: &Plan, wanted: &ranking_service::Ingress) -> Child {
         }),
         resource: None,
     };
-    let path = HTTPIngressPath { path: Some(wanted.path.clone()), path_type: "Prefix".to_owned(), backend };
+    let one = wanted.path.as_ref().map(std::slice::from_ref);
+    let path = |path: &String| HTTPIngressPath {
+        path: Some(path.clone()),
+        path_type: "Prefix".to_owned(),
+        backend: backend.clone(),
+    };
+    let paths = one.unwrap_or(&wanted.paths).iter().map(path).collect();
     let tls = |secret: &String| {
         vec![IngressTLS { hosts: Some(vec![wanted.host.clone()]), secret_name: Some(secret.clone()) }]
     };
@@ -49,7 +56,7 @@ fn ingress(plan: &Plan, wanted: &ranking_service::Ingress) -> Child {
             ingress_class_name: wanted.ingress_class_name.clone(),
             rules: Some(vec![IngressRule {
                 host: Some(wanted.host.clone()),
-                http: Some(HTTPIngressRuleValue { paths: vec![path] }),
+                http: Some(HTTPIngressRuleValue { paths }),
             }]),
             tls: wanted.tls_secret_name.as_ref().map(tls),
             ..IngressSpec::default()
@@ -60,9 +67,12 @@ fn ingress(plan: &Plan, wanted: &ranking_service::Ingress) -> Child {
 
 fn route(plan: &Plan) -> Option<Child> {
     let wanted = plan.spec.rank.gateway_route.as_ref().filter(|_| plan.apis.has(OptionalApi::HttpRoute))?;
+    let prefix = |path: &String| json!({"path": {"type": "PathPrefix", "value": path}});
+    let matches: Vec<_> = wanted.paths.iter().map(prefix).collect();
     let mut spec = json!({
         "parentRefs": wanted.parent_refs,
         "rules": [{
+            "matches": matches,
             "backendRefs": [{ "name": plan.named(Component::Rank), "port": plan.spec.rank.service.port }],
         }],
     });
@@ -91,16 +101,43 @@ fn policy<'a>(
     };
     // a rule without peers would let everybody in
     let rule = (!from.is_empty()).then(|| NetworkPolicyIngressRule { from: Some(from), ports: Some(vec![port]) });
+    about(plan, component, rule)
+}
+
+/// The parts that are Jobs: nobody has to reach them.
+fn jobs(plan: &Plan) -> impl Iterator<Item = Component> {
+    let training = plan.spec.training.is_some().then_some(Component::Training);
+    training.into_iter().chain(plan.spec.import.is_some().then_some(Component::Import))
+}
+
+fn closed(plan: &Plan, component: Component) -> Child {
+    about(plan, component, None)
+}
+
+fn about(plan: &Plan, component: Component, ingress: Option<NetworkPolicyIngressRule>) -> Child {
+    let egress = plan.spec.network_policy.as_ref().and_then(|policy| policy.egress.clone());
+    let egress = egress.map(|allowed| std::iter::once(names()).chain(allowed).collect::<Vec<_>>());
+    let types = std::iter::once("Ingress").chain(egress.is_some().then_some("Egress"));
     let selected = labels::selector(&plan.name, component);
     Child::of(&NetworkPolicy {
         metadata: metadata(plan, plan.named(component), labels::of(&plan.name, component)),
         spec: Some(NetworkPolicySpec {
             pod_selector: Some(LabelSelector { match_labels: Some(selected), ..LabelSelector::default() }),
-            policy_types: Some(vec!["Ingress".to_owned()]),
-            ingress: rule.map(|rule| vec![rule]),
-            egress: None,
+            policy_types: Some(types.map(str::to_owned).collect()),
+            ingress: ingress.map(|rule| vec![rule]),
+            egress,
         }),
     })
+}
+
+/// Lookups of names, at any server: whatever is allowed beside them is found by its name.
+fn names() -> NetworkPolicyEgressRule {
+    let port = |protocol: &str| NetworkPolicyPort {
+        port: Some(IntOrString::Int(53)),
+        protocol: Some(protocol.to_owned()),
+        end_port: None,
+    };
+    NetworkPolicyEgressRule { ports: Some(vec![port("UDP"), port("TCP")]), to: None }
 }
 
 fn namespace(name: &str) -> NetworkPolicyPeer {

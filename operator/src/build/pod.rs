@@ -10,6 +10,7 @@ pub(super) use probes::{Probes, serving};
 
 use crate::labels::{self, CONFIGURATION_DIGEST, Component, PODS_DIGEST, REFERENCES_DIGEST};
 use crate::validate::{Plan, digest_of};
+use k8s_openapi::DeepMerge;
 use k8s_openapi::api::core::v1::{
     Capabilities, Container, ContainerPort, Lifecycle, PodSecurityContext, PodSpec, PodTemplateSpec,
     ResourceRequirements, SeccompProfile, SecurityContext, TopologySpreadConstraint,
@@ -54,9 +55,24 @@ pub(super) fn template(plan: &Plan, program: Program<'_>) -> PodTemplateSpec {
         annotations.insert(CONFIGURATION_DIGEST.to_owned(), configuration.clone());
         annotations.insert(REFERENCES_DIGEST.to_owned(), references.clone());
     }
-    PodTemplateSpec {
+    let component = program.component;
+    let mut template = PodTemplateSpec {
         metadata: Some(ObjectMeta { labels: Some(labels), annotations: some(annotations), ..ObjectMeta::default() }),
         spec: Some(pod(plan, program)),
+    };
+    if let Some(further) = plan.templates.get(&component) {
+        template.merge_from(further.clone());
+        template.spec.iter_mut().for_each(secure);
+    }
+    template
+}
+
+/// Containers that a resource adds keep the restricted standard without a word of it.
+fn secure(pod: &mut PodSpec) {
+    for container in pod.containers.iter_mut().chain(pod.init_containers.iter_mut().flatten()) {
+        let context = container.security_context.get_or_insert_default();
+        context.allow_privilege_escalation.get_or_insert(false);
+        context.capabilities.get_or_insert_default().drop.get_or_insert_with(|| vec!["ALL".to_owned()]);
     }
 }
 

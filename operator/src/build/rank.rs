@@ -6,8 +6,8 @@ use crate::labels::{self, Component};
 use crate::validate::Plan;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment};
 use k8s_openapi::api::autoscaling::v2::{
-    CrossVersionObjectReference, HPAScalingRules, HorizontalPodAutoscaler, HorizontalPodAutoscalerBehavior,
-    HorizontalPodAutoscalerSpec, MetricIdentifier, MetricSpec, MetricTarget, PodsMetricSource, ResourceMetricSource,
+    CrossVersionObjectReference, HPAScalingRules, HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec,
+    MetricIdentifier, MetricSpec, MetricTarget, PodsMetricSource, ResourceMetricSource,
 };
 use k8s_openapi::api::core::v1::{
     Lifecycle, LifecycleHandler, Service, ServicePort, ServiceSpec, SleepAction, TopologySpreadConstraint,
@@ -107,6 +107,10 @@ fn service(plan: &Plan) -> Child {
                 protocol: Some("TCP".to_owned()),
                 ..ServicePort::default()
             }]),
+            load_balancer_class: wanted.load_balancer_class.clone(),
+            load_balancer_source_ranges: (!wanted.load_balancer_source_ranges.is_empty())
+                .then(|| wanted.load_balancer_source_ranges.clone()),
+            external_traffic_policy: wanted.external_traffic_policy.map(|policy| policy.name().to_owned()),
             ..ServiceSpec::default()
         }),
         ..Service::default()
@@ -117,7 +121,7 @@ fn disruption_budget(plan: &Plan) -> Child {
     Child::of(&PodDisruptionBudget {
         metadata: own_metadata(plan),
         spec: Some(PodDisruptionBudgetSpec {
-            max_unavailable: Some(IntOrString::Int(plan.spec.rank.disruption_budget.max_unavailable)),
+            max_unavailable: Some(plan.spec.rank.disruption_budget.max_unavailable.clone()),
             selector: Some(selector(plan)),
             // a server that does not answer keeps no node from being drained
             unhealthy_pod_eviction_policy: Some("AlwaysAllow".to_owned()),
@@ -152,10 +156,9 @@ fn autoscaler(plan: &Plan, wanted: &Autoscaling) -> Child {
         }),
         ..MetricSpec::default()
     });
-    let patience = HPAScalingRules {
-        stabilization_window_seconds: Some(wanted.scale_down_stabilization_seconds),
-        ..HPAScalingRules::default()
-    };
+    let mut behavior = wanted.behavior.clone().unwrap_or_default();
+    let patience = behavior.scale_down.get_or_insert_with(HPAScalingRules::default);
+    patience.stabilization_window_seconds.get_or_insert(wanted.scale_down_stabilization_seconds);
     Child::of(&HorizontalPodAutoscaler {
         metadata: own_metadata(plan),
         spec: HorizontalPodAutoscalerSpec {
@@ -167,7 +170,7 @@ fn autoscaler(plan: &Plan, wanted: &Autoscaling) -> Child {
             min_replicas: Some(wanted.min_replicas),
             max_replicas: wanted.max_replicas,
             metrics: Some(processor.into_iter().chain(requests).collect()),
-            behavior: Some(HorizontalPodAutoscalerBehavior { scale_down: Some(patience), scale_up: None }),
+            behavior: Some(behavior),
         },
         ..HorizontalPodAutoscaler::default()
     })

@@ -62,6 +62,7 @@ fn cron_job(plan: &Plan, training: &Training, schedule: Schedule<'_>) -> Child {
             schedule: schedule.cron.to_owned(),
             time_zone: Some(training.time_zone.clone()),
             suspend: Some(schedule.suspend),
+            starting_deadline_seconds: training.starting_deadline_seconds,
             concurrency_policy: Some("Forbid".to_owned()),
             successful_jobs_history_limit: Some(training.successful_jobs_history_limit),
             failed_jobs_history_limit: Some(training.failed_jobs_history_limit),
@@ -69,7 +70,6 @@ fn cron_job(plan: &Plan, training: &Training, schedule: Schedule<'_>) -> Child {
                 metadata: Some(ObjectMeta { labels: Some(labels), ..ObjectMeta::default() }),
                 spec: Some(job),
             },
-            ..CronJobSpec::default()
         },
         ..CronJob::default()
     })

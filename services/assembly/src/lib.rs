@@ -42,7 +42,7 @@ pub use forget::{Forgotten, forget};
 pub use gauges::Gauges;
 pub use importer::Importer;
 pub use inlet::Inlet;
-pub use log::{complain, flush_log, log_to, log_to_stderr};
+pub use log::{complain, flush_log, log_to, log_to_stderr, set_log_filter};
 pub use program::{TERMINATED, chain, exit, exit_code, job_runtime, leave, print, runtime};
 pub use purge::{purge, purge_places};
 pub use rankwright_serve::clock::now;

@@ -11,8 +11,10 @@ use parking_lot::{Condvar, Mutex};
 use std::io::{IsTerminal, Write};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
-use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, reload};
 
 /// What waits to be written takes at most this many bytes.
 const MOST_BYTES: usize = 4 << 20;
@@ -23,7 +25,13 @@ const LAST: Duration = Duration::from_secs(1);
 /// The log of this process.
 static LOG: OnceLock<Log> = OnceLock::new();
 
-/// Sends the log to standard error: level `info`, or what `RUST_LOG` says.
+/// Which lines are logged.
+static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
+
+/// The variable that says how lines are written: `text`, or `json` for collectors.
+const FORMAT: &str = "LOG_FORMAT";
+
+/// Sends the log to standard error: level `info`, or what `RUST_LOG` says, as `LOG_FORMAT` says.
 pub fn log_to_stderr() {
     log_to(std::io::stderr());
 }
@@ -32,15 +40,40 @@ pub fn log_to_stderr() {
 pub fn log_to(writer: impl Write + Send + 'static) {
     let colours = std::io::stderr().is_terminal();
     let log = LOG.get_or_init(|| Log::new(writer));
-    let lines = Lines { log: log.clone(), colours };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(lines)
-        .with_ansi(colours)
-        .with_target(false)
-        .log_internal_errors(false) // they would go where the log cannot be written, and panic
-        .init();
+    let (filter, handle) = reload::Layer::new(filter);
+    let _once = FILTER.set(handle);
+    let format = std::env::var(FORMAT).unwrap_or_default();
+    let how = match (format.as_str(), colours) {
+        ("json", _) => How::Json,
+        (_, true) => How::Coloured,
+        (_, false) => How::Plain,
+    };
+    tracing_subscriber::registry().with(filter).with(layer(log.clone(), how)).init();
+    if !["", "text", "json"].contains(&format.as_str()) {
+        tracing::warn!(format = ?format, "{FORMAT} is neither text nor json: the log is text");
+    }
+}
+
+/// How events become lines.
+fn layer<S>(log: Log, how: How) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: tracing::Subscriber + for<'a> tracing_subscriber::registry::LookupSpan<'a>,
+{
+    // errors of the log itself would go where the log cannot be written, and panic
+    let layer = fmt::layer().with_ansi(how == How::Coloured).with_target(false).log_internal_errors(false);
+    let layer = layer.with_writer(Lines { log, how });
+    if how == How::Json { layer.json().flatten_event(true).boxed() } else { layer.boxed() }
+}
+
+/// Logs by this filter from now on, such as `debug` or `info,rankwright_serve=debug`.
+///
+/// # Errors
+/// When it is none, or there is no log.
+pub fn set_log_filter(filter: &str) -> Result<(), String> {
+    let filter = EnvFilter::try_new(filter.trim()).map_err(|error| error.to_string())?;
+    let handle = FILTER.get().ok_or("this program has no log")?;
+    handle.reload(filter).map_err(|error| error.to_string())
 }
 
 /// Leaves writing to a thread of its own from now on.
@@ -53,7 +86,7 @@ pub(crate) fn write_aside() {
 /// Writes a text to standard error behind the log, as long as something takes it. It may have several lines; other control
 /// characters are escaped.
 pub fn complain(text: &str) {
-    let lines: Vec<u8> = text.lines().flat_map(|line| one_line(line.as_bytes(), false)).collect();
+    let lines: Vec<u8> = text.lines().flat_map(|line| one_line(line.as_bytes(), How::Plain)).collect();
     match LOG.get() {
         Some(log) => {
             log.push(&lines);
@@ -166,7 +199,15 @@ impl Waiting {
 /// Where the log's events are put together, each of which is one line.
 struct Lines {
     log: Log,
-    colours: bool,
+    how: How,
+}
+
+/// How lines are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum How {
+    Plain,
+    Coloured,
+    Json,
 }
 
 /// A line.
@@ -183,7 +224,7 @@ impl<'a> MakeWriter<'a> for Lines {
 impl Write for Line<'_> {
     /// Takes what is one event, with the line break at its end.
     fn write(&mut self, event: &[u8]) -> std::io::Result<usize> {
-        self.0.log.push(&one_line(event, self.0.colours));
+        self.0.log.push(&one_line(event, self.0.how));
         Ok(event.len())
     }
 
@@ -193,14 +234,15 @@ impl Write for Line<'_> {
 }
 
 /// The text as one line: control characters inside are escaped. With colours, those of the log itself stay.
-fn one_line(event: &[u8], colours: bool) -> Vec<u8> {
+fn one_line(event: &[u8], how: How) -> Vec<u8> {
     let text = String::from_utf8_lossy(event.strip_suffix(b"\n").unwrap_or(event));
     let mut line = String::with_capacity(event.len() + 1);
     for (at, c) in text.char_indices() {
         match c {
-            '\x1b' if colours && is_colour(&text[at..]) => line.push(c),
-            c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => line.extend(c.escape_default()),
-            c => line.push(c),
+            '\x1b' if how == How::Coloured && is_colour(&text[at..]) => line.push(c),
+            c if !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}') => line.push(c),
+            c if how == How::Json => line.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => line.extend(c.escape_default()),
         }
     }
     line.push('\n');
@@ -279,20 +321,32 @@ mod tests {
     #[test]
     fn an_event_is_one_line_whatever_is_in_it() {
         let forged = "WARN: id=\"r\n2026-01-01 ERROR all is lost\x1b[2J\r\u{9b}31m\u{2028}\"\n".as_bytes();
-        let line = |colours| String::from_utf8(one_line(forged, colours)).expect("text");
-        assert_eq!(line(false), "WARN: id=\"r\\n2026-01-01 ERROR all is lost\\u{1b}[2J\\r\\u{9b}31m\\u{2028}\"\n");
-        assert_eq!(line(true), line(false));
-        assert_eq!(one_line(b"\x1b[33m WARN\x1b[0m \x1b[8mx\n", true), b"\x1b[33m WARN\x1b[0m \\u{1b}[8mx\n");
-        assert_eq!(one_line("naïve 木\n".as_bytes(), false), "naïve 木\n".as_bytes());
-        assert_eq!(one_line(b"\xff\n", false), "\u{fffd}\n".as_bytes());
+        let line = |how| String::from_utf8(one_line(forged, how)).expect("text");
+        assert_eq!(line(How::Plain), "WARN: id=\"r\\n2026-01-01 ERROR all is lost\\u{1b}[2J\\r\\u{9b}31m\\u{2028}\"\n");
+        assert_eq!(line(How::Coloured), line(How::Plain));
+        assert_eq!(one_line(b"\x1b[33m WARN\x1b[0m \x1b[8mx\n", How::Coloured), b"\x1b[33m WARN\x1b[0m \\u{1b}[8mx\n");
+        assert_eq!(one_line("naïve 木\n".as_bytes(), How::Plain), "naïve 木\n".as_bytes());
+        assert_eq!(one_line(b"\xff\n", How::Plain), "\u{fffd}\n".as_bytes());
+    }
+
+    #[test]
+    fn a_line_of_json_is_an_object_with_all_that_was_said() {
+        let (log, holds, text) = slow();
+        let subscriber = tracing_subscriber::registry().with(layer(log.clone(), How::Json));
+        let id = "r\nERROR forged\x1b[2J\u{9b}\u{2028}";
+        tracing::subscriber::with_default(subscriber, || tracing::warn!(id, count = 3, "seen"));
+        drop(holds);
+        let line: serde_json::Value = serde_json::from_str(&lines(&text, 1)[0]).expect("an object");
+        assert_eq!((&line["level"], &line["message"], &line["count"]), (&"WARN".into(), &"seen".into(), &3.into()));
+        assert_eq!(line["id"], id);
+        assert!(line["timestamp"].is_string(), "{line}");
     }
 
     #[test]
     fn what_a_client_sends_is_escaped_where_it_is_logged() {
         let (log, holds, text) = slow();
-        for colours in [false, true] {
-            let lines = Lines { log: log.clone(), colours };
-            let subscriber = tracing_subscriber::fmt().with_ansi(colours).with_writer(lines).finish();
+        for how in [How::Plain, How::Coloured] {
+            let subscriber = tracing_subscriber::registry().with(layer(log.clone(), how));
             let id = "r\nERROR forged\x1b[2J";
             tracing::subscriber::with_default(subscriber, || tracing::warn!(%id, ids = ?[id], text = id, "seen {id}"));
         }

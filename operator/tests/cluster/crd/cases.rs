@@ -160,6 +160,63 @@ pub(super) fn cases() -> Vec<Case> {
             rank(json!({"ingress": {"host": "https://rank.example.com"}})),
             Some("spec.rank.ingress.host"),
         ),
+        ("an ingress for some paths", rank(json!({"ingress": {"host": "a", "paths": ["/rank", "/feedback"]}})), None),
+        (
+            "a path that does not begin with a slash",
+            rank(json!({"ingress": {"host": "a", "paths": ["rank"]}})),
+            Some("spec.rank.ingress.paths[0]"),
+        ),
+        (
+            "a share of servers that may be taken away",
+            rank(json!({"disruptionBudget": {"maxUnavailable": "25%"}})),
+            None,
+        ),
+        (
+            "a load balancer for a service inside",
+            rank(json!({"service": {"loadBalancerClass": "internal"}})),
+            Some("need type LoadBalancer"),
+        ),
+        (
+            "addresses for a load balancer that are none",
+            rank(json!({"service": {"type": "LoadBalancer", "loadBalancerSourceRanges": ["10.0.0.0/99"]}})),
+            Some("ranges of addresses"),
+        ),
+        (
+            "a load balancer of one's own",
+            rank(
+                json!({"service": {"type": "LoadBalancer", "loadBalancerClass": "internal", "loadBalancerSourceRanges": ["10.0.0.0/8"], "externalTrafficPolicy": "Local"}}),
+            ),
+            None,
+        ),
+        (
+            "a way for traffic from outside that there is not",
+            rank(json!({"service": {"externalTrafficPolicy": "Local"}})),
+            Some("externalTrafficPolicy needs type"),
+        ),
+        (
+            "a pod template",
+            rank(
+                json!({"pod": {"template": {"spec": {"runtimeClassName": "gvisor", "containers": [{"name": "rank"}]}}}}),
+            ),
+            None,
+        ),
+        (
+            "how fast an autoscaler goes",
+            rank(
+                json!({"autoscaling": {"maxReplicas": 4, "cpuUtilization": 70, "behavior": {"scaleUp": {"policies": [{"type": "Pods", "value": 2, "periodSeconds": 60}]}}}}),
+            ),
+            None,
+        ),
+        (
+            "connections of pods",
+            json!({"spec": {"networkPolicy": {"egress": [{"ports": [{"port": 6379}], "to": [{"podSelector": {}}]}]}}}),
+            None,
+        ),
+        (
+            "a training that may not begin late",
+            training(json!({"schedule": "@daily", "startingDeadlineSeconds": 5})),
+            Some("spec.training.startingDeadlineSeconds"),
+        ),
         (
             "two ways in",
             rank(json!({"ingress": {"host": "a"}, "gatewayRoute": {"parentRefs": [{"name": "gateway"}]}})),

@@ -39,12 +39,14 @@ fn lists_of(schema: &Value, place: &str, lists: &mut BTreeSet<String>) {
 fn lists() -> Vec<(&'static str, Value, Value, Value)> {
     let kafka = json!({"spec": {"ingest": {"source": {"kafka": {"topic": "t", "groupId": "g"}}}}});
     let route = json!({"spec": {"rank": {"gatewayRoute": {"parentRefs": [{"name": "gateway"}]}}}});
+    let balanced = json!({"spec": {"rank": {"service": {"type": "LoadBalancer"}}}});
     let nodes = json!({"spec": {"stateStore": {"redis": {"host": null, "mode": "Cluster"}}}});
     let training = json!({"spec": {"training": {"schedule": "@daily"}}});
     let import = json!({"spec": {"import": {"from": {"s3": {"bucket": "events", "prefix": "past"}}}}});
     let mut lists = vec![
         ("spec/ingest/source/kafka/brokers", json!("a:9092"), json!("b:9092"), kafka),
         ("spec/rank/gatewayRoute/hostnames", json!("a.example.com"), json!("b.example.com"), route),
+        ("spec/rank/service/loadBalancerSourceRanges", json!("10.0.0.0/8"), json!("192.168.0.0/16"), balanced),
         ("spec/stateStore/redis/nodes", json!("a:6379"), json!("b:6379"), nodes),
         ("spec/training/models", json!("a"), json!("b"), training.clone()),
         (

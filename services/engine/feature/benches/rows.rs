@@ -118,7 +118,7 @@ fn shop(features: &str) -> (Plan, MemoryStore) {
         if number >= 10 * ITEMS - HISTORY {
             plan.interaction(&click, &mut overlay);
         }
-        plan.unranked(&click, &Fetched::default(), &mut overlay);
+        plan.unranked(&click, &[], &mut overlay);
     }
     let lease = ready(store.acquire(&Writer("bench".into()))).expect("acquires");
     let (commit, _): (Commit, _) = overlay.take(Position::default(), Position("1".into()));

@@ -4,12 +4,12 @@
 //! closed, interactions and impressions together, so that no rate exceeds what was shown, unless the sender reports impressions
 //! itself.
 
-mod captured;
 mod closed;
+mod lately;
 
-pub use captured::Captured;
 pub use closed::ClosedInteraction;
 pub(crate) use closed::texts;
+pub(crate) use lately::{KEPT, Lately};
 
 use crate::lexicon::referrer;
 use crate::slot::{Derived, Meaning, Numbered, Owner, Retention};
@@ -45,6 +45,7 @@ impl Effects for rankwright_state::Foreseen {
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
     item_fields: Vec<(CompactString, Slot)>,
+    item_updates: Vec<(CompactString, Slot, u32)>,
     derived: Vec<(Derived, Slot)>,
     item_updated: Option<Slot>,
     user_fields: Vec<(CompactString, Slot)>,
@@ -133,6 +134,7 @@ impl Rules {
     fn add(&mut self, meaning: &Meaning, slot: Slot, kept: Retention, slots: &Numbered) {
         match meaning {
             Meaning::ItemField(field) => self.item_fields.push((field.into(), slot)),
+            Meaning::ItemUpdates(field) => self.item_updates.push((field.into(), slot, kept.keep)),
             Meaning::Derived(derived) => self.derived.push((derived.clone(), slot)),
             Meaning::ItemUpdated => self.item_updated = Some(slot),
             Meaning::UserField(field) => self.user_fields.push((field.into(), slot)),
@@ -178,6 +180,13 @@ impl Rules {
         let key = Key::new(&update.tenant, Scope::Item(update.item.clone()));
         let event = update.id.digest();
         write_fields(&self.item_fields, &update.fields, &key, update.timestamp, event, effects);
+        for (name, slot, keep) in &self.item_updates {
+            for field in update.fields.iter().filter(|field| field.name == *name) {
+                let one = lately::update(update.timestamp, event, &field.value);
+                let cell = Cell::Recent(Recent::one(one, *keep));
+                effects.write(&key, *slot, Stored { at: update.timestamp, event, cell });
+            }
+        }
         for (derived, slot) in &self.derived {
             for field in update.fields.iter().filter(|field| field.name == derived.field) {
                 if let Some(value) = (derived.derive)(&update.item, &field.value) {

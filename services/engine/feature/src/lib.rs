@@ -24,7 +24,7 @@ mod testing;
 pub use candidates::{Candidates, Purpose};
 pub use column::{Column, Tag};
 pub use coverage::Coverage;
-pub use effect::{Captured, ClosedInteraction, Effects, IMPRESSION};
+pub use effect::{ClosedInteraction, Effects, IMPRESSION};
 pub use encode::{Encode, Encoded, Encoders, NoEncoders, Texts};
 pub use item_texts::ItemTexts;
 pub use plan::{Error, Plan, readers};

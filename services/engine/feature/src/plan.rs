@@ -6,22 +6,24 @@ mod models;
 
 use crate::candidates::{Candidates, Purpose};
 use crate::column::{Column, Tag};
-use crate::effect::{Captured, ClosedInteraction, Effects, Rules, texts};
+use crate::effect::{ClosedInteraction, Effects, Lately, Rules, texts};
 use crate::encode::{Encoded, Encoders, Models, NoEncoders, Texts};
 use crate::extractor::compiler::{Compiler, definition};
 use crate::extractor::field::Sources;
 use crate::extractor::{Columns, Extractor};
 use crate::seen;
 use crate::slot::{Meaning, Slots};
-use kept::Kept;
+use compact_str::CompactString;
+use kept::ByRanking;
 use rankwright_config::feature::Feature;
 use rankwright_config::model::Seen;
 use rankwright_config::{Config, Model};
 use rankwright_encoder::CacheFileError;
-use rankwright_event::{Event, Interaction, RankedItem, Ranking};
-use rankwright_state::{Fetched, Fingerprint, Key, Scope, Slot, Store};
+use rankwright_event::{Event, Field, Interaction, ItemId, Ranking, Timestamp};
+use rankwright_state::{Entity, Fetched, Fingerprint, Key, Scope, Slot, Store};
 use rankwright_text::{DictionaryError, Language};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What can go wrong when features are compiled.
@@ -82,8 +84,8 @@ pub struct Plan {
     steps: Vec<Step>,
     rules: Rules,
     /// Item fields and ranking fields whose values rates are kept by.
-    kept_by_item: Kept,
-    kept_by_ranking: Kept,
+    kept_by_item: Vec<Lately>,
+    kept_by_ranking: ByRanking,
     sources: Sources,
     global: bool,
     /// Whether any feature reads keys that depend on what was read first.
@@ -277,22 +279,18 @@ impl Plan {
         Candidates::new(ranking, fetched, purpose, &self.sources, self.global)
     }
 
-    /// Whether rates are kept by values of item fields, which [`Plan::captured`] notes.
-    pub fn captures(&self) -> bool {
+    /// Whether counters are kept by values of item fields: only when all updates from before an interaction have come is it known
+    /// what it counts under.
+    pub fn counts_by_values(&self) -> bool {
         !self.kept_by_item.is_empty()
     }
 
-    /// What a ranking's items are counted under when it closes, by the values of their fields as they were fetched for
-    /// [`Plan::rows`].
-    pub fn captured(&self, ranking: &Ranking, fetched: &Fetched) -> Captured {
-        let mut captured = Captured::default();
-        if self.captures() {
-            let candidates = self.candidates(ranking, fetched, Purpose::Training);
-            for (slot, reader) in &self.kept_by_item {
-                captured.add(*slot, reader.all(&candidates).into_iter().map(texts));
-            }
-        }
-        captured
+    /// Keys that [`Plan::closed`] needs to be fetched, in the order of the items: of those down to the lowest one interacted with.
+    pub fn closed_reads<'i>(&self, ranking: &Ranking, interacted: impl Fn(&ItemId) -> bool + 'i) -> Vec<Key> {
+        let lowest =
+            if self.counts_by_values() { ranking.items.iter().rposition(|item| interacted(&item.id)) } else { None };
+        let seen = lowest.map_or(&[][..], |lowest| &ranking.items[..=lowest]);
+        seen.iter().map(|item| Key::new(&ranking.tenant, Scope::Item(item.id.clone()))).collect()
     }
 
     /// Effects of an event as such.
@@ -310,21 +308,24 @@ impl Plan {
         self.rules.ranking(ranking, effects);
     }
 
-    /// Effects of a ranking's end on rates and impressions; interactions in order of time.
+    /// Effects of a ranking's end on rates and impressions; interactions in order of time. `items` lie under [`Plan::closed_reads`].
     pub fn closed(
         &self,
         ranking: &Ranking,
-        captured: &Captured,
+        items: &[Option<Arc<Entity>>],
         interactions: &[ClosedInteraction],
         effects: &mut impl Effects,
     ) {
         let nothing = Fetched::default();
         let own = (!self.kept_by_ranking.is_empty()).then(|| self.candidates(ranking, &nothing, Purpose::Training));
-        let values = |slot, item| {
+        let values = |slot, item: usize| {
             let reader = self.kept_by_ranking.iter().find(|(of, _)| *of == slot);
             match (reader, &own) {
                 (Some((_, reader)), Some(own)) => texts(reader.of(own, item)),
-                _ => captured.values(slot, item),
+                _ => {
+                    let (shown, stored) = (&ranking.items[item], items.get(item));
+                    self.values_at(slot, &shown.id, &shown.fields, stored, ranking.timestamp)
+                }
             }
         };
         self.rules.closed(ranking, values, interactions, effects);
@@ -333,13 +334,27 @@ impl Plan {
     /// Key that [`Plan::unranked`] needs to be fetched.
     pub fn unranked_reads(&self, interaction: &Interaction) -> Option<Key> {
         let item = || Key::new(&interaction.tenant, Scope::Item(interaction.item.clone()));
-        self.captures().then(item)
+        self.counts_by_values().then(item)
     }
 
-    /// Effects on rates and impressions of an interaction that belongs to no known ranking.
-    pub fn unranked(&self, interaction: &Interaction, fetched: &Fetched, effects: &mut impl Effects) {
-        let captured = self.captured(&alone(interaction), fetched);
-        self.rules.unranked(interaction, |slot| captured.values(slot, 0), effects);
+    /// Effects on rates and impressions of an interaction that belongs to no known ranking; `item` lies under
+    /// [`Plan::unranked_reads`].
+    pub fn unranked(&self, interaction: &Interaction, item: &[Option<Arc<Entity>>], effects: &mut impl Effects) {
+        let values = |slot| self.values_at(slot, &interaction.item, &[], item.first(), interaction.timestamp);
+        self.rules.unranked(interaction, values, effects);
+    }
+
+    /// What an item counted under at a time, by the slot of the field.
+    fn values_at(
+        &self,
+        slot: Slot,
+        item: &ItemId,
+        sent: &[Field],
+        stored: Option<&Option<Arc<Entity>>>,
+        time: Timestamp,
+    ) -> Vec<CompactString> {
+        let of = self.kept_by_item.iter().find(|of| of.slot == slot);
+        of.map(|of| of.of(item, sent, stored.and_then(Option::as_deref), time)).unwrap_or_default()
     }
 }
 
@@ -367,20 +382,6 @@ pub fn readers(config: &Config) -> BTreeMap<Fingerprint, Vec<String>> {
         note(slots, &format!("models.{name}"));
     }
     readers
-}
-
-/// A ranking of an interaction's item alone.
-fn alone(interaction: &Interaction) -> Ranking {
-    let item = RankedItem { id: interaction.item.clone(), fields: vec![], label: None, score: None };
-    Ranking {
-        id: interaction.id.as_str().into(),
-        timestamp: interaction.timestamp,
-        tenant: interaction.tenant.clone(),
-        user: None,
-        session: None,
-        fields: vec![],
-        items: vec![item],
-    }
 }
 
 #[cfg(test)]

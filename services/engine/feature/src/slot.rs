@@ -16,6 +16,8 @@ use std::time::Duration;
 pub enum Meaning {
     /// Newest value of an item's field.
     ItemField(String),
+    /// An item's newest updates of a field, for counters by its values.
+    ItemUpdates(String),
     /// Seconds since 1970 of an item's newest metadata event.
     ItemUpdated,
     /// Newest value of a visitor's field.
@@ -261,6 +263,7 @@ impl Meaning {
     pub fn fingerprint(&self) -> Fingerprint {
         let description = match self {
             Self::ItemField(field) => format!("item field {field:?}"),
+            Self::ItemUpdates(field) => format!("updates of item field {field:?}"),
             Self::ItemUpdated => "item updated".to_string(),
             Self::UserField(field) => format!("user field {field:?}"),
             Self::Count { interaction, scope } => format!("count {interaction:?} by {}", scope.word()),

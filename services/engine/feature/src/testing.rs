@@ -5,7 +5,7 @@ pub(crate) mod letters;
 use crate::{ClosedInteraction, Effects, Encoded, Encoders, NoEncoders, Plan, Purpose, Texts};
 use rankwright_config::Config;
 use rankwright_event::{
-    Event, Field, Interaction, ItemUpdate, RankedItem, Ranking, Tenant, Timestamp, UserUpdate, Value,
+    Event, Field, Interaction, ItemId, ItemUpdate, RankedItem, Ranking, Tenant, Timestamp, UserUpdate, Value,
 };
 use rankwright_state::{Entity, Fetched, Key, MemoryStore, Rows, Slot, Store, Stored};
 use std::collections::HashMap;
@@ -139,7 +139,7 @@ impl Shop {
     pub(crate) fn unranked(mut self, kind: &str, item: &str) -> Self {
         let interaction = self.one_interaction(kind, item);
         let fetched = self.state.fetched(self.plan.unranked_reads(&interaction).as_slice());
-        self.plan.unranked(&interaction, &fetched, &mut self.state);
+        self.plan.unranked(&interaction, fetched.named(), &mut self.state);
         self.interaction(kind, item)
     }
 
@@ -162,11 +162,12 @@ impl Shop {
     /// A ranking was shown, clicked and closed.
     pub(crate) fn closed<const N: usize, const C: usize>(mut self, items: [&str; N], clicks: [&str; C]) -> Self {
         let ranking = self.ranking(items);
-        let captured = self.plan.captured(&ranking, &self.state.fetched(&self.plan.reads(&ranking)));
         let click =
             |item: &&str| ClosedInteraction { timestamp: self.now, event: 0, kind: "click".into(), item: item.into() };
         let clicks: Vec<_> = clicks.iter().map(click).collect();
-        self.plan.closed(&ranking, &captured, &clicks, &mut self.state);
+        let clicked = |item: &ItemId| clicks.iter().any(|click| click.item == *item);
+        let items = self.state.fetched(&self.plan.closed_reads(&ranking, clicked));
+        self.plan.closed(&ranking, items.named(), &clicks, &mut self.state);
         self
     }
 

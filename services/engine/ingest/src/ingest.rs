@@ -11,7 +11,7 @@ use crate::rows::{Promise, Workshop};
 use crate::texts;
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore};
 use rankwright_event::{Event, Interaction, Ranking, RankingId, Tenant, Timestamp};
-use rankwright_feature::{Captured, Plan, Purpose};
+use rankwright_feature::{Plan, Purpose};
 use rankwright_state::{
     Cell, Entity, Fetched, Key, Lease, Outcome, Overlay, Position, Rows, Slot, Space, Store, Stored, Writer,
 };
@@ -359,9 +359,9 @@ impl Ingest {
         }
         ranking.shrink_to_fit();
         let ranking = Arc::new(ranking);
-        let (rows, captured) = self.rows(&ranking).await?;
+        let rows = self.rows(&ranking).await?;
         self.plan.shown(&ranking, &mut self.overlay);
-        let open = Open::new(ranking, self.plan.width(), rows, Some(captured));
+        let open = Open::new(ranking, self.plan.width(), rows);
         for interaction in self.join.open(open).unwrap_or_default() {
             self.joined(interaction).await?;
         }
@@ -372,22 +372,20 @@ impl Ingest {
         Ok(())
     }
 
-    /// The rows of a ranking as state stands, and what its items count under; a record that must outlive this process has them
-    /// at once.
-    async fn rows(&mut self, ranking: &Arc<Ranking>) -> Result<(Promise, Captured), Error> {
+    /// The rows of a ranking as state stands; a record that must outlive this process has them at once.
+    async fn rows(&mut self, ranking: &Arc<Ranking>) -> Result<Promise, Error> {
         let mut fetched = Fetched::new(self.fetch(&self.plan.reads(ranking)).await?);
         let keys = self.plan.follow(ranking, &fetched);
         let entities = self.fetch(&keys).await?;
         fetched.add(keys, entities);
-        let captured = self.plan.captured(ranking, &fetched);
         if self.durable {
             let encoded = texts::encoded(self.plan.texts(ranking, &fetched)).await;
             let rows = self.plan.rows_with(ranking, &fetched, &encoded, Purpose::Training);
-            let (slot, stored) = record::shown_value(ranking, self.plan.tags(), &rows, &captured);
+            let (slot, stored) = record::shown_value(ranking, self.plan.tags(), &rows);
             self.overlay.write(&JoinId::of(ranking).key(), slot, stored);
-            return Ok((Promise::kept(rows), captured));
+            return Ok(Promise::kept(rows));
         }
-        Ok((self.workshop.add(ranking.clone(), fetched), captured))
+        Ok(self.workshop.add(ranking.clone(), fetched))
     }
 
     async fn interaction(&mut self, interaction: Interaction) -> Result<(), Error> {
@@ -439,8 +437,8 @@ impl Ingest {
             self.counters.unknown += 1;
             counters::name(&mut self.unknown, ranking);
         }
-        let fetched = Fetched::new(self.fetch(self.plan.unranked_reads(&interaction).as_slice()).await?);
-        self.plan.unranked(&interaction, &fetched, &mut self.overlay);
+        let item = self.fetch(self.plan.unranked_reads(&interaction).as_slice()).await?;
+        self.plan.unranked(&interaction, &item, &mut self.overlay);
         let record = Clickthrough::of_interaction(&interaction);
         let key = self.durable.then(|| self.closed_key(&interaction.tenant, interaction.id.as_str()));
         if let Some(key) = &key {
@@ -468,8 +466,8 @@ impl Ingest {
         if !open.is_worth_keeping() {
             return Ok(());
         }
-        let by_now = Fetched::new(self.fetch(&open.capture_reads(&self.plan)).await?);
-        open.close(&self.plan, &by_now, &mut self.overlay);
+        let items = self.fetch(&open.close_reads(&self.plan)).await?;
+        open.close(&self.plan, &items, &mut self.overlay);
         self.counters.clickthroughs += 1;
         self.owe(open);
         Ok(())

@@ -276,7 +276,7 @@ mod tests {
         let (id, timestamp) = (id.into(), Timestamp::from_millis(seconds * 1000));
         let (tenant, fields, items) = (Tenant::default(), Vec::new(), Vec::new());
         let ranking = Ranking { id, timestamp, tenant, user: None, session: None, fields, items };
-        Open::new(Arc::new(ranking), 0, Promise::kept(Vec::new()), None)
+        Open::new(Arc::new(ranking), 0, Promise::kept(Vec::new()))
     }
 
     fn click(ranking: &str, seconds: i64) -> Interaction {

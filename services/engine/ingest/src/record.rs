@@ -4,8 +4,8 @@ use crate::rows::Promise;
 use crate::shown::{Shown, ShownRef};
 use rankwright_clickthrough::{Click, Clickthrough, Rows};
 use rankwright_event::{Field, Interaction, Ranking, RankingId, Tenant, Timestamp};
-use rankwright_feature::{Captured, ClosedInteraction, Effects, IMPRESSION, Plan, Tag};
-use rankwright_state::{Cell, Entity, Fetched, Key, Parts, Scope, Slot, Stored};
+use rankwright_feature::{ClosedInteraction, Effects, IMPRESSION, Plan, Tag};
+use rankwright_state::{Cell, Entity, Key, Parts, Scope, Slot, Stored};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::{Arc, Once};
@@ -42,8 +42,6 @@ pub(crate) struct Open {
     pub(crate) ranking: Arc<Ranking>,
     pub(crate) width: usize,
     pub(crate) rows: Promise,
-    /// What its items count under when it closes; `None` where an earlier version has kept it.
-    pub(crate) captured: Option<Captured>,
     pub(crate) interactions: Vec<Interaction>,
     /// Time of the ranking or of its newest interaction.
     pub(crate) last: Timestamp,
@@ -106,7 +104,7 @@ impl Open {
     /// What a store has of it, with rows of a plan's columns.
     pub(crate) fn restored(mut shown: Shown, interactions: Vec<Interaction>, plan: &Plan) -> Self {
         let rows = Promise::kept(shown.rows_of(plan.tags()));
-        let mut open = Self::new(Arc::new(shown.ranking), plan.width(), rows, shown.captured);
+        let mut open = Self::new(Arc::new(shown.ranking), plan.width(), rows);
         // each is there once, as it was when they were stored
         open.last = interactions.iter().map(|interaction| interaction.timestamp).fold(open.last, Timestamp::max);
         open.bytes += interactions.iter().map(Interaction::bytes).sum::<usize>();
@@ -114,10 +112,10 @@ impl Open {
         open
     }
 
-    pub(crate) fn new(ranking: Arc<Ranking>, width: usize, rows: Promise, captured: Option<Captured>) -> Self {
+    pub(crate) fn new(ranking: Arc<Ranking>, width: usize, rows: Promise) -> Self {
         let values = size_of::<f32>() * ranking.items.len() * width;
-        let bytes = size_of::<Self>() + ranking.bytes() + values + captured.as_ref().map_or(0, Captured::bytes);
-        Self { last: ranking.timestamp, ranking, width, rows, captured, interactions: Vec::new(), bytes }
+        let bytes = size_of::<Self>() + ranking.bytes() + values;
+        Self { last: ranking.timestamp, ranking, width, rows, interactions: Vec::new(), bytes }
     }
 
     /// About so many bytes it takes in memory.
@@ -158,26 +156,25 @@ impl Open {
         !self.interactions.is_empty() || self.ranking.items.iter().any(|item| item.label.is_some())
     }
 
-    /// Keys of what its items count under by now, where that was not kept.
-    pub(crate) fn capture_reads(&self, plan: &Plan) -> Vec<Key> {
-        if self.captured.is_some() || !plan.captures() { Vec::new() } else { plan.reads(&self.ranking) }
+    /// Keys of what [`Open::close`] needs.
+    pub(crate) fn close_reads(&self, plan: &Plan) -> Vec<Key> {
+        plan.closed_reads(&self.ranking, |item| self.interactions.iter().any(|one| one.item == *item))
     }
 
-    /// Effects of its end on rates and impressions; `by_now` is what lies under [`Open::capture_reads`].
-    pub(crate) fn close(&mut self, plan: &Plan, by_now: &Fetched, effects: &mut impl Effects) {
+    /// Effects of its end on rates and impressions; `items` lie under [`Open::close_reads`].
+    pub(crate) fn close(&mut self, plan: &Plan, items: &[Option<Arc<Entity>>], effects: &mut impl Effects) {
         let impressions = self.interactions.iter().filter(|one| is_impression(one)).count();
         if impressions.max(self.interactions.len() - impressions) >= Parts::MOST {
             say_full(&self.ranking.id);
         }
         self.interactions.sort_by(|left, right| (left.timestamp, &left.id).cmp(&(right.timestamp, &right.id)));
-        let captured = self.captured.take().unwrap_or_else(|| plan.captured(&self.ranking, by_now));
         let interactions: Vec<_> = self.interactions.iter().map(ClosedInteraction::from).collect();
-        plan.closed(&self.ranking, &captured, &interactions, effects);
+        plan.closed(&self.ranking, items, &interactions, effects);
     }
 
     /// The stored form of what was shown and is closed, with the rows that were kept, which have these columns.
     pub(crate) fn shown_value(&self, columns: &[Tag]) -> (Slot, Stored) {
-        shown_value(&self.ranking, columns, self.rows.kept_rows(), &Captured::default())
+        shown_value(&self.ranking, columns, self.rows.kept_rows())
     }
 
     pub(crate) fn into_clickthrough(self) -> Clickthrough {
@@ -212,8 +209,8 @@ fn bytes(items: usize, values: usize, interactions: usize) -> usize {
 }
 
 /// The stored form of what was shown.
-pub(crate) fn shown_value(ranking: &Ranking, columns: &[Tag], rows: &[f32], captured: &Captured) -> (Slot, Stored) {
-    (RANKING, blob(&ShownRef::new(ranking, columns, rows, captured), 0))
+pub(crate) fn shown_value(ranking: &Ranking, columns: &[Tag], rows: &[f32]) -> (Slot, Stored) {
+    (RANKING, blob(&ShownRef::new(ranking, columns, rows), 0))
 }
 
 /// The stored form of a record's interactions; a longer list takes the place of a shorter one.

@@ -4,7 +4,7 @@
 //! programs are replaced one by one, they become rows of other columns: what both have is kept, what is new is missing.
 
 use rankwright_event::Ranking;
-use rankwright_feature::{Captured, Tag};
+use rankwright_feature::Tag;
 use serde::{Deserialize, Serialize};
 
 /// A ranking as it was shown.
@@ -13,8 +13,6 @@ pub(crate) struct Shown {
     pub(crate) ranking: Ranking,
     rows: Vec<f32>,
     columns: Columns,
-    /// What its items count under when it closes; `None` in what an earlier version wrote.
-    pub(crate) captured: Option<Captured>,
 }
 
 /// Columns of rows that were kept.
@@ -33,12 +31,11 @@ pub(crate) struct ShownRef<'a> {
     width: usize,
     rows: &'a [f32],
     columns: &'a [Tag],
-    captured: &'a Captured,
 }
 
 impl<'a> ShownRef<'a> {
-    pub(crate) fn new(ranking: &'a Ranking, columns: &'a [Tag], rows: &'a [f32], captured: &'a Captured) -> Self {
-        Self { ranking, width: columns.len(), rows, columns, captured }
+    pub(crate) fn new(ranking: &'a Ranking, columns: &'a [Tag], rows: &'a [f32]) -> Self {
+        Self { ranking, width: columns.len(), rows, columns }
     }
 }
 
@@ -53,11 +50,10 @@ impl Shown {
         }
         let (First { ranking, width, rows }, rest) = postcard::take_from_bytes(bytes)?;
         if rest.is_empty() {
-            return Ok(Self { ranking, rows, columns: Columns::Unknown(width), captured: None });
+            return Ok(Self { ranking, rows, columns: Columns::Unknown(width) });
         }
-        let (columns, rest) = postcard::take_from_bytes(rest)?;
-        let captured = (!rest.is_empty()).then(|| postcard::from_bytes(rest)).transpose()?;
-        Ok(Self { ranking, rows, columns: Columns::Known(columns), captured })
+        let (columns, _) = postcard::take_from_bytes(rest)?; // an earlier version wrote more behind it
+        Ok(Self { ranking, rows, columns: Columns::Known(columns) })
     }
 
     /// Its rows, a value for each of these columns: NaN for those that they did not have.
@@ -110,8 +106,7 @@ mod tests {
     /// Rows that were stored with the columns [`OLD`], as those of others; bits, as NaN is not itself.
     fn seen_as(columns: &[Tag]) -> Vec<u32> {
         let ranking = ranking();
-        let stored = postcard::to_stdvec(&ShownRef::new(&ranking, &OLD, &[1.0, 2.0, 3.0, 4.0], &Captured::default()))
-            .expect("plain data");
+        let stored = postcard::to_stdvec(&ShownRef::new(&ranking, &OLD, &[1.0, 2.0, 3.0, 4.0])).expect("plain data");
         let mut shown = Shown::read(&stored).expect("whole");
         assert_eq!(shown.ranking, ranking);
         shown.rows_of(columns).into_iter().map(f32::to_bits).collect()
@@ -143,11 +138,9 @@ mod tests {
     #[test]
     fn what_is_cut_off_is_told() {
         let ranking = ranking();
-        let whole = postcard::to_stdvec(&ShownRef::new(&ranking, &OLD, &[1.0, 2.0, 3.0, 4.0], &Captured::default()))
-            .expect("plain data");
-        // without what is captured, or its columns as well, it is that of an older version
-        let older = [whole.len() - 1, whole.len() - 10];
-        for cut in (0..whole.len()).filter(|cut| !older.contains(cut)) {
+        let whole = postcard::to_stdvec(&ShownRef::new(&ranking, &OLD, &[1.0, 2.0, 3.0, 4.0])).expect("plain data");
+        let older = whole.len() - 9; // without its columns it is that of an older version
+        for cut in (0..whole.len()).filter(|cut| *cut != older) {
             assert!(Shown::read(&whole[..cut]).is_err(), "{cut} of {}", whole.len());
         }
     }

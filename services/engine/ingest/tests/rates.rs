@@ -56,16 +56,20 @@ async fn rates(service: &Service) -> [Option<f32>; 3] {
     [0, 1, 2].map(|place| Some(rows[place]).filter(|rate| !rate.is_nan()))
 }
 
-/// Batches of one writer of several, then the end.
-async fn import_as_one_of_many<'a>(service: &Service, batches: impl Iterator<Item = &'a [Event]>) {
+/// Batches of one writer of several.
+async fn take_in<'a>(service: &Service, writer: &str, batches: impl Iterator<Item = &'a [Event]>) {
     let (plan, state, settings) = (service.plan.clone(), service.state.clone(), service.settings);
-    let mut intake =
-        Intake::open("1", Origin::Partition, plan.clone(), state.clone(), settings, WALL).await.expect("opens");
+    let mut intake = Intake::open(writer, Origin::Partition, plan, state, settings, WALL).await.expect("opens");
     for events in batches {
         let to = Position(format!("{}.", intake.position().0));
         intake.apply(events, &[], to, WALL).await.expect("applies");
     }
     intake.leave().await.expect("leaves");
+}
+
+/// Nobody writes any more: all closes.
+async fn close(service: &Service) {
+    let (plan, state, settings) = (service.plan.clone(), service.state.clone(), service.settings);
     let parts = service.clickthroughs.clone();
     let closer = Closer::open("any", &mut Taken::default(), plan, state, parts, settings).await;
     closer.expect("opens").finish(WALL).await.expect("closes");
@@ -99,8 +103,41 @@ async fn it_does_so_behind_a_restart() {
 #[tokio::test]
 async fn it_does_so_in_a_state_that_is_shared() {
     let service = Service::with(BY_COLOR, Arc::new(MemoryStore::default()), memory).await;
-    import_as_one_of_many(&service, repainted().chunks(1)).await;
+    take_in(&service, "1", repainted().chunks(1)).await;
+    close(&service).await;
     assert_eq!(rates(&service).await, AS_SHOWN);
+}
+
+/// Rates where one writer brings updates of items and another one all else, in either order.
+async fn rates_in_either_order(events: Vec<Event>) -> [[Option<f32>; 3]; 2] {
+    let (items, rest): (Vec<_>, Vec<_>) = events.into_iter().partition(|event| matches!(event, Event::Item(_)));
+    let mut found = [[None; 3]; 2];
+    for (rates_of, order) in found.iter_mut().zip([[("1", &items), ("2", &rest)], [("2", &rest), ("1", &items)]]) {
+        let service = Service::with(BY_COLOR, Arc::new(MemoryStore::default()), memory).await;
+        for (writer, events) in order {
+            take_in(&service, writer, events.chunks(1)).await;
+        }
+        close(&service).await;
+        *rates_of = rates(&service).await;
+    }
+    found
+}
+
+#[tokio::test]
+async fn it_does_not_depend_on_which_writer_was_faster() {
+    assert_eq!(rates_in_either_order(repainted()).await, [AS_SHOWN; 2]);
+}
+
+#[tokio::test]
+async fn neither_does_what_an_interaction_without_a_ranking_counts_under() {
+    let mut events = repainted();
+    for (id, at) in [("e", 50), ("f", 102)] {
+        let Event::Interaction(click) = click(id, "r", "a", at) else { unreachable!("it is one") };
+        events.push(Event::Interaction(rankwright_event::Interaction { ranking: None, ..click }));
+    }
+    events.sort_by_key(Event::timestamp);
+    let (red, blue) = (Some(1.0), Some(1.0)); // "a" was red until 101: a click in a list and one without, then one as blue
+    assert_eq!(rates_in_either_order(events).await, [[red, None, blue]; 2]);
 }
 
 #[tokio::test]
@@ -181,7 +218,8 @@ async fn reported_impressions_take_no_room_from_the_clicks_of_a_ranking() {
     for many in [false, true] {
         let service = Service::with(FEATURES, Arc::new(MemoryStore::default()), memory).await;
         if many {
-            import_as_one_of_many(&service, std::iter::once(events.as_slice())).await;
+            take_in(&service, "1", std::iter::once(events.as_slice())).await;
+            close(&service).await;
         } else {
             service.import(events.clone()).await;
         }

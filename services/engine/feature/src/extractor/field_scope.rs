@@ -4,6 +4,7 @@ use super::compiler::Compiler;
 use super::entity;
 use super::field::FieldReader;
 use crate::candidates::Candidates;
+use crate::effect;
 use crate::slot::{Counted, Meaning, Owner, Slots};
 use compact_str::CompactString;
 use rankwright_config::feature::{self, Source};
@@ -35,7 +36,12 @@ fn values(source: &Source) -> Meaning {
 
 /// The field whose values have counters needs this.
 pub(crate) fn need_values(source: Option<Source>, ttl: Duration, slots: &mut Slots) {
-    source.iter().for_each(|source| slots.need(values(source), ttl, 0));
+    if let Some(source) = source {
+        slots.need(values(&source), ttl, 0);
+        if source.entity != feature::Entity::Ranking {
+            slots.need(Meaning::ItemUpdates(source.field), ttl, effect::KEPT);
+        }
+    }
 }
 
 impl FieldScope {

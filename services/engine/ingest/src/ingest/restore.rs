@@ -89,7 +89,7 @@ mod tests {
     };
     use rankwright_config::Config;
     use rankwright_event::{Event, Interaction, RankedItem, Ranking, Tenant, Timestamp};
-    use rankwright_feature::{Captured, Plan};
+    use rankwright_feature::Plan;
     use rankwright_state::file::FileOptions;
     use rankwright_state::{Cell, Commit, Entity, FileStore, Position, Slot, Space, Store, Stored, Writer};
     use std::sync::Arc;
@@ -99,7 +99,7 @@ mod tests {
     async fn leave_sealed(store: &dyn Store, ranking: &Ranking, interaction: Interaction) {
         let mut entity = Entity::default();
         let mark = (Slot(2), Stored { at: Timestamp::default(), event: 0, cell: Cell::Counter(1) });
-        let shown = record::shown_value(ranking, &[], &[], &Captured::default());
+        let shown = record::shown_value(ranking, &[], &[]);
         for (slot, stored) in [shown, record::interactions_value(&[interaction]), mark] {
             entity.absorb_value(slot, &stored);
         }

@@ -11,9 +11,9 @@ use crate::outbox::{Outbox, Taken};
 use crate::record::{Closed, Open};
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore};
 use rankwright_event::{Interaction, RankingId, Timestamp};
-use rankwright_feature::{Captured, Plan};
+use rankwright_feature::Plan;
 use rankwright_state::{
-    Commit, Entity, Fetched, Key, Lease, Listed, Outcome, Overlay, Position, Rows, Space, Store, View, Writer,
+    Commit, Entity, Key, Lease, Listed, Outcome, Overlay, Position, Rows, Space, Store, View, Writer,
 };
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -316,10 +316,12 @@ impl Closer {
                 _ if counted => self.lone(&interaction),
                 Some(key) => self.joined(&interaction, &key),
                 None if interaction.timestamp.plus(wait) < watermark => {
-                    self.counters.unknown += 1;
-                    interaction.ranking.iter().for_each(|ranking| counters::name(&mut self.unknown, ranking));
+                    if let Some(ranking) = &interaction.ranking {
+                        self.counters.unknown += 1;
+                        counters::name(&mut self.unknown, ranking);
+                        self.plan.interaction(&interaction, &mut self.overlay); // else it took effect when it came
+                    }
                     self.unranked(&interaction).await?;
-                    self.plan.interaction(&interaction, &mut self.overlay);
                     self.lone(&interaction);
                 }
                 None => dealt_with -= 1,
@@ -339,8 +341,8 @@ impl Closer {
     /// It counts as one of an unknown ranking.
     async fn unranked(&mut self, interaction: &Interaction) -> Result<(), Error> {
         self.counters.unranked += 1;
-        let fetched = Fetched::new(self.fetch(self.plan.unranked_reads(interaction).as_slice()).await?);
-        self.plan.unranked(interaction, &fetched, &mut self.overlay);
+        let item = self.fetch(self.plan.unranked_reads(interaction).as_slice()).await?;
+        self.plan.unranked(interaction, &item, &mut self.overlay);
         Ok(())
     }
 
@@ -368,7 +370,7 @@ impl Closer {
         if !due.is_empty() {
             self.batch = next_batch(bytes, due.len());
         }
-        let reads = ended.iter().flat_map(|(open, _)| open.capture_reads(&self.plan));
+        let reads = ended.iter().flat_map(|(open, _)| open.close_reads(&self.plan));
         let reads = super::distinct(reads);
         self.fetch(&reads).await?;
         for (open, whole) in ended {
@@ -383,16 +385,15 @@ impl Closer {
 
     /// A ranking, with the record that it was read from where all of that is to go on its way.
     async fn end(&mut self, mut open: Open, whole: Option<(&Key, &Arc<Entity>)>) -> Result<(), Error> {
-        let by_now = Fetched::new(self.fetch(&open.capture_reads(&self.plan)).await?);
-        open.close(&self.plan, &by_now, &mut self.overlay);
+        let items = self.fetch(&open.close_reads(&self.plan)).await?;
+        open.close(&self.plan, &items, &mut self.overlay);
         self.counters.clickthroughs += 1;
         let key = stored::closed_key(&open.ranking);
         if let Some((from, record)) = whole {
             self.overlay.absorb(&key, record);
             self.moved.push((from.clone(), key.clone()));
         } else {
-            let (slot, value) =
-                stored::shown(&open.ranking, self.plan.tags(), open.rows.kept_rows(), &Captured::default());
+            let (slot, value) = stored::shown(&open.ranking, self.plan.tags(), open.rows.kept_rows());
             self.overlay.write(&key, slot, value);
             for interaction in &open.interactions {
                 let (slot, value) = stored::added(interaction);

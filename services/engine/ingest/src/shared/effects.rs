@@ -40,10 +40,11 @@ impl Effects {
                     named.push(stored::join_key(&ranking.tenant, &ranking.id));
                     named.extend(self.plan.reads(ranking));
                 }
-                Event::Interaction(interaction) => match &interaction.ranking {
-                    Some(ranking) => named.push(stored::join_key(&interaction.tenant, ranking)),
-                    None => named.extend(self.plan.unranked_reads(interaction)),
-                },
+                Event::Interaction(interaction) => {
+                    named.extend(
+                        interaction.ranking.as_ref().map(|ranking| stored::join_key(&interaction.tenant, ranking)),
+                    );
+                }
                 Event::Item(_) | Event::User(_) => {}
             }
         }
@@ -88,13 +89,11 @@ impl Effects {
             Event::Interaction(_) => self.counters.interactions += 1,
         }
         match event {
-            Event::Ranking(ranking) => self.ranking(ranking).await,
-            Event::Interaction(interaction) => self.interaction(lane, interaction).await,
-            update => {
-                self.plan.event(update, &mut self.overlay);
-                Ok(())
-            }
+            Event::Ranking(ranking) => self.ranking(ranking).await?,
+            Event::Interaction(interaction) => self.interaction(lane, interaction),
+            update => self.plan.event(update, &mut self.overlay),
         }
+        Ok(())
     }
 
     async fn ranking(&mut self, ranking: &Ranking) -> Result<(), Error> {
@@ -109,15 +108,14 @@ impl Effects {
         fetched.add(keys, entities);
         let encoded = texts::encoded(self.plan.texts(ranking, &fetched)).await;
         let rows = self.plan.rows_with(ranking, &fetched, &encoded, Purpose::Training);
-        let captured = self.plan.captured(ranking, &fetched);
         self.plan.shown(ranking, &mut self.overlay);
-        let (slot, value) = stored::shown(ranking, self.plan.tags(), &rows, &captured);
+        let (slot, value) = stored::shown(ranking, self.plan.tags(), &rows);
         self.overlay.write(&key, slot, value);
         Ok(())
     }
 
-    async fn interaction(&mut self, lane: &Lane, interaction: &Interaction) -> Result<(), Error> {
-        let Some(ranking) = &interaction.ranking else { return self.unranked(interaction).await };
+    fn interaction(&mut self, lane: &Lane, interaction: &Interaction) {
+        let Some(ranking) = &interaction.ranking else { return self.unranked(interaction) };
         let key = stored::join_key(&interaction.tenant, ranking);
         if self.may_join(lane, &key, interaction) {
             self.plan.interaction(interaction, &mut self.overlay);
@@ -127,7 +125,6 @@ impl Effects {
             let (slot, value) = stored::alone(interaction);
             self.overlay.write(&stored::waiting_key(interaction), slot, value);
         }
-        Ok(())
     }
 
     /// Whether a record takes an interaction at once: its ranking is known, and nobody can have closed it meanwhile. It
@@ -139,16 +136,18 @@ impl Effects {
             && record.is_some_and(|record| lane.watermark <= record.newest().plus(session_length))
     }
 
-    /// An interaction that no ranking caused takes effect; its click-through is the closer's to write.
-    async fn unranked(&mut self, interaction: &Interaction) -> Result<(), Error> {
-        self.counters.unranked += 1;
-        let fetched = Fetched::new(self.fetch(self.plan.unranked_reads(interaction).as_slice()).await?);
-        self.plan.unranked(interaction, &fetched, &mut self.overlay);
+    /// An interaction that no ranking caused takes effect; its click-through is the closer's to write. Only the closer can tell
+    /// what it counts under by values of item fields: when all updates from before it have come.
+    fn unranked(&mut self, interaction: &Interaction) {
         self.plan.interaction(interaction, &mut self.overlay);
         let key = stored::waiting_key(interaction);
-        for (slot, value) in [stored::alone(interaction), stored::counted(interaction)] {
+        let (slot, value) = stored::alone(interaction);
+        self.overlay.write(&key, slot, value);
+        if !self.plan.counts_by_values() {
+            self.counters.unranked += 1;
+            self.plan.unranked(interaction, &[], &mut self.overlay);
+            let (slot, value) = stored::counted(interaction);
             self.overlay.write(&key, slot, value);
         }
-        Ok(())
     }
 }

@@ -5,7 +5,7 @@ use crate::record::{self, Closed, Open};
 use crate::shown::{Shown, ShownRef};
 use rankwright_clickthrough::Clickthrough;
 use rankwright_event::{Interaction, Ranking, RankingId, Tenant, Timestamp};
-use rankwright_feature::{Captured, Plan, Tag};
+use rankwright_feature::{Plan, Tag};
 use rankwright_state::{Cell, Entity, Key, Part, Parts, Scope, Slot, Stored};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -49,8 +49,8 @@ pub(super) fn closed_alone_key(interaction: &Interaction) -> Key {
     Key::new(&interaction.tenant, Scope::Outbox(format!("{ALONE_BEGINS}{}", interaction.id).into()))
 }
 
-pub(super) fn shown(ranking: &Ranking, columns: &[Tag], rows: &[f32], captured: &Captured) -> (Slot, Stored) {
-    let cell = Cell::Blob(bytes(&ShownRef::new(ranking, columns, rows, captured)).into());
+pub(super) fn shown(ranking: &Ranking, columns: &[Tag], rows: &[f32]) -> (Slot, Stored) {
+    let cell = Cell::Blob(bytes(&ShownRef::new(ranking, columns, rows)).into());
     (SHOWN, Stored { at: ranking.timestamp, event: ranking.id.digest(), cell })
 }
 

@@ -4,8 +4,8 @@ use super::report::Fact;
 use rankwright_config::Config;
 use rankwright_config::feature::{Feature, Kind, MatchMethod};
 use rankwright_event::{Event, Ranking};
-use rankwright_feature::{Captured, ClosedInteraction, NoEncoders, Plan};
-use rankwright_state::{Fetched, Fingerprint, Foreseen, MemoryStore, Slot, Store, Usage};
+use rankwright_feature::{ClosedInteraction, NoEncoders, Plan};
+use rankwright_state::{Fingerprint, Foreseen, MemoryStore, Slot, Store, Usage};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -83,10 +83,10 @@ impl Memory {
             // every item may be looked at: what an import stores is that or less
             Event::Ranking(ranking) => {
                 if let Some(seen) = seen_to_its_end(ranking) {
-                    plan.closed(ranking, &Captured::default(), &[seen], &mut self.foreseen);
+                    plan.closed(ranking, &[], &[seen], &mut self.foreseen);
                 }
             }
-            Event::Interaction(interaction) => plan.unranked(interaction, &Fetched::default(), &mut self.foreseen),
+            Event::Interaction(interaction) => plan.unranked(interaction, &[], &mut self.foreseen),
             Event::Item(_) | Event::User(_) => {}
         }
     }
