@@ -2,11 +2,12 @@
 # Checks the charts and manifests: check.sh [--update]
 #
 #   1. Helm's linter; values that the schema has to refuse
-#   2. what the charts give for golden/*.values.yaml, against golden/*.yaml; manifests/operator.yaml against its script; the
-#      definition in the chart, and its reference in docs/, against crds/. --update writes them anew.
-#   3. with KUBECONFIG: the charts are installed, upgraded and removed, every render and sample is put to the API server, which
+#   2. what the charts give for golden/*.values.yaml, against golden/*.yaml; manifests/operator.yaml, the OLM bundle and krew's manifest
+#      against their scripts; the definition in the chart, and its reference in docs/, against crds/. --update writes them anew.
+#   3. what Artifact Hub shows of the charts, the rules of OLM bundles, the files of a release, and the kubectl plugin
+#   4. with KUBECONFIG: the charts are installed, upgraded and removed, every render and sample is put to the API server, which
 #      applies schema, CEL rules and admission; APIs that it lacks are those of e2e/cluster/apis meanwhile
-#   4. with RANKWRIGHT_OPERATOR_BIN and RANKWRIGHT_TEST_AUDIT_LOG too: rights.sh
+#   5. with RANKWRIGHT_OPERATOR_BIN and RANKWRIGHT_TEST_AUDIT_LOG too: rights.sh
 #
 # KUBECONFIG names a cluster for tests: operator, definition and samples are made in it, in namespaces that are removed; one that has
 # any of them already is left alone. With the cluster of
@@ -106,6 +107,86 @@ for values in charts/golden/*.values.yaml; do
 done
 manifests/render.sh >"$work/operator.yaml"
 ok "manifests/operator.yaml is what its script gives" same "$work/operator.yaml" manifests/operator.yaml "$again"
+whole_bundle() {
+  manifests/olm/render.sh "$work/bundle" || return
+  [ -z "$update" ] || { rm -rf manifests/olm/bundle && cp -r "$work/bundle" manifests/olm/bundle; }
+  diff -ru manifests/olm/bundle "$work/bundle"
+}
+ok "manifests/olm/bundle is what its script gives" whole_bundle
+mkdir "$work/krew"
+manifests/krew/pack.py "$work/krew"
+ok "manifests/krew/rankwright.yaml is what its script gives" same "$work/krew/rankwright.yaml" manifests/krew/rankwright.yaml "$again"
+
+for chart in rankwright-crds rankwright-operator; do
+  ok "Artifact Hub can show $chart" charts/annotations.py "charts/$chart"
+done
+# finds PATTERN COMMAND…: the check fails, and says what is wrong.
+finds() {
+  if "${@:2}" >"$work/why"; then echo "nothing was found"; return 1; fi
+  grep -q "$1" "$work/why" || { cat "$work/why"; return 1; }
+}
+unfit_chart() { # SED PATTERN
+  rm -rf "$work/chart" && cp -r charts/rankwright-operator "$work/chart" && sed -i "$1" "$work/chart/Chart.yaml" && finds "$2" charts/annotations.py "$work/chart"
+}
+ok "but not another image" unfit_chart 's/image: rankwright:.*/image: rankwright:0/' '^images: '
+ok "nor an icon that is not there" unfit_chart 's/icon.svg/logo.svg/' '^icon: '
+ok "nor another version of the resource" unfit_chart 's/version: v1alpha1/version: v1/' '^crds: '
+ok "nor another example" unfit_chart 's/schedule: .*/schedule: ""/' '^crdsExamples: '
+ok "the OLM bundle keeps the rules of bundles" manifests/olm/check.py manifests/olm/bundle
+unfit_bundle() { # FILE SED PATTERN
+  rm -rf "$work/unfit" && cp -r manifests/olm/bundle "$work/unfit" && sed -i "$2" "$work/unfit/$1" && finds "$3" manifests/olm/check.py "$work/unfit"
+}
+csv=manifests/rankwright-operator.clusterserviceversion.yaml
+ok "another version than its name has breaks them" unfit_bundle $csv 's/^  version: .*/  version: 9.9.9/' 'does not end with the version, 9.9.9'
+ok "and a descriptor of a field that is not there" unfit_bundle $csv 's/path: rank.replicas/path: rank.servers/' 'no spec.rank.servers'
+ok "and a resource that is not defined" unfit_bundle $csv 's/^      version: v1alpha1/      version: v1/' 'has no definition'
+ok "and no install mode" unfit_bundle $csv 's/{type: AllNamespaces, supported: true}/{type: AllNamespaces, supported: false}/' '^spec.installModes'
+ok "and an image that is not listed" unfit_bundle $csv 's/^    image: .*/    image: another/' 'relatedImages lacks rankwright:'
+ok "and an account without rights" unfit_bundle $csv 's/^\( *\)- serviceAccountName: .*/\1- serviceAccountName: another/' 'is granted nothing'
+ok "and labels that differ from the annotations" unfit_bundle bundle.Dockerfile 's/=alpha/=beta/' '^bundle.Dockerfile'
+ok "and an object that OLM does not take" unfit_bundle manifests/rankwright-operator-metrics.service.yaml 's/^kind: .*/kind: Deployment/' 'takes no Deployment'
+
+published=registry.example.com/rankwright@sha256:$(printf %064d 7)
+released() {
+  manifests/release.sh "$work/release" "$published" && manifests/olm/check.py "$work/release/bundle" &&
+    helm lint --strict --quiet "$work"/release/*.tgz &&
+    helm template rankwright-operator "$work"/release/rankwright-operator-*.tgz >"$work/published.yaml" &&
+    helm show chart "$work"/release/rankwright-operator-*.tgz >>"$work/published.yaml"
+}
+ok "the files of a release are made" released
+ours_alone() {
+  local file
+  for file in "$work/published.yaml" "$work/release/operator.yaml" "$work/release/bundle/$csv"; do
+    grep -q "image: $published$" "$file" || { echo "$file does not name it"; return 1; }
+    if grep '[ "]rankwright:' "$file"; then echo "$file names another image"; return 1; fi
+  done
+}
+ok "and name its image alone" ours_alone
+not() { ! "$@"; }
+ok "a release needs a digest" not manifests/release.sh "$work/release" rankwright:latest
+packed() { python3 -m zipfile -e "$work"/release/kubectl-rankwright-*.zip "$work/plugin" && cmp "$work/plugin/kubectl-rankwright" manifests/krew/kubectl-rankwright; }
+ok "the archive has the plugin" packed
+# what cargo-cyclonedx says of two programs that share a crate
+bom() { printf '{"metadata": {"component": {"bom-ref": "%s", "name": "%s"}}, "components": [{"bom-ref": "serde"}, {"bom-ref": "of-%s"}], "dependencies": [{"ref": "%s", "dependsOn": ["serde", "of-%s"]}]}' "$1" "$1" "$1" "$1" "$1" >"$work/$1.json"; }
+sbom() {
+  bom server && bom worker && manifests/sbom.py "$published" 0.1.0 "$work/server.json" "$work/worker.json" >"$work/sbom.json" &&
+    python3 - "$work/sbom.json" "$published" <<'PYTHON'
+import json, sys
+found, image = json.load(open(sys.argv[1])), sys.argv[2]
+refs = [entry["bom-ref"].split("@")[0] for entry in found["components"]]
+assert refs == ["of-server", "of-worker", "pkg:pypi/lightgbm", "pkg:pypi/onnxruntime", "pkg:pypi/xgboost-cpu", "serde", "server", "worker"], refs
+[whole] = [entry["dependsOn"] for entry in found["dependencies"] if entry["ref"] == image]
+assert [ref.split("@")[0] for ref in whole] == ["pkg:pypi/lightgbm", "pkg:pypi/onnxruntime", "pkg:pypi/xgboost-cpu", "server", "worker"], whole
+PYTHON
+}
+ok "the SBOM has what the programs are made of, and the libraries beside them" sbom
+ok "a file that is no BOM is refused" not manifests/sbom.py "$published" 0.1.0 "$work/release/operator.yaml"
+if command -v kubectl >/dev/null; then
+  ok "the kubectl plugin does what it says, with an API server of the test's own" manifests/krew/test.py
+else
+  skip "the kubectl plugin: kubectl is missing (e2e/cluster/build.sh kube builds it)"
+fi
+
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 versions() {
   local chart
@@ -114,9 +195,10 @@ versions() {
   done
   grep -qx "ARG VERSION=$version" Dockerfile || { echo "Dockerfile has another"; return 1; }
   grep -qx "ARG RUST_IMAGE=.*:$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)-.*" Dockerfile || { echo "Dockerfile has another toolchain"; return 1; }
+  grep -qx "version=$version" manifests/krew/kubectl-rankwright || { echo "manifests/krew/kubectl-rankwright has another"; return 1; }
   grep -q "image: rankwright:$version$" manifests/development/s3.yaml || { echo "manifests/development/s3.yaml has another"; return 1; }
 }
-ok "charts, image and manifests have the version of Cargo.toml, $version" versions
+ok "charts, image, plugin and manifests have the version of Cargo.toml, $version" versions
 # the API server keeps no empty list, so kubectl would find it missing each time
 emptied() { ! grep -n ': \[\]$' charts/golden/*.yaml manifests/operator.yaml; }
 ok "no list is empty" emptied
@@ -147,6 +229,7 @@ fi
 
 # put FILE: the API server would take all of it.
 put() { kubectl apply --dry-run=server --validate=strict --filename "$1"; }
+put_in() { kubectl apply --namespace "$1" --dry-run=server --validate=strict --filename "$2"; }
 namespace() { kubectl create namespace "$1" --dry-run=client --output yaml | kubectl apply --filename - >/dev/null; }
 
 existed=$(kubectl get crd rankingservices.rankwright.dev --ignore-not-found --output name)
@@ -171,6 +254,9 @@ unfit() {
 ok "a field that a PodMonitor has not is refused" unfit 's/sourceLabels:/labels:/' 'unknown field "spec.podMetricsEndpoints'
 ok "a duration that is none to a PrometheusRule is refused" unfit 's/for: 2m/for: two minutes/' 'should match'
 ok "a number where a ScaledObject has text is refused" unfit 's/lagThreshold: .*/lagThreshold: 1000/' 'must be of type string'
+for part in metrics.service view.clusterrole edit.clusterrole; do
+  ok "it takes $part of the OLM bundle" put_in rankwright-system "manifests/olm/bundle/manifests/rankwright-operator-$part.yaml"
+done
 operator --show-only templates/tests/image.yaml >"$work/test.yaml"
 ok "it takes the pod of helm test where the restricted standard is enforced" put "$work/test.yaml"
 
@@ -179,7 +265,6 @@ mkdir "$work/former"
 cp -r charts/rankwright-crds "$work/former"
 sed -i '/^    shortNames:$/,+1d' "$work/former/rankwright-crds/files/rankingservices.yaml"
 short() { kubectl get crd rankingservices.rankwright.dev --output jsonpath='{.spec.names.shortNames}' | grep -q rksvc; }
-not() { ! "$@"; }
 crds() { helm upgrade --install rankwright-crds "$1" --namespace rankwright-system --take-ownership "${@:2}"; }
 ok "the chart of the definition is installed" crds "$work/former/rankwright-crds"
 ok "in its former form" not short
@@ -200,6 +285,35 @@ for sample in manifests/development/*.yaml manifests/samples/*.yaml; do
   ok "$sample applies as it stands" twice "$sample"
 done
 ok "manifests/development/redis-tls.sh makes what sample 05 names" manifests/development/redis-tls.sh
+examples() { # of the OLM bundle, as JSON
+  sed -n '/^    alm-examples: /,/^      \]$/{/alm-examples/d;p}' "manifests/olm/bundle/$csv" | python3 -c 'import json, sys; print(json.dumps({"apiVersion": "v1", "kind": "List", "items": json.load(sys.stdin)}))' >"$work/examples.json" &&
+    put_in shop "$work/examples.json"
+}
+ok "the API server takes the examples of the OLM bundle" examples
+plugin() { PATH=manifests/krew:$PATH kubectl rankwright "$@" --namespace sample-minimal; }
+told() { ! plugin explain shop >"$work/explained" 2>&1 && grep -q 'no operator has looked at it' "$work/explained"; }
+ok "kubectl rankwright explains what no operator has looked at" told
+failing() {
+  kubectl patch rankingservice shop --namespace sample-minimal --subresource=status --type=merge --patch '{"status": {"observedGeneration": 1,
+    "models": [{"name": "default", "version": "v2"}], "conditions": [{"type": "Ready", "status": "False", "reason": "PodWithoutImage",
+    "message": "no \"image\"", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}' &&
+    not plugin explain shop >"$work/explained" && grep -q '^Ready is False: PodWithoutImage: no "image"$' "$work/explained" &&
+    plugin status shop | tee "$work/status" | grep -q '^model default: v2$' && plugin status | grep -q '^shop '
+}
+ok "and why a service is not ready" failing
+pinned() {
+  plugin pin shop default v1 && [ "$(kubectl get rankingservice shop --namespace sample-minimal --output 'jsonpath={.spec.modelVersion.default}')" = v1 ] &&
+    plugin rollback shop default 2>"$work/why" && return 1
+  grep -q 'pinned to v1' "$work/why" && plugin pin shop default --remove &&
+    [ -z "$(kubectl get rankingservice shop --namespace sample-minimal --output 'jsonpath={.spec.modelVersion.default}')" ]
+}
+ok "it pins a version, and takes the pin back" pinned
+trained() {
+  kubectl create cronjob shop-training --namespace sample-minimal --schedule '0 3 31 2 *' --image rankwright --dry-run=client --output json |
+    kubectl label --local --filename - app.kubernetes.io/name=rankwright app.kubernetes.io/instance=shop app.kubernetes.io/component=training --output json |
+    kubectl apply --filename - && plugin train shop && kubectl get jobs --namespace sample-minimal --output name | grep -q '^job.batch/shop-now-'
+}
+ok "it trains now" trained
 refused() {
   sed 's/schedule: .*/schedule: whenever/' manifests/samples/01-minimal.yaml >"$work/wrong.yaml"
   put "$work/wrong.yaml" 2>"$work/why" && return 1

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Prints operator.yaml, the operator without Helm: render.sh > operator.yaml. It is what the chart gives with its defaults,
-# with the namespace and the definition of RankingService before it, and without what speaks of Helm. IMAGE=NAME:TAG takes
-# another image.
+# with the namespace and the definition of RankingService before it, and without what speaks of Helm. IMAGE=NAME:TAG, or
+# NAME@sha256:…, takes another image.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-image=()
-[ -z "${IMAGE:-}" ] || image=(--set "image.repository=${IMAGE%:*}" --set-string "image.tag=${IMAGE##*:}")
+. "$root/manifests/image.sh"
+image_options "${IMAGE:-}"
 cat <<'Y'
 # Generated from charts/ by manifests/render.sh: change it there.
 apiVersion: v1
