@@ -92,7 +92,7 @@ fn schemathesis_finds_nothing() {
     let mut command = clean(Command::new(python.with_file_name("st")));
     command.arg("run").arg(format!("http://{}/openapi.json", service.address()));
     command.args(["--checks", "all", "--max-examples", "15", "--seed", "7", "--continue-on-failure", "--no-color"]);
-    command.args(["--warnings", "off", "-H", "Authorization: Bearer secret"]);
+    command.args(["--request-timeout", "120", "--warnings", "off", "-H", "Authorization: Bearer secret"]);
     command.env("SCHEMATHESIS_HOOKS", "openapi_hooks").env("PYTHONPATH", of_repository("e2e/python"));
     succeeds(command, folder.path(), &service);
 }
