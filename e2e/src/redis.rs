@@ -347,7 +347,8 @@ impl Redis {
     /// # Panics
     /// When the server does not answer.
     pub fn with(&self, service: &str, text: &str) -> Vec<String> {
-        let has = |bytes: &[u8]| bytes.windows(text.len()).any(|part| part == text.as_bytes());
+        let has_plainly = |bytes: &[u8]| bytes.windows(text.len()).any(|part| part == text.as_bytes());
+        let has = |bytes: &[u8]| has_plainly(bytes) || unpacked(bytes).is_some_and(|bytes| has_plainly(&bytes));
         let within = |connection: &mut Connection, name: &[u8]| {
             let kind: String = redis::cmd("TYPE").arg(name).query(connection).expect("answers");
             let parts: Vec<Vec<u8>> = match kind.as_str() {
@@ -452,4 +453,14 @@ fn spawn(port: u16, folder: &Path, options: &[&str]) -> Child {
 
 fn answers(host: &str, port: u16) -> bool {
     connected(host, port).and_then(|mut connection| redis::cmd("PING").query::<String>(&mut connection)).is_ok()
+}
+
+/// What a value holds whose binary form was worth compressing: behind its stamp a version, a length, and LZ4.
+fn unpacked(value: &[u8]) -> Option<Vec<u8>> {
+    let packed = value.get(8..)?.strip_prefix(&[4])?;
+    let length = u32::from_le_bytes(*packed.first_chunk()?) as usize;
+    if length > packed.len() * 255 {
+        return None; // it is something else
+    }
+    lz4_flex::decompress_size_prepended(packed).ok()
 }

@@ -1,8 +1,8 @@
 //! `forget`: a visitor or an item goes from every store, while the service runs.
 
 use rankwright_e2e::events::{at, click, item, ranking};
-use rankwright_e2e::many::{FEATURES, launch};
-use rankwright_e2e::program::{command, named};
+use rankwright_e2e::many::{FEATURES, launch, with_texts};
+use rankwright_e2e::program::{command, models, named};
 use rankwright_e2e::proxy::{Mode, Proxy};
 use rankwright_e2e::redis::Redis;
 use rankwright_e2e::server::Server;
@@ -49,10 +49,10 @@ fn config(state: &str, parts: &Path) -> String {
 /// A configuration with a store of click-throughs.
 fn keeping(state: &str, parts: &str) -> String {
     let features = FEATURES.replace("{type: file, path: ./parts, format: json}", parts);
-    // with more values an open ranking would be compressed, and nothing could be found in it
-    let features: String =
-        features.lines().filter(|line| !line.contains("field_match")).flat_map(|line| [line, "\n"]).collect();
-    format!("state: {state}\n{}", features.replace("maxSessionLength: 10s", "maxSessionLength: 10m"))
+    let features = features.replace("maxSessionLength: 10s", "maxSessionLength: 10m");
+    format!(
+        "state: {state}\n{features}  popular: {{type: trending, weights: [{{interaction: click}}], excludeSeen: true}}\n"
+    )
 }
 
 fn forget(config: &str, service: &str, folder: &Path, who: &[&str]) -> String {
@@ -86,6 +86,7 @@ fn none_is_left_in_any_store(redis: &Redis) {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let (service, parts) = (redis.own_service("forget"), folder.path().join("parts"));
     let config = config(&format!("{{type: redis, {}}}", redis.keys()), &parts);
+    let config = if models().is_some() { with_texts(&config, folder.path()) } else { config };
     let worker = launch("ingest-worker", &config, &service, &folder.path().join("worker"));
     let server = launch("rank-server", &config, &service, &folder.path().join("server"));
     server.feedback(&events());

@@ -81,7 +81,7 @@ fn a_file_of_embeddings_says_which_items_are_alike() {
     assert_eq!(service.status()["models"]["alike"]["version"], first, "the running one stays");
     std::fs::write(&embeddings, "north,0,1\neast,0.1,1\n").expect("can be written");
     service.train("alike");
-    assert_eq!(items(&ask(json!({"count": 9, "items": ["north"]}))), ["east"]);
+    assert_eq!(items(&ask(json!({"count": 9, "items": ["north"]}))), ["east", "south"], "the second one is popular");
     assert_ne!(service.status()["models"]["alike"]["version"], first);
 }
 

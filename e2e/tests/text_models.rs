@@ -1,11 +1,15 @@
 //! Features and endpoints that compute with models of texts, in the program as users start it.
 
-use rankwright_e2e::Launch;
 use rankwright_e2e::events::{feature, item, lines, ranking};
 use rankwright_e2e::program::{self, models_for_tests};
+use rankwright_e2e::{Ended, Launch, Service};
+use rankwright_object::{Runner, Settings};
 use serde_json::{Value, json};
+use std::path::Path;
 
+/// The machine has other things to do: there is more time for texts than by default.
 const CONFIG: &str = "
+api: {host: 127.0.0.1, port: 0, limits: {textTimeout: 2m, requestTimeout: 2m}}
 state: {type: file, path: ./state}
 features:
   - name: meaning
@@ -70,6 +74,91 @@ fn a_model_that_is_not_there_is_told_with_its_place() {
     std::fs::write(&config, CONFIG.replace("minilm-int8", "no-such-model")).expect("can be written");
     let mut command = program::command(&["serve", "--config", &config.to_string_lossy()]);
     command.current_dir(folder.path()).env("RANKWRIGHT_ENCODERS_CACHE", folder.path().join("cache"));
-    let refused = rankwright_e2e::Ended::of(&mut command).refused().stderr;
+    let refused = Ended::of(&mut command).refused().stderr;
     assert!(refused.contains("features[0].method.model") && refused.contains("test/no-such-model"), "{refused}");
+}
+
+/// A bucket of our own with files under these keys.
+fn bucket_with(files: &[(&str, &Path)]) -> Option<Settings> {
+    let settings = rankwright_object::testing::own_bucket()?;
+    let runner = Runner::start().expect("there is room for a thread");
+    for (key, path) in files {
+        let (settings, key) = (settings.clone(), (*key).to_owned());
+        let content = std::fs::read(path).expect("the file is there");
+        let put = async move { rankwright_object::Bucket::connect(&settings).await.put(&key, content.into()).await };
+        runner.wait(put).expect("the server takes it");
+    }
+    Some(settings)
+}
+
+/// The environment of a pod that may read buckets of an endpoint.
+fn in_a_pod<'a>(endpoint: &'a str, cache: &'a str, keys: &'a (String, String)) -> [(&'a str, &'a str); 5] {
+    [
+        ("AWS_ENDPOINT_URL", endpoint),
+        ("AWS_REGION", "us-east-1"),
+        ("AWS_ACCESS_KEY_ID", &keys.0),
+        ("AWS_SECRET_ACCESS_KEY", &keys.1),
+        ("RANKWRIGHT_ENCODERS_CACHE", cache),
+    ]
+}
+
+fn embedding(service: &Service, model: &str) -> Vec<f64> {
+    let texts = json!({"texts": ["kitchen mixer with three bowls"]});
+    let answer = service.post(&format!("/inference/encoder/{model}"), &texts).ok().json();
+    answer["embeddings"][0].as_array().into_iter().flatten().filter_map(Value::as_f64).collect()
+}
+
+#[test]
+fn a_model_in_a_bucket_is_fetched_once_and_kept() {
+    let Some(models) = models_for_tests() else { return };
+    let (graph, tokenizer) = ("test/minilm-int8/model.onnx", "test/minilm-int8/tokenizer.json");
+    let (graph, tokenizer) = (models.join("models").join(graph), models.join("models").join(tokenizer));
+    let files = [
+        ("models/minilm/onnx/model.onnx", graph.as_path()),
+        ("models/minilm/tokenizer.json", &tokenizer),
+        ("models/minilm-2/tokenizer.json", &tokenizer),
+        ("models/damaged/model.onnx", &tokenizer),
+        ("models/damaged/tokenizer.json", &tokenizer),
+    ];
+    let Some(bucket) = bucket_with(&files) else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let cache = folder.path().join("cache").display().to_string();
+    let key = |name| std::env::var(name).unwrap_or_default();
+    let keys = (key("RANKWRIGHT_TEST_S3_KEY"), key("RANKWRIGHT_TEST_S3_SECRET"));
+    let endpoint = bucket.endpoint.clone().unwrap_or_default();
+    let config = |prefix: &str| {
+        let handle = format!("s3://{}/models/{prefix}/", bucket.bucket);
+        format!(
+            "inference: {{far: {{type: bi-encoder, model: '{handle}', dim: 384}}, \
+             near: {{type: bi-encoder, model: test/minilm-int8}}}}\n"
+        )
+    };
+    let serve = |endpoint: &str| {
+        let (config, environment) = (config("minilm"), in_a_pod(endpoint, &cache, &keys));
+        Launch { subcommand: "serve", config: &config, data: None, folder: folder.path(), environment: &environment }
+            .start()
+    };
+    let service = serve(&endpoint);
+    let first = embedding(&service, "far");
+    assert_eq!((first.len(), &first), (384, &embedding(&service, "near")), "it is the same model");
+    drop(service);
+    assert_eq!(embedding(&serve("http://127.0.0.1:1"), "far"), first, "nothing is fetched again");
+
+    let refused = |prefix: &str, endpoint: &str| {
+        let path = folder.path().join("refused.yml");
+        std::fs::write(&path, config(prefix)).expect("can be written");
+        let mut command = program::command(&["serve", "--config", &path.to_string_lossy()]);
+        command.current_dir(folder.path()).envs(in_a_pod(endpoint, &cache, &keys));
+        Ended::of(&mut command)
+    };
+    for (prefix, endpoint, code, told) in [
+        ("minilm-2", &*endpoint, 1, "model.onnx"),
+        ("nothing", &endpoint, 1, "model.onnx"),
+        ("damaged", &endpoint, 1, "model.onnx was fetched and is a text"),
+        ("elsewhere", "http://127.0.0.1:1", 75, "http://127.0.0.1:1 cannot be reached"), // which may change
+    ] {
+        let Ended { code: found, stderr, .. } = refused(prefix, endpoint);
+        let is_told = stderr.contains("inference.far.model") && stderr.contains(told);
+        assert!(found == Some(code) && is_told, "{prefix}, {found:?}: {stderr}");
+    }
 }

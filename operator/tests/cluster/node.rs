@@ -10,6 +10,7 @@ mod rollout;
 mod samples;
 mod story;
 mod stream;
+mod texts;
 mod training;
 
 use crate::cluster::{Cluster, in_own_namespace};

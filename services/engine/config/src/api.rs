@@ -46,6 +46,8 @@ pub struct Limits {
     pub max_connections: usize,
     /// `requestTimeout`: time that a request may take, training excepted; default 30 seconds.
     pub request_timeout: Duration,
+    /// `textTimeout`: time that text models have within a rank request before their values are missing; default 2 seconds.
+    pub text_timeout: Duration,
     /// `drainTimeout`: time that running requests have to end once the process is told to stop; default 30 seconds.
     pub drain_timeout: Duration,
 }
@@ -66,6 +68,7 @@ impl Default for Limits {
             max_concurrent_requests: 256,
             max_connections: 10_000,
             request_timeout: Duration::from_secs(30),
+            text_timeout: Duration::from_secs(2),
             drain_timeout: Duration::from_secs(30),
         }
     }

@@ -59,7 +59,7 @@ api:
   host: 127.0.0.1
   port: '9090'
   token: secret
-  limits: {maxBodyBytes: 2048, maxItemsPerRequest: 5, maxEventsPerBatch: 6, maxConcurrentRequests: 7, maxConnections: 10, requestTimeout: 8s, drainTimeout: 9s}
+  limits: {maxBodyBytes: 2048, maxItemsPerRequest: 5, maxEventsPerBatch: 6, maxConcurrentRequests: 7, maxConnections: 10, requestTimeout: 8s, textTimeout: 3s, drainTimeout: 9s}
   cors: {allowedOrigins: [HTTPS://Shop.example:443/, 'http://localhost:3000']}
 core:
   clickthrough: {maxParallelSessions: 1, maxOpenBytes: 1048577, maxSessionLength: 60s, rankingWait: 2s}
@@ -72,6 +72,7 @@ core:
     assert_eq!((limits.max_body_bytes, limits.max_items_per_request, limits.max_events_per_batch), (2048, 5, 6));
     assert_eq!((limits.max_concurrent_requests, limits.request_timeout), (7, SECOND * 8));
     assert_eq!((limits.drain_timeout, limits.max_connections), (SECOND * 9, 10));
+    assert_eq!(limits.text_timeout, SECOND * 3);
     assert_eq!(config.api.allowed_origins, ["https://shop.example", "http://localhost:3000"]);
     let core = config.core;
     assert_eq!((core.clickthrough.max_parallel_sessions, core.clickthrough.max_session_length), (1, SECOND * 60));

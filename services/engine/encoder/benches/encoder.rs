@@ -126,11 +126,11 @@ fn embeddings(seed: &mut u64) {
     black_box(encoder.embed(&texts, None).expect("known"));
     println!("microseconds for a text that is known: {:.2}", start.elapsed().as_secs_f64() * 1e6 / texts.len() as f64);
     let vectors = encoder.embed(&texts, None).expect("known");
-    let cosine = |vector: &[f32]| packed::cosine(vector, &packed::pack(vector)).expect("not zero");
+    let cosine = |vector: &[f32]| packed::Query::of(vector).cosine(&packed::pack(vector)).expect("not zero");
     let least = vectors.iter().map(|vector| cosine(vector)).fold(1.0f32, f32::min);
     let furthest = vectors.windows(2).map(|two| {
         let exact: f32 = two[0].iter().zip(two[1].iter()).map(|(left, right)| left * right).sum();
-        (packed::cosine(&two[0], &packed::pack(&two[1])).expect("not zero") - exact).abs()
+        (packed::Query::of(&two[0]).cosine(&packed::pack(&two[1])).expect("not zero") - exact).abs()
     });
     let furthest = furthest.fold(0.0, f32::max);
     println!(
@@ -145,8 +145,9 @@ fn products() {
     let (query, items) = (vector(0), (1..=100).map(|seed| packed::pack(&vector(seed))).collect::<Vec<_>>());
     let times = (0..1000).map(|_| {
         let start = Instant::now();
+        let query = packed::Query::of(black_box(&query));
         for item in &items {
-            black_box(packed::cosine(black_box(&query), black_box(item)));
+            black_box(query.cosine(black_box(item)));
         }
         start.elapsed()
     });

@@ -17,8 +17,8 @@ pub fn cosine(left: &[f32], right: &[f32]) -> Option<f32> {
     (cosine.is_finite() && squares.is_finite()).then(|| cosine.clamp(-1.0, 1.0) as f32)
 }
 
-/// Of vectors of one length.
-fn product(left: &[f32], right: &[f32]) -> f32 {
+/// The dot product of vectors of one length.
+pub(crate) fn product(left: &[f32], right: &[f32]) -> f32 {
     let mut sums = [0.0f32; LANES];
     let mut add = |left: &[f32; LANES], right: &[f32; LANES]| {
         for lane in 0..LANES {

@@ -125,6 +125,11 @@ impl Encoder {
         self.scores(pairs, deadline, Full::Refuse)
     }
 
+    /// What was computed lately of the text or pair of this [`key`], without waiting or computing.
+    pub fn recall(&self, key: u128) -> Option<Arc<[f32]>> {
+        self.memo.recall(key)
+    }
+
     /// How often a result was found in memory, and how often it had to be computed, since the start.
     pub fn hits_and_misses(&self) -> (u64, u64) {
         self.memo.hits_and_misses()

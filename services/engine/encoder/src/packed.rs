@@ -3,6 +3,7 @@
 //! A packed vector is its scale and its length (four bytes each, little endian) and then a signed byte for each component,
 //! which times the scale is the component. Of unit vectors of 384 dimensions, the cosine of a packed and an exact one is within 0.0001 of 1.
 
+use crate::distance;
 use std::array;
 
 const HEAD: usize = 8;
@@ -35,19 +36,41 @@ pub fn dim(packed: &[u8]) -> Option<usize> {
     parts(packed).map(|parts| parts.steps.len())
 }
 
-/// The dot product of an exact and a packed vector; `None` where their dimensions differ.
-pub fn dot(query: &[f32], packed: &[u8]) -> Option<f32> {
-    let Parts { scale, steps, .. } = parts(packed).filter(|parts| parts.steps.len() == query.len())?;
-    Some(sums(query, steps).0 * scale)
+/// An exact vector that is compared with many packed ones: its length is computed once.
+#[derive(Debug, Clone, Copy)]
+pub struct Query<'q> {
+    vector: &'q [f32],
+    length: f32,
 }
 
-/// The cosine of an exact and a packed vector, from -1 to 1; `None` where their dimensions differ, or either is zero or too long
-/// for 32-bit floats.
-pub fn cosine(query: &[f32], packed: &[u8]) -> Option<f32> {
-    let Parts { scale, length, steps } = parts(packed).filter(|parts| parts.steps.len() == query.len())?;
-    let (product, squares) = sums(query, steps);
-    let cosine = product / squares.sqrt() / (length / scale);
-    cosine.is_finite().then(|| cosine.clamp(-1.0, 1.0))
+impl<'q> Query<'q> {
+    /// To compare this vector with others.
+    pub fn of(vector: &'q [f32]) -> Self {
+        Self { vector, length: distance::product(vector, vector).sqrt() }
+    }
+
+    /// The vector.
+    pub fn vector(&self) -> &'q [f32] {
+        self.vector
+    }
+
+    /// The dot product with a packed vector; `None` where the dimensions differ.
+    pub fn dot(&self, packed: &[u8]) -> Option<f32> {
+        let Parts { scale, steps, .. } = self.parts(packed)?;
+        Some(product(self.vector, steps) * scale)
+    }
+
+    /// The cosine of the angle to a packed vector, from -1 to 1; `None` where the dimensions differ, or either is zero or too
+    /// long for 32-bit floats.
+    pub fn cosine(&self, packed: &[u8]) -> Option<f32> {
+        let Parts { scale, length, steps } = self.parts(packed)?;
+        let cosine = product(self.vector, steps) / self.length / (length / scale);
+        cosine.is_finite().then(|| cosine.clamp(-1.0, 1.0))
+    }
+
+    fn parts<'p>(&self, packed: &'p [u8]) -> Option<Parts<'p>> {
+        parts(packed).filter(|parts| parts.steps.len() == self.vector.len())
+    }
 }
 
 struct Parts<'a> {
@@ -63,13 +86,12 @@ fn parts(packed: &[u8]) -> Option<Parts<'_>> {
     (parts.scale.is_finite() && parts.length.is_finite()).then_some(parts)
 }
 
-/// The product of both, and the first one's with itself.
-fn sums(query: &[f32], steps: &[u8]) -> (f32, f32) {
-    let (mut products, mut squares) = ([0.0f32; LANES], [0.0f32; LANES]);
+/// The product of both. One sum a lane: with a second one beside it, they do not stay in registers.
+fn product(query: &[f32], steps: &[u8]) -> f32 {
+    let mut products = [0.0f32; LANES];
     let mut add = |query: &[f32; LANES], steps: [f32; LANES]| {
         for lane in 0..LANES {
             products[lane] += query[lane] * steps[lane];
-            squares[lane] += query[lane] * query[lane];
         }
     };
     let float = |step: u8| f32::from(step.cast_signed());
@@ -80,13 +102,21 @@ fn sums(query: &[f32], steps: &[u8]) -> (f32, f32) {
     }
     let padded = array::from_fn(|lane| query_rest.get(lane).copied().unwrap_or(0.0));
     add(&padded, array::from_fn(|lane| step_rest.get(lane).copied().map_or(0.0, float)));
-    (products.iter().sum(), squares.iter().sum())
+    products.iter().sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    fn cosine(query: &[f32], packed: &[u8]) -> Option<f32> {
+        Query::of(query).cosine(packed)
+    }
+
+    fn dot(query: &[f32], packed: &[u8]) -> Option<f32> {
+        Query::of(query).dot(packed)
+    }
 
     fn exact(left: &[f32], right: &[f32]) -> f32 {
         let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();

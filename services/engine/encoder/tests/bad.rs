@@ -4,7 +4,10 @@
 
 #[path = "minilm/given.rs"]
 mod given;
+#[path = "made/graph.rs"]
+mod graph;
 
+use graph::{INT32, INT64, Made};
 use rankwright_encoder::{Encoder, FileNames, Files, Settings};
 use std::fs;
 use std::path::Path;
@@ -59,32 +62,17 @@ fn a_graph_that_was_cut_off() {
 }
 
 /// The smallest graph: it gives back its inputs, of a type and under names.
-fn echo(kind: u8, names: &[(&str, &str)]) -> Vec<u8> {
-    let field = |number: u8, content: &[u8]| {
-        [&[number << 3 | 2, u8::try_from(content.len()).expect("it is short")], content].concat()
+fn echo(kind: u64, names: &[(&str, &str)]) -> Vec<u8> {
+    let inputs: Vec<&str> = names.iter().map(|(input, _)| *input).collect();
+    let echoed = |made: Made, (input, output): &(&str, &str)| {
+        made.node("Identity", &[input], output, &[]).output(output, kind, &["rows", "width"])
     };
-    let number = |number: u8, value: u8| [number << 3, value].to_vec();
-    let shape = field(2, &[field(1, &field(2, b"rows")), field(1, &field(2, b"width"))].concat());
-    let value = |name: &str| {
-        [field(1, name.as_bytes()), field(2, &field(1, &[number(1, kind), shape.clone()].concat()))].concat()
-    };
-    let mut graph = field(2, b"echo");
-    for (input, output) in names {
-        let node = [field(1, input.as_bytes()), field(2, output.as_bytes()), field(4, b"Identity")].concat();
-        for part in [field(1, &node), field(11, &value(input)), field(12, &value(output))] {
-            graph.extend(part);
-        }
-    }
-    let length = [
-        u8::try_from(graph.len() & 127 | 128).expect("seven bits"),
-        u8::try_from(graph.len() >> 7).expect("it is short"),
-    ];
-    [number(1, 6), field(8, &number(2, 11)), [7 << 3 | 2].to_vec(), length.to_vec(), graph].concat()
+    names.iter().fold(Made::of(kind, &inputs), echoed).file()
 }
 
 #[test]
 fn a_graph_that_lacks_an_input() {
-    let graph = echo(7, &[("input_ids", "logits")]);
+    let graph = echo(INT64, &[("input_ids", "logits")]);
     let Some(error) = of(|folder| write(folder, "model.onnx", graph)) else { return };
     assert!(
         error.starts_with("FOLDER/model.onnx takes the inputs input_ids, an encoder takes input_ids, attention"),
@@ -94,7 +82,7 @@ fn a_graph_that_lacks_an_input() {
 
 #[test]
 fn a_graph_that_wants_more() {
-    let graph = echo(7, &[("input_ids", "logits"), ("attention_mask", "b"), ("pixels", "c")]);
+    let graph = echo(INT64, &[("input_ids", "logits"), ("attention_mask", "b"), ("pixels", "c")]);
     let Some(error) = of(|folder| write(folder, "model.onnx", graph)) else { return };
     assert!(error.contains("takes the inputs input_ids, attention_mask, pixels"), "{error}");
 }
@@ -102,15 +90,15 @@ fn a_graph_that_wants_more() {
 #[test]
 fn a_graph_of_other_types() {
     let names = [("input_ids", "logits"), ("attention_mask", "b")];
-    let Some(error) = of(|folder| write(folder, "model.onnx", echo(6, &names))) else { return };
+    let Some(error) = of(|folder| write(folder, "model.onnx", echo(INT32, &names))) else { return };
     assert_eq!(error, "FOLDER/model.onnx: input_ids is i32 and has to be 64-bit integers");
-    let Some(error) = of(|folder| write(folder, "model.onnx", echo(7, &names))) else { return };
+    let Some(error) = of(|folder| write(folder, "model.onnx", echo(INT64, &names))) else { return };
     assert_eq!(error, "FOLDER/model.onnx: logits is i64 and has to be 32-bit floats");
 }
 
 #[test]
 fn a_graph_without_a_known_output() {
-    let graph = echo(7, &[("input_ids", "a"), ("attention_mask", "b")]);
+    let graph = echo(INT64, &[("input_ids", "a"), ("attention_mask", "b")]);
     let Some(error) = of(|folder| write(folder, "model.onnx", graph)) else { return };
     assert!(error.starts_with("FOLDER/model.onnx has the outputs a, b, an encoder has one of logits"), "{error}");
 }

@@ -31,6 +31,11 @@ pub trait Encode: Send + Sync {
     /// Of all that its numbers depend on.
     fn digest(&self) -> &str;
 
+    /// What it computed lately of the text or pair of this [key](rankwright_encoder::key), without waiting or computing.
+    fn recall(&self, _key: u128) -> Option<Vector> {
+        None
+    }
+
     /// Embeddings of texts, in their order.
     ///
     /// # Errors
@@ -55,6 +60,10 @@ impl Encode for Encoder {
 
     fn digest(&self) -> &str {
         Self::digest(self)
+    }
+
+    fn recall(&self, key: u128) -> Option<Vector> {
+        Self::recall(self, key)
     }
 
     fn embed(&self, texts: &[&str], deadline: Option<Instant>) -> Result<Vec<Vector>, EncodeError> {

@@ -14,8 +14,9 @@ pub(crate) async fn encoded(texts: Texts) -> Encoded {
     if texts.is_empty() {
         return Encoded::default();
     }
-    // a panic is reported where it happened
-    let encoded = spawn_blocking(move || texts.encode(None)).await.unwrap_or_default();
+    let count = texts.len();
+    let computed = spawn_blocking(move || texts.encode(None)).await;
+    let encoded = computed.unwrap_or_else(|error| Encoded::without(count, error.to_string()));
     if let Some(why) = encoded.why() {
         let texts = encoded.absent();
         SAID.call_once(|| warn!(texts, why, "a text model fails: values are missing; this is logged once"));

@@ -1,7 +1,8 @@
 //! Which visitor did what with which item, as recommenders learn from it.
 
 use crate::matrix::{Full, Matrix, MatrixBuilder, Names};
-use crate::trending::{Trending, TrendingBuilder, Weight};
+use crate::trending::{Trending, Weight, added};
+use compact_str::CompactString;
 use hashbrown::HashSet;
 use std::num::NonZero;
 
@@ -105,12 +106,18 @@ impl Interactions {
     pub fn trending(&self, weights: &[Weight], without: &HeldOut) -> Trending {
         let millis = |at: i64| u64::try_from(at).unwrap_or(0);
         let newest = self.all.iter().map(|one| millis(one.at)).max().unwrap_or(0);
-        let mut builder = TrendingBuilder::new(weights, newest);
         let held = |one: &One| one.user.is_some_and(|user| without.pairs.contains(&(user.get() - 1, one.item)));
-        for one in self.all.iter().filter(|one| !held(one)) {
-            builder.add(self.items.name(one.item), usize::from(one.kind), millis(one.at));
+        let mut scores: Vec<Option<i128>> = vec![None; self.items.len()];
+        for one in &self.all {
+            if let Some(added) = added(weights, newest, usize::from(one.kind), millis(one.at))
+                && (without.is_empty() || !held(one))
+            {
+                let score = &mut scores[one.item as usize];
+                *score = Some(score.unwrap_or(0).saturating_add(added));
+            }
         }
-        builder.build(Trending::KEEP)
+        let named = |(item, score): (u32, Option<i128>)| Some((CompactString::new(self.items.name(item)), score?));
+        Trending::of((0..).zip(scores).filter_map(named).collect(), Trending::KEEP)
     }
 
     /// Holds out the last item of one visitor in `one_in`, where they had `least` different items and another visitor is left

@@ -56,14 +56,7 @@ impl TrendingBuilder {
     /// Adds an interaction of an item, by the number of its type and its time in milliseconds. One that is later than now
     /// counts as new. One of a type without weight is left out.
     pub fn add(&mut self, item: &str, kind: usize, timestamp: u64) {
-        let Some(weight) = self.weights.get(kind) else { return };
-        let age = self.now.saturating_sub(timestamp);
-        if u128::from(age) > weight.window.as_millis() {
-            return;
-        }
-        let days = i32::try_from(age / DAY).unwrap_or(i32::MAX);
-        // a conversion saturates, and makes 0 of what is no number
-        let added = (weight.weight * weight.decay.powi(days) * UNIT) as i128;
+        let Some(added) = added(&self.weights, self.now, kind, timestamp) else { return };
         match self.scores.get_mut(item) {
             Some(score) => *score = score.saturating_add(added),
             None => drop(self.scores.insert(CompactString::new(item), added)),
@@ -72,8 +65,29 @@ impl TrendingBuilder {
 
     /// The items with the highest scores, `keep` at most; of equal scores, the lower id comes first.
     pub fn build(self, keep: usize) -> Trending {
-        let seen = self.scores.len() as u64;
-        let mut items: Vec<(CompactString, i128)> = self.scores.into_iter().collect();
+        Trending::of(self.scores.into_iter().collect(), keep)
+    }
+}
+
+/// What an interaction adds to a score; nothing where it has no weight or is too old.
+pub(crate) fn added(weights: &[Weight], now: u64, kind: usize, timestamp: u64) -> Option<i128> {
+    let weight = weights.get(kind)?;
+    let age = now.saturating_sub(timestamp);
+    if u128::from(age) > weight.window.as_millis() {
+        return None;
+    }
+    let days = i32::try_from(age / DAY).unwrap_or(i32::MAX);
+    // a conversion saturates, and makes 0 of what is no number
+    Some((weight.weight * weight.decay.powi(days) * UNIT) as i128)
+}
+
+impl Trending {
+    /// Items that are kept unless asked otherwise.
+    pub const KEEP: usize = 10_000;
+
+    /// Items with their scores in parts of one, in any order, each once.
+    pub(crate) fn of(mut items: Vec<(CompactString, i128)>, keep: usize) -> Self {
+        let seen = items.len() as u64;
         let order = |a: &(CompactString, i128), b: &(CompactString, i128)| -> Ordering {
             b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0))
         };
@@ -83,13 +97,8 @@ impl TrendingBuilder {
         items.truncate(keep);
         items.sort_unstable_by(order);
         let items = items.into_iter().map(|(item, score)| (item, (score as f64 / UNIT) as f32)).collect();
-        Trending { items, seen }
+        Self { items, seen }
     }
-}
-
-impl Trending {
-    /// Items that are kept unless asked otherwise.
-    pub const KEEP: usize = 10_000;
 
     /// Scores of all interactions (item, number of its type, time in milliseconds) as of now.
     pub fn fit<'a>(

@@ -2,7 +2,7 @@
 
 use rankwright_config as config;
 use rankwright_event::{Event, Ranking, Timestamp};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a request may hold.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +50,11 @@ impl Limits {
     /// Checks a ranking that is to be ordered.
     pub(crate) fn check_ranking(&self, ranking: &Ranking) -> Result<(), Excess> {
         self.check_items("items", ranking.items.len())
+    }
+
+    /// When text models have to be done with a rank request that arrived at `began`, if they are asked now.
+    pub(crate) fn texts_by(&self, began: Instant) -> Instant {
+        (Instant::now() + self.api.text_timeout).min(began + self.api.request_timeout)
     }
 
     /// Checks how many items there are at `path`.

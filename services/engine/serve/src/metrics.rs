@@ -29,6 +29,8 @@ pub(crate) enum FallbackReason {
     Store,
     /// A recommender knows none of the items, or is given none.
     Unknown,
+    /// A recommender has fewer items than were asked for.
+    Few,
 }
 
 /// Why a request was not worked on, or not to its end.
@@ -141,6 +143,7 @@ impl FallbackReason {
             Self::Untrained => "untrained",
             Self::Store => "store",
             Self::Unknown => "unknown",
+            Self::Few => "few",
         }
     }
 }
@@ -173,8 +176,8 @@ const RANK: Verb = Verb {
 const RECOMMEND: Verb = Verb {
     recommends: true,
     name: "recommend",
-    fallback: "Recommend requests answered without the model, or without what the state knows, by reason.",
-    reasons: &[FallbackReason::Untrained, FallbackReason::Unknown, FallbackReason::Store],
+    fallback: "Recommend requests answered without the model, with fewer items than wanted, or without what the state knows, by reason.",
+    reasons: &[FallbackReason::Untrained, FallbackReason::Unknown, FallbackReason::Few, FallbackReason::Store],
 };
 
 /// How often models of a verb answered.

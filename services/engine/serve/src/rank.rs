@@ -160,18 +160,22 @@ async fn compute(app: &App, ranker: &dyn Ranker, ranking: &Ranking, began: Insta
     let follow = ranker.follow(ranking, &fetched);
     let entities = fetch(app, &follow).await?;
     fetched.add(follow, entities);
-    let encoded = encode(ranker.texts(ranking, &fetched), began + app.limits().api.request_timeout).await;
+    let encoded = encode(ranker.texts(ranking, &fetched), app.limits().texts_by(began)).await;
     let rows = ranker.rows(ranking, &fetched, &encoded);
     let scores = ranker.scores(ranking, &rows);
     Ok(Outcome { rows, scores, absent: encoded.absent() })
 }
 
-/// What models make of texts by the deadline. A text that they do not is a missing value, and no reason to fail.
-async fn encode(texts: Texts, by: Instant) -> Encoded {
-    if texts.is_empty() {
-        return Encoded::default();
+/// What models make of texts by the deadline. A text that they do not is a missing value, and no reason to fail. What they
+/// know already is taken without another thread.
+async fn encode(mut texts: Texts, by: Instant) -> Encoded {
+    let known = texts.recall();
+    let count = texts.len();
+    if count == 0 {
+        return known;
     }
-    spawn_blocking(move || texts.encode(Some(by))).await.unwrap_or_default()
+    let computed = spawn_blocking(move || texts.encode(Some(by))).await;
+    known.and(computed.unwrap_or_else(|error| Encoded::without(count, error.to_string())))
 }
 
 async fn fetch(app: &App, keys: &[Key]) -> Result<Rows, Unavailable> {

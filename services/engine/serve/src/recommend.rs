@@ -1,8 +1,9 @@
 //! Recommendations: items without candidates to begin with.
 //!
 //! A request is answered whatever it names: where no item of it is known, or no version is there, another recommender of
-//! the configuration that needs no item answers in its place, and the answer says why. Where the model leaves out what the
-//! visitor took already, the state is read first; while it does not answer, nothing is left out, and the answer says that, too.
+//! the configuration that needs no item answers in its place, and the answer says why. The same model adds the rest where a
+//! model has fewer items than are wanted. Where the model leaves out what the visitor took already, the state is read first;
+//! while it does not answer, nothing is left out, and the answer says that, too.
 
 use crate::app::App;
 use crate::limits::Excess;
@@ -103,6 +104,7 @@ pub(crate) async fn recommend(app: &App, slot: &Slot, body: &[u8], began: Instan
     let wanted = Wanted::of(&request, &taken);
     let text = match slot.current() {
         Current::Loaded(loaded) => match wanted.ask(&loaded) {
+            Ok(found) if found.len() < wanted.count => few(app, slot, &wanted, &loaded, found, &taken, began)?,
             Ok(found) => Recommendations::new(found, taken.unknown.clone(), began).text()?,
             Err(reason) => {
                 slot.metrics.fell_back(FallbackReason::Unknown);
@@ -134,25 +136,48 @@ async fn taken(app: &App, slot: &Slot, request: &Request) -> Taken {
 
 /// What a recommender that needs no items says, or nothing, with the reason.
 fn instead(app: &App, slot: &Slot, wanted: &Wanted<'_>, reason: &str, began: Instant) -> Result<Vec<u8>, Error> {
-    let popular = app.models().all().filter(|other| other.name() != slot.name()).find_map(|other| {
-        let loaded = popular(other)?;
-        Some((other.name(), loaded))
-    });
-    let Some((name, loaded)) = popular else {
+    let Some((name, loaded)) = popular(app, slot) else {
         return Ok(Recommendations::new(Vec::new(), Some(reason.to_owned()), began).text()?);
     };
     let found = wanted.ask(&loaded).unwrap_or_default();
     Ok(Recommendations::new(found, Some(format!("{reason}; model {name} answers in its place")), began).text()?)
 }
 
-/// The version of a recommender that needs no items.
-fn popular(slot: &Slot) -> Option<Arc<Loaded>> {
-    match slot.current() {
-        Current::Loaded(loaded) if matches!(&loaded.model, Served::Recommender(model) if !model.needs_items()) => {
-            Some(loaded)
-        }
-        _ => None,
+/// What a model found, which is less than wanted; behind it what a recommender that needs no items has, if the model does.
+fn few(
+    app: &App,
+    slot: &Slot,
+    wanted: &Wanted<'_>,
+    loaded: &Loaded,
+    found: Vec<Recommendation<'_>>,
+    taken: &Taken,
+    began: Instant,
+) -> Result<Vec<u8>, Error> {
+    slot.metrics.fell_back(FallbackReason::Few);
+    let mut told: Vec<String> = taken.unknown.iter().cloned().collect();
+    told.push(format!("the model has only {} of {} items", found.len(), wanted.count));
+    let other = if needs_items(loaded) { popular(app, slot) } else { None };
+    let mut found: Vec<Recommendation<'_>> = found; // for as long as the other version is held
+    if let Some((name, other)) = &other {
+        let more = wanted.beside(&found).ask(other).unwrap_or_default();
+        told.extend((!more.is_empty()).then(|| format!("model {name} adds {}", more.len())));
+        found.extend(more);
     }
+    Ok(Recommendations::new(found, Some(told.join("; ")), began).text()?)
+}
+
+/// Another recommender that needs no items: its name and version.
+fn popular<'a>(app: &'a App, slot: &Slot) -> Option<(&'a str, Arc<Loaded>)> {
+    let others = app.models().all().filter(|other| other.name() != slot.name());
+    others.into_iter().find_map(|other| match other.current() {
+        Current::Loaded(loaded) if !needs_items(&loaded) => Some((other.name(), loaded)),
+        _ => None,
+    })
+}
+
+/// Whether a version answers only to items; one that ranks does not answer at all.
+fn needs_items(loaded: &Loaded) -> bool {
+    !matches!(&loaded.model, Served::Recommender(model) if !model.needs_items())
 }
 
 impl<'r> Wanted<'r> {
@@ -161,6 +186,16 @@ impl<'r> Wanted<'r> {
         let mut exclude: HashSet<&str> = request.exclude.iter().flatten().map(String::as_str).collect();
         exclude.extend(taken.visitor.iter().flat_map(|(visitor, slot)| seen::items(visitor, *slot)));
         Self { items, exclude, count: usize::try_from(request.count).unwrap_or(usize::MAX) }
+    }
+
+    /// What is still wanted beside items that were found.
+    fn beside<'f>(&self, found: &[Recommendation<'f>]) -> Wanted<'f>
+    where
+        'r: 'f,
+    {
+        let known = found.iter().map(|(item, _)| *item);
+        let (items, exclude) = (self.items.clone(), self.exclude.iter().copied().chain(known).collect());
+        Wanted { items, exclude, count: self.count - found.len() }
     }
 
     /// What a version recommends, or why it can recommend nothing.

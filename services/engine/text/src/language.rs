@@ -119,6 +119,11 @@ impl Language {
         self.rules().code
     }
 
+    /// Other names that are read as its code.
+    pub fn names(self) -> &'static [&'static str] {
+        self.rules().names
+    }
+
     /// Snowball's algorithm for its words.
     pub(crate) fn stemmer(self) -> Option<Algorithm> {
         self.rules().stemmer

@@ -3,6 +3,7 @@
 //! The only crate that links the boosters' C++ libraries, and it calls them to train alone: models are scored by
 //! `rankwright-model`, here as in serving. [`train_model`] is the way in.
 
+mod ahead;
 pub mod booster;
 pub mod dataset;
 mod digest;

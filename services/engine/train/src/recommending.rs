@@ -1,5 +1,6 @@
 //! Recommenders: fitted to which visitor did what with which item, measured by what they did last.
 
+use crate::ahead;
 use crate::booster::Iteration;
 use crate::dataset::Reading;
 use crate::error::Error;
@@ -199,9 +200,7 @@ impl Recommending<'_> {
     ) -> Result<(Interactions, Reading), Error> {
         let (mut all, mut reading) = (Interactions::default(), Reading::default());
         let kinds = self.by.interactions();
-        let mut records = store.read()?;
-        for entry in records.by_ref() {
-            let (_, record) = entry?;
+        let losses = ahead::each(store.read()?, |record| {
             match record.kind {
                 RecordKind::Ranking => reading.rankings += 1,
                 RecordKind::Interaction => reading.alone += 1,
@@ -210,7 +209,7 @@ impl Recommending<'_> {
                 progress(Progress::Reading { rankings: reading.rankings });
             }
             if !accepts(&self.learning.selector, 0, &record) {
-                continue;
+                return Ok(ControlFlow::Continue(()));
             }
             reading.selected += 1;
             let visitor = visitor(&record);
@@ -222,13 +221,14 @@ impl Recommending<'_> {
                 }
             }
             if all.len() > MOST && kinds.is_none() {
-                break; // there is enough to measure by
+                return Ok(ControlFlow::Break(())); // there is enough to measure by
             }
             if all.len() > MOST {
                 return Err(Error::TooManyInteractions { model: self.name.to_owned(), most: MOST });
             }
-        }
-        reading.losses = records.losses().clone();
+            Ok(ControlFlow::Continue(()))
+        })?;
+        reading.losses = losses;
         match self.nothing(&all, &reading) {
             Some(error) => Err(error),
             None => Ok((all, reading)),

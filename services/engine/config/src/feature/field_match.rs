@@ -84,28 +84,28 @@ pub enum Distance {
     Dot,
 }
 
-/// Codes of the specification, and the English names that stand for them.
-const LANGUAGES: [(&str, &str); 20] = [
-    ("generic", "generic"),
-    ("en", "english"),
-    ("cz", "czech"),
-    ("da", "danish"),
-    ("nl", "dutch"),
-    ("et", "estonian"),
-    ("fi", "finnish"),
-    ("fr", "french"),
-    ("de", "german"),
-    ("gr", "greek"),
-    ("it", "italian"),
-    ("no", "norwegian"),
-    ("pl", "polish"),
-    ("pt", "portuguese"),
-    ("es", "spanish"),
-    ("sv", "swedish"),
-    ("tr", "turkish"),
-    ("ar", "arabic"),
-    ("zh", "chinese"),
-    ("ja", "japanese"),
+/// Codes of the specification, each with the other names that stand for it: English ones, other codes.
+pub const LANGUAGES: [(&str, &[&str]); 20] = [
+    ("generic", &[]),
+    ("en", &["english"]),
+    ("cz", &["cs", "czech"]),
+    ("da", &["danish"]),
+    ("nl", &["dutch"]),
+    ("et", &["estonian"]),
+    ("fi", &["finnish"]),
+    ("fr", &["french"]),
+    ("de", &["german"]),
+    ("gr", &["el", "greek"]),
+    ("it", &["italian"]),
+    ("no", &["nb", "norwegian"]),
+    ("pl", &["polish"]),
+    ("pt", &["portuguese"]),
+    ("es", &["spanish"]),
+    ("sv", &["swedish"]),
+    ("tr", &["turkish"]),
+    ("ar", &["arabic"]),
+    ("zh", &["cn", "chinese"]),
+    ("ja", &["jp", "japanese"]),
 ];
 
 impl Definition for FieldMatch {
@@ -220,18 +220,18 @@ fn cross_encoder(section: &Section<'_>) -> Option<MatchMethod> {
     Some(MatchMethod::CrossEncoder { model, cache })
 }
 
-/// A language's code, also where its English name is given.
+/// A language's code, also where another name of it is given, in any case.
 fn language(section: &Section<'_>) -> Option<&'static str> {
-    let codes = LANGUAGES.map(|(code, _)| code);
     let value = section.required("language", "a language such as en, or generic")?;
-    if value.traced(LANGUAGES.iter().flat_map(|&(code, name)| [code, name])).is_some() {
-        return None;
-    }
+    value.traced(LANGUAGES.iter().flat_map(|(code, names)| std::iter::once(*code).chain(names.iter().copied())));
     let text = value.text().map(|text| if text == YAML_1_1_NO { "no".to_owned() } else { text })?;
-    let found = LANGUAGES.iter().find(|&&(code, name)| text == code || text.eq_ignore_ascii_case(name));
+    let means = |name: &&str| text.eq_ignore_ascii_case(name);
+    let found = LANGUAGES.iter().find(|(code, names)| means(code) || names.iter().any(&means));
     if found.is_none() {
-        let near = nearest(&text, LANGUAGES.map(|(_, name)| name)).map(|name| format!("`{name}`"));
-        value.wrong_near(format!("unknown language `{}`", shown(&text)), codes.join(", "), near);
+        let names = LANGUAGES.iter().flat_map(|(code, names)| names.last().or(Some(code)));
+        let near = nearest(&text, names.copied()).map(|name| format!("`{name}`"));
+        let codes = LANGUAGES.map(|(code, _)| code).join(", ");
+        value.wrong_near(format!("unknown language `{}`", shown(&text)), codes, near);
     }
     found.map(|&(code, _)| code)
 }

@@ -75,6 +75,7 @@ fn limits(section: Section<'_>, default: Limits) -> Limits {
             .or("maxConcurrentRequests", default.max_concurrent_requests, |value| value.whole(1..=1_000_000)),
         max_connections: section.or("maxConnections", default.max_connections, |value| value.whole(1..=1_000_000)),
         request_timeout: section.or("requestTimeout", default.request_timeout, |value| value.duration(MILLISECOND)),
+        text_timeout: section.or("textTimeout", default.text_timeout, |value| value.duration(MILLISECOND)),
         drain_timeout: section.or("drainTimeout", default.drain_timeout, |value| value.duration(Duration::ZERO)),
     };
     section.finish();

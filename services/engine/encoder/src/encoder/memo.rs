@@ -59,6 +59,13 @@ impl Memo {
         Self { kept, hits: AtomicU64::new(0), misses: AtomicU64::new(0) }
     }
 
+    /// What is known, without any claim to compute it.
+    pub(super) fn recall(&self, key: Key) -> Option<Vector> {
+        let vector = self.kept.get(&key)?;
+        self.hits.fetch_add(1, Ordering::Relaxed);
+        Some(vector)
+    }
+
     /// What is known, without waiting.
     pub(super) fn look(&self, key: Key) -> Seen<'_> {
         self.within(key, Some(Duration::ZERO))
@@ -120,6 +127,17 @@ mod tests {
     fn a_pair_has_another_key_than_its_texts_together_or_the_other_way_round() {
         let keys = [key(("a b", None)), key(("a ", Some("b"))), key(("a", Some(" b"))), key(("b", Some("a ")))];
         assert!((0..4).all(|one| (0..one).all(|other| keys[one] != keys[other])));
+    }
+
+    #[test]
+    fn what_is_computed_is_recalled_and_nothing_else() {
+        let memo = Memo::new(1 << 20, 1);
+        assert!(memo.recall(1).is_none());
+        let Seen::Ours(guard) = memo.look(1) else { panic!("nobody knows it") };
+        assert!(memo.recall(1).is_none(), "it is being computed");
+        guard.fill([0.5].into());
+        assert_eq!(memo.recall(1).as_deref(), Some(&[0.5][..]));
+        assert_eq!(memo.hits_and_misses(), (1, 1));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::ModelError;
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use tokenizers::utils::truncation::{TruncationParams, TruncationStrategy};
 use tokenizers::{EncodeInput, Tokenizer};
@@ -60,7 +61,9 @@ impl Tokens {
             None => EncodeInput::Single(self.start(text).into()),
             Some(pair) => EncodeInput::Dual(self.start(text).into(), self.start(pair).into()),
         };
-        let encoding = self.tokenizer.encode_fast(input, true).map_err(|error| error.to_string())?;
+        // the library panics on some tokenizers' mistakes
+        let encoding = catch_unwind(AssertUnwindSafe(|| self.tokenizer.encode_fast(input, true)));
+        let encoding = encoding.map_err(|_| "the tokenizer panicked".to_owned())?.map_err(|error| error.to_string())?;
         let mut encoded = Encoded { ids: encoding.get_ids().to_vec(), types: encoding.get_type_ids().to_vec() };
         if encoded.ids.is_empty() {
             encoded = Encoded { ids: vec![self.pad], types: vec![0] }; // a tokenizer that puts no marks around a text

@@ -3,7 +3,9 @@
 use super::{Encode, Models, Task, Vector};
 use rankwright_encoder::{EncodeError, key};
 use std::collections::{HashMap, HashSet};
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
@@ -54,7 +56,18 @@ impl Texts {
         self.wanted.len()
     }
 
-    /// Has them computed, and waits for it: for threads that may. What fails, or is not done by the deadline, is absent.
+    /// What models computed of them lately, without waiting. Those that are not known are left, for [`encode`](Texts::encode).
+    pub fn recall(&mut self) -> Encoded {
+        let (models, mut encoded): (Vec<&dyn Encode>, _) = (self.models.all().collect(), Encoded::default());
+        self.wanted.retain(|(model, key, ..)| match models[*model].recall(*key) {
+            Some(vector) => encoded.known.insert((*model, *key), vector).is_some(),
+            None => true,
+        });
+        encoded
+    }
+
+    /// Has them computed, and waits for it: for threads that may. What fails, or is not done by the deadline, is absent. A
+    /// model that panics has failed.
     ///
     /// The models compute beside each other: a slow one takes no time from the others.
     pub fn encode(&self, deadline: Option<Instant>) -> Encoded {
@@ -75,7 +88,7 @@ impl Texts {
                 .map(|&(number, model)| (number, scope.spawn(move || self.of_model(number, model, deadline))))
                 .collect();
             for (number, running) in begun {
-                encoded.take(number, running.join().unwrap_or_else(|fault| resume_unwind(fault)));
+                encoded.take(number, running.join().expect("panics of models are caught"));
             }
         });
         encoded
@@ -87,8 +100,9 @@ impl Texts {
         for (_, key, text, document) in self.wanted.iter().filter(|(of, ..)| *of == number) {
             texts.push((*key, text, document.as_deref()));
         }
-        let computed = texts.chunks(AT_ONCE).flat_map(|some| compute(model, some, deadline));
-        texts.iter().map(|(key, ..)| *key).zip(computed).collect()
+        let calls: Vec<_> = texts.chunks(AT_ONCE).collect();
+        let computed = two_at_a_time(&calls, |some| compute(model, some, deadline));
+        texts.iter().map(|(key, ..)| *key).zip(computed.into_iter().flatten()).collect()
     }
 }
 
@@ -103,6 +117,18 @@ impl Encoded {
                 }
             }
         }
+    }
+
+    /// None of so many texts that were asked for.
+    pub fn without(texts: usize, why: String) -> Self {
+        Self { absent: texts, why: Some(why), ..Self::default() }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.known.extend(other.known);
+        Self { known: self.known, absent: self.absent + other.absent, why: self.why.or(other.why) }
     }
 
     /// How many texts are not here that were asked for.
@@ -126,6 +152,28 @@ impl Encoded {
     }
 }
 
+/// What comes of each call, in their order. While one splits its texts into tokens, or waits for its last text, the model
+/// computes those of the other.
+fn two_at_a_time<C: Sync, R: Send + Sync>(calls: &[C], answer: impl Fn(&C) -> R + Sync) -> Vec<R> {
+    if calls.len() < 2 {
+        return calls.iter().map(answer).collect();
+    }
+    let (next, answers) = (AtomicUsize::new(0), calls.iter().map(|_| OnceLock::new()).collect::<Vec<_>>());
+    let work = || {
+        let own = || next.fetch_add(1, Ordering::Relaxed);
+        let mut place = own();
+        while let Some(call) = calls.get(place) {
+            answers[place].get_or_init(|| answer(call));
+            place = own();
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(work);
+        work();
+    });
+    answers.into_iter().filter_map(OnceLock::into_inner).collect()
+}
+
 /// Some texts of a model. Where that fails, each by itself: what was done by the deadline is still at hand then, and
 /// one text that the model refuses keeps no other from being computed.
 fn compute(
@@ -133,13 +181,15 @@ fn compute(
     texts: &[(u128, &str, Option<&str>)],
     by: Option<Instant>,
 ) -> Vec<Result<Vector, EncodeError>> {
-    let all = |texts: &[(u128, &str, Option<&str>)]| match model.task() {
+    let ask = |texts: &[(u128, &str, Option<&str>)]| match model.task() {
         Task::Embed => model.embed(&texts.iter().map(|&(_, text, _)| text).collect::<Vec<_>>(), by),
         Task::Score => {
             let pairs: Vec<_> = texts.iter().map(|&(_, text, document)| (text, document.unwrap_or_default())).collect();
             Ok(model.score(&pairs, by)?.into_iter().map(|score| Vector::from([score])).collect())
         }
     };
+    let panicked = |_| Err(EncodeError::Failed { cause: "the model panicked".to_owned() });
+    let all = |texts: &[_]| catch_unwind(AssertUnwindSafe(|| ask(texts))).unwrap_or_else(panicked);
     match all(texts) {
         Ok(vectors) => vectors.into_iter().map(Ok).collect(),
         Err(failed) => {
@@ -188,17 +238,105 @@ mod tests {
         }
     }
 
+    /// A model that panics at one text, and knows another one already.
+    struct Frail;
+
+    impl Encode for Frail {
+        fn task(&self) -> Task {
+            Task::Embed
+        }
+
+        fn dim(&self) -> usize {
+            1
+        }
+
+        fn digest(&self) -> &str {
+            ""
+        }
+
+        fn recall(&self, of: u128) -> Option<Vector> {
+            (of == key("known", None)).then(|| Vector::from([2.0]))
+        }
+
+        fn embed(&self, texts: &[&str], _: Option<Instant>) -> Result<Vec<Vector>, EncodeError> {
+            assert!(!texts.contains(&"bad") && !texts.contains(&"known"), "{texts:?}");
+            Ok(texts.iter().map(|_| Vector::from([1.0])).collect())
+        }
+
+        fn score(&self, _: &[(&str, &str)], _: Option<Instant>) -> Result<Vec<f32>, EncodeError> {
+            Ok(Vec::new())
+        }
+    }
+
+    /// Opens it, whichever model is asked for.
+    struct Frailty;
+
+    impl Encoders for Frailty {
+        fn open(&self, _: &TextModel) -> Result<Arc<dyn Encode>, String> {
+            Ok(Arc::new(Frail))
+        }
+    }
+
+    fn model(handle: &str) -> TextModel {
+        TextModel { handle: handle.to_owned(), model_file: None, tokenizer_file: None }
+    }
+
+    #[test]
+    fn a_text_at_which_a_model_panics_is_absent_alone_and_counted() {
+        let mut models = Models::default();
+        for handle in ["a/one", "a/two"] {
+            assert!(models.add(&model(handle), &Frailty).is_ok());
+        }
+        for of in [vec![0], vec![0, 1]] {
+            let mut texts = Texts::of(&models);
+            for &number in &of {
+                texts.add(number, "good", None);
+                texts.add(number, "bad", None);
+            }
+            let encoded = texts.encode(None);
+            assert!(of.iter().all(|&number| encoded.vector(number, "good").is_some()));
+            assert_eq!(
+                (encoded.absent(), encoded.why()),
+                (of.len(), Some("failed to compute texts: the model panicked"))
+            );
+        }
+    }
+
+    #[test]
+    fn what_a_model_knows_is_recalled_without_asking_it_to_compute() {
+        let mut models = Models::default();
+        assert!(models.add(&model("a/one"), &Frailty).is_ok());
+        let mut texts = Texts::of(&models);
+        texts.add(0, "known", None);
+        texts.add(0, "new", None);
+        let known = texts.recall();
+        assert_eq!((known.vector(0, "known"), texts.len()), (Some(&[2.0][..]), 1));
+        let both = known.and(texts.encode(None));
+        assert_eq!((both.vector(0, "known"), both.vector(0, "new")), (Some(&[2.0][..]), Some(&[1.0][..])));
+        assert_eq!(both.and(Encoded::without(3, "why".to_owned())).absent(), 3);
+    }
+
     #[test]
     fn models_compute_beside_each_other() {
         let (mut models, both) = (Models::default(), Arc::new(Barrier::new(2)));
         for handle in ["a/one", "a/two"] {
-            let model = TextModel { handle: handle.to_owned(), model_file: None, tokenizer_file: None };
-            assert!(models.add(&model, &both).is_ok());
+            assert!(models.add(&model(handle), &both).is_ok());
         }
         let mut texts = Texts::of(&models);
         texts.add(0, "text", None);
         texts.add(1, "text", None);
         let encoded = texts.encode(None);
         assert!(encoded.vector(0, "text").is_some() && encoded.vector(1, "text").is_some());
+    }
+
+    #[test]
+    fn while_one_call_of_a_model_ends_another_one_is_computed() {
+        let (mut models, both) = (Models::default(), Arc::new(Barrier::new(2)));
+        assert!(models.add(&model("a/one"), &both).is_ok());
+        let mut texts = Texts::of(&models);
+        let names: Vec<String> = (0..AT_ONCE * 4).map(|number| number.to_string()).collect();
+        names.iter().for_each(|name| texts.add(0, name, None));
+        let encoded = texts.encode(None);
+        assert!(names.iter().all(|name| encoded.vector(0, name).is_some()));
     }
 }

@@ -14,6 +14,7 @@ mod origin;
 mod probes;
 mod published;
 mod rank;
+mod recommend;
 mod seen;
 mod server;
 mod service;

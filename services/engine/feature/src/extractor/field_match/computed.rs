@@ -1,8 +1,10 @@
 //! Tests of `field_match` with a model of texts.
 #![allow(clippy::unwrap_used)]
 
-use crate::encode::NoEncoders;
+use crate::encode::{Models, NoEncoders};
+use crate::extractor::compiler::Compile;
 use crate::plan::Plan;
+use crate::slot::Slots;
 use crate::testing::letters::{Alphabet, Letters};
 use crate::testing::{Shop, assert_rows, ready, told};
 use crate::{Encoders, readers};
@@ -10,7 +12,7 @@ use rankwright_config::Config;
 use rankwright_encoder::Task;
 use rankwright_event::Value;
 use rankwright_state::MemoryStore;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const NAN: f32 = f32::NAN;
 const HALF: f32 = std::f32::consts::FRAC_1_SQRT_2; // cosine of half a right angle
@@ -145,6 +147,39 @@ fn another_model_is_another_column_and_another_stored_value() {
     assert_eq!(compiled(&both, &model).unwrap().retention().len(), 2);
     let twice = format!("{}, {}", bi(""), bi("").replace("name: m", "name: n"));
     assert_eq!(compiled(&twice, &model).unwrap().retention().len(), 1);
+}
+
+#[test]
+fn digests_of_columns_and_stored_values_stay_as_they_are() {
+    let (embeds, scores) = (Letters::of(Task::Embed), Letters::of(Task::Score));
+    let files = ", itemFieldCache: samples/items.csv, rankingFieldCache: samples/queries.csv";
+    let dot = bi("").replacen('{', "{distance: dot, ", 1);
+    let found: Vec<String> = [(bi(""), &embeds), (dot, &embeds), (bi(files), &embeds), (cross(""), &scores)]
+        .iter()
+        .map(|(feature, model)| {
+            let (config, _) = Config::parse(&format!("features: [{feature}]"), "test").unwrap();
+            let mut models = Models::default();
+            let of = config.features[0].kind.clone();
+            let rankwright_config::feature::Kind::FieldMatch(of) = of else { panic!("{feature}") };
+            models.add(of.model().unwrap(), *model).map(|_| ()).unwrap();
+            if feature.contains("Cache") {
+                let file = crate::caches::vectors("samples/items.csv", 2, "m").unwrap();
+                models.keep("samples/items.csv", 2, file);
+            }
+            let mut slots = Slots::with(&models);
+            of.need(Duration::from_secs(1), &mut slots);
+            let stored: Vec<_> = slots.fingerprints().map(|stored| format!("{:016x}", stored.0)).collect();
+            let column = compiled(feature, *model).unwrap().columns()[0].fingerprint;
+            format!("{column:016x} {}", stored.join(" "))
+        })
+        .collect();
+    let expected = [
+        "9a589340f2d3b7a5 3f17b7e46c9970c7",
+        "3fce58bf531498e1 3f17b7e46c9970c7", // another column of the same stored value
+        "b3806297d6209801 4595a5907c51c694",
+        "35d7e20eb8613243 2eed38fc2453159c",
+    ];
+    assert_eq!(found, expected);
 }
 
 #[test]

@@ -105,12 +105,12 @@ pub(super) fn extractor(feature: &FieldMatch, compiler: &mut Compiler<'_>) -> Co
 }
 
 impl Embeddings {
-    fn likeness(&self, query: &[f32], item: &Item<'_>) -> Option<f32> {
+    fn likeness(&self, query: &packed::Query<'_>, item: &Item<'_>) -> Option<f32> {
         match (self.distance, item) {
-            (Distance::Cos, Item::Exact(item)) => distance::cosine(query, item),
-            (Distance::Dot, Item::Exact(item)) => distance::dot(query, item),
-            (Distance::Cos, Item::Packed(item)) => packed::cosine(query, item),
-            (Distance::Dot, Item::Packed(item)) => packed::dot(query, item),
+            (Distance::Cos, Item::Exact(item)) => distance::cosine(query.vector(), item),
+            (Distance::Dot, Item::Exact(item)) => distance::dot(query.vector(), item),
+            (Distance::Cos, Item::Packed(item)) => query.cosine(item),
+            (Distance::Dot, Item::Packed(item)) => query.dot(item),
         }
     }
 
@@ -210,7 +210,7 @@ impl Extractor for Embeddings {
             Some(computed) => computed.item.all(candidates),
             None => vec![None; candidates.len()],
         };
-        let prepare = |asked| self.query(candidates, asked);
+        let prepare = |asked| self.query(candidates, asked).map(packed::Query::of);
         with_queries(&self.query, candidates, prepare, |item, query| {
             let likeness = || self.likeness(query?, &self.item(candidates, item, values[item])?);
             columns.set(item, 0, likeness().map_or(MISSING, f64::from));

@@ -4,7 +4,7 @@ use super::*;
 use crate::testing::{Shop, assert_rows, ready, told};
 use crate::{Plan, readers};
 use rankwright_config::Config;
-use rankwright_config::feature::Feature;
+use rankwright_config::feature::{self, Feature};
 use rankwright_state::MemoryStore;
 use rankwright_text::Language;
 
@@ -212,6 +212,20 @@ fn every_language_of_configurations_has_rules() {
     let codes: Vec<_> = Language::all().map(Language::code).collect();
     let unknown = unknown.unwrap_err().to_string();
     assert!(unknown.contains(&codes.join(", ")), "{unknown}");
+}
+
+#[test]
+fn configurations_and_dictionaries_know_languages_by_the_same_names() {
+    let known: Vec<_> = Language::all().map(|language| (language.code(), language.names())).collect();
+    assert_eq!(rankwright_config::feature::LANGUAGES.to_vec(), known);
+    for (code, names) in known {
+        for name in names.iter().map(|name| name.to_uppercase()).chain([code.to_uppercase(), code.to_owned()]) {
+            let text = format!("features: [{}]", definition("f", &format!("type: term, language: '{name}'")));
+            let (config, _) = Config::parse(&text, "test").unwrap();
+            let feature::Kind::FieldMatch(of) = &config.features[0].kind else { panic!("{name}") };
+            assert_eq!(of.method, feature::MatchMethod::Term { language: code }, "{name}");
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,140 @@
+//! Recommendations whatever a request names: 200 with what there is, and why it is not what was asked for.
+
+use crate::service::Service;
+use rankwright_config::Config;
+use rankwright_event::Timestamp;
+use rankwright_model::version::{Kind, Metadata};
+use rankwright_model::{MemoryVersions, Place, Version, VersionStore};
+use rankwright_recommend::{Build, Similar, Trending, Vectors, Weight};
+use rankwright_serve::{App, Published};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const SIMILAR: &str = "
+models:
+  bought: {type: als, interactions: [click]}
+  alike: {type: semantic, encoder: {type: csv, dim: 2, path: /nowhere.csv}}
+";
+const TRENDING: &str = "  popular: {type: trending, weights: [{interaction: click}]}\n";
+
+/// Three items by their directions, `a` between both others.
+fn similar() -> Vec<u8> {
+    let mut vectors = Vectors::new(2);
+    [[1.0, 0.1], [1.0, 0.0], [1.0, 0.4]].iter().for_each(|row| vectors.push(row));
+    let ids = ["a", "b", "c"].map(Into::into).to_vec();
+    Similar::from_vectors(ids, vectors, &Build::default()).unwrap().to_bytes()
+}
+
+/// Four items in demand, two of which have no direction.
+fn trending() -> Vec<u8> {
+    let clicks = ["x", "x", "x", "b", "b", "y", "a"].map(|item| (item, 0, 0));
+    Trending::fit(clicks.into_iter().chain([("x", 0, 0)]), &[Weight::default()], 0).to_bytes()
+}
+
+fn version(model: &str, kind: Kind, body: Vec<u8>) -> Version {
+    let metadata = Metadata {
+        model: model.into(),
+        kind,
+        created_at: Timestamp::from_millis(1),
+        columns: vec![],
+        metrics: BTreeMap::new(),
+        iterations: 0,
+        weights: vec![],
+        trained_on: None,
+        replaced: None,
+    };
+    Version::new(metadata, vec![], body).unwrap()
+}
+
+/// A service with these models, all of them trained.
+async fn service(config: &str) -> Service {
+    let service = Service::cold(config, |builder| builder).await;
+    let (config, _) = Config::parse(config, "test").unwrap();
+    let versions = Arc::<MemoryVersions>::default();
+    for model in config.models.keys() {
+        let version = match model.as_str() {
+            "bought" => version(model, Kind::Als, similar()),
+            "alike" => version(model, Kind::Semantic, similar()),
+            _ => version(model, Kind::Trending, trending()),
+        };
+        versions.publish(&version, Place::Any).unwrap();
+    }
+    let loader = Arc::new(Published::new(&config.features, service.state.clone(), versions));
+    let app = App::builder(&config, service.state.clone(), loader).build().unwrap();
+    app.prepare().await;
+    Service { app, ..service }
+}
+
+/// The items that are recommended, and what `fallback` says.
+async fn ask(service: &Service, model: &str, request: Value) -> (Vec<String>, Option<String>) {
+    let answer = service.post(&format!("/recommend/{model}"), request.to_string()).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let answer = answer.json();
+    let items = answer["items"].as_array().unwrap();
+    let items = items.iter().map(|item| item["item"].as_str().unwrap().to_owned()).collect();
+    (items, answer["fallback"].as_str().map(str::to_owned))
+}
+
+fn told(items: &[&str], fallback: impl Into<Option<&'static str>>) -> (Vec<String>, Option<String>) {
+    (items.iter().map(|&item| item.to_owned()).collect(), fallback.into().map(str::to_owned))
+}
+
+#[tokio::test]
+async fn what_a_model_of_directions_does_not_know_a_trending_one_answers() {
+    let service = service(&format!("{SIMILAR}{TRENDING}")).await;
+    for model in ["bought", "alike"] {
+        let ask = |request| ask(&service, model, request);
+        assert_eq!(ask(json!({"count": 2, "items": ["a"]})).await, told(&["b", "c"], None));
+        let unknown = "the model knows none of the items; model popular answers in its place";
+        assert_eq!(ask(json!({"count": 2, "items": ["new"]})).await, told(&["x", "b"], unknown));
+        let unknown = ask(json!({"count": 2, "items": ["x"], "exclude": ["b"]})).await;
+        assert_eq!(unknown.0, ["a", "y"], "neither the context nor what is excluded");
+        let empty = "the request names no item; model popular answers in its place";
+        for nothing in [json!({"count": 2}), json!({"count": 2, "items": []}), json!({"count": 2, "items": null})] {
+            assert_eq!(ask(nothing).await, told(&["x", "b"], empty));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_trending_model_adds_what_a_model_of_directions_lacks() {
+    let service = service(&format!("{SIMILAR}{TRENDING}")).await;
+    for model in ["bought", "alike"] {
+        let ask = |request| ask(&service, model, request);
+        let more = "the model has only 2 of 100 items; model popular adds 2";
+        assert_eq!(ask(json!({"count": 100, "items": ["a"]})).await, told(&["b", "c", "x", "y"], more));
+        let one = "the model has only 2 of 3 items; model popular adds 1";
+        assert_eq!(ask(json!({"count": 3, "items": ["a"]})).await, told(&["b", "c", "x"], one));
+        let none = "the model has only 0 of 2 items; model popular adds 1";
+        assert_eq!(ask(json!({"count": 2, "items": ["a"], "exclude": ["b", "c", "x"]})).await, told(&["y"], none));
+    }
+    let metrics = service.get("/metrics").await;
+    let counted = r#"service_recommend_fallbacks_total{model="alike",reason="few"} 3"#;
+    assert!(metrics.text().contains(counted), "{}", metrics.text());
+}
+
+#[tokio::test]
+async fn without_a_trending_model_there_is_what_the_model_has() {
+    let service = service(SIMILAR).await;
+    for model in ["bought", "alike"] {
+        let ask = |request| ask(&service, model, request);
+        let few = "the model has only 2 of 9 items";
+        assert_eq!(ask(json!({"count": 9, "items": ["a", "new"]})).await, told(&["b", "c"], few));
+        assert_eq!(ask(json!({"count": 9, "items": ["new"]})).await, told(&[], "the model knows none of the items"));
+        assert_eq!(ask(json!({"count": 9})).await, told(&[], "the request names no item"));
+    }
+}
+
+#[tokio::test]
+async fn a_trending_model_needs_no_item_and_says_when_it_has_no_more() {
+    let service = service(&format!("models:\n{TRENDING}{}", TRENDING.replace("popular", "second"))).await;
+    let ask = |request| ask(&service, "popular", request);
+    for context in [json!({"count": 2}), json!({"count": 2, "items": ["new"]})] {
+        assert_eq!(ask(context).await, told(&["x", "b"], None));
+    }
+    let few = "the model has only 3 of 9 items";
+    assert_eq!(ask(json!({"count": 9, "items": ["x"]})).await, told(&["b", "a", "y"], few));
+    let all = json!({"count": 1, "exclude": ["a", "b", "x", "y"]});
+    assert_eq!(ask(all).await, told(&[], "the model has only 0 of 1 items"));
+}
