@@ -57,11 +57,6 @@ fn every_form_of_an_event_trains_the_same_model() {
 
 #[test]
 fn another_form_than_the_configured_one_is_told_with_its_place() {
-    let folder = tempfile::tempdir().expect("there is room for temporary files");
-    let (config, data) = (folder.path().join("config.yml"), folder.path().join("events.jsonl"));
-    std::fs::write(&config, DURABLE.replace("./data", &folder.path().join("state").to_string_lossy()))
-        .expect("writable");
-    std::fs::write(&data, lines(&cheap_wins(5))).expect("writable");
     for (format, expected) in [
         (
             "snowplow:tsv",
@@ -69,6 +64,11 @@ fn another_form_than_the_configured_one_is_told_with_its_place() {
         ),
         ("snowplow:json", "events.jsonl:1: expected an enriched event of Snowplow: an object with `unstruct_event`"),
     ] {
+        let folder = tempfile::tempdir().expect("there is room for temporary files");
+        let (config, data) = (folder.path().join("config.yml"), folder.path().join("events.jsonl"));
+        let state = folder.path().join("state");
+        std::fs::write(&config, DURABLE.replace("./data", &state.to_string_lossy())).expect("it can be written to");
+        std::fs::write(&data, lines(&cheap_wins(5))).expect("it can be written to");
         let ended = run_on("import", &config, &data, &["--format", format]);
         assert!(ended.stderr.contains(expected), "{format}: {}", ended.stderr);
     }
