@@ -1,7 +1,8 @@
-//! Clients of others, as PyPI has them, against the program.
+//! Python clients against the program: those of others, as PyPI has them, our own, and schemathesis, which sends what the
+//! description of the interface allows and what it does not.
 
 use rankwright_e2e::Service;
-use rankwright_e2e::program::{clean, models_for_tests};
+use rankwright_e2e::program::{Ended, clean, models, models_for_tests, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -25,16 +26,73 @@ fn python() -> Option<PathBuf> {
     python
 }
 
+const SHOP: &str = "
+state: {type: memory}
+api: {token: secret, host: 127.0.0.1, port: 0}
+features:
+  - {name: price, type: number, field: item.price}
+  - {name: ctr, type: rate, top: click, bottom: impression, bucket: 24h, periods: [7, 30]}
+models:
+  shop: {type: lambdamart, backend: {type: xgboost, iterations: 10, seed: 1}, weights: {click: 1}, features: [price, ctr]}
+  plain: {type: noop}
+  similar: {type: als, interactions: [click]}
+";
+
+/// A file or folder of the repository.
+fn of_repository(path: &str) -> PathBuf {
+    Path::new("..").join(path).canonicalize().unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Runs a command in a folder of its own, and expects success of it.
+fn succeeds(mut command: Command, folder: &Path, service: &Service) {
+    let ended = Ended::of(command.current_dir(folder).env("PYTHONDONTWRITEBYTECODE", "1"));
+    println!("{}", ended.stdout);
+    assert_eq!(ended.code, Some(0), "{}{}\n{}", ended.stdout, ended.stderr, service.log());
+}
+
 #[test]
 fn cohere_and_openai_are_answered_with_what_onnx_runtime_computes() {
     let (Some(models), Some(python)) = (models_for_tests(), python()) else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let service = Service::serve(CONFIG, folder.path());
-    let script = Path::new("python/clients.py").canonicalize().expect("it is in the repository");
     let mut command = clean(Command::new(python));
-    command.arg(script).arg(service.address().to_string()).arg(models).current_dir(folder.path());
-    let said = command.env("PYTHONDONTWRITEBYTECODE", "1").output().expect("the interpreter can be started");
-    let [out, error] = [said.stdout, said.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
-    println!("{out}");
-    assert!(said.status.success(), "{out}{error}\n{}", service.log());
+    command.arg(of_repository("e2e/python/clients.py")).arg(service.address().to_string()).arg(models);
+    succeeds(command, folder.path(), &service);
+}
+
+#[test]
+fn our_python_client_trains_ranks_and_repeats_what_is_lost_on_the_way() {
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let service = Service::serve(SHOP, folder.path());
+    let client = of_repository("clients/python");
+    let mut command = clean(Command::new(python));
+    command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).arg(client.join("tests"));
+    command.env("PYTHONPATH", client.join("src")).env("RANKWRIGHT_URL", format!("http://{}", service.address()));
+    succeeds(command, folder.path(), &service);
+}
+
+#[test]
+fn every_sample_configuration_fits_the_schema_and_none_does_with_a_misspelt_key() {
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let schema = folder.path().join("schema.json");
+    std::fs::write(&schema, run(&["schema"]).ok().stdout).expect("there is room for temporary files");
+    let ended = Ended::of(clean(Command::new(python)).arg(of_repository("e2e/python/schema.py")).arg(&schema)).ok();
+    println!("{}", ended.stdout);
+}
+
+#[test]
+fn schemathesis_finds_nothing() {
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let texts = CONFIG.split("inference:").nth(1).filter(|_| models().is_some());
+    let config = texts.map_or_else(|| SHOP.to_owned(), |texts| format!("{SHOP}inference:{texts}"));
+    let service = Service::serve(&config, folder.path());
+    let mut command = clean(Command::new(python.with_file_name("st")));
+    command.arg("run").arg(format!("http://{}/openapi.json", service.address()));
+    command.args(["--checks", "all", "--max-examples", "15", "--seed", "7", "--continue-on-failure", "--no-color"]);
+    command.args(["--request-timeout", "120", "--warnings", "off", "-H", "Authorization: Bearer secret"]);
+    command.env("SCHEMATHESIS_HOOKS", "openapi_hooks").env("PYTHONPATH", of_repository("e2e/python"));
+    succeeds(command, folder.path(), &service);
 }

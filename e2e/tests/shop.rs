@@ -292,16 +292,6 @@ fn a_ranker_does_not_recommend_and_says_what_it_is() {
 }
 
 #[test]
-fn what_is_not_there_yet_is_refused_at_the_start_with_its_place() {
-    let folder = folder();
-    let config = folder.path().join("config.yml");
-    let source = "source: {type: kinesis, region: r, topic: t, format: snowplow}";
-    std::fs::write(&config, format!("{RATES}\n{source}\n")).expect("the folder can be written to");
-    let ended = run(&["serve", "--config", &config.to_string_lossy()]).refused();
-    assert!(ended.stderr.contains("source.format") && ended.stderr.contains("snowplow"), "{}", ended.stderr);
-}
-
-#[test]
 fn a_running_request_is_finished_when_the_service_is_told_to_stop() {
     let folder = folder();
     let service = untrained(folder.path());

@@ -1,7 +1,7 @@
 //! Events and requests.
 
 use rankwright_config::{Offset, duration};
-use rankwright_event::{Event, Timestamp, json};
+use rankwright_event::{Event, Timestamp, json, snowplow};
 
 /// One event of each kind.
 const EVENTS: [&str; 4] = [
@@ -46,6 +46,41 @@ pub(crate) fn requests() -> Vec<Vec<u8>> {
         br#"{"id":"r","timestamp":1636907100000,"user":"u","items":[{"id":"a"},{"id":"b","fields":[{"name":"x","value":1}]}]}"#.to_vec(),
         EVENTS[2].into(),
     ]
+}
+
+/// An enriched event of Snowplow, in columns.
+pub(crate) fn columns(bytes: &[u8]) -> bool {
+    snowplow::decode_tsv(bytes).is_ok_and(|event| event.is_some())
+}
+
+pub(crate) fn lines_of_columns() -> Vec<Vec<u8>> {
+    let line = |event: &str| {
+        let tracked = tracked(event);
+        let mut columns = vec![""; 131];
+        (columns[1], columns[5], columns[58]) = ("web", "unstruct", &tracked);
+        columns.join("\t").into_bytes()
+    };
+    EVENTS.iter().map(|event| line(event)).collect()
+}
+
+/// The same as JSON.
+pub(crate) fn enriched(bytes: &[u8]) -> bool {
+    snowplow::decode_json(bytes).is_ok_and(|event| event.is_some())
+}
+
+pub(crate) fn enriched_objects() -> Vec<Vec<u8>> {
+    let item = format!(r#"{{"event_id":"e","unstruct_event_com_rankwright_item_1":{}}}"#, EVENTS[0]);
+    let all = EVENTS.iter().map(|event| format!(r#"{{"event":"unstruct","unstruct_event":{}}}"#, tracked(event)));
+    all.chain([item]).map(String::into_bytes).collect()
+}
+
+/// An event as a tracker sends it.
+fn tracked(event: &str) -> String {
+    let kind =
+        ["item", "user", "ranking"].into_iter().find(|kind| event.starts_with(&format!(r#"{{"event":"{kind}""#)));
+    let schema = format!("iglu:com.rankwright/{}/jsonschema/1-0-0", kind.unwrap_or("interaction"));
+    let outer = "iglu:com.snowplowanalytics.snowplow/unstruct_event/jsonschema/1-0-0";
+    format!(r#"{{"schema":"{outer}","data":{{"schema":"{schema}","data":{event}}}}}"#)
 }
 
 /// Times, durations and offsets as configurations and command lines have them.

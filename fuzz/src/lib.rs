@@ -18,10 +18,12 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 17] = [
+pub const TARGETS: [Target; 19] = [
     Target { name: "event", run: events::event, seeds: events::one_each },
     Target { name: "batch", run: events::batch, seeds: events::batches },
     Target { name: "request", run: events::request, seeds: events::requests },
+    Target { name: "snowplow-tsv", run: events::columns, seeds: events::lines_of_columns },
+    Target { name: "snowplow-json", run: events::enriched, seeds: events::enriched_objects },
     Target { name: "times", run: events::times, seeds: events::written_times },
     Target { name: "configuration", run: files::configuration, seeds: files::configurations },
     Target { name: "dictionary", run: files::dictionary, seeds: files::dictionaries },

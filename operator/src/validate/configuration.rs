@@ -52,10 +52,6 @@ pub(super) fn rendered(service: &str, spec: &RankingServiceSpec, resolved: &Reso
     models::overlay(&mut tree, spec)?;
     let text = yaml(&tree)?;
     let (config, warnings) = Config::parse(&text, "configuration").map_err(|errors| invalid(&errors))?;
-    let missing = config.not_yet();
-    if !missing.is_empty() {
-        return Err(Refusal::Configuration(missing.join("; ")));
-    }
     models::known(service, spec, &config)?;
     let without_place =
         |warning: rankwright_config::Warning| rankwright_config::Warning { line: 0, ..warning }.to_string();

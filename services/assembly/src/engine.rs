@@ -3,7 +3,7 @@
 use crate::encoders::{Encoders, Wanted};
 use crate::follow::is_stream;
 use crate::{joins, open, remote};
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use futures_util::future::BoxFuture;
 use rankwright_clickthrough::ClickthroughStore;
 use rankwright_config::feature::Kind;
@@ -68,10 +68,6 @@ pub fn configuration(path: Option<&Path>) -> Result<Config> {
         Config::load(path, &environment)?
     };
     warnings.iter().for_each(|warning| warn!("{warning}"));
-    let missing = config.not_yet();
-    if !missing.is_empty() {
-        bail!("the configuration asks for what is not there yet:\n  {}", missing.join("\n  "));
-    }
     if let Some(source) = &config.source {
         rankwright_source::check(source).map_err(|error| anyhow!("{place}: {error}"))?;
     }

@@ -5,7 +5,7 @@ use crate::progress::Progress;
 use crate::stop;
 use crate::train::warn_of_losses;
 use anyhow::{Context, Result, bail};
-use rankwright_assembly::{configuration, job_runtime, columns_of, open_clickthroughs};
+use rankwright_assembly::{columns_of, configuration, job_runtime, open_clickthroughs};
 use rankwright_config::model::{LambdaMart, Model, Split};
 use rankwright_config::{ClickthroughStore, Config, State};
 use rankwright_train::Progress as Step;

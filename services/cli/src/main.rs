@@ -2,8 +2,8 @@
 
 mod analytics;
 mod autofeature;
-mod export;
 mod evaluate;
+mod export;
 mod forget;
 mod generate;
 mod import;
@@ -68,6 +68,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Sort(options) => sort::run(&options),
         Command::Export(options) => rankwright_assembly::print(&export::run(&options)?),
         Command::Autofeature(options) => autofeature::run(&options),
+        Command::Schema => rankwright_assembly::print(&format!("{:#}\n", rankwright_config::schema::document())),
         Command::Later(words) => Err(options::not_yet(&words)),
     }
 }

@@ -59,6 +59,8 @@ pub(crate) enum Command {
     Export(export::Options),
     /// Propose a configuration for events: features, with the reason for each, and models
     Autofeature(autofeature::Options),
+    /// Print the JSON schema of configurations, by which editors complete and check them
+    Schema,
     /// A subcommand that this version does not have
     #[command(external_subcommand)]
     Later(Vec<String>),

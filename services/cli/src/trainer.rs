@@ -4,6 +4,8 @@ use crate::train;
 use rankwright_assembly::{Engine, chain};
 use rankwright_serve::{TrainError, Training};
 use rankwright_state::BoxFuture;
+use rankwright_train::report;
+use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -61,5 +63,9 @@ impl Training for Trainer {
             busy().remove(model);
             outcome
         })
+    }
+
+    fn answer(&self, schemas: &mut SchemaGenerator) -> Schema {
+        schemas.subschema_for::<report::Answer>()
     }
 }

@@ -20,12 +20,12 @@ pub mod state;
 pub mod train;
 
 mod nearest;
-mod not_yet;
 mod read;
 mod report;
 mod scalar;
 mod section;
 mod spelling;
+mod trace;
 mod tree;
 mod type_name;
 mod value;

@@ -1,6 +1,7 @@
 //! What reading a text brings to light. Readers go on after a mistake, so that all of them are found at once.
 
 use crate::error::{Errors, Mistake, Warning};
+use crate::trace::Trace;
 use crate::tree::Place;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,9 +24,25 @@ pub(crate) struct Report {
     /// What the reading before this one found wrong.
     before: Vec<Mistake>,
     times: usize,
+    /// Kept where there is no text, and readers tell what they would ask of it.
+    trace: Option<Trace>,
 }
 
 impl Report {
+    /// For readers without a text.
+    pub(crate) fn tracing(trace: Trace) -> Self {
+        Self { trace: Some(trace), ..Self::default() }
+    }
+
+    /// Where readers tell what they ask, without a text.
+    pub(crate) fn trace(&self) -> Option<&Trace> {
+        self.trace.as_ref()
+    }
+
+    pub(crate) fn into_trace(self) -> Option<Trace> {
+        self.trace
+    }
+
     /// The key that a misspelt one is to be read as.
     pub(crate) fn meant(&self, path: &str) -> Option<&'static str> {
         self.meant.get(path).copied()

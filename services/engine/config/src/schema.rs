@@ -1,7 +1,13 @@
-//! What there is: every type of feature, with an example and what it computes.
+//! What there is: every type of feature, with an example and what it computes; and the JSON schema of a configuration.
 //!
 //! The reader takes the names from here, and the tests of other crates walk this table to prove that no type lacks an
 //! extractor.
+
+mod json;
+mod scalar;
+mod shape;
+
+pub use json::document;
 
 pub use crate::feature::FEATURE_TYPES;
 

@@ -9,6 +9,7 @@
 use crate::error::{Mistake, shown};
 use crate::nearest::{nearest, surely};
 use crate::report::Report;
+use crate::trace::{ANYTHING, Asked};
 use crate::tree::{Data, Entry, Place};
 use crate::value::Value;
 use std::cell::RefCell;
@@ -47,9 +48,13 @@ impl<'a> Given<'a> {
 impl<'a> Section<'a> {
     /// The mapping that `value` is. A key that comes twice is reported, and its first value taken.
     pub(crate) fn of(value: &Value<'a>) -> Option<Self> {
-        let Data::Map(entries) = &value.node.data else { return value.no_mapping() };
         let (path, report, place) = (value.path.clone(), value.report, value.place());
         let (known, idle, missing) = Default::default();
+        if let Some(trace) = report.trace() {
+            trace.asks(&path, Asked::Section);
+            return Some(Self { path, report, place, entries: Vec::new(), known, idle, missing, read: true });
+        }
+        let Data::Map(entries) = &value.node.data else { return value.no_mapping() };
         let mut section = Self { path, report, place, entries: Vec::new(), known, idle, missing, read: false };
         let mut seen: HashMap<&str, Place> = HashMap::new();
         for entry in entries {
@@ -67,6 +72,18 @@ impl<'a> Section<'a> {
 
     /// The value of a key, unless it is absent or nothing.
     pub(crate) fn get(&self, key: &'static str) -> Option<Value<'a>> {
+        match self.report.trace() {
+            Some(trace) if !trace.has(&self.path, key) => None,
+            _ => self.given(key),
+        }
+    }
+
+    /// The same, where nothing else depends on whether it is there.
+    fn given(&self, key: &'static str) -> Option<Value<'a>> {
+        if let Some(trace) = self.report.trace() {
+            trace.knows(&self.path, key);
+            return Some(Value { node: &ANYTHING, path: self.path_of(key), report: self.report });
+        }
         if !self.known.borrow().contains(&key) {
             self.known.borrow_mut().push(key);
         }
@@ -81,6 +98,10 @@ impl<'a> Section<'a> {
 
     /// The value of a key that has several names.
     pub(crate) fn any_of(&self, names: &[&'static str]) -> Option<Value<'a>> {
+        if let (Some(trace), Some(first)) = (self.report.trace(), names.first()) {
+            trace.equates(&self.path, names);
+            return self.get(first);
+        }
         let mut given = names.iter().filter_map(|name| Some((name, self.get(name)?)));
         let (key, first) = given.next()?;
         for (alias, second) in given {
@@ -93,6 +114,9 @@ impl<'a> Section<'a> {
     /// Whatever stands under one is ignored, with a warning.
     pub(crate) fn ignored(&self, keys: &[(&'static str, &str)]) {
         for (key, reason) in keys {
+            if let Some(trace) = self.report.trace() {
+                trace.ignores(&self.path, key, reason);
+            }
             self.idle.borrow_mut().push(key);
             if let Some(given) = self.entries.iter().find(|given| given.key() == *key) {
                 self.value(given.entry).warn(format!("{key} is ignored: {reason}"));
@@ -102,12 +126,15 @@ impl<'a> Section<'a> {
 
     /// The value of a key, `default` where it is absent (or wrong, which `read` has reported).
     pub(crate) fn or<T>(&self, key: &'static str, default: T, read: impl FnOnce(Value<'a>) -> Option<T>) -> T {
-        self.get(key).and_then(read).unwrap_or(default)
+        self.given(key).and_then(read).unwrap_or(default)
     }
 
     /// The value of a key that must be there; `what` says what belongs there.
     pub(crate) fn required(&self, key: &'static str, what: &str) -> Option<Value<'a>> {
-        self.get(key).or_else(|| self.missing(key, what))
+        if let Some(trace) = self.report.trace() {
+            trace.requires(&self.path, key, what);
+        }
+        self.given(key).or_else(|| self.missing(key, what))
     }
 
     /// Those keys that nothing stands under: a word that nobody knows is hardly one of the others.
@@ -117,6 +144,9 @@ impl<'a> Section<'a> {
 
     /// Notes that `key` is missing.
     pub(crate) fn missing<T>(&self, key: &'static str, what: &str) -> Option<T> {
+        if let Some(trace) = self.report.trace() {
+            trace.requires(&self.path, key, what);
+        }
         self.missing.borrow_mut().push((key, what.to_owned()));
         None
     }
@@ -125,6 +155,9 @@ impl<'a> Section<'a> {
     /// with most of the keys, and lacks fewest. Of several, the first one, if all find the same wrong with it. `read`
     /// reads it as one of a kind.
     pub(crate) fn guess<T: Copy>(&self, kinds: &[T], read: impl Fn(&Section<'_>, T)) -> Option<T> {
+        if self.report.trace().is_some() {
+            return None;
+        }
         let taken = |known: &[&'static str]| self.entries.iter().filter(|given| known.contains(&given.key())).count();
         let attempt = |&kind: &T| {
             let report = Report::default();
@@ -158,11 +191,11 @@ impl<'a> Section<'a> {
 
     /// The mapping under a key; an empty one where the key is absent.
     pub(crate) fn section(&self, key: &'static str) -> Option<Section<'a>> {
-        self.get(key).and_then(|value| value.section())
+        self.given(key).and_then(|value| value.section())
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.report.trace().is_none() && self.entries.is_empty()
     }
 
     /// Reports every key that nobody has read.
@@ -172,6 +205,9 @@ impl<'a> Section<'a> {
 
     /// Reports every key that nobody has read, unless it is `free`.
     pub(crate) fn finish_except(mut self, free: impl Fn(&str) -> bool) {
+        if let Some(trace) = self.report.trace().filter(|_| free("x-")) {
+            trace.leaves_free(&self.path);
+        }
         self.unknown(|key, _| !free(key));
         self.read = true;
     }

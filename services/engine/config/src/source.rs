@@ -94,9 +94,9 @@ pub enum EventFormat {
     /// `json`: JSON lines or an array.
     #[default]
     Json,
-    /// `snowplow:tsv` (also `snowplow`). Checked here; not read yet.
+    /// `snowplow:tsv` (also `snowplow`): enriched events of Snowplow, in columns.
     SnowplowTsv,
-    /// `snowplow:json`. Checked here; not read yet.
+    /// `snowplow:json`: the same as JSON, one a line.
     SnowplowJson,
 }
 

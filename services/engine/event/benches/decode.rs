@@ -37,6 +37,30 @@ fn decode(bencher: divan::Bencher<'_, '_>) {
     });
 }
 
+/// Enriched events of Snowplow, in 131 columns.
+#[divan::bench(sample_count = 20)]
+fn snowplow(bencher: divan::Bencher<'_, '_>) {
+    let Some(text) = ranklens() else { return };
+    let lines: Vec<String> = text.lines().map(enriched).collect();
+    let (bytes, count) = (BytesCount::new(lines.iter().map(String::len).sum::<usize>()), ItemsCount::new(lines.len()));
+    bencher.counter(bytes).counter(count).bench_local(|| {
+        let found =
+            |line: &&String| rankwright_event::snowplow::decode_tsv(line.as_bytes()).is_ok_and(|event| event.is_some());
+        lines.iter().filter(found).count()
+    });
+}
+
+/// A line around an event, with columns as wide as those of a web shop.
+fn enriched(event: &str) -> String {
+    let kind =
+        ["item", "user", "ranking", "interaction"].into_iter().find(|kind| event.contains(&format!("\"{kind}\"")));
+    let schema = format!("iglu:com.rankwright/{}/jsonschema/1-0-0", kind.unwrap_or("item"));
+    let tracked = format!(r#"{{"schema":"iglu:x","data":{{"schema":"{schema}","data":{event}}}}}"#);
+    let mut columns = vec!["2021-11-14 16:25:00.000"; 131];
+    (columns[5], columns[58]) = ("unstruct", &tracked);
+    columns.join("\t")
+}
+
 #[divan::bench(sample_count = 20)]
 fn encode(bencher: divan::Bencher<'_, '_>) {
     let Some(text) = ranklens() else { return };

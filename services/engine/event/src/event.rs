@@ -1,10 +1,12 @@
 //! The four kinds of events.
 
 use crate::{EventId, Field, ItemId, RankingId, SessionId, Tenant, Timestamp, UserId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One event, as any channel delivers it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, JsonSchema)]
+#[schemars(tag = "event", rename_all = "lowercase")]
 pub enum Event {
     /// What an item is.
     Item(ItemUpdate),
@@ -17,87 +19,113 @@ pub enum Event {
 }
 
 /// New values of an item's fields; fields that are not named keep theirs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, JsonSchema)]
 pub struct ItemUpdate {
     /// Identifier of this event.
     pub id: EventId,
     /// When it happened.
     pub timestamp: Timestamp,
     /// Whose item it is.
+    #[schemars(with = "Option<String>")]
     pub tenant: Tenant,
     /// The item.
     pub item: ItemId,
     /// Its new values.
+    #[schemars(with = "Option<Vec<Field>>")]
     pub fields: Vec<Field>,
 }
 
 /// New values of a visitor's fields.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, JsonSchema)]
 pub struct UserUpdate {
     /// Identifier of this event.
     pub id: EventId,
     /// When it happened.
     pub timestamp: Timestamp,
     /// Whose visitor it is.
+    #[schemars(with = "Option<String>")]
     pub tenant: Tenant,
     /// The visitor.
     pub user: UserId,
     /// Their new values.
+    #[schemars(with = "Option<Vec<Field>>")]
     pub fields: Vec<Field>,
 }
 
 /// A list of items: one that was shown (an event), or one to be ordered (a request).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ranking {
     /// Identifier, which interactions refer to.
     pub id: RankingId,
     /// When it was shown or asked for.
     pub timestamp: Timestamp,
     /// Whose ranking it is.
+    #[schemars(with = "Option<String>")]
     pub tenant: Tenant,
     /// The visitor, if known.
+    #[schemars(with = "Option<String>")]
     pub user: Option<UserId>,
     /// The visit, if known.
+    #[schemars(with = "Option<String>")]
     pub session: Option<SessionId>,
     /// Context, such as a query.
+    #[schemars(with = "Option<Vec<Field>>")]
     pub fields: Vec<Field>,
     /// The items, in the order shown; never empty.
+    #[schemars(length(min = 1), extend("x-limit" = "maxItemsPerRequest"))]
     pub items: Vec<RankedItem>,
 }
 
 /// An item of a ranking.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RankedItem {
     /// The item.
     pub id: ItemId,
     /// Values that hold for this ranking and take the place of the item's stored ones.
+    #[schemars(with = "Option<Vec<Field>>")]
     pub fields: Vec<Field>,
-    /// Explicit judgement of its relevance.
+    /// Explicit judgement of its relevance; true is 1, false is 0.
+    #[schemars(with = "Option<Label>")]
     pub label: Option<f64>,
     /// Score that an upstream system or this service gave it.
     pub score: Option<f64>,
 }
 
+/// How a label is written.
+#[derive(JsonSchema)]
+#[schemars(untagged, inline)]
+#[expect(dead_code, reason = "it describes what is decoded by hand")]
+enum Label {
+    Judgement(f64),
+    Relevant(bool),
+}
+
 /// A click, a purchase, a like.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interaction {
     /// Identifier of this event.
     pub id: EventId,
     /// When it happened.
     pub timestamp: Timestamp,
     /// Whose interaction it is.
+    #[schemars(with = "Option<String>")]
     pub tenant: Tenant,
     /// The ranking it came from, if any.
+    #[schemars(with = "Option<String>")]
     pub ranking: Option<RankingId>,
     /// The visitor, if known.
+    #[schemars(with = "Option<String>")]
     pub user: Option<UserId>,
     /// The visit, if known.
+    #[schemars(with = "Option<String>")]
     pub session: Option<SessionId>,
     /// Name of the interaction, such as `click`.
+    #[schemars(rename = "type", with = "String", length(min = 1))]
     pub kind: compact_str::CompactString,
     /// The item.
     pub item: ItemId,
     /// Context.
+    #[schemars(with = "Option<Vec<Field>>")]
     pub fields: Vec<Field>,
 }
 

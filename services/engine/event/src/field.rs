@@ -1,30 +1,33 @@
 //! Named values of items, users and rankings.
 
 use compact_str::CompactString;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One named value.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Field {
     /// Name, as configurations refer to it after the dot (`price` in `item.price`).
+    #[schemars(with = "String")]
     pub name: CompactString,
     /// Value.
     pub value: Value,
 }
 
 /// What a field may hold. Numbers are finite: the formats know no others.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(untagged)]
 pub enum Value {
     /// A boolean.
     Bool(bool),
     /// A number.
     Number(f64),
     /// A string.
-    Text(CompactString),
+    Text(#[schemars(with = "String")] CompactString),
     /// A list of numbers.
     Numbers(Vec<f64>),
     /// A list of strings; an empty list of the input is this one.
-    Texts(Vec<CompactString>),
+    Texts(#[schemars(with = "Vec<String>")] Vec<CompactString>),
 }
 
 impl Value {

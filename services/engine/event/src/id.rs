@@ -1,15 +1,16 @@
 //! Identifiers, a type each. Short ones (up to 24 bytes) need no allocation.
 
 use compact_str::CompactString;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 macro_rules! identifier {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         #[serde(transparent)]
-        pub struct $name(CompactString);
+        pub struct $name(#[schemars(with = "String", length(min = 1))] CompactString);
 
         impl $name {
             /// The identifier as the client wrote it.

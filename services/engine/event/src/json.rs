@@ -18,6 +18,7 @@ mod kind;
 mod number;
 mod parts;
 mod skip;
+pub mod snowplow;
 mod string;
 
 pub use encode::{encode, write};

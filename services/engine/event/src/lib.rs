@@ -13,5 +13,5 @@ pub mod timestamp;
 pub use event::{Event, Interaction, ItemUpdate, RankedItem, Ranking, UserUpdate};
 pub use field::{Field, Value};
 pub use id::{EventId, ItemId, RankingId, SessionId, Tenant, UserId};
-pub use json::DecodeError;
+pub use json::{DecodeError, snowplow};
 pub use timestamp::{InvalidTimestamp, Timestamp};

@@ -2,7 +2,9 @@
 
 use jiff::civil;
 use jiff::fmt::temporal::Pieces;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -30,6 +32,23 @@ pub enum InvalidTimestamp {
         /// What was found.
         found: String,
     },
+}
+
+impl JsonSchema for Timestamp {
+    fn schema_name() -> Cow<'static, str> {
+        "Timestamp".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A point in time, at most 253402300799999 milliseconds from 1970, which is the end of the year 9999.",
+            "anyOf": [
+                {"type": "string", "pattern": "^-?[0-9]{1,14}$", "description": "Milliseconds since 1970."},
+                {"type": "string", "format": "date-time", "description": "ISO 8601 with a zone."},
+                {"type": "number", "minimum": -Self::LATEST, "maximum": Self::LATEST, "description": "Milliseconds since 1970."},
+            ],
+        })
+    }
 }
 
 impl Timestamp {

@@ -17,6 +17,8 @@ use crate::server::Connections;
 use parking_lot::Mutex;
 use rankwright_config::{Config, Secret};
 use rankwright_state::Store;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
@@ -60,7 +62,8 @@ struct Plugins {
 }
 
 /// How far a service is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 #[repr(u8)]
 pub enum Phase {
     /// Models and state are not there yet.

@@ -3,19 +3,23 @@
 //! Handlers translate and nothing more. Every answer that is not a success has the body
 //! `{"error": {"code", "message", "path"}}`.
 
+mod about;
 mod access;
 mod admin;
 mod body;
 mod embeddings;
 mod encoding;
+mod endpoint;
 mod failure;
 mod feedback;
 mod inference;
+mod openapi;
 mod origin;
 mod probes;
 mod rank;
 mod recommend;
 mod rerank;
+mod status;
 mod train;
 mod unread;
 mod waiting;
@@ -26,35 +30,40 @@ use axum::extract::Request;
 use axum::extract::rejection::PathRejection;
 use axum::http::{HeaderValue, Method, Uri, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
-use failure::Failure;
+use endpoint::Endpoint;
 pub(crate) use failure::unreadable;
-use serde_json::json as value;
+use failure::{Code, Failure};
 pub use waiting::{STATE, STORES, Waiting};
 
 type Name = Result<axum::extract::Path<String>, PathRejection>;
 
-/// All paths of a service.
+/// All paths of a service. A new one adds its handler here, with the function that describes it.
+fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::post("/rank/{model}", rank::post, rank::described),
+        Endpoint::post("/feedback", feedback::post, feedback::described),
+        Endpoint::post("/recommend/{model}", recommend::post, recommend::described),
+        Endpoint::post("/train/{model}", train::post, train::described),
+        Endpoint::post("/inference/encoder/{name}", inference::encoder, inference::encoder_described),
+        Endpoint::post("/inference/cross/{name}", inference::cross, inference::cross_described),
+        Endpoint::post("/v1/rerank", rerank::v1, rerank::v1_described),
+        Endpoint::post("/v2/rerank", rerank::v2, rerank::v2_described),
+        Endpoint::post("/v1/embeddings", embeddings::post, embeddings::described),
+        Endpoint::get("/", about::get, about::described),
+        Endpoint::get("/health", probes::health, probes::health_described),
+        Endpoint::get("/ready", probes::ready, probes::ready_described),
+        Endpoint::get("/status", status::get, status::described),
+        Endpoint::get("/metrics", probes::metrics, probes::metrics_described),
+        Endpoint::get("/openapi.json", openapi::get, openapi::described),
+    ]
+}
+
+/// The interface of a service.
 pub fn router(app: App) -> Router {
-    let paths = [
-        ("POST", "/rank/{model}", post(rank::post)),
-        ("POST", "/feedback", post(feedback::post)),
-        ("POST", "/recommend/{model}", post(recommend::post)),
-        ("POST", "/train/{model}", post(train::post)),
-        ("POST", "/inference/encoder/{name}", post(inference::encoder)),
-        ("POST", "/inference/cross/{name}", post(inference::cross)),
-        ("POST", "/v1/rerank", post(rerank::v1)),
-        ("POST", "/v2/rerank", post(rerank::v2)),
-        ("POST", "/v1/embeddings", post(embeddings::post)),
-        ("GET", "/health", get(probes::health)),
-        ("GET", "/ready", get(probes::ready)),
-        ("GET", "/status", get(probes::status)),
-        ("GET", "/metrics", get(probes::metrics)),
-    ];
-    let about = about(paths.iter().map(|(method, path, _)| (*method, *path)));
-    let router = paths.into_iter().fold(Router::new(), |router, (_, path, answer)| router.route(path, answer));
-    router
-        .route("/", get(move || async move { json(about.into_bytes()) }))
+    let route = |router: Router<App>, endpoint: Endpoint| router.route(endpoint.path, endpoint.answer);
+    endpoints()
+        .into_iter()
+        .fold(Router::new(), route)
         .fallback(no_such_path)
         .method_not_allowed_fallback(wrong_method)
         .layer(axum::middleware::from_fn_with_state(app.clone(), origin::check))
@@ -62,20 +71,14 @@ pub fn router(app: App) -> Router {
         .with_state(app)
 }
 
-/// What the bare address says: what this is, and which paths there are.
-fn about<'a>(paths: impl Iterator<Item = (&'a str, &'a str)>) -> String {
-    let paths: Vec<_> = paths.map(|(method, path)| value!({"method": method, "path": path})).collect();
-    value!({"name": "rankwright", "version": env!("CARGO_PKG_VERSION"), "paths": paths}).to_string()
-}
-
 async fn no_such_path(uri: Uri) -> Failure {
     let path: String = uri.path().chars().take(200).collect();
-    Failure::not_found(format!("there is nothing at {path}"))
+    Failure::new(Code::NotFound, format!("there is nothing at {path}"))
 }
 
 async fn wrong_method(method: Method, request: Request) -> Failure {
     let path: String = request.uri().path().chars().take(200).collect();
-    Failure::wrong_method(format!("{path} does not take {method}"))
+    Failure::new(Code::MethodNotAllowed, format!("{path} does not take {method}"))
 }
 
 /// The last part of the path.

@@ -4,6 +4,7 @@ use crate::limits::Excess;
 use crate::metrics::{InferenceFailure, InferenceMetrics, Metrics};
 use crate::models::unknown::listed;
 use rankwright_encoder::{EncodeError, Encoder, Task};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -62,7 +63,8 @@ pub(crate) struct Served {
 }
 
 /// What is told of one.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "TextModelStatus")]
 pub(crate) struct Told {
     #[serde(rename = "type")]
     kind: &'static str,
@@ -154,6 +156,16 @@ impl Inference {
             (Place::Common, Task::Score) => "/v1/rerank".to_owned(),
         };
         Err(Unknown::Kind { name: name.to_owned(), kind: kind(found), path })
+    }
+
+    /// Names of those that compute this.
+    pub(crate) fn names(&self, task: Task) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(move |(_, served)| served.model.task() == task).map(|(name, _)| name.as_str())
+    }
+
+    /// Those that give embeddings, with their dimensions.
+    pub(crate) fn embedders(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.names(Task::Embed).filter_map(|name| Some((name, self.0.get(name)?.dim())))
     }
 
     /// What is told of all.

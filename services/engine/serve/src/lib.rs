@@ -21,6 +21,7 @@ mod listed;
 pub mod load;
 pub mod metrics;
 pub mod models;
+mod object;
 pub mod plugin;
 mod pool;
 mod rank;
@@ -29,6 +30,7 @@ mod recommend;
 mod seldom;
 pub mod server;
 pub mod tls;
+mod whole;
 
 pub use app::{App, Builder};
 pub use http::{STATE, STORES, Waiting};

@@ -12,6 +12,7 @@ use crate::ranker::Ranker;
 use parking_lot::RwLock;
 use rankwright_config as config;
 use rankwright_model::{Recommender, Serves};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -56,7 +57,7 @@ pub struct Registry {
 }
 
 /// A version that does not answer, because it did not work when it was tried.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Refused {
     /// Which one.
     pub version: String,
@@ -81,8 +82,9 @@ pub enum Served {
 }
 
 /// What is told about a version.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ModelVersion")]
 pub struct Version {
     /// Its identity; absent for models without training.
     #[serde(rename = "version")]
@@ -90,6 +92,7 @@ pub struct Version {
     /// When it was trained, as RFC 3339.
     pub trained_at: Option<String>,
     /// Metrics of its training, by name.
+    #[schemars(with = "BTreeMap<String, Option<f64>>")] // JSON has no NaN
     pub metrics: BTreeMap<String, f64>,
 }
 
@@ -131,6 +134,11 @@ impl Models {
     /// All models, in order of their names.
     pub fn all(&self) -> impl Iterator<Item = &Slot> {
         self.slots.values()
+    }
+
+    /// Names of those that rank, or of those that recommend.
+    pub(crate) fn names(&self, recommends: bool) -> impl Iterator<Item = &str> {
+        self.all().filter(move |slot| slot.definition.recommends() == recommends).map(Slot::name)
     }
 
     fn of_kind(&self, name: &str, recommends: bool) -> Result<&Slot, Unknown> {

@@ -4,6 +4,7 @@
 
 use rankwright_event::Event;
 use rankwright_state::BoxFuture;
+use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
 /// Takes in events that came over HTTP.
@@ -55,6 +56,11 @@ pub trait Training: Send + Sync {
     ///
     /// The future is driven to its end even when the client has gone away.
     fn train<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Result<Value, TrainError>>;
+
+    /// What such a body looks like, for the description of the interface.
+    fn answer(&self, _schemas: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "object"})
+    }
 }
 
 /// Why there is no new version.

@@ -6,6 +6,9 @@
 //! page must not break because its re-ranker does.
 
 mod answer;
+mod ranked;
+
+pub(crate) use ranked::Ranked;
 
 use crate::app::App;
 use crate::breaker::Unavailable;

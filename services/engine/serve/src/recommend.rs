@@ -9,27 +9,35 @@ use crate::app::App;
 use crate::limits::Excess;
 use crate::metrics::FallbackReason;
 use crate::models::{Current, Loaded, Served, Slot};
+use crate::object::Object;
+use crate::whole::whole;
 use rankwright_event::{Tenant, UserId};
 use rankwright_feature::seen;
 use rankwright_model::Recommendation;
 use rankwright_state::{Entity, Key, Scope};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
 /// What is asked for. Unknown keys are ignored.
-#[derive(Debug, Deserialize)]
-struct Request {
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "RecommendRequest")]
+pub(crate) struct Request {
     /// How many items.
+    #[serde(deserialize_with = "whole")]
+    #[schemars(with = "u64", range(min = 1), extend("x-limit" = "maxItemsPerRequest"))]
     count: u64,
     /// For whom: `excludeSeen` of the model leaves out what this visitor took.
     user: Option<String>,
     /// Whose visitor it is.
     tenant: Option<String>,
     /// Items that the recommended ones should go with.
+    #[schemars(extend("x-limit" = "maxItemsPerRequest"))]
     items: Option<Vec<String>>,
     /// Items that are not wanted.
+    #[schemars(extend("x-limit" = "maxItemsPerRequest"))]
     exclude: Option<Vec<String>>,
 }
 
@@ -65,15 +73,18 @@ pub(crate) enum Error {
 }
 
 /// The answer's body.
-#[derive(Debug, Serialize)]
-struct Answer<'a> {
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "RecommendAnswer")]
+pub(crate) struct Recommendations<'a> {
     items: Vec<Recommended<'a>>,
+    /// Why another model answers, or none.
     #[serde(skip_serializing_if = "Option::is_none")]
     fallback: Option<String>,
+    /// Milliseconds.
     took: u64,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Recommended<'a> {
     item: &'a str,
     score: f32,
@@ -81,7 +92,7 @@ struct Recommended<'a> {
 
 /// Answers a request: the JSON text of the items, best first. `began` is when it arrived.
 pub(crate) async fn recommend(app: &App, slot: &Slot, body: &[u8], began: Instant) -> Result<Vec<u8>, Error> {
-    let request: Request = serde_json::from_slice(body)?;
+    let Object(request): Object<Request> = serde_json::from_slice(body)?;
     if request.count == 0 {
         return Err(Error::NoCount);
     }
@@ -94,7 +105,7 @@ pub(crate) async fn recommend(app: &App, slot: &Slot, body: &[u8], began: Instan
     let text = match slot.current() {
         Current::Loaded(loaded) => match wanted.ask(&loaded) {
             Ok(found) if found.len() < wanted.count => few(app, slot, &wanted, &loaded, found, &taken, began)?,
-            Ok(found) => Answer::new(found, taken.unknown.clone(), began).text()?,
+            Ok(found) => Recommendations::new(found, taken.unknown.clone(), began).text()?,
             Err(reason) => {
                 slot.metrics.fell_back(FallbackReason::Unknown);
                 instead(app, slot, &wanted, &reason, began)?
@@ -126,10 +137,10 @@ async fn taken(app: &App, slot: &Slot, request: &Request) -> Taken {
 /// What a recommender that needs no items says, or nothing, with the reason.
 fn instead(app: &App, slot: &Slot, wanted: &Wanted<'_>, reason: &str, began: Instant) -> Result<Vec<u8>, Error> {
     let Some((name, loaded)) = popular(app, slot) else {
-        return Ok(Answer::new(Vec::new(), Some(reason.to_owned()), began).text()?);
+        return Ok(Recommendations::new(Vec::new(), Some(reason.to_owned()), began).text()?);
     };
     let found = wanted.ask(&loaded).unwrap_or_default();
-    Ok(Answer::new(found, Some(format!("{reason}; model {name} answers in its place")), began).text()?)
+    Ok(Recommendations::new(found, Some(format!("{reason}; model {name} answers in its place")), began).text()?)
 }
 
 /// What a model found, which is less than wanted; behind it what a recommender that needs no items has, if the model does.
@@ -152,7 +163,7 @@ fn few(
         told.extend((!more.is_empty()).then(|| format!("model {name} adds {}", more.len())));
         found.extend(more);
     }
-    Ok(Answer::new(found, Some(told.join("; ")), began).text()?)
+    Ok(Recommendations::new(found, Some(told.join("; ")), began).text()?)
 }
 
 /// Another recommender that needs no items: its name and version.
@@ -194,7 +205,7 @@ impl<'r> Wanted<'r> {
     }
 }
 
-impl<'a> Answer<'a> {
+impl<'a> Recommendations<'a> {
     fn new(found: Vec<Recommendation<'a>>, fallback: Option<String>, began: Instant) -> Self {
         let items = found.into_iter().map(|(item, score)| Recommended { item, score }).collect();
         Self { items, fallback, took: began.elapsed().as_millis() as u64 }

@@ -2,6 +2,7 @@
 
 use crate::decode::decode;
 use crate::{BadLine, Batch, Partition, Position};
+use rankwright_config::EventFormat;
 use rankwright_event::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,6 +29,7 @@ impl Default for BatchLimits {
 #[derive(Debug)]
 pub(crate) struct Building<K> {
     limits: BatchLimits,
+    format: EventFormat,
     batches: BTreeMap<K, Batch>,
     /// When the oldest of them was begun.
     since: Option<Instant>,
@@ -43,15 +45,16 @@ pub(crate) struct Message<'a> {
 }
 
 impl<K: Copy + Ord> Building<K> {
-    pub(crate) fn new(limits: BatchLimits) -> Self {
-        Self { limits, batches: BTreeMap::new(), since: None }
+    pub(crate) fn new(limits: BatchLimits, format: EventFormat) -> Self {
+        Self { limits, format, batches: BTreeMap::new(), since: None }
     }
 
     /// Adds a message; later events than `until` are bad. Returns whether the partition's batch is full.
     pub(crate) fn push(&mut self, key: K, partition: &Partition, message: &Message<'_>, until: Timestamp) -> bool {
+        let format = self.format;
         let batch = self.unfinished(key, partition);
         let bad = &mut batch.bad;
-        decode(message.payload, until, &mut batch.events, |content, reason| {
+        decode(format, message.payload, until, &mut batch.events, |content, reason| {
             let (file, line) = (message.place)();
             bad.push(BadLine { file, line, reason, content: content.into() });
         });

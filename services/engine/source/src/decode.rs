@@ -1,11 +1,19 @@
 //! From a message to its events.
 
+use crate::format;
+use rankwright_config::EventFormat;
 use rankwright_event::{DecodeError, Event, Timestamp, json};
 
 /// Reads a message: one event, an array of them, or JSON lines. Calls `bad` for what is none, with its bytes.
 ///
-/// A message is good or bad as a whole, except JSON lines, each of which stands for itself.
-pub(crate) fn decode(message: &[u8], until: Timestamp, events: &mut Vec<Event>, mut bad: impl FnMut(&[u8], String)) {
+/// A message is good or bad as a whole, except lines, each of which stands for itself. Enriched events of Snowplow are lines.
+pub(crate) fn decode(
+    format: EventFormat,
+    message: &[u8],
+    until: Timestamp,
+    events: &mut Vec<Event>,
+    mut bad: impl FnMut(&[u8], String),
+) {
     let mut keep = |event: Event, text: &[u8], place: &str, bad: &mut dyn FnMut(&[u8], String)| {
         let (kind, at) = (event.kind(), event.timestamp());
         if at > until {
@@ -19,7 +27,17 @@ pub(crate) fn decode(message: &[u8], until: Timestamp, events: &mut Vec<Event>, 
             events.push(event);
         }
     };
-    match json::decode_batch(message) {
+    let batch = match format {
+        EventFormat::Json => json::decode_batch(message),
+        EventFormat::SnowplowTsv | EventFormat::SnowplowJson => {
+            return each_line(format, message, |line| match line.event {
+                Ok(Some(event)) => keep(event, line.text, &line.place, &mut bad),
+                Ok(None) => {}
+                Err(error) => bad(line.text, format!("{}{error}", line.place)),
+            });
+        }
+    };
+    match batch {
         Ok(decoded) => decoded.into_iter().for_each(|event| keep(event, message, "", &mut bad)),
         Err(error) => match lines(message) {
             Some(lines) => lines.into_iter().for_each(|Line { place, text, event }| match event {
@@ -33,10 +51,24 @@ pub(crate) fn decode(message: &[u8], until: Timestamp, events: &mut Vec<Event>, 
 }
 
 /// One line of a message.
-struct Line<'a> {
+struct Line<'a, E = Event> {
     place: String,
     text: &'a [u8],
-    event: Result<Event, String>,
+    event: Result<E, String>,
+}
+
+/// Each line that is not blank; a message without one is a bad line.
+fn each_line<'a>(format: EventFormat, message: &'a [u8], mut take: impl FnMut(Line<'a, Option<Event>>)) {
+    let numbered = message.split(|&byte| byte == b'\n').enumerate();
+    let mut lines = numbered.filter(|(_, line)| !line.trim_ascii().is_empty()).peekable();
+    if lines.peek().is_none() {
+        take(Line { place: String::new(), text: message, event: Err("the message is empty".to_owned()) });
+    }
+    for (index, text) in lines {
+        let place =
+            if message.trim_ascii_end().contains(&b'\n') { format!("line {}: ", index + 1) } else { String::new() };
+        take(Line { place, text, event: format::decode(format, text).map_err(|error| said(&error)) });
+    }
 }
 
 /// Each line by itself, if one of them at least is an event; else the message is not meant to be lines.
@@ -59,6 +91,7 @@ fn said(error: &DecodeError) -> String {
 #[cfg(test)]
 mod tests {
     use super::decode;
+    use rankwright_config::EventFormat;
     use rankwright_event::Timestamp;
 
     const USER: &str = r#"{"event":"user","id":"e","user":"u","timestamp":"1000","fields":[]}"#;
@@ -66,7 +99,9 @@ mod tests {
     /// How many events there are, and what is bad.
     fn read(message: &str) -> (usize, Vec<String>) {
         let (mut events, mut bad) = (Vec::new(), Vec::new());
-        decode(message.as_bytes(), Timestamp::from_millis(2000), &mut events, |_, reason| bad.push(reason));
+        decode(EventFormat::Json, message.as_bytes(), Timestamp::from_millis(2000), &mut events, |_, reason| {
+            bad.push(reason)
+        });
         (events.len(), bad)
     }
 
@@ -89,7 +124,7 @@ mod tests {
         let contents = |message: &str| {
             let (mut events, mut contents) = (Vec::new(), Vec::new());
             let until = Timestamp::from_millis(2000);
-            decode(message.as_bytes(), until, &mut events, |bytes, _| {
+            decode(EventFormat::Json, message.as_bytes(), until, &mut events, |bytes, _| {
                 contents.push(String::from_utf8_lossy(bytes).into_owned());
             });
             contents
@@ -111,5 +146,26 @@ mod tests {
         let (events, bad) = read(&USER.replace("1000", "2001"));
         assert_eq!(events, 0);
         assert!(bad[0].contains("lies further in the future"), "{}", bad[0]);
+    }
+
+    #[test]
+    fn a_message_of_snowplow_is_lines_each_for_itself() {
+        let ours = format!(r#"{{"unstruct_event_com_rankwright_user_1":{USER}}}"#);
+        let (other, wrong) =
+            (r#"{"event":"page_view","event_id":"x"}"#, r#"{"unstruct_event_com_rankwright_user_1":{}}"#);
+        let read = |message: &str| {
+            let (mut events, mut bad) = (Vec::new(), Vec::new());
+            let until = Timestamp::from_millis(2000);
+            decode(EventFormat::SnowplowJson, message.as_bytes(), until, &mut events, |_, reason| bad.push(reason));
+            (events.len(), bad)
+        };
+        assert_eq!(read(&ours), (1, vec![]));
+        assert_eq!(read(other), (0, vec![]));
+        assert_eq!(read(&format!("{ours}\n{other}\n\n{ours}\n")), (2, vec![]));
+        let (events, bad) = read(&format!("{ours}\n{wrong}\n{ours}"));
+        assert_eq!((events, bad.len()), (2, 1));
+        assert!(bad[0].starts_with("line 2: unstruct_event: missing keys"), "{}", bad[0]);
+        assert_eq!(read("\n").1, ["the message is empty"]);
+        assert!(read(&ours.replace("1000", "2001")).1[0].contains("lies further in the future"));
     }
 }

@@ -51,13 +51,12 @@ pub enum Error {
         path: PathBuf,
     },
     /// A folder without files that could hold events.
-    #[error(
-        "{} holds no files named *.json, *.jsonl or *.ndjson, plain or with .gz, .zst, .zstd; {found}",
-        shown(folder)
-    )]
+    #[error("{} holds no files named {names}, plain or with .gz, .zst, .zstd; {found}", shown(folder))]
     Empty {
         /// The folder.
         folder: PathBuf,
+        /// How files with events are named, in words.
+        names: &'static str,
         /// What lies in it, in words.
         found: String,
     },

@@ -36,6 +36,7 @@ pub struct Files {
     /// Later events are bad lines.
     until: Timestamp,
     limits: Limits,
+    format: EventFormat,
 }
 
 /// How much is held in memory at once, in bytes.
@@ -67,7 +68,7 @@ struct File {
 impl Files {
     /// The files that `path` names: itself, or those in it if it is a folder.
     ///
-    /// Hidden files, folders and files that are not named like JSON are left out, each with a line of log; a file that
+    /// Hidden files, folders and files that are not named like those of the format are left out, each with a line of log; a file that
     /// is named itself is read whatever its name. Offsets count by the time of events: `last` counts back from `now`,
     /// and `latest` leaves nothing to read.
     pub fn open(
@@ -77,22 +78,17 @@ impl Files {
         offset: Offset,
         now: Timestamp,
     ) -> Result<Self, Error> {
-        match format {
-            EventFormat::Json => {}
-            EventFormat::SnowplowTsv => return Err(unavailable("format snowplow:tsv")),
-            EventFormat::SnowplowJson => return Err(unavailable("format snowplow:json")),
-        }
-        let files = listing::list(path)?;
+        let files = listing::list(path, format)?;
+        let all =
+            Self { files: [].into(), since: Timestamp::MIN, until: Timestamp::MAX, limits: Limits::default(), format };
         let since = match offset {
             Offset::Earliest => Timestamp::MIN,
             Offset::At(time) => time,
             Offset::Last(length) => now.minus(length),
-            Offset::Latest => {
-                return Ok(Self { files: [].into(), since: now, until: Timestamp::MAX, limits: Limits::default() });
-            }
+            Offset::Latest => return Ok(Self { since: now, ..all }),
         };
-        let files = order::sorted(files, order)?.into();
-        Ok(Self { files, since, until: Timestamp::MAX, limits: Limits::default() })
+        let files = order::sorted(files, order, &all)?.into();
+        Ok(Self { files, since, ..all })
     }
 
     /// The files that a configuration names.

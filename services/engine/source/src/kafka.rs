@@ -23,7 +23,7 @@ use crate::stream::{BoxFuture, Lag, Partition, Step, Stream, StreamSettings};
 use crate::{Error, Position};
 use assignment::{acknowledge, logged, note, release};
 use context::{Context, Event};
-use rankwright_config::{EventFormat, SourceConfig, SourceKind};
+use rankwright_config::{SourceConfig, SourceKind};
 use rankwright_event::Timestamp;
 use rdkafka::consumer::{Consumer, StreamConsumer};
 use reading::Reading;
@@ -80,9 +80,6 @@ impl Kafka {
         let SourceKind::Kafka { brokers, topic, group_id, options } = &source.kind else {
             return Err(Error::Unavailable { what: "this source as a Kafka topic".to_owned() });
         };
-        if source.format != EventFormat::Json {
-            return Err(Error::Unavailable { what: "format snowplow".to_owned() });
-        }
         let (told, events) = mpsc::unbounded_channel();
         let brokers = brokers.join(",");
         let config = options::client(&brokers, group_id, options)?;
@@ -98,7 +95,7 @@ impl Kafka {
             assigned: BTreeSet::new(),
             readings: BTreeMap::new(),
             doubted: BTreeSet::new(),
-            building: Building::new(settings.limits),
+            building: Building::new(settings.limits, source.format),
             settings,
             steps: VecDeque::new(),
             owed: false,

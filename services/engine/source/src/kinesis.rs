@@ -27,7 +27,7 @@ use client::Trouble;
 use fetch::Fetched;
 use members::Members;
 use place::Place;
-use rankwright_config::{EventFormat, Offset, SourceConfig, SourceKind};
+use rankwright_config::{Offset, SourceConfig, SourceKind};
 use rankwright_event::Timestamp;
 use shards::Shards;
 use share::Round;
@@ -118,9 +118,6 @@ impl Kinesis {
         let SourceKind::Kinesis { region, topic, endpoint } = &source.kind else {
             return Err(Error::Unavailable { what: "this source as a stream of Kinesis".to_owned() });
         };
-        if source.format != EventFormat::Json {
-            return Err(Error::Unavailable { what: "format snowplow".to_owned() });
-        }
         let place = client::Place {
             stream: topic.clone(),
             region: region.clone(),
@@ -155,7 +152,7 @@ impl Kinesis {
             told,
             fetched,
             sessions: 0,
-            building: Building::new(settings.limits),
+            building: Building::new(settings.limits, source.format),
             settings,
             steps: VecDeque::new(),
             worked: false,

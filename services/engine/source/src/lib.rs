@@ -13,6 +13,7 @@ mod dead_letter;
 mod decode;
 mod error;
 mod file;
+mod format;
 #[cfg(feature = "streams")]
 mod kafka;
 #[cfg(feature = "streams")]

@@ -36,7 +36,7 @@ use ::pulsar::message::proto::MessageIdData;
 use line::{First, News, Order, Plan, Role};
 use options::Options;
 use place::Begin;
-use rankwright_config::{EventFormat, Offset, SourceConfig, SourceKind, Subscription};
+use rankwright_config::{Offset, SourceConfig, SourceKind, Subscription};
 use service::Service;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -111,9 +111,6 @@ impl Pulsar {
         else {
             return Err(Error::Unavailable { what: "this source as a topic of Pulsar".to_owned() });
         };
-        if source.format != EventFormat::Json {
-            return Err(Error::Unavailable { what: "format snowplow".to_owned() });
-        }
         let options = Options::read(options, |key, reason| {
             tracing::warn!(option = %key, "source.options: ignored, {reason}");
         })?;
@@ -145,7 +142,7 @@ impl Pulsar {
             counts,
             count,
             sessions: 0,
-            building: Building::new(settings.limits),
+            building: Building::new(settings.limits, source.format),
             settings,
             steps: VecDeque::new(),
             tasks: JoinSet::new(),

@@ -4,7 +4,7 @@
 mod support;
 
 use rankwright_config::{EventFormat, FileOrder, Offset, SourceConfig, SourceKind};
-use rankwright_event::Timestamp;
+use rankwright_event::{Event, Timestamp, json};
 use rankwright_source::{Error, Files, Marks, Position};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -344,8 +344,6 @@ fn what_this_version_does_not_read_is_refused_by_name() {
     for (kind, format, what) in [
         (kafka, EventFormat::Json, "source kafka"),
         (kinesis, EventFormat::Json, "source kinesis"),
-        (file("/tmp"), EventFormat::SnowplowTsv, "format snowplow:tsv"),
-        (file("/tmp"), EventFormat::SnowplowJson, "format snowplow:json"),
         (file("s3://bucket/events"), EventFormat::Json, "s3://bucket/events (reading from s3)"),
     ] {
         let config = SourceConfig { offset: Offset::Earliest, format, kind, dead_letter: None };
@@ -362,6 +360,50 @@ fn what_this_version_does_not_read_is_refused_by_name() {
     let config =
         SourceConfig { offset: Offset::Earliest, format: EventFormat::Json, kind: file(&url), dead_letter: None };
     assert_eq!(contents(&Files::configured(&config, NOW).expect("a file")).events, items([1]));
+}
+
+/// An enriched event of Snowplow in columns, and as JSON.
+fn enriched(event: &Event) -> [String; 2] {
+    let (kind, data) = (event.kind(), json::encode(event));
+    let schema = format!("iglu:com.rankwright/{kind}/jsonschema/1-0-0");
+    let inner = format!(r#"{{"schema":"{schema}","data":{data}}}"#);
+    let outer = "iglu:com.snowplowanalytics.snowplow/unstruct_event/jsonschema/1-0-0";
+    let tracked = format!(r#"{{"schema":"{outer}","data":{inner}}}"#);
+    let mut columns = vec![String::new(); 131];
+    (columns[5], columns[58]) = ("unstruct".to_owned(), tracked.clone());
+    [columns.join("\t"), format!(r#"{{"event":"unstruct","unstruct_event":{tracked}}}"#)]
+}
+
+#[test]
+fn enriched_events_of_snowplow_are_read_in_both_forms() {
+    let events = items(0..500);
+    let lines = |form: usize| events.iter().map(|event| enriched(event)[form].clone() + "\n").collect::<String>();
+    let page_view = "\tweb\t\t\t\tpage_view".to_owned() + &"\t".repeat(125) + "\n";
+    let folder = Folder::new()
+        .with("a.tsv", page_view.clone() + &lines(0))
+        .with_bytes("b.tsv.gz", &gzip((lines(0) + &page_view).as_bytes()))
+        .with("c.jsonl", lines(1) + "{\"event\":\"page_view\",\"event_id\":\"x\"}\n")
+        .with("d.jsonl", lines(1) + "{}\n");
+    let open = |path: &Path, format| {
+        Files::open(path, format, FileOrder::Time, Offset::Earliest, NOW).expect("there are files")
+    };
+    let tsv = contents(&open(&folder.path(""), EventFormat::SnowplowTsv));
+    assert_eq!((tsv.events.len(), &tsv.events[..500], tsv.bad.len()), (1000, &events[..], 0));
+    let json = contents(&open(&folder.path("c.jsonl"), EventFormat::SnowplowJson));
+    assert_eq!((json.events, json.bad.len()), (events.clone(), 0));
+    let wrong = contents(&open(&folder.path("d.jsonl"), EventFormat::SnowplowJson));
+    assert_eq!((wrong.events, wrong.bad.len()), (events, 1));
+    assert!(
+        wrong.bad[0].to_string().starts_with("d.jsonl:501: expected an enriched event of Snowplow"),
+        "{}",
+        wrong.bad[0]
+    );
+    let error =
+        Files::open(&folder.path("").join("none"), EventFormat::SnowplowTsv, FileOrder::Name, Offset::Earliest, NOW);
+    assert!(error.is_err());
+    let empty = Folder::new().with("a.json", "");
+    let error = Files::open(&empty.path(""), EventFormat::SnowplowTsv, FileOrder::Name, Offset::Earliest, NOW);
+    assert!(error.expect_err("no such files").to_string().contains("holds no files named *.tsv, plain"));
 }
 
 #[test]

@@ -14,6 +14,7 @@ use crate::examples::Examples;
 use crate::memory::{self, Excess, Verdict};
 use crate::rows::{Room, SpillError};
 use rankwright_config::model::{Backend, Booster};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io;
 use std::panic::resume_unwind;
@@ -148,16 +149,18 @@ impl Task<'_> {
 }
 
 /// One round of boosting.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Iteration {
     /// Number of the round, from 0.
     pub id: usize,
     /// How long it took, evaluation included.
     pub millis: u64,
-    /// NDCG at the cutoff on the test split.
+    /// NDCG at the cutoff on the test split; null where no list has a relevant item.
+    #[schemars(with = "Option<f64>")]
     pub test_metric: f64,
-    /// NDCG at the cutoff on the train split.
+    /// NDCG at the cutoff on the train split; null where no list has a relevant item.
+    #[schemars(with = "Option<f64>")]
     pub train_metric: f64,
 }
 

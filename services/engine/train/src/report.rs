@@ -3,6 +3,7 @@
 use crate::booster::{Fitted, Iteration};
 use crate::dataset::Reading;
 use rankwright_model::{Column, FeatureWeight, Version};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A published model, and how good it is.
@@ -31,8 +32,9 @@ pub struct Trained {
 }
 
 /// What `POST /train` answers.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "TrainAnswer")]
 pub struct Answer {
     /// How much each feature contributes, in the order of the model's features.
     pub features: Vec<FeatureGain>,
@@ -46,7 +48,7 @@ pub struct Answer {
 }
 
 /// How much a feature contributes.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FeatureGain {
     /// Name of the feature.
     pub name: String,
@@ -55,8 +57,9 @@ pub struct FeatureGain {
 }
 
 /// A number for a feature of one column, else a list with one for each.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
+#[schemars(rename = "FeatureWeight")]
 pub enum Weight {
     /// Of its column.
     One(f64),

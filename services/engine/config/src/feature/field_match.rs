@@ -223,6 +223,7 @@ fn cross_encoder(section: &Section<'_>) -> Option<MatchMethod> {
 /// A language's code, also where another name of it is given, in any case.
 fn language(section: &Section<'_>) -> Option<&'static str> {
     let value = section.required("language", "a language such as en, or generic")?;
+    value.traced(LANGUAGES.iter().flat_map(|(code, names)| std::iter::once(*code).chain(names.iter().copied())));
     let text = value.text().map(|text| if text == YAML_1_1_NO { "no".to_owned() } else { text })?;
     let means = |name: &&str| text.eq_ignore_ascii_case(name);
     let found = LANGUAGES.iter().find(|(code, names)| means(code) || names.iter().any(&means));

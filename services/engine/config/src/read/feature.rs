@@ -108,6 +108,9 @@ fn unique(value: &Value<'_>, names: &mut BTreeMap<String, Place>) -> Option<Stri
 /// The type's own name, be it written by that or by another; for one that is misspelt a little, which is reported,
 /// the right one, as the keys beside it hang on it.
 fn known_type(value: &Value<'_>) -> Option<&'static str> {
+    if let Some(name) = value.traced(spellings()) {
+        return FEATURE_TYPES.iter().find(|of| of.name == name || of.aliases.contains(&name)).map(|of| of.name);
+    }
     let text = value.text()?;
     let find = |text: &str| {
         let found = FEATURE_TYPES.iter().find(|of| of.name == text || of.aliases.contains(&text));

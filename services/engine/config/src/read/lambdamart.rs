@@ -137,10 +137,8 @@ fn backend(value: &Value<'_>) -> Option<Backend> {
 
 /// The most levels of a tree; 0 is no limit, as is -1 with LightGBM.
 fn depth(value: &Value<'_>, booster: Booster) -> Option<usize> {
-    match (value.scalar(), booster) {
-        (Some("-1"), Booster::LightGbm) => Some(0),
-        _ => value.whole(0..=64),
-    }
+    let unlimited = booster == Booster::LightGbm && value.is_word("-1");
+    if unlimited { Some(0) } else { value.whole(0..=64) }
 }
 
 fn defaults(booster: Booster) -> Backend {

@@ -2,7 +2,6 @@
 
 use super::lambdamart::seed;
 use crate::model::{Als, Learning, Model, Seen, Trending, TrendingWeight};
-use crate::scalar;
 use crate::section::Section;
 use crate::value::Value;
 use std::time::Duration;
@@ -34,7 +33,7 @@ pub(super) fn learning(section: &Section<'_>, counted: &[String]) -> Learning {
 
 /// `true`: what the model learns from; or types of interaction.
 fn seen(value: &Value<'_>, counted: &[String]) -> Option<Seen> {
-    let mut interactions = match value.scalar().and_then(scalar::boolean) {
+    let mut interactions = match value.is_boolean() {
         Some(false) => return None,
         Some(true) => counted.to_vec(),
         None => value.texts("true, false, or a list of types of interaction"),

@@ -10,7 +10,7 @@ pub(super) fn optional(section: &Section<'_>) -> Selector {
 }
 
 fn selector(value: &Value<'_>) -> Option<Selector> {
-    let section = value.section()?;
+    let section = value.nested("selector")?;
     let found = [accept, field, sampling, position, length, and, or, not].map(|read| read(&section));
     let mut found = found.into_iter().flatten();
     let (first, second) = (found.next(), found.next());

@@ -3,6 +3,7 @@
 use crate::secret::without_line_breaks;
 use crate::section::Section;
 use crate::source::{DeadLetter, EventFormat, FileOrder, Offset, SourceConfig, SourceKind, Subscription};
+use crate::trace::ANY_NAME;
 use crate::value::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -141,6 +142,10 @@ fn options(section: &Section<'_>, objects: &[&str]) -> BTreeMap<String, String> 
     // some are passwords, out of files that end with a line break
     let text = |name: &str, value: &Value<'_>| match value.scalar() {
         Some(text) => Some(text.to_owned()),
+        None if name == ANY_NAME && !objects.is_empty() => {
+            value.takes_anything();
+            None
+        }
         None if objects.contains(&name) => Some(String::new()),
         None => value.text(),
     };

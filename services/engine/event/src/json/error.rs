@@ -23,6 +23,12 @@ impl DecodeError {
         &self.reason
     }
 
+    /// The same of a text that so many bytes of its line lie before.
+    pub(super) fn behind(mut self, bytes: usize) -> Self {
+        self.column += if self.line == 1 { bytes } else { 0 };
+        self
+    }
+
     /// Line inside the text that was decoded, from 1.
     pub fn line(&self) -> usize {
         self.line

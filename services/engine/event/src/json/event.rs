@@ -27,6 +27,18 @@ pub(super) fn event(cursor: &mut Cursor<'_>) -> Result<Event, Fault> {
     })
 }
 
+/// Reads an event of a kind that is known, which it need not say.
+pub(super) fn event_of(cursor: &mut Cursor<'_>, kind: Kind) -> Result<Event, Fault> {
+    let parts = parts(cursor, EVENT, Some(kind), Kind::read, &mut nothing)?;
+    match parts.kind {
+        Some(said) if said != kind => {
+            let reason = format!("the event says `{}`, and its schema says `{}`", said.name(), kind.name());
+            Err(Fault::new(parts.start, reason))
+        }
+        _ => parts.event(),
+    }
+}
+
 /// Reads a rank request: a ranking, without the items that it excludes.
 pub(super) fn request(cursor: &mut Cursor<'_>) -> Result<Ranking, Fault> {
     let mut exclude = HashSet::new();

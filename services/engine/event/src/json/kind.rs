@@ -26,21 +26,37 @@ impl Kind {
         }
     }
 
+    /// The kind that `event` calls so.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        match name {
+            "item" | "metadata" => Some(Self::Item), // its former name
+            "user" => Some(Self::User),
+            "ranking" => Some(Self::Ranking),
+            "interaction" => Some(Self::Interaction),
+            _ => None,
+        }
+    }
+
+    /// As `event` calls it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Item => "item",
+            Self::User => "user",
+            Self::Ranking => "ranking",
+            Self::Interaction => "interaction",
+        }
+    }
+
     /// Reads the value of `event`.
     pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self, Fault> {
         const EXPECTED: &str = r#""item", "user", "ranking" or "interaction""#;
         cursor.peek();
         let start = cursor.at;
-        match &*cursor.string(EXPECTED)? {
-            "item" | "metadata" => Ok(Self::Item), // its former name
-            "user" => Ok(Self::User),
-            "ranking" => Ok(Self::Ranking),
-            "interaction" => Ok(Self::Interaction),
-            _ => {
-                cursor.at = start;
-                Err(cursor.unexpected(EXPECTED))
-            }
-        }
+        let kind = Self::named(&cursor.string(EXPECTED)?);
+        kind.ok_or_else(|| {
+            cursor.at = start;
+            cursor.unexpected(EXPECTED)
+        })
     }
 
     /// Reads the value of `event` in a rank request: a ranking, which need not be said.

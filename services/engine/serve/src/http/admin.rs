@@ -1,7 +1,7 @@
 //! Who may change things.
 
 use crate::app::App;
-use crate::http::failure::Failure;
+use crate::http::failure::{Code, Failure};
 use axum::http::{HeaderMap, header};
 
 /// Lets a call pass that carries the configured bearer token; without a configured one, any.
@@ -9,7 +9,8 @@ pub(super) fn check(app: &App, headers: &HeaderMap) -> Result<(), Failure> {
     let Some(token) = app.token() else { return Ok(()) };
     let given = headers.get(header::AUTHORIZATION).and_then(|value| bearer(value.as_bytes()));
     let allowed = given.is_some_and(|given| same(given, token.expose().as_bytes().trim_ascii()));
-    allowed.then_some(()).ok_or_else(Failure::unauthorized)
+    let refused = || Failure::new(Code::Unauthorized, "this call needs the bearer token of api.token");
+    allowed.then_some(()).ok_or_else(refused)
 }
 
 /// What follows `Bearer `, whose letters may be of any case.

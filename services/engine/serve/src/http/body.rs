@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::gate::Place;
 use crate::http::encoding::{Encoding, Undecodable};
-use crate::http::failure::Failure;
+use crate::http::failure::{Code, Failure};
 use crate::http::rank::overloaded;
 use crate::metrics::Refusal;
 use axum::body::{Body, Bytes, HttpBody};
@@ -77,7 +77,7 @@ async fn read(app: &App, request: Request) -> Result<Bytes, Failure> {
         Ok(Err(Broken::TooLarge)) => Err(too_large(app)),
         Err(_) => {
             app.metrics().refused(Refusal::Time);
-            Err(Failure::slow_body())
+            Err(Failure::new(Code::RequestTimeout, "the body did not arrive in time"))
         }
     }
 }
@@ -89,7 +89,7 @@ fn announced_len(request: &Request) -> Option<u64> {
 fn too_large(app: &App) -> Failure {
     app.metrics().refused(Refusal::Size);
     let most = app.limits().api.max_body_bytes;
-    Failure::too_large(format!("the body is larger than {most} bytes (api.limits.maxBodyBytes)"))
+    Failure::new(Code::TooLarge, format!("the body is larger than {most} bytes (api.limits.maxBodyBytes)"))
 }
 
 /// A body of one piece is taken as it is, without a copy.

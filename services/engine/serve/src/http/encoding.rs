@@ -1,6 +1,6 @@
 //! Bodies that come compressed.
 
-use crate::http::failure::Failure;
+use crate::http::failure::{Code, Failure};
 use axum::body::Bytes;
 use axum::http::{HeaderMap, header};
 use flate2::read::MultiGzDecoder;
@@ -33,8 +33,9 @@ impl Encoding {
             (b"identity" | b"", None) => Ok(None),
             (b"gzip" | b"x-gzip", None) => Ok(Some(Self::Gzip)),
             (b"zstd", None) => Ok(Some(Self::Zstd)),
-            _ => Err(Failure::unknown_encoding(
-                "Content-Encoding is none of gzip, zstd and identity, or several".to_owned(),
+            _ => Err(Failure::new(
+                Code::UnsupportedEncoding,
+                "Content-Encoding is none of gzip, zstd and identity, or several",
             )),
         }
     }

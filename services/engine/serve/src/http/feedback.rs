@@ -5,7 +5,8 @@
 
 use crate::app::App;
 use crate::clock::latest;
-use crate::http::failure::Failure;
+use crate::http::failure::{Code, Failure};
+use crate::http::openapi::{Operation, Schemas};
 use crate::http::{body, json};
 use crate::metrics::Refusal;
 use crate::plugin::{Fed, FeedError, Feedback};
@@ -13,18 +14,45 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use rankwright_event::Event;
 use rankwright_event::json::decode_batch;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Instant;
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "FeedbackAnswer")]
 struct Answer {
+    /// Events that were processed; repetitions of known ones included.
     accepted: u64,
+    /// Always `ok`.
     status: &'static str,
+    /// Milliseconds.
     took_millis: u64,
+    /// Feature values written.
     updated: u64,
+}
+
+/// One event, or several of them, which take effect together or not at all.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "events are decoded by hand")]
+enum Events {
+    One(Event),
+    Batch(#[schemars(extend("x-limit" = "maxEventsPerBatch"))] Vec<Event>),
+}
+
+pub(super) fn described(schemas: &mut Schemas<'_>) -> Operation {
+    let events = schemas.asked::<Events>();
+    Operation::new(
+        "feedback",
+        "events",
+        "Takes in one event, an array of them, or JSON lines; ready when effects are committed",
+    )
+    .body(events)
+    .answers("All of them are taken in", schemas.answered::<Answer>())
+    .fails(&[Code::NotAvailable])
 }
 
 /// Takes in events.
@@ -67,7 +95,7 @@ async fn taken(app: &App, feedback: Arc<dyn Feedback>, events: Vec<Event>) -> Re
 }
 
 fn nobody_listens() -> Failure {
-    Failure::conflict("not_available", "this process takes in no events")
+    Failure::new(Code::NotAvailable, "this process takes in no events")
 }
 
 impl From<FeedError> for Failure {

@@ -3,45 +3,56 @@
 //! Texts are computed on threads that may be blocked. What a client no longer waits for ends with the request's time.
 
 use crate::app::App;
-use crate::http::failure::Failure;
+use crate::http::failure::{Code, Failure};
+use crate::http::openapi::{Operation, Schemas};
 use crate::http::{Name, body, json, name};
 use crate::inference::{Embedding, Error, Place, Unknown};
 use crate::metrics::Refusal;
+use crate::object::Object;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use rankwright_encoder::{EncodeError, Task};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::time::Instant;
 
-/// Unknown keys are ignored, here and below.
-#[derive(Deserialize)]
+/// Texts that become vectors. Unknown keys are ignored, here and below.
+#[derive(Deserialize, JsonSchema)]
 struct Texts {
+    #[schemars(length(min = 1), extend("x-limit" = "maxItemsPerRequest"))]
     texts: Vec<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Embeddings {
+    /// Milliseconds.
     took: u64,
+    /// One for each text.
     embeddings: Vec<Vector>,
 }
 
 /// Serialises as a list of numbers.
 pub(super) struct Vector(pub(super) Embedding);
 
-#[derive(Deserialize)]
+/// Texts whose fit to queries is scored.
+#[derive(Deserialize, JsonSchema)]
 struct Pairs {
-    input: Vec<Pair>,
+    #[schemars(with = "Vec<Pair>", length(min = 1), extend("x-limit" = "maxItemsPerRequest"))]
+    input: Vec<Object<Pair>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct Pair {
     query: String,
     text: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Scores {
+    /// Milliseconds.
     took: u64,
+    /// One for each pair, higher for the better one.
     scores: Vec<f32>,
 }
 
@@ -60,7 +71,7 @@ pub(super) async fn encoder(State(app): State<App>, path: Name, request: Request
     let name = name(path)?;
     app.inference().model(&name, Task::Embed, Place::Own)?;
     computed(app, request, move |asked| {
-        let Texts { texts } = serde_json::from_slice(asked.body)?;
+        let Object(Texts { texts }) = serde_json::from_slice(asked.body)?;
         asked.check("texts", texts.len())?;
         let model = asked.app.inference().model(&name, Task::Embed, Place::Own)?;
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
@@ -76,15 +87,31 @@ pub(super) async fn cross(State(app): State<App>, path: Name, request: Request) 
     let name = name(path)?;
     app.inference().model(&name, Task::Score, Place::Own)?;
     computed(app, request, move |asked| {
-        let Pairs { input } = serde_json::from_slice(asked.body)?;
+        let Object(Pairs { input }) = serde_json::from_slice(asked.body)?;
         asked.check("input", input.len())?;
         let model = asked.app.inference().model(&name, Task::Score, Place::Own)?;
-        let pairs: Vec<_> = input.iter().map(|pair| (pair.query.as_str(), pair.text.as_str())).collect();
+        let pairs: Vec<_> = input.iter().map(|Object(pair)| (pair.query.as_str(), pair.text.as_str())).collect();
         let scores = model.score(&pairs, asked.deadline)?;
         model.answered(asked.began.elapsed());
         Ok(serde_json::to_vec(&Scores { took: asked.took(), scores })?)
     })
     .await
+}
+
+pub(super) fn encoder_described(schemas: &mut Schemas<'_>) -> Operation {
+    let texts = schemas.asked::<Texts>();
+    Operation::new("encode", "text models", "Turns texts into vectors")
+        .named("name", schemas.app().inference().names(Task::Embed))
+        .body(texts)
+        .answers("A vector for each text", schemas.answered::<Embeddings>())
+}
+
+pub(super) fn cross_described(schemas: &mut Schemas<'_>) -> Operation {
+    let pairs = schemas.asked::<Pairs>();
+    Operation::new("score", "text models", "Says how well texts answer queries")
+        .named("name", schemas.app().inference().names(Task::Score))
+        .body(pairs)
+        .answers("A score for each pair", schemas.answered::<Scores>())
 }
 
 /// Lets a request in as all others, and computes its answer on a thread that may be blocked.
@@ -120,6 +147,20 @@ impl Asked<'_> {
     }
 }
 
+impl JsonSchema for Vector {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Vector".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Vec::<f32>::json_schema(generator)
+    }
+}
+
 impl Serialize for Vector {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0.iter())
@@ -130,8 +171,8 @@ impl From<Unknown> for Failure {
     fn from(unknown: Unknown) -> Self {
         let message = unknown.to_string();
         match unknown {
-            Unknown::Name { .. } => Self::no_model("unknown_model", message),
-            Unknown::Kind { .. } => Self::no_model("wrong_model_type", message),
+            Unknown::Name { .. } => Self::new(Code::UnknownModel, message),
+            Unknown::Kind { .. } => Self::new(Code::WrongModelType, message),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! in `Origin` whose page it is. Other clients send no `Origin` and are let through without another look.
 
 use crate::app::App;
-use crate::http::failure::Failure;
+use crate::http::failure::{Code, Failure};
 use crate::http::unread;
 use axum::body::HttpBody;
 use axum::extract::{Request, State};
@@ -77,7 +77,7 @@ fn allowed(mut answer: Response, origin: HeaderValue) -> Response {
 fn refuse(origin: &HeaderValue, request: &Request) -> Response {
     let origin: String = origin.to_str().unwrap_or_default().chars().take(200).collect();
     let message = format!("pages of {origin} may not use this service (api.cors.allowedOrigins)");
-    let mut answer = Failure::foreign(message).into_response();
+    let mut answer = Failure::new(Code::ForeignOrigin, message).into_response();
     if !request.body().is_end_stream() {
         answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }

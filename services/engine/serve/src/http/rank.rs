@@ -1,13 +1,49 @@
 //! `POST /rank/{model}`
 
 use crate::app::App;
-use crate::http::failure::Failure;
+use crate::http::failure::{Code, Failure};
+use crate::http::openapi::{Operation, Schemas};
 use crate::http::{Name, body, json, name};
 use crate::metrics::Refusal;
-use crate::rank::{self, Explain};
+use crate::rank::{self, Explain, Ranked};
 use axum::extract::{RawQuery, Request, State};
 use axum::response::Response;
+use rankwright_event::{ItemId, Ranking};
+use schemars::JsonSchema;
+use serde_json::json as value;
 use std::time::Instant;
+
+/// A ranking whose items are to be ordered.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "requests are decoded by hand")]
+struct RankRequest {
+    /// Need not be said.
+    event: Option<Kind>,
+    /// Items that the answer leaves out.
+    #[schemars(default)]
+    exclude: Vec<ItemId>,
+    #[schemars(flatten)]
+    ranking: Ranking,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase", inline)]
+#[expect(dead_code, reason = "requests are decoded by hand")]
+enum Kind {
+    Ranking,
+}
+
+pub(super) fn described(schemas: &mut Schemas<'_>) -> Operation {
+    let explain =
+        "What each item has beside its score: the values of features, or these and how much of the score each brings";
+    let request = schemas.asked::<RankRequest>();
+    Operation::new("rank", "ranking", "Orders the items of a ranking, best first")
+        .named("model", schemas.app().models().names(false))
+        .query("explain", explain, value!({"enum": ["false", "true", "contributions"], "default": "false"}))
+        .body(request)
+        .answers("The items, best first", schemas.answered::<Ranked>())
+        .fails(&[Code::CannotExplain])
+}
 
 /// Orders the items of a ranking.
 pub(super) async fn post(
@@ -67,7 +103,7 @@ impl From<rank::Error> for Failure {
         let told = error.to_string();
         match error {
             rank::Error::Model(unknown) => unknown.into(),
-            rank::Error::Unexplained { .. } => Self::conflict("cannot_explain", told),
+            rank::Error::Unexplained { .. } => Self::new(Code::CannotExplain, told),
             rank::Error::Body(error) => error.into(),
             rank::Error::Excess(excess) => excess.into(),
         }

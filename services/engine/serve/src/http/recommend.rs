@@ -2,9 +2,10 @@
 
 use crate::app::App;
 use crate::http::failure::Failure;
+use crate::http::openapi::{Operation, Schemas};
 use crate::http::{Name, body, json, name};
 use crate::metrics::Refusal;
-use crate::recommend;
+use crate::recommend::{self, Recommendations, Request as Wanted};
 use axum::extract::{Request, State};
 use axum::response::Response;
 use std::time::Instant;
@@ -26,6 +27,14 @@ pub(super) async fn post(State(app): State<App>, path: Name, request: Request) -
     };
     let answer = app.pool().run_sized(size, work).await;
     answer.inspect_err(|_| app.metrics().refused(Refusal::Fault))?.map(json)
+}
+
+pub(super) fn described(schemas: &mut Schemas<'_>) -> Operation {
+    let request = schemas.asked::<Wanted>();
+    Operation::new("recommend", "ranking", "Names items that go with others, or that many visitors want at the moment")
+        .named("model", schemas.app().models().names(true))
+        .body(request)
+        .answers("Items, best first", schemas.answered::<Recommendations<'_>>())
 }
 
 impl From<recommend::Error> for Failure {

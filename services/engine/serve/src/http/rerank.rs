@@ -1,33 +1,52 @@
 //! `POST /v1/rerank` and `POST /v2/rerank`: cross-encoders as clients of Jina and Cohere ask for them.
 
 use crate::app::App;
-use crate::http::failure::Failure;
+use crate::http::failure::{Code, Failure};
 use crate::http::inference::{Asked, computed};
+use crate::http::openapi::{Operation, Schemas};
 use crate::inference::{Error, Place};
+use crate::object::Object;
+use crate::whole::optional;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use rankwright_encoder::Task;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json as value;
 
-/// Unknown keys are ignored.
-#[derive(Deserialize)]
+/// Documents whose fit to a query is scored. Unknown keys are ignored.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "RerankRequest")]
 struct Asking {
+    /// Name of a cross-encoder.
     model: String,
     query: String,
+    #[schemars(length(min = 1), extend("x-limit" = "maxItemsPerRequest"))]
     documents: Vec<Document>,
+    /// How many of the best ones are wanted; all, if it is absent.
+    #[serde(default, deserialize_with = "optional")]
+    #[schemars(with = "Option<u64>", range(min = 1, max = u64::MAX))]
     top_n: Option<u64>,
+    /// Whether the first version of the interface answers with texts too.
     return_documents: Option<bool>,
 }
 
 /// A text, or an object that holds it.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a document is a text, or an object with a text at \"text\"")]
 enum Document {
     Text(String),
-    Object { text: String },
+    Object(#[schemars(with = "Text")] Object<Text>),
 }
 
-#[derive(Serialize)]
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "DocumentText")]
+struct Text {
+    text: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "RerankAnswer")]
 struct Answer<'a> {
     id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,7 +57,8 @@ struct Answer<'a> {
     meta: Meta,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "RerankResult")]
 struct Found<'a> {
     index: usize,
     relevance_score: f64,
@@ -46,24 +66,25 @@ struct Found<'a> {
     document: Option<Returned<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ReturnedDocument")]
 struct Returned<'a> {
     text: &'a str,
 }
 
 /// What clients expect of a service that counts tokens; this one does not.
-#[derive(Default, Serialize)]
+#[derive(Default, Serialize, JsonSchema)]
 pub(super) struct Usage {
     prompt_tokens: u64,
     total_tokens: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Meta {
     api_version: ApiVersion,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ApiVersion {
     version: &'static str,
 }
@@ -78,8 +99,26 @@ pub(super) async fn v2(State(app): State<App>, request: Request) -> Result<Respo
     computed(app, request, |asked| reranked(asked, "2")).await
 }
 
+pub(super) fn v1_described(schemas: &mut Schemas<'_>) -> Operation {
+    described(schemas, "rerank", "Reranks documents by a cross-encoder, as clients of Jina ask for it")
+}
+
+pub(super) fn v2_described(schemas: &mut Schemas<'_>) -> Operation {
+    described(schemas, "rerank2", "Reranks documents by a cross-encoder, as clients of Cohere ask for it")
+}
+
+fn described(schemas: &mut Schemas<'_>, id: &'static str, summary: &'static str) -> Operation {
+    let named = |name| value!({"properties": {"model": {"const": name}}});
+    let models = schemas.app().inference().names(Task::Score).map(named).collect();
+    let request = schemas.asked_of::<Asking>(models);
+    Operation::new(id, "text models", summary)
+        .body(request)
+        .answers("Documents, best first", schemas.answered::<Answer<'_>>())
+        .fails(&[Code::UnknownModel, Code::WrongModelType])
+}
+
 fn reranked(asked: &Asked<'_>, version: &'static str) -> Result<Vec<u8>, Error> {
-    let asking: Asking = serde_json::from_slice(asked.body)?;
+    let Object(asking): Object<Asking> = serde_json::from_slice(asked.body)?;
     let model = asked.app.inference().model(&asking.model, Task::Score, Place::Common)?;
     asked.check("documents", asking.documents.len())?;
     if asking.top_n == Some(0) {
@@ -123,7 +162,7 @@ fn identity(random: u128) -> String {
 impl Document {
     fn text(&self) -> &str {
         match self {
-            Self::Text(text) | Self::Object { text } => text,
+            Self::Text(text) | Self::Object(Object(Text { text })) => text,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a program answers that waits for its state store: it is alive, not ready, and says what it waits for.
 
-use crate::http::failure::Failure;
+use crate::http::failure::{Code, Failure};
 use crate::http::{access, json, probes};
 use axum::Router;
 use axum::extract::State;
@@ -76,5 +76,5 @@ async fn status(State(waiting): State<Waiting>) -> Response {
 }
 
 async fn unavailable(State(waiting): State<Waiting>) -> Failure {
-    Failure::unavailable(format!("still waiting for {}, see /status", waiting.problem.lock().store))
+    Failure::new(Code::Unavailable, format!("still waiting for {}, see /status", waiting.problem.lock().store))
 }

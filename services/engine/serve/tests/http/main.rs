@@ -10,6 +10,7 @@ mod fuzz;
 mod inference;
 mod minilm;
 mod models;
+mod openapi;
 mod origin;
 mod probes;
 mod published;

@@ -4,6 +4,7 @@ use super::cut::{Cut, Cutter};
 use super::{File, Files, Limits};
 use crate::marks::{Known, Marks};
 use crate::{Error, Position, Progress};
+use rankwright_config::EventFormat;
 use rankwright_event::Timestamp;
 use std::io;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ pub(super) struct Block {
     pub(super) since: Timestamp,
     pub(super) until: Timestamp,
     pub(super) limits: Limits,
+    pub(super) format: EventFormat,
     pub(super) progress: Progress,
 }
 
@@ -64,6 +66,7 @@ impl Blocks {
             since: self.files.since,
             until: self.files.until,
             limits: self.files.limits,
+            format: self.files.format,
             progress: Progress { read, ..self.progress },
         }
     }

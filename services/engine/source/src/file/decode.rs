@@ -4,9 +4,10 @@ use super::array::sign;
 use super::block::Block;
 use super::cut::too_long;
 use super::records::Record;
-use crate::{BadLine, Batch, Position};
+use crate::{BadLine, Batch, Position, format};
 use memchr::memchr_iter;
-use rankwright_event::{Event, Timestamp, json};
+use rankwright_config::EventFormat;
+use rankwright_event::{Event, Timestamp};
 
 /// Decodes a block. The result depends on nothing else, so that any thread may do it.
 pub(super) fn decode(block: &Block) -> Batch {
@@ -42,17 +43,17 @@ impl Decoded<'_> {
             self.unfinished = record.unended;
             return self.leave_out(record.line, record.number, too_long(self.block.limits));
         }
-        let error = match json::decode(record.text) {
+        let error = match format::decode(self.block.format, record.text) {
             Ok(event) => {
                 self.unfinished = false;
-                return self.keep(event, record.line, record.number);
+                return event.into_iter().for_each(|event| self.keep(event, record.line, record.number));
             }
             Err(error) => error,
         };
         self.unfinished = is_line && record.unended;
         let (line, reason) = record.reason(&error);
         self.leave_out(line, record.number, reason);
-        if let Some(element) = record.element {
+        if let Some(element) = record.element.filter(|_| self.block.format == EventFormat::Json) {
             for (at, event) in sign::events(record.text, error.path()) {
                 let line = element.line + memchr_iter(b'\n', &record.text[..at]).count() as u64;
                 self.keep(event, line, record.number);

@@ -2,7 +2,9 @@
 
 use super::{Compression, File, name, unavailable};
 use crate::error::{Error, shown};
+use crate::format::names;
 use crate::marks::Head;
+use rankwright_config::EventFormat;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -12,10 +14,10 @@ use tracing::info;
 const NAMED: usize = 20;
 
 /// The file, or those in the folder that look like events; at least one, in no particular order.
-pub(super) fn list(path: &Path) -> Result<Vec<File>, Error> {
+pub(super) fn list(path: &Path, format: EventFormat) -> Result<Vec<File>, Error> {
     let path = local(path)?;
     match fs::metadata(path) {
-        Ok(found) if found.is_dir() => folder(path),
+        Ok(found) if found.is_dir() => folder(path, format),
         Ok(found) => file(path, &found).map(|file| vec![file]),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(missing(path)),
         Err(source) => Err(Error::Open { path: path.to_owned(), source }),
@@ -31,28 +33,31 @@ fn local(path: &Path) -> Result<&Path, Error> {
     }
 }
 
-fn folder(folder: &Path) -> Result<Vec<File>, Error> {
+fn folder(folder: &Path, format: EventFormat) -> Result<Vec<File>, Error> {
     let entries = fs::read_dir(folder).and_then(|entries| entries.collect::<io::Result<Vec<_>>>());
     let entries = entries.map_err(|source| Error::Open { path: folder.to_owned(), source })?;
     let mut files = Vec::new();
     for path in entries.into_iter().map(|entry| entry.path()) {
         let found = fs::metadata(&path);
-        match (skipped(&path, found.as_ref().ok()), found) {
+        match (skipped(&path, found.as_ref().ok(), format), found) {
             (Some(reason), _) => info!(path = %path.display(), reason, "left out"),
             (None, Ok(found)) => files.push(file(&path, &found)?),
             (None, Err(source)) => return Err(Error::Open { path, source }),
         }
     }
-    if files.is_empty() { Err(Error::Empty { folder: folder.to_owned(), found: contents(folder) }) } else { Ok(files) }
+    let nothing = || Error::Empty { folder: folder.to_owned(), names: names(format), found: contents(folder) };
+    if files.is_empty() { Err(nothing()) } else { Ok(files) }
 }
 
 /// Why an entry of a folder is not read, if so.
-fn skipped(path: &Path, found: Option<&fs::Metadata>) -> Option<&'static str> {
+fn skipped(path: &Path, found: Option<&fs::Metadata>, format: EventFormat) -> Option<String> {
     match () {
-        () if found.is_some_and(fs::Metadata::is_dir) => Some("a folder within the folder"),
-        () if name::is_hidden(path) => Some("hidden"),
-        () if !name::is_events(path) => Some("not named *.json, *.jsonl or *.ndjson, plain or with .gz, .zst, .zstd"),
-        () if found.is_some_and(|found| !found.is_file()) => Some("no file, but a pipe or a device"),
+        () if found.is_some_and(fs::Metadata::is_dir) => Some("a folder within the folder".to_owned()),
+        () if name::is_hidden(path) => Some("hidden".to_owned()),
+        () if !name::is_events(path, format) => {
+            Some(format!("not named {}, plain or with .gz, .zst, .zstd", names(format)))
+        }
+        () if found.is_some_and(|found| !found.is_file()) => Some("no file, but a pipe or a device".to_owned()),
         () => None,
     }
 }

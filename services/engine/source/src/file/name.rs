@@ -1,5 +1,7 @@
 //! What the name of a file says about it.
 
+use crate::format::endings;
+use rankwright_config::EventFormat;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -25,23 +27,20 @@ impl Compression {
     }
 }
 
-/// Whether a file in a folder is named as if it held events: `.json`, `.jsonl`, `.ndjson`, compressed or not, or with
-/// nothing but the extension of a compression.
-pub(super) fn is_events(path: &Path) -> bool {
+/// Whether a file in a folder is named as if it held events of this format: `.json`, `.jsonl`, `.ndjson`, or `.tsv`,
+/// compressed or not, or with nothing but the extension of a compression.
+pub(super) fn is_events(path: &Path, format: EventFormat) -> bool {
+    let ends = |path: &Path| extension(path).is_some_and(|found| endings(format).contains(&found.as_str()));
     let stem = path.file_stem().map(Path::new);
     match (Compression::of(path), stem) {
-        (Compression::None, _) | (_, None) => is_json(path),
-        (_, Some(stem)) => stem.extension().is_none() || is_json(stem),
+        (Compression::None, _) | (_, None) => ends(path),
+        (_, Some(stem)) => stem.extension().is_none() || ends(stem),
     }
 }
 
 /// Whether a file is hidden, as names that begin with a dot are.
 pub(super) fn is_hidden(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
-}
-
-fn is_json(path: &Path) -> bool {
-    matches!(extension(path).as_deref(), Some("json" | "jsonl" | "ndjson"))
 }
 
 fn extension(path: &Path) -> Option<String> {
@@ -57,11 +56,13 @@ mod tests {
         for name in
             ["a.json", "a.jsonl", "A.NDJSON", "a.jsonl.gz", "a.b.json.zst", "a.json.zstd", "part-0.gz", "a.JSON.GZ"]
         {
-            assert!(is_events(Path::new(name)), "{name}");
+            assert!(is_events(Path::new(name), EventFormat::Json), "{name}");
         }
         for name in ["a.csv", "a", "_SUCCESS", "a.csv.gz", "a.json.bz2", "a.json.tmp", "gz", "json"] {
-            assert!(!is_events(Path::new(name)), "{name}");
+            assert!(!is_events(Path::new(name), EventFormat::Json), "{name}");
         }
+        let is_columns = |name: &str| is_events(Path::new(name), EventFormat::SnowplowTsv);
+        assert_eq!(["a.tsv", "a.TSV.gz", "part-0.gz", "a.json", "a"].map(is_columns), [true, true, true, false, false]);
     }
 
     #[test]

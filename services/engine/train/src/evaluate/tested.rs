@@ -55,8 +55,16 @@ impl Tested {
         let (model, config) = (evaluation.model, evaluation.config);
         let seed = config.backend.seed.unwrap_or(0);
         let (selector, weights) = (&config.learning.selector, &config.weights);
-        let query =
-            Query { columns, selector, share: 1.0, split: &config.split, seed, weights, limit: MAX_VALUES, room: Room::default() };
+        let query = Query {
+            columns,
+            selector,
+            share: 1.0,
+            split: &config.split,
+            seed,
+            weights,
+            limit: MAX_VALUES,
+            room: Room::default(),
+        };
         let (mut harvest, mut infos, mut values) = (Harvest::new(evaluation.weighting), Vec::new(), Values::default());
         let read = query.read_all(store.read().map_err(crate::Error::Read)?, |reading, record, fate| {
             match fate {

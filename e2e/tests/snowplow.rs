@@ -1,0 +1,75 @@
+//! Enriched events of Snowplow, from files to a trained model.
+
+use rankwright_e2e::events::{DURABLE, cheap_wins, lines};
+use rankwright_e2e::program::{run, run_on};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// An event as a tracker sends it and Enrich hands it on.
+fn tracked(event: &Value) -> Value {
+    let kind = event["event"].as_str().expect("an event has a kind");
+    let inner = json!({"schema": format!("iglu:com.rankwright/{kind}/jsonschema/1-0-0"), "data": event});
+    json!({"schema": "iglu:com.snowplowanalytics.snowplow/unstruct_event/jsonschema/1-0-0", "data": inner})
+}
+
+/// A line of 131 columns.
+fn columns(kind: &str, tracked: &str) -> String {
+    let mut columns = vec![""; 131];
+    (columns[0], columns[1], columns[5], columns[58], columns[130]) = ("shop", "web", kind, tracked, "2021-11-14");
+    columns.join("\t") + "\n"
+}
+
+/// Imports events and trains; the version's metrics, which depend on nothing but the events.
+fn metrics(folder: &Path, name: &str, text: &str, format: &str) -> String {
+    let folder = folder.join(name.replace('.', "-"));
+    std::fs::create_dir(&folder).expect("it is new");
+    let (config, data) = (folder.join("config.yml"), folder.join(name));
+    let state = folder.join("state");
+    std::fs::write(&config, DURABLE.replace("./data", &state.to_string_lossy())).expect("the folder can be written to");
+    std::fs::write(&data, text).expect("the folder can be written to");
+    let imported = run_on("import", &config, &data, &["--format", format]).ok();
+    assert!(!imported.stderr.contains("WARN"), "{}", imported.stderr);
+    let trained = run(&["train", "--config", &config.to_string_lossy()]).ok();
+    let quality = trained.stderr.lines().find(|line| line.contains("quality on the test split"));
+    let quality = quality.unwrap_or_else(|| panic!("nothing was trained: {}", trained.stderr));
+    quality.split_once("quality").expect("it is in it").1.to_owned()
+}
+
+#[test]
+fn every_form_of_an_event_trains_the_same_model() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let events = cheap_wins(300);
+    let plain = metrics(folder.path(), "events.jsonl", &lines(&events), "json");
+    let page_view = columns("page_view", "");
+    let tsv: String =
+        events.iter().map(|event| columns("unstruct", &tracked(event).to_string()) + &page_view).collect();
+    assert_eq!(metrics(folder.path(), "events.tsv", &tsv, "snowplow"), plain);
+    let enriched: Vec<Value> =
+        events.iter().map(|event| json!({"event": "unstruct", "unstruct_event": tracked(event)})).collect();
+    assert_eq!(metrics(folder.path(), "enriched.jsonl", &lines(&enriched), "snowplow:json"), plain);
+    let analytics = |event: &Value| {
+        let key = format!("unstruct_event_com_rankwright_{}_1", event["event"].as_str().expect("an event has a kind"));
+        json!({"event": "unstruct", "event_id": event["id"], key: event})
+    };
+    let analytics: Vec<Value> = events.iter().map(analytics).collect();
+    assert_eq!(metrics(folder.path(), "analytics.jsonl", &lines(&analytics), "snowplow:json"), plain);
+}
+
+#[test]
+fn another_form_than_the_configured_one_is_told_with_its_place() {
+    for (format, expected) in [
+        (
+            "snowplow:tsv",
+            "events.jsonl:1: expected an enriched event of Snowplow: 131 columns with tabs between them, found 1",
+        ),
+        ("snowplow:json", "events.jsonl:1: expected an enriched event of Snowplow: an object with `unstruct_event`"),
+    ] {
+        let folder = tempfile::tempdir().expect("there is room for temporary files");
+        let (config, data) = (folder.path().join("config.yml"), folder.path().join("events.jsonl"));
+        let state = folder.path().join("state");
+        std::fs::write(&config, DURABLE.replace("./data", &state.to_string_lossy())).expect("it can be written to");
+        std::fs::write(&data, lines(&cheap_wins(5))).expect("it can be written to");
+        let ended = run_on("import", &config, &data, &["--format", format]);
+        assert!(ended.stderr.contains(expected), "{format}: {}", ended.stderr);
+    }
+}
