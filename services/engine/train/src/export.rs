@@ -19,7 +19,7 @@ use crate::dataset::{Dataset, Reading};
 use crate::examples::Examples;
 use crate::rows::Room;
 use crate::train::{Progress, model_columns};
-use crate::trees::{Trees, categorical};
+use crate::trees::{Read, Trees, categorical};
 use files::{File, Files};
 use labels::Labels;
 use part::Parts;
@@ -117,7 +117,7 @@ impl<'a> Export<'a> {
         let served = BTreeMap::new();
         let trees = Trees { name, config, columns, served: &served, share, now: Timestamp::from_millis(0) };
         let columns = model_columns(name, config, columns)?;
-        let (dataset, reading, _) = trees.read(&columns, store, progress)?;
+        let Read { dataset, reading, .. } = trees.read(&columns, store, progress)?;
         let (dataset, first) = trees.split(dataset)?;
         Ok(Prepared { export: self, columns, dataset, first, reading })
     }

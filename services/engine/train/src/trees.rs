@@ -32,14 +32,14 @@ pub(crate) struct Trees<'a> {
 }
 
 /// What there is to learn from.
-struct Read {
-    dataset: Dataset,
-    reading: Reading,
-    sample: Sample,
+pub(crate) struct Read {
+    pub(crate) dataset: Dataset,
+    pub(crate) reading: Reading,
+    pub(crate) sample: Sample,
     /// By which clicks are weighted, where the gate asks for it.
-    curve: Option<Result<Curve, NoCurve>>,
+    pub(crate) curve: Option<Result<Curve, NoCurve>>,
     /// Ids of the lists whose labels are judgements.
-    judged: HashSet<u64>,
+    pub(crate) judged: HashSet<u64>,
 }
 
 impl Trees<'_> {
