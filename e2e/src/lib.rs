@@ -8,6 +8,7 @@ pub mod asking;
 pub mod crew;
 pub mod encrypted;
 pub mod events;
+pub mod folder;
 pub mod http;
 pub mod kafka;
 pub mod many;

@@ -3,32 +3,16 @@
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use rankwright_e2e::events::{cheap_wins, lines};
+use rankwright_e2e::folder::{folder, names, write};
 use rankwright_e2e::program::{self, run, run_on};
 use rankwright_e2e::quality::{Quality, of_log};
 use rankwright_e2e::{Ended, shared};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 /// So much worse than a configuration that a person wrote it may be.
 const MARGIN: f64 = 0.02;
-
-fn folder() -> tempfile::TempDir {
-    tempfile::tempdir().expect("there is room for temporary files")
-}
-
-fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
-    let path = folder.join(name);
-    std::fs::write(&path, text).expect("the folder can be written to");
-    path
-}
-
-fn names(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).expect("is there").flatten();
-    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    names
-}
 
 fn autofeature(data: &Path, out: &Path, more: &[&str]) -> Ended {
     let (data, out) = (data.to_string_lossy(), out.to_string_lossy());

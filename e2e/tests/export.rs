@@ -1,28 +1,12 @@
 //! `export` as a user runs it: the boosters' own packages train on what it writes.
 
 use rankwright_e2e::events::{DURABLE, cheap_wins, lines};
+use rankwright_e2e::folder::{folder, names, write};
 use rankwright_e2e::program::{self, clean, run, run_on};
 use rankwright_e2e::quality::of_log;
 use rankwright_e2e::{Ended, shared};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-fn folder() -> tempfile::TempDir {
-    tempfile::tempdir().expect("there is room for temporary files")
-}
-
-fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
-    let path = folder.join(name);
-    std::fs::write(&path, text).expect("the folder can be written to");
-    path
-}
-
-fn names(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).expect("is there").flatten();
-    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    names
-}
 
 fn export(config: &Path, out: &Path, more: &[&str]) -> Ended {
     let (config, out) = (config.to_string_lossy(), out.to_string_lossy());
