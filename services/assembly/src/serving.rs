@@ -90,7 +90,8 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
         if !service.ranks {
             config.models.clear();
         }
-        let mut app = App::builder(&config, engine.state.clone(), loader).registry(registry);
+        let mut app =
+            App::builder(&config, engine.state.clone(), loader).registry(registry).log(crate::log::set_log_filter);
         if let State::Redis(redis) = &config.state {
             app = app.store_timeout(redis.timeout.command);
         }

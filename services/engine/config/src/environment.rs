@@ -17,7 +17,8 @@ const UPSTREAM: [(&str, &str); 4] = [
 ];
 
 /// Variables of ours that are no part of the configuration.
-const READ_ELSEWHERE: [&str; 3] = ["RANKWRIGHT_SERVICE", "RANKWRIGHT_ENCODER_THREADS", "RANKWRIGHT_OFFLINE"];
+const READ_ELSEWHERE: [&str; 4] =
+    ["RANKWRIGHT_SERVICE", "RANKWRIGHT_ENCODER_THREADS", "RANKWRIGHT_OFFLINE", "LOG_FORMAT"];
 
 /// Settings from environment variables; an empty variable counts as absent, and line breaks at the end of one do not count.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

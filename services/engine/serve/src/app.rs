@@ -11,7 +11,7 @@ use crate::limits::Limits;
 use crate::load::Loader;
 use crate::metrics::Metrics;
 use crate::models::Models;
-use crate::plugin::{Feedback, Status, Training};
+use crate::plugin::{Feedback, SetLog, Status, Training};
 use crate::pool::Pool;
 use crate::server::Connections;
 use parking_lot::Mutex;
@@ -59,6 +59,7 @@ struct Plugins {
     training: Option<Arc<dyn Training>>,
     training_command: String,
     status: Vec<(String, Arc<dyn Status>)>,
+    set_log: SetLog,
 }
 
 /// How far a service is.
@@ -180,6 +181,11 @@ impl App {
 
     pub(crate) fn status(&self) -> &[(String, Arc<dyn Status>)] {
         &self.shared.plugins.status
+    }
+
+    /// Logs by this filter from now on; the error says why it is none.
+    pub(crate) fn set_log(&self, filter: &str) -> Result<(), String> {
+        (self.shared.plugins.set_log)(filter)
     }
 
     pub(crate) fn uptime(&self) -> Duration {

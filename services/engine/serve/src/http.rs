@@ -13,6 +13,7 @@ mod endpoint;
 mod failure;
 mod feedback;
 mod inference;
+mod log_level;
 mod openapi;
 mod origin;
 mod probes;
@@ -54,6 +55,7 @@ fn endpoints() -> Vec<Endpoint> {
         Endpoint::get("/ready", probes::ready, probes::ready_described),
         Endpoint::get("/status", status::get, status::described),
         Endpoint::get("/metrics", probes::metrics, probes::metrics_described),
+        Endpoint::put("/log-level", log_level::put, log_level::described),
         Endpoint::get("/openapi.json", openapi::get, openapi::described),
     ]
 }

@@ -77,6 +77,9 @@ pub enum TrainError {
     Failed(String),
 }
 
+/// Chooses which lines of the log are written, by a filter; says why it cannot.
+pub type SetLog = fn(filter: &str) -> Result<(), String>;
+
 /// Tells how a part of the process is doing that serving knows nothing of.
 pub trait Status: Send + Sync {
     /// Its entry in the answer of `GET /status`.

@@ -8,7 +8,7 @@ use crate::limits::Limits;
 use crate::load::Loader;
 use crate::metrics::Metrics;
 use crate::models::Models;
-use crate::plugin::{Feedback, Status, Training};
+use crate::plugin::{Feedback, SetLog, Status, Training};
 use crate::pool::Pool;
 use crate::server::Connections;
 use parking_lot::Mutex;
@@ -54,6 +54,7 @@ impl Builder {
             training: None,
             training_command: "training-job --config CONFIG --model MODEL".to_owned(),
             status: Vec::new(),
+            set_log: |_| Err("this program has no log".to_owned()),
         };
         let (config, registry) = (config.clone(), Registry::new());
         let (inference, seen) = (BTreeMap::new(), BTreeMap::new());
@@ -93,6 +94,12 @@ impl Builder {
     /// Adds an entry to `GET /status`.
     pub fn status(mut self, name: &str, status: Arc<dyn Status>) -> Self {
         self.plugins.status.push((name.to_owned(), status));
+        self
+    }
+
+    /// Lets `PUT /log-level` choose which lines are logged.
+    pub fn log(mut self, set: SetLog) -> Self {
+        self.plugins.set_log = set;
         self
     }
 

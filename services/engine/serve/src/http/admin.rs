@@ -13,6 +13,14 @@ pub(super) fn check(app: &App, headers: &HeaderMap) -> Result<(), Failure> {
     allowed.then_some(()).ok_or_else(refused)
 }
 
+/// The same where nothing may be changed without a configured token.
+pub(super) fn check_configured(app: &App, headers: &HeaderMap) -> Result<(), Failure> {
+    match app.token() {
+        Some(_) => check(app, headers),
+        None => Err(Failure::new(Code::Unauthorized, "this call needs a token, and there is none: set api.token")),
+    }
+}
+
 /// What follows `Bearer `, whose letters may be of any case.
 fn bearer(value: &[u8]) -> Option<&[u8]> {
     let (scheme, token) = value.split_at_checked(7)?;

@@ -24,4 +24,8 @@ impl Endpoint {
     pub(super) fn post<H: Handler<T, App>, T: 'static>(path: &'static str, handler: H, describe: Describe) -> Self {
         Self { method: "POST", path, answer: routing::post(handler), describe }
     }
+
+    pub(super) fn put<H: Handler<T, App>, T: 'static>(path: &'static str, handler: H, describe: Describe) -> Self {
+        Self { method: "PUT", path, answer: routing::put(handler), describe }
+    }
 }

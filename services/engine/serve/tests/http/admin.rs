@@ -76,6 +76,28 @@ async fn blanks_around_a_configured_token_are_no_part_of_it() {
 }
 
 #[tokio::test]
+async fn the_log_s_level_is_changed_by_those_who_have_the_token() {
+    fn set(filter: &str) -> Result<(), String> {
+        if filter == "debug" { Ok(()) } else { Err(format!("no level: {filter}")) }
+    }
+    let service = Service::start_with(&format!("{CONFIG}\napi: {{token: s3cret}}"), |builder| builder.log(set)).await;
+    let put = |token: &str, body: &'static str| {
+        let request = Request::put("/log-level").header("authorization", format!("Bearer {token}"));
+        request.body(Body::from(body)).unwrap()
+    };
+    service.ask(put("wrong", r#"{"filter": "debug"}"#)).await.error(401, "unauthorized", None);
+    let answer = service.ask(put("s3cret", r#"{"filter": "debug"}"#)).await;
+    assert_eq!((answer.status.as_u16(), answer.json()), (200, json!({"filter": "debug"})));
+    let message =
+        service.ask(put("s3cret", r#"{"filter": "loud"}"#)).await.error(400, "invalid_request", Some("filter"));
+    assert_eq!(message, "no level: loud");
+    service.ask(put("s3cret", "debug")).await.error(400, "invalid_request", None);
+    let open = Service::start().await;
+    let message = open.ask(put("any", r#"{"filter": "debug"}"#)).await.error(401, "unauthorized", None);
+    assert!(message.contains("set api.token"), "{message}");
+}
+
+#[tokio::test]
 async fn a_status_provider_has_its_entry() {
     struct Lag;
     impl rankwright_serve::Status for Lag {
