@@ -122,7 +122,7 @@ fn what_cannot_be_exported_is_told_and_nothing_is_written() {
     refused(&three, &out, &[], "name one of the models with --model: m, m2");
     refused(&memory, &out, &[], "nothing to export: click-throughs in memory end with the process");
     refused(&discard, &out, &[], "'train: {type: discard}' keeps no click-throughs");
-    refused(&empty, &out, &[], "no click-throughs are stored; import events first");
+    refused(&empty, &out, &[], "there are no click-throughs in");
     refused(&config, &file, &[], "file is a file: name a folder");
     refused(&config, &out, &["--split", "half"], "--split");
     refused(&config, &out, &["--sample", "0.000001"], "a sample of 0.000001 of all click-throughs holds no ranking");

@@ -1,6 +1,6 @@
 //! `monitoring` and `networkPolicy`.
 
-use super::pod::{LABELS_HAVE_NAMES, NO_NAME_OF_A_LABEL, label_value};
+use super::pod::{LABELS_HAVE_NAMES, NO_NAME_OF_A_LABEL, label_value, without_words};
 use k8s_openapi::api::networking::v1::{NetworkPolicyEgressRule, NetworkPolicyPeer};
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
@@ -83,7 +83,7 @@ pub struct NetworkPolicy {
     pub metrics_from: Vec<NetworkPolicyPeer>,
     /// Where the pods of all parts may connect to, Jobs included; name lookups are let through as well. Default: anywhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 64))]
+    #[schemars(length(max = 64), transform = without_words)]
     pub egress: Option<Vec<NetworkPolicyEgressRule>>,
 }
 

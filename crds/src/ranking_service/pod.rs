@@ -47,6 +47,23 @@ fn amounts(schema: &mut schemars::Schema) {
     }
 }
 
+/// Leaves out the words about fields of Kubernetes: its own reference has them, and a definition may only be so large.
+pub(super) fn without_words(schema: &mut schemars::Schema) {
+    fn strip(value: &mut serde_json::Value) {
+        match value {
+            serde_json::Value::Object(entries) => {
+                entries.retain(|name, value| name != "description" || !value.is_string());
+                entries.values_mut().for_each(strip);
+            }
+            serde_json::Value::Array(entries) => entries.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    if let Some(entries) = schema.as_object_mut() {
+        entries.iter_mut().filter(|(name, _)| *name != "description").for_each(|(_, value)| strip(value));
+    }
+}
+
 /// The schema of a label's value.
 pub(super) fn label_value() -> serde_json::Value {
     serde_json::json!({"type": "string", "maxLength": 63, "pattern": "^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$"})

@@ -1,6 +1,6 @@
 //! `rank`: the servers that answer rank requests.
 
-use super::pod::PodOptions;
+use super::pod::{PodOptions, without_words};
 use super::rollout::{RankRollout, number_or_share};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerBehavior;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -119,6 +119,7 @@ pub struct Autoscaling {
     pub scale_down_stabilization_seconds: i32,
     /// How fast it scales, as a HorizontalPodAutoscaler has it. A window in scaleDown replaces scaleDownStabilizationSeconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = without_words)]
     pub behavior: Option<HorizontalPodAutoscalerBehavior>,
 }
 
