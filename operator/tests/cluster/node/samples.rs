@@ -4,7 +4,7 @@ use super::http::post_once_there;
 use super::learning::{learns, published, ranked, trained, visited};
 use super::{file, in_own_namespace_with_pods, kubectl, request};
 use crate::cluster::{Cluster, PATIENCE};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 use tokio::process::Command;
@@ -90,16 +90,21 @@ async fn recommends(cluster: &Cluster, service: &str) {
 async fn the_sample_of_a_rollback_serves_its_pinned_version_when_there_is_one() {
     let Some(cluster) = in_own_namespace_with_pods().await else { return };
     let sample = Sample::applied(&cluster, "06-rollback", "sample-rollback").await;
+    // its version is an example, of which a new service has none: no server serves less than it should
+    let why = sample.cluster.told("shop", "Ready", "False", "WouldServeLess").await;
+    assert!(why.contains("20261114T162500000Z-1a2b3c4d") && why.contains("there are: none"), "{why}");
+    let namespace = sample.cluster.namespace.clone();
+    let pin = async |versions: Value| {
+        let pin = json!({"spec": {"modelVersion": versions}}).to_string();
+        kubectl(&["-n", &namespace, "patch", "rankingservice", "shop", "--type", "merge", "-p", &pin]).await
+    };
+    pin(Value::Null).await;
     sample.cluster.told("shop", "Ready", "True", "AllPartsWork").await;
     ranks(&sample.cluster, "shop", &["default"]).await;
     visited(&sample.cluster, "shop").await;
     trained(&sample.cluster, "shop").await;
-    // a new version is there, and another one pinned, of which there is none
-    ranks(&sample.cluster, "shop", &["default"]).await;
     let version = published(&sample.cluster, "shop", "default").await;
-    let pin = json!({"spec": {"modelVersion": {"default": version}}}).to_string();
-    let namespace = &sample.cluster.namespace;
-    kubectl(&["-n", namespace, "patch", "rankingservice", "shop", "--type", "merge", "-p", &pin]).await;
+    pin(json!({"default": version})).await;
     sample.cluster.told("shop", "ModelTrained", "True", "Served").await;
     ranked(&sample.cluster, "shop", &["default"]).await;
     sample.removed().await;

@@ -79,7 +79,7 @@ async fn a_server_is_ready_once_its_text_models_have_come_from_their_bucket_and_
     cluster.apply::<RankingService>("shop", service(over)).await;
 
     // no model yet: its servers end, and the status says which one they lack
-    let why = cluster.told("shop", "RankServerReady", "False", "PodEnds").await;
+    let why = cluster.told("shop", "Ready", "False", "PodEnds").await;
     assert!(why.contains(&handle) && why.contains("model.onnx"), "{why}");
     assert!(!cluster.list::<Pod>(&labels("shop", "rank")).await.iter().any(is_ready));
     for name in ["model.onnx", "tokenizer.json"] {

@@ -1,5 +1,6 @@
 //! The fields that are counted, and which others there are.
 
+use crate::told::line;
 use anyhow::{Result, bail};
 use compact_str::CompactString;
 use rankwright_event::{ItemUpdate, Value};
@@ -77,7 +78,7 @@ impl Fields {
         let found = self.names.iter().zip(&self.held).filter(|(_, held)| **held != Held::Nothing);
         let known: BTreeSet<&str> =
             found.map(|(name, _)| name.as_str()).chain(self.others.iter().map(CompactString::as_str)).collect();
-        let known: Vec<&str> = known.into_iter().collect();
+        let known: Vec<String> = known.into_iter().map(line).collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         bail!("--fields: no item event has the field '{name}'; fields of items are: {known}");
     }
