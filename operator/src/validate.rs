@@ -455,10 +455,11 @@ impl Plan {
         Some(format!("{}-{}", self.named(Component::Import), &self.import_digest()?[..8]))
     }
 
-    /// The mark of its state: of which cluster it is, and of which resource.
+    /// The mark of its state: of which cluster it is, and of which resource. One that takes the place of a former one of its name
+    /// has the same, and its pods run on.
     pub fn mark(&self) -> Option<String> {
         let cluster = self.cluster.as_ref()?;
-        Some(format!("{cluster}/{}/{}/{}", self.namespace, self.name, self.owner.uid))
+        Some(format!("{cluster}/{}/{}", self.namespace, self.name))
     }
 
     /// Name of a part's main object.
