@@ -34,8 +34,8 @@ pub async fn client() -> Result<Client> {
     Ok(builder.with_layer(&Limit(PATIENCE)).build())
 }
 
-/// What tells this cluster from others: the uid of a namespace that each has. Nothing where the operator may not read it, as in
-/// one that looks at a single namespace: states are not marked then.
+/// What tells this cluster from others: the uid of a namespace that each has. Nothing where the operator may not read it: states
+/// are not marked then.
 pub async fn cluster_id(client: &Client) -> Option<String> {
     let namespaces: Api<Namespace> = Api::all(client.clone());
     match namespaces.get("kube-system").await {

@@ -136,7 +136,11 @@ async fn run(options: RunOptions) -> Result<()> {
         ended = ports => anyhow::bail!("the port of /health has ended: {ended:?}"),
         ended = level => anyhow::bail!("the port of /log-level has ended: {ended:?}"),
     };
-    let cluster = connection::cluster_id(&client).await;
+    // one that looks at a single namespace may not read others
+    let cluster = match options.namespace {
+        None => connection::cluster_id(&client).await,
+        Some(_) => None,
+    };
     let defaults = Defaults { image: options.image, namespace: Some(options.own_namespace), user, cluster };
     let ctx = Context::new(client, Arc::new(OverHttp::default()), metrics, defaults);
     let ctx = Arc::new(ctx.rolling_at_most(options.max_rolling_services.get()));
