@@ -3,7 +3,7 @@
 #
 #   1. Helm's linter; values that the schema has to refuse
 #   2. what the charts give for golden/*.values.yaml, against golden/*.yaml; manifests/operator.yaml, the OLM bundle and krew's manifest
-#      against their scripts; the definition in the chart, and its reference in docs/, against crds/. --update writes them anew.
+#      against their scripts; the definition in the chart, and its reference in docs/, against crds/. --update rewrites them.
 #   3. what Artifact Hub shows of the charts, the rules of OLM bundles, the files of a release, and the kubectl plugin
 #   4. with KUBECONFIG: the charts are installed, upgraded and removed, every render and sample is put to the API server, which
 #      applies schema, CEL rules and admission; APIs that it lacks are those of e2e/cluster/apis meanwhile

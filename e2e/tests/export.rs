@@ -13,7 +13,7 @@ fn export(config: &Path, out: &Path, more: &[&str]) -> Ended {
     run(&[&["export", "--config", &config, "--out", &out], more].concat())
 }
 
-/// A configuration over file state in this folder, which has taken in so many lists.
+/// A configuration over file state in this folder, which has taken in this many lists.
 fn imported(folder: &Path, lists: i64) -> PathBuf {
     let config = DURABLE.replace("./data", &folder.join("state").to_string_lossy());
     let config = write(folder, "config.yml", config);

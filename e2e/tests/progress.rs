@@ -12,7 +12,7 @@ Building [==========>              ] 346/758: aws-sdk-s3, aws-smithy-che...     
 warning: build failed, waiting for other jobs to finish...\n    Building [========================>] 757/758                                                   \r    \
 Finished `release` profile [optimized] target(s) in 8m 01s\n";
 
-/// What is said of some bytes, when it may say something each so many seconds.
+/// What the script prints for some bytes, at most once in this many seconds.
 fn told(seconds: &str, bytes: &[u8]) -> Vec<String> {
     let mut command = Command::new("python3");
     command.args(["progress.py", seconds]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

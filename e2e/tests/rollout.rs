@@ -39,12 +39,12 @@ fn a_server_that_no_version_fits_is_not_ready_while_another_one_serves_the_model
         Launch { subcommand: "rank-server", config: &changed, data: None, folder: &place, environment: &environment };
     let newer = newer.start_unasked();
     newer.until("it says why it is not ready", || ready(&newer).1.contains("is served by 1 other servers"));
-    assert_eq!((ready(&newer).0, newer.get("/health").status), (503, 200), "nobody restarts it");
+    assert_eq!((ready(&newer).0, newer.get("/health").status), (503, 200), "it is alive: no restart");
     assert_eq!(ready(&former).0, 200);
 
     former.terminate();
     former.wait();
-    newer.until("nobody serves more", || ready(&newer).0 == 200);
+    newer.until("no other server serves more", || ready(&newer).0 == 200);
     let before = newer.status()["store"]["id"].clone();
     assert!(before.is_string() && newer.status()["store"]["emptied"] == false, "{}", newer.status()["store"]);
     run(&["purge", "--config", "config.yml", "--yes"]);

@@ -101,7 +101,7 @@ impl Context {
         }
     }
 
-    /// The same that replaces at most so many services at once after an upgrade of the operator.
+    /// The same, replacing the pods of at most this many services at once after an upgrade of the operator.
     #[must_use]
     pub fn rolling_at_most(self, services: usize) -> Self {
         Self { rolling: Rolling::new(services), ..self }

@@ -42,7 +42,7 @@ pub struct Candidate<'a> {
 }
 
 impl Rolling {
-    /// At most so many services at once.
+    /// At most this many services at once.
     pub fn new(most: usize) -> Self {
         Self { most: most.max(1), state: Mutex::default() }
     }

@@ -21,12 +21,12 @@ pub struct RankRollout {
     #[serde(default = "none")]
     #[schemars(schema_with = "number_or_share")]
     pub max_unavailable: IntOrString,
-    /// Servers that may run beyond the wanted number during a rollout: a number, or a share such as "25%". So many begin with a
+    /// Servers that may run beyond the wanted number during a rollout: a number, or a share such as "25%". As many begin with a
     /// change before it is known to work.
     #[serde(default = "one")]
     #[schemars(schema_with = "number_or_share")]
     pub max_surge: IntOrString,
-    /// A new server counts when it has been ready for so long, in seconds; the next one waits for that.
+    /// How long a new server has to be ready before it counts, in seconds; the next one waits for that.
     #[serde(default = "five_seconds")]
     #[schemars(range(min = 0, max = 3600))]
     pub min_ready_seconds: i32,

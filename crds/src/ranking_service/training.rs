@@ -66,7 +66,7 @@ pub struct Training {
     #[serde(default = "six_hours")]
     #[schemars(range(min = 60, max = 604800))]
     pub active_deadline_seconds: i64,
-    /// A training that could not begin within so long of its time, in seconds, is left out. Default: it begins however late.
+    /// How late a training may begin, in seconds; one that could not is left out. Default: any time later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 10, max = 604800))]
     pub starting_deadline_seconds: Option<i64>,

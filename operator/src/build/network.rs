@@ -104,7 +104,7 @@ fn policy<'a>(
     about(plan, component, rule)
 }
 
-/// The parts that are Jobs: nobody has to reach them.
+/// The parts that are Jobs: no connection to them is needed.
 fn jobs(plan: &Plan) -> impl Iterator<Item = Component> {
     let training = plan.spec.training.is_some().then_some(Component::Training);
     training.into_iter().chain(plan.spec.import.is_some().then_some(Component::Import))

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// So many rank servers of a service are asked, at the same time.
 const ASKED: usize = 16;
 
-/// So many that run beside ready ones are asked what they wait for.
+/// At most this many servers that are not ready are asked what they wait for.
 const WAITING: usize = 4;
 
 /// So many services are listened to at the same time.

@@ -1,6 +1,6 @@
 //! The state in Redis: whether it is still the one that the service has worked on.
 //!
-//! A state has an id, which rank servers tell. A Redis that comes back without its data has none, and whoever opens it first makes
+//! A state has an id, which rank servers tell. A Redis that comes back without its data has none, and the first program that opens it makes
 //! another one. That one is taken for the service's own when an import has filled it, or its author says so.
 
 use super::conditions::Verdict;

@@ -384,23 +384,27 @@ fn an_import_is_told_as_it_is_while_something_else_is_refused() {
     }
 }
 
+/// The status of a service that was not carried out.
+fn told_of(service: &RankingService, failure: &Error, observed: &Observed) -> RankingServiceStatus {
+    let facts = Facts {
+        service,
+        plan: None,
+        applied: None,
+        failure: Some(failure),
+        cleaning: None,
+        observed,
+        workloads: &working(),
+    };
+    of(&facts, Timestamp::UNIX_EPOCH)
+}
+
 #[test]
 fn a_configuration_that_could_not_be_looked_at_is_known_of_its_earlier_generation() {
     let known = told(json!({}), &working(), &saying("v1"));
     let mut service = service(json!({}));
     (service.metadata.generation, service.status) = (Some(4), Some(known));
     let failure = Error::Status(Box::new(kube::Error::TlsRequired));
-    let (observed, workloads) = (saying("v1"), working());
-    let facts = Facts {
-        service: &service,
-        plan: None,
-        applied: None,
-        failure: Some(&failure),
-        cleaning: None,
-        observed: &observed,
-        workloads: &workloads,
-    };
-    let status = of(&facts, Timestamp::UNIX_EPOCH);
+    let status = told_of(&service, &failure, &saying("v1"));
     assert_eq!(verdict(&status, "ConfigurationValid"), "True Valid");
     assert_eq!(condition(&status, "ConfigurationValid").observed_generation, Some(3));
     assert_eq!(condition(&status, "Ready").observed_generation, Some(4));

@@ -206,7 +206,7 @@ fn a_pin_on_a_version_that_no_server_knows_is_refused_with_those_that_there_are(
     let text = "spec.modelVersion.shop: there is no version v7; there are: v5, v6; nothing of the resource is changed";
     assert_eq!(refusal.to_string(), text);
     assert!(plan_with(&[]).unwrap_err().to_string().contains("there are: none yet"));
-    assert_eq!(plan(&pinned, &resolved(), &defaults()).map(drop), Ok(()), "nobody can tell");
+    assert_eq!(plan(&pinned, &resolved(), &defaults()).map(drop), Ok(()), "no server was asked");
 }
 
 #[test]

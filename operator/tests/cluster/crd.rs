@@ -4,10 +4,10 @@ mod cases;
 mod columns;
 mod defaults;
 mod managers;
+mod rank_cases;
 
 use crate::cluster::{Cluster, Servers, in_own_namespace};
 use crate::samples::{minimal, whole, with};
-use cases::cases;
 use kube::CustomResourceExt;
 use rankwright_crds::RankingService;
 use serde_json::{Value, json};
@@ -15,6 +15,11 @@ use std::collections::BTreeSet;
 
 /// What is laid over a sample, and a part of the words by which it is refused; none where it is accepted.
 type Case = (&'static str, Value, Option<&'static str>);
+
+/// What the API server takes, and what it refuses, of resources that are new.
+fn cases() -> Vec<Case> {
+    [cases::cases(), rank_cases::cases()].concat()
+}
 
 /// The place and the words of a rule.
 type Rule = (String, String);

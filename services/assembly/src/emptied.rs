@@ -6,7 +6,7 @@ use prometheus::{IntGauge, Registry};
 use rankwright_state::Store;
 use std::sync::Arc;
 
-/// Asks the state each time that somebody wants to know.
+/// Asks the state each time.
 struct Emptied {
     store: Arc<dyn Store>,
     gauge: IntGauge,

@@ -179,11 +179,11 @@ impl Inlet {
             self.name(closing.unknown_rankings());
             match outcome {
                 Ok(()) => {}
-                // nothing waits for a store: somebody else does it, or wants to be alone for a while, or has begun to write
+                // nothing waits for a store: another process closes, needs the state for itself for a while, or has begun to write
                 Err(ingest::Error::LostLease { .. }) if self.engine.state.shared() => {
                     return info!("rankings are closed later: a writer has come, or another process closes them");
                 }
-                Err(ingest::Error::LostLease { .. }) => return debug!("a writer has come: closing begins anew"),
+                Err(ingest::Error::LostLease { .. }) => return debug!("a writer has come: closing begins again"),
                 Err(error) => waits = Some(("rankings are closed later", error)),
             }
         }

@@ -1,22 +1,9 @@
-//! Texts for people: numbers, intervals, names that come from outside, files that appear whole.
+//! Texts for people: names that come from outside, files that appear whole.
 
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process;
-
-/// A whole number with commas: `1,932`.
-pub(crate) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
 
 /// A text from outside, on one line: what would move the cursor of a terminal is shown as an escape.
 pub(crate) fn line(text: &str) -> String {
@@ -65,11 +52,6 @@ fn unfinished(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn whole_numbers_have_commas() {
-        assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
-    }
 
     #[test]
     fn a_text_from_outside_stays_on_its_line() {

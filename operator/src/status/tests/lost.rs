@@ -34,7 +34,7 @@ fn a_state_that_another_one_has_taken_the_place_of_is_lost_until_an_import_fills
     let again = told_of(json!({}), lost.clone(), &server("s2", 1, None, &[]));
     assert_eq!(verdict(&again, "StateIntact"), "False StateLost", "it stays so");
     let silent = told_of(json!({}), lost.clone(), &Observed::default());
-    assert_eq!(verdict(&silent, "StateIntact"), "False StateLost", "nobody says anything else");
+    assert_eq!(verdict(&silent, "StateIntact"), "False StateLost", "no server says anything else");
     let restored = told_of(json!({}), lost.clone(), &server("s1", 1, None, &["v1"]));
     assert_eq!(verdict(&restored, "StateIntact"), "True Intact", "Redis got its data back");
     let filled = told_of(json!({}), lost, &server("s2", 2, None, &[]));
@@ -92,7 +92,7 @@ fn a_model_that_was_served_and_has_no_version_left_is_lost_until_it_has_one() {
     let never = told(json!({}), &working(), &server("s1", 1, None, &[]));
     assert_eq!(verdict(&never, "ModelTrained"), "False NotTrainedYet", "it had none");
     let silent = told_of(json!({}), before, &Observed::default());
-    assert_eq!(verdict(&silent, "ModelTrained"), "True Served", "nobody says so");
+    assert_eq!(verdict(&silent, "ModelTrained"), "True Served", "no server says so");
 }
 
 #[test]
@@ -111,19 +111,9 @@ fn a_version_that_did_not_work_is_told_beside_the_one_that_is_served() {
 fn a_pin_that_is_refused_is_not_told_as_pinned() {
     let before = told(json!({}), &working(), &saying("v1"));
     let refusal = Error::Refused(Refusal::no_such_version("shop", "v7", &["v1".to_owned()]));
-    let (mut service, observed, workloads) =
-        (service(json!({"modelVersion": {"shop": "v7"}})), saying("v1"), working());
+    let mut service = service(json!({"modelVersion": {"shop": "v7"}}));
     service.status = Some(before);
-    let facts = Facts {
-        service: &service,
-        plan: None,
-        applied: None,
-        failure: Some(&refusal),
-        cleaning: None,
-        observed: &observed,
-        workloads: &workloads,
-    };
-    let status = of(&facts, Timestamp::UNIX_EPOCH);
+    let status = told_of(&service, &refusal, &saying("v1"));
     assert_eq!(verdict(&status, "Ready"), "False NoSuchVersion");
     assert_eq!(status.models[1].version.as_deref(), Some("v1"));
     assert_eq!(status.models[1].pinned, None, "it is checked again until it is there");

@@ -1,6 +1,5 @@
 //! What was not said is shown.
 
-use super::cases::cases;
 use super::{check, everywhere, holds, schema};
 use crate::cluster::in_own_namespace;
 use crate::samples::{minimal, whole};

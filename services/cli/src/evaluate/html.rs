@@ -1,7 +1,7 @@
 //! A comparison as one page that needs no network: tables, and plots as SVG.
 
 use super::plot::{Row, curve, intervals};
-use crate::told::count;
+use rankwright_prepare::count;
 use rankwright_train::evaluate::{Difference, Figure, Report, Score, Segments, Worst};
 use rankwright_train::examination::{Curve, FLOOR};
 

@@ -1,6 +1,7 @@
 //! A comparison as tables of plain text.
 
-use crate::told::{count, line};
+use crate::told::line;
+use rankwright_prepare::count;
 use rankwright_train::evaluate::{Difference, Figure, Report, Score, Segments, Weighted, Worst};
 use rankwright_train::examination::{Curve, Point};
 use std::fmt::Write;

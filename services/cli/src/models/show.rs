@@ -1,7 +1,8 @@
 //! What is known about a version.
 
-use crate::told::{count, line};
+use crate::told::line;
 use rankwright_model::{FeatureWeight, Kind, Metadata, TrainedOn, Version};
+use rankwright_prepare::count;
 use serde_json::{Value, json};
 
 /// The longest bar of a feature.

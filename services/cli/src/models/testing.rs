@@ -20,7 +20,7 @@ pub(super) fn metadata(second: i64) -> Metadata {
     }
 }
 
-/// So many versions of `m`, with their ids.
+/// `count` versions of `m`, with their ids.
 pub(super) fn stored(count: i64) -> (Config, MemoryVersions, Vec<String>) {
     let (config, _) = Config::parse("models: {m: {type: noop}}", "test").expect("a valid configuration");
     let versions = MemoryVersions::default();

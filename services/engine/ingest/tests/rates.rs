@@ -67,7 +67,7 @@ async fn take_in<'a>(service: &Service, writer: &str, batches: impl Iterator<Ite
     intake.leave().await.expect("leaves");
 }
 
-/// Nobody writes any more: all closes.
+/// All writers have left: everything closes.
 async fn close(service: &Service) {
     let (plan, state, settings) = (service.plan.clone(), service.state.clone(), service.settings);
     let parts = service.clickthroughs.clone();

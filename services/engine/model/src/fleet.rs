@@ -11,16 +11,16 @@ use std::time::Duration;
 /// What a server serves: versions by the names of models.
 pub type Serves = BTreeMap<String, String>;
 
-/// What a server told counts for so long.
+/// How long a server's report counts.
 const TOLD_FOR: Duration = Duration::from_secs(30);
 
-/// A server may try a version for so long before another one does.
+/// How long a server may try a version before another one does.
 const TRIED_FOR: Duration = Duration::from_secs(120);
 
-/// What was found of a version is remembered for so long after it was last tried.
+/// How long the verdict on a version is kept after its last trial.
 const KNOWN_FOR: Duration = Duration::from_secs(90 * 86_400);
 
-/// So many servers may end while they try a version.
+/// How many servers may end while they try a version.
 const MOST_TRIES: u32 = 3;
 
 /// Whose turn it is with a version.
@@ -69,7 +69,7 @@ pub trait Fleet: Send + Sync {
     fn pass(&self, subject: &str) -> Result<(), StoreError>;
 }
 
-/// A server that shares its models with nobody.
+/// A server that shares its models with no other.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Alone;
 
@@ -166,7 +166,7 @@ impl Fleet for RedisFleet {
         let mut tell = script.prepare_invoke();
         tell.key(&key).arg(&self.server).arg(text).arg(TOLD_FOR.as_millis() as u64);
         let others = self.link.send(&key, |connection| tell.invoke::<Vec<String>>(connection))?;
-        // what nobody understands was told by another version
+        // what cannot be read was written by another version
         Ok(others.iter().filter_map(|text| serde_json::from_str(text).ok()).collect())
     }
 

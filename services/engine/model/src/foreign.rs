@@ -69,7 +69,7 @@ pub(crate) struct Splits {
 }
 
 impl Splits {
-    /// Of so many columns.
+    /// Of this many columns.
     pub(crate) fn of(features: usize) -> Self {
         Self { gains: vec![0.0; features], categorical: vec![false; features] }
     }

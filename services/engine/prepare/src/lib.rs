@@ -4,8 +4,10 @@
 //! All stream: memory depends on what is kept of each id or field, not on the size of the files.
 
 pub mod check;
+mod digits;
 pub mod output;
 pub mod propose;
 pub mod sort;
 
+pub use digits::count;
 pub use output::{Output, Target, TargetError};

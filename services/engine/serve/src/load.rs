@@ -50,7 +50,7 @@ pub trait Loader: Send + Sync {
     /// What computes the features that a model lists and keeps the incoming order, for answers without a version.
     fn without_version<'a>(&'a self, model: &'a config::Model) -> BoxFuture<'a, Result<Box<dyn Ranker>, LoadError>>;
 
-    /// Versions of a model that there are, from the oldest on; nothing where nobody keeps any.
+    /// Versions of a model that there are, from the oldest on; nothing where none are kept.
     fn versions<'a>(&'a self, _model: &'a str) -> BoxFuture<'a, Result<Option<Vec<String>>, LoadError>> {
         Box::pin(async { Ok(None) })
     }
@@ -133,7 +133,7 @@ impl App {
         ready
     }
 
-    /// Why requests should go to other servers. Nothing where nobody can tell: an answer without a model is better than none.
+    /// Why requests should go to other servers. Nothing where that is not known: an answer without a model is better than none.
     async fn lacks(&self) -> Option<String> {
         if !self.is_gated() {
             return None;

@@ -102,7 +102,7 @@ pub async fn run(
     let connections = app.connections().clone();
     let served = serve(http::router(app.clone()), listener, tls, told, timing, connections).await;
     preparing.abort();
-    // whoever waits for others to serve should not wait for this one
+    // servers that wait for others should not wait for this one
     let _ = tokio::time::timeout(LEAVING, app.loader().leave()).await;
     served
 }

@@ -8,7 +8,7 @@ use std::thread;
 
 /// Records that one thread hands to the other at once.
 const AT_ONCE: usize = 256;
-/// So many times that may wait.
+/// Number of batches that may wait.
 const WAITING: usize = 4;
 
 type Decoded = Vec<rankwright_clickthrough::Result<Clickthrough>>;

@@ -50,7 +50,7 @@ pub struct Prepared<'a> {
     export: Export<'a>,
     columns: Vec<Column>,
     dataset: Dataset,
-    /// So many lists, the first ones, are for training.
+    /// Number of lists, the first ones, that are for training.
     first: usize,
     /// What became of the click-throughs.
     pub reading: Reading,

@@ -95,7 +95,7 @@ pub struct WeightedQuality {
     pub shown: f64,
     /// Of the model's order as serving gives it.
     pub served: f64,
-    /// So many lists of equal weight would say as much.
+    /// Number of lists of equal weight that would say as much.
     pub effective_lists: f64,
 }
 

@@ -8,13 +8,33 @@ use crate::split::Key;
 use rankwright_clickthrough::{
     Click, Clickthrough, ClickthroughStore, Column as StoredColumn, Header, Kind, MemoryStore, Rows, Shown,
 };
-use rankwright_config::model::{Backend, Booster};
+use rankwright_config::model::{Backend, Booster, Gate, LambdaMart, Learning, Metric, Selector, Split, SplitStrategy};
 use rankwright_event::{RankingId, Tenant, Timestamp};
 use rankwright_model::Column;
+use std::collections::BTreeMap;
 use std::env;
 use std::path::PathBuf;
 
-/// A ranking of so many items, `item0` first, with one column of values and nothing clicked.
+/// A model of LightGBM over these features, whose clicks count; the last fifth is the test.
+pub(crate) fn lambda_mart(features: &[&str]) -> LambdaMart {
+    LambdaMart {
+        backend: backend(Booster::LightGbm),
+        weights: BTreeMap::from([("click".to_owned(), 1.0)]),
+        features: features.iter().map(|&name| name.to_owned()).collect(),
+        split: Split { strategy: SplitStrategy::Time, ratio: 0.8 },
+        eval: vec![Metric::Ndcg(Some(10)), Metric::Mrr],
+        warmup: None,
+        learning: Learning {
+            exclude_seen: None,
+            selector: Selector::Accept(true),
+            version: None,
+            gate: Gate { metric: None, margin: 0.01, weighting: None },
+            keep_versions: 10,
+        },
+    }
+}
+
+/// A ranking of this many items, `item0` first, with one column of values and nothing clicked.
 pub(crate) fn record(id: &str, items: usize) -> Clickthrough {
     Clickthrough {
         tenant: Tenant::default(),

@@ -25,7 +25,7 @@ pub(crate) enum Asked {
     Url(Vec<String>),
     /// Any scalar, unless something more is asked.
     Scalar,
-    /// A list of at least so many elements.
+    /// A list of at least this many elements.
     List(usize),
     /// One element that stands for a list.
     One,

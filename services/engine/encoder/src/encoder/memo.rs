@@ -133,7 +133,7 @@ mod tests {
     fn what_is_computed_is_recalled_and_nothing_else() {
         let memo = Memo::new(1 << 20, 1);
         assert!(memo.recall(1).is_none());
-        let Seen::Ours(guard) = memo.look(1) else { panic!("nobody knows it") };
+        let Seen::Ours(guard) = memo.look(1) else { panic!("it is unknown") };
         assert!(memo.recall(1).is_none(), "it is being computed");
         guard.fill([0.5].into());
         assert_eq!(memo.recall(1).as_deref(), Some(&[0.5][..]));
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn what_a_call_gave_up_the_next_one_computes() {
         let memo = Memo::new(1 << 20, 1);
-        let Seen::Ours(guard) = memo.look(1) else { panic!("nobody knows it") };
+        let Seen::Ours(guard) = memo.look(1) else { panic!("it is unknown") };
         assert!(matches!(memo.look(1), Seen::Others));
         assert!(matches!(memo.wait(1, Some(Instant::now() + Duration::from_millis(5))), Seen::Others));
         drop(guard);

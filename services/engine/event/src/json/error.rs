@@ -23,7 +23,7 @@ impl DecodeError {
         &self.reason
     }
 
-    /// The same of a text that so many bytes of its line lie before.
+    /// The same for a text that begins behind this many bytes of its line.
     pub(super) fn behind(mut self, bytes: usize) -> Self {
         self.column += if self.line == 1 { bytes } else { 0 };
         self

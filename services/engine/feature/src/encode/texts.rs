@@ -119,7 +119,7 @@ impl Encoded {
         }
     }
 
-    /// None of so many texts that were asked for.
+    /// No result for any of the texts.
     pub fn without(texts: usize, why: String) -> Self {
         Self { absent: texts, why: Some(why), ..Self::default() }
     }

@@ -57,7 +57,7 @@ impl InteractedWith {
         let Some(newest) = visits.first() else { return visits };
         let (oldest, mut later) = (newest.at.minus(self.duration), newest.at);
         let young = visits.iter().take(self.count).take_while(|visit| {
-            // after a pause longer than `ttl` the history has begun anew, whether the store had removed it by then or not
+            // after a pause longer than `ttl` the history begins again, whether the store had removed it by then or not
             let is_young = visit.at >= oldest.max(later.minus(self.ttl));
             later = visit.at;
             is_young

@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasher;
 
 const HASHER: FixedState = FixedState::with_seed(0xde1a);
-/// Times of so many rankings are kept.
+/// Number of rankings whose times are kept.
 const KEPT: usize = 1 << 16;
 /// Delays are counted by powers of two, in seconds.
 const POWERS: usize = 32;

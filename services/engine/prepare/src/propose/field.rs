@@ -5,7 +5,7 @@ use super::frequent::Frequent;
 use compact_str::CompactString;
 use rankwright_event::{Timestamp, Value};
 
-/// So many texts of a field are kept, to tell their language.
+/// Number of texts of a field that are kept, to tell their language.
 const SAMPLES: usize = 200;
 /// So much of each.
 const SAMPLE_CHARS: usize = 400;
@@ -187,7 +187,7 @@ impl Texts {
         self.words as f64 / self.count.max(1) as f64
     }
 
-    /// How many texts are those of others, as a part of all: of so many owners, whose events may repeat them.
+    /// How many texts are those of others, as a part of all; events of an owner may repeat them.
     pub(super) fn shared(&self, events: u64, owners: u64) -> f64 {
         let once = (owners as f64 / events.max(1) as f64).min(1.0);
         1.0 - (self.distinct.count() as f64 / (self.count as f64 * once).max(1.0)).min(1.0)

@@ -12,7 +12,7 @@ const LONGEST: usize = 100;
 
 #[derive(Debug)]
 pub(super) struct Frequent {
-    /// So many stay after a purge.
+    /// Number of texts that stay after a purge.
     most: usize,
     counts: HashMap<CompactString, u64, FixedState>,
     missed: u64,

@@ -64,7 +64,7 @@ pub(super) fn propose(seen: &Seen, options: &Options, draft: &mut Draft) {
     }
 }
 
-/// The fields of a group, whose events are about so many owners.
+/// The fields of a group, with the number of owners that its events are about.
 fn known<'a>(group: &'a Group, owner: &str, carriers: &'static str, owners: u64, threshold: f64) -> Vec<Known<'a>> {
     let known = |(name, field): (&'a compact_str::CompactString, &'a Field)| Known {
         name,

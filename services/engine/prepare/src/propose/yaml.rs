@@ -1,5 +1,6 @@
 //! Words of a configuration, quoted where YAML would read them as something else.
 
+pub(super) use crate::digits::count;
 use serde_json::Value;
 
 /// What YAML 1.1 or 1.2 takes for no text.
@@ -25,19 +26,6 @@ pub(super) fn list<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
 /// A text on one line of a comment.
 pub(super) fn comment(text: &str) -> String {
     text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
-}
-
-/// `12345` as `12,345`.
-pub(super) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// A number with four digits at most, as a reader wants it.

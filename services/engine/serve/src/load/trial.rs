@@ -14,7 +14,7 @@ pub struct Trial(pub String);
 
 /// What became of a replay.
 enum Replayed {
-    /// So many rankings were computed, in the time that there was.
+    /// Number of rankings that were computed in the time that there was.
     Well(usize),
     /// The state store did not answer: nothing is known of the version.
     Cut(usize),
@@ -71,7 +71,7 @@ impl App {
         }
     }
 
-    /// Replays rankings for at most so long. Nothing of it counts.
+    /// Replays rankings for at most this time. Nothing of it counts.
     async fn replay(&self, loaded: &Loaded, samples: &[Ranking], time: Duration) -> Replayed {
         let began = Instant::now();
         let Served::Ranker(ranker) = &loaded.model else { return Replayed::Well(0) };

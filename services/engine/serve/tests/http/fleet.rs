@@ -143,7 +143,7 @@ async fn a_version_that_another_server_tries_is_waited_for() {
     assert_eq!(
         Shop::shown(&three).await.0.as_deref(),
         Some(first.id().as_str()),
-        "the new one may end whoever tries it"
+        "the new one may end each server that tries it"
     );
     two.app.refresh("shop").await;
     assert_eq!(Shop::shown(&two).await.0.as_deref(), Some(first.id().as_str()));

@@ -1,14 +1,12 @@
 //! Recommendations whatever a request names: 200 with what there is, and why it is not what was asked for.
 
-use crate::service::Service;
+use crate::service::{Service, trained};
 use rankwright_config::Config;
-use rankwright_event::Timestamp;
-use rankwright_model::version::{Kind, Metadata};
-use rankwright_model::{MemoryVersions, Place, Version, VersionStore};
+use rankwright_model::version::Kind;
+use rankwright_model::{MemoryVersions, Place, VersionStore};
 use rankwright_recommend::{Build, Similar, Trending, Vectors, Weight};
 use rankwright_serve::{App, Published};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const SIMILAR: &str = "
@@ -32,22 +30,6 @@ fn trending() -> Vec<u8> {
     Trending::fit(clicks.into_iter().chain([("x", 0, 0)]), &[Weight::default()], 0).to_bytes()
 }
 
-fn version(model: &str, kind: Kind, body: Vec<u8>) -> Version {
-    let metadata = Metadata {
-        model: model.into(),
-        kind,
-        created_at: Timestamp::from_millis(1),
-        columns: vec![],
-        metrics: BTreeMap::new(),
-        iterations: 0,
-        weights: vec![],
-        trained_on: None,
-        settings: Default::default(),
-        replaced: None,
-    };
-    Version::new(metadata, vec![], body).unwrap()
-}
-
 /// A service with these models, all of them trained.
 async fn service(config: &str) -> Service {
     let service = Service::cold(config, |builder| builder).await;
@@ -55,9 +37,9 @@ async fn service(config: &str) -> Service {
     let versions = Arc::<MemoryVersions>::default();
     for model in config.models.keys() {
         let version = match model.as_str() {
-            "bought" => version(model, Kind::Als, similar()),
-            "alike" => version(model, Kind::Semantic, similar()),
-            _ => version(model, Kind::Trending, trending()),
+            "bought" => trained(model, Kind::Als, similar()),
+            "alike" => trained(model, Kind::Semantic, similar()),
+            _ => trained(model, Kind::Trending, trending()),
         };
         versions.publish(&version, Place::Any).unwrap();
     }

@@ -1,18 +1,17 @@
 //! Recommendations without what the visitor took already.
 
-use crate::service::Service;
+use crate::service::{Service, trained};
 use rankwright_config::Config;
+use rankwright_event::ItemId;
 use rankwright_event::json::decode;
-use rankwright_event::{ItemId, Timestamp};
 use rankwright_feature::{NoEncoders, Plan};
-use rankwright_model::version::{Kind, Metadata};
+use rankwright_model::version::Kind;
 use rankwright_model::{MemoryVersions, Place, Version, VersionStore};
 use rankwright_recommend::{Trending, Weight};
 use rankwright_serve::{App, Published};
 use rankwright_state::forget::without_item;
 use rankwright_state::{Commit, Key, Outcome, Overlay, Position, Scope, Space, Store, Writer};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const CONFIG: &str = "
@@ -36,19 +35,7 @@ fn id(place: usize) -> String {
 }
 
 fn version(model: &str) -> Version {
-    let metadata = Metadata {
-        model: model.into(),
-        kind: Kind::Trending,
-        created_at: Timestamp::from_millis(1),
-        columns: vec![],
-        metrics: BTreeMap::new(),
-        iterations: 0,
-        weights: vec![],
-        trained_on: None,
-        settings: Default::default(),
-        replaced: None,
-    };
-    Version::new(metadata, vec![], popular()).unwrap()
+    trained(model, Kind::Trending, popular())
 }
 
 struct Shop {

@@ -333,3 +333,20 @@ impl Store for Fragile {
         self.store.stats()
     }
 }
+
+/// A version of a recommender.
+pub(crate) fn trained(model: &str, kind: rankwright_model::Kind, body: Vec<u8>) -> rankwright_model::Version {
+    let metadata = rankwright_model::Metadata {
+        model: model.into(),
+        kind,
+        created_at: Timestamp::from_millis(1),
+        columns: vec![],
+        metrics: BTreeMap::new(),
+        iterations: 0,
+        weights: vec![],
+        trained_on: None,
+        settings: Default::default(),
+        replaced: None,
+    };
+    rankwright_model::Version::new(metadata, vec![], body).unwrap()
+}

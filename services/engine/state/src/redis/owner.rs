@@ -29,7 +29,7 @@ pub struct Owner(String);
 pub struct Claim {
     /// Its own mark.
     pub owner: Option<Owner>,
-    /// Whether it takes over a state that belongs to somebody else.
+    /// Whether it takes over a state of another owner.
     pub takes_over: bool,
 }
 
@@ -70,7 +70,7 @@ impl RedisStore {
     /// Marks the state as that of the one who claims it.
     ///
     /// # Errors
-    /// [`Error::Owned`], where it belongs to somebody else; others, where the servers cannot be used.
+    /// [`Error::Owned`], where it has another owner; others, where the servers cannot be used.
     pub fn claim<'a>(&'a self, claim: &'a Claim) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             let shared = self.current();
@@ -81,7 +81,7 @@ impl RedisStore {
                 let expected = found.as_ref().map_or("", |found| &found.0);
                 match replace(&shared.link, &shared.names, expected, own).await {
                     Ok(now) if now == own.0 => return Ok(()),
-                    Ok(now) => found = (!now.is_empty()).then_some(Owner(now)), // somebody else was quicker
+                    Ok(now) => found = (!now.is_empty()).then_some(Owner(now)), // another program was quicker
                     // a server that takes no writes may be read all the same
                     Err(error) => {
                         tracing::warn!(%error, "the state could not be marked as ours");
@@ -140,7 +140,7 @@ mod tests {
         let ours = Owner::new("c1/search/shop/u1");
         assert_eq!(claim(Some("c1/search/shop/u1")).check(Some(&ours)), Ok(()));
         assert_eq!(claim(Some("c1/other/blog/u2")).check(Some(&ours)), Ok(()), "the operator has decided");
-        assert_eq!(claim(Some("c2/search/shop/u1")).check(None), Ok(()), "it is nobody's");
+        assert_eq!(claim(Some("c2/search/shop/u1")).check(None), Ok(()), "it has no owner");
         assert_eq!(claim(None).check(None), Ok(()));
         let told = "RankingService search/shop of another cluster (c1)".to_owned();
         assert_eq!(claim(Some("c2/search/shop/u1")).check(Some(&ours)), Err(told.clone()));

@@ -39,7 +39,7 @@ pub(super) fn means(clusters: &Clusters) -> Means {
     Means::of(clusters.all().map(|cluster| (cluster, 1.0)))
 }
 
-/// The means of so many draws. The same seed gives the same draws, whatever the number of threads.
+/// The means of `count` draws. The same seed gives the same draws, whatever the number of threads.
 pub(super) fn draws(clusters: &Clusters, count: usize, seed: u64) -> Vec<Means> {
     let all: Vec<&Cluster> = clusters.all().collect();
     let threads = thread::available_parallelism().map_or(1, usize::from).min(count.max(1));

@@ -119,7 +119,7 @@ impl Measure<'_> {
     }
 }
 
-/// How many lists so many rows are.
+/// Number of lists that these rows are.
 fn taken(lengths: &[u32], height: usize) -> usize {
     let mut rows = 0;
     lengths

@@ -135,7 +135,7 @@ pub struct Difference {
 pub struct Weighted {
     /// How often each position is looked at.
     pub curve: Option<Curve>,
-    /// So many lists of equal weight would say as much.
+    /// Number of lists of equal weight that would say as much.
     pub effective_lists: Option<f64>,
     /// Why there is no curve.
     pub unavailable: Option<String>,

@@ -21,7 +21,7 @@ const MOST_VALUES: usize = 100_000;
 /// Lists that no model has to have learned from.
 pub(super) struct Tested {
     dataset: Dataset,
-    /// So many lists stand before the first one.
+    /// Number of lists before the first one.
     train: usize,
     pub(super) infos: Vec<Info>,
     /// Values of the field that lists are told apart by.

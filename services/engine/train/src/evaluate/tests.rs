@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
-use crate::testing::{backend, clicked, column, record, store};
+use crate::testing::{backend, clicked, column, lambda_mart, record, store};
 use crate::{Training, digest, metric};
 use rankwright_clickthrough::{Clickthrough, MemoryStore, Rows};
 use rankwright_config::Model as Definition;
@@ -9,21 +9,9 @@ use rankwright_event::{Field, Timestamp, Value};
 use rankwright_model::{Model, Shuffle, Version};
 
 fn config(features: &[&str]) -> LambdaMart {
-    LambdaMart {
-        backend: backend(Booster::LightGbm),
-        weights: BTreeMap::from([("click".to_owned(), 1.0)]),
-        features: features.iter().map(|&name| name.to_owned()).collect(),
-        split: Split { strategy: SplitStrategy::Time, ratio: 0.5 },
-        eval: vec![Metric::Ndcg(Some(10)), Metric::Map(None), Metric::Mrr],
-        warmup: None,
-        learning: Learning {
-            exclude_seen: None,
-            selector: Selector::Accept(true),
-            version: None,
-            gate: Gate { metric: None, margin: 0.01, weighting: None },
-            keep_versions: 10,
-        },
-    }
+    let split = Split { strategy: SplitStrategy::Time, ratio: 0.5 };
+    let eval = vec![Metric::Ndcg(Some(10)), Metric::Map(None), Metric::Mrr];
+    LambdaMart { split, eval, ..lambda_mart(features) }
 }
 
 fn draw(list: usize, item: usize, seed: u64) -> f64 {

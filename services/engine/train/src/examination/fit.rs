@@ -8,7 +8,7 @@
 
 use super::harvest::{GROUPS, POSITIONS};
 
-/// Positions are taken together until they have so many clicks.
+/// Positions are pooled until they have this many clicks.
 const LEAST: f64 = 25.0;
 /// No logarithm changes by more when it is done.
 const PRECISION: f64 = 1e-7;

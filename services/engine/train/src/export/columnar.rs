@@ -15,7 +15,7 @@ use rankwright_model::Column;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// So many blocks of rows are one row group: 64 MiB of values, about.
+/// Blocks of rows in a row group: about 64 MiB of values.
 const ROW_GROUP: usize = 16;
 /// Names of the columns that hold categories, in the file's metadata, as JSON.
 const CATEGORICAL: &str = "rankwright.categorical";

@@ -39,7 +39,7 @@ impl Part<'_> {
 }
 
 impl<'a> Parts<'a> {
-    /// The same in parts that are so many times as large.
+    /// The same in parts that are `times` as large.
     pub(super) fn larger(&self, times: usize) -> Self {
         Self { examples: self.examples.in_larger_blocks(times), ..*self }
     }

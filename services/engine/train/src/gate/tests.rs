@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
 use crate::quality::Running;
-use crate::testing::{backend, clicked, column, record, store};
+use crate::testing::{backend, clicked, column, lambda_mart, record, store};
 use crate::{Trained, Training, digest};
 use rankwright_clickthrough::{Clickthrough, Rows};
 use rankwright_config::Model;
@@ -9,24 +9,6 @@ use rankwright_config::model::{Booster, LambdaMart, Learning, Metric, Selector, 
 use rankwright_event::Timestamp;
 use rankwright_model::{Column, StoreError, Version};
 use std::collections::BTreeMap;
-
-fn config(features: &[&str]) -> LambdaMart {
-    LambdaMart {
-        backend: backend(Booster::LightGbm),
-        weights: BTreeMap::from([("click".to_owned(), 1.0)]),
-        features: features.iter().map(|&name| name.to_owned()).collect(),
-        split: Split { strategy: SplitStrategy::Time, ratio: 0.8 },
-        eval: vec![Metric::Ndcg(Some(10)), Metric::Mrr],
-        warmup: None,
-        learning: Learning {
-            exclude_seen: None,
-            selector: Selector::Accept(true),
-            version: None,
-            gate: Gate { metric: None, margin: 0.01, weighting: None },
-            keep_versions: 10,
-        },
-    }
-}
 
 /// Rankings of ten items; visitors click the one whose `liked` is highest, and `noise` says nothing.
 fn rankings() -> Vec<Clickthrough> {
@@ -56,7 +38,7 @@ fn columns() -> Vec<Column> {
 }
 
 fn version(features: &[&str]) -> Version {
-    candidate(&config(features), &columns(), None).trained.version
+    candidate(&lambda_mart(features), &columns(), None).trained.version
 }
 
 fn running(version: Version) -> Option<Running> {
@@ -73,7 +55,7 @@ fn misled(features: &[&str]) -> Version {
         other
     });
     let store = store(&["liked", "noise"], wrong.collect());
-    let (model, columns, now) = (Model::LambdaMart(config(features)), columns(), Timestamp::from_millis(1));
+    let (model, columns, now) = (Model::LambdaMart(lambda_mart(features)), columns(), Timestamp::from_millis(1));
     let training = Training {
         name: "shop",
         model: &model,
@@ -87,7 +69,7 @@ fn misled(features: &[&str]) -> Version {
 
 #[test]
 fn the_first_version_is_published() {
-    let config = config(&["liked"]);
+    let config = lambda_mart(&["liked"]);
     let decision = decide(&config.learning.gate, &candidate(&config, &columns(), None));
     assert!(decision.publish && decision.reason == Reason::FirstVersion && decision.running.is_none());
     assert_eq!(decision.metric, "NDCG@10");
@@ -95,7 +77,7 @@ fn the_first_version_is_published() {
 
 #[test]
 fn a_version_that_is_as_good_as_the_running_one_is_published() {
-    let config = config(&["liked"]);
+    let config = lambda_mart(&["liked"]);
     let decision = decide(&config.learning.gate, &candidate(&config, &columns(), running(version(&["liked"]))));
     assert!(decision.publish && decision.reason == Reason::NotWorse, "{decision:?}");
     assert_eq!(decision.running, Some(decision.candidate), "the same model on the same lists");
@@ -103,7 +85,7 @@ fn a_version_that_is_as_good_as_the_running_one_is_published() {
 
 #[test]
 fn a_version_that_is_worse_by_more_than_the_margin_is_not() {
-    let good = LambdaMart { backend: backend(Booster::XgBoost), ..config(&["liked", "noise"]) };
+    let good = LambdaMart { backend: backend(Booster::XgBoost), ..lambda_mart(&["liked", "noise"]) };
     let trained = |margin| {
         let config = LambdaMart {
             learning: Learning {
@@ -124,7 +106,7 @@ fn a_version_that_is_worse_by_more_than_the_margin_is_not() {
 
 #[test]
 fn a_running_version_is_measured_on_the_lists_of_the_new_one() {
-    let config = config(&["liked"]);
+    let config = lambda_mart(&["liked"]);
     let decision = decide(&config.learning.gate, &candidate(&config, &columns(), running(misled(&["liked"]))));
     assert!(decision.publish && decision.running.unwrap() < 0.5, "{decision:?}");
 }
@@ -132,13 +114,13 @@ fn a_running_version_is_measured_on_the_lists_of_the_new_one() {
 #[test]
 fn with_other_columns_the_order_as_shown_is_what_to_beat() {
     let of = |features: &[&str]| {
-        let config = config(features);
+        let config = lambda_mart(features);
         decide(&config.learning.gate, &candidate(&config, &columns(), running(version(&["liked", "noise"]))))
     };
     let better = of(&["liked"]);
     assert!(better.publish && better.reason == Reason::BetterThanShown && better.running.is_none(), "{better:?}");
     assert!(better.message.contains("noise"), "names what differs: {}", better.message);
-    let config = config(&["liked"]);
+    let config = lambda_mart(&["liked"]);
     let mut equal = candidate(&config, &columns(), running(version(&["liked", "noise"])));
     equal.trained.quality[0].reranked = equal.trained.quality[0].shown;
     let equal = decide(&config.learning.gate, &equal);
@@ -147,7 +129,7 @@ fn with_other_columns_the_order_as_shown_is_what_to_beat() {
 
 #[test]
 fn a_running_version_that_cannot_be_read_does_not_stand_in_the_way() {
-    let config = config(&["liked"]);
+    let config = lambda_mart(&["liked"]);
     let damaged = StoreError::Unknown { model: "shop".into(), version: "v1".into() };
     let decision = decide(&config.learning.gate, &candidate(&config, &columns(), Some(Running::Unreadable(damaged))));
     assert!(decision.publish && decision.message.contains("cannot be read"), "{decision:?}");
@@ -155,7 +137,7 @@ fn a_running_version_that_cannot_be_read_does_not_stand_in_the_way() {
 
 #[test]
 fn a_version_that_splits_nowhere_is_not_published_though_it_were_the_first() {
-    let config = config(&["liked"]);
+    let config = lambda_mart(&["liked"]);
     let mut candidate = candidate(&config, &columns(), None);
     candidate.trained.learned_nothing = true;
     let decision = decide(&config.learning.gate, &candidate);
@@ -165,7 +147,7 @@ fn a_version_that_splits_nowhere_is_not_published_though_it_were_the_first() {
 
 #[test]
 fn what_could_not_be_measured_is_not_published() {
-    let config = config(&["liked"]);
+    let config = lambda_mart(&["liked"]);
     let mut candidate = candidate(&config, &columns(), None);
     candidate.trained = Trained { quality: Vec::new(), ..candidate.trained };
     let decision = decide(&config.learning.gate, &candidate);
@@ -188,7 +170,7 @@ fn moved() -> Vec<Clickthrough> {
 }
 
 fn weighted(records: Vec<Clickthrough>) -> Candidate {
-    let mut config = config(&["liked"]);
+    let mut config = lambda_mart(&["liked"]);
     config.learning.gate.weighting = Some(rankwright_config::model::Weighting::default());
     let (model, columns) = (Model::LambdaMart(config), columns());
     let (now, served) = (Timestamp::from_millis(1_000_000), BTreeMap::new());

@@ -2,7 +2,7 @@
 use super::*;
 use crate::digest;
 use crate::report::Weight;
-use crate::testing::{backend, clicked, column, record, store};
+use crate::testing::{backend, clicked, column, lambda_mart, record, store};
 use rankwright_clickthrough::{Clickthrough, Kind as RecordKind, Rows};
 use rankwright_config::Model as Definition;
 use rankwright_config::model::{Backend, Booster, Gate, Learning, Metric, Selector, Split, SplitStrategy, Warmup};
@@ -11,21 +11,8 @@ use rankwright_model::{MemoryVersions, Model, Place, StoreError, Version};
 use std::time::Duration;
 
 fn config() -> LambdaMart {
-    LambdaMart {
-        backend: backend(Booster::LightGbm),
-        weights: BTreeMap::from([("click".to_owned(), 1.0)]),
-        features: vec!["price".to_owned(), "ctr".to_owned()],
-        split: Split { strategy: SplitStrategy::Time, ratio: 0.8 },
-        eval: vec![Metric::Ndcg(Some(10)), Metric::Mrr],
-        warmup: Some(Warmup { sampled_requests: 5, duration: Duration::from_secs(1) }),
-        learning: Learning {
-            exclude_seen: None,
-            selector: Selector::Accept(true),
-            version: None,
-            gate: Gate { metric: None, margin: 0.01, weighting: None },
-            keep_versions: 10,
-        },
-    }
+    let warmup = Some(Warmup { sampled_requests: 5, duration: Duration::from_secs(1) });
+    LambdaMart { warmup, ..lambda_mart(&["price", "ctr"]) }
 }
 
 fn columns() -> Vec<Column> {

@@ -45,7 +45,7 @@ impl Closer {
         excess(&sizes, self.settings.max_open, MOST_AWAITED_BYTES)
     }
 
-    /// How many rankings take interactions, whoever has taken them in; and what that takes of this memory.
+    /// How many rankings take interactions, of all processes, and the memory that they take here.
     pub(super) async fn count_open(&mut self) -> Result<(), Error> {
         self.counters.open = self.store.count(Space::Joins).await? as u64;
         if !self.store.durable() {
@@ -60,7 +60,7 @@ impl Closer {
     }
 }
 
-/// How many have to go, from the first on, until there are no more than `most`, of so many bytes; one may be larger. What has
+/// How many have to go, from the first on, until there are at most `most`, within the bytes; one may be larger. What has
 /// no size is none of them.
 fn excess(sizes: &[usize], most: usize, most_bytes: usize) -> usize {
     let (mut left, mut bytes) = (sizes.iter().filter(|size| **size > 0).count(), sizes.iter().sum::<usize>());

@@ -41,7 +41,7 @@ async fn closer() -> (Closer, Arc<MemoryStore>) {
     (closer, store)
 }
 
-/// A closer over what a partition has brought, with so many open rankings at most, of so many bytes.
+/// A closer over what a partition has brought, with bounds on the number and the bytes of open rankings.
 async fn closer_of(events: Vec<Event>, max_open: usize, max_open_bytes: usize) -> (Closer, Intake, Arc<MemoryStore>) {
     let store = Arc::new(MemoryStore::default());
     let (config, _) = Config::parse("models: {none: {type: noop}}", "test").expect("a valid configuration");

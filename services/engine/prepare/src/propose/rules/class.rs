@@ -3,15 +3,15 @@
 use crate::propose::field::{Field, Shape};
 use crate::propose::yaml::{count, percent};
 
-/// Lists that all have one length of so many numbers at least are embeddings.
+/// Lists of one length, of at least this many numbers, are embeddings.
 const EMBEDDING: usize = 16;
-/// Texts of so many different values and words on average are texts, however often some of them come.
+/// From this many different values and words on average on, a field holds texts, however often some of them come.
 const TEXT_VALUES: u64 = 50;
 const TEXT_WORDS: f64 = 1.6;
-/// Texts of which so many are those of others are names of something, if they are short.
+/// Short texts of which at least this part is shared by owners are names of something.
 const SHARED: f64 = 0.2;
 const NAME_WORDS: f64 = 4.0;
-/// A list of texts has so many columns at most; other values are left to the visitor's profile.
+/// A list of texts has at most this many columns; other values are left to the visitor's profile.
 const MOST_COLUMNS: usize = 50;
 /// Names of fields that hold what visitors search for.
 const QUERIES: [&str; 6] = ["query", "q", "search", "keywords", "term", "terms"];
@@ -45,7 +45,7 @@ pub(super) enum Class<'f> {
 }
 
 impl<'f> Class<'f> {
-    /// Of a field with this name, carried by events of so many owners.
+    /// Of a field with this name, with the number of owners whose events carry it.
     pub(super) fn of(name: &str, field: &'f Field, owners: u64, threshold: f64) -> Self {
         let Some(shape) = field.shape() else {
             return Self::Useless("its values are of several types".to_owned());

@@ -7,7 +7,7 @@ use crate::propose::yaml::{count, list, percent, word};
 
 /// What the service counts where visitors looked at an item.
 pub(super) const IMPRESSION: &str = "impression";
-/// So many kinds of interactions have features of their own, the most frequent ones.
+/// Number of kinds of interactions with features of their own, the most frequent ones.
 const MOST: usize = 4;
 /// Words in names of interactions that say an item was not wanted.
 const UNWANTED: [&str; 10] =

@@ -7,7 +7,7 @@ use crate::propose::yaml::{count, word};
 
 /// Fewer interactions than these recommend nothing.
 const ENOUGH: u64 = 50;
-/// A visitor has to have so many interactions, on average, to say which items are alike.
+/// Number of interactions that a visitor needs, on average, to say which items are alike.
 const EACH: f64 = 2.0;
 /// The most that a rare interaction weighs.
 const HEAVIEST: f64 = 10.0;

@@ -5,7 +5,7 @@ use crate::propose::draft::Draft;
 use crate::propose::language;
 use crate::propose::yaml::{amount, word};
 
-/// So many texts of items are compared with a query.
+/// Number of item texts that are compared with a query.
 const MOST: usize = 3;
 
 pub(super) fn propose(facts: &Facts<'_>, draft: &mut Draft) {

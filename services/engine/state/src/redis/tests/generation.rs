@@ -306,10 +306,10 @@ fn a_state_that_was_emptied_is_another_one_until_an_import_fills_it() {
         until("it is never noticed", async || store.emptied()).await;
         assert!(store.id().is_some_and(|id| id != former), "an empty one lies in its place");
         let later = open(&settings, &service).await;
-        assert!(!later.emptied() && later.id() == store.id(), "whoever begins now has lost nothing");
+        assert!(!later.emptied() && later.id() == store.id(), "a program that begins now has lost nothing");
         let filling = store.fill_next().await.expect("begins");
         assert!(filling.switch(false).await.expect("becomes live"));
-        until("it is filled, and nobody notices", async || !store.emptied()).await;
+        until("it is filled, and the other program does not notice", async || !store.emptied()).await;
     });
 }
 
@@ -319,8 +319,8 @@ fn a_state_of_another_cluster_is_claimed_by_those_alone_who_take_it_over() {
         let service = service();
         let store = open(&settings, &service).await;
         let claim = |owner: &str, takes_over| Claim { owner: Some(Owner::new(owner)), takes_over };
-        store.claim(&Claim::default()).await.expect("nobody has it");
-        store.claim(&claim("c1/search/shop/u1", false)).await.expect("nobody has it");
+        store.claim(&Claim::default()).await.expect("it has no owner");
+        store.claim(&claim("c1/search/shop/u1", false)).await.expect("it has no owner");
         store.claim(&claim("c1/search/shop/u2", false)).await.expect("it was made again");
         let found = owner_of(settings.clone(), &service).await.expect("asks");
         assert_eq!(found, Some(Owner::new("c1/search/shop/u2")));
