@@ -87,3 +87,37 @@ def test_the_client_for_asyncio_repeats_in_the_same_way():
 
     assert asyncio.run(feed()).accepted == 1
     assert transport.bodies[0] == transport.bodies[1] == transport.bodies[2]
+
+
+def test_only_a_training_has_no_time_limit():
+    seen = {}
+
+    def answer(request):
+        seen[request.url.path] = request.extensions["timeout"]
+        return httpx.Response(200, json={"features": [], "iterations": 1, "sizeBytes": 1})
+
+    service = Client("http://service", timeout=3, transport=httpx.MockTransport(answer))
+    service.ready()
+    service.train("shop")
+    assert (seen["/ready"]["read"], seen["/train/shop"]["read"], seen["/train/shop"]["connect"]) == (3, None, 3)
+
+
+def test_what_a_proxy_answers_is_an_error_of_ours():
+    page = httpx.MockTransport(lambda request: httpx.Response(200, text="<html>log in"))
+    with pytest.raises(ApiError, match="not an answer of the service: <html>log in"):
+        Client("http://service", transport=page).status()
+    garbled = httpx.MockTransport(lambda request: httpx.Response(200, headers={"content-encoding": "gzip"}, content=b"x"))
+    with pytest.raises(Unreachable):
+        Client("http://service", retry=SOON, transport=garbled).status()
+
+
+def test_pauses_grow_up_to_the_longest_however_many_attempts_there_are():
+    assert Retry(attempts=5000).pause(4000, None) == 5.0
+    assert Retry().pause(1, httpx.Response(503, headers={"retry-after": "60"})) == 5.0
+
+
+def test_a_label_of_numpy_is_a_number():
+    numpy = pytest.importorskip("numpy")
+    from rankwright import Item
+
+    assert Item("a", label=numpy.float64(1)).to_json()["label"] == 1.0

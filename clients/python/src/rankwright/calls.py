@@ -18,7 +18,10 @@ Explain = Literal["features", "contributions"]
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
-    """A request, whether it may be repeated, and what its answer means. `plain` statuses are answers as well."""
+    """A request, and what its answer means. `plain` statuses are answers as well.
+
+    `repeats` says whether it may be sent again, `limited` whether its answer has to come in time.
+    """
 
     method: str
     path: str
@@ -26,6 +29,7 @@ class Call(Generic[T]):
     json: Any = None
     params: Mapping[str, str] | None = None
     repeats: bool = True
+    limited: bool = True
     plain: frozenset[int] = frozenset()
 
 
@@ -69,7 +73,7 @@ def train(model: str) -> Call[Trained]:
         features = {feature["name"]: feature["weight"] for feature in answer["features"]}
         return Trained(features, answer["iterations"], answer["sizeBytes"], tuple(answer.get("warnings", ())))
 
-    return Call("POST", _path("train", model), read, repeats=False)
+    return Call("POST", _path("train", model), read, repeats=False, limited=False)
 
 
 def encode(model: str, texts: Sequence[str]) -> Call[list[list[float]]]:

@@ -25,6 +25,7 @@ class _Base:
     def __init__(self, url: str, token: str | None, retry: Retry | None, timeout: float, transport: Any) -> None:
         headers = {"authorization": f"Bearer {token}"} if token else {}
         self._retry = retry or Retry()
+        self._timeout = timeout
         self._settings: dict[str, Any] = {
             "base_url": url.rstrip("/"),
             "headers": headers,
@@ -34,19 +35,23 @@ class _Base:
 
     def _request(self, call: Call[T]) -> dict[str, Any]:
         settings: dict[str, Any] = {"method": call.method, "url": call.path, "json": call.json, "params": call.params}
-        return settings if call.repeats else {**settings, "timeout": None}  # training takes its time
+        return settings if call.limited else {**settings, "timeout": httpx.Timeout(None, connect=self._timeout)}
 
     def _repeat(self, call: Call[T]) -> Retry:
         return self._retry if call.repeats else NEVER
 
 
 def _read(call: Call[T], response: httpx.Response) -> T:
-    if response.is_success or response.status_code in call.plain:
+    if not (response.is_success or response.status_code in call.plain):
+        raise errors.of(response)
+    try:
         return call.read(response)
-    raise errors.of(response)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:  # such as the page of a proxy
+        told = f"not an answer of the service: {response.text[:200]}"
+        raise errors.ApiError(response.status_code, "unknown", told, None) from error
 
 
-def _unreachable(url: httpx.URL, cause: httpx.TransportError) -> errors.Unreachable:
+def _unreachable(url: httpx.URL, cause: httpx.RequestError) -> errors.Unreachable:
     return errors.Unreachable(f"{url}: {cause or type(cause).__name__}")
 
 
@@ -132,7 +137,7 @@ class Client(_Base):
             response, cause = None, None
             try:
                 response = self._http.request(**request)
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 cause = error
             pause = retry.pause(attempt, response)
             if pause is None:
@@ -225,7 +230,7 @@ class AsyncClient(_Base):
             response, cause = None, None
             try:
                 response = await self._http.request(**request)
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 cause = error
             pause = retry.pause(attempt, response)
             if pause is None:

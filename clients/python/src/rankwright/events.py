@@ -45,7 +45,8 @@ def named(fields: Fields) -> list[dict[str, Any]]:
 
 def present(entries: Mapping[str, Any]) -> dict[str, Any]:
     """The entries that say something."""
-    return {key: value for key, value in entries.items() if value not in (None, [])}
+    # not by ==, which numbers of numpy answer with an array
+    return {key: value for key, value in entries.items() if value is not None and not (isinstance(value, list) and not value)}
 
 
 @dataclass(frozen=True)

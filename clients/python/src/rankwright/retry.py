@@ -26,7 +26,7 @@ class Retry:
         """How long to wait after this attempt, counted from 1; None where its outcome is final."""
         if attempt >= self.attempts or (response is not None and response.status_code not in AGAIN):
             return None
-        pause = self.first_pause * 2.0 ** (attempt - 1) * random.uniform(0.5, 1.0)  # clients must not come back together
+        pause = self.first_pause * 2.0 ** min(attempt - 1, 60) * random.uniform(0.5, 1.0)  # clients must not come back together
         return min(max(pause, _wanted(response)), self.longest_pause)
 
 

@@ -2,9 +2,8 @@
 
 use super::http::post_once_there;
 use super::{in_own_namespace_with_pods, kubectl, service};
-use crate::cluster::Cluster;
 use crate::pods::labels;
-use k8s_openapi::api::core::v1::{Pod, Secret, Service};
+use k8s_openapi::api::core::v1::{Pod, Secret};
 use rankwright_crds::RankingService;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -25,9 +24,9 @@ fn model() -> Option<PathBuf> {
 }
 
 /// Puts a file into the bucket of manifests/development.
-async fn put(cluster: &Cluster, file: &Path, key: &str) {
-    let server: Service = cluster.at("rankwright-development").get("s3").await;
-    let address = server.spec.unwrap().cluster_ip.unwrap();
+async fn put(file: &Path, key: &str) {
+    let address = ["-n", "rankwright-development", "get", "service", "s3", "-o", "jsonpath={.spec.clusterIP}"];
+    let address = kubectl(&address).await;
     let mut curl = Command::new("curl");
     curl.args(["-sSf", "--retry", "20", "--retry-connrefused", "--retry-delay", "1", "--noproxy", "*"]);
     curl.args(["--aws-sigv4", "aws:amz:us-east-1:s3", "--user", "development:development"]);
@@ -83,7 +82,7 @@ async fn a_server_is_ready_once_its_text_models_have_come_from_their_bucket_and_
     assert!(why.contains(&handle) && why.contains("model.onnx"), "{why}");
     assert!(!cluster.list::<Pod>(&labels("shop", "rank")).await.iter().any(is_ready));
     for name in ["model.onnx", "tokenizer.json"] {
-        put(&cluster, &model.join(name), &format!("{prefix}{name}")).await;
+        put(&model.join(name), &format!("{prefix}{name}")).await;
     }
     // pods that have ended wait longer and longer: new ones begin at once
     kubectl(&["-n", &cluster.namespace, "delete", "pods", "--all", "--wait=false"]).await;

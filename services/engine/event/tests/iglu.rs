@@ -19,7 +19,7 @@ fn schema<T: JsonSchema>(name: &str) -> Value {
     schema["$schema"] =
         json!("http://iglucentral.com/schemas/com.snowplowanalytics.self-desc/schema/jsonschema/1-0-0#");
     schema["self"] = json!({"vendor": "com.rankwright", "name": name, "format": "jsonschema", "version": "1-0-0"});
-    schema["properties"]["event"] = json!({"type": ["string", "null"], "enum": [name, null]});
+    schema["properties"]["event"] = json!({"type": "string", "enum": [name]});
     schema.as_object_mut().expect("a schema").remove("title");
     schema
 }

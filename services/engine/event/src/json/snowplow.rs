@@ -69,6 +69,7 @@ fn enriched(cursor: &mut Cursor<'_>) -> Result<Option<Event>, Fault> {
                 cursor.skip()?;
             }
             key => match kind_of_key(key) {
+                Some(_) if cursor.took_word("null") => is_enriched = true,
                 Some(kind) => event = Some(event_of(cursor, kind).at_key("unstruct_event")?),
                 None => cursor.skip()?,
             },

@@ -302,18 +302,21 @@ impl Closer {
         let record = |interaction: &Interaction| {
             interaction.ranking.as_ref().map(|ranking| stored::join_key(&interaction.tenant, ranking))
         };
-        let keys = super::distinct(interactions.iter().filter_map(|(interaction, _)| record(interaction)));
+        let wait = self.settings.ranking_wait;
+        let is_over = |one: &Interaction| one.timestamp.plus(wait) < watermark;
+        let alone = interactions.iter().filter(|(one, counted)| !counted && is_over(one));
+        let items = alone.filter_map(|(one, _)| self.plan.unranked_reads(one));
+        let keys = super::distinct(interactions.iter().filter_map(|(one, _)| record(one)).chain(items));
         self.fetch(&keys).await?;
         let mut dealt_with = 0;
         for (interaction, counted) in interactions {
             dealt_with += 1;
             let key = record(&interaction);
-            let wait = self.settings.ranking_wait;
             let known = key.filter(|key| stored::takes(self.overlay.entity(key), &interaction, wait));
             match known {
                 _ if counted => self.lone(&interaction),
                 Some(key) => self.joined(&interaction, &key),
-                None if interaction.timestamp.plus(wait) < watermark => {
+                None if is_over(&interaction) => {
                     if let Some(ranking) = &interaction.ranking {
                         self.counters.unknown += 1;
                         counters::name(&mut self.unknown, ranking);
@@ -372,7 +375,7 @@ impl Closer {
             self.batch = next_batch(bytes, due.len());
         }
         let reads = ended.iter().flat_map(|(open, _)| open.close_reads(&self.plan));
-        let reads = super::distinct(reads);
+        let reads = super::distinct(reads.chain(late.iter().filter_map(|one| self.plan.unranked_reads(one))));
         self.fetch(&reads).await?;
         for (open, whole) in ended {
             self.end(open, whole).await?;
