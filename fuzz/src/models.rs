@@ -1,6 +1,7 @@
 //! Models: versions as files, and what boosters write.
 
 use rankwright_model::{Ensemble, Kind, Metadata, Model, ReadError, Recommender, Version};
+use rankwright_recommend::{Build, Similar, Trending, Vectors, Weight};
 use std::collections::HashSet;
 
 const VERSION: &[u8] = include_bytes!("../../services/engine/model/samples/version-1.model");
@@ -34,8 +35,12 @@ pub(crate) fn recommender(bytes: &[u8]) -> bool {
 }
 
 pub(crate) fn recommenders() -> Vec<Vec<u8>> {
-    let trending = rankwright_recommend::TrendingBuilder::new(&[], 0).build(10).to_bytes();
-    vec![[&[1][..], &trending].concat(), vec![0], vec![2, b'x']]
+    let mut vectors = Vectors::new(2);
+    [[1.0, 0.1], [1.0, 0.0], [1.0, 0.4]].iter().for_each(|row| vectors.push(row));
+    let similar = Similar::from_vectors(["p1", "p2", "p3"].map(Into::into).to_vec(), vectors, &Build::default());
+    let similar = similar.expect("three items have directions").to_bytes();
+    let trending = Trending::fit([("p1", 0, 0), ("p2", 0, 0)], &[Weight::default()], 0).to_bytes();
+    [(0, similar.clone()), (1, trending), (2, similar)].map(|(kind, bytes)| [&[kind][..], &bytes].concat()).to_vec()
 }
 
 fn scored(read: fn(&[u8]) -> Result<Ensemble, ReadError>, bytes: &[u8]) -> bool {

@@ -36,14 +36,18 @@ pub async fn client() -> Result<Client> {
 
 /// What tells this cluster from others: the uid of a namespace that each has. Nothing where the operator may not read it: states
 /// are not marked then.
-pub async fn cluster_id(client: &Client) -> Option<String> {
+///
+/// # Errors
+/// When the API server does not answer: without its mark a service would be refused its own state.
+pub async fn cluster_id(client: &Client) -> Result<Option<String>> {
     let namespaces: Api<Namespace> = Api::all(client.clone());
     match namespaces.get("kube-system").await {
-        Ok(namespace) => namespace.uid(),
-        Err(error) => {
-            warn!(error = crate::error::said(&error), "states are not marked as this cluster's");
-            None
+        Ok(namespace) => Ok(namespace.uid()),
+        Err(kube::Error::Api(status)) if [403, 404].contains(&status.code) => {
+            warn!(reason = status.message, "states are not marked as this cluster's");
+            Ok(None)
         }
+        Err(error) => Err(error).context("the API server does not say which cluster this is"),
     }
 }
 

@@ -138,7 +138,7 @@ async fn run(options: RunOptions) -> Result<()> {
     };
     // one that looks at a single namespace may not read others
     let cluster = match options.namespace {
-        None => connection::cluster_id(&client).await,
+        None => connection::cluster_id(&client).await?,
         Some(_) => None,
     };
     let defaults = Defaults { image: options.image, namespace: Some(options.own_namespace), user, cluster };

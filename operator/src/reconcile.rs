@@ -255,6 +255,7 @@ async fn converge(service: &RankingService, ctx: &Context, outcome: &mut Outcome
     let plan = validate::plan(service, &resolved, &ctx.defaults)?; // pure: resource in, checked plan out
     let plan = outcome.plan.insert(plan);
     if goes {
+        ctx.rolling.forget(&service.uid().unwrap_or_default());
         outcome.desired = vec![build::purge(plan)];
         let mut applied = Applied::default();
         let cleaning = deletion::clean_up(ctx, service, plan, &mut applied).await;

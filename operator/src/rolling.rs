@@ -54,9 +54,10 @@ impl Rolling {
         if !differs {
             if complete {
                 state.now.remove(uid);
-            }
-            if !state.now.contains_key(uid) {
                 state.settled.insert(uid.to_owned());
+            } else if !state.settled.contains(uid) {
+                // an operator before this one has begun with it
+                state.now.insert(uid.to_owned(), name.to_owned());
             }
             return Vec::new();
         }
@@ -70,6 +71,13 @@ impl Rolling {
         let mut names: Vec<String> = state.now.values().cloned().collect();
         names.sort_unstable();
         names
+    }
+
+    /// Forgets a service: nothing of it is replaced any more.
+    pub fn forget(&self, uid: &str) {
+        let mut state = locked(&self.state);
+        state.now.remove(uid);
+        state.settled.remove(uid);
     }
 
     /// Forgets all services but these, by their uids.
@@ -91,9 +99,14 @@ pub fn differs(desired: &[Child], present: [Option<&Rollout>; 2]) -> bool {
     desired.iter().filter(|child| is_deployment(child)).any(other)
 }
 
-/// The same objects, with Deployments left as they are.
+/// The same objects, with Deployments, and what their pods and trainings read, left as they are.
 pub fn held(desired: Vec<Child>) -> Vec<Child> {
-    desired.into_iter().map(|child| if is_deployment(&child) { child.kept() } else { child }).collect()
+    desired.into_iter().map(|child| if is_read_by_pods(&child) { child.kept() } else { child }).collect()
+}
+
+/// What pods are made of or read: a former pod that begins again would find what only the new one understands.
+fn is_read_by_pods(child: &Child) -> bool {
+    ["Deployment", "ConfigMap", "CronJob"].contains(&child.resource.kind.as_str())
 }
 
 fn is_deployment(child: &Child) -> bool {
@@ -125,6 +138,9 @@ mod tests {
         rolling.awaited(Candidate { complete: true, ..replaced });
         assert_eq!(rolling.awaited(candidate("b")), Vec::<String>::new());
         assert_eq!(rolling.awaited(candidate("c")), ["b"]);
+        let restarted = Rolling::new(1);
+        restarted.awaited(replaced);
+        assert_eq!(restarted.awaited(candidate("b")), ["a"], "it was begun with before this process");
         rolling.keep_only(&["c".to_owned()].into());
         assert_eq!(rolling.awaited(candidate("c")), Vec::<String>::new(), "that one was deleted");
     }
@@ -149,6 +165,6 @@ mod tests {
         assert!(differs(&desired, [Some(&there(Some("0".to_owned()))), None]));
         assert!(differs(&desired, [Some(&there(None)), None]), "an earlier operator has made it");
         let held = held(desired);
-        assert!(held.iter().all(|child| is_deployment(child) == (child.mode == Mode::Keep)));
+        assert!(held.iter().all(|child| is_read_by_pods(child) == (child.mode == Mode::Keep)));
     }
 }

@@ -70,4 +70,11 @@ to look at an object that somebody has changed before it is put back.
 - apiGroups: [keda.sh]
   resources: [scaledobjects]
   verbs: [get, list, watch, create, patch, delete]
+{{- if empty .Values.watchNamespace }}
+# Reads the uid of this one namespace, which tells the cluster from others: states in Redis carry it.
+- apiGroups: [""]
+  resources: [namespaces]
+  resourceNames: [kube-system]
+  verbs: [get]
+{{- end }}
 {{- end }}

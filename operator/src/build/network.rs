@@ -12,7 +12,7 @@ use k8s_openapi::api::networking::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use rankwright_crds::ranking_service;
+use rankwright_crds::ranking_service::{self, DeletionPolicy};
 use serde_json::json;
 
 pub(super) fn children(plan: &Plan) -> Vec<Child> {
@@ -107,7 +107,9 @@ fn policy<'a>(
 /// The parts that are Jobs: no connection to them is needed.
 fn jobs(plan: &Plan) -> impl Iterator<Item = Component> {
     let training = plan.spec.training.is_some().then_some(Component::Training);
-    training.into_iter().chain(plan.spec.import.is_some().then_some(Component::Import))
+    let import = plan.spec.import.is_some().then_some(Component::Import);
+    let purge = (plan.spec.deletion_policy == DeletionPolicy::Delete).then_some(Component::Purge);
+    training.into_iter().chain(import).chain(purge)
 }
 
 fn closed(plan: &Plan, component: Component) -> Child {

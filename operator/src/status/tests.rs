@@ -385,7 +385,7 @@ fn an_import_is_told_as_it_is_while_something_else_is_refused() {
 }
 
 /// The status of a service that was not carried out.
-fn told_of(service: &RankingService, failure: &Error, observed: &Observed) -> RankingServiceStatus {
+fn not_carried_out(service: &RankingService, failure: &Error, observed: &Observed) -> RankingServiceStatus {
     let facts = Facts {
         service,
         plan: None,
@@ -404,7 +404,7 @@ fn a_configuration_that_could_not_be_looked_at_is_known_of_its_earlier_generatio
     let mut service = service(json!({}));
     (service.metadata.generation, service.status) = (Some(4), Some(known));
     let failure = Error::Status(Box::new(kube::Error::TlsRequired));
-    let status = told_of(&service, &failure, &saying("v1"));
+    let status = not_carried_out(&service, &failure, &saying("v1"));
     assert_eq!(verdict(&status, "ConfigurationValid"), "True Valid");
     assert_eq!(condition(&status, "ConfigurationValid").observed_generation, Some(3));
     assert_eq!(condition(&status, "Ready").observed_generation, Some(4));

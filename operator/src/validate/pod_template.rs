@@ -26,6 +26,12 @@ const SYSCTLS: [&str; 9] = [
     "net.ipv4.tcp_keepalive_intvl",
 ];
 
+/// Types of SELinux that the standard allows.
+const SELINUX_TYPES: [&str; 5] = ["", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"];
+
+/// How annotations begin that choose a profile of AppArmor, as before there was a field for that.
+const APPARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
+
 /// What the operator sets from other fields: of pods, and of the program's container.
 const OF_PODS: [(&str, &str); 5] = [
     ("restartPolicy", "the operator sets it"),
@@ -82,6 +88,9 @@ fn read(field: &str, part: Component, template: &Map<String, Value>) -> Result<P
     if let Some(path) = unknown(&given, &known, String::new()) {
         return Err(Refusal::unfit(format!("{field}{path}"), "a pod template has no such field"));
     }
+    if let Some(path) = incomplete(&given, &known, String::new()) {
+        return Err(Refusal::unfit(format!("{field}{path}"), "is needed where there is something beside it"));
+    }
     let check = Check { field, part: part.name() };
     check.metadata(&given["metadata"])?;
     check.pod(&given["spec"])?;
@@ -99,6 +108,19 @@ fn unknown(given: &Value, known: &Value, path: String) -> Option<String> {
         (Value::Array(given), Value::Array(known)) => (given.iter().zip(known).enumerate())
             .find_map(|(place, (given, known))| unknown(given, known, format!("{path}[{place}]"))),
         (_, Value::Null) => Some(path),
+        _ => None,
+    }
+}
+
+/// What an object of the template cannot do without, and was not given: it would replace what the operator has by nothing.
+fn incomplete(given: &Value, known: &Value, path: String) -> Option<String> {
+    match (given, known) {
+        (Value::Object(given), Value::Object(known)) => known.iter().find_map(|(name, value)| match given.get(name) {
+            Some(given) => incomplete(given, value, format!("{path}.{name}")),
+            None => (!is_empty(value)).then(|| format!("{path}.{name}")),
+        }),
+        (Value::Array(given), Value::Array(known)) => (given.iter().zip(known).enumerate())
+            .find_map(|(place, (given, known))| incomplete(given, known, format!("{path}[{place}]"))),
         _ => None,
     }
 }
@@ -139,6 +161,10 @@ impl Check<'_> {
             let own = |key: &&String| ["app.kubernetes.io/", "rankwright.dev/"].iter().any(|own| key.starts_with(own));
             if let Some(key) = value.as_object().into_iter().flat_map(Map::keys).find(own) {
                 return self.refuse(&format!("metadata.{name}[{key}]"), "the operator sets this one");
+            }
+            let is_profile = |key: &&String| key.starts_with(APPARMOR);
+            if let Some(key) = value.as_object().into_iter().flat_map(Map::keys).find(is_profile) {
+                return self.refuse(&format!("metadata.{name}[{key}]"), "use securityContext.appArmorProfile");
             }
         }
         Ok(())
@@ -211,10 +237,15 @@ impl Check<'_> {
             let instead = "use RuntimeDefault or Localhost";
             self.restricted(&within(profile), &context[profile]["type"], confined, instead)?;
         }
+        let selinux = &context["seLinuxOptions"];
         let plain: Allowed = |value| value == "";
         for part in ["user", "role"] {
-            self.restricted(&within("seLinuxOptions"), &context["seLinuxOptions"][part], plain, "leave it out")?;
+            self.restricted(&within(&format!("seLinuxOptions.{part}")), &selinux[part], plain, "leave it out")?;
         }
+        let of_containers: Allowed = |value| SELINUX_TYPES.iter().any(|kind| value == kind);
+        self.restricted(&within("seLinuxOptions.type"), &selinux["type"], of_containers, "leave it out")?;
+        let of_host = &context["windowsOptions"]["hostProcess"];
+        self.restricted(&within("windowsOptions.hostProcess"), of_host, |value| *value == false, "leave it out")?;
         Ok(())
     }
 
@@ -325,6 +356,16 @@ mod tests {
             ),
             (json!({"spec": {"securityContext": {"runAsUser": 0}}}), ".spec.securityContext.runAsUser: 0 breaks"),
             (json!({"spec": {"securityContext": {"sysctls": [{"name": "kernel.x", "value": "1"}]}}}), "only safe ones"),
+            (context(json!({"seLinuxOptions": {"type": "spc_t"}})), "seLinuxOptions.type: \"spc_t\" breaks"),
+            (context(json!({"windowsOptions": {"hostProcess": true}})), "windowsOptions.hostProcess: true breaks"),
+            (
+                json!({"metadata": {"annotations": {"container.apparmor.security.beta.kubernetes.io/log": "unconfined"}}}),
+                "use securityContext.appArmorProfile",
+            ),
+            (
+                program(json!({"name": "rank", "livenessProbe": {"httpGet": {"path": "/health"}}})),
+                ".livenessProbe.httpGet.port: is needed",
+            ),
             (context(json!({"privileged": true})), ".spec.containers[log].securityContext.privileged: true breaks"),
             (context(json!({"capabilities": {"add": ["SYS_ADMIN"]}})), "only NET_BIND_SERVICE"),
             (context(json!({"capabilities": {"drop": ["CHOWN"]}})), "drop ALL"),

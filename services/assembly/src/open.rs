@@ -50,7 +50,7 @@ pub(crate) async fn redis(config: &Config, redis: &config::state::Redis, service
 
 /// Other servers that share the models of a configuration, seen from one of them.
 pub(crate) fn fleet(config: &Config, server: &str) -> Result<Arc<dyn Fleet>> {
-    let State::Redis(redis) = &config.state else { return Ok(Arc::new(Alone)) };
+    let State::Redis(redis) = &config.state else { return Ok(Arc::new(Alone::default())) };
     Ok(Arc::new(RedisFleet::open(redis_settings(redis, redis.db.models)?, &service(), server)?))
 }
 

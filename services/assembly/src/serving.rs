@@ -83,7 +83,7 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
         let watch = Arc::new(Watch::registered(engine.clone(), &registry)?);
         cached::register(&engine.state, &registry)?;
         emptied::register(&engine.state, &registry)?;
-        let fleet = if service.ranks { open::fleet(&engine.config, &identity())? } else { Arc::new(Alone) };
+        let fleet = if service.ranks { open::fleet(&engine.config, &identity())? } else { Arc::new(Alone::default()) };
         let loader = Published::new(&engine.config.features, engine.state.clone(), engine.versions.clone());
         let loader = Arc::new(loader.with_encoders(engine.encoders.clone()).with_fleet(fleet));
         let mut config = engine.config.clone();

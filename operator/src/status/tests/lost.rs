@@ -113,7 +113,7 @@ fn a_pin_that_is_refused_is_not_told_as_pinned() {
     let refusal = Error::Refused(Refusal::no_such_version("shop", "v7", &["v1".to_owned()]));
     let mut service = service(json!({"modelVersion": {"shop": "v7"}}));
     service.status = Some(before);
-    let status = told_of(&service, &refusal, &saying("v1"));
+    let status = not_carried_out(&service, &refusal, &saying("v1"));
     assert_eq!(verdict(&status, "Ready"), "False NoSuchVersion");
     assert_eq!(status.models[1].version.as_deref(), Some("v1"));
     assert_eq!(status.models[1].pinned, None, "it is checked again until it is there");

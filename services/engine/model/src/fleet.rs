@@ -3,6 +3,7 @@
 //! A new version is tried by one server. The others take it up, or leave it, as that one has found.
 
 use crate::store::StoreError;
+use parking_lot::Mutex;
 use rankwright_redis::redis::{Script, cmd};
 use rankwright_redis::{Blocking, Settings};
 use std::collections::BTreeMap;
@@ -14,7 +15,7 @@ pub type Serves = BTreeMap<String, String>;
 /// How long a server's report counts.
 const TOLD_FOR: Duration = Duration::from_secs(30);
 
-/// How long a server may try a version before another one does.
+/// How long a server may try a version, beside what its trial takes, before another one does.
 const TRIED_FOR: Duration = Duration::from_secs(120);
 
 /// How long the verdict on a version is kept after its last trial.
@@ -50,11 +51,12 @@ pub trait Fleet: Send + Sync {
     /// When they cannot be reached.
     fn leave(&self) -> Result<(), StoreError>;
 
-    /// Whose turn it is with a version. `subject` names it, with all that decides how it works on this server.
+    /// Whose turn it is with a version. `subject` names it, with all that decides how it works on this server; a trial takes about
+    /// this time.
     ///
     /// # Errors
     /// When they cannot be reached.
-    fn turn(&self, subject: &str) -> Result<Turn, StoreError>;
+    fn turn(&self, subject: &str, takes: Duration) -> Result<Turn, StoreError>;
 
     /// Tells what this server has found of a version: that it works, or why not.
     ///
@@ -69,9 +71,12 @@ pub trait Fleet: Send + Sync {
     fn pass(&self, subject: &str) -> Result<(), StoreError>;
 }
 
-/// A server that shares its models with no other.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Alone;
+/// A server that shares its models with no other. It remembers what it found of the last versions.
+#[derive(Debug, Default)]
+pub struct Alone(Mutex<BTreeMap<String, Option<String>>>);
+
+/// Number of versions of which such a server remembers what it found.
+const REMEMBERED: usize = 64;
 
 impl Fleet for Alone {
     fn tell(&self, _: &Serves) -> Result<Vec<Serves>, StoreError> {
@@ -82,11 +87,20 @@ impl Fleet for Alone {
         Ok(())
     }
 
-    fn turn(&self, _: &str) -> Result<Turn, StoreError> {
-        Ok(Turn::Mine)
+    fn turn(&self, subject: &str, _: Duration) -> Result<Turn, StoreError> {
+        Ok(match self.0.lock().get(subject) {
+            None => Turn::Mine,
+            Some(None) => Turn::Fit,
+            Some(Some(reason)) => Turn::Unfit(reason.clone()),
+        })
     }
 
-    fn judge(&self, _: &str, _: Result<(), &str>) -> Result<(), StoreError> {
+    fn judge(&self, subject: &str, verdict: Result<(), &str>) -> Result<(), StoreError> {
+        let mut known = self.0.lock();
+        if known.len() >= REMEMBERED {
+            known.clear(); // they are tried once more
+        }
+        known.insert(subject.to_owned(), verdict.err().map(str::to_owned));
         Ok(())
     }
 
@@ -129,8 +143,15 @@ return {'mine', ''}";
 /// KEYS: the same. ARGV: this server.
 const PASS: &str = "
 if redis.call('HGET', KEYS[1], 'server') == ARGV[1] and redis.call('HEXISTS', KEYS[1], 'verdict') == 0 then
-    redis.call('DEL', KEYS[1])
+    redis.call('HDEL', KEYS[1], 'server', 'until')
+    redis.call('HINCRBY', KEYS[1], 'tries', -1)
 end
+return 0";
+
+/// KEYS: the same. ARGV: the verdict, why, for how long it is remembered. The first one stays.
+const JUDGE: &str = "
+if redis.call('HSETNX', KEYS[1], 'verdict', ARGV[1]) == 1 then redis.call('HSET', KEYS[1], 'reason', ARGV[2]) end
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 0";
 
 /// Servers that tell each other by way of Redis.
@@ -175,10 +196,10 @@ impl Fleet for RedisFleet {
         Ok(self.link.send(&key, |connection| cmd("HDEL").arg(&key).arg(&self.server).query::<()>(connection))?)
     }
 
-    fn turn(&self, subject: &str) -> Result<Turn, StoreError> {
+    fn turn(&self, subject: &str, takes: Duration) -> Result<Turn, StoreError> {
         let (key, script) = (self.trial(subject), Script::new(&format!("{NOW}{TURN}")));
         let mut turn = script.prepare_invoke();
-        turn.key(&key).arg(&self.server).arg(TRIED_FOR.as_millis() as u64);
+        turn.key(&key).arg(&self.server).arg((TRIED_FOR + takes).as_millis() as u64);
         turn.arg(MOST_TRIES).arg(KNOWN_FOR.as_millis() as u64);
         let (said, reason) = self.link.send(&key, |connection| turn.invoke::<(String, String)>(connection))?;
         Ok(match said.as_str() {
@@ -192,13 +213,10 @@ impl Fleet for RedisFleet {
     fn judge(&self, subject: &str, verdict: Result<(), &str>) -> Result<(), StoreError> {
         let key = self.trial(subject);
         let (word, reason) = verdict.map_or_else(|reason| ("unfit", reason), |()| ("fit", ""));
-        self.link.send(&key, |connection| {
-            let mut judge = rankwright_redis::redis::pipe();
-            judge.hset(&key, "verdict", word).ignore().hset(&key, "reason", reason).ignore();
-            judge.pexpire(&key, KNOWN_FOR.as_millis() as i64).ignore();
-            judge.query::<()>(connection)
-        })?;
-        Ok(())
+        let script = Script::new(JUDGE);
+        let mut judge = script.prepare_invoke();
+        judge.key(&key).arg(word).arg(reason).arg(KNOWN_FOR.as_millis() as u64);
+        Ok(self.link.send(&key, |connection| judge.invoke::<()>(connection))?)
     }
 
     fn pass(&self, subject: &str) -> Result<(), StoreError> {
@@ -214,6 +232,20 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use rankwright_redis::testing;
+
+    const SOON: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn one_alone_remembers_what_it_found() {
+        let server = Alone::default();
+        assert_eq!(server.turn("shop:v1", SOON).unwrap(), Turn::Mine);
+        server.judge("shop:v1", Err("a score is no number")).unwrap();
+        server.judge("shop:v2", Ok(())).unwrap();
+        assert_eq!(server.turn("shop:v1", SOON).unwrap(), Turn::Unfit("a score is no number".to_owned()));
+        assert_eq!(server.turn("shop:v2", SOON).unwrap(), Turn::Fit);
+        (0..2 * REMEMBERED).for_each(|number| server.judge(&format!("shop:{number}"), Ok(())).unwrap());
+        assert!(server.0.lock().len() <= REMEMBERED);
+    }
 
     /// Runs a test with two servers, over each kind of Redis that there is.
     fn with_two(test: impl Fn(&RedisFleet, &RedisFleet)) {
@@ -243,17 +275,18 @@ mod tests {
     #[test]
     fn one_server_tries_a_version_and_the_others_go_by_what_it_found() {
         with_two(|one, two| {
-            assert_eq!(one.turn("shop:v1").unwrap(), Turn::Mine);
-            assert_eq!(one.turn("shop:v1").unwrap(), Turn::Mine, "still");
-            assert_eq!(two.turn("shop:v1").unwrap(), Turn::Others);
+            assert_eq!(one.turn("shop:v1", SOON).unwrap(), Turn::Mine);
+            assert_eq!(one.turn("shop:v1", SOON).unwrap(), Turn::Mine, "still");
+            assert_eq!(two.turn("shop:v1", SOON).unwrap(), Turn::Others);
             one.judge("shop:v1", Ok(())).unwrap();
-            assert_eq!(two.turn("shop:v1").unwrap(), Turn::Fit);
-            assert_eq!(two.turn("shop:v2").unwrap(), Turn::Mine, "that is another one");
+            assert_eq!(two.turn("shop:v1", SOON).unwrap(), Turn::Fit);
+            assert_eq!(two.turn("shop:v2", SOON).unwrap(), Turn::Mine, "that is another one");
             two.judge("shop:v2", Err("a score is no number")).unwrap();
-            assert_eq!(one.turn("shop:v2").unwrap(), Turn::Unfit("a score is no number".to_owned()));
-            assert_eq!(one.turn("shop:v3").unwrap(), Turn::Mine);
+            one.judge("shop:v2", Ok(())).unwrap(); // too late
+            assert_eq!(one.turn("shop:v2", SOON).unwrap(), Turn::Unfit("a score is no number".to_owned()));
+            assert_eq!(one.turn("shop:v3", SOON).unwrap(), Turn::Mine);
             one.pass("shop:v3").unwrap();
-            assert_eq!(two.turn("shop:v3").unwrap(), Turn::Mine, "the first one had no time");
+            assert_eq!(two.turn("shop:v3", SOON).unwrap(), Turn::Mine, "the first one had no time");
         });
     }
 
@@ -263,13 +296,13 @@ mod tests {
         let service = format!("test-{:016x}", fastrand::u64(..));
         let killed = |name: &str| {
             let server = RedisFleet::open(settings.clone(), &service, name).unwrap();
-            assert_eq!(server.turn("shop:v1").unwrap(), Turn::Mine);
+            assert_eq!(server.turn("shop:v1", SOON).unwrap(), Turn::Mine);
             // as if its time were over
             let key = server.trial("shop:v1");
             server.link.send(&key, |link| cmd("HSET").arg(&key).arg("until").arg(1).query::<()>(link)).unwrap();
         };
         ["one", "two", "three"].into_iter().for_each(killed);
         let fourth = RedisFleet::open(settings.clone(), &service, "four").unwrap();
-        assert!(matches!(fourth.turn("shop:v1").unwrap(), Turn::Unfit(reason) if reason.contains("3 servers")));
+        assert!(matches!(fourth.turn("shop:v1", SOON).unwrap(), Turn::Unfit(reason) if reason.contains("3 servers")));
     }
 }

@@ -49,7 +49,7 @@ use rankwright_event::Timestamp;
 use rankwright_redis::{Link, Settings};
 use redo::Numbers;
 use scripts::Scripts;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot::Receiver;
@@ -117,6 +117,8 @@ struct Shared {
     id: Option<String>,
     /// Whether another state lay there before, which this process has seen.
     emptied: bool,
+    /// By which mark this process has claimed it.
+    owner: Arc<OnceLock<Owner>>,
     /// Of commits to one server.
     line: Line,
     /// Of a cluster: the numbers of the last batches of writers that were acquired here.
@@ -186,6 +188,7 @@ impl RedisStore {
             format: options.format.in_layout(live.format),
             id: live.id,
             emptied: false,
+            owner: Arc::default(),
             line: Line::default(),
             numbers: Numbers::default(),
         };

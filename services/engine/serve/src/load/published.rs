@@ -3,6 +3,7 @@
 //! A version is served only with the features it was trained on: their columns are compared by fingerprint, so that a
 //! changed definition is an error with names, and never a silently wrong score.
 
+use super::trial::warm_up_time;
 use super::{Found, LoadError, Loader, Trial};
 use crate::models::{Loaded, Refused, Served, Version};
 use crate::ranker::{FeatureColumns, Ranker};
@@ -48,7 +49,13 @@ struct Undefined(String);
 impl Published {
     /// Versions of this store, over these features and this state.
     pub fn new(features: &[config::Feature], state: Arc<dyn Store>, versions: Arc<dyn VersionStore>) -> Self {
-        Self { features: features.to_vec(), state, versions, encoders: Arc::new(NoEncoders), fleet: Arc::new(Alone) }
+        Self {
+            features: features.to_vec(),
+            state,
+            versions,
+            encoders: Arc::new(NoEncoders),
+            fleet: Arc::new(Alone::default()),
+        }
     }
 
     /// The same with models of texts that features compute with.
@@ -112,7 +119,8 @@ impl Published {
         let (subject, version) = (self.subject(name, model, &id), id.to_string());
         let trial = Trial(subject.clone());
         // a server that may only read goes by itself
-        let turn = self.ask_fleet(move |fleet| fleet.turn(&subject)).await.unwrap_or_else(|error| {
+        let takes = warm_up_time(model);
+        let turn = self.ask_fleet(move |fleet| fleet.turn(&subject, takes)).await.unwrap_or_else(|error| {
             tracing::debug!(%error, model = name, "what other servers found of a version is not known");
             Turn::Fit
         });

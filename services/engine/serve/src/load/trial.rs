@@ -104,7 +104,7 @@ fn worse(former: &Current, loaded: &Loaded) -> Option<String> {
     fallback(loaded).filter(|_| fallback(former).is_none())
 }
 
-fn warm_up_time(model: &config::Model) -> Duration {
+pub(super) fn warm_up_time(model: &config::Model) -> Duration {
     match model {
         config::Model::LambdaMart(model) => model.warmup.map_or(Duration::ZERO, |warmup| warmup.duration),
         _ => Duration::ZERO,

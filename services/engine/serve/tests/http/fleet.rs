@@ -9,6 +9,7 @@ use rankwright_model::{Fleet, MemoryVersions, Place, Serves, StoreError, Turn, V
 use rankwright_serve::{App, Published};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What servers told each other.
 #[derive(Default)]
@@ -33,7 +34,7 @@ impl Fleet for Server {
         Ok(())
     }
 
-    fn turn(&self, subject: &str) -> Result<Turn, StoreError> {
+    fn turn(&self, subject: &str, _: Duration) -> Result<Turn, StoreError> {
         let Told { turns, verdicts, .. } = &mut *self.1.lock();
         Ok(match verdicts.get(subject) {
             Some(Ok(())) => Turn::Fit,
@@ -238,7 +239,7 @@ impl Fleet for Mute {
         Err(refused())
     }
 
-    fn turn(&self, _: &str) -> Result<Turn, StoreError> {
+    fn turn(&self, _: &str, _: Duration) -> Result<Turn, StoreError> {
         Err(refused())
     }
 

@@ -9,10 +9,10 @@
 
 use super::change::index_number;
 use super::layout::{Names, Stamp, frame};
-use super::meta;
 use super::shards::Shard;
 use super::slots::field;
 use super::{RedisStore, Shared, failed};
+use super::{meta, owner};
 use crate::{BoxFuture, Entity, Error, Fingerprint, Key, Listed, Position, Space, Writer};
 use futures_util::future::try_join_all;
 use rankwright_redis::redis::{FromRedisValue, Pipeline, Script, cmd, pipe};
@@ -434,6 +434,9 @@ impl Shared {
         let emptied = self.id.is_some() && self.id != live.id;
         if emptied {
             tracing::error!(server = self.link.place(), "the state is gone, and an empty one lies in its place");
+            if let Some(own) = self.owner.get() {
+                owner::mark_again(&self.link, &names, own).await;
+            }
         } else {
             tracing::info!(from = self.names.generation(), to = live.generation, "going on with another generation");
         }
@@ -448,6 +451,7 @@ impl Shared {
             format: self.options.format.in_layout(live.format),
             id: live.id,
             emptied: emptied || self.emptied,
+            owner: self.owner.clone(),
             line: Default::default(),
             numbers: Default::default(),
         }))

@@ -77,6 +77,9 @@ impl RedisStore {
             let mut found = read(&shared.link, &shared.names).await?;
             loop {
                 claim.check(found.as_ref()).map_err(|owner| Error::Owned { place: shared.link.place(), owner })?;
+                if let Some(own) = &claim.owner {
+                    let _once = shared.owner.set(own.clone());
+                }
                 let Some(own) = claim.owner.as_ref().filter(|own| found.as_ref() != Some(*own)) else { return Ok(()) };
                 let expected = found.as_ref().map_or("", |found| &found.0);
                 match replace(&shared.link, &shared.names, expected, own).await {
@@ -115,6 +118,13 @@ async fn read(link: &Link, names: &Names) -> Result<Option<Owner>, Error> {
         async move { asked.query_async::<Option<String>>(&mut connection).await }
     });
     Ok(asked.await.map_err(failed("find whose it is"))?.filter(|owner| !owner.is_empty()).map(Owner))
+}
+
+/// Marks an empty state that lies in the place of ours, unless it has a mark by now.
+pub(super) async fn mark_again(link: &Link, names: &Names, own: &Owner) {
+    if let Err(error) = replace(link, names, "", own).await {
+        tracing::warn!(%error, "the empty state could not be marked as ours");
+    }
 }
 
 async fn replace(link: &Link, names: &Names, expected: &str, own: &Owner) -> Result<String, rankwright_redis::Error> {

@@ -1,10 +1,10 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
-use crate::testing::{backend, clicked, column, lambda_mart, record, store};
+use crate::testing::{clicked, column, lambda_mart, record, store};
 use crate::{Training, digest, metric};
 use rankwright_clickthrough::{Clickthrough, MemoryStore, Rows};
 use rankwright_config::Model as Definition;
-use rankwright_config::model::{Booster, Gate, Learning, Metric, Selector, Split, SplitStrategy};
+use rankwright_config::model::{Metric, Split, SplitStrategy};
 use rankwright_event::{Field, Timestamp, Value};
 use rankwright_model::{Model, Shuffle, Version};
 

@@ -5,7 +5,7 @@ use crate::testing::{backend, clicked, column, lambda_mart, record, store};
 use crate::{Trained, Training, digest};
 use rankwright_clickthrough::{Clickthrough, Rows};
 use rankwright_config::Model;
-use rankwright_config::model::{Booster, LambdaMart, Learning, Metric, Selector, Split, SplitStrategy};
+use rankwright_config::model::{Booster, LambdaMart, Learning, Metric};
 use rankwright_event::Timestamp;
 use rankwright_model::{Column, StoreError, Version};
 use std::collections::BTreeMap;

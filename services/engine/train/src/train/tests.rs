@@ -5,7 +5,7 @@ use crate::report::Weight;
 use crate::testing::{backend, clicked, column, lambda_mart, record, store};
 use rankwright_clickthrough::{Clickthrough, Kind as RecordKind, Rows};
 use rankwright_config::Model as Definition;
-use rankwright_config::model::{Backend, Booster, Gate, Learning, Metric, Selector, Split, SplitStrategy, Warmup};
+use rankwright_config::model::{Backend, Booster, Learning, Selector, Split, SplitStrategy, Warmup};
 use rankwright_event::{Event, Field, Value, json};
 use rankwright_model::{MemoryVersions, Model, Place, StoreError, Version};
 use std::time::Duration;

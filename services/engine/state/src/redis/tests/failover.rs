@@ -218,6 +218,7 @@ fn what_decides_is_not_read_from_a_former_server() {
             format: shared.format,
             id: None,
             emptied: false,
+            owner: Arc::default(),
             line: Line::default(),
             numbers: Numbers::default(),
         };
