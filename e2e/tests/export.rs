@@ -51,12 +51,16 @@ fn the_boosters_own_packages_train_on_the_files_as_they_stand_and_get_as_good() 
         let exported = export(&config, &out, &["--model", model, "--parquet"]).ok();
         assert!(exported.stdout.contains("of 91 columns"), "{}", exported.stdout);
     }
-    let mut command = clean(Command::new(python));
-    command.env("PYTHONPATH", boosters).env("PYTHONDONTWRITEBYTECODE", "1");
-    // threads that wait for others leave the processor to them, as in our own programs
-    command.env("OMP_WAIT_POLICY", "passive").env("GOMP_SPINCOUNT", "0");
-    let script = Path::new("python/export.py").canonicalize().expect("it is in the repository");
-    let ended = Ended::of(command.arg(script).arg(&out)).ok();
+    let python = |script: &str| {
+        let mut command = clean(Command::new(&python));
+        command.env("PYTHONPATH", &boosters).env("PYTHONDONTWRITEBYTECODE", "1");
+        // threads that wait for others leave the processor to them, as in our own programs
+        command.env("OMP_WAIT_POLICY", "passive").env("GOMP_SPINCOUNT", "0");
+        command.arg(Path::new(script).canonicalize().expect("it is in the repository"));
+        command
+    };
+    let page = Path::new("../docs/export.md").canonicalize().expect("it is in the repository");
+    let ended = Ended::of(python("python/export.py").arg(&out).arg(page)).ok();
     println!("{ours:?}: {}", ended.stdout);
     for (model, ours) in ["xgboost", "lightgbm"].into_iter().zip(ours) {
         let theirs = ended.stdout.lines().find_map(|line| line.strip_prefix(model)?.trim().parse::<f64>().ok());

@@ -181,7 +181,7 @@ impl Prepared<'_> {
         if backend.booster == Booster::XgBoost {
             write(files.create("featmap.txt")?, &conf::feature_map(&self.columns))?;
         }
-        let conf = conf::Conf { name, task: &task, labels, columns: &self.columns };
+        let conf = conf::Conf { name, task: &task, labels };
         let file = match backend.booster {
             Booster::XgBoost => "xgboost.conf",
             Booster::LightGbm => "lightgbm.conf",
