@@ -290,6 +290,25 @@ fn rankings_stay_open_as_long_as_interactions_come() {
 }
 
 #[test]
+fn a_rare_kind_that_comes_late_keeps_rankings_open() {
+    let session = |purchases: usize, delay: usize| {
+        let mut events = clicked(5000, &json!({}), &json!({}));
+        events.extend((0..purchases).map(|number| {
+            let mut late = interaction(number, "purchase");
+            late["timestamp"] = json!(time(number + delay));
+            late
+        }));
+        let (proposal, config) = proposed(Ruleset::Stable, &events);
+        (config.core.clickthrough.max_session_length.as_secs(), proposal.text.contains("of 45 'purchase' come within"))
+    };
+    assert_eq!(session(0, 0), (60, false));
+    assert_eq!(session(45, 9000), (43_200, true), "fewer than one in a hundred interactions");
+    assert_eq!(session(45, 60), (1800, false), "too few to say that none comes later");
+    assert_eq!(session(60, 60), (300, false));
+    assert_eq!(session(3, 9000), (1800, false), "three say nothing");
+}
+
+#[test]
 fn labels_alone_are_enough_to_learn_from() {
     let mut events: Vec<Value> = (0..20).map(|number| ranking(number, &json!({}), &json!({"score": number}))).collect();
     events.iter_mut().for_each(|event| event["items"][1]["label"] = json!(2));
