@@ -152,6 +152,9 @@ fn parquet_has_the_names_of_columns_and_nulls() {
     assert_eq!(rows[0], "{label: 0E0, group: 1, price: 1.5, color: 2.0, in stock: null}");
     assert_eq!(rows.len(), 6);
     assert!(rows[2].ends_with("price: null, color: null, in stock: null}"), "{}", rows[2]);
+    export(&config("backend: {type: xgboost}"), four(), folder.path(), false).expect("is written");
+    let left = ["train.parquet", "test.parquet"].map(|name| folder.path().join(name).exists());
+    assert_eq!(left, [false; 2], "rows of an earlier export beside new ones");
 }
 
 #[test]
