@@ -33,8 +33,8 @@ impl Clusters {
         add(&mut cluster.weighted, weighted, weight);
     }
 
-    /// Number of visitors, or of groups of them.
-    pub(super) fn visitors(&self) -> usize {
+    /// Number of visitors, or of groups of them that share sums.
+    pub(super) fn groups(&self) -> usize {
         self.0.len()
     }
 
