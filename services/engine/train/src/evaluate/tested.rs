@@ -133,7 +133,7 @@ impl Tested {
         let mut notes = Vec::new();
         for ranker in evaluation.rankers {
             let missing = ranker.columns.iter().filter_map(|column| {
-                let rankings = self.reading.missing_columns.get(&column.name)?;
+                let rankings = self.reading.missing_columns.get(&(column.name.clone(), column.fingerprint))?;
                 Some(format!("{} in {rankings}", column.name))
             });
             let missing: Vec<String> = missing.collect();

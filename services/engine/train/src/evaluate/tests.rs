@@ -252,6 +252,17 @@ fn visitors_of_a_segment_are_counted_one_by_one_where_sums_are_shared() {
 }
 
 #[test]
+fn a_column_that_is_defined_otherwise_is_missing_in_its_own_model_alone() {
+    let store = shop(200);
+    let stored = trained(&store);
+    let mut changed = Ranker::of_version("changed", &version(&config(&["liked"]), &store)).unwrap();
+    changed.columns[0].fingerprint = 9;
+    let report = Case::of(vec![stored, changed]).run(&store).unwrap();
+    let missing: Vec<&String> = report.notes.iter().filter(|note| note.contains("stored without")).collect();
+    assert!(missing.len() == 1 && missing[0].starts_with("changed reads"), "{:?}", report.notes);
+}
+
+#[test]
 fn the_worst_lists_come_first_with_their_ids() {
     let store = shop(300);
     let report = Case::of(vec![Ranker::baseline("noop", Model::Noop)]).run(&store).unwrap();
