@@ -285,11 +285,15 @@ pub(crate) fn list_id(record: &Clickthrough) -> u64 {
 }
 
 fn key(record: &Clickthrough, held_out: bool) -> Key {
-    let (tenant, id) = (digest::of_text(0, record.tenant.as_str()), list_id(record));
+    Key { time: record.timestamp.millis(), id: list_id(record), visitor: visitor(record), held_out }
+}
+
+/// Tells visitors apart: by tenant and user, else the session; without either, a list is a visitor's of its own.
+pub(crate) fn visitor(record: &Clickthrough) -> u64 {
     let user = record.user.as_ref().map(|user| user.as_str());
     let visitor = user.or(record.session.as_ref().map(|session| session.as_str()));
-    let visitor = visitor.map_or(id, |visitor| digest::of_text(tenant, visitor));
-    Key { time: record.timestamp.millis(), id, visitor, held_out }
+    let of_tenant = |visitor| digest::of_text(digest::of_text(0, record.tenant.as_str()), visitor);
+    visitor.map_or_else(|| list_id(record), of_tenant)
 }
 
 /// Where the rows of a part hold the columns of a model.

@@ -65,6 +65,19 @@ fn a_column_that_was_not_stored_or_was_defined_otherwise_is_missing_and_counted(
 }
 
 #[test]
+fn visitors_are_told_apart_by_tenant_and_user_else_by_session_else_each_list() {
+    let of = |tenant: &str, user: Option<&str>, session: Option<&str>| {
+        let mut record = record("r", 1);
+        (record.tenant, record.user, record.session) = (tenant.into(), user.map(Into::into), session.map(Into::into));
+        visitor(&record)
+    };
+    assert_eq!(of("a", Some("u"), Some("s")), of("a", Some("u"), None));
+    assert_ne!(of("a", Some("u"), None), of("b", Some("u"), None));
+    assert_eq!(of("a", None, Some("u")), of("a", Some("u"), None));
+    assert_ne!(visitor(&record("r", 1)), visitor(&record("s", 1)));
+}
+
+#[test]
 fn a_value_that_was_too_large_counts_as_the_largest() {
     let mut record = priced("r");
     record.rows.values = vec![f32::INFINITY, f32::NEG_INFINITY, 2.0, f32::NAN];
