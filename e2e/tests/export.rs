@@ -34,7 +34,7 @@ fn python() -> Option<(PathBuf, PathBuf)> {
 }
 
 #[test]
-fn the_boosters_own_packages_train_on_the_files_as_they_stand_and_get_as_good() {
+fn the_boosters_own_packages_train_by_the_page_get_as_good_and_what_they_train_serves() {
     let Some((python, boosters)) = python() else { return };
     let folder = folder();
     let (shop, out) = (folder.path().join("shop"), folder.path().join("out"));
@@ -51,17 +51,36 @@ fn the_boosters_own_packages_train_on_the_files_as_they_stand_and_get_as_good() 
         let exported = export(&config, &out, &["--model", model, "--parquet"]).ok();
         assert!(exported.stdout.contains("of 91 columns"), "{}", exported.stdout);
     }
-    let mut command = clean(Command::new(python));
-    command.env("PYTHONPATH", boosters).env("PYTHONDONTWRITEBYTECODE", "1");
-    // threads that wait for others leave the processor to them, as in our own programs
-    command.env("OMP_WAIT_POLICY", "passive").env("GOMP_SPINCOUNT", "0");
-    let script = Path::new("python/export.py").canonicalize().expect("it is in the repository");
-    let ended = Ended::of(command.arg(script).arg(&out)).ok();
+    let python = |script: &str| {
+        let mut command = clean(Command::new(&python));
+        command.env("PYTHONPATH", &boosters).env("PYTHONDONTWRITEBYTECODE", "1");
+        // threads that wait for others leave the processor to them, as in our own programs
+        command.env("OMP_WAIT_POLICY", "passive").env("GOMP_SPINCOUNT", "0");
+        command.arg(Path::new(script).canonicalize().expect("it is in the repository"));
+        command
+    };
+    let page = Path::new("../docs/export.md").canonicalize().expect("it is in the repository");
+    let ended = Ended::of(python("python/export.py").arg(&out).arg(page)).ok();
     println!("{ours:?}: {}", ended.stdout);
     for (model, ours) in ["xgboost", "lightgbm"].into_iter().zip(ours) {
         let theirs = ended.stdout.lines().find_map(|line| line.strip_prefix(model)?.trim().parse::<f64>().ok());
         let theirs = theirs.unwrap_or_else(|| panic!("no figure of {model}: {}", ended.stdout));
         assert!((theirs - ours).abs() < 0.01, "{model}: {theirs} is not {ours}");
+    }
+    let request = shop.join("request.txt").to_string_lossy().into_owned();
+    for (model, file) in [("xgboost", "tuned.ubj"), ("lightgbm", "tuned.txt")] {
+        let (of, file) = (["--config", &config.to_string_lossy(), "--model", model], out.join(file));
+        run(&[&["models", "import"], &of[..], &["--promote", &file.to_string_lossy()]].concat()).ok();
+        let ranked = run(&[&["rank"], &of[..], &["--explain", "--output", "json", &request]].concat()).ok().stdout;
+        let answer = write(folder.path(), "answer.json", &ranked);
+        let theirs = Ended::of(python("python/scores.py").arg(&out).arg(model).arg(answer)).ok().stdout;
+        let theirs: Vec<f64> = serde_json::from_str(&theirs).unwrap_or_else(|error| panic!("{error}: {theirs}"));
+        let ranked: serde_json::Value = serde_json::from_str(&ranked).expect("an answer");
+        assert!(ranked.get("fallback").is_none_or(serde_json::Value::is_null), "{ranked}");
+        let items = ranked["items"].as_array().expect("a list").iter();
+        let ours: Vec<f64> = items.map(|item| item["score"].as_f64().expect("a number")).collect();
+        assert!(ours.len() > 5 && ours.first() != ours.last(), "{ours:?}");
+        assert_eq!(theirs, ours, "{model} scores as its own package does");
     }
 }
 

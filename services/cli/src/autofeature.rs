@@ -69,7 +69,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         .map_err(|errors| anyhow!("the proposed configuration does not load: {errors}"))?;
     warnings.iter().for_each(|warning| warn!("{warning}"));
     if options.validation {
-        validate::check(&config, &source(options), &runtime).context("no configuration was written")?;
+        validate::check(&config, &source(options), &runtime, &stop).context("no configuration was written")?;
     }
     write(&target, &proposal.text, &stop).with_context(|| format!("cannot write {}", target.name()))?;
     let (features, models) = (proposal.features, proposal.models.join(", "));

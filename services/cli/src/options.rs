@@ -3,7 +3,7 @@
 use crate::{autofeature, evaluate, export, generate, models};
 use anyhow::{Context, Result};
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use clap::{ArgAction, Args, Parser, Subcommand};
+use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
 
 /// The version, and what the program is built without.
@@ -306,7 +306,19 @@ where
 /// Why a subcommand cannot be run.
 pub(crate) fn not_yet(words: &[String]) -> anyhow::Error {
     let name = words.first().map_or("", String::as_str);
-    anyhow::anyhow!(
-        "unknown subcommand '{name}': expected one of import, train, serve, standalone, rank, models, evaluate, status, purge, forget, generate, termfreq, sort, validate, export, autofeature (see --help)"
-    )
+    let command = Options::command();
+    let known: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    anyhow::anyhow!("unknown subcommand '{name}': expected one of {} (see --help)", known.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_subcommand_is_told_with_all_that_there_are() {
+        let told = not_yet(&["trian".to_owned()]).to_string();
+        assert!(told.starts_with("unknown subcommand 'trian': expected one of import, train, "), "{told}");
+        assert!(told.ends_with(", autofeature, schema (see --help)"), "{told}");
+    }
 }

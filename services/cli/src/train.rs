@@ -148,7 +148,7 @@ fn report(name: &str, recommends: bool, trained: &Trained, elapsed_ms: u128) {
 
 /// Warns of rankings and values that are stored and not learned from.
 pub(crate) fn warn_of_losses(name: &str, reading: &train::dataset::Reading) {
-    for (column, rankings) in &reading.missing_columns {
+    for ((column, _), rankings) in &reading.missing_columns {
         warn!(model = name, column, rankings, "missing in click-throughs from before it was defined so");
     }
     let too_long = reading.too_long;

@@ -39,13 +39,13 @@ pub(crate) fn run(options: &ValidateOptions) -> Result<()> {
 
 /// Checks events before they are imported, as [`check`] does.
 pub(crate) fn before(config: &Config, options: &SourceOptions, runtime: &Runtime) -> Result<()> {
-    check(config, options, runtime)
+    check(config, options, runtime, &AtomicBool::new(false))
         .context("nothing was imported (import without --validation to take the events as they are)")
 }
 
 /// Logs what there is to say of events, and fails where a check does.
-pub(crate) fn check(config: &Config, options: &SourceOptions, runtime: &Runtime) -> Result<()> {
-    let report = report(config, options, runtime, &AtomicBool::new(false))?;
+pub(crate) fn check(config: &Config, options: &SourceOptions, runtime: &Runtime, stop: &AtomicBool) -> Result<()> {
+    let report = report(config, options, runtime, stop)?;
     for check in &report.checks {
         let examples =
             if check.examples.is_empty() { String::new() } else { format!(" ({})", check.examples.join("; ")) };
@@ -153,4 +153,24 @@ fn in_json(report: &Report, config: &Config) -> Value {
 fn size(report: &Report, config: &Config) -> Option<Size> {
     let (usage, known) = report.memory.clone()?;
     Some(Size::shared_out(usage, &known, config))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_before_something_else_ends_when_the_program_is_told_to_stop() {
+        let folder = tempfile::tempdir().expect("there is room for temporary files");
+        let data = folder.path().join("events.jsonl");
+        let event = r#"{"event":"item","id":"1","item":"a","timestamp":"1","fields":[]}"#;
+        std::fs::write(&data, format!("{event}\n")).expect("can be written");
+        let source = SourceOptions { config: None, data: Some(data), format: None, offset: None, sort_files_by: None };
+        let runtime = job_runtime().expect("a runtime");
+        let check = |stop| check(&Config::default(), &source, &runtime, &AtomicBool::new(stop));
+        let error = |stop| check(stop).expect_err("an item alone teaches nothing").to_string();
+        assert!(error(false).contains("checks failed"), "{}", error(false));
+        let error = error(true);
+        assert_eq!(error, "interrupted: the events were not checked to their end");
+    }
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use rankwright_assembly::{columns_of, job_runtime, now};
 use rankwright_config::{Config, Model};
 use rankwright_model::{Column, Foreign, Kind, Metadata, Place, Version, VersionStore};
-use rankwright_train::{model_columns, weights};
+use rankwright_train::{export::plain, model_columns, weights};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -33,6 +33,12 @@ pub(super) fn run(
     let foreign = Foreign::read(&bytes).with_context(|| file.display().to_string())?;
     let all = job_runtime()?.block_on(columns_of(config))?;
     let columns = model_columns(model, definition, &all)?;
+    let (foreign, bytes) = match beside_features(&foreign, columns.len()) {
+        0 => (foreign, bytes),
+        several => foreign
+            .without_first(several, &bytes)
+            .with_context(|| format!("{}: only a file without splits by label or group can be used", file.display()))?,
+    };
     let problems = mismatches(&foreign, &columns);
     if !problems.is_empty() {
         bail!("{} does not fit model '{model}':\n  {}", file.display(), problems.join("\n  "));
@@ -92,12 +98,11 @@ fn mismatches(foreign: &Foreign, columns: &[Column]) -> Vec<String> {
             names.join(", ")
         )];
     }
-    let mut problems = Vec::new();
+    let (mut problems, written) = (Vec::new(), Written::of(foreign.kind, columns));
     for (place, column) in columns.iter().enumerate() {
         let (number, wanted) = (place + 1, &column.name);
-        if let Some(found) =
-            foreign.names.get(place).filter(|found| foreign.is_named() && **found != as_named(foreign.kind, wanted))
-        {
+        let found = foreign.names.get(place).filter(|_| foreign.is_named());
+        if let Some(found) = found.filter(|found| !written.takes(place, found)) {
             problems
                 .push(format!("column {number} is {:?} in the file, and {wanted:?} in the configuration", line(found)));
         } else if foreign.categorical[place] && !column.categorical {
@@ -109,12 +114,36 @@ fn mismatches(foreign: &Foreign, columns: &[Column]) -> Vec<String> {
     problems
 }
 
-/// A column's name as a file has it: LightGBM takes no white space.
-fn as_named(kind: Kind, name: &str) -> String {
-    match kind {
-        Kind::LightGbm => name.replace(char::is_whitespace, "_"),
-        _ => name.to_owned(),
+/// What columns may be called in a file.
+struct Written([Vec<String>; 4]);
+
+impl Written {
+    /// As in the configuration, as the library writes that, or as `export` does, with `label` and `group` beside it or without.
+    fn of(kind: Kind, columns: &[Column]) -> Self {
+        let names = || columns.iter().map(|column| column.name.as_str());
+        let own: Vec<String> = names().map(str::to_owned).collect();
+        // LightGBM takes no white space
+        let spaced = |name: &String| match kind {
+            Kind::LightGbm => name.replace(char::is_whitespace, "_"),
+            _ => name.clone(),
+        };
+        let spaced = own.iter().map(spaced).collect();
+        Self([own, spaced, plain(names(), &[]), plain(names(), &BESIDE)])
     }
+
+    fn takes(&self, place: usize, name: &str) -> bool {
+        self.0.iter().any(|names| names[place] == name)
+    }
+}
+
+/// Columns that LightGBM counts and that are no features, first in a file of `export`.
+const BESIDE: [&str; 2] = ["label", "group"];
+
+/// How many of them come before as many columns as there are features.
+fn beside_features(foreign: &Foreign, features: usize) -> usize {
+    let more = foreign.features.saturating_sub(features);
+    let are_beside = foreign.names.iter().take(more).all(|name| BESIDE.contains(&name.as_str()));
+    if foreign.kind == Kind::LightGbm && foreign.names.len() >= more && are_beside { more } else { 0 }
 }
 
 /// What fits, and may yet be a mistake.
@@ -189,6 +218,30 @@ mod tests {
     fn a_name_with_spaces_is_written_as_lightgbm_writes_it() {
         let columns = [column("genres_science fiction", false)];
         assert!(mismatches(&foreign(Kind::LightGbm, &["genres_science_fiction"], &[false]), &columns).is_empty());
-        assert!(!mismatches(&foreign(Kind::XgBoost, &["genres_science_fiction"], &[false]), &columns).is_empty());
+        assert!(!mismatches(&foreign(Kind::XgBoost, &["genres_fiction"], &[false]), &columns).is_empty());
+    }
+
+    #[test]
+    fn names_of_exported_files_are_those_of_the_configuration() {
+        let columns = [column("science fiction", false), column("a,b", false), column("label", false)];
+        for (kind, label) in [(Kind::XgBoost, "label"), (Kind::LightGbm, "label_")] {
+            let exported = foreign(kind, &["science_fiction", "a_b", label], &[false; 3]);
+            assert_eq!(mismatches(&exported, &columns), Vec::<String>::new());
+        }
+        let turned = foreign(Kind::XgBoost, &["a_b", "science_fiction", "label"], &[false; 3]);
+        assert_eq!(mismatches(&turned, &columns).len(), 2);
+    }
+
+    #[test]
+    fn a_group_that_lightgbm_counts_is_no_feature() {
+        let beside = |kind, names: &[&str], features| {
+            beside_features(&foreign(kind, names, &vec![false; names.len()]), features)
+        };
+        assert_eq!(beside(Kind::LightGbm, &["group", "price"], 1), 1);
+        assert_eq!(beside(Kind::LightGbm, &["label", "group", "price"], 1), 2);
+        assert_eq!(beside(Kind::LightGbm, &["group", "price"], 2), 0, "it is a feature of this name");
+        assert_eq!(beside(Kind::LightGbm, &["price", "color"], 1), 0);
+        assert_eq!(beside(Kind::LightGbm, &["price", "group"], 1), 0);
+        assert_eq!(beside(Kind::XgBoost, &["group", "price"], 1), 0);
     }
 }

@@ -53,6 +53,19 @@ impl Foreign {
         }
     }
 
+    /// The file of this model without its first columns, and what it says of itself then. Files of LightGBM alone have columns
+    /// that are no features: it counts the one that tells rankings apart.
+    ///
+    /// # Errors
+    /// Where a split uses one of these columns.
+    pub fn without_first(&self, columns: usize, bytes: &[u8]) -> Result<(Self, Vec<u8>), ReadError> {
+        if self.kind != Kind::LightGbm {
+            return Err(ReadError::unsupported("booster's", "columns that are no features"));
+        }
+        let bytes = lightgbm::without(bytes, columns)?;
+        Self::read(&bytes).map(|rest| (rest, bytes))
+    }
+
     /// Whether the file has names that people gave, rather than those that a library makes up (`f0`, `Column_0`).
     pub fn is_named(&self) -> bool {
         let made_up =

@@ -4,6 +4,7 @@
 //! scoring needs is read; importances and the training parameters at the end are passed over.
 
 mod fields;
+mod leading;
 mod splits;
 
 use fields::Fields;
@@ -62,6 +63,13 @@ pub(crate) fn describe(text: &[u8]) -> Result<Foreign, ReadError> {
     }
     let Splits { gains, categorical } = splits;
     Ok(Foreign { kind: Kind::LightGbm, features, names, categorical, gains, trees })
+}
+
+/// The same model without its first columns, which no split uses.
+pub(crate) fn without(bytes: &[u8], columns: usize) -> Result<Vec<u8>, ReadError> {
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| ReadError::malformed(FORMAT, error.valid_up_to(), "it is not UTF-8 text"))?;
+    leading::without(text, columns).map(String::into_bytes)
 }
 
 /// What a block of lines ended with.

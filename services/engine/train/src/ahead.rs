@@ -6,8 +6,10 @@ use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
-/// Records that one thread hands to the other at once.
+/// Records that one thread hands to the other at once,
 const AT_ONCE: usize = 256;
+/// unless they have more items than this before: long lists are large.
+const ITEMS_AT_ONCE: usize = 4096;
 /// Number of batches that may wait.
 const WAITING: usize = 4;
 
@@ -22,7 +24,7 @@ pub(crate) fn each(
         let (sender, decoded) = sync_channel::<Decoded>(WAITING);
         let reading = scope.spawn(move || {
             loop {
-                let some: Decoded = records.by_ref().take(AT_ONCE).map(|entry| Ok(entry?.1)).collect();
+                let some = batch(records.by_ref().map(|entry| Ok(entry?.1)));
                 if some.is_empty() || sender.send(some).is_err() {
                     return records.losses().clone();
                 }
@@ -32,6 +34,17 @@ pub(crate) fn each(
         let losses = reading.join().expect("records are errors where they cannot be read, and no panics");
         outcome.map(|()| losses)
     })
+}
+
+/// The next records, as many as are handed over at once; none at the end.
+fn batch(mut records: impl Iterator<Item = rankwright_clickthrough::Result<Clickthrough>>) -> Decoded {
+    let (mut some, mut items) = (Vec::new(), 0);
+    while some.len() < AT_ONCE && items < ITEMS_AT_ONCE {
+        let Some(record) = records.next() else { break };
+        items += record.as_ref().map_or(0, |record| record.items.len());
+        some.push(record);
+    }
+    some
 }
 
 /// Its end lets the other thread end.
@@ -71,6 +84,13 @@ mod tests {
         let (ids, losses) = taken(usize::MAX);
         assert_eq!(ids, (0..MANY).map(|number| number.to_string()).collect::<Vec<_>>());
         assert_eq!(losses.expect("nothing fails").duplicates, 1);
+    }
+
+    #[test]
+    fn a_batch_ends_by_records_or_by_their_items() {
+        let of = |items: usize| batch((0..MANY).map(|number| Ok(record(&number.to_string(), items)))).len();
+        assert_eq!([of(1), of(16), of(1000), of(10_000)], [AT_ONCE, 256, 5, 1]);
+        assert!(batch(std::iter::empty()).is_empty());
     }
 
     #[test]

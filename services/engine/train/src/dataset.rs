@@ -53,8 +53,8 @@ pub struct Reading {
     /// The ids of a few of them.
     pub examples: Vec<String>,
     /// Columns of the model that rankings were stored without (added, or defined otherwise, since), and in how many.
-    /// Their values count as missing.
-    pub missing_columns: BTreeMap<String, u64>,
+    /// Their values count as missing. By name and fingerprint: columns of several models may share a name.
+    pub missing_columns: BTreeMap<(String, u64), u64>,
     /// What the store could not read.
     pub losses: Losses,
 }
@@ -122,7 +122,7 @@ impl Query<'_> {
             let wanted = self.wants(&record, &mut reading);
             if let Wanted::Taken { labels, held_out } = &wanted {
                 projection.adapt(&columns, self.columns);
-                projection.count_missing(&mut reading.missing_columns, self.columns);
+                projection.count_missing();
                 rows.push(projection.values(&record))?;
                 dataset.push(&record, labels, *held_out);
             }
@@ -133,6 +133,7 @@ impl Query<'_> {
         }
         dataset.rows = rows.finish()?;
         reading.losses = records.losses().clone();
+        reading.missing_columns = projection.missing_columns(self.columns);
         Ok((dataset, reading))
     }
 
@@ -284,11 +285,15 @@ pub(crate) fn list_id(record: &Clickthrough) -> u64 {
 }
 
 fn key(record: &Clickthrough, held_out: bool) -> Key {
-    let (tenant, id) = (digest::of_text(0, record.tenant.as_str()), list_id(record));
+    Key { time: record.timestamp.millis(), id: list_id(record), visitor: visitor(record), held_out }
+}
+
+/// Tells visitors apart: by tenant and user, else the session; without either, a list is a visitor's of its own.
+pub(crate) fn visitor(record: &Clickthrough) -> u64 {
     let user = record.user.as_ref().map(|user| user.as_str());
     let visitor = user.or(record.session.as_ref().map(|session| session.as_str()));
-    let visitor = visitor.map_or(id, |visitor| digest::of_text(tenant, visitor));
-    Key { time: record.timestamp.millis(), id, visitor, held_out }
+    let of_tenant = |visitor| digest::of_text(digest::of_text(0, record.tenant.as_str()), visitor);
+    visitor.map_or_else(|| list_id(record), of_tenant)
 }
 
 /// Where the rows of a part hold the columns of a model.
@@ -296,6 +301,8 @@ fn key(record: &Clickthrough, held_out: bool) -> Key {
 struct Projection {
     part: Option<Arc<[StoredColumn]>>,
     places: Vec<Option<usize>>,
+    /// In how many records each column was missing.
+    missing: Vec<u64>,
 }
 
 impl Projection {
@@ -323,13 +330,15 @@ impl Projection {
         (0..record.items.len()).flat_map(row)
     }
 
-    fn count_missing(&self, missing: &mut BTreeMap<String, u64>, wanted: &[Column]) {
-        for (column, _) in wanted.iter().zip(&self.places).filter(|(_, place)| place.is_none()) {
-            match missing.get_mut(&column.name) {
-                Some(count) => *count += 1,
-                None => drop(missing.insert(column.name.clone(), 1)),
-            }
-        }
+    fn count_missing(&mut self) {
+        self.missing.resize(self.places.len(), 0);
+        self.missing.iter_mut().zip(&self.places).for_each(|(count, place)| *count += u64::from(place.is_none()));
+    }
+
+    /// Columns that were missing, and in how many records.
+    fn missing_columns(&self, wanted: &[Column]) -> BTreeMap<(String, u64), u64> {
+        let missing = wanted.iter().zip(&self.missing).filter(|(_, count)| **count > 0);
+        missing.map(|(column, &count)| ((column.name.clone(), column.fingerprint), count)).collect()
     }
 }
 

@@ -127,10 +127,10 @@ impl Evaluation<'_> {
             segments: measured
                 .segments
                 .iter()
-                .map(|(value, clusters)| {
+                .map(|measure::Segment { value, visitors, clusters }| {
                     let (scores, differences) = tables(clusters);
                     let effective_lists = tested.curve.is_ok().then(|| clusters.effective());
-                    let (lists, visitors) = (clusters.lists(), clusters.visitors());
+                    let (lists, visitors) = (clusters.lists(), *visitors);
                     Segment { value: value.clone(), lists, visitors, effective_lists, scores, differences }
                 })
                 .collect(),

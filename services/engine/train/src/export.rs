@@ -142,10 +142,13 @@ impl Prepared<'_> {
         for (side, examples, lists_before) in [("train", train, 0), ("test", test, self.first)] {
             let parts = Parts { examples, lists_before, labels: &labels };
             self.table(&mut files, side, &parts, &mut |rows| watch(written + rows))?;
+            let name = format!("{side}.parquet");
             if parquet {
-                let file = files.create(&format!("{side}.parquet"))?;
+                let file = files.create(&name)?;
                 let all = written + examples.height() as u64; // its rows were counted already
                 columnar::write(file, &self.columns, &parts, &mut |_| watch(all))?;
+            } else {
+                files.none(&name);
             }
             written += examples.height() as u64;
         }
@@ -181,7 +184,7 @@ impl Prepared<'_> {
         if backend.booster == Booster::XgBoost {
             write(files.create("featmap.txt")?, &conf::feature_map(&self.columns))?;
         }
-        let conf = conf::Conf { name, task: &task, labels, columns: &self.columns };
+        let conf = conf::Conf { name, task: &task, labels };
         let file = match backend.booster {
             Booster::XgBoost => "xgboost.conf",
             Booster::LightGbm => "lightgbm.conf",

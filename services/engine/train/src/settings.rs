@@ -1,7 +1,8 @@
 //! What a model was trained with, as a version keeps it: keys of the configuration with their values, defaults included.
 
 use crate::metric;
-use rankwright_config::model::{Als, Booster, Encoder, LambdaMart, Semantic, Trending};
+use rankwright_config::model::{Als, Booster, Encoder, LambdaMart, Selector, Semantic, Trending};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Keys and values.
@@ -17,6 +18,7 @@ pub(crate) fn of_trees(config: &LambdaMart) -> Settings {
     let eval = config.eval.iter().map(|&of| metric::name(of)).collect::<Vec<_>>().join(", ");
     let mut all = settings([
         ("split", config.split.to_string()),
+        ("selector", selector(&config.learning.selector).to_string()),
         ("eval", eval),
         ("backend.iterations", backend.iterations.to_string()),
         ("backend.learningRate", backend.learning_rate.to_string()),
@@ -48,12 +50,13 @@ pub(crate) fn of_als(config: &Als) -> Settings {
         ("userReg", config.user_reg.to_string()),
         ("itemReg", config.item_reg.to_string()),
         ("seed", config.seed.to_string()),
+        ("selector", selector(&config.learning.selector).to_string()),
     ])
 }
 
 /// Of what is in demand.
 pub(crate) fn of_trending(config: &Trending) -> Settings {
-    let mut all = Settings::new();
+    let mut all = settings([("selector", selector(&config.learning.selector).to_string())]);
     for (number, part) in config.weights.iter().enumerate() {
         let text = format!(
             "{} of {}, decay {} a day, window {} s",
@@ -78,7 +81,29 @@ pub(crate) fn of_semantic(config: &Semantic) -> Settings {
         ("encoder.from", from),
         ("encoder.dim", dim.to_string()),
         ("itemFields", config.item_fields.join(", ")),
+        ("selector", selector(&config.learning.selector).to_string()),
     ])
+}
+
+/// A selector with the keys of the configuration, as JSON.
+fn selector(of: &Selector) -> Value {
+    let all = |nested: &[Selector]| nested.iter().map(selector).collect::<Vec<_>>();
+    let within = |low: &str, min: Option<usize>, high: &str, max: Option<usize>| {
+        let bounds = [(low, min), (high, max)].into_iter();
+        bounds.filter_map(|(key, bound)| Some((key.to_owned(), bound?.into()))).collect()
+    };
+    match of {
+        Selector::Accept(all) => json!({ "accept": all }),
+        Selector::Field { ranking_field, values } => json!({ "rankingField": ranking_field, "value": values }),
+        Selector::Sampling(ratio) => json!({ "ratio": ratio }),
+        Selector::InteractionPosition { min, max } => {
+            Value::Object(within("minInteractionPosition", *min, "maxInteractionPosition", *max))
+        }
+        Selector::Length { min, max } => Value::Object(within("minItems", *min, "maxItems", *max)),
+        Selector::And(nested) => json!({ "and": all(nested) }),
+        Selector::Or(nested) => json!({ "or": all(nested) }),
+        Selector::Not(nested) => json!({ "not": selector(nested) }),
+    }
 }
 
 #[cfg(test)]
@@ -113,5 +138,22 @@ mod tests {
             panic!("another model")
         };
         assert_eq!(of_semantic(&semantic)["encoder.from"], "/e.csv");
+        assert_eq!((of("selector"), &*of_als(&als)["selector"]), (r#"{"accept":true}"#, r#"{"accept":true}"#));
+    }
+
+    #[test]
+    fn a_selector_is_told_as_a_configuration_has_it() {
+        let selectors = [
+            r#"{"accept":false}"#,
+            r#"{"rankingField":"source","value":["search","mail"]}"#,
+            r#"{"ratio":0.5}"#,
+            r#"{"and":[{"minItems":3},{"not":{"maxInteractionPosition":10,"minInteractionPosition":2}}]}"#,
+            r#"{"or":[{"maxItems":9,"minItems":3},{"accept":true}]}"#,
+        ];
+        for text in selectors {
+            let trees = format!("type: lambdamart, weights: {{click: 1}}, features: [f], selector: {text}");
+            let Model::LambdaMart(trees) = model(&trees) else { panic!("another model") };
+            assert_eq!(of_trees(&trees)["selector"], text);
+        }
     }
 }

@@ -15,6 +15,9 @@ use super::yaml::{amount, count, percent};
 use super::{Options, Ruleset};
 use class::Class;
 
+/// What carries the fields of rankings themselves.
+const RANKINGS: &str = "rankings";
+
 /// What all rules know.
 struct Facts<'a> {
     seen: &'a Seen,
@@ -47,7 +50,7 @@ pub(super) fn propose(seen: &Seen, options: &Options, draft: &mut Draft) {
         options,
         items: known(&seen.items, "item", "item events", seen.item_ids.count()),
         users: known(&seen.users, "user", "user events", seen.user_ids.count()),
-        rankings: known(&seen.rankings, "ranking", "rankings", seen.rankings.events),
+        rankings: known(&seen.rankings, "ranking", RANKINGS, seen.rankings.events),
         shown: known(&seen.shown, "ranking", "items of rankings", seen.shown.events),
     };
     models::propose(&facts, draft);
@@ -56,9 +59,11 @@ pub(super) fn propose(seen: &Seen, options: &Options, draft: &mut Draft) {
     text::propose(&facts, draft);
     history::propose(&facts, draft);
     user::propose(&facts, draft);
-    for (group, owner) in [(&seen.items, "item"), (&seen.users, "user"), (&seen.rankings, "ranking")] {
+    let groups = [(&seen.items, "item", ""), (&seen.users, "user", ""), (&seen.rankings, "ranking", "")];
+    for (group, owner, of) in groups.into_iter().chain([(&seen.shown, "ranking", " of items of rankings")]) {
         if group.left_out > 0 {
-            let why = format!("{} values of fields beyond the first ones were not looked at", count(group.left_out));
+            let why =
+                format!("{} values of fields{of} beyond the first ones were not looked at", count(group.left_out));
             draft.leave_out(&format!("{owner}.*"), why);
         }
     }
@@ -69,7 +74,7 @@ fn known<'a>(group: &'a Group, owner: &str, carriers: &'static str, owners: u64,
     let known = |(name, field): (&'a compact_str::CompactString, &'a Field)| Known {
         name,
         source: format!("{owner}.{name}"),
-        class: Class::of(name, field, owners, threshold),
+        class: Class::of(name, field, owners, threshold, carriers == RANKINGS),
         field,
         all: group.events,
         carriers,

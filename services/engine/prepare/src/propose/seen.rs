@@ -1,6 +1,6 @@
 //! What events carry: fields by whose they are, and kinds of interactions.
 
-use super::delays::Delays;
+use super::delays::{Delays, Shown};
 use super::distinct::Distinct;
 use super::field::Field;
 use compact_str::CompactString;
@@ -22,7 +22,7 @@ pub(super) struct Seen {
     pub(super) span: Option<(Timestamp, Timestamp)>,
     pub(super) item_ids: Distinct,
     pub(super) user_ids: Distinct,
-    pub(super) delays: Delays,
+    times: Shown,
     /// Rankings whose items have labels.
     pub(super) labelled: u64,
     /// Kinds of interactions that there was no room for.
@@ -50,6 +50,7 @@ pub(super) struct Taken {
     /// Users, else sessions.
     pub(super) visitors: Distinct,
     pub(super) sessions: Distinct,
+    pub(super) delays: Delays,
 }
 
 impl Seen {
@@ -64,7 +65,7 @@ impl Seen {
             span: None,
             item_ids: Distinct::default(),
             user_ids: Distinct::default(),
-            delays: Delays::default(),
+            times: Shown::default(),
             labelled: 0,
             other_interactions: 0,
             most,
@@ -90,19 +91,20 @@ impl Seen {
     }
 
     fn ranking(&mut self, ranking: &Ranking) {
-        self.delays.show(ranking);
+        self.times.add(ranking);
         self.rankings.see(&ranking.fields, self.most);
         ranking.items.iter().for_each(|item| self.shown.see(&item.fields, self.most));
         self.labelled += u64::from(ranking.items.iter().any(|item| item.label.is_some_and(|label| label > 0.0)));
     }
 
     fn interaction(&mut self, interaction: &Interaction) {
-        self.delays.interact(interaction);
         if self.interactions.len() >= MOST && !self.interactions.contains_key(&interaction.kind) {
             self.other_interactions += 1;
             return;
         }
-        self.interactions.entry(interaction.kind.clone()).or_default().see(interaction);
+        let taken = self.interactions.entry(interaction.kind.clone()).or_default();
+        taken.see(interaction);
+        self.times.delay(interaction).into_iter().for_each(|seconds| taken.delays.add(seconds));
     }
 
     /// Days from the first event to the last.

@@ -290,6 +290,25 @@ fn rankings_stay_open_as_long_as_interactions_come() {
 }
 
 #[test]
+fn a_rare_kind_that_comes_late_keeps_rankings_open() {
+    let session = |purchases: usize, delay: usize| {
+        let mut events = clicked(5000, &json!({}), &json!({}));
+        events.extend((0..purchases).map(|number| {
+            let mut late = interaction(number, "purchase");
+            late["timestamp"] = json!(time(number + delay));
+            late
+        }));
+        let (proposal, config) = proposed(Ruleset::Stable, &events);
+        (config.core.clickthrough.max_session_length.as_secs(), proposal.text.contains("of 45 'purchase' come within"))
+    };
+    assert_eq!(session(0, 0), (60, false));
+    assert_eq!(session(45, 9000), (43_200, true), "fewer than one in a hundred interactions");
+    assert_eq!(session(45, 60), (1800, false), "too few to say that none comes later");
+    assert_eq!(session(60, 60), (300, false));
+    assert_eq!(session(3, 9000), (1800, false), "three say nothing");
+}
+
+#[test]
 fn labels_alone_are_enough_to_learn_from() {
     let mut events: Vec<Value> = (0..20).map(|number| ranking(number, &json!({}), &json!({"score": number}))).collect();
     events.iter_mut().for_each(|event| event["items"][1]["label"] = json!(2));
@@ -344,6 +363,32 @@ fn names_that_yaml_or_other_features_would_trip_over_are_made_safe() {
 }
 
 #[test]
+fn fields_that_nothing_reads_are_told() {
+    let of = json!({"query": "shoe", "depth": 1});
+    let varied = |number: usize| {
+        let mut of = of.clone();
+        of["query"] = json!(format!("shoe {}", number % 90));
+        of["depth"] = json!(number);
+        [ranking(number, &of, &json!({"depth": number})), interaction(number, "click")]
+    };
+    let (proposal, _) = proposed(Ruleset::Stable, &(0..200).flat_map(varied).collect::<Vec<_>>());
+    let expected = [
+        "ranking.query: no item has a text to compare it with",
+        "ranking.depth: items of rankings have a field of this name, which goes first",
+    ];
+    for line in expected {
+        assert!(proposal.left_out.iter().any(|told| told == line), "{line}: {:?}", proposal.left_out);
+    }
+}
+
+#[test]
+fn a_query_is_a_field_of_rankings_alone() {
+    let terms = (0..300).map(|number| item(number, &json!({"terms": (["12 months", "24 months"][number % 2])})));
+    let (_, config) = proposed(Ruleset::Stable, &terms.chain(clicked(100, &json!({}), &json!({}))).collect::<Vec<_>>());
+    assert!(config.features.iter().any(|of| of.name == "terms" && matches!(of.kind, Kind::Text(_))));
+}
+
+#[test]
 fn memory_has_room_for_a_bounded_number_of_fields() {
     let wide = |number: usize| {
         let of = (0..100).map(|field| (format!("field{}", number * 100 + field), json!(number % 5)));
@@ -353,4 +398,11 @@ fn memory_has_room_for_a_bounded_number_of_fields() {
     let (proposal, _) = proposed(Ruleset::Stable, &events);
     let told = "item.*: 1,744 values of fields beyond the first ones were not looked at";
     assert!(proposal.left_out.iter().any(|line| line == told), "{:?}", proposal.left_out.last());
+    let shown = |number: usize| {
+        let of = (0..100).map(|field| (format!("field{}", number * 100 + field), json!(number % 5)));
+        [ranking(number, &json!({}), &Value::Object(of.collect())), interaction(number, "click")]
+    };
+    let (proposal, _) = proposed(Ruleset::Stable, &(0..20).flat_map(shown).collect::<Vec<_>>());
+    let told = "values of fields of items of rankings beyond the first ones were not looked at";
+    assert!(proposal.left_out.iter().any(|line| line.starts_with("ranking.*: ") && line.ends_with(told)));
 }

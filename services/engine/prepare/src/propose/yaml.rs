@@ -2,6 +2,7 @@
 
 pub(super) use crate::digits::count;
 use serde_json::Value;
+use std::fmt::Write;
 
 /// What YAML 1.1 or 1.2 takes for no text.
 const RESERVED: [&str; 9] = ["true", "false", "yes", "no", "on", "off", "y", "n", "null"];
@@ -14,7 +15,21 @@ pub(super) fn word(text: &str) -> String {
         && text.chars().all(inside)
         && !text.ends_with(' ')
         && !RESERVED.contains(&text.to_lowercase().as_str());
-    if plain { text.to_owned() } else { Value::from(text).to_string() }
+    if plain { text.to_owned() } else { quoted(text) }
+}
+
+/// As JSON, with escapes for what JSON takes and YAML does not.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::new();
+    for char in Value::from(text).to_string().chars() {
+        match char {
+            '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {
+                let _ = write!(quoted, "\\u{:04x}", u32::from(char));
+            }
+            _ => quoted.push(char),
+        }
+    }
+    quoted
 }
 
 /// A list of texts.
@@ -64,6 +79,18 @@ mod tests {
             assert!(word(text).starts_with('"'), "{text}");
         }
         assert_eq!(list(["a", "1"]), r#"[a, "1"]"#);
+    }
+
+    #[test]
+    fn every_character_is_read_as_it_was() {
+        use rankwright_config::{Config, feature::Kind};
+        for char in ('\0'..='\u{a0}').chain(['\u{2028}', '\u{feff}', '\u{ffff}', 'ß', '\u{1f600}']) {
+            let text = format!("a{char}b");
+            let config =
+                format!("features: [{{name: f, type: string, field: item.f, values: {}}}]", list([text.as_str()]));
+            let (config, _) = Config::parse(&config, "test").unwrap_or_else(|errors| panic!("{char:?}: {errors}"));
+            assert!(matches!(&config.features[0].kind, Kind::Text(read) if read.values == [text.as_str()]), "{char:?}");
+        }
     }
 
     #[test]

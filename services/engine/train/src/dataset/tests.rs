@@ -58,7 +58,23 @@ fn a_column_that_was_not_stored_or_was_defined_otherwise_is_missing_and_counted(
     let (dataset, reading) = read(vec![priced("r"), priced("s")], &[changed, column("new"), column("ctr")]);
     let rows = values(dataset.examples());
     assert!(rows[0].is_nan() && rows[1].is_nan() && rows[2] == 0.5);
-    assert_eq!(reading.missing_columns, BTreeMap::from([("new".into(), 2), ("price".into(), 2)]));
+    assert_eq!(
+        reading.missing_columns,
+        BTreeMap::from([(("new".into(), column("new").fingerprint), 2), (("price".into(), 99), 2)])
+    );
+}
+
+#[test]
+fn visitors_are_told_apart_by_tenant_and_user_else_by_session_else_each_list() {
+    let of = |tenant: &str, user: Option<&str>, session: Option<&str>| {
+        let mut record = record("r", 1);
+        (record.tenant, record.user, record.session) = (tenant.into(), user.map(Into::into), session.map(Into::into));
+        visitor(&record)
+    };
+    assert_eq!(of("a", Some("u"), Some("s")), of("a", Some("u"), None));
+    assert_ne!(of("a", Some("u"), None), of("b", Some("u"), None));
+    assert_eq!(of("a", None, Some("u")), of("a", Some("u"), None));
+    assert_ne!(visitor(&record("r", 1)), visitor(&record("s", 1)));
 }
 
 #[test]

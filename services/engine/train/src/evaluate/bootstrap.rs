@@ -1,7 +1,7 @@
 //! Intervals by bootstrap: visitors are drawn again and again, with replacement (Efron and Tibshirani, "An Introduction to the
 //! Bootstrap", 1993; percentile method). A visitor's lists depend on each other, so they are drawn together.
 
-use super::clusters::{Cluster, Clusters};
+use super::clusters::{Cluster, Clusters, add};
 use crate::digest;
 use std::thread;
 
@@ -27,11 +27,6 @@ impl Means {
         weighted.iter_mut().for_each(|sum| *sum /= weight);
         Self { plain, weighted }
     }
-}
-
-fn add(sums: &mut Vec<f64>, values: &[f64], times: f64) {
-    sums.resize(values.len(), 0.0);
-    sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value * times);
 }
 
 /// The means as they are.

@@ -33,8 +33,8 @@ impl Clusters {
         add(&mut cluster.weighted, weighted, weight);
     }
 
-    /// Number of visitors, or of groups of them.
-    pub(super) fn visitors(&self) -> usize {
+    /// Number of visitors, or of groups of them that share sums.
+    pub(super) fn groups(&self) -> usize {
         self.0.len()
     }
 
@@ -53,7 +53,8 @@ impl Clusters {
     }
 }
 
-fn add(sums: &mut Vec<f64>, values: &[f64], times: f64) {
+/// Adds values, each so many times.
+pub(super) fn add(sums: &mut Vec<f64>, values: &[f64], times: f64) {
     sums.resize(values.len(), 0.0);
     sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value * times);
 }

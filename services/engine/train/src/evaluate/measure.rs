@@ -23,10 +23,17 @@ pub(super) struct Measure<'a> {
 pub(super) struct Measured {
     pub(super) all: Clusters,
     /// By value of the field that lists are told apart by, those with the most lists first.
-    pub(super) segments: Vec<(Option<String>, Clusters)>,
+    pub(super) segments: Vec<Segment>,
     /// Further values, which were not looked at.
     pub(super) others: usize,
     pub(super) worst: Vec<Worst>,
+}
+
+/// Lists with one value of the field.
+pub(super) struct Segment {
+    pub(super) value: Option<String>,
+    pub(super) visitors: usize,
+    pub(super) clusters: Clusters,
 }
 
 /// Sums so far.
@@ -113,8 +120,12 @@ impl Measure<'_> {
         sums.worst.iter_mut().for_each(|worst| keep(worst, self.evaluation.worst));
         let named = self.evaluation.rankers.iter().zip(sums.worst);
         let worst = named.map(|(ranker, lists)| Worst { ranker: ranker.name.clone(), lists }).collect();
-        let value = |number: u32| tested.values[number as usize].clone();
-        let segments = sums.segments.into_iter().map(|(number, clusters)| (value(number), clusters)).collect();
+        let segment = |(number, clusters): (u32, Clusters)| Segment {
+            value: tested.values[number as usize].clone(),
+            visitors: tested.visitors(|info| info.value == number),
+            clusters,
+        };
+        let segments = sums.segments.into_iter().map(segment).collect();
         Measured { all: sums.all, segments, others, worst }
     }
 }

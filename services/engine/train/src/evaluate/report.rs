@@ -221,7 +221,7 @@ pub(super) fn tables(
     weighted: bool,
 ) -> (Vec<Score>, Vec<Difference>) {
     let all = means(clusters);
-    let drawn = match clusters.visitors() {
+    let drawn = match clusters.groups() {
         0 | 1 => Vec::new(),
         _ => draws(clusters, evaluation.resamples, evaluation.seed),
     };

@@ -104,11 +104,17 @@ impl Tested {
             train: self.train,
             test: self.infos.len(),
             items: self.examples().height(),
-            visitors: self.infos.iter().map(|info| info.visitor).collect::<HashSet<_>>().len(),
+            visitors: self.visitors(|_| true),
             from: times().min(),
             to: times().max(),
             without_relevant: self.reading.without_positive,
         }
+    }
+
+    /// Number of visitors that such lists are of.
+    pub(super) fn visitors(&self, are_of: impl Fn(&Info) -> bool) -> usize {
+        let infos = self.infos.iter().filter(|info| are_of(info));
+        infos.map(|info| info.visitor).collect::<HashSet<_>>().len()
     }
 
     /// The values that most lists have, the most first, and how many further values there are.
@@ -127,7 +133,7 @@ impl Tested {
         let mut notes = Vec::new();
         for ranker in evaluation.rankers {
             let missing = ranker.columns.iter().filter_map(|column| {
-                let rankings = self.reading.missing_columns.get(&column.name)?;
+                let rankings = self.reading.missing_columns.get(&(column.name.clone(), column.fingerprint))?;
                 Some(format!("{} in {rankings}", column.name))
             });
             let missing: Vec<String> = missing.collect();

@@ -234,6 +234,35 @@ fn of_many_segments_those_with_the_most_lists_are_shown() {
 }
 
 #[test]
+fn visitors_of_a_segment_are_counted_one_by_one_where_sums_are_shared() {
+    let most = clusters::MOST as usize;
+    let numbered = |number: usize| {
+        let mut ranking = clicked(record(&format!("r{number}"), 2), &[1]);
+        ranking.timestamp = Timestamp::from_millis(number as i64);
+        ranking.user = Some(format!("u{}", number / 2).as_str().into());
+        ranking.fields.push(Field::new("page", Value::Text("home".into())));
+        ranking
+    };
+    let store = store(&["liked"], (0..4 * most + 8_000).map(numbered).collect());
+    let mut case = Case::of(vec![Ranker::baseline("noop", Model::Noop)]);
+    case.by = Some("page");
+    let report = case.run(&store).unwrap();
+    let visitors = most + 2_000;
+    assert_eq!((report.lists.visitors, report.segments.unwrap().segments[0].visitors), (visitors, visitors));
+}
+
+#[test]
+fn a_column_that_is_defined_otherwise_is_missing_in_its_own_model_alone() {
+    let store = shop(200);
+    let stored = trained(&store);
+    let mut changed = Ranker::of_version("changed", &version(&config(&["liked"]), &store)).unwrap();
+    changed.columns[0].fingerprint = 9;
+    let report = Case::of(vec![stored, changed]).run(&store).unwrap();
+    let missing: Vec<&String> = report.notes.iter().filter(|note| note.contains("stored without")).collect();
+    assert!(missing.len() == 1 && missing[0].starts_with("changed reads"), "{:?}", report.notes);
+}
+
+#[test]
 fn the_worst_lists_come_first_with_their_ids() {
     let store = shop(300);
     let report = Case::of(vec![Ranker::baseline("noop", Model::Noop)]).run(&store).unwrap();

@@ -51,19 +51,26 @@ pub(super) fn fit(cells: Vec<Cell>) -> Result<Fitted, (u64, u64)> {
     let bins = bins(&cells).ok_or(too_few)?;
     let count = bins.last().map_or(0, |last| last + 1);
     let cells = connected(binned(cells, &bins), count);
-    let reached = reached(&cells, count);
-    if reached.iter().filter(|&&reached| reached).count() < 2 {
+    // cells of items that stood at one value are gone, and their clicks with them
+    let left = clicks_of(&cells, count);
+    let known: Vec<bool> =
+        reached(&cells, count).into_iter().zip(&left).map(|(reached, &clicks)| reached && clicks >= LEAST).collect();
+    let too_few = (left.iter().sum::<f64>() as u64, LEAST as u64);
+    if !known[0] || known.iter().filter(|&&known| known).count() < 2 {
         return Err(too_few);
     }
     let start = vec![1.0; count];
     let mut values = solve(&cells, None, &start);
     let without: Vec<Vec<f64>> = (0..GROUPS).map(|group| solve(&cells, Some(group), &values)).collect();
     let mut intervals: Vec<_> = (0..count).map(|bin| interval(values[bin], &without, bin)).collect();
-    let unknown = |bin: &usize| !reached[*bin];
+    let unknown = |bin: &usize| !known[*bin];
     (0..count).filter(unknown).for_each(|bin| intervals[bin] = None);
     let between: Vec<(usize, f64)> =
-        (0..count).filter(unknown).map(|bin| (bin, between(&values, &reached, bin))).collect();
+        (0..count).filter(unknown).map(|bin| (bin, between(&values, &known, bin))).collect();
     between.into_iter().for_each(|(bin, value)| values[bin] = value);
+    if !values.iter().all(|value| value.is_finite()) {
+        return Err(too_few);
+    }
     let units = cells.chunk_by(|left, right| left.unit == right.unit).count();
     Ok(Fitted { bins, values, intervals, units })
 }
@@ -71,8 +78,7 @@ pub(super) fn fit(cells: Vec<Cell>) -> Result<Fitted, (u64, u64)> {
 /// Which value each position has: neighbours are taken together until they have enough clicks. `None` where that makes one.
 fn bins(cells: &[Cell]) -> Option<Vec<usize>> {
     let longest = cells.iter().map(|cell| usize::from(cell.position) + 1).max()?;
-    let mut clicks = vec![0.0; longest.min(POSITIONS)];
-    cells.iter().for_each(|cell| clicks[usize::from(cell.position)] += cell.clicks);
+    let clicks = clicks_of(cells, longest.min(POSITIONS));
     let (mut bins, mut bin, mut sum) = (Vec::with_capacity(clicks.len()), 0, 0.0);
     let mut rest: f64 = clicks.iter().sum();
     for clicks in clicks {
@@ -120,10 +126,18 @@ fn reached(cells: &[Cell], count: usize) -> Vec<bool> {
     }
 }
 
-/// A value that nothing compares with others: on a line between its neighbours, of logarithms; behind the last one, that one.
-fn between(values: &[f64], reached: &[bool], bin: usize) -> f64 {
-    let before = (0..bin).rev().find(|&bin| reached[bin]).unwrap_or(0);
-    match (bin..values.len()).find(|&bin| reached[bin]) {
+/// Clicks at each value.
+fn clicks_of<'c>(cells: impl IntoIterator<Item = &'c Cell>, count: usize) -> Vec<f64> {
+    let mut clicks = vec![0.0; count];
+    cells.into_iter().for_each(|cell| clicks[usize::from(cell.position)] += cell.clicks);
+    clicks
+}
+
+/// A value that nothing compares with others, or too few clicks do: on a line between its neighbours, of logarithms; behind the
+/// last one, that one.
+fn between(values: &[f64], known: &[bool], bin: usize) -> f64 {
+    let before = (0..bin).rev().find(|&bin| known[bin]).unwrap_or(0);
+    match (bin..values.len()).find(|&bin| known[bin]) {
         Some(behind) => {
             let part = (bin - before) as f64 / (behind - before) as f64;
             (values[before].ln() * (1.0 - part) + values[behind].ln() * part).exp()
@@ -135,8 +149,7 @@ fn between(values: &[f64], reached: &[bool], bin: usize) -> f64 {
 /// Where the likelihood has its maximum, but for one group of visitors; the first value is 1.
 fn solve(cells: &[Cell], without: Option<u8>, start: &[f64]) -> Vec<f64> {
     let counts = |cell: &&Cell| Some(cell.group) != without;
-    let mut clicks = vec![0.0; start.len()];
-    cells.iter().filter(counts).for_each(|cell| clicks[usize::from(cell.position)] += cell.clicks);
+    let clicks = clicks_of(cells.iter().filter(counts), start.len());
     let mut values = start.to_vec();
     for _ in 0..ROUNDS {
         let mut expected = vec![0.0; values.len()];
@@ -171,4 +184,46 @@ fn interval(value: f64, without: &[Vec<f64>], bin: usize) -> Option<(f64, f64)> 
     let variance = (count - 1.0) / count * logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>();
     let reach = NORMAL * variance.sqrt();
     (value.is_finite() && reach.is_finite()).then(|| (value * (-reach).exp(), value * reach.exp()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Items at positions from 1, with how often they were shown and clicked there.
+    fn cells(counts: &[(u64, u16, f64, f64)]) -> Vec<Cell> {
+        let cell = |&(unit, position, shown, clicks)| Cell {
+            unit,
+            position: position - 1,
+            group: (unit % 10) as u8,
+            shown,
+            clicks,
+        };
+        counts.iter().map(cell).collect()
+    }
+
+    #[test]
+    fn clicks_on_items_that_tell_nothing_apart_do_not_count_as_enough() {
+        // the first two positions are one, where the first item says nothing: 0 clicks are left there
+        let few = cells(&[(1, 1, 100.0, 10.0), (1, 2, 100.0, 20.0), (2, 1, 5.0, 0.0), (2, 3, 100.0, 30.0)]);
+        assert_eq!(fit(few).map(|fitted| fitted.values), Err((30, 25)));
+        let one = cells(&[(1, 1, 100.0, 10.0), (1, 2, 100.0, 20.0), (2, 1, 5.0, 1.0), (2, 3, 100.0, 30.0)]);
+        assert_eq!(fit(one).map(|fitted| fitted.values), Err((31, 25)));
+    }
+
+    #[test]
+    fn a_position_that_lost_its_clicks_lies_between_its_neighbours() {
+        let lost = [
+            (1, 1, 100.0, 80.0),
+            (1, 5, 100.0, 20.0),
+            (2, 2, 100.0, 20.0),
+            (2, 3, 100.0, 20.0),
+            (3, 3, 5.0, 0.0),
+            (3, 5, 100.0, 40.0),
+        ];
+        let fitted = fit(cells(&lost)).expect("two positions have enough");
+        assert_eq!(fitted.bins, [0, 1, 1, 2, 2]);
+        let (value, interval) = fitted.at(1);
+        assert!((value - (0.25f64).sqrt()).abs() < 1e-6 && interval.is_none(), "{fitted:?}");
+    }
 }

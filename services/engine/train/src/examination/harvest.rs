@@ -2,6 +2,7 @@
 
 use super::fit::{Cell, fit};
 use super::{Curve, Method, Point};
+use crate::dataset::visitor;
 use crate::digest;
 use crate::fields::text_of;
 use rankwright_clickthrough::Clickthrough;
@@ -338,10 +339,4 @@ impl<'a> Harvest<'a> {
 /// Whether labels came with the ranking: they are judgements, and depend on no position.
 pub(crate) fn is_judged(record: &Clickthrough) -> bool {
     record.items.iter().any(|item| item.label.is_some())
-}
-
-fn visitor(record: &Clickthrough) -> u64 {
-    let user = record.user.as_ref().map(|user| user.as_str());
-    let visitor = user.or(record.session.as_ref().map(|session| session.as_str()));
-    visitor.map_or_else(|| record.ranking.digest(), |visitor| digest::of_text(0, visitor))
 }

@@ -1,6 +1,5 @@
 //! A booster's options as a file: `name = value` lines, which LightGBM's program reads, and scripts without effort.
 
-use super::format::header;
 use super::labels::Labels;
 use super::names::plain;
 use crate::booster::{self, Error, PATIENCE, Task};
@@ -13,7 +12,6 @@ pub(super) struct Conf<'a> {
     pub(super) name: &'a str,
     pub(super) task: &'a Task<'a>,
     pub(super) labels: &'a Labels,
-    pub(super) columns: &'a [Column],
 }
 
 /// Options that depend on the machine, or on how data come in here.
@@ -82,10 +80,10 @@ impl Conf<'_> {
         }
     }
 
+    /// By number, because the library's package for Python reads no model that holds names here. The group counts, the label does not.
     fn categorical(&self) -> Option<(String, String)> {
-        let names = header(self.columns);
-        let names: Vec<&str> = self.task.categorical.iter().map(|&column| names[column].as_str()).collect();
-        (!names.is_empty()).then(|| ("categorical_feature".to_owned(), format!("name:{}", names.join(","))))
+        let numbers: Vec<String> = self.task.categorical.iter().map(|&column| (column + 1).to_string()).collect();
+        (!numbers.is_empty()).then(|| ("categorical_feature".to_owned(), numbers.join(",")))
     }
 
     /// What training here sets.

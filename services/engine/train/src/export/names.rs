@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-/// Names without blanks and without what LightGBM refuses or takes for a separator, each once, and none of `taken`.
+/// Names without blanks and without what LightGBM or XGBoost refuses or takes for a separator, each once, and none of `taken`.
 pub fn plain<'n>(names: impl IntoIterator<Item = &'n str>, taken: &[&str]) -> Vec<String> {
     let plain = |name: &str| -> String {
-        let keeps = |letter: char| !(letter.is_whitespace() || letter.is_control() || r#"",:[]{}\"#.contains(letter));
+        let keeps = |letter: char| !(letter.is_whitespace() || letter.is_control() || r#"",:[]{}\<"#.contains(letter));
         name.chars().map(|letter| if keeps(letter) { letter } else { '_' }).collect()
     };
     distinct(names.into_iter().map(plain), taken)
@@ -29,8 +29,8 @@ mod tests {
 
     #[test]
     fn names_keep_their_letters_and_stay_apart() {
-        let names = ["genre_science fiction", "genre_science_fiction", "größe", "a,b:{c}[\"d\"]", "label", ""];
-        let written = ["genre_science_fiction", "genre_science_fiction_", "größe", "a_b__c___d__", "label_", ""]
+        let names = ["genre_science fiction", "genre_science_fiction", "größe", "a,b:{c}[\"d\"]", "label", "", "a<b"];
+        let written = ["genre_science_fiction", "genre_science_fiction_", "größe", "a_b__c___d__", "label_", "", "a_b"]
             .map(str::to_owned);
         assert_eq!(plain(names, &["label", "group"]), written);
     }

@@ -81,9 +81,7 @@ fn lightgbm_gets_csv_whose_header_it_takes() {
     assert_eq!(text(&folder, "train.csv"), train);
     assert_eq!(text(&folder, "test.csv"), "label,group,price,color,in_stock\n0,4,3,0,0\n1,4,4,1,1\n");
     let conf = text(&folder, "lightgbm.conf");
-    for line in
-        ["data = train.csv", "group_column = name:group", "categorical_feature = name:color", "label_gain = 0,1"]
-    {
+    for line in ["data = train.csv", "group_column = name:group", "categorical_feature = 2", "label_gain = 0,1"] {
         assert!(conf.lines().any(|written| written == line), "{line}: {conf}");
     }
     assert!(!folder.path().join("train.csv.position").exists());
@@ -154,6 +152,9 @@ fn parquet_has_the_names_of_columns_and_nulls() {
     assert_eq!(rows[0], "{label: 0E0, group: 1, price: 1.5, color: 2.0, in stock: null}");
     assert_eq!(rows.len(), 6);
     assert!(rows[2].ends_with("price: null, color: null, in stock: null}"), "{}", rows[2]);
+    export(&config("backend: {type: xgboost}"), four(), folder.path(), false).expect("is written");
+    let left = ["train.parquet", "test.parquet"].map(|name| folder.path().join(name).exists());
+    assert_eq!(left, [false; 2], "rows of an earlier export beside new ones");
 }
 
 #[test]

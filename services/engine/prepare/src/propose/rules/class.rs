@@ -13,7 +13,7 @@ const SHARED: f64 = 0.2;
 const NAME_WORDS: f64 = 4.0;
 /// A list of texts has at most this many columns; other values are left to the visitor's profile.
 const MOST_COLUMNS: usize = 50;
-/// Names of fields that hold what visitors search for.
+/// Names of fields of rankings that hold what visitors search for.
 const QUERIES: [&str; 6] = ["query", "q", "search", "keywords", "term", "terms"];
 /// Names of fields that hold a user agent.
 const AGENTS: [&str; 4] = ["ua", "useragent", "user_agent", "user-agent"];
@@ -45,8 +45,8 @@ pub(super) enum Class<'f> {
 }
 
 impl<'f> Class<'f> {
-    /// Of a field with this name, with the number of owners whose events carry it.
-    pub(super) fn of(name: &str, field: &'f Field, owners: u64, threshold: f64) -> Self {
+    /// Of a field with this name, with the number of owners whose events carry it; rankings alone have queries.
+    pub(super) fn of(name: &str, field: &'f Field, owners: u64, threshold: f64, of_rankings: bool) -> Self {
         let Some(shape) = field.shape() else {
             return Self::Useless("its values are of several types".to_owned());
         };
@@ -58,7 +58,7 @@ impl<'f> Class<'f> {
             Shape::Number if field.numbers.are_times() => Self::Seconds,
             Shape::Number => Self::Amount,
             Shape::Numbers => Self::vector(field),
-            Shape::Text => Self::text(name, field, owners, threshold),
+            Shape::Text => Self::text(name, field, owners, threshold, of_rankings),
             Shape::Texts => Self::texts(field, owners, threshold),
         }
     }
@@ -72,7 +72,7 @@ impl<'f> Class<'f> {
         }
     }
 
-    fn text(name: &str, field: &'f Field, owners: u64, threshold: f64) -> Self {
+    fn text(name: &str, field: &'f Field, owners: u64, threshold: f64, of_rankings: bool) -> Self {
         let (texts, lower) = (&field.texts, name.to_lowercase());
         if texts.are_agents() || AGENTS.contains(&lower.as_str()) {
             return Self::Agent;
@@ -85,7 +85,7 @@ impl<'f> Class<'f> {
         }
         let many_words = texts.words() >= TEXT_WORDS && field.distinct() >= TEXT_VALUES;
         let are_names = texts.words() <= NAME_WORDS && texts.shared(field.events, owners) >= SHARED;
-        if many_words && !are_names || QUERIES.contains(&lower.as_str()) {
+        if many_words && !are_names || of_rankings && QUERIES.contains(&lower.as_str()) {
             return Self::Text;
         }
         let categories = texts.categories(threshold, field.events);

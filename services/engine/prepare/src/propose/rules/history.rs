@@ -158,7 +158,7 @@ fn in_fields(facts: &Facts<'_>, base: &Wanted<'_>, draft: &mut Draft) {
         );
         let values = count(known.field.texts.distinct.count());
         let what = match known.carriers {
-            "rankings" => "the item in rankings with the same value",
+            super::RANKINGS => "the item in rankings with the same value",
             _ => "items with the same value, also new ones",
         };
         let name = format!("{}_rate_{}", base.name, known.source.replace('.', "_").trim_start_matches("item_"));

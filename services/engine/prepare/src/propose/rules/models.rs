@@ -25,31 +25,37 @@ const SESSIONS: [(u64, &str); 9] = [
     (24 * 3600, "24h"),
 ];
 /// The one that the service takes by itself.
-const USUAL: &str = "30m";
+const USUAL: (u64, &str) = (1800, "30m");
+/// Fewer interactions of a kind than these say nothing of when it comes.
+const SOME: u64 = 10;
 
 pub(super) fn propose(facts: &Facts<'_>, draft: &mut Draft) {
-    session(facts, draft);
     let wanted = facts.wanted();
+    session(&wanted, draft);
     weights(facts, &wanted, draft);
     let wanted: Vec<&Wanted<'_>> = wanted.iter().filter(|kind| kind.taken.count >= ENOUGH).collect();
     popular(facts, &wanted, draft);
     similar(&wanted, draft);
 }
 
-/// A ranking waits half as long again as nearly all interactions need: what comes later is lost for it, and until then rates do
-/// not count it.
-fn session(facts: &Facts<'_>, draft: &mut Draft) {
-    let delays = &facts.seen.delays;
-    if delays.count() < ENOUGH {
-        return;
-    }
-    let usual = delays.usual();
+/// A ranking waits half as long again as nearly all interactions need, of the kind that needs the longest: what comes later is
+/// lost for it, and until then rates do not count it. A kind that seldom comes may come later than it did so far, so it never
+/// shortens the usual time.
+fn session(wanted: &[Wanted<'_>], draft: &mut Draft) {
+    let joined = || wanted.iter().filter(|kind| kind.taken.with_ranking > 0);
+    let told = joined().filter(|kind| kind.taken.delays.count() >= SOME);
+    let Some(latest) = told.max_by_key(|kind| kind.taken.delays.usual()) else { return };
+    let usual = latest.taken.delays.usual();
+    let is_sure = joined().all(|kind| kind.taken.delays.count() >= ENOUGH);
+    let least = if is_sure { 0 } else { USUAL.0 };
+    let needed = (usual + usual / 2).max(least);
     let longest = SESSIONS[SESSIONS.len() - 1];
-    let (_, length) = SESSIONS.into_iter().find(|(seconds, _)| *seconds >= usual + usual / 2).unwrap_or(longest);
-    if length != USUAL {
+    let (_, length) = SESSIONS.into_iter().find(|(seconds, _)| *seconds >= needed).unwrap_or(longest);
+    if length != USUAL.1 {
         let why = format!(
-            "99 % of {} interactions come within {} s of their ranking, which closes after this time without one",
-            count(delays.count()),
+            "99 % of {} '{}' come within {} s of their ranking, which closes after this time without an interaction",
+            count(latest.taken.delays.count()),
+            latest.name,
             count(usual)
         );
         draft.session(length, why);

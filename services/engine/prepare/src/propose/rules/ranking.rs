@@ -14,8 +14,12 @@ pub(super) fn propose(facts: &Facts<'_>, draft: &mut Draft) {
             draft.leave_out(&known.source, "texts of items of rankings are neither categories nor numbers".to_owned());
         }
     }
-    for known in facts.rankings.iter().filter(|known| !facts.is_of_items(known.name)) {
-        of_all_items(facts, known, draft);
+    for known in &facts.rankings {
+        if !facts.is_of_items(known.name) {
+            of_all_items(facts, known, draft);
+        } else if !facts.is_read_elsewhere(known) {
+            draft.leave_out(&known.source, "items of rankings have a field of this name, which goes first".to_owned());
+        }
     }
     if facts.all_rules() && facts.seen.days() >= 1.0 && !facts.rankings.iter().any(|known| known.class == Class::Date) {
         let keys = "type: local_time, source: ranking.timestamp, parse: time_of_day".to_owned();
@@ -52,6 +56,9 @@ fn of_all_items(facts: &Facts<'_>, known: &Known<'_>, draft: &mut Draft) {
             let why = format!("texts, {carried}: their number of words");
             draft.feature(&format!("{}_words", known.name), format!("type: word_count, field: {source}"), why);
         }
+        Class::Text if !facts.has_texts() => {
+            draft.leave_out(&known.source, "no item has a text to compare it with".to_owned());
+        }
         Class::Names => draft.leave_out(&known.source, "its values are too many for categories".to_owned()),
         Class::Seconds => draft.leave_out(&known.source, "its numbers look like epoch seconds".to_owned()),
         _ => {}
@@ -59,6 +66,22 @@ fn of_all_items(facts: &Facts<'_>, known: &Known<'_>, draft: &mut Draft) {
 }
 
 impl Facts<'_> {
+    /// Whether items have texts, which queries are compared with.
+    fn has_texts(&self) -> bool {
+        self.items.iter().any(|known| known.class == Class::Text)
+    }
+
+    /// Whether queries are compared with texts, or rates are counted by this field.
+    fn is_read_elsewhere(&self, known: &Known<'_>) -> bool {
+        match known.class {
+            Class::Text => self.has_texts(),
+            Class::Category(_) => {
+                self.wanted().first().is_some_and(|base| base.taken.with_ranking * 2 >= base.taken.count)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether items of rankings have a field of this name, which goes first.
     fn is_of_items(&self, name: &str) -> bool {
         self.shown.iter().any(|known| known.name == name)
