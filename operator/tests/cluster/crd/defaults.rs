@@ -1,6 +1,6 @@
 //! What was not said is shown.
 
-use super::{check, everywhere, holds, schema};
+use super::{cases, check, everywhere, holds, schema};
 use crate::cluster::in_own_namespace;
 use crate::samples::{minimal, whole};
 use serde_json::{Value, json};
