@@ -11,7 +11,7 @@ const WIDTH: usize = 3;
 
 const CONFIGURATION: &str = r#"
 core: {clickthrough: {maxSessionLength: 30m}}
-api: {port: 8080, token: "x", requestTimeout: 1s}
+api: {port: 8080, token: "x", timeout: 1s}
 state: {type: redis, host: localhost, port: 6379, db: {state: 1}, tls: {enabled: true}}
 train: {type: s3, bucket: b, prefix: p, region: eu-central-1}
 source: {type: kafka, brokers: [a:9092], topic: t, groupId: g, offset: earliest}
@@ -39,10 +39,9 @@ pub(crate) fn configuration(bytes: &[u8]) -> bool {
 
 pub(crate) fn configurations() -> Vec<Vec<u8>> {
     // each key by itself as well: changes of short texts reach more
-    let parts = CONFIGURATION.lines().filter(|line| line.starts_with("  ") || line.contains('{'));
-    let alone = parts.map(|line| match line.strip_prefix("  - ") {
-        Some(feature) => format!("features:\n  - {feature}\nmodels: {{none: {{type: noop}}}}\n"),
-        None => format!("{line}\n"),
+    let alone = CONFIGURATION.lines().filter_map(|line| match line.strip_prefix("  - ") {
+        Some(feature) => Some(format!("features:\n  - {feature}\nmodels: {{none: {{type: noop}}}}\n")),
+        None => (line.contains('{') && !line.starts_with(' ')).then(|| format!("{line}\n")),
     });
     alone.chain([CONFIGURATION.to_owned()]).map(String::into_bytes).collect()
 }
