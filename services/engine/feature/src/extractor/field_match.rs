@@ -55,14 +55,14 @@ impl Compile for feature::FieldMatch {
 fn with_queries<'c, Q>(
     query: &FieldReader,
     candidates: &'c Candidates<'_>,
-    prepare: impl Fn(&'c FieldValue) -> Option<Q>,
+    mut prepare: impl FnMut(&'c FieldValue) -> Option<Q>,
     mut each: impl FnMut(usize, Option<&Q>),
 ) {
     let mut known: (Option<&FieldValue>, Option<Q>) = (None, None);
     for item in 0..candidates.len() {
         let asked = query.of(candidates, item);
         if !same(known.0, asked) {
-            known = (asked, asked.and_then(&prepare));
+            known = (asked, asked.and_then(&mut prepare));
         }
         each(item, known.1.as_ref());
     }

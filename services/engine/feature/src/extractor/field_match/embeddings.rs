@@ -170,18 +170,24 @@ impl Extractor for Embeddings {
     fn texts(&self, candidates: &Candidates<'_>, texts: &mut Texts) {
         let Some(computed) = &self.computed else { return };
         let values = computed.item.all(candidates);
-        with_queries(&self.query, candidates, text, |item, query| {
-            let Some(query) = query else { return };
-            if known(&self.queries, query).is_none() {
-                texts.add(computed.model, query, None);
+        let mut asked = vec![false; candidates.len()];
+        // a query once, not once an item: what tells texts apart is a digest
+        let add = |value| {
+            let query = text(value)?;
+            if known(&self.queries, &query).is_none() {
+                texts.add(computed.model, &query, None);
             }
+            Some(())
+        };
+        with_queries(&self.query, candidates, add, |item, query| asked[item] = query.is_some());
+        for (item, _) in asked.iter().enumerate().filter(|(_, asked)| **asked) {
             let id = candidates.ranking.items[item].id.as_str();
             if known(&self.items, id).is_none()
                 && let Some(text) = computed.text(id, values[item])
             {
                 texts.add(computed.model, &text, None);
             }
-        });
+        }
     }
 
     fn foreseen(&self, event: &Event, texts: &mut Texts) {
