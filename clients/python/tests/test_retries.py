@@ -106,7 +106,7 @@ def test_what_a_proxy_answers_is_an_error_of_ours():
     page = httpx.MockTransport(lambda request: httpx.Response(200, text="<html>log in"))
     with pytest.raises(ApiError, match="not an answer of the service: <html>log in"):
         Client("http://service", transport=page).status()
-    garbled = httpx.MockTransport(lambda request: httpx.Response(200, headers={"content-encoding": "gzip"}, content=b"x"))
+    garbled = httpx.MockTransport(lambda request: httpx.Response(200, headers={"content-encoding": "gzip"}, content=b"not packed"))
     with pytest.raises(Unreachable):
         Client("http://service", retry=SOON, transport=garbled).status()
 

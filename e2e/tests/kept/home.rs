@@ -49,6 +49,10 @@ impl<'a> Home<'a> {
         let folder = folder.canonicalize().expect("is there");
         let config = format!("{stores}\napi: {{host: 127.0.0.1, port: 0}}\n{}", sample.text("features.yml"));
         std::fs::write(folder.join("config.yml"), &config).expect("can be written");
+        let terms = sample.folder.join("terms.dict"); // older samples have none
+        if terms.exists() {
+            copy(&terms, &folder.join("terms.dict"));
+        }
         Self { folder, config, environment: vec![("RANKWRIGHT_SERVICE", SERVICE), ("HOSTNAME", SERVICE)], redis: None }
     }
 

@@ -40,7 +40,9 @@ pub(crate) fn sample(place: &Sample) {
 fn begin(sample: &Sample, shop: &Path) {
     let size = ["--items", "16", "--users", "8", "--rankings", "60", "--length", "6", "--days", "5"];
     run(&[&["generate", "--out", &shop.to_string_lossy()], &size[..]].concat()).ok();
-    copy(&shop.join("events.jsonl.gz"), &sample.folder.join("events.jsonl.gz"));
+    for name in ["events.jsonl.gz", "terms.dict"] {
+        copy(&shop.join(name), &sample.folder.join(name));
+    }
     sample.write("features.yml", include_str!("features.yml"));
     let story = Story { begin: newest(&shop.join("events.jsonl.gz")) };
     let (closed, open, next, asked) = (story.closed(), story.open(), story.next(), story.asked());

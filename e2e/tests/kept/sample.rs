@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// The sample of a release:
 ///
-/// - `features.yml`, `events.jsonl.gz`: a configuration without its stores, and what was imported with it;
+/// - `features.yml`, `events.jsonl.gz`, `terms.dict`: a configuration without its stores, what was imported with it, and its terms;
 /// - `redis.txt`, `cluster.txt`, `state`, `bucket`: what the programs stored, in each place;
 /// - `story.json`: events that came before the sample was taken and come after it, and what is asked;
 /// - `redis.first.jsonl`, `redis.then.jsonl` and so on: answers before and after the latter;

@@ -50,7 +50,9 @@ impl Story {
     pub(crate) fn asked(&self) -> Vec<Value> {
         let request = self.ranking("asked", 20_000, "u0", &["p0", "p1", "p2", "p3", "p4", "p5"]);
         let paths = ["/rank/lightgbm?explain=true", "/rank/xgboost", "/rank/shuffled"];
-        paths.map(|path| json!({"path": path, "request": request})).to_vec()
+        let mut asked = paths.map(|path| json!({"path": path, "request": request})).to_vec();
+        asked.push(json!({"path": "/recommend/popular", "request": {"count": 10, "user": "u0"}}));
+        asked
     }
 
     fn at(&self, seconds: i64) -> String {

@@ -59,7 +59,7 @@ pub(super) fn intact(service: &RankingService, state: Option<&StateStatus>) -> V
         None => "import again, or restore Redis",
     };
     let message = format!(
-        "Redis at {} has lost the state of the service, and an empty one lies in its place: {again}; or go on with the empty one: kubectl annotate rankingservice {} --overwrite {ACCEPTED}={found}, and restart the ingest workers and rank servers",
+        "Redis at {} has lost the state of the service, and an empty one lies in its place: {again}; or go on with the empty one, and restart the ingest workers and rank servers then: kubectl annotate rankingservice {} --overwrite {ACCEPTED}={found}",
         state.place,
         service.name_any()
     );
