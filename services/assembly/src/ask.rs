@@ -27,8 +27,8 @@ pub fn rank_once<'a>(
     Box::pin(async move {
         let config = with_one_model(config, model)?;
         let state = existing_state(&config, model).await?;
-        check_features(&*state, &config).await?;
         let encoders = Arc::new(Encoders::open(Wanted::of_features(&config), 1).await?);
+        check_features(&*state, &config, &encoders).await?;
         let loader = Published::new(&config.features, state.clone(), existing_versions(&config)?);
         let mut app = App::builder(&config, state, Arc::new(loader.with_encoders(encoders)));
         if let State::Redis(redis) = &config.state {
@@ -93,9 +93,9 @@ fn existing_versions(config: &Config) -> Result<Arc<dyn VersionStore>> {
 }
 
 /// A feature that the state does not know would get a place in it.
-async fn check_features(state: &dyn Store, config: &Config) -> Result<()> {
+async fn check_features(state: &dyn Store, config: &Config, encoders: &Encoders) -> Result<()> {
     let known: Vec<_> = state.known_slots().await?.into_iter().map(|(meaning, _)| meaning).collect();
-    let stored = readers(config);
+    let stored = readers(config, encoders);
     let mut unknown: Vec<&str> = stored
         .iter()
         .filter(|(meaning, _)| !known.contains(meaning))

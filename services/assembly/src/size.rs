@@ -7,6 +7,7 @@ mod watch;
 pub use growth::Growth;
 pub(crate) use watch::Watch;
 
+use crate::encoders::Encoders;
 use rankwright_config::Config;
 use rankwright_feature::readers;
 use rankwright_state::{Error, Fingerprint, Memory, Purpose, Room, Slot, Store, Usage};
@@ -32,14 +33,15 @@ impl Size {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn of(store: &dyn Store, config: &Config, keys: usize) -> Result<Self, Error> {
+    pub async fn of(store: &dyn Store, config: &Config, encoders: &Encoders, keys: usize) -> Result<Self, Error> {
         let (usage, known) = (store.usage(keys).await?, store.known_slots().await?);
-        Ok(Self::shared_out(usage, &known, config))
+        Ok(Self::shared_out(usage, &known, config, encoders))
     }
 
     /// The bytes of a value that several features read are shared out evenly among them; each counts the value.
-    pub fn shared_out(usage: Usage, known: &[(Fingerprint, Slot)], config: &Config) -> Self {
-        let readers = readers(config);
+    /// What models of texts computed is known where they are open.
+    pub fn shared_out(usage: Usage, known: &[(Fingerprint, Slot)], config: &Config, encoders: &Encoders) -> Self {
+        let readers = readers(config, encoders);
         let slots: HashMap<Slot, &Vec<String>> =
             known.iter().filter_map(|(meaning, slot)| Some((*slot, readers.get(meaning)?))).collect();
         let mut by_feature: BTreeMap<String, Room> = readers.values().flatten().map(|name| named(name)).collect();
@@ -118,7 +120,7 @@ models: {none: {type: noop}}";
     #[test]
     fn what_features_take_and_the_rest_add_up_to_the_whole() {
         let config = config();
-        let shared = readers(&config).into_iter().map(|(meaning, names)| (names.len(), meaning));
+        let shared = readers(&config, &Encoders::default()).into_iter().map(|(meaning, names)| (names.len(), meaning));
         let meanings: BTreeMap<usize, Fingerprint> = shared.collect();
         let known = [(meanings[&2], Slot(0)), (meanings[&1], Slot(5)), (Fingerprint(1), Slot(7))];
         let room = |values, bytes| Room { values, bytes };
@@ -130,7 +132,7 @@ models: {none: {type: noop}}";
             (Purpose::Joins, room(1, 9)),
         ];
         let usage = Usage { room: found.into(), ..Usage::default() };
-        let size = Size::shared_out(usage, &known, &config);
+        let size = Size::shared_out(usage, &known, &config, &Encoders::default());
         let named = |name: &str| size.features[name];
         assert_eq!((named("a"), named("b"), named("c")), (room(10, 51), room(10, 50), room(3, 50)));
         assert!(!size.features.contains_key("now"), "it stores nothing");

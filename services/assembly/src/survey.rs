@@ -5,6 +5,7 @@
 mod json;
 
 use crate::closing::TASK;
+use crate::encoders::{Encoders, Wanted};
 use crate::engine::service;
 use crate::folder;
 use crate::open::{clickthroughs_of, redis_options, redis_settings, versions};
@@ -13,6 +14,7 @@ use crate::size::{Growth, Size};
 use anyhow::Result;
 use rankwright_clickthrough::{self as clickthrough, Header};
 use rankwright_config::{self as config, ClickthroughStore, Config, Model, State};
+use rankwright_encoder::Task;
 use rankwright_event::Timestamp;
 use rankwright_ingest::shared::{Reached, reached};
 use rankwright_model::VersionStore;
@@ -22,6 +24,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::runtime::Runtime;
+use tracing::warn;
 
 /// So many keys of each server of a Redis.
 const KEYS: usize = 5_000;
@@ -213,7 +216,7 @@ async fn state(config: &Config, service: &str) -> Result<Option<StateFound>> {
             }
         }
     };
-    let size = Size::of(&*state, config, keys).await?;
+    let size = Size::of(&*state, config, &embedders(config).await, keys).await?;
     let reached = reached(&*state).await?;
     let names: Vec<Writer> = reached.iter().map(|reached| Writer(reached.writer.clone())).collect();
     let positions = state.positions(&names).await?;
@@ -221,6 +224,16 @@ async fn state(config: &Config, service: &str) -> Result<Option<StateFound>> {
     let (writers, closer) = (writers.collect(), state.holder(TASK).await?);
     let growth = state.growth().await?.and_then(|word| Growth::read(&word)).filter(|growth| growth.is_recent(now()));
     Ok(Some(StateFound { generation: state.live_generation(), size, writers, closer, growth }))
+}
+
+/// The models of texts whose results are stored.
+async fn embedders(config: &Config) -> Encoders {
+    let wanted = Wanted::of_features(config).into_iter().filter(|wanted| wanted.task == Task::Embed);
+    Encoders::open(wanted.collect(), 1).await.unwrap_or_else(|error| {
+        let error = chain(&error);
+        warn!(error, "a text model was not opened: what is stored of it counts as unused");
+        Encoders::default()
+    })
 }
 
 fn clickthroughs(config: &Config, service: &str) -> Result<Option<clickthrough::Status>> {

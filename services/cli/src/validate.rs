@@ -5,7 +5,7 @@ use crate::options::{ReportForm, SourceOptions, ValidateOptions};
 use crate::progress::Progress;
 use crate::stop;
 use anyhow::{Context, Result, bail};
-use rankwright_assembly::{Size, Units, configuration, is_stream, job_runtime, now, print};
+use rankwright_assembly::{Encoders, Size, Units, configuration, is_stream, job_runtime, now, print};
 use rankwright_config::Config;
 use rankwright_prepare::check::{Checker, Fact, Report};
 use serde_json::{Value, json};
@@ -152,7 +152,7 @@ fn in_json(report: &Report, config: &Config) -> Value {
 /// What values of features will take, as `status` tells it of values that are there.
 fn size(report: &Report, config: &Config) -> Option<Size> {
     let (usage, known) = report.memory.clone()?;
-    Some(Size::shared_out(usage, &known, config))
+    Some(Size::shared_out(usage, &known, config, &Encoders::default()))
 }
 
 #[cfg(test)]

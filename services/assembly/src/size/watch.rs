@@ -109,11 +109,12 @@ impl Watch {
     async fn look(&self) -> Result<Size> {
         let engine = self.engine.clone();
         if engine.state.shared() {
-            return Ok(Size::of(&*engine.state, &engine.config, KEYS).await?);
+            return Ok(Size::of(&*engine.state, &engine.config, &engine.encoders, KEYS).await?);
         }
         let runtime = Handle::current();
-        let looking =
-            tokio::task::spawn_blocking(move || runtime.block_on(Size::of(&*engine.state, &engine.config, OWN_KEYS)));
+        let looking = tokio::task::spawn_blocking(move || {
+            runtime.block_on(Size::of(&*engine.state, &engine.config, &engine.encoders, OWN_KEYS))
+        });
         Ok(looking.await.context("the look at the state's size ended early")??)
     }
 }

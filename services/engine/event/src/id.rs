@@ -5,12 +5,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// So many characters an identifier has at most: it is kept for as long as it may come again.
+pub(crate) const MOST_CHARACTERS: usize = 4096;
+
 macro_rules! identifier {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         #[serde(transparent)]
-        pub struct $name(#[schemars(with = "String", length(min = 1))] CompactString);
+        pub struct $name(#[schemars(with = "String", length(min = 1, max = 4096))] CompactString);
 
         impl $name {
             /// The identifier as the client wrote it.

@@ -59,7 +59,7 @@ impl Timestamp {
     /// Times beyond the year 9999 are refused as input: they are unit errors, and would stop every clock.
     const LATEST: i64 = 253_402_300_799_999;
     /// The largest offset of a zone, in seconds: 18 hours, as in `java.time`. The calendar's library takes up to 26.
-    const LARGEST_OFFSET: i32 = 18 * 3600;
+    pub const LARGEST_OFFSET: i32 = 18 * 3600;
 
     /// From milliseconds since 1970.
     pub const fn from_millis(millis: i64) -> Self {

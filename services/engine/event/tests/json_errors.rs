@@ -37,6 +37,17 @@ fn missing_keys_are_named_for_each_kind() {
 }
 
 #[test]
+fn ids_have_at_most_4096_characters() {
+    let event = |id: &str| format!(r#"{{"event":"item","id":"e","timestamp":1,"item":"{id}"}}"#);
+    let (longest, longer) = ("ä".repeat(4096), "ä".repeat(4097));
+    assert!(decode(event(&longest).as_bytes()).is_ok());
+    let refused = "expected at most 4096 characters, found 4097";
+    assert_eq!(message(&event(&longer)), format!("item: {refused} (line 1, column 48)"));
+    let click = format!(r#"{{"event":"interaction","ranking":"{longer}"}}"#);
+    assert_eq!(message(&click), format!("ranking: {refused} (line 1, column 34)"));
+}
+
+#[test]
 fn a_wrong_value_is_named_by_its_path() {
     let filled = "expected a string that is not empty";
     let kinds = r#"expected "item", "user", "ranking" or "interaction""#;

@@ -3,13 +3,16 @@
 #![allow(missing_docs)]
 
 use divan::{Bencher, counter::ItemsCount};
-use rankwright_config::Config;
+use rankwright_config::{Config, TextModel};
+use rankwright_encoder::{EncodeError, Task};
 use rankwright_event::{Event, Field, Interaction, ItemUpdate, RankedItem, Ranking, Tenant, Timestamp, Value};
-use rankwright_feature::{Plan, Purpose};
+use rankwright_feature::{Encode, Encoders, Plan, Purpose};
 use rankwright_state::{Commit, Fetched, MemoryStore, Overlay, Position, Store, Writer};
 use std::future::Future;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
 /// About what a shop of films uses: numbers, a category, rates, the visitor's history, diversity.
 const FEATURES: &str = "
@@ -36,11 +39,49 @@ models:
 ";
 
 /// Matches of a query with a text of 8 words, one at a time.
-const MATCHES: [&str; 3] = [
+const MATCHES: [&str; 4] = [
     "{type: term, language: en}",
     "{type: ngram, language: en, n: 3}",
     "{type: bm25, language: en, termFreq: samples/termfreq.json}",
+    "{type: bi-encoder, model: a/b, dim: 384}",
 ];
+
+/// A model of texts to which all are known: what a request costs beside it.
+struct Known;
+
+impl Encode for Known {
+    fn task(&self) -> Task {
+        Task::Embed
+    }
+
+    fn dim(&self) -> usize {
+        384
+    }
+
+    fn digest(&self) -> &str {
+        "known"
+    }
+
+    fn recall(&self, key: u128) -> Option<Arc<[f32]>> {
+        Some((0..384).map(|place| scrambled(key as u64 ^ place) as f32 / u64::MAX as f32 - 0.5).collect())
+    }
+
+    fn embed(&self, texts: &[&str], _: Option<Instant>) -> Result<Vec<Arc<[f32]>>, EncodeError> {
+        Ok(texts.iter().filter_map(|text| self.recall(text.len() as u128)).collect())
+    }
+
+    fn score(&self, _: &[(&str, &str)], _: Option<Instant>) -> Result<Vec<f32>, EncodeError> {
+        Ok(Vec::new())
+    }
+}
+
+struct AllKnown;
+
+impl Encoders for AllKnown {
+    fn open(&self, _: &TextModel) -> Result<Arc<dyn Encode>, String> {
+        Ok(Arc::new(Known))
+    }
+}
 
 const ITEMS: u64 = 2500;
 const HISTORY: u64 = 20;
@@ -110,7 +151,7 @@ fn click(number: u64) -> Interaction {
 fn shop(features: &str) -> (Plan, MemoryStore) {
     let (config, _) = Config::parse(features, "bench").expect("valid features");
     let store = MemoryStore::default();
-    let plan = ready(Plan::compile(&config.features, &store)).expect("compiles");
+    let plan = ready(Plan::compile_with(&config.features, &store, &AllKnown)).expect("compiles");
     let mut overlay = Overlay::default();
     (0..ITEMS).for_each(|item| plan.event(&film(item), &mut overlay));
     for number in 0..10 * ITEMS {
@@ -160,8 +201,8 @@ fn rows(bencher: Bencher<'_, '_>, items: u64) {
     });
 }
 
-/// The matrix of one `field_match` alone, by a query of 5 words.
-#[divan::bench(args = [0, 1, 2])]
+/// The matrix of one `field_match` alone, by a query of 5 words: term, ngram, BM25, bi-encoder with stored vectors and a known query.
+#[divan::bench(args = [0, 1, 2, 3])]
 fn matches(bencher: Bencher<'_, '_>, method: usize) {
     let feature = format!(
         "{{name: m, type: field_match, rankingField: ranking.query, itemField: item.line, method: {}}}",
@@ -175,7 +216,8 @@ fn matches(bencher: Bencher<'_, '_>, method: usize) {
     let mut turn = requests.iter().cycle();
     bencher.counter(ItemsCount::new(100_u64)).bench_local(|| {
         let (fetched, ranking) = turn.next().expect("a cycle does not end");
-        plan.rows(ranking, fetched, Purpose::Serving)
+        let known = plan.texts(ranking, fetched).recall();
+        plan.rows_with(ranking, fetched, &known, Purpose::Serving)
     });
 }
 

@@ -23,6 +23,7 @@ use rankwright_event::{Event, Field, Interaction, ItemId, Ranking, Timestamp};
 use rankwright_state::{Entity, Fetched, Fingerprint, Key, Scope, Slot, Store};
 use rankwright_text::{DictionaryError, Language};
 use std::collections::BTreeMap;
+use std::slice;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -365,14 +366,15 @@ fn need(model: &Model, slots: &mut Slots) {
     model.exclude_seen().into_iter().for_each(|seen| seen::need(seen, slots));
 }
 
-/// What is stored for a configuration, and who reads it: names of features, and `models.<name>`.
-pub fn readers(config: &Config) -> BTreeMap<Fingerprint, Vec<String>> {
+/// What is stored for a configuration, and who reads it: names of features, and `models.<name>`. What a model of texts computes is
+/// known where that is open.
+pub fn readers(config: &Config, encoders: &dyn Encoders) -> BTreeMap<Fingerprint, Vec<String>> {
     let mut readers = BTreeMap::<_, Vec<String>>::new();
     let mut note = |slots: Slots, name: &str| {
         slots.fingerprints().for_each(|stored| readers.entry(stored).or_default().push(name.to_owned()));
     };
     for feature in &config.features {
-        let mut slots = Slots::default();
+        let mut slots = Slots::with(&models::of(slice::from_ref(feature), encoders).unwrap_or_default());
         definition(&feature.kind).need(feature.ttl, &mut slots);
         note(slots, &feature.name);
     }
@@ -397,7 +399,7 @@ mod tests {
             {name: c, type: interaction_count, interaction: click, scope: item}]";
         let (config, _) = Config::parse(&format!("features: {features}\nmodels: {{alike: {MODEL}}}"), "test")
             .expect("a valid configuration");
-        let mut read: Vec<_> = readers(&config).into_values().collect();
+        let mut read: Vec<_> = readers(&config, &NoEncoders).into_values().collect();
         read.sort();
         assert_eq!(read, [vec!["a", "b", "models.alike"], vec!["c"], vec!["models.alike"]]);
     }

@@ -15,6 +15,7 @@ use rankwright_feature::{Plan, Purpose};
 use rankwright_state::{
     Cell, Entity, Fetched, Key, Lease, Outcome, Overlay, Position, Rows, Slot, Space, Store, Stored, Writer,
 };
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,8 +30,10 @@ const MOST_AWAITED: usize = 100_000;
 /// About this many bytes of interactions may wait for their rankings.
 pub(crate) const MOST_AWAITED_BYTES: usize = 32 << 20;
 
-/// So many rankings are closed with one commit, where no events belong to it as well.
+/// So many rankings are closed with one commit, where no events belong to it as well,
 const AT_ONCE: usize = 1000;
+/// unless their click-throughs take more bytes of memory than this before.
+const MOST_CLOSED_BYTES: usize = 16 << 20;
 
 /// So many events are noted with one commit.
 pub(crate) const NOTED_AT_ONCE: usize = 10_000;
@@ -63,6 +66,10 @@ pub struct Ingest {
     workshop: Workshop,
     /// What this batch has closed, in order.
     closed: Vec<(Option<Key>, Closed)>,
+    /// About so many bytes that takes.
+    closed_bytes: usize,
+    /// Records whose interactions the state does not have as they are.
+    changed: HashSet<JoinId>,
     /// Number of the next closed record in a durable state: a ranking that is shown again may close again before its first
     /// click-through is durable elsewhere.
     next_closed: u64,
@@ -105,6 +112,8 @@ impl Ingest {
             outbox: Outbox::new(clickthroughs),
             overlay: Overlay::default(),
             closed: Vec::new(),
+            closed_bytes: 0,
+            changed: HashSet::new(),
             next_closed: 0,
             watermark: Timestamp::MIN,
             swept: Timestamp::MIN,
@@ -303,7 +312,7 @@ impl Ingest {
         while let Some(due) = self.join.close_before(watermark) {
             self.close(due).await?;
             closed += 1;
-            if closed % AT_ONCE == 0 {
+            if closed % AT_ONCE == 0 || self.closed_bytes > MOST_CLOSED_BYTES {
                 self.commit(self.lease.position.clone()).await?;
                 if self.outbox.is_full() {
                     self.outbox.flush()?;
@@ -323,9 +332,7 @@ impl Ingest {
     /// Interactions wait no longer whose rankings have not come by `watermark`, or that are too many.
     async fn give_up(&mut self, watermark: Timestamp) -> Result<(), Error> {
         while let Some((id, interactions)) = self.join.give_up(watermark) {
-            if self.durable {
-                self.overlay.remove(&id.key());
-            }
+            self.remove(&id);
             for interaction in interactions {
                 self.unranked(interaction).await?;
             }
@@ -356,8 +363,9 @@ impl Ingest {
         let ranking = Arc::new(ranking);
         let rows = self.rows(&ranking).await?;
         self.plan.shown(&ranking, &mut self.overlay);
-        let open = Open::new(ranking, self.plan.width(), rows);
-        for interaction in self.join.open(open).unwrap_or_default() {
+        let (let_go, waited) = self.join.open(Open::new(ranking, self.plan.width(), rows));
+        self.let_go(let_go);
+        for interaction in waited {
             self.joined(interaction).await?;
         }
         while let Some(evicted) = self.join.evict() {
@@ -389,12 +397,11 @@ impl Ingest {
             return self.joined(interaction).await;
         }
         let id = JoinId { tenant: interaction.tenant.clone(), ranking: ranking.clone() };
-        let key = self.durable.then(|| id.key());
-        let waiting = self.join.wait(id, interaction);
-        if let Some(key) = key {
-            let (slot, stored) = record::interactions_value(waiting);
-            self.overlay.write(&key, slot, stored);
+        if self.join.has_no_room(&id.borrowed()) {
+            return self.unranked(interaction).await;
         }
+        self.join.wait(id.clone(), interaction);
+        self.changed(id);
         self.give_up(Timestamp::MIN).await // those that are too many, though event time stands still
     }
 
@@ -405,14 +412,42 @@ impl Ingest {
         let id = JoinId { tenant: interaction.tenant.clone(), ranking };
         if self.join.place(&id.borrowed()) == Some(Place::Stored) {
             let open = self.stored(&id).await?;
-            self.join.put_back(open);
+            let let_go = self.join.put_back(open);
+            self.let_go(let_go);
         }
-        let Some(open) = self.join.add(&id.borrowed(), interaction) else { return Ok(()) };
-        if self.durable {
-            let (slot, stored) = record::interactions_value(&open.interactions);
-            self.overlay.write(&id.key(), slot, stored);
+        if self.join.add(&id.borrowed(), interaction) {
+            self.changed(id);
         }
         Ok(())
+    }
+
+    /// The interactions of a ranking, or of one that is awaited, are not as the state has them: they are written with the commit,
+    /// once, however many came.
+    fn changed(&mut self, id: JoinId) {
+        if self.durable {
+            self.changed.insert(id);
+        }
+    }
+
+    /// Writes the interactions of rankings of which the state has all from now on.
+    fn let_go(&mut self, rankings: Vec<Open>) {
+        for open in rankings {
+            let id = JoinId::of(&open.ranking);
+            if self.changed.remove(&id) {
+                let (slot, stored) = record::interactions_value(&open.interactions);
+                self.overlay.write(&id.key(), slot, stored);
+            }
+        }
+    }
+
+    /// Writes the interactions that have changed.
+    fn write_changed(&mut self) {
+        for id in self.changed.drain() {
+            if let Some(interactions) = self.join.interactions(&id.borrowed()) {
+                let (slot, stored) = record::interactions_value(interactions);
+                self.overlay.write(&id.key(), slot, stored);
+            }
+        }
     }
 
     /// An open ranking as the state has it.
@@ -441,7 +476,7 @@ impl Ingest {
             self.overlay.write(key, slot, stored);
         }
         self.plan.interaction(&interaction, &mut self.overlay);
-        self.closed.push((key, Closed::Written(record)));
+        self.owed(key, Closed::Written(record));
         Ok(())
     }
 
@@ -451,13 +486,11 @@ impl Ingest {
             Due::Here(open) => open,
             Due::Stored { id, worth_keeping: true } => self.stored(&id).await?,
             Due::Stored { id, worth_keeping: false } => {
-                self.overlay.remove(&id.key());
+                self.remove(&id);
                 return Ok(());
             }
         };
-        if self.durable {
-            self.overlay.remove(&JoinId::of(&open.ranking).key());
-        }
+        self.remove(&JoinId::of(&open.ranking));
         if !open.is_worth_keeping() {
             return Ok(());
         }
@@ -468,6 +501,14 @@ impl Ingest {
         Ok(())
     }
 
+    /// The state has the record no longer.
+    fn remove(&mut self, id: &JoinId) {
+        if self.durable {
+            self.changed.remove(id);
+            self.overlay.remove(&id.key());
+        }
+    }
+
     /// A click-through whose effects are there is on its way.
     fn owe(&mut self, open: Open) {
         let key = self.durable.then(|| self.closed_key(&open.ranking.tenant, open.ranking.id.as_str()));
@@ -475,7 +516,12 @@ impl Ingest {
             let values = [open.shown_value(self.plan.tags()), record::interactions_value(&open.interactions)];
             values.into_iter().for_each(|(slot, stored)| self.overlay.write(key, slot, stored));
         }
-        self.closed.push((key, Closed::Ranking(open)));
+        self.owed(key, Closed::Ranking(open));
+    }
+
+    fn owed(&mut self, key: Option<Key>, closed: Closed) {
+        self.closed_bytes += closed.bytes();
+        self.closed.push((key, closed));
     }
 
     /// Where a click-through lies until it is durable elsewhere, in the order of closing.
@@ -488,6 +534,8 @@ impl Ingest {
     async fn commit(&mut self, to: Position) -> Result<u64, Error> {
         self.workshop.nudge();
         self.taken = false;
+        self.write_changed();
+        self.closed_bytes = 0;
         for (key, closed) in self.closed.drain(..) {
             self.outbox.push(key, closed);
         }

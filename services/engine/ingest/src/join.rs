@@ -10,6 +10,7 @@ use crate::record::{JoinId, JoinRef, Open};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use rankwright_event::{Interaction, Timestamp};
+use rankwright_state::Parts;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
@@ -129,31 +130,38 @@ impl Join {
         })
     }
 
-    /// Adds an interaction to a ranking that is here.
-    pub(crate) fn add(&mut self, id: &JoinRef<'_>, interaction: Interaction) -> Option<&Open> {
-        let Held::Here { open, .. } = self.open.get_mut(id)? else { return None };
+    /// Adds an interaction to a ranking that is here; whether it is kept there.
+    pub(crate) fn add(&mut self, id: &JoinRef<'_>, interaction: Interaction) -> bool {
+        let Some(Held::Here { open, .. }) = self.open.get_mut(id) else { return false };
         self.bytes -= open.bytes();
-        open.add(interaction);
+        let kept = open.add(interaction);
         self.bytes += open.bytes();
-        Some(open)
+        kept
     }
 
-    /// Opens a ranking; `None` where it is open already. Otherwise, the interactions that have waited for it.
-    pub(crate) fn open(&mut self, open: Open) -> Option<Vec<Interaction>> {
-        let id = Arc::new(JoinId::of(&open.ranking));
-        if self.open.contains_key(&id.borrowed()) {
-            return None;
+    /// The interactions of a ranking that is here, or of one that is awaited.
+    pub(crate) fn interactions(&self, id: &JoinRef<'_>) -> Option<&[Interaction]> {
+        match self.open.get(id) {
+            Some(Held::Here { open, .. }) => Some(&open.interactions),
+            Some(Held::Stored { .. }) => None,
+            None => self.waiting.get(id).map(Vec::as_slice),
         }
+    }
+
+    /// Opens a ranking that is not open. What [`Join::put_back`] gives, and the interactions that have waited for it.
+    pub(crate) fn open(&mut self, open: Open) -> (Vec<Open>, Vec<Interaction>) {
+        let id = Arc::new(JoinId::of(&open.ranking));
         self.deadlines.push(Reverse((open.last.plus(self.session_length), id.clone())));
-        self.hold(id.clone(), open);
+        let let_go = self.hold(id.clone(), open);
         let mut waited = self.no_longer_waiting(&id);
         waited.sort_by(|left, right| (left.timestamp, &left.id).cmp(&(right.timestamp, &right.id)));
-        Some(waited)
+        (let_go, waited)
     }
 
-    /// Takes back an open ranking that was read from the state.
-    pub(crate) fn put_back(&mut self, open: Open) {
-        self.hold(Arc::new(JoinId::of(&open.ranking)), open);
+    /// Takes back an open ranking that was read from the state. Those that had to make room for it: the state has to have all of
+    /// them.
+    pub(crate) fn put_back(&mut self, open: Open) -> Vec<Open> {
+        self.hold(Arc::new(JoinId::of(&open.ranking)), open)
     }
 
     fn no_longer_waiting(&mut self, id: &Arc<JoinId>) -> Vec<Interaction> {
@@ -162,9 +170,9 @@ impl Join {
         waited
     }
 
-    /// Holds a ranking as a whole, and lets go of the one that has been here longest when there are too many. The state
-    /// has all of that one.
-    fn hold(&mut self, id: Arc<JoinId>, open: Open) {
+    /// Holds a ranking as a whole, and lets go of those that have been here longest when there are too many.
+    fn hold(&mut self, id: Arc<JoinId>, open: Open) -> Vec<Open> {
+        let mut let_go = Vec::new();
         self.arrivals += 1;
         let arrival = self.arrivals;
         if !self.bounds.all_are_here() {
@@ -173,25 +181,30 @@ impl Join {
         self.bytes += open.bytes();
         self.open.insert(id, Held::Here { open, arrival });
         while self.here.len() > self.bounds.here || self.here.len() > 1 && self.bytes > self.bounds.bytes {
-            let Some((_, oldest)) = self.here.pop_first() else { return };
-            if let Some(held) = self.open.get_mut(&oldest.borrowed())
-                && let Held::Here { open, .. } = held
-            {
-                self.bytes -= open.bytes();
-                *held = Held::Stored { last: open.last, worth_keeping: open.is_worth_keeping() };
+            let Some((_, oldest)) = self.here.pop_first() else { break };
+            let Some(held) = self.open.get_mut(&oldest.borrowed()) else { continue };
+            let Held::Here { open, .. } = &*held else { continue };
+            self.bytes -= open.bytes();
+            let stored = Held::Stored { last: open.last, worth_keeping: open.is_worth_keeping() };
+            if let Held::Here { open, .. } = std::mem::replace(held, stored) {
+                let_go.push(open);
             }
         }
+        let_go
     }
 
-    /// Keeps an interaction until its ranking comes; all that wait for the same one.
-    pub(crate) fn wait(&mut self, id: JoinId, interaction: Interaction) -> &[Interaction] {
+    /// Whether as many interactions wait for a ranking as an open one keeps.
+    pub(crate) fn has_no_room(&self, id: &JoinRef<'_>) -> bool {
+        self.waiting.get(id).is_some_and(|waiting| waiting.len() >= Parts::MOST)
+    }
+
+    /// Keeps an interaction until its ranking comes.
+    pub(crate) fn wait(&mut self, id: JoinId, interaction: Interaction) {
         let id = Arc::new(id);
         self.arrivals += 1;
         self.patience.insert((interaction.timestamp.plus(self.ranking_wait), self.arrivals), id.clone());
         self.waiting_bytes += interaction.bytes();
-        let waiting = self.waiting.entry(id).or_default();
-        waiting.push(interaction);
-        waiting
+        self.waiting.entry(id).or_default().push(interaction);
     }
 
     /// Takes a ranking that closes before `watermark`, the one with the earliest deadline first.
@@ -308,14 +321,15 @@ mod tests {
         for number in 0..5 {
             join.open(shown(&format!("r{number}"), number));
             if number == 1 {
-                join.add(&id("r1").borrowed(), click("r1", 30)).expect("is here");
+                assert!(join.add(&id("r1").borrowed(), click("r1", 30)));
             }
         }
         assert_eq!((here(&join), join.open_rankings()), (2, 5));
         assert_eq!(join.place(&id("r0").borrowed()), Some(Place::Stored), "the state alone has it");
         join.put_back(shown("r0", 0));
-        join.add(&id("r0").borrowed(), click("r0", 40)).expect("is here");
+        assert!(join.add(&id("r0").borrowed(), click("r0", 40)));
         assert_eq!((here(&join), join.here.len(), join.open_rankings()), (2, 2, 5));
+        assert!(!join.add(&id("r0").borrowed(), click("r0", 40)), "it is there already");
         let closed = std::iter::from_fn(|| join.close_before(Timestamp::MAX)).map(|due| match due {
             Due::Here(open) => (open.ranking.id.to_string(), None),
             Due::Stored { id, worth_keeping } => (id.ranking.to_string(), Some(worth_keeping)),
@@ -360,7 +374,7 @@ mod tests {
         }
         let given_up = std::iter::from_fn(|| join.give_up(Timestamp::MIN)).map(|(id, _)| id.ranking.to_string());
         assert_eq!(given_up.collect::<Vec<_>>(), ["r0", "r1"]);
-        assert_eq!(join.open(shown("r2", 2)).map(|waited| waited.len()), Some(1));
+        assert_eq!(join.open(shown("r2", 2)).1.len(), 1);
         assert_eq!(join.bytes(), 2 * one + shown("r2", 2).bytes());
     }
 
@@ -369,11 +383,10 @@ mod tests {
     fn of_too_many_interactions_with_a_ranking_the_first_stay() {
         let most = rankwright_state::Parts::MOST as i64;
         let mut open = shown("r", 0);
-        (0..most + 50).for_each(|second| open.add(click("r", second)));
+        (0..most + 50).for_each(|second| assert_eq!(open.add(click("r", second)), second < most));
         assert!(open.interactions.iter().map(|click| click.timestamp.millis() / 1000).eq(0..most));
-        (0..most + 50).for_each(|second| {
-            open.add(Interaction { id: "i".into(), kind: "impression".into(), ..click("r", second) })
-        });
+        let seen = |second| Interaction { id: "i".into(), kind: "impression".into(), ..click("r", second) };
+        (0..most + 50).for_each(|second| assert_eq!(open.add(seen(second)), second < most));
         let seconds = open.interactions.iter().skip(1000).map(|seen| seen.timestamp.millis() / 1000);
         assert!(seconds.eq(0..most), "impressions have room of their own");
     }

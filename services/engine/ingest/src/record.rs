@@ -87,7 +87,12 @@ impl Closed {
             Self::Ranking(open) => open.bytes(),
             Self::Written(record) => {
                 let counted = bytes(record.items.len(), record.rows.values.len(), record.interactions.len());
-                counted + record.fields.iter().map(Field::bytes).sum::<usize>()
+                let visitor = record.user.as_ref().map_or(0, |user| user.as_str().len());
+                let visit = record.session.as_ref().map_or(0, |session| session.as_str().len());
+                let clicks =
+                    record.interactions.iter().map(|click| click.id.as_str().len() + click.item.as_str().len());
+                let ids = record.ranking.as_str().len() + visitor + visit + clicks.sum::<usize>();
+                counted + ids + record.fields.iter().map(Field::bytes).sum::<usize>()
             }
         }
     }
@@ -124,18 +129,21 @@ impl Open {
     }
 
     /// An interaction that is there already, by its time and id, stays once. Of more than [`Parts::MOST`] impressions the first stay,
-    /// and likewise of other interactions, as in a state that is shared the oldest do: a list that was stored only grows.
-    pub(crate) fn add(&mut self, interaction: Interaction) {
+    /// and likewise of other interactions, as in a state that is shared the oldest do: a list that was stored only grows. Whether it
+    /// stays.
+    pub(crate) fn add(&mut self, interaction: Interaction) -> bool {
         let same = |known: &Interaction| known.timestamp == interaction.timestamp && known.id == interaction.id;
         if self.interactions.iter().any(same) {
-            return;
+            return false;
         }
         self.last = self.last.max(interaction.timestamp);
         let alike = |known: &&Interaction| is_impression(known) == is_impression(&interaction);
-        if self.interactions.iter().filter(alike).count() < Parts::MOST {
+        let has_room = self.interactions.iter().filter(alike).count() < Parts::MOST;
+        if has_room {
             self.bytes += interaction.bytes();
             self.interactions.push(interaction);
         }
+        has_room
     }
 
     /// Takes out the interactions that came when it was over: those behind the first pause longer than `session_length`.

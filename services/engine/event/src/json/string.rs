@@ -2,6 +2,7 @@
 
 use super::cursor::Cursor;
 use super::error::Fault;
+use crate::id::MOST_CHARACTERS;
 use std::borrow::Cow;
 
 impl<'a> Cursor<'a> {
@@ -32,7 +33,7 @@ impl<'a> Cursor<'a> {
             self.at = start;
             return Err(self.unexpected("a string that is not empty"));
         }
-        Ok(name)
+        bounded(name, start)
     }
 
     /// Reads a string; null and the empty one are none.
@@ -41,7 +42,9 @@ impl<'a> Cursor<'a> {
         if self.took_word("null") {
             return Ok(None);
         }
-        let text = self.string("a string or null")?;
+        self.peek();
+        let start = self.at;
+        let text = bounded(self.string("a string or null")?, start)?;
         Ok(Some(text).filter(|text| !text.is_empty()))
     }
 
@@ -101,6 +104,22 @@ impl<'a> Cursor<'a> {
         let digits = self.text.get(self.at..self.at + 4).filter(|digits| digits.bytes().all(|d| d.is_ascii_hexdigit()));
         self.at += 4;
         u32::from_str_radix(digits?, 16).ok()
+    }
+}
+
+/// Refuses a name that is longer than names may be.
+#[inline]
+fn bounded(name: Cow<'_, str>, start: usize) -> Result<Cow<'_, str>, Fault> {
+    if name.len() <= MOST_CHARACTERS { Ok(name) } else { counted(name, start) }
+}
+
+#[cold]
+fn counted(name: Cow<'_, str>, start: usize) -> Result<Cow<'_, str>, Fault> {
+    match name.chars().count() {
+        found if found > MOST_CHARACTERS => {
+            Err(Fault::new(start, format!("expected at most {MOST_CHARACTERS} characters, found {found}")))
+        }
+        _ => Ok(name),
     }
 }
 

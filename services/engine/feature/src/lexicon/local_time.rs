@@ -44,7 +44,8 @@ fn parse(text: &str) -> Option<(DateTime, Offset)> {
         PiecesOffset::Numeric(numeric) => numeric.offset(),
         _ => return None,
     };
-    Some((pieces.date().to_datetime(pieces.time()?), offset))
+    let is_real = offset.seconds().abs() <= Timestamp::LARGEST_OFFSET;
+    Some((pieces.date().to_datetime(pieces.time()?), offset)).filter(|_| is_real)
 }
 
 fn field(local: DateTime, offset: Offset, part: TimePart) -> f64 {

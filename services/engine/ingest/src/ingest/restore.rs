@@ -91,7 +91,7 @@ mod tests {
     use rankwright_event::{Event, Interaction, RankedItem, Ranking, Tenant, Timestamp};
     use rankwright_feature::Plan;
     use rankwright_state::file::FileOptions;
-    use rankwright_state::{Cell, Commit, Entity, FileStore, Position, Slot, Space, Store, Stored, Writer};
+    use rankwright_state::{Cell, Commit, Entity, FileStore, Parts, Position, Slot, Space, Store, Stored, Writer};
     use std::sync::Arc;
     use std::time::Duration;
 
@@ -118,19 +118,10 @@ mod tests {
         let items = vec![RankedItem { id: "a".into(), fields: vec![], label: None, score: None }];
         let (id, fields) = ("r".into(), Vec::new());
         let ranking = Ranking { id, timestamp, tenant: tenant.clone(), user: None, session: None, fields, items };
-        let (ranked, kind) = (Some(ranking.id.clone()), "click".into());
-        let (id, item, fields) = ("c".into(), "a".into(), Vec::new());
-        let click =
-            Interaction { id, timestamp, tenant, ranking: ranked, user: None, session: None, kind, item, fields };
-        leave_sealed(&*store, &ranking, click).await;
+        leave_sealed(&*store, &ranking, click("c", Some("r"))).await;
 
-        let (config, _) = Config::parse("models: {none: {type: noop}}", "test").expect("a valid configuration");
-        let plan = Arc::new(Plan::compile(&config.features, &*store).await.expect("compiles"));
-        let header = Header { service: "test".into(), columns: Vec::new().into() };
-        let kept = Arc::new(MemoryStore::new(header).expect("memory"));
-        let (session_length, ranking_wait) = (Duration::from_secs(60), Duration::from_secs(10));
-        let settings = Settings { session_length, ranking_wait, max_open: 10, max_open_bytes: 1 << 28 };
-        let mut ingest = Ingest::open("test", plan, store.clone(), kept.clone(), settings).await.expect("opens");
+        let kept = Arc::new(nothing_kept());
+        let mut ingest = ingest(&store, kept.clone()).await;
         let again = Ranking { timestamp: Timestamp::from_millis(2000), ..ranking };
         ingest.apply(vec![Event::Ranking(again)], Position("2".into())).await.expect("takes it in");
         assert_eq!(ingest.counters().open, 1, "is open once more");
@@ -141,6 +132,51 @@ mod tests {
         for space in [Space::Joins, Space::Outbox] {
             assert!(store.scan(space).await.expect("lists").is_empty(), "{space:?}");
         }
+    }
+
+    fn click(id: &str, ranking: Option<&str>) -> Interaction {
+        Interaction {
+            id: id.into(),
+            timestamp: Timestamp::from_millis(1000),
+            tenant: Tenant::default(),
+            ranking: ranking.map(Into::into),
+            user: Some("u".into()),
+            session: None,
+            kind: "click".into(),
+            item: "a".into(),
+            fields: Vec::new(),
+        }
+    }
+
+    /// One that writes to this store.
+    async fn ingest(store: &Arc<dyn Store>, kept: Arc<dyn ClickthroughStore>) -> Ingest {
+        let (config, _) = Config::parse("models: {none: {type: noop}}", "test").expect("a valid configuration");
+        let plan = Arc::new(Plan::compile(&config.features, &**store).await.expect("compiles"));
+        let (session_length, ranking_wait) = (Duration::from_secs(60), Duration::from_secs(10));
+        let settings = Settings { session_length, ranking_wait, max_open: 10, max_open_bytes: 1 << 28 };
+        Ingest::open("test", plan, store.clone(), kept, settings).await.expect("opens")
+    }
+
+    fn nothing_kept() -> MemoryStore {
+        MemoryStore::new(Header { service: "test".into(), columns: Vec::new().into() }).expect("memory")
+    }
+
+    #[tokio::test]
+    async fn interactions_of_a_ranking_are_written_once_a_commit_and_those_beyond_what_one_keeps_wait_for_none() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = FileStore::open(folder.path(), FileOptions::default(), "test").expect("opens");
+        let store: Arc<dyn Store> = Arc::new(store);
+        let mut first = ingest(&store, Arc::new(nothing_kept())).await;
+        let clicks = (0..Parts::MOST + 5).map(|number| Event::Interaction(click(&number.to_string(), Some("never"))));
+        first.take(clicks.collect()).await.expect("takes them in");
+        let key = JoinId { tenant: Tenant::default(), ranking: "never".into() }.key();
+        assert_eq!(first.overlay.look_up(std::slice::from_ref(&key)).1, [0], "nothing is written yet");
+        assert_eq!(first.counters().unranked, 5);
+        first.commit_taken(Position("1".into())).await.expect("commits");
+        drop(first);
+        let second = ingest(&store, Arc::new(nothing_kept())).await;
+        let id = JoinId { tenant: Tenant::default(), ranking: "never".into() };
+        assert_eq!(second.join.interactions(&id.borrowed()).map(<[_]>::len), Some(Parts::MOST));
     }
 
     /// Takes records, of which the first so many are durable.
@@ -180,31 +216,15 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let store = FileStore::open(folder.path(), FileOptions::default(), "test").expect("opens");
         let store: Arc<dyn Store> = Arc::new(store);
-        let interactions = ["one", "two"].map(|id| Interaction {
-            id: id.into(),
-            timestamp: Timestamp::from_millis(1000),
-            tenant: Tenant::default(),
-            ranking: None,
-            user: Some("u".into()),
-            session: None,
-            kind: "click".into(),
-            item: "a".into(),
-            fields: Vec::new(),
-        });
+        let interactions = ["one", "two"].map(|id| click(id, None));
         let (slot, stored) = record::interactions_value(&interactions);
         let lease = store.acquire(&Writer("test".into())).await.expect("is free");
         let writes = vec![(record::closed_key(&Tenant::default(), 1, "one"), Some(Entity::one(slot, stored)))];
         let commit = Commit { from: lease.position.clone(), to: Position("1".into()), writes, ..Commit::default() };
         store.commit(&lease, commit).await.expect("commits");
 
-        let (config, _) = Config::parse("models: {none: {type: noop}}", "test").expect("a valid configuration");
-        let plan = Arc::new(Plan::compile(&config.features, &*store).await.expect("compiles"));
-        let header = Header { service: "test".into(), columns: Vec::new().into() };
-        let inner = MemoryStore::new(header).expect("memory");
-        let kept = Arc::new(Slowly { durable: Mutex::new(Mark(0)), inner });
-        let (session_length, ranking_wait) = (Duration::from_secs(60), Duration::from_secs(10));
-        let settings = Settings { session_length, ranking_wait, max_open: 10, max_open_bytes: 1 << 28 };
-        let mut ingest = Ingest::open("test", plan, store.clone(), kept.clone(), settings).await.expect("opens");
+        let kept = Arc::new(Slowly { durable: Mutex::new(Mark(0)), inner: nothing_kept() });
+        let mut ingest = ingest(&store, kept.clone()).await;
         ingest.outbox.limit(10, 1);
         let mut moves = 1;
         for (durable, owed) in [(0, 1), (1, 1), (2, 0)] {

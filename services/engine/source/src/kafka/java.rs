@@ -17,7 +17,7 @@ const RENAMED: [(&str, &str); 7] = [
 ];
 
 /// What has no use here, and why.
-const UNUSED: [(&str, &[&str]); 10] = [
+const UNUSED: [(&str, &[&str]); 11] = [
     ("keys are not read", &["key.deserializer"]),
     ("events are JSON", &["value.deserializer"]),
     ("state.pipeline says how large batches are", &["max.poll.records"]),
@@ -27,6 +27,7 @@ const UNUSED: [(&str, &[&str]); 10] = [
         "no classes of Java are loaded",
         &[
             "auto.include.jmx.reporter",
+            "config.providers",
             "interceptor.classes",
             "metric.reporters",
             "metrics.num.samples",
@@ -50,6 +51,10 @@ const UNUSED: [(&str, &[&str]); 10] = [
             "ssl.trustmanager.algorithm",
         ],
     ),
+    (
+        "only Java clients have it",
+        &["internal.leave.group.on.close", "internal.throw.on.fetch.stable.offset.unsupported"],
+    ),
     ("messages are read by partition, not as a share group", &["share.acknowledgement.mode"]),
     (
         "logins are PLAIN or SCRAM",
@@ -62,8 +67,11 @@ const UNUSED: [(&str, &[&str]); 10] = [
             "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
             "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
             "sasl.oauthbearer.jwks.endpoint.url",
+            "sasl.oauthbearer.jwt.retriever.class",
+            "sasl.oauthbearer.jwt.validator.class",
             "sasl.oauthbearer.scope.claim.name",
             "sasl.oauthbearer.sub.claim.name",
+            "sasl.oauthbearer.token.endpoint.url",
         ],
     ),
     (

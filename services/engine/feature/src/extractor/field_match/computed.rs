@@ -183,9 +183,11 @@ fn digests_of_columns_and_stored_values_stay_as_they_are() {
 }
 
 #[test]
-fn what_a_model_stores_is_unknown_without_it() {
+fn what_a_model_stores_is_that_of_its_feature_where_the_model_is_open() {
     let (config, _) = Config::parse(&format!("features: [{}]", bi("")), "test").unwrap();
-    assert!(readers(&config).is_empty());
+    let stored = readers(&config, &Letters::of(Task::Embed));
+    assert_eq!(stored.into_values().collect::<Vec<_>>(), [["m"]]);
+    assert!(readers(&config, &NoEncoders).is_empty());
 }
 
 #[test]

@@ -42,6 +42,7 @@ fn what_has_no_zone_or_is_no_time_is_missing() {
         "2022-01-07T11:32:15[Europe/Paris]",
         "2022-02-30T11:32:15Z",
         "2022-01-07T25:00:00Z",
+        "2022-01-07T11:32:15+25:00",
         "1641547935",
     ] {
         assert_eq!(part(text, TimePart::Year), None, "{text}");
