@@ -81,6 +81,7 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
             false => None,
         };
         let watch = Arc::new(Watch::registered(engine.clone(), &registry)?);
+        engine.traces().register(&registry)?;
         cached::register(&engine.state, &registry)?;
         emptied::register(&engine.state, &registry)?;
         let fleet = if service.ranks { open::fleet(&engine.config, &identity())? } else { Arc::new(Alone::default()) };
@@ -92,6 +93,7 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
         }
         let mut app =
             App::builder(&config, engine.state.clone(), loader).registry(registry).log(crate::log::set_log_filter);
+        app = app.tracer(engine.tracer().clone());
         if let State::Redis(redis) = &config.state {
             app = app.store_timeout(redis.timeout.command);
         }
@@ -164,6 +166,7 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
         if let Some(inlet) = inlet {
             inlet.close().await;
         }
+        engine.finish_traces().await;
         if let Err(error) = &served {
             warn!(%error, "stopped serving");
         }
