@@ -63,7 +63,7 @@ impl Tool {
 fn tools_that_read_events_stop_with_a_sentence_and_leave_nothing() {
     let inputs = folder();
     let data = endless(inputs.path());
-    let name = data.to_string_lossy();
+    let name = data.to_string_lossy().into_owned();
     let price =
         "state: {type: memory}\nmodels: {m: {type: noop}}\nfeatures: [{name: p, type: number, field: item.price}]\n";
     for (arguments, told) in [
@@ -80,7 +80,7 @@ fn tools_that_read_events_stop_with_a_sentence_and_leave_nothing() {
     ] {
         let place = folder();
         write(place.path(), "config.yml", price);
-        let mut tool = Tool::start(place.path(), &[arguments, &[&name]].concat());
+        let mut tool = Tool::start(place.path(), &[arguments, &[name.as_str()]].concat());
         tool.until_open(&data);
         let log = tool.interrupted();
         assert!(log.contains(told), "{arguments:?}: {log}");

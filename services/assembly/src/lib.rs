@@ -31,6 +31,7 @@ mod said;
 mod serving;
 mod size;
 mod survey;
+mod text_models;
 mod traces;
 mod units;
 mod waiting;

@@ -9,7 +9,7 @@ use crate::gauges::Gauges;
 use crate::inlet::Inlet;
 use crate::size::Watch;
 use crate::waiting::Begun;
-use crate::{open, port};
+use crate::{log, open, port, text_models};
 use anyhow::Result;
 use futures_util::future::BoxFuture;
 use prometheus::Registry;
@@ -82,6 +82,8 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
         };
         let watch = Arc::new(Watch::registered(engine.clone(), &registry)?);
         engine.traces().register(&registry)?;
+        text_models::register(&[&engine.encoders, &encoders], &registry)?;
+        log::register(&registry)?;
         cached::register(&engine.state, &registry)?;
         emptied::register(&engine.state, &registry)?;
         let fleet = if service.ranks { open::fleet(&engine.config, &identity())? } else { Arc::new(Alone::default()) };

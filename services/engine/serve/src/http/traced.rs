@@ -6,6 +6,7 @@ use axum::http::{HeaderMap, Method};
 use axum::middleware::Next;
 use axum::response::Response;
 use rankwright_trace::{Kind, Parent, Span};
+use std::borrow::Cow;
 
 /// The header that names the span of the program that sends a request.
 const TRACEPARENT: &str = "traceparent";
@@ -18,7 +19,7 @@ pub(super) async fn record(State(app): State<App>, mut request: Request, next: N
         return next.run(request).await;
     }
     let route = || request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
-    let named = || format!("POST {}", route()).trim_end().to_owned().into();
+    let named = || Cow::Owned(format!("POST {}", route()).trim_end().to_owned());
     let span = app.tracer().begin(Kind::Server, parent(request.headers()), named);
     if !span.is_recorded() {
         return next.run(request).await;
