@@ -14,7 +14,7 @@ use rankwright_feature::Plan;
 use rankwright_ingest::{Counters, Ingest, Settings};
 use rankwright_model::{Column, VersionStore};
 use rankwright_state::{Claim, Owner, Store};
-use rankwright_trace::{Kind, Span, Tracer};
+use rankwright_trace::{Span, Tracer};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -188,9 +188,7 @@ impl Engine {
 
     /// Records the training of a model.
     pub fn training_span(&self, model: &str) -> Span {
-        let span = self.tracer().begin(Kind::Internal, None, || "train".into());
-        span.note("rankwright.model", model);
-        span
+        self.traces().training(model)
     }
 
     pub(crate) fn traces(&self) -> &Traces {

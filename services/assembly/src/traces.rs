@@ -12,7 +12,7 @@ use hyper::{Method, Request, StatusCode};
 use parking_lot::Mutex;
 use prometheus::Registry;
 use rankwright_object::Bytes;
-use rankwright_trace::{Dropped, MOST_WAITING, Metrics, Queue, Settings, Tracer, otlp};
+use rankwright_trace::{Dropped, Kind, MOST_WAITING, Metrics, Queue, Settings, Span, Tracer, otlp};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,6 +59,13 @@ impl Traces {
     /// Begins traces.
     pub(crate) fn tracer(&self) -> &Tracer {
         &self.tracer
+    }
+
+    /// Records the training of a model.
+    pub(crate) fn training(&self, model: &str) -> Span {
+        let span = self.tracer.begin(Kind::Internal, None, || "train".into());
+        span.note("rankwright.model", model);
+        span
     }
 
     /// Shows how many spans there are, where any are recorded.

@@ -1,5 +1,4 @@
 use super::*;
-use rankwright_trace::{Kind, Span};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener};

@@ -15,21 +15,10 @@ const MOST_OF_A_PATH: usize = 200;
 
 /// Records a request, where its trace is recorded. Handlers find the span by [`span`].
 pub(super) async fn record(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    if request.method() != Method::POST {
-        return next.run(request).await;
-    }
-    let route = || request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
-    let named = || Cow::Owned(format!("POST {}", route()).trim_end().to_owned());
-    let span = app.tracer().begin(Kind::Server, parent(request.headers()), named);
+    let span = begin(&app, &request);
     if !span.is_recorded() {
         return next.run(request).await;
     }
-    span.note("http.request.method", "POST");
-    if !route().is_empty() {
-        span.note("http.route", route());
-    }
-    let path: String = request.uri().path().chars().take(MOST_OF_A_PATH).collect();
-    span.note("url.path", path.as_str());
     request.extensions_mut().insert(span.clone());
     let response = next.run(request).await;
     let status = response.status();
@@ -38,6 +27,23 @@ pub(super) async fn record(State(app): State<App>, mut request: Request, next: N
         span.fail(&status);
     }
     response
+}
+
+/// The span of a request that has just come.
+fn begin(app: &App, request: &Request) -> Span {
+    if request.method() != Method::POST {
+        return Span::default();
+    }
+    let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+    let named = || route.map_or(Cow::Borrowed("POST"), |route| Cow::Owned(format!("POST {route}")));
+    let span = app.tracer().begin(Kind::Server, parent(request.headers()), named);
+    if span.is_recorded() {
+        span.note("http.request.method", "POST");
+        route.iter().for_each(|route| span.note("http.route", *route));
+        let path: String = request.uri().path().chars().take(MOST_OF_A_PATH).collect();
+        span.note("url.path", path.as_str());
+    }
+    span
 }
 
 /// The span of a request, which records nothing where its trace is not recorded.
