@@ -111,8 +111,8 @@ fn what_cannot_be_compared_is_refused_with_what_to_do() {
         (&["--arm", "category=random"], "no ranking has \"random\" in the field \"category\"; there are"),
         (&["--by", "page"], "no ranking of the test split has the field \"page\""),
         (&["--split", "tim"], "--split"),
-        (&["--html", "none/report.html"], "cannot write none/report.html: there is no folder none"),
-        (&["--html", "state"], "it is a folder; name a file"),
+        (&["--html", "none/report.html"], "--html: cannot write to none: No such file or directory"),
+        (&["--html", "state"], "is a folder: name a file in it"),
     ] {
         let message = refused(folder, arguments);
         assert!(message.contains(expected), "{arguments:?}: {expected}: {message}");

@@ -92,7 +92,7 @@ fn a_running_program_tells_what_its_state_takes_and_does_not_invent_a_forecast()
             for name in ["service_state_bytes{feature=\"clicks\"} ", "service_state_other_bytes{kind=\"indexes\"} "] {
                 assert!(metrics.contains(name), "{name} in {metrics}");
             }
-            assert!(!metrics.contains("\nservice_state_full_in_days "), "{metrics}");
+            assert!(!metrics.contains("\nservice_state_full_in_seconds "), "{metrics}");
             if program == "ingest-worker" {
                 let found = || json(&config, &service, folder.path())["state"]["found"].clone();
                 running.until("it closes rankings", || found()["closedBy"].is_string());

@@ -3,32 +3,18 @@
 #
 # Each alert fires when it should, and is silent when it should not: those of a service as the file has them for all services,
 # and as the operator makes them for one (tests/shop.rules.yaml, which a unit test keeps up to date); those about the operator.
-# promtool is the one in PATH, else that of Debian's package prometheus, which is fetched once and not installed.
-# REQUIRE_PROMTOOL=1 makes the lack of it a failure.
+# promtool is the one that promtool.sh finds. REQUIRE_PROMTOOL=1 makes the lack of it a failure.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
-cache=${RANKWRIGHT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rankwright}/promtool
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 passed=0 failed=0
-
-fetch() {
-  command -v apt-get >/dev/null && command -v dpkg >/dev/null || return 1
-  mkdir -p "$work/package" "$cache"
-  chmod 755 "$work"
-  (cd "$work/package" && { apt-get -qq download prometheus || { apt-get -qq update && apt-get -qq download prometheus; }; }) >"$cache/log" 2>&1 || return 1
-  dpkg --fsys-tarfile "$work"/package/prometheus_*.deb | tar -x -C "$work/package" ./usr/bin/promtool && mv "$work/package/usr/bin/promtool" "$cache/promtool"
-}
-promtool=$(command -v promtool || true)
-if [ -z "$promtool" ]; then
-  promtool=$cache/promtool
-  if [ ! -x "$promtool" ] && ! fetch; then
-    what="the alerts: promtool is missing, and Debian's package prometheus cannot be fetched"
-    [ "${REQUIRE_PROMTOOL:-}" != 1 ] || { echo "FAILED: $what"; exit 1; }
-    echo "SKIPPED: $what"
-    echo "0 passed, 0 failed, 1 skipped"
-    exit
-  fi
+if ! promtool=$(./promtool.sh); then
+  what="the alerts: promtool is missing"
+  [ "${REQUIRE_PROMTOOL:-}" != 1 ] || { echo "FAILED: $what"; exit 1; }
+  echo "SKIPPED: $what"
+  echo "0 passed, 0 failed, 1 skipped"
+  exit
 fi
 
 # ok TEXT COMMAND…

@@ -5,6 +5,8 @@ use crate::testing::{measured, measured_of};
 use kube::core::{DeserializeGuard, error_boundary::InvalidObject};
 use kube::runtime::{reflector, watcher};
 use serde_json::json;
+use std::io::Write;
+use std::process::{Command, Stdio};
 
 #[test]
 fn services_are_told_by_name_with_what_alerts_go_by() {
@@ -44,4 +46,20 @@ fn one_that_cannot_be_read_is_not_ready() {
     ] {
         assert!(text.contains(line), "{line} in {text}");
     }
+}
+
+#[test]
+fn promtool_finds_nothing_wrong_with_the_page() {
+    let found = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/monitoring/promtool.sh")).output().unwrap();
+    if !found.status.success() {
+        assert!(std::env::var("RANKWRIGHT_REQUIRE_ALL").as_deref() != Ok("1"), "{found:?}");
+        return println!("SKIPPED: promtool is missing");
+    }
+    let mut checking = Command::new(String::from_utf8(found.stdout).unwrap().trim());
+    checking.args(["check", "metrics"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut checking = checking.spawn().unwrap();
+    checking.stdin.take().unwrap().write_all(measured().as_bytes()).unwrap();
+    let checked = checking.wait_with_output().unwrap();
+    let found = String::from_utf8([checked.stdout, checked.stderr].concat()).unwrap();
+    assert!(checked.status.success() && found.is_empty(), "{found}");
 }

@@ -118,6 +118,11 @@ impl Encoders {
         self.open.get(model).cloned()
     }
 
+    /// All of them, by their handles in the configuration.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (String, Arc<Encoder>)> {
+        self.open.iter().map(|(model, encoder)| (model.handle.clone(), encoder.clone()))
+    }
+
     fn open_all(wanted: &[Wanted], batch: usize) -> Result<Self> {
         let (cache, settings) = (cache()?, Settings { batch, ..settings()? });
         let first = wanted.first().map(|wanted| wanted.path.clone()).unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use crate::encoders::{Encoders, Wanted};
 use crate::follow::is_stream;
+use crate::traces::Traces;
 use crate::{joins, open, remote};
 use anyhow::{Result, anyhow};
 use futures_util::future::BoxFuture;
@@ -13,6 +14,7 @@ use rankwright_feature::Plan;
 use rankwright_ingest::{Counters, Ingest, Settings};
 use rankwright_model::{Column, VersionStore};
 use rankwright_state::{Claim, Owner, Store};
+use rankwright_trace::{Span, Tracer};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -41,6 +43,8 @@ pub struct Engine {
     /// Whether no more events are taken in for now: what is open fills memory, and cannot close before click-throughs are with
     /// their store.
     pub(crate) full: AtomicBool,
+    /// What is recorded; begun when it is first asked for.
+    traces: OnceLock<Traces>,
 }
 
 /// Interactions of an import, and those of them whose ranking did not come.
@@ -157,7 +161,8 @@ impl Engine {
         let clickthroughs = open::clickthroughs(&config, &plan, &service)?;
         let versions = open::versions(&config, &service)?;
         let (runtime, imported, full) = (Handle::current(), OnceLock::new(), AtomicBool::new(false));
-        let engine = Self { config, plan, state, clickthroughs, versions, encoders, runtime, imported, full };
+        let traces = OnceLock::new();
+        let engine = Self { config, plan, state, clickthroughs, versions, encoders, runtime, imported, full, traces };
         joins::settle(&engine).await?;
         Ok(engine)
     }
@@ -174,6 +179,29 @@ impl Engine {
     pub async fn ingest(&self, writer: &str) -> Result<Ingest, rankwright_ingest::Error> {
         let (plan, state, clickthroughs) = (self.plan.clone(), self.state.clone(), self.clickthroughs.clone());
         Ingest::open(writer, plan, state, clickthroughs, self.settings()).await
+    }
+
+    /// Begins traces, as the environment says. Who asks for it has to let [`Engine::finish_traces`] send the last of them.
+    pub fn tracer(&self) -> &Tracer {
+        self.traces().tracer()
+    }
+
+    /// Records the training of a model.
+    pub fn training_span(&self, model: &str) -> Span {
+        self.traces().training(model)
+    }
+
+    pub(crate) fn traces(&self) -> &Traces {
+        self.traces.get_or_init(|| Traces::begin(&self.runtime))
+    }
+
+    /// Sends the traces that wait, within two seconds.
+    pub fn finish_traces(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            if let Some(traces) = self.traces.get() {
+                traces.finish().await;
+            }
+        })
     }
 
     /// Columns of all features, as models name them.

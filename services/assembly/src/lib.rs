@@ -4,6 +4,7 @@
 
 mod ask;
 mod cached;
+mod client;
 mod closing;
 mod embed;
 mod emptied;
@@ -30,6 +31,8 @@ mod said;
 mod serving;
 mod size;
 mod survey;
+mod text_models;
+mod traces;
 mod units;
 mod waiting;
 

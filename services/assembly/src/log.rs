@@ -8,6 +8,7 @@
 //! look like lines of our own or steer a terminal.
 
 use parking_lot::{Condvar, Mutex};
+use prometheus::{IntCounter, Registry as Metrics};
 use std::io::{IsTerminal, Write};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -76,6 +77,20 @@ pub fn set_log_filter(filter: &str) -> Result<(), String> {
     handle.reload(filter).map_err(|error| error.to_string())
 }
 
+/// Shows how many lines were dropped.
+pub(crate) fn register(metrics: &Metrics) -> Result<(), prometheus::Error> {
+    let dropped = dropped_lines()?;
+    if let Some(log) = LOG.get() {
+        log.0.waiting.lock().counter = Some(dropped.clone());
+    }
+    metrics.register(Box::new(dropped))
+}
+
+fn dropped_lines() -> Result<IntCounter, prometheus::Error> {
+    let help = "Lines of the log that were dropped, as nothing read standard error.";
+    IntCounter::new("service_log_dropped_lines_total", help)
+}
+
 /// Leaves writing to a thread of its own from now on.
 pub(crate) fn write_aside() {
     if let Some(log) = LOG.get() {
@@ -122,6 +137,8 @@ struct Waiting {
     /// Bytes that are being written.
     writing: usize,
     dropped: u64,
+    /// Counts all that were dropped.
+    counter: Option<IntCounter>,
     /// Where lines go at once, as long as no thread writes them.
     writer: Option<Box<dyn Write + Send>>,
 }
@@ -147,6 +164,7 @@ impl Log {
             let _closed_or_full = writer.write_all(lines).and_then(|()| writer.flush());
         } else if waiting.bytes() + lines.len() > MOST_BYTES {
             waiting.dropped += 1;
+            waiting.counter.iter().for_each(IntCounter::inc);
         } else {
             waiting.lines.extend_from_slice(lines);
             self.0.filled.notify_one();
@@ -299,14 +317,24 @@ mod tests {
     fn lines_that_nothing_reads_are_dropped_and_counted() {
         let (log, holds, text) = slow();
         let line = [vec![b'x'; (1 << 20) - 1], vec![b'\n']].concat();
+        let counter = dropped_lines().expect("a valid name");
+        log.0.waiting.lock().counter = Some(counter.clone());
         (0..7).for_each(|_| log.push(&line));
         log.flush(Duration::ZERO);
         drop(holds);
         let taken = lines(&text, 5);
         assert!(taken[..4].iter().all(|taken| taken.len() == line.len() - 1));
         assert_eq!(taken[4], "3 lines of the log were dropped: nothing read standard error");
+        assert_eq!(counter.get(), 3);
         log.flush(Duration::from_secs(60));
         assert_eq!(log.0.waiting.lock().bytes(), 0);
+    }
+
+    #[test]
+    fn metrics_are_listed_for_alerts_and_dashboards() {
+        let metrics = Metrics::new();
+        register(&metrics).expect("new names");
+        crate::listed::assert_listed("assembly/log", &metrics);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::gauges::Gauges;
 use crate::inlet::Inlet;
 use crate::size::Watch;
 use crate::waiting::Begun;
-use crate::{open, port};
+use crate::{log, open, port, text_models};
 use anyhow::Result;
 use futures_util::future::BoxFuture;
 use prometheus::Registry;
@@ -81,6 +81,9 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
             false => None,
         };
         let watch = Arc::new(Watch::registered(engine.clone(), &registry)?);
+        engine.traces().register(&registry)?;
+        text_models::register(&[&engine.encoders, &encoders], &registry)?;
+        log::register(&registry)?;
         cached::register(&engine.state, &registry)?;
         emptied::register(&engine.state, &registry)?;
         let fleet = if service.ranks { open::fleet(&engine.config, &identity())? } else { Arc::new(Alone::default()) };
@@ -92,6 +95,7 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
         }
         let mut app =
             App::builder(&config, engine.state.clone(), loader).registry(registry).log(crate::log::set_log_filter);
+        app = app.tracer(engine.tracer().clone());
         if let State::Redis(redis) = &config.state {
             app = app.store_timeout(redis.timeout.command);
         }
@@ -164,6 +168,7 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
         if let Some(inlet) = inlet {
             inlet.close().await;
         }
+        engine.finish_traces().await;
         if let Err(error) = &served {
             warn!(%error, "stopped serving");
         }

@@ -7,11 +7,10 @@ use crate::skipped::Skipped;
 use crate::{stop, validate};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ArgAction;
-use rankwright_assembly::{job_runtime, now, print};
+use rankwright_assembly::{now, print, runtime};
 use rankwright_config::Config;
 use rankwright_prepare::propose::{self, Proposal, Proposer, Ruleset};
-use rankwright_prepare::{Output, Target};
-use rankwright_scratch::Scratch;
+use rankwright_prepare::{Target, output};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -62,7 +61,7 @@ fn ruleset(text: &str) -> Result<Ruleset, String> {
 /// Writes the configuration, and says what is in it.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let target = Target::of(&options.out, &options.data).context("--out")?;
-    let runtime = job_runtime()?;
+    let runtime = runtime()?;
     let stop = stop::told(&runtime);
     let proposal = proposal(options, &target, &runtime, &stop)?;
     let (config, warnings) = Config::parse(&proposal.text, "the proposed configuration")
@@ -142,12 +141,8 @@ fn named(target: &Target, out: &Path) -> String {
 }
 
 fn write(target: &Target, text: &str, stop: &AtomicBool) -> Result<()> {
-    let scratch = Scratch::within(&target.folder(), ".rankwright-autofeature-")?;
-    let stopped = || stop.load(Ordering::Relaxed);
-    let mut output = Output::create(target, scratch.path(), 1)?;
-    let taken = output.line(text.as_bytes(), &stopped);
-    if !output.finish(taken.is_ok(), &stopped)? {
-        bail!("interrupted: nothing is written");
+    match output::write(target, &|| stop.load(Ordering::Relaxed), |to| to.write_all(text.as_bytes()))? {
+        true => Ok(()),
+        false => bail!("interrupted: nothing is written"),
     }
-    Ok(())
 }

@@ -7,17 +7,19 @@ mod table;
 
 use crate::options::{Output, path};
 use crate::progress::Progress;
-use crate::told;
+use crate::stop;
 use anyhow::{Context, Result, bail};
 use rankers::chosen;
 use rankwright_assembly::{
-    as_owner, configuration, job_runtime, open_clickthroughs, open_versions, print, served_constants,
+    as_owner, configuration, open_clickthroughs, open_versions, print, runtime, served_constants,
 };
 use rankwright_config::model::{Arm, Split, Weighting};
-use rankwright_config::{State, ranking_field};
+use rankwright_config::{Config, State, ranking_field};
+use rankwright_prepare::{Target, output};
 use rankwright_train::evaluate::Report;
 use rankwright_train::{Evaluation, Progress as Step};
 use std::path::PathBuf;
+use tokio::runtime::Runtime;
 use tracing::info;
 
 /// What is compared, and how it is told.
@@ -60,13 +62,20 @@ pub(crate) struct Options {
 
 /// Compares, and prints what that comes to.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    if let Some(html) = &options.html {
-        told::writable(html).context("--html")?;
+    let target = options.html.as_deref().map(Target::new).transpose().context("--html")?;
+    let config = configuration(options.config.as_deref())?;
+    if matches!(config.state, State::Memory) {
+        bail!("state is memory: models end with the process that trained them; use 'state: {{type: file, path: ...}}'");
     }
-    let report = compared(options)?;
-    if let Some(html) = &options.html {
-        told::write(html, html::page(&report).as_bytes()).context("--html")?;
-        info!(path = %html.display(), "wrote the report");
+    as_owner(&config)?;
+    let runtime = runtime()?; // stores that wait for a network do so on its threads
+    let _stopping = stop::at_once(&runtime, "interrupted: there is no report");
+    let report = compared(&config, options, &runtime)?;
+    if let Some(target) = &target {
+        let page = html::page(&report);
+        let written = output::write(target, &|| false, |to| to.write_all(page.as_bytes()));
+        written.with_context(|| format!("--html: cannot write {}", target.name()))?;
+        info!(path = target.name(), "wrote the report");
     }
     print(&match options.output {
         Output::Table => table::of(&report),
@@ -74,26 +83,20 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     })
 }
 
-fn compared(options: &Options) -> Result<Report> {
-    let config = configuration(options.config.as_deref())?;
-    if matches!(config.state, State::Memory) {
-        bail!("state is memory: models end with the process that trained them; use 'state: {{type: file, path: ...}}'");
-    }
+fn compared(config: &Config, options: &Options, runtime: &Runtime) -> Result<Report> {
     let arm = options.arm.as_deref().map(str::parse::<Arm>).transpose().context("--arm")?;
     let split = options.split.as_deref().map(str::parse::<Split>).transpose().context("--split")?;
     let context = options.context.as_deref().map(|field| ranking_field(field).to_owned());
-    as_owner(&config)?;
-    let runtime = job_runtime()?; // stores that wait for a network do so on its threads
     let _inside = runtime.enter();
-    let chosen = chosen(&config, &*open_versions(&config)?, &options.model)?;
-    let store = open_clickthroughs(&config)?;
+    let chosen = chosen(config, &*open_versions(config)?, &options.model)?;
+    let store = open_clickthroughs(config)?;
     let mut definition = chosen.definition.clone();
     definition.split = split.unwrap_or(definition.split);
     let evaluation = Evaluation {
         model: &chosen.model,
         config: &definition,
         rankers: &chosen.rankers,
-        served: &served_constants(&config),
+        served: &served_constants(config),
         by: options.by.as_deref().map(ranking_field),
         weighting: &Weighting { arm, context },
         resamples: options.resamples as usize,

@@ -5,7 +5,7 @@ use crate::progress::Progress;
 use crate::stop;
 use crate::train::warn_of_losses;
 use anyhow::{Context, Result, bail};
-use rankwright_assembly::{columns_of, configuration, job_runtime, open_clickthroughs};
+use rankwright_assembly::{columns_of, configuration, open_clickthroughs, runtime};
 use rankwright_config::model::{LambdaMart, Model, Split};
 use rankwright_config::{ClickthroughStore, Config, State};
 use rankwright_train::Progress as Step;
@@ -50,7 +50,8 @@ pub(crate) fn run(options: &Options) -> Result<String> {
     if let Some(split) = &options.split {
         model.split = split.parse::<Split>().context("--split")?;
     }
-    let runtime = job_runtime()?;
+    let runtime = runtime()?;
+    let reading = stop::at_once(&runtime, "interrupted: nothing is written");
     let _inside = runtime.enter(); // stores that wait for a network do so on its threads
     let columns = runtime.block_on(columns_of(&config))?;
     let clickthroughs = open_clickthroughs(&config)?;
@@ -62,7 +63,8 @@ pub(crate) fn run(options: &Options) -> Result<String> {
         }
     })?;
     warn_of_losses(&name, &prepared.reading);
-    let stop = stop::told(&runtime); // until now nothing is there to be removed
+    let stop = stop::told(&runtime); // from now on there is something to be removed
+    drop(reading);
     progress.of(prepared.rows());
     let exported = prepared.write(&options.out, options.parquet, &mut |rows| {
         progress.at(rows, rows, "rows written");

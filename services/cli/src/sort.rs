@@ -5,7 +5,7 @@ use crate::progress::Progress;
 use crate::skipped::Skipped;
 use crate::stop;
 use anyhow::{Context, Result, bail};
-use rankwright_assembly::{Fetched, fetch, is_remote, job_runtime, now};
+use rankwright_assembly::{Fetched, fetch, is_remote, now, runtime};
 use rankwright_config::{EventFormat, FileOrder, Offset};
 use rankwright_prepare::Target;
 use rankwright_prepare::sort::{Options, Sorted, Stage, Watch, sort};
@@ -20,7 +20,7 @@ pub(crate) fn run(options: &SortOptions) -> Result<()> {
     if let Some(temp) = options.temp.as_ref().filter(|temp| !temp.is_dir()) {
         bail!("--temp: {} is no folder", shown(temp));
     }
-    let runtime = job_runtime()?;
+    let runtime = runtime()?;
     let stop = stop::told(&runtime);
     let remote = is_remote(&options.data);
     let fetched = remote.then(|| runtime.block_on(fetch(&options.data.to_string_lossy()))).transpose()?;

@@ -24,7 +24,9 @@ pub(crate) fn run(options: &ImportOptions) -> Result<()> {
     }
     let names: Vec<String> = train::trainable(&engine).map(|(name, _)| name.clone()).collect();
     for name in names {
+        let span = engine.training_span(&name);
         if let Err(error) = train::one(&engine, &name) {
+            span.fail(&error);
             warn!(model = name, "not trained, requests are answered without it: {}", chain(&error));
         }
     }

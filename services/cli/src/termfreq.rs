@@ -4,29 +4,37 @@
 //! would have to grow with the number of items to count the newest alone.
 
 mod fields;
-mod output;
 
 use crate::options::{TermfreqOptions, parsed};
 use crate::progress::Progress;
 use crate::skipped::Skipped;
+use crate::stop;
 use anyhow::{Context, Result, bail};
 pub(crate) use fields::Fields;
-use output::Output;
-use rankwright_assembly::{Fetched, fetch, is_remote, job_runtime, now};
+use rankwright_assembly::{Fetched, fetch, is_remote, now, runtime};
 use rankwright_config::Offset;
 use rankwright_event::Event;
-use rankwright_source::{Batch, Files};
+use rankwright_prepare::{Target, output};
+use rankwright_source::{Batch, Compression, Files};
 use rankwright_text::{DictionaryBuilder, Language};
 use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use tokio::runtime::Runtime;
 use tracing::warn;
 
 /// Counts the terms of the fields that options name, writes the dictionary, and says what is in it.
 pub(crate) fn run(options: &TermfreqOptions) -> Result<String> {
     let language: Language = options.language.parse().context("--language")?;
     let fields = Fields::named(&options.fields)?;
-    let (files, _fetched) = files(options)?;
-    let output = Output::create(&options.out, &options.data)?;
+    let target = Target::of(&options.out, &options.data).context("--out")?;
+    if Compression::of(&options.out) == Compression::Zstd {
+        bail!("--out: a dictionary is plain or compressed with gzip: name it .json or .json.gz");
+    }
+    let runtime = runtime()?;
+    let stop = stop::told(&runtime);
+    let (files, _fetched) = files(options, &runtime)?;
     let counting = Counting {
         fields,
         builder: DictionaryBuilder::new(language),
@@ -35,8 +43,9 @@ pub(crate) fn run(options: &TermfreqOptions) -> Result<String> {
         events: 0,
         items: 0,
         too_old: 0,
+        stop,
     };
-    counting.all(&files)?.write(output, options)
+    counting.all(&files)?.write(&target, options)
 }
 
 /// One run.
@@ -50,6 +59,7 @@ struct Counting {
     items: u64,
     /// Events that were left out because they are older than the offset.
     too_old: u64,
+    stop: Arc<AtomicBool>,
 }
 
 impl Counting {
@@ -68,6 +78,9 @@ impl Counting {
     }
 
     fn take(&mut self, batch: &Batch) -> Result<()> {
+        if self.stop.load(Ordering::Relaxed) {
+            bail!("interrupted: no dictionary is written");
+        }
         for bad in &batch.bad {
             self.skipped.see(bad)?;
         }
@@ -102,7 +115,7 @@ impl Counting {
         Ok(())
     }
 
-    fn write(self, mut output: Output, options: &TermfreqOptions) -> Result<String> {
+    fn write(self, target: &Target, options: &TermfreqOptions) -> Result<String> {
         self.check()?;
         let builder = &self.builder;
         if builder.dropped() > 0 {
@@ -113,10 +126,11 @@ impl Counting {
                  more than the dictionary says"
             );
         }
-        builder
-            .write(self.fields.names(), &mut output)
-            .and_then(|()| output.finish())
-            .with_context(|| format!("cannot write {}", options.out.display()))?;
+        let stopped = || self.stop.load(Ordering::Relaxed);
+        let written = output::write(target, &stopped, |to| builder.write(self.fields.names(), to));
+        if !written.with_context(|| format!("cannot write {}", target.name()))? {
+            bail!("interrupted: no dictionary is written");
+        }
         let (documents, terms, average) = (builder.documents(), builder.terms(), builder.average_length());
         let (fields, language, out) =
             (self.fields.names().join(", "), options.language.as_str(), options.out.display());
@@ -128,12 +142,12 @@ impl Counting {
 }
 
 /// The files to read; those of a bucket are here as long as the second.
-fn files(options: &TermfreqOptions) -> Result<(Files, Option<Fetched>)> {
+fn files(options: &TermfreqOptions, runtime: &Runtime) -> Result<(Files, Option<Fetched>)> {
     let format = parsed(options.format.as_deref(), "--format")?.unwrap_or_default();
     let offset = parsed(options.offset.as_deref(), "--offset")?.unwrap_or(Offset::Earliest);
     let order = parsed(options.sort_files_by.as_deref(), "--sort-files-by")?.unwrap_or_default();
     let path = options.data.as_path();
-    let fetched = if is_remote(path) { Some(job_runtime()?.block_on(fetch(&path.to_string_lossy()))?) } else { None };
+    let fetched = if is_remote(path) { Some(runtime.block_on(fetch(&path.to_string_lossy()))?) } else { None };
     let local = fetched.as_ref().map_or(path, Fetched::path);
     Ok((Files::open(local, format, order, offset, now())?, fetched))
 }

@@ -5,7 +5,7 @@ use crate::options::{ReportForm, SourceOptions, ValidateOptions};
 use crate::progress::Progress;
 use crate::stop;
 use anyhow::{Context, Result, bail};
-use rankwright_assembly::{Encoders, Size, Units, configuration, is_stream, job_runtime, now, print};
+use rankwright_assembly::{Encoders, Size, Units, configuration, is_stream, now, print, runtime};
 use rankwright_config::Config;
 use rankwright_prepare::check::{Checker, Fact, Report};
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ pub(crate) fn run(options: &ValidateOptions) -> Result<()> {
             }
         });
     }
-    let runtime = job_runtime()?;
+    let runtime = runtime()?;
     let stop = stop::told(&runtime);
     let report = report(&config, &options.source, &runtime, &stop)?;
     print(&match options.output {
@@ -166,7 +166,7 @@ mod tests {
         let event = r#"{"event":"item","id":"1","item":"a","timestamp":"1","fields":[]}"#;
         std::fs::write(&data, format!("{event}\n")).expect("can be written");
         let source = SourceOptions { config: None, data: Some(data), format: None, offset: None, sort_files_by: None };
-        let runtime = job_runtime().expect("a runtime");
+        let runtime = runtime().expect("a runtime");
         let check = |stop| check(&Config::default(), &source, &runtime, &AtomicBool::new(stop));
         let error = |stop| check(stop).expect_err("an item alone teaches nothing").to_string();
         assert!(error(false).contains("checks failed"), "{}", error(false));

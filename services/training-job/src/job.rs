@@ -53,10 +53,14 @@ pub(crate) fn names(config: &Config, asked: &[String]) -> Result<Vec<String>> {
 /// Trains one model, publishes it where it passes its gate, and adds that to the report.
 pub(crate) fn train(engine: &Engine, name: &str, report: &Shared) -> ModelReport {
     let (began, mut published) = (Instant::now(), None);
+    let span = engine.training_span(name);
     let model = match attempt(engine, name, report, &mut published) {
         Ok(model) => model,
         Err(error) => refused(name, error),
     };
+    if model.outcome == Outcome::Failed {
+        span.fail(&model.message);
+    }
     let model = ModelReport { elapsed_ms: began.elapsed().as_millis() as u64, ..model };
     report.add(model.clone());
     drop(published); // who is told to stop has it in the report from now on

@@ -88,6 +88,7 @@ fn run(options: &Options) -> Result<Report> {
             Outcome::Published | Outcome::Kept => info!(model = name, version, "{message}"),
         }
     }
+    runtime.block_on(engine.finish_traces());
     Ok(report.whole())
 }
 

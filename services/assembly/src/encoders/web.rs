@@ -3,37 +3,30 @@
 //! Proxies are not asked. Addresses are those of the hub, and those to which it sends.
 
 use super::elsewhere::Pieces;
+use crate::client::{Client, Error};
 use futures_util::future::BoxFuture;
-use http_body_util::{BodyExt, Empty};
+use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::client::conn::http1;
-use hyper::header::{HOST, LOCATION, USER_AGENT};
+use hyper::header::LOCATION;
 use hyper::{Request, Response, StatusCode, Uri};
-use hyper_util::rt::TokioIo;
 use rankwright_encoder::FetchError;
 use rankwright_object::Bytes;
-use rustls::crypto::aws_lc_rs;
-use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, RootCertStore};
-use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio::time::timeout;
-use tokio_rustls::TlsConnector;
 
 /// For a connection, for the head of an answer, and for each piece of its body.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// So often a request is sent elsewhere.
 const HOPS: usize = 5;
-const AGENT: &str = concat!("rankwright/", env!("CARGO_PKG_VERSION"));
 
 /// Sends the pieces of the file at this address, or that there is none.
 pub(super) fn get<'a>(address: &'a str, to: &'a Pieces) -> BoxFuture<'a, Result<(), FetchError>> {
     Box::pin(async move {
         let mut address: Uri = address.parse()?;
+        let client = Client::new(PATIENCE);
         for _ in 0..=HOPS {
-            let answer = asked(&address).await?;
+            let answer =
+                client.send(&address, Request::new(Full::default())).await.map_err(|error| told(error, &address))?;
             match answer.status() {
                 StatusCode::OK => return copied(answer.into_body(), to).await,
                 StatusCode::NOT_FOUND => return Ok(to.send(Ok(None)).await?),
@@ -50,6 +43,19 @@ pub(super) fn get<'a>(address: &'a str, to: &'a Pieces) -> BoxFuture<'a, Result<
     })
 }
 
+/// Why there is no answer, and what to do.
+fn told(error: Error, address: &Uri) -> FetchError {
+    let host = address.host().unwrap_or_default();
+    match error {
+        Error::Unreachable(reason) => format!(
+            "{host} cannot be reached ({reason}): put the model's files into RANKWRIGHT_MODELS_DIR, or check the network"
+        )
+        .into(),
+        Error::Late => error.to_string().into(),
+        Error::Other(error) => error,
+    }
+}
+
 /// Where an answer sends to; what was encrypted stays so.
 fn next(address: &Uri, answer: &Response<Incoming>) -> Result<Uri, FetchError> {
     let location = answer.headers().get(LOCATION).ok_or("it redirects without a location")?.to_str()?;
@@ -64,51 +70,6 @@ fn next(address: &Uri, answer: &Response<Incoming>) -> Result<Uri, FetchError> {
         (Some("https"), Some("https")) | (Some("http"), Some("http" | "https")) => Ok(next),
         _ => Err("it is sent to an address without encryption".into()),
     }
-}
-
-async fn asked(address: &Uri) -> Result<Response<Incoming>, FetchError> {
-    let host = address.host().ok_or("the address has no host")?;
-    let encrypted = address.scheme_str() == Some("https");
-    let port = address.port_u16().unwrap_or(if encrypted { 443 } else { 80 });
-    let unreachable = |reason: String| {
-        format!(
-            "{host} cannot be reached ({reason}): put the model's files into RANKWRIGHT_MODELS_DIR, or check the network"
-        )
-    };
-    let late = |_| unreachable("no answer in time".to_owned());
-    let refused = |error: std::io::Error| unreachable(error.to_string());
-    let stream = timeout(PATIENCE, TcpStream::connect((host.trim_matches(['[', ']']), port)))
-        .await
-        .map_err(late)?
-        .map_err(refused)?;
-    if !encrypted {
-        return sent(stream, address).await;
-    }
-    let name = ServerName::try_from(host.to_owned())?;
-    let encrypted = TlsConnector::from(Arc::new(trusting()?)).connect(name, stream);
-    sent(timeout(PATIENCE, encrypted).await.map_err(late)?.map_err(refused)?, address).await
-}
-
-/// Trusts the authorities of the system.
-fn trusting() -> Result<ClientConfig, FetchError> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    let provider = Arc::new(aws_lc_rs::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    Ok(builder.with_root_certificates(roots).with_no_client_auth())
-}
-
-async fn sent(
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    address: &Uri,
-) -> Result<Response<Incoming>, FetchError> {
-    let (mut connection, driven) = http1::handshake(TokioIo::new(stream)).await?;
-    tokio::spawn(driven); // it ends with the answer
-    let path = address.path_and_query().map_or("/", |path| path.as_str());
-    let host = address.authority().map_or("", |authority| authority.as_str());
-    let request = Request::get(path).header(HOST, host).header(USER_AGENT, AGENT).body(Empty::<Bytes>::new())?;
-    let answer = timeout(PATIENCE, connection.send_request(request)).await.map_err(|_| "there is no answer in time")?;
-    Ok(answer?)
 }
 
 async fn copied(mut body: Incoming, to: &Pieces) -> Result<(), FetchError> {

@@ -21,6 +21,7 @@ use rankwright_ingest::{Counters, Error};
 use rankwright_serve::clock::{believed, now};
 use rankwright_source::{DeadLetters, Merged, Partition, Step, Stream};
 use rankwright_state::{Position, Writer as StateWriter};
+use rankwright_trace::Tracer;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -56,6 +57,8 @@ pub(super) struct Reader {
     /// Partitions that were begun again since the last step came: what it says of them is of before.
     again: BTreeSet<Partition>,
     tally: Arc<Tally>,
+    /// Records batches; of a source that is read once, nothing.
+    tracer: Tracer,
     sweep: Sweep,
     /// Closes rankings while everything is read once, by nobody else.
     alone: Option<Closing>,
@@ -81,6 +84,7 @@ impl Reader {
         alone: bool,
     ) -> Self {
         let together = super::together(super::batches(&engine.config.state));
+        let tracer = if alone { Tracer::default() } else { engine.tracer().clone() };
         let alone = alone.then(|| Closing::new(engine.clone(), name.clone()));
         let pipeline = Pipeline::new(engine.plan.clone(), engine.state.clone(), engine.settings());
         Self {
@@ -96,6 +100,7 @@ impl Reader {
             sent: VecDeque::new(),
             again: BTreeSet::new(),
             tally,
+            tracer,
             sweep: Sweep::default(),
             alone,
             unread: UNREAD,

@@ -158,7 +158,7 @@ impl Gauges {
             used: perhaps("service_state_memory_used_bytes", "Memory in use of the server that is nearest to full.")?,
             limit: perhaps("service_state_memory_limit_bytes", "Its maxmemory; absent where there is none.")?,
             growth: perhaps("service_state_growth_bytes_per_day", "Growth at the present rate.")?,
-            full: perhaps("service_state_full_in_days", "Until the first server is full at the present rate.")?,
+            full: perhaps("service_state_full_in_seconds", "Until the first server is full at the present rate.")?,
         })
     }
 
@@ -179,7 +179,7 @@ impl Gauges {
         perhaps(&self.used, fullest.map(|server| server.used as f64));
         perhaps(&self.limit, fullest.and_then(|server| server.limit).map(|limit| limit as f64));
         perhaps(&self.growth, forecast.bytes_per_day);
-        perhaps(&self.full, forecast.full_in_days);
+        perhaps(&self.full, forecast.full_in_days.map(|days| days * 86_400.0));
     }
 }
 
@@ -269,10 +269,10 @@ mod tests {
         ] {
             assert!(shown.contains(line), "{line} in {shown}");
         }
-        assert!(!shown.contains("service_state_full_in_days "), "{shown}");
+        assert!(!shown.contains("service_state_full_in_seconds "), "{shown}");
         size.other.clear();
         gauges.note(&size, &Forecast { full_in_days: Some(2.5), ..Forecast::default() });
-        assert!(text().contains("service_state_full_in_days 2.5"), "{}", text());
+        assert!(text().contains("service_state_full_in_seconds 216000"), "{}", text());
         assert!(!text().contains("kind=\"joins\""), "{}", text());
     }
 }

@@ -2,8 +2,9 @@
 
 use super::show::library;
 use crate::told;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use rankwright_model::{Kind, Version};
+use rankwright_prepare::{Target, output};
 use std::path::Path;
 
 /// Writes the file; what to print.
@@ -33,7 +34,9 @@ pub(super) fn run(version: &Version, out: &Path) -> Result<String> {
             endings[0]
         );
     }
-    told::write(out, version.body())?;
+    let target = Target::new(out)?;
+    let written = output::write(&target, &|| false, |to| to.write_all(version.body()));
+    written.with_context(|| format!("cannot write {}", target.name()))?;
     let columns: Vec<&str> = metadata.columns.iter().map(|column| column.name.as_str()).collect();
     Ok(format!(
         "wrote {}: {library}, {} trees of version {}; its columns are, in this order: {}\n",

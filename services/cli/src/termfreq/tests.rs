@@ -220,8 +220,8 @@ fn a_dictionary_that_cannot_be_written_is_told_before_anything_is_read() {
     let place = Place::with(&shop());
     let out = |out: &Path| place.refused(&TermfreqOptions { out: out.to_owned(), ..place.options("title", "en") });
     assert!(out(&place.folder.path().join("no/tf.json")).starts_with("--out: cannot write to "));
-    assert!(out(place.folder.path()).contains("is a folder: name a file, such as tf.json"));
-    assert!(out(&place.data().join("tf.json")).contains("is among the events of --data"));
+    assert!(out(place.folder.path()).contains("is a folder: name a file in it"));
+    assert!(out(&place.data().join("tf.json")).contains("is among the events that are read"));
     let events = place.data().join("events.jsonl");
     let options = TermfreqOptions { data: events.clone(), out: events, ..place.options("title", "en") };
     assert!(place.refused(&options).contains("is among the events of --data"));

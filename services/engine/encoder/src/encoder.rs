@@ -135,6 +135,11 @@ impl Encoder {
         self.memo.hits_and_misses()
     }
 
+    /// Batches that wait for a thread.
+    pub fn waiting(&self) -> usize {
+        self.workers.waiting()
+    }
+
     fn embeddings(&self, texts: &[&str], by: Option<Instant>, full: Full) -> Result<Vec<Vector>, EncodeError> {
         let texts: Vec<Text<'_>> = texts.iter().map(|&text| (text, None)).collect();
         self.all(Task::Embed, &texts, by, full)

@@ -1,9 +1,10 @@
-//! The file that sorted events go to. It gets its name when it is whole.
+//! The file that a tool writes: sorted events, or another text. It gets its name when it is whole.
 //!
 //! Text is compressed block by block on threads of its own. Each block is a gzip member, or a zstd frame, of its own: every
 //! reader of the two formats takes them as one text.
 
 use flate2::write::GzEncoder;
+use rankwright_scratch::Scratch;
 use rankwright_source::{Compression, shown};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -18,11 +19,13 @@ pub(crate) const BLOCK: usize = 1 << 20;
 const WAITING: usize = 1;
 /// How long to wait before asking again whether it takes more.
 const WAIT: Duration = Duration::from_micros(200);
+/// What the folder of an unfinished file is called, beside the file that it is to be.
+const UNFINISHED: &str = ".rankwright-unfinished-";
 /// Levels at which both compress faster than events are merged.
 const GZIP_LEVEL: u32 = 3;
 const ZSTD_LEVEL: i32 = 3;
 
-/// Where sorted events go.
+/// Where a text goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// Standard output: `-`.
@@ -33,11 +36,11 @@ pub enum Target {
     File(PathBuf),
 }
 
-/// Why events cannot be written there.
+/// Why nothing can be written there.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     /// A folder.
-    #[error("{} is a folder: name a file in it, such as {}", shown(path), shown(path.join("sorted.jsonl.gz")))]
+    #[error("{} is a folder: name a file in it", shown(path))]
     Folder {
         /// Its path.
         path: PathBuf,
@@ -51,7 +54,7 @@ pub enum TargetError {
         source: io::Error,
     },
     /// One of the files that are read, or a file beside them that the next import of the folder would read as well.
-    #[error("{} is among the events that are read: the sorted events have to lie elsewhere", shown(path))]
+    #[error("{} is among the events that are read: the output has to lie elsewhere", shown(path))]
     Input {
         /// Its path.
         path: PathBuf,
@@ -64,6 +67,20 @@ impl Target {
     /// # Errors
     /// It is a folder, lies in none, or is among the events.
     pub fn of(path: &Path, data: &Path) -> Result<Self, TargetError> {
+        let target = Self::new(path)?;
+        if let Self::File(file) = &target
+            && data.canonicalize().is_ok_and(|data| Some(&*data) == file.parent() || data == *file)
+        {
+            return Err(TargetError::Input { path: file.clone() });
+        }
+        Ok(target)
+    }
+
+    /// What `path` names.
+    ///
+    /// # Errors
+    /// It is a folder, or lies in none.
+    pub fn new(path: &Path) -> Result<Self, TargetError> {
         if path == Path::new("-") {
             return Ok(Self::Stdout);
         }
@@ -77,11 +94,7 @@ impl Target {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let folder = parent.canonicalize();
         let folder = folder.map_err(|source| TargetError::Parent { folder: parent.to_owned(), source })?;
-        let whole = folder.join(name);
-        if data.canonicalize().is_ok_and(|data| data == folder || data == whole) {
-            return Err(TargetError::Input { path });
-        }
-        Ok(Self::File(whole))
+        Ok(Self::File(folder.join(name)))
     }
 
     /// The folder in which temporary files lie, so that the last of them can be renamed.
@@ -223,6 +236,44 @@ impl Output {
 /// The writer has stopped, or was told to.
 #[derive(Debug)]
 pub struct Broken;
+
+/// Writes the text that `fill` gives; false where it was told to stop, and a file does not get its name then.
+///
+/// # Errors
+/// When it cannot be written, or `fill` fails.
+pub fn write(
+    target: &Target,
+    stopped: &dyn Fn() -> bool,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<bool> {
+    let scratch = Scratch::within(&target.folder(), UNFINISHED)?;
+    let mut output = Output::create(target, scratch.path(), 1)?;
+    let filled = fill(&mut Filling { output: &mut output, stopped });
+    let whole = output.finish(filled.is_ok(), stopped)?;
+    match filled {
+        Err(error) if !stopped() => Err(error),
+        _ => Ok(whole),
+    }
+}
+
+/// Takes a text in pieces of any size.
+struct Filling<'a> {
+    output: &'a mut Output,
+    stopped: &'a dyn Fn() -> bool,
+}
+
+impl Write for Filling<'_> {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        match self.output.line(piece, self.stopped) {
+            Ok(_) => Ok(piece.len()),
+            Err(Broken) => Err(io::Error::other("it was told to stop")),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(()) // the end writes what is left
+    }
+}
 
 /// Starts a thread that compresses: where text goes in, and where what is to be written comes out.
 fn compressor(compression: Compression) -> (SyncSender<Vec<u8>>, Receiver<io::Result<Vec<u8>>>) {

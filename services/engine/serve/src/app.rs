@@ -17,6 +17,7 @@ use crate::server::Connections;
 use parking_lot::Mutex;
 use rankwright_config::{Config, Secret};
 use rankwright_state::Store;
+use rankwright_trace::Tracer;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::Arc;
@@ -41,6 +42,7 @@ struct Shared {
     arrivals: Arrivals,
     room: Room,
     pool: Pool,
+    tracer: Tracer,
     token: Option<Secret>,
     origins: Vec<String>,
     inference: Inference,
@@ -152,6 +154,10 @@ impl App {
 
     pub(crate) fn pool(&self) -> &Pool {
         &self.shared.pool
+    }
+
+    pub(crate) fn tracer(&self) -> &Tracer {
+        &self.shared.tracer
     }
 
     pub(crate) fn token(&self) -> Option<&Secret> {

@@ -21,6 +21,7 @@ mod rank;
 mod recommend;
 mod rerank;
 mod status;
+mod traced;
 mod train;
 mod unread;
 mod waiting;
@@ -63,14 +64,18 @@ fn endpoints() -> Vec<Endpoint> {
 /// The interface of a service.
 pub fn router(app: App) -> Router {
     let route = |router: Router<App>, endpoint: Endpoint| router.route(endpoint.path, endpoint.answer);
-    endpoints()
+    let router = endpoints()
         .into_iter()
         .fold(Router::new(), route)
         .fallback(no_such_path)
         .method_not_allowed_fallback(wrong_method)
         .layer(axum::middleware::from_fn_with_state(app.clone(), origin::check))
-        .layer(axum::middleware::from_fn(access::log))
-        .with_state(app)
+        .layer(axum::middleware::from_fn(access::log));
+    let router = match app.tracer().is_on() {
+        true => router.layer(axum::middleware::from_fn_with_state(app.clone(), traced::record)),
+        false => router,
+    };
+    router.with_state(app)
 }
 
 async fn no_such_path(uri: Uri) -> Failure {

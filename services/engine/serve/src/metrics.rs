@@ -143,7 +143,7 @@ impl ModelMetrics {
 }
 
 impl FallbackReason {
-    fn label(self) -> &'static str {
+    pub(crate) fn label(self) -> &'static str {
         match self {
             Self::Untrained => "untrained",
             Self::Store => "store",

@@ -22,6 +22,7 @@ use rankwright_event::json::{DecodeError, decode_ranking_request};
 use rankwright_feature::{Encoded, Texts};
 use rankwright_model::{Contributions, NoContributions, fallback_scores, rank_order};
 use rankwright_state::{Fetched, Key, Rows};
+use rankwright_trace::Span;
 use std::time::Instant;
 use tokio::task::spawn_blocking;
 
@@ -66,7 +67,23 @@ impl App {
     /// When there is no such model, or the request is none; a model or store that cannot be had is no error, but the
     /// incoming order.
     pub async fn rank(&self, model: &str, body: &[u8], explain: Explain) -> Result<Vec<u8>, Error> {
-        rank(self, self.models().ranker(model)?, body, explain, Instant::now()).await
+        rank(self, self.models().ranker(model)?, body, &Asked::now(explain)).await
+    }
+}
+
+/// A request, apart from its ranking.
+pub(crate) struct Asked {
+    pub explain: Explain,
+    /// When it arrived.
+    pub began: Instant,
+    /// Where its steps are recorded.
+    pub span: Span,
+}
+
+impl Asked {
+    /// Nothing is recorded of it.
+    fn now(explain: Explain) -> Self {
+        Self { explain, began: Instant::now(), span: Span::default() }
     }
 }
 
@@ -78,35 +95,38 @@ struct Outcome {
     absent: usize,
 }
 
-/// Answers a request: the JSON text of the items, best first. `began` is when it arrived.
-pub(crate) async fn rank(
-    app: &App,
-    slot: &Slot,
-    body: &[u8],
-    explain: Explain,
-    began: Instant,
-) -> Result<Vec<u8>, Error> {
-    let ranking = decode_ranking_request(body)?;
+/// Answers a request: the JSON text of the items, best first.
+pub(crate) async fn rank(app: &App, slot: &Slot, body: &[u8], asked: &Asked) -> Result<Vec<u8>, Error> {
+    let ranking = asked.span.within("decode", || decode_ranking_request(body))?;
+    asked.span.note("rankwright.model", slot.name());
+    asked.span.note("rankwright.items", ranking.items.len());
     app.limits().check_ranking(&ranking)?;
     let text = match slot.current() {
         Current::Loaded(loaded) => match &loaded.model {
-            Served::Ranker(ranker) => with_model(app, slot, &**ranker, &ranking, explain, began).await?,
-            Served::Recommender(_) => unordered(&ranking, "this model recommends", None, began),
+            Served::Ranker(ranker) => with_model(app, slot, &**ranker, &ranking, asked).await?,
+            Served::Recommender(_) => unordered(&ranking, "this model recommends", None, asked.began),
         },
         Current::Missing(reason) => {
-            slot.metrics.fell_back(FallbackReason::Untrained);
-            without_model(app, slot, &ranking, &reason, explain, began).await
+            fell_back(slot, FallbackReason::Untrained, asked);
+            without_model(app, slot, &ranking, &reason, asked).await
         }
     };
-    slot.metrics.answered(Instant::now(), began.elapsed());
+    slot.metrics.answered(Instant::now(), asked.began.elapsed());
     Ok(text)
 }
 
 /// Lets a version compute a ranking as a request would, and forgets the result; whether each score is a number.
 pub(crate) async fn rehearse(app: &App, ranker: &dyn Ranker, ranking: &Ranking) -> Result<bool, Unavailable> {
-    let outcome = compute(app, ranker, ranking, Instant::now()).await?;
-    explained(ranker, ranking, &outcome, None, Explain::Features, Instant::now());
+    let asked = Asked::now(Explain::Features);
+    let outcome = compute(app, ranker, ranking, &asked).await?;
+    explained(ranker, ranking, &outcome, None, &asked);
     Ok(outcome.scores.iter().all(|score| score.is_finite()))
+}
+
+/// Takes note of an answer in the incoming order.
+fn fell_back(slot: &Slot, reason: FallbackReason, asked: &Asked) {
+    slot.metrics.fell_back(reason);
+    asked.span.note("rankwright.fallback", reason.label());
 }
 
 async fn with_model(
@@ -114,72 +134,75 @@ async fn with_model(
     slot: &Slot,
     ranker: &dyn Ranker,
     ranking: &Ranking,
-    explain: Explain,
-    began: Instant,
+    asked: &Asked,
 ) -> Result<Vec<u8>, Error> {
-    match compute(app, ranker, ranking, began).await {
+    match compute(app, ranker, ranking, asked).await {
         Ok(outcome) => {
             slot.metrics.lacked(outcome.absent);
             if ranker.fallback().is_some() {
-                slot.metrics.fell_back(FallbackReason::Untrained);
+                fell_back(slot, FallbackReason::Untrained, asked);
             }
-            let brought = match explain {
-                Explain::Contributions if ranker.fallback().is_none() => ranker.contributions(&outcome.rows),
+            let brought = match asked.explain {
+                Explain::Contributions if ranker.fallback().is_none() => {
+                    asked.span.within("explain", || ranker.contributions(&outcome.rows))
+                }
                 _ => Ok(None),
             };
             let unexplained = |source| Error::Unexplained { model: slot.name().to_owned(), source };
             let brought = brought.map_err(unexplained)?;
-            Ok(explained(ranker, ranking, &outcome, brought.as_ref(), explain, began))
+            Ok(explained(ranker, ranking, &outcome, brought.as_ref(), asked))
         }
         Err(unavailable) => {
-            slot.metrics.fell_back(FallbackReason::Store);
-            let explained = Explained::unknown(ranker.features(), explain);
-            Ok(unordered(ranking, &unavailable.to_string(), explained, began))
+            fell_back(slot, FallbackReason::Store, asked);
+            let explained = Explained::unknown(ranker.features(), asked.explain);
+            Ok(unordered(ranking, &unavailable.to_string(), explained, asked.began))
         }
     }
 }
 
 /// The incoming order; where they are wanted, with the values that a version would have looked at.
-async fn without_model(
-    app: &App,
-    slot: &Slot,
-    ranking: &Ranking,
-    reason: &str,
-    explain: Explain,
-    began: Instant,
-) -> Vec<u8> {
+async fn without_model(app: &App, slot: &Slot, ranking: &Ranking, reason: &str, asked: &Asked) -> Vec<u8> {
+    let Asked { explain, began, .. } = *asked;
     let Some(ranker) = slot.bare().filter(|_| explain != Explain::Nothing) else {
         return unordered(ranking, reason, Explained::unknown(&[], explain), began);
     };
-    let rows = compute(app, ranker, ranking, began).await.map(|outcome| outcome.rows).unwrap_or_default();
+    let rows = compute(app, ranker, ranking, asked).await.map(|outcome| outcome.rows).unwrap_or_default();
     unordered(ranking, reason, Explained::new(ranker.features(), &rows, explain, None), began)
 }
 
-async fn compute(app: &App, ranker: &dyn Ranker, ranking: &Ranking, began: Instant) -> Result<Outcome, Unavailable> {
-    let mut fetched = Fetched::new(fetch(app, &ranker.reads(ranking)).await?);
+async fn compute(app: &App, ranker: &dyn Ranker, ranking: &Ranking, asked: &Asked) -> Result<Outcome, Unavailable> {
+    let span = &asked.span;
+    let mut fetched = Fetched::new(fetch(app, &ranker.reads(ranking), span).await?);
     let follow = ranker.follow(ranking, &fetched);
-    let entities = fetch(app, &follow).await?;
+    let entities = fetch(app, &follow, span).await?;
     fetched.add(follow, entities);
-    let encoded = encode(ranker.texts(ranking, &fetched), app.limits().texts_by(began)).await;
-    let rows = ranker.rows(ranking, &fetched, &encoded);
-    let scores = ranker.scores(ranking, &rows);
+    let encoded = encode(ranker.texts(ranking, &fetched), app.limits().texts_by(asked.began), span).await;
+    let rows = span.within("rows", || ranker.rows(ranking, &fetched, &encoded));
+    let scores = span.within("score", || ranker.scores(ranking, &rows));
     Ok(Outcome { rows, scores, absent: encoded.absent() })
 }
 
 /// What models make of texts by the deadline. A text that they do not is a missing value, and no reason to fail. What they
 /// know already is taken without another thread.
-async fn encode(mut texts: Texts, by: Instant) -> Encoded {
+async fn encode(mut texts: Texts, by: Instant, span: &Span) -> Encoded {
     let known = texts.recall();
     let count = texts.len();
     if count == 0 {
         return known;
     }
+    let encoding = span.child("encode");
+    encoding.note("rankwright.texts", count);
     let computed = spawn_blocking(move || texts.encode(Some(by))).await;
     known.and(computed.unwrap_or_else(|error| Encoded::without(count, error.to_string())))
 }
 
-async fn fetch(app: &App, keys: &[Key]) -> Result<Rows, Unavailable> {
-    if keys.is_empty() { Ok(Rows::new()) } else { app.state().read(keys).await }
+async fn fetch(app: &App, keys: &[Key], span: &Span) -> Result<Rows, Unavailable> {
+    if keys.is_empty() {
+        return Ok(Rows::new());
+    }
+    let reading = span.child("read");
+    reading.note("rankwright.keys", keys.len());
+    app.state().read(keys).await.inspect_err(|error| reading.fail(error))
 }
 
 /// The answer with what it says of items.
@@ -188,9 +211,9 @@ fn explained(
     ranking: &Ranking,
     outcome: &Outcome,
     brought: Option<&Contributions>,
-    explain: Explain,
-    began: Instant,
+    asked: &Asked,
 ) -> Vec<u8> {
+    let Asked { explain, began, .. } = *asked;
     if let Some(reason) = ranker.fallback() {
         return unordered(ranking, reason, Explained::new(ranker.features(), &outcome.rows, explain, None), began);
     }

@@ -15,6 +15,7 @@ use rankwright_event::{Tenant, UserId};
 use rankwright_feature::seen;
 use rankwright_model::Recommendation;
 use rankwright_state::{Entity, Key, Scope};
+use rankwright_trace::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -90,9 +91,15 @@ struct Recommended<'a> {
     score: f32,
 }
 
-/// Answers a request: the JSON text of the items, best first. `began` is when it arrived.
-pub(crate) async fn recommend(app: &App, slot: &Slot, body: &[u8], began: Instant) -> Result<Vec<u8>, Error> {
-    let Object(request): Object<Request> = serde_json::from_slice(body)?;
+/// Answers a request: the JSON text of the items, best first. `began` is when it arrived, its steps are recorded in `span`.
+pub(crate) async fn recommend(
+    app: &App,
+    slot: &Slot,
+    body: &[u8],
+    (began, span): (Instant, &Span),
+) -> Result<Vec<u8>, Error> {
+    let Object(request): Object<Request> = span.within("decode", || serde_json::from_slice(body))?;
+    span.note("rankwright.model", slot.name());
     if request.count == 0 {
         return Err(Error::NoCount);
     }
@@ -100,10 +107,10 @@ pub(crate) async fn recommend(app: &App, slot: &Slot, body: &[u8], began: Instan
     limits.check_items("items", request.items.as_ref().map_or(0, Vec::len))?;
     limits.check_items("exclude", request.exclude.as_ref().map_or(0, Vec::len))?;
     limits.check_items("count", usize::try_from(request.count).unwrap_or(usize::MAX))?;
-    let taken = taken(app, slot, &request).await;
+    let taken = taken(app, slot, &request, span).await;
     let wanted = Wanted::of(&request, &taken);
     let text = match slot.current() {
-        Current::Loaded(loaded) => match wanted.ask(&loaded) {
+        Current::Loaded(loaded) => match span.within("score", || wanted.ask(&loaded)) {
             Ok(found) if found.len() < wanted.count => few(app, slot, &wanted, &loaded, found, &taken, began)?,
             Ok(found) => Recommendations::new(found, taken.unknown.clone(), began).text()?,
             Err(reason) => {
@@ -121,10 +128,11 @@ pub(crate) async fn recommend(app: &App, slot: &Slot, body: &[u8], began: Instan
 }
 
 /// What the visitor took, where the model leaves that out.
-async fn taken(app: &App, slot: &Slot, request: &Request) -> Taken {
+async fn taken(app: &App, slot: &Slot, request: &Request, span: &Span) -> Taken {
     let (Some(user), Some(seen)) = (&request.user, slot.seen()) else { return Taken::default() };
     let tenant = request.tenant.as_ref().map_or_else(Tenant::default, Tenant::from);
     let key = [Key::new(&tenant, Scope::User(UserId::from(user)))];
+    let _reading = span.child("read");
     match app.state().read(&key).await {
         Ok(mut rows) => Taken { visitor: rows.pop().flatten().map(|entity| (entity, seen)), unknown: None },
         Err(unavailable) => {

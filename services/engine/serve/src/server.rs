@@ -108,16 +108,16 @@ pub async fn run(
 }
 
 /// Ready when the process is told to stop: by an interrupt from the terminal, by SIGTERM, or by SIGHUP, which a terminal sends
-/// when it closes. A process that was started to ignore SIGHUP, as by `nohup`, ignores it.
-pub async fn stop_signal() {
+/// when it closes. A process that was started to ignore SIGHUP, as by `nohup`, ignores it. From the call on, within a runtime, no
+/// signal is missed.
+pub fn stop_signal() -> impl Future<Output = ()> + Send + 'static {
     let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
     let heard = kinds.into_iter().filter(|&kind| kind != SignalKind::hangup() || !ignores_hangup());
     let mut signals: Vec<_> = heard.filter_map(|kind| signal(kind).ok()).collect();
-    std::future::poll_fn(|context| match signals.iter_mut().any(|signal| signal.poll_recv(context).is_ready()) {
+    std::future::poll_fn(move |context| match signals.iter_mut().any(|signal| signal.poll_recv(context).is_ready()) {
         true => Poll::Ready(()),
         false => Poll::Pending,
     })
-    .await;
 }
 
 /// Whether the process was started to ignore SIGHUP; where the system does not say, it was not.

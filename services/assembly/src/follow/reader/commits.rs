@@ -11,6 +11,7 @@ use rankwright_ingest::shared::{Intake, Prepared, Share};
 use rankwright_serve::clock::now;
 use rankwright_source::{Batch, Partition};
 use rankwright_state::Position;
+use rankwright_trace::{Kind, Span};
 use std::collections::BTreeMap;
 use tracing::{debug, error, warn};
 
@@ -27,6 +28,8 @@ enum Together {
 pub(super) struct Sent {
     batches: Vec<(Partition, Batch)>,
     seen: Vec<Seen>,
+    /// From when they were put together to when they are committed.
+    span: Span,
 }
 
 impl Sent {
@@ -63,6 +66,9 @@ impl Reader {
     /// Commits batches of several partitions; in one step, where the store can do that. It is put together, and made ready by
     /// the store, while those before it are committed.
     async fn take(&mut self, mut batches: Vec<(Partition, Batch)>) -> Result<()> {
+        let span = self.tracer.begin(Kind::Consumer, None, || "ingest".into());
+        span.note("rankwright.partitions", batches.len());
+        span.note("rankwright.events", batches.iter().map(|(_, batch)| batch.events.len()).sum::<usize>());
         for (_, batch) in &batches {
             // who reads a lost batch again puts them there again
             if let Err(error) = self.letters.put(&batch.bad).await {
@@ -70,7 +76,10 @@ impl Reader {
             }
         }
         let prepared = match self.is_pipelined() {
-            true => self.prepare(&batches).await?,
+            true => {
+                let _preparing = span.child("prepare");
+                self.prepare(&batches).await?
+            }
             false => None,
         };
         let room = match prepared {
@@ -84,7 +93,7 @@ impl Reader {
             self.tally.bad(partition, &batch.bad);
             seen.push(self.tally.batch(partition, batch));
         }
-        let sent = Sent { batches, seen };
+        let sent = Sent { batches, seen, span };
         let sound = prepared.filter(|prepared| self.pipeline.is_sound(prepared));
         match sound {
             Some(prepared) => {
@@ -145,7 +154,7 @@ impl Reader {
 
     /// Commits one by one what was not committed at once; which partitions are somebody else's by now, or are read again.
     async fn complete(&mut self, sent: Sent, together: Together) -> Result<Vec<Partition>> {
-        let Sent { batches, seen } = sent;
+        let Sent { batches, seen, span: _committing } = sent;
         let newest = batches.iter().flat_map(|(_, batch)| &batch.events).map(Event::timestamp).max();
         let mut lost = Vec::new();
         for ((partition, batch), seen) in batches.into_iter().zip(seen) {

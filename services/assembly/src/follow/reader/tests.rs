@@ -7,6 +7,7 @@ use rankwright_config::Config;
 use rankwright_event::json;
 use rankwright_source::{Batch, BoxFuture, Error as SourceError, Lag, Position as Place, Progress};
 use rankwright_state::{FileOptions, FileStore, MemoryStore, Store};
+use rankwright_trace::{Sampler, otlp};
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -248,6 +249,27 @@ async fn the_events_of_a_stream_count_in_the_status_and_clicks_of_unknown_rankin
     assert_eq!(status["unknownRankings"], json!({"interactions": 1, "share": 0.5, "examples": ["nowhere"]}));
     assert_eq!(status["openRankings"], 1);
     assert!(status["openRankingBytes"].as_u64().is_some_and(|bytes| bytes > 400), "{status}");
+}
+
+#[tokio::test]
+async fn a_batch_is_recorded_until_it_is_committed() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let item = |id| json!({"event": "item", "id": id, "timestamp": "1700000000000", "item": "a", "fields": []});
+    let ended = Step::CaughtUp { partition: Partition::new(THERE), at: None };
+    let steps = vec![ended, batch(&[item("i"), item("j")]), Step::Assigned(vec![Partition::new(THERE)])];
+    let mut reader = reader(&store, Box::new(Stale(steps))).await;
+    let metrics = rankwright_trace::Metrics::new().expect("valid names");
+    let (tracer, mut queue) = Tracer::new(Sampler::default(), &metrics);
+    reader.tracer = tracer;
+    reader.run().await.expect("reads");
+    let body: serde_json::Value = serde_json::from_slice(&otlp::body(&queue.take(), &[])).expect("is JSON");
+    let spans = &body["resourceSpans"][0]["scopeSpans"][0]["spans"];
+    assert_eq!((&spans[0]["name"], &spans[0]["kind"], &spans[1]), (&json!("ingest"), &json!(5), &json!(null)));
+    let notes = json!([
+        {"key": "rankwright.partitions", "value": {"intValue": "1"}},
+        {"key": "rankwright.events", "value": {"intValue": "2"}},
+    ]);
+    assert_eq!(spans[0]["attributes"], notes);
 }
 
 #[tokio::test]

@@ -69,6 +69,11 @@ impl Workers {
         }
     }
 
+    /// Batches that wait for a thread.
+    pub(super) fn waiting(&self) -> usize {
+        self.queue.state.lock().jobs.len()
+    }
+
     /// Has a call's batches computed; the caller computes some of them here, where that is faster.
     pub(super) fn begin(&self, batches: Vec<Batch>, call: &Arc<Call>, full: Full) -> Result<(), EncodeError> {
         let queue = &self.queue;

@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 use prometheus::Registry;
 use rankwright_config::Config;
 use rankwright_state::{Slot, Store};
+use rankwright_trace::Tracer;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
@@ -33,6 +34,7 @@ pub struct Builder {
     registry: Registry,
     inference: BTreeMap<String, Arc<dyn TextModel>>,
     seen: BTreeMap<String, Slot>,
+    tracer: Tracer,
     plugins: Plugins,
 }
 
@@ -57,8 +59,9 @@ impl Builder {
             set_log: |_| Err("this program has no log".to_owned()),
         };
         let (config, registry) = (config.clone(), Registry::new());
-        let (inference, seen) = (BTreeMap::new(), BTreeMap::new());
-        Self { config, store, loader, store_timeout: STORE_TIMEOUT, gated: false, registry, inference, seen, plugins }
+        let (inference, seen, tracer) = (BTreeMap::new(), BTreeMap::new(), Tracer::default());
+        let store_timeout = STORE_TIMEOUT;
+        Self { config, store, loader, store_timeout, gated: false, registry, inference, seen, tracer, plugins }
     }
 
     /// Takes in events of `POST /feedback`.
@@ -103,6 +106,12 @@ impl Builder {
         self
     }
 
+    /// Records requests; by default none.
+    pub fn tracer(mut self, tracer: Tracer) -> Self {
+        self.tracer = tracer;
+        self
+    }
+
     /// Shows the metrics of this registry as well; by default one of our own.
     pub fn registry(mut self, registry: Registry) -> Self {
         self.registry = registry;
@@ -123,7 +132,7 @@ impl Builder {
 
     /// The app. Nothing is loaded yet, and it is not ready.
     pub fn build(self) -> Result<App, Error> {
-        let Self { config, store, loader, store_timeout, gated, registry, inference, seen, plugins } = self;
+        let Self { config, store, loader, store_timeout, gated, registry, inference, seen, tracer, plugins } = self;
         let metrics = Metrics::new(&config.models, inference.keys().map(String::as_str), registry)?;
         let connections = Connections::new(config.api.limits.max_connections, metrics.connections().clone());
         let shared = Shared {
@@ -139,6 +148,7 @@ impl Builder {
             arrivals: Arrivals::before(config.api.limits.max_concurrent_requests),
             room: Room::new(config.api.limits.max_body_bytes),
             pool: Pool::start()?,
+            tracer,
             token: config.api.token,
             origins: config.api.allowed_origins,
             phase: AtomicU8::new(Phase::Starting as u8),

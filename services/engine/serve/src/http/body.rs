@@ -5,6 +5,7 @@ use crate::gate::Place;
 use crate::http::encoding::{Encoding, Undecodable};
 use crate::http::failure::{Code, Failure};
 use crate::http::rank::overloaded;
+use crate::http::traced;
 use crate::metrics::Refusal;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
@@ -22,6 +23,7 @@ pub(super) async fn admit(app: &App, request: Request) -> Result<(Place, Bytes),
     if app.gate().is_full() {
         return Err(overloaded(app));
     }
+    let _receiving = traced::span(&request).child("receive");
     let encoding = Encoding::of(request.headers())?;
     let arriving = app.arrivals().enter(request.body().size_hint().exact());
     let arriving = arriving.ok_or_else(|| crowded(app))?;

@@ -7,13 +7,14 @@ use crate::app::App;
 use crate::clock::latest;
 use crate::http::failure::{Code, Failure};
 use crate::http::openapi::{Operation, Schemas};
-use crate::http::{body, json};
+use crate::http::{body, json, traced};
 use crate::metrics::Refusal;
 use crate::plugin::{Fed, FeedError, Feedback};
 use axum::extract::{Request, State};
 use axum::response::Response;
 use rankwright_event::Event;
 use rankwright_event::json::decode_batch;
+use rankwright_trace::Span;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::future::Future;
@@ -58,13 +59,14 @@ pub(super) fn described(schemas: &mut Schemas<'_>) -> Operation {
 /// Takes in events.
 pub(super) async fn post(State(app): State<App>, request: Request) -> Result<Response, Failure> {
     let feedback = app.feedback().ok_or_else(nobody_listens)?;
+    let span = traced::span(&request);
     let (place, body) = body::admit(&app, request).await?;
     let began = Instant::now(); // a client may take its time
     let work = {
         let app = app.clone();
         async move {
             let _place = place;
-            feed(&app, feedback, &body).await
+            feed(&app, feedback, &body, &span).await
         }
     };
     let fed = in_time(&app, app.pool().run(work)).await???;
@@ -81,8 +83,10 @@ async fn in_time<T>(app: &App, work: impl Future<Output = T>) -> Result<T, Failu
     })
 }
 
-async fn feed(app: &App, feedback: Arc<dyn Feedback>, body: &[u8]) -> Result<Fed, Failure> {
-    let events = decode_batch(body)?;
+async fn feed(app: &App, feedback: Arc<dyn Feedback>, body: &[u8], span: &Span) -> Result<Fed, Failure> {
+    let events = span.within("decode", || decode_batch(body))?;
+    span.note("rankwright.events", events.len());
+    let _taking_in = span.child("ingest");
     let alone = events.len() == 1 && !body.trim_ascii_start().starts_with(b"[");
     let fed = taken(app, feedback, events).await.map_err(|failure| if alone { failure.of_one() } else { failure })?;
     app.metrics().feedback_events.inc_by(fed.accepted);

@@ -3,9 +3,9 @@
 use crate::app::App;
 use crate::http::failure::{Code, Failure};
 use crate::http::openapi::{Operation, Schemas};
-use crate::http::{Name, body, json, name};
+use crate::http::{Name, body, json, name, traced};
 use crate::metrics::Refusal;
-use crate::rank::{self, Explain, Ranked};
+use crate::rank::{self, Asked, Explain, Ranked};
 use axum::extract::{RawQuery, Request, State};
 use axum::response::Response;
 use rankwright_event::{ItemId, Ranking};
@@ -56,6 +56,7 @@ pub(super) async fn post(
     let model = name(path)?;
     app.models().ranker(&model)?;
     let explain = explain(query.as_deref().unwrap_or_default())?;
+    let asked = Asked { explain, began, span: traced::span(&request) };
     let (place, body) = body::admit(&app, request).await?;
     let size = body.len();
     let work = {
@@ -63,7 +64,7 @@ pub(super) async fn post(
         async move {
             let _place = place;
             let slot = app.models().ranker(&model)?;
-            rank::rank(&app, slot, &body, explain, began).await.map_err(Failure::from)
+            rank::rank(&app, slot, &body, &asked).await.map_err(Failure::from)
         }
     };
     // contributions take a hundred times as long as scores

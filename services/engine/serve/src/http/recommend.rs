@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::http::failure::Failure;
 use crate::http::openapi::{Operation, Schemas};
-use crate::http::{Name, body, json, name};
+use crate::http::{Name, body, json, name, traced};
 use crate::metrics::Refusal;
 use crate::recommend::{self, Recommendations, Request as Wanted};
 use axum::extract::{Request, State};
@@ -15,6 +15,7 @@ pub(super) async fn post(State(app): State<App>, path: Name, request: Request) -
     let began = Instant::now();
     let model = name(path)?;
     app.models().recommender(&model)?;
+    let span = traced::span(&request);
     let (place, body) = body::admit(&app, request).await?;
     let size = body.len();
     let work = {
@@ -22,7 +23,7 @@ pub(super) async fn post(State(app): State<App>, path: Name, request: Request) -
         async move {
             let _place = place;
             let slot = app.models().recommender(&model)?;
-            recommend::recommend(&app, slot, &body, began).await.map_err(Failure::from)
+            recommend::recommend(&app, slot, &body, (began, &span)).await.map_err(Failure::from)
         }
     };
     let answer = app.pool().run_sized(size, work).await;
