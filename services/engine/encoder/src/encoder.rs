@@ -213,7 +213,8 @@ impl Encoder {
 
     fn encoded(&self, texts: &[Text<'_>], by: Option<Instant>, full: Full) -> Result<Vec<Encoded>, EncodeError> {
         if full == Full::Refuse {
-            self.workers.has_room(by)?; // before texts are split into tokens, for nothing
+            let batches = texts.len().div_ceil(self.settings.batch.max(1));
+            self.workers.has_room(batches, by)?; // before texts are split into tokens, for nothing
         }
         let encode = |&(text, pair): &Text<'_>| {
             if by.is_some_and(|by| Instant::now() >= by) {
