@@ -53,6 +53,9 @@ impl Encoder {
         let rules = Rules::of(files, &settings, tokens.trained());
         let tokens = tokens.cut_to(rules.max_tokens);
         let mut graph = Graph::open(runtime, &files.model, rules)?;
+        if graph.gives_tokens() {
+            Rules::check(files, &settings)?;
+        }
         let task = graph.task();
         let dim = probe(&tokens, &mut graph, files)?;
         if let Some(expected) = settings.dim.filter(|&expected| task == Task::Embed && expected != dim) {
