@@ -151,7 +151,9 @@ async fn without_model(
     let Some(ranker) = slot.bare().filter(|_| explain != Explain::Nothing) else {
         return unordered(ranking, reason, Explained::unknown(&[], explain), began);
     };
-    let rows = compute(app, ranker, ranking, began).await.map(|outcome| outcome.rows).unwrap_or_default();
+    let outcome = compute(app, ranker, ranking, began).await;
+    slot.metrics.lacked(outcome.as_ref().map_or(0, |outcome| outcome.absent));
+    let rows = outcome.map(|outcome| outcome.rows).unwrap_or_default();
     unordered(ranking, reason, Explained::new(ranker.features(), &rows, explain, None), began)
 }
 
