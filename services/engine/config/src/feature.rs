@@ -67,6 +67,9 @@ pub(crate) trait Definition: Sized {
     const EXAMPLE: &str;
     /// What it computes, in a sentence.
     const DOC: &str;
+    /// Whether it never varies where a field that it reads has one value alone: neither the time, nor interactions, nor
+    /// another field make its value.
+    const OF_FIELDS_ALONE: bool;
     /// Its `refresh` where nothing is said.
     const USUAL_REFRESH: Duration = Duration::ZERO;
 
@@ -139,6 +142,11 @@ macro_rules! types {
             /// The fields that it reads.
             pub fn sources(&self) -> Vec<Source> {
                 match self { $(Self::$kind(of) => of.sources()),* }
+            }
+
+            /// Whether it never varies where a field that it reads has one value alone.
+            pub fn is_of_fields_alone(&self) -> bool {
+                match self { $(Self::$kind(_) => $kind::OF_FIELDS_ALONE),* }
             }
 
             /// Types of the interactions that it counts or remembers.

@@ -53,6 +53,9 @@ impl Encoder {
         let rules = Rules::of(files, &settings, tokens.trained());
         let tokens = tokens.cut_to(rules.max_tokens);
         let mut graph = Graph::open(runtime, &files.model, rules)?;
+        if graph.gives_tokens() {
+            Rules::check(files, &settings)?;
+        }
         let task = graph.task();
         let dim = probe(&tokens, &mut graph, files)?;
         if let Some(expected) = settings.dim.filter(|&expected| task == Task::Embed && expected != dim) {
@@ -218,7 +221,8 @@ impl Encoder {
 
     fn encoded(&self, texts: &[Text<'_>], by: Option<Instant>, full: Full) -> Result<Vec<Encoded>, EncodeError> {
         if full == Full::Refuse {
-            self.workers.has_room(by)?; // before texts are split into tokens, for nothing
+            let batches = texts.len().div_ceil(self.settings.batch.max(1));
+            self.workers.has_room(batches, by)?; // before texts are split into tokens, for nothing
         }
         let encode = |&(text, pair): &Text<'_>| {
             if by.is_some_and(|by| Instant::now() >= by) {

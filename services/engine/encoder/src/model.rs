@@ -67,6 +67,19 @@ pub enum ModelError {
         /// What it has to be.
         expected: &'static str,
     },
+    /// A file beside the graph asks for what is not computed here.
+    #[error(
+        "{path} asks for {found}, only {known} are known here: export the graph with an output sentence_embedding, which \
+         has this done"
+    )]
+    Unknown {
+        /// The file.
+        path: PathBuf,
+        /// What it asks for.
+        found: String,
+        /// What it may ask for.
+        known: &'static str,
+    },
     /// The file of the tokenizer is none.
     #[error("{path} is no tokenizer of the tokenizers library: {cause}")]
     NoTokenizer {

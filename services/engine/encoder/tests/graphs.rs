@@ -123,6 +123,19 @@ fn a_graph_that_pools_itself_gives_the_embedding() {
 }
 
 #[test]
+fn only_a_graph_that_pools_itself_may_have_modules_that_are_not_computed_here() {
+    let modules = [("modules.json", r#"[{"type": "sentence_transformers.models.Dense"}]"#)];
+    let made = tokens("last_hidden_state").output("last_hidden_state", FLOAT, &["rows", "width", "dim"]);
+    let Some(refused) = opened(&made, as_it_is(), &modules) else { return };
+    let told = refused.err().expect("it is refused").to_string();
+    assert!(told.contains("modules.json asks for the module Dense, "), "{told}");
+    let over = [("axes", Attribute::Ints(1)), ("keepdims", Attribute::Int(0))];
+    let made = tokens("tokens").node("ReduceMean", &["tokens"], "sentence_embedding", &over);
+    let made = made.output("sentence_embedding", FLOAT, &["rows", "dim"]);
+    opened(&made, as_it_is(), &modules).expect("ONNX Runtime is there").expect("the graph is opened");
+}
+
+#[test]
 fn a_score_is_one_number_or_how_much_a_yes_outweighs_a_no() {
     let one = sums().node("Identity", &["second"], "logits", &[]).output("logits", FLOAT, &["rows"]);
     let Some(encoder) = opened(&one, as_it_is(), &[]) else { return };

@@ -247,7 +247,7 @@ fn a_call_ends_at_its_deadline_and_the_next_one_is_answered() {
 
 #[test]
 fn what_was_computed_before_the_deadline_is_kept() {
-    let Some(encoder) = encoder_with("minilm-int8", Settings { threads: 1, ..Settings::default() }) else { return };
+    let Some(encoder) = encoder_with("minilm-int8", one_by_one()) else { return };
     let texts: Vec<String> = (0..150).map(|number| format!("{number} {}", "word ".repeat(40))).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let soon = || Some(Instant::now() + Duration::from_millis(400));
@@ -256,18 +256,31 @@ fn what_was_computed_before_the_deadline_is_kept() {
 }
 
 #[test]
-fn too_much_at_a_time_is_refused_where_that_is_asked_for() {
-    let settings = Settings { threads: 1, queue: 2, memory: 0, ..Settings::default() };
+fn too_much_at_a_time_is_refused_where_that_is_asked_for_and_a_small_call_is_answered_beside_a_large_one() {
+    let settings = Settings { queue: 2, memory: 0, ..one_by_one() };
     let Some(encoder) = encoder_with("minilm-f32", settings) else { return };
-    let texts: Vec<String> = (0..80).map(|number| format!("{number} {}", "word ".repeat(100))).collect();
+    let texts: Vec<String> = (0..40).map(|number| format!("{number} {}", "word ".repeat(100))).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     thread::scope(|scope| {
-        let long = scope.spawn(|| encoder.try_embed(&texts, None).map(|vectors| vectors.len()));
-        let refused = || matches!(encoder.try_embed(&["x"], None), Err(EncodeError::Busy { waiting: 2.. }));
-        assert!(soon(refused), "its batches wait");
-        assert_eq!(encoder.embed(&["x"], None).map(|vectors| vectors.len()), Ok(1));
-        assert_eq!(long.join().expect("no panic"), Ok(80));
+        let long = scope.spawn(|| encoder.embed(&texts, None).map(|vectors| vectors.len()));
+        let refused = || matches!(encoder.try_embed(&["x", "y"], None), Err(EncodeError::Busy { waiting: 2 }));
+        assert!(soon(refused), "two of its batches come before two of ours");
+        assert_eq!(encoder.try_embed(&["x"], None).map(|vectors| vectors.len()), Ok(1));
+        assert!(!long.is_finished(), "the small call was answered beside the large one");
+        assert_eq!(encoder.embed(&["x", "y"], None).map(|vectors| vectors.len()), Ok(2));
+        assert_eq!(long.join().expect("no panic"), Ok(40));
     });
+}
+
+#[test]
+fn a_call_that_ends_early_leaves_the_queue() {
+    let settings = Settings { queue: 2, memory: 0, ..one_by_one() };
+    let Some(encoder) = encoder_with("minilm-f32", settings) else { return };
+    let texts: Vec<String> = (0..100).map(|number| format!("{number} {}", "word ".repeat(100))).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let by = Instant::now() + Duration::from_millis(300);
+    assert_eq!(encoder.embed(&texts, Some(by)), Err(EncodeError::OutOfTime));
+    assert_eq!(encoder.try_embed(&["x", "y"], None).map(|vectors| vectors.len()), Ok(2));
 }
 
 #[test]

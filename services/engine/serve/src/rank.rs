@@ -166,7 +166,9 @@ async fn without_model(app: &App, slot: &Slot, ranking: &Ranking, reason: &str, 
     let Some(ranker) = slot.bare().filter(|_| explain != Explain::Nothing) else {
         return unordered(ranking, reason, Explained::unknown(&[], explain), began);
     };
-    let rows = compute(app, ranker, ranking, asked).await.map(|outcome| outcome.rows).unwrap_or_default();
+    let outcome = compute(app, ranker, ranking, asked).await;
+    slot.metrics.lacked(outcome.as_ref().map_or(0, |outcome| outcome.absent));
+    let rows = outcome.map(|outcome| outcome.rows).unwrap_or_default();
     unordered(ranking, reason, Explained::new(ranker.features(), &rows, explain, None), began)
 }
 

@@ -95,6 +95,28 @@ mod tests {
     }
 
     #[test]
+    fn greek_in_capitals_is_greek_in_small_letters() {
+        for (capitals, small) in [
+            ("ΤΟΥΣ ΑΥΤΗΣ ΜΑΣ ΟΙ ΣΤΙΣ ΚΑΡΕΚΛΕΣ", "τους αυτής μας οι στις καρέκλες"),
+            ("ΕΔΩ ΔΕΝ ΕΙΝΑΙ ΚΟΚΚΙΝΑ ΠΑΠΟΥΤΣΙΑ", "εδώ δεν είναι κόκκινα παπούτσια"),
+        ] {
+            assert_eq!(terms(Language::Greek, capitals), terms(Language::Greek, small));
+        }
+        assert_eq!(terms(Language::Greek, "ΤΟΥΣ ΑΥΤΗΣ ΜΑΣ ΟΙ ΣΤΙΣ ΚΑΡΕΚΛΕΣ").len(), 1);
+        assert_eq!(terms(Language::Greek, "εδώ δεν είναι κόκκινα παπούτσια").len(), 2);
+    }
+
+    #[test]
+    fn greek_stems_are_those_of_the_words_as_they_are_written() {
+        let stemmer = Language::Greek.stemmer().map(Stemmer::new).expect("Greek has one");
+        let words =
+            "κόκκινο φόρεμα άσπρες καρέκλες παπούτσια πρωτεΐνες ευρωπαϊκός φως γεγονότων ταξίδια υποδήματα λαϊκή";
+        for word in words.split(' ') {
+            assert_eq!(terms(Language::Greek, word), [stemmer.stem(word).into_owned()], "{word}");
+        }
+    }
+
+    #[test]
     fn an_empty_text_has_no_terms_in_any_language() {
         for language in Language::all() {
             for text in ["", " \t\n", "…!?—", "\u{0}\u{7}"] {

@@ -42,7 +42,26 @@ pub(crate) fn word(word: &str, language: Language, room: &mut String) {
             'İ' => room.push('i'),
             other => room.extend(other.to_lowercase()),
         }),
+        Language::Greek => room.extend(bare.chars().flat_map(char::to_lowercase).map(greek)),
         _ => bare.chars().for_each(|letter| room.extend(letter.to_lowercase())),
+    }
+}
+
+/// A small Greek letter without what capitals lack: the accent (tonos), and the form that a sigma has at an end.
+pub(crate) fn greek(letter: char) -> char {
+    match letter {
+        'ά' => 'α',
+        'έ' => 'ε',
+        'ή' => 'η',
+        'ί' => 'ι',
+        'ό' => 'ο',
+        'ύ' => 'υ',
+        'ώ' => 'ω',
+        'ΐ' => 'ϊ',
+        'ΰ' => 'ϋ',
+        'ς' => 'σ',
+        '\u{2206}' => 'δ', // a sign of mathematics, which the list of stop words has in its place
+        other => other,
     }
 }
 
@@ -83,6 +102,16 @@ mod tests {
         assert_eq!(of(Language::Turkish, "IĞDIR"), "ığdır");
         assert_eq!(of(Language::Turkish, "İZMİR"), "izmir");
         assert_eq!(of(Language::German, "IGEL"), "igel");
+    }
+
+    #[test]
+    fn greek_capitals_and_small_letters_have_one_form() {
+        for (capitals, small) in
+            [("ΤΟΥΣ", "τους"), ("ΚΑΡΕΚΛΕΣ", "καρέκλες"), ("Άγιος", "ΑΓΙΟΣ"), ("ΕΥΡΩΠΑΪΚΟΣ", "ευρωπαϊκός")]
+        {
+            assert_eq!(of(Language::Greek, capitals), of(Language::Greek, small));
+        }
+        assert_eq!(of(Language::Greek, "Πρωτεΐνες"), "πρωτεϊνεσ");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Words that say nothing.
 
 use crate::Language;
+use crate::normal;
 use hashbrown::HashSet;
 use unicode_normalization::UnicodeNormalization;
 
@@ -16,5 +17,6 @@ pub(crate) type Words = HashSet<Box<str>, foldhash::fast::FixedState>;
 pub(crate) fn words(language: Language) -> Words {
     let Some(code) = language.stop_words() else { return Words::default() };
     let listed = if language == Language::English { &ENGLISH[..] } else { stop_words::get(code) };
-    listed.iter().map(|word| word.nfkc().collect::<String>().into_boxed_str()).collect()
+    let plain = |letter| if language == Language::Greek { normal::greek(letter) } else { letter };
+    listed.iter().map(|word| word.nfkc().map(plain).collect::<String>().into_boxed_str()).collect()
 }

@@ -14,6 +14,7 @@ impl Definition for Boolean {
     const NAME: &str = "boolean";
     const EXAMPLE: &str = "{name: available, type: boolean, field: item.available}";
     const DOC: &str = "1 for true, 0 for false";
+    const OF_FIELDS_ALONE: bool = true;
 
     fn read(section: &Section<'_>) -> Option<Self> {
         source::scoped(section).map(|source| Self { source })

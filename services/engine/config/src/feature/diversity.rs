@@ -18,6 +18,7 @@ impl Definition for Diversity {
     const EXAMPLE: &str = "{name: price_diversity, type: diversity, field: item.price, top: 20}";
     const DOC: &str =
         "how an item differs from its ranking: distance from the median of a number, or how frequent its texts are";
+    const OF_FIELDS_ALONE: bool = true;
 
     fn read(section: &Section<'_>) -> Option<Self> {
         ignored_scope(section, Some(&Entity::Item));

@@ -112,6 +112,7 @@ impl Definition for FieldMatch {
     const NAME: &str = "field_match";
     const EXAMPLE: &str = "{name: title_match, type: field_match, rankingField: ranking.query, itemField: item.title, method: {type: ngram, language: en, n: 3}}";
     const DOC: &str = "how well a text of the ranking matches one of the item: by terms, n-grams, BM25 or an encoder";
+    const OF_FIELDS_ALONE: bool = false;
 
     fn read(section: &Section<'_>) -> Option<Self> {
         ignored_scope(section, None);

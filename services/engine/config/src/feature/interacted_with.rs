@@ -26,6 +26,7 @@ impl Definition for InteractedWith {
     const EXAMPLE: &str =
         "{name: liked, type: interacted_with, interaction: click, field: [item.color, item.brand], scope: session}";
     const DOC: &str = "per field, how much of the item the visitor's newest interactions have in common with it";
+    const OF_FIELDS_ALONE: bool = false;
 
     fn read(section: &Section<'_>) -> Option<Self> {
         let interaction = interaction(section, "interaction");

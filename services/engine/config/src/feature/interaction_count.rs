@@ -17,6 +17,7 @@ impl Definition for InteractionCount {
     const NAME: &str = "interaction_count";
     const EXAMPLE: &str = "{name: clicks, type: interaction_count, interaction: click, scope: item}";
     const DOC: &str = "an ever-growing number of interactions";
+    const OF_FIELDS_ALONE: bool = false;
 
     fn read(section: &Section<'_>) -> Option<Self> {
         let (interaction, scope) = (interaction(section, "interaction"), Scope::read(section));

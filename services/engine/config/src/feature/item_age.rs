@@ -26,6 +26,7 @@ impl Definition for ItemAge {
     const EXAMPLE: &str = "{name: age, type: item_age, source: item.created}";
     const DOC: &str =
         "seconds from a date that the item carries, or from its newest metadata event (item.timestamp), to the ranking";
+    const OF_FIELDS_ALONE: bool = false;
 
     fn read(section: &Section<'_>) -> Option<Self> {
         ignored_scope(section, Some(&Entity::Item));

@@ -14,6 +14,7 @@ impl Definition for ListSize {
     const NAME: &str = "list_size";
     const EXAMPLE: &str = "{name: tag_count, type: list_size, field: item.tags}";
     const DOC: &str = "the number of elements of a list of texts or numbers";
+    const OF_FIELDS_ALONE: bool = true;
 
     fn read(section: &Section<'_>) -> Option<Self> {
         source::scoped(section).map(|source| Self { source })

@@ -43,6 +43,7 @@ impl Definition for LocalTime {
     const NAME: &str = "local_time";
     const EXAMPLE: &str = "{name: hour, type: local_time, source: ranking.localts, parse: time_of_day}";
     const DOC: &str = "a part of the visitor's local date and time: day_of_week, time_of_day, day_of_month, month_of_year, year, second";
+    const OF_FIELDS_ALONE: bool = true;
 
     fn read(section: &Section<'_>) -> Option<Self> {
         let parts = [

@@ -14,6 +14,7 @@ impl Definition for Number {
     const NAME: &str = "number";
     const EXAMPLE: &str = "{name: price, type: number, field: item.price}";
     const DOC: &str = "a number of an item, a user or a ranking, unchanged";
+    const OF_FIELDS_ALONE: bool = true;
 
     fn read(section: &Section<'_>) -> Option<Self> {
         source::scoped(section).map(|source| Self { source })

@@ -16,6 +16,7 @@ impl Definition for Position {
     const EXAMPLE: &str = "{name: position, type: position, position: 5}";
     const DOC: &str =
         "the shown position in training, the given constant when serving, so that a model can unlearn position bias";
+    const OF_FIELDS_ALONE: bool = false;
 
     fn read(section: &Section<'_>) -> Option<Self> {
         ignored_scope(section, None);

@@ -27,6 +27,7 @@ impl Definition for Rate {
     const EXAMPLE: &str = "{name: ctr, type: rate, top: click, bottom: impression, bucket: 24h, periods: [7, 30], normalize: {weight: 10}}";
     const DOC: &str = "one kind of interaction per another, such as the click-through rate, a column per period";
     const USUAL_REFRESH: Duration = HOUR;
+    const OF_FIELDS_ALONE: bool = false;
 
     fn read(section: &Section<'_>) -> Option<Self> {
         let (top, bottom) = (interaction(section, "top"), interaction(section, "bottom"));

@@ -19,6 +19,7 @@ impl Definition for Referer {
     const NAME: &str = "referer";
     const EXAMPLE: &str = "{name: came_from, type: referer, source: ranking.referer, scope: session}";
     const DOC: &str = "the mediums a visitor came from: unknown, search, internal, social, email, paid, a column each";
+    const OF_FIELDS_ALONE: bool = false;
 
     fn read(section: &Section<'_>) -> Option<Self> {
         let scope = Visitor::read(section);

@@ -19,6 +19,7 @@ impl Definition for Relevancy {
     const NAME: &str = "relevancy";
     const EXAMPLE: &str = "{name: relevancy, type: relevancy}";
     const DOC: &str = "deprecated: the item's field relevancy in the ranking; use number with field ranking.relevancy";
+    const OF_FIELDS_ALONE: bool = true;
 
     fn read(section: &Section<'_>) -> Option<Self> {
         if let Some(of_type) = section.get("type") {

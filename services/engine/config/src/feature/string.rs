@@ -31,6 +31,7 @@ impl Definition for Text {
     const EXAMPLE: &str = "{name: color, type: string, field: item.color, encode: onehot, values: [red, green, blue]}";
     const DOC: &str =
         "a category: one column with its position among the known values (index), or one column per value (onehot)";
+    const OF_FIELDS_ALONE: bool = true;
 
     fn read(section: &Section<'_>) -> Option<Self> {
         let encodings = [("index", Encoding::Index), ("onehot", Encoding::OneHot)];

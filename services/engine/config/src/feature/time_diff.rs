@@ -14,6 +14,7 @@ impl Definition for TimeDiff {
     const NAME: &str = "time_diff";
     const EXAMPLE: &str = "{name: since_release, type: time_diff, field: item.released}";
     const DOC: &str = "seconds from a field of epoch seconds to the time of the ranking";
+    const OF_FIELDS_ALONE: bool = false;
 
     fn read(section: &Section<'_>) -> Option<Self> {
         source::scoped(section).map(|source| Self { source })

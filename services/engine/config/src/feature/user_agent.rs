@@ -32,6 +32,7 @@ impl Definition for UserAgent {
     const NAME: &str = "ua";
     const EXAMPLE: &str = "{name: platform, type: ua, source: ranking.ua, field: platform}";
     const DOC: &str = "what the user agent says about the visitor: platform, os, browser or bot, a column per value";
+    const OF_FIELDS_ALONE: bool = true;
 
     fn read(section: &Section<'_>) -> Option<Self> {
         let fields = [

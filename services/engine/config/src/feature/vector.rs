@@ -58,6 +58,7 @@ impl Definition for Vector {
     const NAME: &str = "vector";
     const EXAMPLE: &str = "{name: sizes, type: vector, field: item.sizes, reduce: [min, max, vector3]}";
     const DOC: &str = "a list of numbers, reduced to a few: first, last, min, max, random, avg, sum, size, euclidean_distance, vectorN";
+    const OF_FIELDS_ALONE: bool = true;
 
     fn read(section: &Section<'_>) -> Option<Self> {
         let source = source::scoped(section);

@@ -23,6 +23,7 @@ impl Definition for WindowCount {
     const ALIASES: &[&str] = &["window_event_count"];
     const EXAMPLE: &str = "{name: recent_clicks, type: window_count, interaction: click, scope: item, bucket_size: 24h, windows: [7, 30]}";
     const DOC: &str = "the number of interactions in the last N buckets of time, a column per window of N";
+    const OF_FIELDS_ALONE: bool = false;
 
     fn read(section: &Section<'_>) -> Option<Self> {
         let (interaction, scope) = (interaction(section, "interaction"), Scope::read(section));

@@ -14,6 +14,7 @@ impl Definition for WordCount {
     const NAME: &str = "word_count";
     const EXAMPLE: &str = "{name: title_words, type: word_count, field: item.title}";
     const DOC: &str = "the number of words of a text";
+    const OF_FIELDS_ALONE: bool = true;
 
     fn read(section: &Section<'_>) -> Option<Self> {
         source::scoped(section).map(|source| Self { source })

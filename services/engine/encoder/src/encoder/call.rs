@@ -47,7 +47,12 @@ impl Call {
             }
         }
         let outcome = progress.failed.clone().map_or(Ok(()), Err);
-        (mem::take(&mut progress.vectors), outcome)
+        let vectors = mem::take(&mut progress.vectors);
+        drop(progress);
+        if outcome.is_err() {
+            workers.leave(&self);
+        }
+        (vectors, outcome)
     }
 
     /// Whether it still waits for more.

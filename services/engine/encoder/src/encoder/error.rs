@@ -12,7 +12,7 @@ pub enum EncodeError {
     /// Too much waits already.
     #[error("the encoder is busy: {waiting} batches are waiting")]
     Busy {
-        /// Batches that wait for a thread.
+        /// Batches of other calls that come first.
         waiting: usize,
     },
     /// Embeddings were asked of a model that gives scores, or the other way round.

@@ -11,7 +11,7 @@ pub struct Settings {
     /// The most texts that are computed together, 8. With 8-bit graphs a text's result depends a little on those that it is
     /// computed with; with 1 it does not, which takes about a third longer.
     pub batch: usize,
-    /// Batches that may wait for a thread before calls wait, or are refused.
+    /// Batches of other calls that may come before a call's own; where it is as many, the call waits, or is refused.
     pub queue: usize,
     /// Bytes of results that are kept, of all texts or pairs; those not asked for lately go first. 64 MiB.
     pub memory: u64,

@@ -1,4 +1,6 @@
 //! Calls, and the threads that compute their batches with them.
+//!
+//! Calls take turns, a batch each, so that a call of few texts is answered beside one of thousands.
 
 use super::call::{Call, wait};
 use super::{EncodeError, Full};
@@ -31,9 +33,16 @@ struct Queue {
 
 #[derive(Default)]
 struct State {
-    jobs: VecDeque<Job>,
+    /// In the order of their turns, each with a batch at least.
+    waiting: VecDeque<Waiting>,
     idle: Vec<Graph>,
     closed: bool,
+}
+
+/// What is left to compute of a call.
+struct Waiting {
+    call: Arc<Call>,
+    batches: VecDeque<Batch>,
 }
 
 struct Job {
@@ -60,13 +69,12 @@ impl Workers {
         Ok(workers)
     }
 
-    /// Refuses where as many batches wait as may, or so much that another call's turn comes too late for it.
-    pub(super) fn has_room(&self, by: Option<Instant>) -> Result<(), EncodeError> {
+    /// Refuses a call of so many batches where as many come before it as may, or so much that it would be late.
+    pub(super) fn has_room(&self, batches: usize, by: Option<Instant>) -> Result<(), EncodeError> {
         let state = self.queue.state.lock();
-        match state.jobs.len() {
-            waiting if waiting < self.queue.limit && !self.queue.is_late(&state, by) => Ok(()),
-            waiting => Err(EncodeError::Busy { waiting }),
-        }
+        let before = state.before(batches).count();
+        let has_room = before < self.queue.limit && !self.queue.is_late(&state, batches, by);
+        has_room.then_some(()).ok_or(EncodeError::Busy { waiting: before })
     }
 
     /// Batches that wait for a thread.
@@ -77,55 +85,63 @@ impl Workers {
     /// Has a call's batches computed; the caller computes some of them here, where that is faster.
     pub(super) fn begin(&self, batches: Vec<Batch>, call: &Arc<Call>, full: Full) -> Result<(), EncodeError> {
         let queue = &self.queue;
-        let jobs = batches.into_iter().map(|batch| Job { batch, call: Arc::clone(call) }).collect();
-        let mut own = queue.take(jobs, call, full)?;
+        let mut own = queue.take(batches, call, full)?;
         while let Some((job, graph)) = own {
             let graph = queue.compute(job, graph);
             let mut state = queue.state.lock();
             state.idle.push(graph);
             own = queue.own(&mut state, call);
-            if own.is_none() && !state.jobs.is_empty() {
+            if own.is_none() && !state.waiting.is_empty() {
                 queue.filled.notify_one();
             }
         }
         Ok(())
     }
+
+    /// Forgets what waits of a call that has ended.
+    pub(super) fn leave(&self, call: &Arc<Call>) {
+        self.queue.state.lock().waiting.retain(|waiting| !Arc::ptr_eq(&waiting.call, call));
+        self.queue.emptied.notify_all();
+    }
 }
 
 impl Queue {
-    /// Takes all of a call's batches once fewer wait than may, so that a call of many is not kept from its end by others.
-    /// Returns what the caller is to compute itself.
-    fn take(&self, jobs: Vec<Job>, call: &Arc<Call>, full: Full) -> Result<Option<(Job, Graph)>, EncodeError> {
+    /// Takes all of a call's batches once fewer come before them than may. Returns what the caller is to compute itself.
+    fn take(&self, batches: Vec<Batch>, call: &Arc<Call>, full: Full) -> Result<Option<(Job, Graph)>, EncodeError> {
+        let count = batches.len();
         let mut state = self.state.lock();
-        if full == Full::Refuse && self.is_late(&state, call.by) {
-            return Err(EncodeError::Busy { waiting: state.jobs.len() });
+        if full == Full::Refuse && self.is_late(&state, count, call.by) {
+            return Err(EncodeError::Busy { waiting: state.before(count).count() });
         }
-        while state.jobs.len() >= self.limit {
-            if full == Full::Refuse {
-                return Err(EncodeError::Busy { waiting: state.jobs.len() });
+        loop {
+            match state.before(count).count() {
+                before if before < self.limit => break,
+                waiting if full == Full::Refuse => return Err(EncodeError::Busy { waiting }),
+                _ => wait(&self.emptied, &mut state, call.by)?,
             }
-            wait(&self.emptied, &mut state, call.by)?;
         }
-        state.jobs.extend(jobs);
+        state.waiting.push_back(Waiting { call: Arc::clone(call), batches: batches.into() });
         let own = self.own(&mut state, call);
-        let able = state.jobs.len().min(state.idle.len());
+        let left: usize = state.waiting.iter().map(|waiting| waiting.batches.len()).sum();
+        let able = left.min(state.idle.len());
         drop(state);
         (0..able).for_each(|_| _ = self.filled.notify_one());
         Ok(own)
     }
 
-    /// Whether what waits takes all the time that there is, by how long tokens took lately. What is begun then ends for nothing.
-    fn is_late(&self, state: &State, by: Option<Instant>) -> bool {
-        let Some(by) = by.filter(|_| !state.jobs.is_empty()) else { return false };
-        let tokens: usize = state.jobs.iter().map(|job| job.batch.ids.len()).sum();
+    /// Whether what comes before a call of so many batches takes all the time that there is, by how long tokens took
+    /// lately. What is begun then ends for nothing.
+    fn is_late(&self, state: &State, batches: usize, by: Option<Instant>) -> bool {
+        let Some(by) = by.filter(|_| !state.waiting.is_empty()) else { return false };
+        let tokens: usize = state.before(batches).map(|batch| batch.ids.len()).sum();
         let nanoseconds = self.pace.load(Ordering::Relaxed).saturating_mul(tokens as u64) / self.threads as u64;
         Instant::now() + Duration::from_nanos(nanoseconds) > by
     }
 
     /// The next batch, where it is this call's, a graph is idle, and there is time: computing it here saves handing it over.
     fn own(&self, state: &mut State, call: &Arc<Call>) -> Option<(Job, Graph)> {
-        let next = state.jobs.front().filter(|job| Arc::ptr_eq(&job.call, call))?;
-        let usual = Duration::from_nanos(self.pace.load(Ordering::Relaxed).saturating_mul(next.batch.ids.len() as u64));
+        let next = state.waiting.front().filter(|waiting| Arc::ptr_eq(&waiting.call, call))?.batches.front()?;
+        let usual = Duration::from_nanos(self.pace.load(Ordering::Relaxed).saturating_mul(next.ids.len() as u64));
         if call.by.is_some_and(|by| Instant::now() + 2 * usual > by) {
             return None; // a thread of ours computes it, and this one is back in time
         }
@@ -134,7 +150,7 @@ impl Queue {
 
     fn next(&self, state: &mut State) -> Option<(Job, Graph)> {
         let graph = state.idle.pop()?;
-        match state.jobs.pop_front() {
+        match state.pop() {
             Some(job) => {
                 self.emptied.notify_all();
                 Some((job, graph))
@@ -175,6 +191,23 @@ impl Queue {
     }
 }
 
+impl State {
+    /// The batches that are computed before the last of a call of so many, as it would take turns with those that wait.
+    fn before(&self, batches: usize) -> impl Iterator<Item = &Batch> {
+        self.waiting.iter().flat_map(move |waiting| waiting.batches.iter().take(batches))
+    }
+
+    /// The next batch, of the call whose turn it is.
+    fn pop(&mut self) -> Option<Job> {
+        let Waiting { call, mut batches } = self.waiting.pop_front()?;
+        let batch = batches.pop_front()?;
+        if !batches.is_empty() {
+            self.waiting.push_back(Waiting { call: Arc::clone(&call), batches });
+        }
+        Some(Job { batch, call })
+    }
+}
+
 impl Drop for Workers {
     fn drop(&mut self) {
         self.queue.state.lock().closed = true;
@@ -189,5 +222,34 @@ fn run(graph: &mut Graph, batch: &Batch) -> Result<Vec<Vector>, EncodeError> {
     match catch_unwind(AssertUnwindSafe(|| graph.run(batch))) {
         Ok(outcome) => outcome.map_err(|error| EncodeError::failed(&error.to_string())),
         Err(_) => Err(EncodeError::failed("it panicked")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Encoded, split};
+
+    /// Calls of so many batches each; a batch is known by its width.
+    fn waiting(calls: &[usize]) -> State {
+        let call = |(number, &batches): (usize, &usize)| {
+            let texts: Vec<_> =
+                (0..batches).map(|_| Encoded { ids: vec![1; number + 1], types: vec![0; number + 1] }).collect();
+            Waiting { call: Call::new(batches, batches, None), batches: split(&texts, 1, 1, 0).into() }
+        };
+        State { waiting: calls.iter().enumerate().map(call).collect(), ..State::default() }
+    }
+
+    #[test]
+    fn calls_take_turns() {
+        let mut state = waiting(&[4, 1, 2]);
+        let order: Vec<usize> = std::iter::from_fn(|| state.pop()).map(|job| job.batch.width).collect();
+        assert_eq!(order, [1, 2, 3, 1, 3, 1, 1]);
+    }
+
+    #[test]
+    fn what_comes_before_a_call_depends_on_its_size() {
+        let state = waiting(&[500, 1, 3]);
+        assert_eq!([1, 2, 10].map(|batches| state.before(batches).count()), [3, 5, 14]);
     }
 }

@@ -41,7 +41,7 @@ pub struct Sources<'a> {
     pub models: PathBuf,
     /// The folder that keeps what was fetched.
     pub cache: PathBuf,
-    /// The hub, without a slash at the end; `None` where nothing is to be fetched from it.
+    /// The hub, without a slash at the end; `None` where nothing is to be fetched from it. What was fetched before is used.
     pub hub: Option<String>,
     /// Reads what is elsewhere.
     pub fetch: Option<&'a dyn Fetch>,
@@ -66,7 +66,7 @@ impl<'a> Sources<'a> {
         match handle {
             Handle::Folder(folder) => self.folder(handle, folder, "", names),
             Handle::Bucket { bucket, prefix } => {
-                let kept = self.cache.join("fetched/s3").join(bucket).join(escaped(prefix));
+                let kept = place(&self.cache.join("fetched/s3").join(bucket).join(escaped(prefix)), names);
                 self.kept(&kept, names, |into| self.fetch_bucket(handle, names, into))
             }
             Handle::Named { namespace, model, revision } => {
@@ -74,13 +74,17 @@ impl<'a> Sources<'a> {
                 if folder.is_dir() {
                     return Files::of(&folder, names);
                 }
+                let kept = self.cache.join("fetched/hub").join(namespace).join(model).join(revision);
+                let kept = place(&kept, names);
+                if kept.is_dir() {
+                    return Files::of(&kept, names);
+                }
                 let Some(hub) = &self.hub else {
                     return self.folder(handle, &folder, "; RANKWRIGHT_OFFLINE=1 forbids fetching it", names);
                 };
                 if self.fetch.is_none() {
                     return self.folder(handle, &folder, "; this program cannot fetch models", names);
                 }
-                let kept = self.cache.join("fetched/hub").join(namespace).join(model).join(revision);
                 let base = format!("{hub}/{namespace}/{model}/resolve/{revision}");
                 self.kept(&kept, names, |into| self.fetch_hub(&base, names, into))
             }
@@ -101,7 +105,6 @@ impl<'a> Sources<'a> {
         names: &FileNames,
         fill: impl FnOnce(&Path) -> Result<(), FilesError>,
     ) -> Result<Files, FilesError> {
-        let kept = &kept.join(escaped(&[names.graphs().join(","), names.tokenizer().to_owned()].join(",")));
         if kept.is_dir() {
             return Files::of(kept, names);
         }
@@ -184,6 +187,11 @@ impl<'a> Sources<'a> {
         file.to.into_inner().map_err(|error| io(error.into_error()))?.sync_all().map_err(io)?;
         Ok(Some(file.bytes))
     }
+}
+
+/// Where a model is kept that was fetched with files of these names.
+fn place(model: &Path, names: &FileNames) -> PathBuf {
+    model.join(escaped(&[names.graphs().join(","), names.tokenizer().to_owned()].join(",")))
 }
 
 /// A prefix as the name of one folder.

@@ -67,6 +67,11 @@ impl Graph {
         if self.output == Output::Logits { Task::Score } else { Task::Embed }
     }
 
+    /// Whether it leaves it to others to make one embedding of those of tokens.
+    pub(crate) fn gives_tokens(&self) -> bool {
+        self.output == Output::Tokens
+    }
+
     /// One vector for each row of a batch: an embedding, or a score alone.
     pub(crate) fn run(&mut self, batch: &Batch) -> Result<Vec<Arc<[f32]>>, ort::Error> {
         let shape = [batch.rows(), batch.width];

@@ -54,7 +54,7 @@ impl Values {
     pub(super) fn of(config: &Config) -> Self {
         let mut values = Self::default();
         for (place, feature) in config.features.iter().enumerate() {
-            if !depends_on_its_fields(&feature.kind) {
+            if !feature.kind.is_of_fields_alone() {
                 continue;
             }
             for source in feature.kind.sources() {
@@ -107,23 +107,6 @@ fn look(readers: &Readers, watched: &mut [Watched], fields: &[Field]) {
             watched[place].see(&field.value);
         }
     }
-}
-
-/// Types whose value is told by their fields alone, so that it is the same where these are.
-fn depends_on_its_fields(kind: &Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Number(_)
-            | Kind::Boolean(_)
-            | Kind::Vector(_)
-            | Kind::Text(_)
-            | Kind::WordCount(_)
-            | Kind::ListSize(_)
-            | Kind::UserAgent(_)
-            | Kind::Relevancy(_)
-            | Kind::LocalTime(_)
-            | Kind::Diversity(_)
-    )
 }
 
 impl Watched {

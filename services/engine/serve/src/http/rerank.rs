@@ -27,7 +27,7 @@ struct Asking {
     #[serde(default, deserialize_with = "optional")]
     #[schemars(with = "Option<u64>", range(min = 1, max = u64::MAX))]
     top_n: Option<u64>,
-    /// Whether the first version of the interface answers with texts too.
+    /// Whether the first version of the interface answers with texts too; it does unless this is false.
     return_documents: Option<bool>,
 }
 
@@ -130,7 +130,7 @@ fn reranked(asked: &Asked<'_>, version: &'static str) -> Result<Vec<u8>, Error> 
     best.sort_by(|&left, &right| scores[right].total_cmp(&scores[left])); // equal ones stay in their order
     best.truncate(asking.top_n.map_or(usize::MAX, |top| usize::try_from(top).unwrap_or(usize::MAX)));
     let first = version == "1";
-    let returned = first && asking.return_documents == Some(true);
+    let returned = first && asking.return_documents != Some(false);
     let found = |&index: &usize| Found {
         index,
         relevance_score: relevance(scores[index]),

@@ -237,9 +237,8 @@ async fn requests_are_counted_by_model_and_models_are_told() {
 async fn a_rerank_request_of_the_first_version_is_answered_best_first() {
     let service = service().await;
     let documents = json!(["blue hat", {"text": "red shoe", "id": 7}, "red hat"]);
-    let body =
-        json!({"model": "pairs", "query": "red shoe", "documents": documents, "top_n": 2, "return_documents": true});
-    let json = service.send("/v1/rerank", body).await.json();
+    let body = json!({"model": "pairs", "query": "red shoe", "documents": documents, "top_n": 2});
+    let json = service.send("/v1/rerank", body.clone()).await.json();
     assert_eq!((&json["model"], &json["usage"]["total_tokens"]), (&json!("pairs"), &json!(0)));
     let found = |place: usize| (&json["results"][place]["index"], &json["results"][place]["document"]);
     assert_eq!(found(0), (&json!(1), &json!({"text": "red shoe"})));
@@ -247,6 +246,12 @@ async fn a_rerank_request_of_the_first_version_is_answered_best_first() {
     assert_eq!(json["results"].as_array().unwrap().len(), 2);
     let relevance = |place: usize| json["results"][place]["relevance_score"].as_f64().unwrap();
     assert!((relevance(0) - 0.8808).abs() < 1e-4 && (relevance(1) - 0.5).abs() < 1e-9, "{json}");
+    for (wanted, length) in [(json!(null), 3), (json!(true), 3), (json!(false), 2)] {
+        let mut body = body.clone();
+        body["return_documents"] = wanted;
+        let json = service.send("/v1/rerank", body).await.json();
+        assert_eq!(json["results"][0].as_object().unwrap().len(), length, "{json}");
+    }
 }
 
 #[tokio::test]

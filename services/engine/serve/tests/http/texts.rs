@@ -61,7 +61,7 @@ impl Encode for Length {
     }
 }
 
-async fn ask(model: Length) -> (serde_json::Value, String) {
+async fn ask(model: Length, trained: bool) -> (serde_json::Value, String) {
     let service = Service::cold(CONFIG, |builder| builder).await;
     let (config, _) = Config::parse(CONFIG, "test").unwrap();
     let plan = Plan::compile_with(&config.features, &MemoryStore::default(), &model).await.unwrap();
@@ -73,7 +73,9 @@ async fn ask(model: Length) -> (serde_json::Value, String) {
     };
     let versions = Arc::<MemoryVersions>::default();
     let columns = plan.columns().iter().map(column).collect();
-    versions.publish(&version(1_000, Kind::XgBoost, columns, ""), Place::Any).unwrap();
+    if trained {
+        versions.publish(&version(1_000, Kind::XgBoost, columns, ""), Place::Any).unwrap();
+    }
     let published = Published::new(&config.features, service.state.clone(), versions).with_encoders(Arc::new(model));
     let app = App::builder(&config, service.state.clone(), Arc::new(published)).build().unwrap();
     app.prepare().await;
@@ -95,7 +97,7 @@ fn values(answer: &serde_json::Value) -> Vec<(String, Option<f64>)> {
 
 #[tokio::test]
 async fn pairs_are_computed_with_the_ranking() {
-    let (answer, metrics) = ask(Length(Duration::ZERO)).await;
+    let (answer, metrics) = ask(Length(Duration::ZERO), true).await;
     let mut found = values(&answer);
     assert_eq!(found.remove(0), ("long".to_owned(), Some(11.0)));
     assert!(found.contains(&("short".to_owned(), Some(5.0))) && found.contains(&("bare".to_owned(), None)), "{answer}");
@@ -104,10 +106,18 @@ async fn pairs_are_computed_with_the_ranking() {
 
 #[tokio::test]
 async fn a_model_that_is_late_makes_values_missing_and_no_ranking_fail() {
-    let (answer, metrics) = ask(Length(Duration::from_secs(60))).await;
+    let (answer, metrics) = ask(Length(Duration::from_secs(60)), true).await;
     let took = answer["took"].as_u64().unwrap();
     assert!((200..20_000).contains(&took), "{took} ms: a request may take 30 seconds, its texts a fifth of one");
     assert_eq!(answer.get("fallback"), None);
+    assert!(values(&answer).iter().all(|(_, value)| value.is_none()), "{answer}");
+    assert!(metrics.contains("service_rank_missing_texts_total{model=\"shop\"} 2"), "{metrics}");
+}
+
+#[tokio::test]
+async fn missing_values_that_an_untrained_model_shows_are_counted() {
+    let (answer, metrics) = ask(Length(Duration::from_secs(60)), false).await;
+    assert!(answer["fallback"].is_string(), "{answer}");
     assert!(values(&answer).iter().all(|(_, value)| value.is_none()), "{answer}");
     assert!(metrics.contains("service_rank_missing_texts_total{model=\"shop\"} 2"), "{metrics}");
 }

@@ -96,6 +96,23 @@ fn offline_nothing_is_fetched_from_the_hub() {
     let elsewhere = Elsewhere::default();
     let error = locate(&sources(folder.path(), false, Some(&elsewhere)), "acme/rank").expect_err("it is nowhere");
     assert!(error.ends_with("models/acme/rank; RANKWRIGHT_OFFLINE=1 forbids fetching it"), "{error}");
+    assert!(elsewhere.asked.lock().is_empty() && !folder.path().join("cache").exists());
+}
+
+#[test]
+fn offline_a_model_that_was_fetched_before_is_found() {
+    let folder = tempfile::tempdir().expect("a folder is made");
+    let base = "https://hub/acme/rank/resolve/main";
+    let content = ["model.onnx", "tokenizer.json"].map(|name| format!("{base}/{name}"));
+    let text = |name: &str| if name.ends_with("json") { "{}" } else { "m" };
+    let elsewhere = Elsewhere::with(&content.each_ref().map(|name| (name.as_str(), text(name))));
+    let fetched = locate(&sources(folder.path(), true, Some(&elsewhere)), "acme/rank").expect("it is fetched");
+    let offline = sources(folder.path(), false, Some(&elsewhere));
+    elsewhere.asked.lock().clear();
+    assert_eq!(locate(&offline, "acme/rank").expect("it is kept"), fetched);
+    assert_eq!(locate(&sources(folder.path(), true, None), "acme/rank").expect("it is kept"), fetched);
+    let other = locate(&offline, "acme/rank@v2").expect_err("another revision is not kept");
+    assert!(other.ends_with("RANKWRIGHT_OFFLINE=1 forbids fetching it"), "{other}");
     assert!(elsewhere.asked.lock().is_empty());
 }
 
