@@ -136,7 +136,8 @@ async fn an_operator_of_all_namespaces_sees_those_of_some_and_another_one_of_all
     );
     one.warned(&of_some).await;
     two.warned(&format!("the operator of namespace {} looks at all namespaces", two.namespace)).await;
-    [&keeping, &looking].map(tokio::task::JoinHandle::abort);
+    keeping.abort();
+    looking.abort();
     let lease: Lease = two.get(LEASE).await;
     assert_eq!(looks(&lease), Some("leader"));
 }
