@@ -228,6 +228,8 @@ impl Recommending<'_> {
             if reading.rankings.is_multiple_of(1024) {
                 progress(Progress::Reading { rankings: reading.rankings });
             }
+            let times = record.interactions.iter().map(|click| click.timestamp);
+            times.chain([record.timestamp]).for_each(|at| all.saw(at.millis()));
             if !accepts(&self.learning.selector, 0, &record) {
                 return Ok(ControlFlow::Continue(()));
             }

@@ -3,7 +3,7 @@ use crate::testing::store;
 use crate::{Error, Reason, Running, Training, decide};
 use rankwright_clickthrough::{Click, Clickthrough, Kind as RecordKind, Rows};
 use rankwright_config::{Config, Model};
-use rankwright_event::{RankingId, Tenant, Timestamp};
+use rankwright_event::{Field, RankingId, Tenant, Timestamp, Value};
 use rankwright_model::{MemoryVersions, Recommender, VersionStore};
 use std::collections::{BTreeMap, HashSet};
 
@@ -96,6 +96,37 @@ fn trending_learns_from_all_and_counts_whole_days_to_the_newest_event() {
     let found = trending.recommend(&[], &HashSet::new(), 9).unwrap();
     // the newest is a minute past day 12: items 1 are 2 days and up to a minute old, or almost
     assert_eq!(found, [("i2", 2.0), ("i1", 1.0)].map(|(item, score)| (item, score)), "{found:?}");
+}
+
+#[test]
+fn what_is_in_demand_grows_old_by_events_of_other_types() {
+    let text =
+        "{type: trending, weights: [{interaction: purchase, window: 7d}], selector: {rankingField: page, value: shop}}";
+    let purchases = |day, items: &[usize]| {
+        let mut records = clicks(Some(1), items, day);
+        records.iter_mut().for_each(|record| {
+            record.interactions[0].kind = "purchase".into();
+            record.fields = vec![Field::new("page", Value::Text("shop".into()))];
+        });
+        records
+    };
+    let recommended = |records: Vec<Clickthrough>| {
+        let versions = MemoryVersions::default();
+        train(&model(text), records, &versions).unwrap();
+        served(&versions)
+            .recommend(&[], &HashSet::new(), 9)
+            .unwrap()
+            .into_iter()
+            .map(|(item, _)| item.to_owned())
+            .collect()
+    };
+    let found: Vec<String> = recommended([purchases(0, &[1]), clicks(Some(2), &[2], 6)].concat());
+    assert_eq!(found, ["i1"]);
+    let later = [purchases(0, &[1]), purchases(55, &[3]), clicks(Some(2), &[2], 60)].concat();
+    assert_eq!(recommended(later.clone()), ["i3"]);
+    let impression =
+        Clickthrough { kind: RecordKind::Ranking, interactions: Vec::new(), ..clicks(None, &[9], 90).remove(0) };
+    assert_eq!(recommended([later, vec![impression]].concat()), Vec::<String>::new(), "a ranking is an event as well");
 }
 
 #[test]
