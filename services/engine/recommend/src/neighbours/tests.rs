@@ -73,8 +73,8 @@ fn an_approximate_search_finds_as_many_as_was_asked_for() {
 #[test]
 fn vectors_that_differ_by_less_than_a_coarse_code_could_say_are_found_as_well() {
     let build = |vectors| Neighbours::build(vectors, &Build { exact: 100, ..Build::default() });
-    for noise in [0.3, 0.03, 0.003, 0.0003] {
-        for (products, each) in [(100, 30), (1, 3000)] {
+    for noise in [0.03, 0.0003] {
+        for (products, each) in [(100, 20), (1, 2000)] {
             let near = build(variants(&vectors(products, 48, 24), each, noise));
             let recall = recall(&near);
             assert!(near.approximate().is_some(), "{products} products with noise {noise} have no index");

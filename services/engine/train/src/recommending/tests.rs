@@ -1,11 +1,14 @@
 #![allow(clippy::unwrap_used)]
+use super::slow;
 use crate::testing::store;
 use crate::{Error, Reason, Running, Training, decide};
 use rankwright_clickthrough::{Click, Clickthrough, Kind as RecordKind, Rows};
 use rankwright_config::{Config, Model};
 use rankwright_event::{Field, RankingId, Tenant, Timestamp, Value};
 use rankwright_model::{MemoryVersions, Recommender, VersionStore};
+use rankwright_recommend::{Build, Similar, Vectors};
 use std::collections::{BTreeMap, HashSet};
+use std::num::NonZero;
 
 const DAY: i64 = 86_400_000;
 
@@ -204,6 +207,19 @@ fn what_cannot_be_learned_from_says_why() {
     let selected = refusal("{type: als, interactions: [click], selector: {accept: false}}", clicks(Some(1), &[1], 1));
     assert!(selected.contains("selector accepts none"), "{selected}");
     assert!(refusal("{type: noop}", vec![]).contains("noop"));
+}
+
+#[test]
+fn a_model_of_many_items_without_an_index_is_said_to_be_slow() {
+    let told = |items: usize, exact| {
+        let (ids, mut vectors) = ((0..items).map(|item| format!("i{item}").into()).collect(), Vectors::new(1));
+        (0..items).for_each(|_| vectors.push(&[1.0]));
+        let build = Build { exact, threads: NonZero::new(1), ..Build::default() };
+        slow(&Recommender::Similar(Similar::from_vectors(ids, vectors, &build).unwrap()))
+    };
+    let message = told(10_001, usize::MAX).unwrap();
+    assert!(message.contains("compares all 10001"), "{message}");
+    assert_eq!((told(10_000, usize::MAX), told(10_001, 10_000)), (None, None), "few items, and an index");
 }
 
 #[test]
