@@ -116,7 +116,10 @@ fn what_was_appended_is_read(place: &str, open: Open) -> Outcome {
     let mut entries = store.read().map_err(text)?;
     let (columns, _) = entries.next().ok_or("nothing")?.map_err(text)?;
     expect("columns", columns, header(COLUMNS).columns)?;
-    ensure(entries.by_ref().all(|entry| entry.is_ok()) && entries.losses().is_empty(), "losses in a whole store")
+    ensure(entries.by_ref().all(|entry| entry.is_ok()) && entries.losses().is_empty(), "losses in a whole store")?;
+    let without = store.read().map_err(text)?.without_rows().map(|entry| entry.map(|(_, record)| record).map_err(text));
+    let bare = |record: Clickthrough| Clickthrough { rows: Rows::default(), ..record };
+    same(&without.collect::<Result<Vec<_>, _>>()?, &records.into_iter().map(bare).collect::<Vec<_>>())
 }
 
 fn unusual_records_come_back(place: &str, open: Open) -> Outcome {

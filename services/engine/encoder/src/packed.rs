@@ -129,6 +129,14 @@ mod tests {
     }
 
     #[test]
+    fn a_packed_vector_has_the_bytes_that_states_hold() {
+        // scale 1, length the root of 20234, then the steps
+        let expected = [0x00, 0x00, 0x80, 0x3f, 0x0b, 0x3f, 0x0e, 0x43, 0x7f, 0xc0, 0x03, 0x00];
+        assert_eq!(pack(&[127.0, -64.0, 3.0, 0.0]), expected);
+        assert_eq!(unpack(&expected).expect("is a packed vector"), [127.0, -64.0, 3.0, 0.0]);
+    }
+
+    #[test]
     fn what_is_no_packed_vector_has_no_products() {
         assert_eq!(cosine(&[1.0], &[1, 2]), None);
         assert_eq!(cosine(&[1.0], &pack(&[1.0, 2.0])), None, "of another width");

@@ -12,6 +12,7 @@ pub struct Interactions {
     users: Names,
     items: Names,
     all: Vec<One>,
+    newest: i64, // of all that was seen
 }
 
 /// One of them.
@@ -67,7 +68,13 @@ impl Interactions {
         let user = user.map(|user| user.ok_or(Full("visitors"))).transpose()?;
         let item = self.items.number(item).ok_or(Full("items"))?;
         self.all.push(One { user, at, item, kind });
+        self.saw(at);
         Ok(())
+    }
+
+    /// Something happened at this time, in milliseconds, be it nothing to learn from: what is here may be older by now.
+    pub fn saw(&mut self, at: i64) {
+        self.newest = self.newest.max(at);
     }
 
     /// How many there are.
@@ -102,10 +109,10 @@ impl Interactions {
         Ok(builder.build())
     }
 
-    /// Which items are in demand as of the newest interaction, by the weights of their kinds, without what is held out.
+    /// Which items are in demand as of the newest time that was seen, by the weights of their kinds, without what is held out.
     pub fn trending(&self, weights: &[Weight], without: &HeldOut) -> Trending {
         let millis = |at: i64| u64::try_from(at).unwrap_or(0);
-        let newest = self.all.iter().map(|one| millis(one.at)).max().unwrap_or(0);
+        let newest = millis(self.newest);
         let held = |one: &One| one.user.is_some_and(|user| without.pairs.contains(&(user.get() - 1, one.item)));
         let mut scores: Vec<Option<i128>> = vec![None; self.items.len()];
         for one in &self.all {
@@ -270,6 +277,21 @@ mod tests {
         let weight = Weight::default();
         let top = |held_out| all.trending(&[weight], held_out).top(4, |_| false)[0].1;
         assert_eq!((top(&HeldOut::default()), top(&all.hold_out(1, 2))), (3.0, 2.0), "c three times; a and b twice");
+    }
+
+    #[test]
+    fn interactions_age_by_whatever_happened_after_them() {
+        let mut all = collected(&CLICKS);
+        let weight = Weight { decay: 0.5, ..Weight::default() };
+        let day = 24 * 60 * 60 * 1000;
+        let top =
+            |all: &Interactions| all.trending(&[weight], &HeldOut::default()).top(1, |_| false).first().map(|c| c.1);
+        assert_eq!(top(&all), Some(3.0));
+        all.saw(day + 4);
+        all.saw(7); // the order makes no difference
+        assert_eq!(top(&all), Some(1.5));
+        all.saw(40 * day);
+        assert_eq!(top(&all), None, "all of it is older than a window");
     }
 
     #[test]

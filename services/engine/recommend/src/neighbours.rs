@@ -2,13 +2,15 @@
 //!
 //! A scan of all vectors is exact, and takes a time that grows with their number. From some thousands on an
 //! [`Approximate`] index divides them into lists around centroids, looks through the lists next to the query in a
-//! coding of a byte for each number, and computes the best of what it found again. How many lists it looks through is
-//! decided when it is built, by how many of the true neighbours a sample of vectors finds.
+//! coding of a byte for each number, and computes again what by the coding's errors may be among the best. How many lists it
+//! looks through is decided when it is built, by how many of the true neighbours a sample of vectors finds. Where those are
+//! too few with any number of lists, there is no index.
 
 mod approximate;
 mod best;
 mod codes;
 mod lists;
+mod pool;
 
 pub use approximate::Approximate;
 
@@ -26,8 +28,10 @@ const GROUP: usize = 4;
 pub struct Build {
     /// Up to so many vectors, a search is exact.
     pub exact: usize,
-    /// The share of the ten nearest that an approximate search should find, from 0 to 1.
+    /// The share of the ten nearest that the lists which a search looks through should have, from 0 to 1.
     pub recall: f32,
+    /// The share of them that a search has to find; one without an index finds all.
+    pub least: f32,
     /// Decides the sample and the first centroids.
     pub seed: u64,
     /// Threads; all processors where it says nothing.
@@ -36,7 +40,7 @@ pub struct Build {
 
 impl Default for Build {
     fn default() -> Self {
-        Self { exact: 10_000, recall: 0.97, seed: 0, threads: None }
+        Self { exact: 10_000, recall: 0.97, least: 0.95, seed: 0, threads: None }
     }
 }
 
@@ -52,7 +56,8 @@ impl Neighbours {
     pub fn build(mut vectors: Vectors, settings: &Build) -> Self {
         let blocks = vectors.blocks();
         vectors.lanes_mut().chunks_exact_mut(blocks).for_each(to_unit);
-        let approximate = (vectors.len() > settings.exact).then(|| Approximate::build(&vectors, settings));
+        let many = vectors.len() > settings.exact;
+        let approximate = if many { Approximate::build(&vectors, settings) } else { None };
         Self { vectors, approximate }
     }
 
@@ -66,7 +71,7 @@ impl Neighbours {
         &self.vectors
     }
 
-    /// What finds neighbours without looking at all vectors; `None` while all are looked at.
+    /// What finds neighbours without looking at all vectors; `None` where all are looked at.
     pub fn approximate(&self) -> Option<&Approximate> {
         self.approximate.as_ref()
     }

@@ -17,6 +17,26 @@ static SIMILAR: LazyLock<[Similar; 3]> = LazyLock::new(|| {
     [of(60, 10), of(20, 100), of(0, 100)]
 });
 
+/// A header; ids, width, vectors, whether there is an index; its centroids, the list of each vector, probes and recall.
+const SIMILAR_OF_FORMAT_1: &str = "
+    52414e4b5753494d 01000000 4800000000000000 0035fa75
+    0305626f6f7473056d697865720573686f6573
+    02
+    060000803f0000000000000000000080bfcdcc4c3f9a99193f
+    01
+    040000803f0000000000000000000080bf
+    03000100
+    02
+    0000403f
+";
+
+/// A header; items with their scores, and how many were seen.
+const TRENDING_OF_FORMAT_1: &str = "
+    52414e4b57545244 01000000 1600000000000000 1574bb43
+    0205626f6f7473000020400573686f65730000803f
+    03
+";
+
 fn trending() -> Trending {
     let items: Vec<String> = (0..30).map(|item| format!("item-{item}")).collect();
     let weights = [Weight { decay: 0.9, ..Weight::default() }];
@@ -40,6 +60,28 @@ fn artifacts_come_back_as_they_were() {
 fn an_artifact_of_another_kind_is_refused() {
     assert_eq!(Trending::from_bytes(&SIMILAR[0].to_bytes()), Err(DecodeError::Other("RANKWTRD")));
     assert_eq!(Similar::from_bytes(&trending().to_bytes()), Err(DecodeError::Other("RANKWSIM")));
+}
+
+/// Bytes that are written as two digits each, with spaces between parts.
+fn bytes(digits: &str) -> Vec<u8> {
+    let digits: Vec<char> = digits.chars().filter(|digit| !digit.is_whitespace()).collect();
+    let byte = |two: &[char]| u8::from_str_radix(&two.iter().collect::<String>(), 16).expect("are two digits");
+    digits.chunks(2).map(byte).collect()
+}
+
+#[test]
+fn versions_of_today_are_read_by_every_later_program() {
+    let golden = bytes(SIMILAR_OF_FORMAT_1);
+    let similar = Similar::from_bytes(&golden).expect("is of a known format");
+    assert!(similar.ids().eq(["boots", "mixer", "shoes"]));
+    let index = similar.neighbours().approximate().expect("has an index");
+    assert_eq!((index.centroids().len(), index.probes(), index.recall()), (2, 2, 0.75));
+    assert_eq!(similar.recommend(&["boots"], |_| false, 2).items, [("shoes", 0.8), ("mixer", 0.0)]);
+    assert_eq!(similar.to_bytes(), golden, "versions of this content have other bytes: do earlier programs read them?");
+    let golden = bytes(TRENDING_OF_FORMAT_1);
+    let trending = Trending::from_bytes(&golden).expect("is of a known format");
+    assert_eq!((trending.top(9, |_| false), trending.seen()), (vec![("boots", 2.5), ("shoes", 1.0)], 3));
+    assert_eq!(trending.to_bytes(), golden);
 }
 
 /// Gives bytes the length and checksum of what they are now, as whoever wrote them on purpose would.

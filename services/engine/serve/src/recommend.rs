@@ -115,12 +115,12 @@ pub(crate) async fn recommend(
             Ok(found) => Recommendations::new(found, taken.unknown.clone(), began).text()?,
             Err(reason) => {
                 slot.metrics.fell_back(FallbackReason::Unknown);
-                instead(app, slot, &wanted, &reason, began)?
+                instead(app, slot, &wanted, &reason, &taken, began)?
             }
         },
         Current::Missing(reason) => {
             slot.metrics.fell_back(FallbackReason::Untrained);
-            instead(app, slot, &wanted, &reason, began)?
+            instead(app, slot, &wanted, &reason, &taken, began)?
         }
     };
     slot.metrics.answered(Instant::now(), began.elapsed());
@@ -143,12 +143,20 @@ async fn taken(app: &App, slot: &Slot, request: &Request, span: &Span) -> Taken 
 }
 
 /// What a recommender that needs no items says, or nothing, with the reason.
-fn instead(app: &App, slot: &Slot, wanted: &Wanted<'_>, reason: &str, began: Instant) -> Result<Vec<u8>, Error> {
-    let Some((name, loaded)) = popular(app, slot) else {
-        return Ok(Recommendations::new(Vec::new(), Some(reason.to_owned()), began).text()?);
-    };
-    let found = wanted.ask(&loaded).unwrap_or_default();
-    Ok(Recommendations::new(found, Some(format!("{reason}; model {name} answers in its place")), began).text()?)
+fn instead(
+    app: &App,
+    slot: &Slot,
+    wanted: &Wanted<'_>,
+    reason: &str,
+    taken: &Taken,
+    began: Instant,
+) -> Result<Vec<u8>, Error> {
+    let mut told: Vec<String> = taken.unknown.iter().cloned().collect();
+    told.push(reason.to_owned());
+    let other = popular(app, slot);
+    let found = other.as_ref().and_then(|(_, loaded)| wanted.ask(loaded).ok()).unwrap_or_default();
+    told.extend(other.as_ref().map(|(name, _)| format!("model {name} answers in its place")));
+    Ok(Recommendations::new(found, Some(told.join("; ")), began).text()?)
 }
 
 /// What a model found, which is less than wanted; behind it what a recommender that needs no items has, if the model does.

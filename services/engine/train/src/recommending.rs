@@ -196,7 +196,7 @@ impl Recommending<'_> {
         let version = version.map_err(|error| Error::Publish { model: self.name.to_owned(), source: error.into() })?;
         // one that learns from no interactions says what it says, however popular other items are
         let learns = self.by.interactions().is_some();
-        let warnings = warning(&quality, held_out.len()).into_iter().filter(|_| learns).collect();
+        let warnings = warning(&quality, held_out.len()).into_iter().filter(|_| learns).chain(slow(&fitted)).collect();
         let trained = Trained {
             trees: iterations.len(),
             answer: Answer { features: Vec::new(), iterations, size_bytes, warnings },
@@ -220,7 +220,7 @@ impl Recommending<'_> {
     ) -> Result<(Interactions, Reading, Span), Error> {
         let (mut all, mut reading, mut span) = (Interactions::default(), Reading::default(), None);
         let kinds = self.by.interactions();
-        let losses = ahead::each(store.read()?, |record| {
+        let losses = ahead::each(store.read()?.without_rows(), |record| {
             match record.kind {
                 RecordKind::Ranking => reading.rankings += 1,
                 RecordKind::Interaction => reading.alone += 1,
@@ -228,6 +228,8 @@ impl Recommending<'_> {
             if reading.rankings.is_multiple_of(1024) {
                 progress(Progress::Reading { rankings: reading.rankings });
             }
+            let times = record.interactions.iter().map(|click| click.timestamp);
+            times.chain([record.timestamp]).for_each(|at| all.saw(at.millis()));
             if !accepts(&self.learning.selector, 0, &record) {
                 return Ok(ControlFlow::Continue(()));
             }
@@ -372,6 +374,19 @@ fn warning(quality: &Quality, visitors: usize) -> Option<String> {
         format!(
             "{metric} {reranked:.4} is below {shown:.4} of the most popular items: there may be too few interactions per \
              item; see docs/recommendations.md, \"Quality and the gate\""
+        )
+    })
+}
+
+/// What to say of a model of many items whose nearest no index finds, so that a search looks at all.
+fn slow(model: &Recommender) -> Option<String> {
+    let Recommender::Similar(similar) = model else { return None };
+    let (items, build) = (similar.ids().len(), Build::default());
+    (items > build.exact && similar.neighbours().approximate().is_none()).then(|| {
+        format!(
+            "no index finds {} of the items nearest to another: each request compares all {items}, which takes longer; \
+             see docs/recommendations.md, \"Quality and the gate\"",
+            build.least
         )
     })
 }

@@ -8,6 +8,7 @@ use super::LIMIT;
 use super::column::{self, Column};
 use super::stored::Stored;
 use crate::{Clickthrough, Error, Result, Rows};
+use std::io::Read;
 
 /// Collects the records of one block.
 #[derive(Default)]
@@ -67,15 +68,32 @@ impl Builder {
 /// The records of a block; `None` when the bytes are no block of rows with `width` columns.
 pub(crate) fn read(block: &[u8], width: usize) -> Option<Vec<Clickthrough>> {
     let (length, rest) = block.split_first_chunk()?;
-    let (mut records, rows) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
-    let mut read = Vec::new();
+    let (records, rows) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+    let mut records = decode(records, width)?;
+    spread(rows, width, &mut records)?;
+    Some(records)
+}
+
+/// The records of a block of at most `room` bytes, without their rows. These stand behind the records, so that most of a
+/// block need not even be unpacked.
+pub(crate) fn read_without_rows(mut block: impl Read, room: usize) -> Option<Vec<Clickthrough>> {
+    let mut length = [0; 4];
+    block.read_exact(&mut length).ok()?;
+    let length = Some(u32::from_le_bytes(length) as usize).filter(|&length| length <= room)?;
+    let mut records = vec![0; length];
+    block.read_exact(&mut records).ok()?;
+    decode(&records, 0)
+}
+
+/// Records that have room for rows of `width` values.
+fn decode(mut records: &[u8], width: usize) -> Option<Vec<Clickthrough>> {
+    let mut decoded = Vec::new();
     while !records.is_empty() {
         let (stored, rest) = postcard::take_from_bytes::<Stored>(records).ok()?;
-        read.push(stored.into_record(width));
+        decoded.push(stored.into_record(width));
         records = rest;
     }
-    spread(rows, width, &mut read)?;
-    Some(read)
+    Some(decoded)
 }
 
 /// Gives each record its rows.

@@ -54,8 +54,8 @@ fn frame(kind: u8, records: u32, unpacked: usize, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// Reads the frame at the beginning of the window.
-pub(crate) fn parse(window: &mut Window, header: Option<&Header>) -> std::io::Result<Parsed> {
+/// Reads the frame at the beginning of the window; without `rows`, its records have none.
+pub(crate) fn parse(window: &mut Window, header: Option<&Header>, rows: bool) -> std::io::Result<Parsed> {
     let seen = window.look(HEAD)?;
     let Some((head, _)) = seen.split_first_chunk::<HEAD>() else {
         let cut = seen.starts_with(&MARKER[..seen.len().min(MARKER.len())]);
@@ -67,7 +67,7 @@ pub(crate) fn parse(window: &mut Window, header: Option<&Header>) -> std::io::Re
     }
     let (length, records) = (HEAD + head.stored as usize, u64::from(head.records));
     let Some(payload) = window.look(length)?.get(HEAD..length) else { return Ok(Parsed::Short(records)) };
-    let unpacked = head.unpack(payload, header);
+    let unpacked = head.unpack(payload, header, rows);
     Ok(unpacked.map_or_else(|reason| Parsed::Bad(reason, records), |frame| Parsed::Frame(frame, length)))
 }
 
@@ -81,22 +81,28 @@ impl Head {
         whole.then_some(head)
     }
 
-    fn unpack(&self, payload: &[u8], header: Option<&Header>) -> Result<Frame, &'static str> {
+    fn unpack(&self, payload: &[u8], header: Option<&Header>, rows: bool) -> Result<Frame, &'static str> {
         if crc32fast::hash(payload) != self.checksum {
             return Err("checksum does not match");
         }
         match (self.kind, header) {
             (HEADER, _) => read_header(payload).map(Frame::Header).ok_or("unreadable header"),
-            (BLOCK, Some(header)) => self.read_block(payload, header.columns.len()).ok_or("unreadable block"),
+            (BLOCK, Some(header)) => {
+                let width = rows.then_some(header.columns.len());
+                self.read_block(payload, width).ok_or("unreadable block")
+            }
             (BLOCK, None) => Err("columns unknown, as the header is damaged"),
             _ => Err("unknown kind of block"),
         }
     }
 
-    fn read_block(&self, payload: &[u8], width: usize) -> Option<Frame> {
+    /// The records of a block, with rows of this width or without.
+    fn read_block(&self, payload: &[u8], width: Option<usize>) -> Option<Frame> {
         let room = Some(self.unpacked as usize).filter(|&bytes| bytes <= LIMIT)?;
-        let block = zstd::bulk::decompress(payload, room).ok()?;
-        let records = block::read(&block, width)?;
+        let records = match width {
+            Some(width) => block::read(&zstd::bulk::decompress(payload, room).ok()?, width)?,
+            None => block::read_without_rows(zstd::Decoder::with_buffer(payload).ok()?, room)?,
+        };
         (records.len() == self.records as usize).then_some(Frame::Records(records))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::window::Window;
 use super::{Format, Header, Part, VERSION, frame, json};
-use crate::{Clickthrough, Entry, Error, Loss, Losses, Result};
+use crate::{Clickthrough, Entry, Error, Loss, Losses, Result, Rows};
 use std::vec;
 
 /// What a reader found whole.
@@ -36,6 +36,8 @@ pub struct PartReader {
     losses: Losses,
     /// Records to come, as far as the part's name tells.
     missing: Option<u64>,
+    /// Whether records come with their rows.
+    rows: bool,
     ended: bool,
 }
 
@@ -49,11 +51,17 @@ pub fn read_part(part: Part) -> PartReader {
         ready: Vec::new().into_iter(),
         losses: Losses::default(),
         missing: part.records,
+        rows: true,
         ended: false,
     }
 }
 
 impl PartReader {
+    /// Gives records without their rows, in a fraction of the time.
+    pub fn without_rows(self) -> Self {
+        Self { rows: false, ..self }
+    }
+
     /// What the part says about itself; known with its first record.
     pub fn header(&self) -> Option<&Header> {
         self.header.as_ref()
@@ -68,7 +76,7 @@ impl PartReader {
     fn advance(&mut self) -> Result<Option<Frame>> {
         while !self.look(1)?.is_empty() {
             let parsed = match self.format {
-                Format::Binary => frame::parse(&mut self.window, self.header.as_ref()),
+                Format::Binary => frame::parse(&mut self.window, self.header.as_ref(), self.rows),
                 Format::Json => json::parse(&mut self.window, self.header.as_ref()),
             };
             match parsed.map_err(|source| self.failed(source))? {
@@ -137,7 +145,10 @@ impl Iterator for PartReader {
             }
             match self.advance() {
                 Ok(Some(Frame::Header(header))) => self.header = Some(header),
-                Ok(Some(Frame::Records(records))) => {
+                Ok(Some(Frame::Records(mut records))) => {
+                    if !self.rows {
+                        records.iter_mut().for_each(|record| record.rows = Rows::default());
+                    }
                     self.missing = self.missing.map(|missing| missing.saturating_sub(records.len() as u64));
                     self.ready = records.into_iter();
                 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::matrix::MatrixBuilder;
+use crate::{Approximate, Build, Neighbours};
 
 const ALPHA: f32 = 2.0;
 const REGULARIZATION: f32 = 0.1;
@@ -88,4 +89,21 @@ fn progress_is_reported_and_may_end_it() {
 fn a_matrix_of_nothing_has_no_vectors() {
     let factors = fitted(&MatrixBuilder::default().build(), &settings(4, 2));
     assert!(factors.users.is_empty() && factors.items.is_empty());
+}
+
+#[test]
+fn an_index_of_items_that_fall_into_groups_finds_the_nearest() {
+    let (groups, each, of_group) = (100, 40, 50);
+    let mut random = fastrand::Rng::with_seed(8);
+    let mut builder = MatrixBuilder::default();
+    for user in 0..groups * each {
+        for _ in 0..4 {
+            let item = user % groups * of_group + random.usize(..of_group);
+            builder.add(&format!("u{user:05}"), &format!("i{item:05}")).expect("there is room");
+        }
+    }
+    let settings = Settings { factors: 16, iterations: 10, seed: 3, ..Settings::default() };
+    let near = Neighbours::build(fitted(&builder.build(), &settings).items, &Build { exact: 1000, ..Build::default() });
+    let recall = near.approximate().map(Approximate::recall);
+    assert!(recall >= Some(0.95), "{recall:?}");
 }

@@ -2,6 +2,7 @@
 
 use super::best::{Best, better};
 use super::codes::Codes;
+use super::pool::Pool;
 use super::{Build, GROUP, exact_of, lists};
 use crate::lanes::{Kernel, Lanes, dispatch, dot, dots};
 use crate::parallel;
@@ -23,8 +24,9 @@ pub struct Approximate {
 }
 
 impl Approximate {
-    /// Divides vectors of length one into lists, about as many as there are vectors in each.
-    pub(super) fn build(vectors: &Vectors, settings: &Build) -> Self {
+    /// Divides vectors of length one into lists, about as many as there are vectors in each. `None` where searches find less
+    /// than is required, however many lists they look through.
+    pub(super) fn build(vectors: &Vectors, settings: &Build) -> Option<Self> {
         let threads = parallel::threads(settings.threads);
         let mut random = fastrand::Rng::with_seed(settings.seed);
         let lists = (vectors.len() as f64).sqrt().ceil() as usize;
@@ -35,7 +37,11 @@ impl Approximate {
         let nearest = exact_of(vectors, &sample, NEAREST, threads);
         built.probes = built.enough(vectors, &sample, &nearest, &list_of, settings.recall);
         built.recall = built.measured(vectors, &sample, &nearest);
-        built
+        while built.recall < settings.least && built.probes < built.centroids.len() {
+            built.probes = (2 * built.probes).min(built.centroids.len());
+            built.recall = built.measured(vectors, &sample, &nearest);
+        }
+        (built.recall >= settings.least).then_some(built)
     }
 
     /// The index that puts each vector into a list; a list is a number below that of the centroids.
@@ -49,7 +55,9 @@ impl Approximate {
             order[next[list as usize] as usize] = number as u32;
             next[list as usize] += 1;
         }
-        let codes = Codes::of(vectors, &order);
+        let list = |number: u32| list_of[number as usize] as usize;
+        let rows = order.iter().map(|&number| (vectors.padded(number as usize), centroids.padded(list(number))));
+        let codes = Codes::of(vectors.blocks(), rows);
         Self { centroids, order, starts, codes, probes, recall }
     }
 
@@ -148,24 +156,23 @@ impl<S: Fn(usize) -> bool> Kernel for Probe<'_, S> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let Self { index, vectors, query, skip, best } = self;
-        let wanted = best.wanted();
         let mut lists = Products { rows: &index.centroids, query }.run::<FMA>();
         let probes = index.probes.min(lists.len());
         if probes > 0 && probes < lists.len() {
             lists.select_nth_unstable_by(probes - 1, better);
             lists[probes..].sort_unstable_by(better);
         }
-        let mut candidates = Best::new(wanted.saturating_mul(2).saturating_add(16));
+        let mut candidates = Pool::new(best.wanted());
         let coded = Codes::query(query);
-        for (place, (list, _)) in lists.iter().enumerate() {
-            if place >= probes && candidates.len() >= wanted {
+        for (place, (list, similarity)) in lists.iter().enumerate() {
+            if place >= probes && candidates.is_enough() {
                 break;
             }
-            index.codes.scan(index.range(*list), &coded, |row, score| {
-                candidates.offer(row, score, |row| skip(index.order[row] as usize));
+            index.codes.scan(index.range(*list), &coded, *similarity, |row, similarity, error| {
+                candidates.offer(row, similarity, error, |row| skip(index.order[row] as usize));
             });
         }
-        for (row, _) in candidates.unsorted() {
+        for row in candidates.rows() {
             let number = index.order[row] as usize;
             best.offer(number, dot::<FMA>(vectors.padded(number), query), |_| false);
         }

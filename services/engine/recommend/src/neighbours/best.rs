@@ -43,20 +43,9 @@ impl Best {
         }
     }
 
-    /// How many there are, at most as many as are wanted.
-    pub(super) fn len(&self) -> usize {
-        self.found.len().min(self.count)
-    }
-
     /// How many are wanted.
     pub(super) fn wanted(&self) -> usize {
         self.count
-    }
-
-    /// The best, in no order.
-    pub(super) fn unsorted(mut self) -> Vec<(usize, f32)> {
-        self.cut();
-        self.found
     }
 
     /// The best, best first.

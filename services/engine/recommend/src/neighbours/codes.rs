@@ -1,35 +1,42 @@
-//! Vectors in a byte for each number, which memory gives four times as fast.
+//! Vectors in a byte for each number, which memory gives four times as fast: as what differs from the centroid of their list.
+//!
+//! The nearer vectors are to their centroid, the finer are the steps, so that codes tell apart variants of one product as
+//! well as products of many kinds.
 
 use crate::lanes::{LANES, Lanes, flat};
-use crate::vectors::Vectors;
 
 /// The largest code.
 const LARGEST: f32 = 127.0;
 /// Parts of one in a query: products of it with codes have room in 32 bits for any width below a million.
 const PARTS: f32 = 16_384.0;
+/// A number and its code differ by half a step at most, any part of it as often as another. So products with a vector of
+/// length one differ by this part of a step and more once in 370 times: three standard deviations.
+const ERROR: f32 = 0.866;
+/// What sums of 32-bit floats may differ by.
+const ROUNDING: f32 = 1e-6;
 
 /// Coded rows, in the order that they are looked through.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Codes {
     width: usize, // with zeros up to whole blocks
     codes: Vec<i8>,
-    scales: Vec<f32>, // what one in a product with a query is worth, by row
+    steps: Vec<f32>, // by row
 }
 
 impl Codes {
-    /// Codes of some vectors, in this order.
-    pub(super) fn of(vectors: &Vectors, order: &[u32]) -> Self {
-        let width = vectors.blocks() * LANES;
-        let mut coded =
-            Self { width, codes: Vec::with_capacity(order.len() * width), scales: Vec::with_capacity(order.len()) };
-        for &number in order {
-            let row = flat(vectors.padded(number as usize));
-            let largest = row.iter().fold(0.0_f32, |largest, number| largest.max(number.abs()));
+    /// Codes of some vectors, each beside its centroid, of so many blocks.
+    pub(super) fn of<'v>(blocks: usize, rows: impl Iterator<Item = (&'v [Lanes], &'v [Lanes])>) -> Self {
+        let width = blocks * LANES;
+        let (mut codes, mut steps, mut rest) = (Vec::new(), Vec::new(), vec![0.0; width]);
+        for (row, centroid) in rows {
+            let differ = flat(row).iter().zip(flat(centroid)).map(|(number, middle)| number - middle);
+            rest.iter_mut().zip(differ).for_each(|(rest, number)| *rest = number);
+            let largest = rest.iter().fold(0.0_f32, |largest, number| largest.max(number.abs()));
             let factor = if largest > 0.0 { LARGEST / largest } else { 0.0 };
-            coded.codes.extend(row.iter().map(|number| (number * factor).round() as i8));
-            coded.scales.push(largest / LARGEST / PARTS);
+            codes.extend(rest.iter().map(|number| (number * factor).round() as i8));
+            steps.push(largest / LARGEST);
         }
-        coded
+        Self { width, codes, steps }
     }
 
     /// A query of length one, as it is compared with codes.
@@ -37,13 +44,20 @@ impl Codes {
         flat(query).iter().map(|number| (number * PARTS).round() as i16).collect()
     }
 
-    /// Shows the similarity of each row of a range to a query.
+    /// Shows the similarity of each row of a list to a query, and by how much it may be another; `centroid` is the centroid's.
     #[inline(always)]
-    pub(super) fn scan(&self, rows: std::ops::Range<usize>, query: &[i16], mut show: impl FnMut(usize, f32)) {
+    pub(super) fn scan(
+        &self,
+        rows: std::ops::Range<usize>,
+        query: &[i16],
+        centroid: f32,
+        mut show: impl FnMut(usize, f32, f32),
+    ) {
         let query = &query[..self.width];
         let codes = self.codes[rows.start * self.width..rows.end * self.width].chunks_exact(self.width);
-        for ((row, codes), scale) in rows.clone().zip(codes).zip(&self.scales[rows]) {
-            show(row, product(codes, query) as f32 * scale);
+        for ((row, codes), step) in rows.clone().zip(codes).zip(&self.steps[rows]) {
+            let rest = product(codes, query) as f32 * (step / PARTS);
+            show(row, centroid + rest, step * ERROR + ROUNDING);
         }
     }
 }
@@ -62,14 +76,33 @@ fn product(codes: &[i8], query: &[i16]) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vectors::Vectors;
+
+    fn vectors(rows: &[[f32; 3]]) -> Vectors {
+        let mut vectors = Vectors::new(3);
+        rows.iter().for_each(|row| vectors.push(row));
+        vectors
+    }
 
     #[test]
-    fn similarities_of_codes_are_nearly_those_of_vectors() {
-        let mut vectors = Vectors::new(3);
-        [[0.6, 0.8, 0.0], [0.0, -1.0, 0.0], [0.0; 3]].iter().for_each(|row| vectors.push(row));
-        let query = Codes::query(vectors.padded(0));
-        let mut found = vec![];
-        Codes::of(&vectors, &[1, 0, 2]).scan(0..3, &query, |row, score| found.push((row, (score * 100.0).round())));
-        assert_eq!(found, [(0, -80.0), (1, 100.0), (2, 0.0)]);
+    fn similarities_of_codes_are_those_of_vectors_within_the_error_that_is_told() {
+        let near = |distance: f32| {
+            let rows = vectors(&[[0.6, 0.8, 0.0], [0.6 + distance, 0.8 - distance, distance / 3.0], [0.0, -1.0, 0.0]]);
+            let query = [0.6, 0.0, -0.8];
+            let coded = Codes::query(vectors(&[query]).padded(0));
+            let pairs = (0..3).map(|row| (rows.padded(row), rows.padded(0)));
+            let mut errors = vec![];
+            Codes::of(1, pairs).scan(0..3, &coded, 0.36, |row, score, error| {
+                let exact: f32 = rows.row(row).iter().zip(query).map(|(a, b)| a * b).sum();
+                assert!(
+                    (exact - score).abs() <= error,
+                    "{distance}, row {row}: {score}, exactly {exact}, within {error}"
+                );
+                errors.push(error);
+            });
+            errors
+        };
+        let (far, close) = (near(0.1), near(0.001));
+        assert!(far[0] < 2e-6 && far[1] > 5e-4 && close[1] < far[1] / 50.0, "{far:?} {close:?}");
     }
 }

@@ -18,7 +18,34 @@ fn vectors(count: usize, width: usize, dimensions: usize) -> Vectors {
 }
 
 fn approximate(count: usize, recall: f32) -> Neighbours {
-    Neighbours::build(vectors(count, 20, 6), &Build { exact: 100, recall, ..Build::default() })
+    Neighbours::build(vectors(count, 20, 6), &Build { exact: 100, recall, least: 0.0, ..Build::default() })
+}
+
+/// Variants of some vectors, as those of one product's colours and sizes: each number differs by up to so much.
+fn variants(of: &Vectors, each: usize, noise: f32) -> Vectors {
+    let mut random = fastrand::Rng::with_seed(4);
+    let mut all = Vectors::new(of.width());
+    for row in of.iter() {
+        for _ in 0..each {
+            let row: Vec<f32> = row.iter().map(|number| number + noise * (2.0 * random.f32() - 1.0)).collect();
+            all.push(&row);
+        }
+    }
+    all
+}
+
+/// The share of the ten nearest that searches find, by some of the vectors; none of them is said to be nearer than it is.
+fn recall(near: &Neighbours) -> f32 {
+    let (mut found, mut all) = (0, 0);
+    for query in (0..near.vectors().len()).step_by(near.vectors().len() / 100) {
+        let of =
+            |search: Vec<(usize, f32)>| search.into_iter().filter(|one| one.0 != query).take(10).collect::<Vec<_>>();
+        let exact = of(near.exact(near.vectors().row(query), 11, |_| false));
+        let close = of(near.search(near.vectors().row(query), 11, |_| false));
+        found += exact.iter().filter(|one| close.contains(one)).count();
+        all += exact.len();
+    }
+    found as f32 / all as f32
 }
 
 #[test]
@@ -36,17 +63,46 @@ fn an_approximate_search_finds_as_many_as_was_asked_for() {
     let near = approximate(5000, 0.95);
     let index = near.approximate().expect("there are many vectors");
     assert!(index.probes() < index.centroids().len() / 2, "{} lists", index.probes());
-    let (mut found, mut all) = (0, 0);
-    for query in (0..5000).step_by(50) {
-        let exact = near.exact(near.vectors().row(query), 10, |_| false);
-        let close = near.search(near.vectors().row(query), 10, |_| false);
-        assert_eq!(close[0].0, query);
-        // what both found has the same similarity to the last bit
-        found += exact.iter().filter(|one| close.contains(one)).count();
-        all += exact.len();
-    }
-    let recall = found as f32 / all as f32;
+    let recall = recall(&near); // what both found has the same similarity to the last bit
     assert!(recall > 0.93 && (recall - near.recall()).abs() < 0.04, "{recall}, at build {}", near.recall());
+    (0..5000).step_by(50).for_each(|query| {
+        assert_eq!(near.search(near.vectors().row(query), 1, |_| false)[0].0, query);
+    });
+}
+
+#[test]
+fn vectors_that_differ_by_less_than_a_coarse_code_could_say_are_found_as_well() {
+    let build = |vectors| Neighbours::build(vectors, &Build { exact: 100, ..Build::default() });
+    for noise in [0.03, 0.0003] {
+        for (products, each) in [(100, 20), (1, 2000)] {
+            let near = build(variants(&vectors(products, 48, 24), each, noise));
+            let recall = recall(&near);
+            assert!(near.approximate().is_some(), "{products} products with noise {noise} have no index");
+            assert!(
+                near.recall() >= 0.95 && recall >= 0.93,
+                "{products}, {noise}: {recall}, at build {}",
+                near.recall()
+            );
+        }
+    }
+    let equal = build(variants(&vectors(20, 48, 24), 100, 0.0));
+    let expected: Vec<usize> = (700..710).collect();
+    let found = equal.search(equal.vectors().row(731), 10, |_| false).into_iter().map(|(number, _)| number);
+    assert_eq!(found.collect::<Vec<_>>(), expected, "of equal ones, the first");
+}
+
+#[test]
+fn an_index_that_finds_too_little_looks_through_more_lists_or_is_none() {
+    let build = |least| {
+        let settings = Build { exact: 100, recall: 0.2, least, ..Build::default() };
+        Neighbours::build(vectors(2000, 20, 6), &settings)
+    };
+    let index = |near: &Neighbours| near.approximate().map(|index| (index.probes(), index.recall()));
+    let (few, more) = (index(&build(0.0)).expect("any will do"), index(&build(0.95)).expect("all lists have all"));
+    assert!(few.1 < 0.95 && more.1 >= 0.95 && more.0 > few.0, "{few:?}, {more:?}");
+    let none = build(1.1);
+    assert_eq!((none.recall(), none.approximate()), (1.0, None));
+    assert_eq!(none.search(none.vectors().row(3), 1, |_| false)[0].0, 3);
 }
 
 #[test]

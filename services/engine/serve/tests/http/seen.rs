@@ -163,6 +163,11 @@ async fn while_the_state_does_not_answer_nothing_is_left_out_and_the_answer_says
     let fallback = answer["fallback"].as_str().unwrap_or_default();
     assert!(fallback.ends_with("what the visitor took is not left out"), "{answer}");
     assert!(shop.answer("plain", json!({"user": "ann", "count": 3})).await.get("fallback").is_none());
+    let instead = shop.answer("similar", json!({"user": "ann", "count": 3, "items": ["p005"]})).await;
+    let why: Vec<&str> = instead["fallback"].as_str().unwrap_or_default().split("; ").collect();
+    assert!(why.len() == 3 && why[0].ends_with("what the visitor took is not left out"), "{instead}");
+    assert!(why[1].contains("not trained yet") && why[2].ends_with("answers in its place"), "{instead}");
+    assert_eq!(places(&instead), [0, 1, 2]);
     let metrics = shop.service.get("/metrics").await;
     let counted = r#"service_recommend_fallbacks_total{model="fresh",reason="store"} 1"#;
     assert!(metrics.text().contains(counted), "{}", metrics.text());

@@ -1,11 +1,14 @@
 #![allow(clippy::unwrap_used)]
+use super::slow;
 use crate::testing::store;
 use crate::{Error, Reason, Running, Training, decide};
 use rankwright_clickthrough::{Click, Clickthrough, Kind as RecordKind, Rows};
 use rankwright_config::{Config, Model};
-use rankwright_event::{RankingId, Tenant, Timestamp};
+use rankwright_event::{Field, RankingId, Tenant, Timestamp, Value};
 use rankwright_model::{MemoryVersions, Recommender, VersionStore};
+use rankwright_recommend::{Build, Similar, Vectors};
 use std::collections::{BTreeMap, HashSet};
+use std::num::NonZero;
 
 const DAY: i64 = 86_400_000;
 
@@ -99,6 +102,37 @@ fn trending_learns_from_all_and_counts_whole_days_to_the_newest_event() {
 }
 
 #[test]
+fn what_is_in_demand_grows_old_by_events_of_other_types() {
+    let text =
+        "{type: trending, weights: [{interaction: purchase, window: 7d}], selector: {rankingField: page, value: shop}}";
+    let purchases = |day, items: &[usize]| {
+        let mut records = clicks(Some(1), items, day);
+        records.iter_mut().for_each(|record| {
+            record.interactions[0].kind = "purchase".into();
+            record.fields = vec![Field::new("page", Value::Text("shop".into()))];
+        });
+        records
+    };
+    let recommended = |records: Vec<Clickthrough>| {
+        let versions = MemoryVersions::default();
+        train(&model(text), records, &versions).unwrap();
+        served(&versions)
+            .recommend(&[], &HashSet::new(), 9)
+            .unwrap()
+            .into_iter()
+            .map(|(item, _)| item.to_owned())
+            .collect()
+    };
+    let found: Vec<String> = recommended([purchases(0, &[1]), clicks(Some(2), &[2], 6)].concat());
+    assert_eq!(found, ["i1"]);
+    let later = [purchases(0, &[1]), purchases(55, &[3]), clicks(Some(2), &[2], 60)].concat();
+    assert_eq!(recommended(later.clone()), ["i3"]);
+    let impression =
+        Clickthrough { kind: RecordKind::Ranking, interactions: Vec::new(), ..clicks(None, &[9], 90).remove(0) };
+    assert_eq!(recommended([later, vec![impression]].concat()), Vec::<String>::new(), "a ranking is an event as well");
+}
+
+#[test]
 fn visitors_with_one_item_each_leave_nothing_to_measure_and_a_version_all_the_same() {
     let als = model(ALS);
     let records = (0..5).flat_map(|user| clicks(Some(user), &[user % 2], 1)).collect();
@@ -173,6 +207,19 @@ fn what_cannot_be_learned_from_says_why() {
     let selected = refusal("{type: als, interactions: [click], selector: {accept: false}}", clicks(Some(1), &[1], 1));
     assert!(selected.contains("selector accepts none"), "{selected}");
     assert!(refusal("{type: noop}", vec![]).contains("noop"));
+}
+
+#[test]
+fn a_model_of_many_items_without_an_index_is_said_to_be_slow() {
+    let told = |items: usize, exact| {
+        let (ids, mut vectors) = ((0..items).map(|item| format!("i{item}").into()).collect(), Vectors::new(1));
+        (0..items).for_each(|_| vectors.push(&[1.0]));
+        let build = Build { exact, threads: NonZero::new(1), ..Build::default() };
+        slow(&Recommender::Similar(Similar::from_vectors(ids, vectors, &build).unwrap()))
+    };
+    let message = told(10_001, usize::MAX).unwrap();
+    assert!(message.contains("compares all 10001"), "{message}");
+    assert_eq!((told(10_000, usize::MAX), told(10_001, 10_000)), (None, None), "few items, and an index");
 }
 
 #[test]
