@@ -1,0 +1,121 @@
+// Asking the service. The page uses documented endpoints alone, and shows a view where its endpoint is there.
+
+import { signal } from "@preact/signals";
+import type { ItemFields, Page } from "./types";
+
+const TOKEN = "rankwright.token";
+
+/** Told apart from other mistakes by its status; the message is the service's own. */
+export class Failure extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+    /** The place in the body. */
+    readonly place: string | null = null,
+  ) {
+    super(message);
+  }
+}
+
+export const page = signal<Page | null>(null);
+/** `GET /status`, `POST /rank/{model}` and so on, as /openapi.json lists them. */
+export const endpoints = signal<ReadonlySet<string>>(new Set());
+/** Whether an answer was refused for want of the token. */
+export const tokenWanted = signal(false);
+/** Goes up when another token is there, so that views ask again. */
+export const login = signal(0);
+
+export const has = (endpoint: string) => endpoints.value.has(endpoint);
+
+export function setToken(token: string) {
+  if (token) sessionStorage.setItem(TOKEN, token);
+  else sessionStorage.removeItem(TOKEN);
+  tokenWanted.value = false;
+  login.value++;
+}
+
+export const hasToken = () => sessionStorage.getItem(TOKEN) !== null;
+
+export interface Call {
+  method: string;
+  path: string;
+  body?: unknown;
+}
+
+export const get = (path: string): Call => ({ method: "GET", path });
+export const post = (path: string, body?: unknown): Call => ({ method: "POST", path, body });
+/** A part of a path. */
+export const part = encodeURIComponent;
+
+export async function ask<T>({ method, path, body }: Call): Promise<T> {
+  const headers: Record<string, string> = { accept: "application/json" };
+  const token = sessionStorage.getItem(TOKEN);
+  if (token) headers.authorization = `Bearer ${token}`;
+  if (body !== undefined) headers["content-type"] = "application/json";
+  let response: Response;
+  try {
+    response = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+  } catch {
+    throw new Failure(0, "The service does not answer. It may have stopped, or the network is down.");
+  }
+  const text = await response.text();
+  if (response.ok) return (text ? JSON.parse(text) : null) as T;
+  if (response.status === 401) tokenWanted.value = true;
+  throw failure(response.status, text);
+}
+
+function failure(status: number, text: string): Failure {
+  try {
+    const { message, path } = JSON.parse(text).error;
+    return new Failure(status, sentence(String(message)), path ?? null);
+  } catch {
+    return new Failure(status, `The service answered with status ${status}.`);
+  }
+}
+
+/** Messages of the service are lower case without a full stop. */
+export function sentence(message: string): string {
+  const text = message.trim();
+  if (!text) return text;
+  const begun = /^[a-z]+(\s|$)/.test(text) ? text[0]!.toUpperCase() + text.slice(1) : text;
+  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
+}
+
+export async function start() {
+  const described = await ask<{ paths: Record<string, Record<string, unknown>> }>(get("/openapi.json"));
+  const found = new Set<string>();
+  for (const [path, methods] of Object.entries(described.paths)) {
+    for (const method of Object.keys(methods)) found.add(`${method.toUpperCase()} ${path}`);
+  }
+  endpoints.value = found;
+  page.value = await ask<Page>(get("/page"));
+}
+
+/** The same call for a shell. */
+export function curl({ method, path, body }: Call): string {
+  const words = ["curl -s"];
+  if (method !== "GET" && method !== "POST") words.push(`-X ${method}`);
+  if (hasToken() || page.value?.tokenNeeded) words.push('-H "Authorization: Bearer $RANKWRIGHT_API_TOKEN"');
+  if (body !== undefined) words.push("-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(body))}`);
+  else if (method === "POST") words.push("-X POST");
+  words.push(quoted(location.origin + path));
+  return words.join(" ");
+}
+
+const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+
+const CHUNK = 200; // ids of one call, which stand in its path
+
+/** What `api.page.item` names of these items; nothing where it names nothing. */
+export async function itemFields(ids: string[]): Promise<Record<string, ItemFields>> {
+  const wanted = page.value?.item;
+  if (!wanted || !has("GET /items")) return {};
+  // the ids of one call are separated by commas
+  const plain = ids.filter((id) => !id.includes(","));
+  const chunks = [];
+  for (let from = 0; from < plain.length; from += CHUNK) chunks.push(plain.slice(from, from + CHUNK));
+  const asked = chunks.map((ids) =>
+    ask<{ items: Record<string, ItemFields> }>(get(`/items?ids=${part(ids.join(","))}`)).catch(() => ({ items: {} })),
+  );
+  return Object.assign({}, ...(await Promise.all(asked)).map(({ items }) => items));
+}
