@@ -20,8 +20,8 @@ export class Failure extends Error {
 export const page = signal<Page | null>(null);
 /** `GET /status`, `POST /rank/{model}` and so on, as /openapi.json lists them. */
 export const endpoints = signal<ReadonlySet<string>>(new Set());
-/** Whether an answer was refused for want of the token. */
-export const tokenWanted = signal(false);
+/** Why an answer was refused for want of the token; empty where none was. */
+export const tokenWanted = signal("");
 /** Goes up when another token is there, so that views ask again. */
 export const login = signal(0);
 
@@ -30,7 +30,7 @@ export const has = (endpoint: string) => endpoints.value.has(endpoint);
 export function setToken(token: string) {
   if (token) sessionStorage.setItem(TOKEN, token);
   else sessionStorage.removeItem(TOKEN);
-  tokenWanted.value = false;
+  tokenWanted.value = "";
   login.value++;
 }
 
@@ -60,8 +60,9 @@ export async function ask<T>({ method, path, body }: Call): Promise<T> {
   }
   const text = await response.text();
   if (response.ok) return (text ? JSON.parse(text) : null) as T;
-  if (response.status === 401) tokenWanted.value = true;
-  throw failure(response.status, text);
+  const refused = failure(response.status, text);
+  if (refused.status === 401) tokenWanted.value = refused.message;
+  throw refused;
 }
 
 function failure(status: number, text: string): Failure {

@@ -2,11 +2,12 @@
 
 import { render, type JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { type Failure, has, login, page, start } from "./api";
-import { failure, Loading, Problem } from "./parts";
+import { type Failure, has, hasToken, login, page, setToken, start, tokenWanted } from "./api";
+import { failure, Loading, Login, Problem } from "./parts";
 import { href, route } from "./route";
 import "./style.css";
 import { Overview } from "./views/overview";
+import { Recommend } from "./views/recommend";
 import { Try } from "./views/try";
 
 interface View {
@@ -20,6 +21,7 @@ interface View {
 const VIEWS: View[] = [
   { name: "", title: "Overview", endpoint: "GET /status", show: Overview },
   { name: "try", title: "Try a ranking", endpoint: "POST /rank/{model}", show: Try },
+  { name: "recommend", title: "Recommendations", endpoint: "POST /recommend/{model}", show: Recommend },
 ];
 
 function App() {
@@ -56,8 +58,20 @@ function App() {
             </a>
           ))}
         </nav>
+        {hasToken() ? (
+          <button type="button" class="plain" onClick={() => setToken("")}>
+            Forget the token
+          </button>
+        ) : (
+          page.value?.tokenNeeded && (
+            <button type="button" class="plain" onClick={() => (tokenWanted.value = "asked")}>
+              Enter the token
+            </button>
+          )
+        )}
       </header>
       <main id="main" tabIndex={-1}>
+        {tokenWanted.value && <Login />}
         {error && <Problem error={error} />}
         {!error && !page.value && <Loading />}
         {page.value && view && <view.show key={view.name} />}

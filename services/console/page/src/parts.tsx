@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type Call, curl, Failure, login, setToken } from "./api";
+import { type Call, curl, Failure, hasToken, login, setToken } from "./api";
 
 export interface Answer<T> {
   data: T | null;
@@ -42,7 +42,7 @@ export function useNow(every = 5000): number {
 }
 
 export function Problem({ error, children }: { error: Failure; children?: ComponentChildren }) {
-  if (error.status === 401) return <Login message={error.message} />;
+  if (error.status === 401) return <p class="quiet">This part needs the service's token: enter it above.</p>;
   return (
     <div class="note bad" role="alert">
       {error.place && <code>{error.place}</code>} {error.message} {children}
@@ -51,7 +51,7 @@ export function Problem({ error, children }: { error: Failure; children?: Compon
 }
 
 /** Asks for the token of the service. */
-export function Login({ message }: { message?: string }) {
+export function Login() {
   const field = useRef<HTMLInputElement>(null);
   return (
     <form
@@ -62,11 +62,13 @@ export function Login({ message }: { message?: string }) {
       }}
     >
       <label>
-        This part needs the service's token: <code>api.token</code> of its configuration.
+        Requests, stored values and changes need the service's token: <code>api.token</code> of its configuration.
         <input ref={field} type="password" name="token" autocomplete="off" required />
       </label>
       <button type="submit">Use it</button>
-      <small>{message} The token stays in this tab, until you close it.</small>
+      <small>
+        {hasToken() && "The service does not take the token that this tab has. "}The token stays in this tab until you close it.
+      </small>
     </form>
   );
 }

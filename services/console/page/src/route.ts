@@ -9,7 +9,10 @@ export interface Route {
 
 export const route = signal(parse(location.hash));
 
-addEventListener("hashchange", () => (route.value = parse(location.hash)));
+addEventListener("hashchange", () => {
+  clearTimeout(writing);
+  route.value = parse(location.hash);
+});
 
 function parse(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
@@ -23,12 +26,17 @@ export function href(view: string, params: Record<string, string | undefined> = 
   return `#/${view}${text && `?${text}`}`;
 }
 
+const CALM = 150; // milliseconds
+let writing: ReturnType<typeof setTimeout> | undefined;
+
 /** Changes some parameters; an empty one goes away. A step that is not worth a place in the history replaces the last one. */
 export function change(params: Record<string, string | undefined>, replace = false) {
   const next = href(route.value.view, { ...route.value.params, ...params });
+  clearTimeout(writing);
   if (replace) {
-    history.replaceState(null, "", next);
     route.value = parse(next);
+    // browsers refuse an address that changes with each repetition of a key
+    writing = setTimeout(() => history.replaceState(null, "", next), CALM);
   } else location.hash = next;
 }
 

@@ -1,5 +1,7 @@
 // Numbers, times and kinds in words.
 
+import { mistake } from "./json";
+
 const WHOLE = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
 const FINE = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 4 });
 
@@ -62,28 +64,15 @@ export function written(text: string, time: string | number): unknown {
     const ids = [...new Set(trimmed.split(/[\s,;]+/).filter(Boolean))];
     return { id: "try", timestamp: String(time), items: ids.map((id) => ({ id })) };
   }
-  let value: unknown;
-  try {
-    value = JSON.parse(trimmed);
-  } catch (error) {
-    throw new Error(`This is not JSON yet. ${place(String((error as Error).message), trimmed)}`);
-  }
+  const wrong = mistake(trimmed);
+  if (wrong) throw new Error(`This is not JSON yet. ${wrong}`);
+  let value: unknown = JSON.parse(trimmed);
   if (Array.isArray(value)) value = { items: value };
   const request = { id: "try", timestamp: String(time), ...(value as object) } as { items?: unknown };
   if (!Array.isArray(request.items) || request.items.length === 0)
     throw new Error('The request needs "items": a list with at least one item, such as [{"id": "p1"}].');
   request.items = request.items.map((item) => (typeof item === "object" ? item : { id: String(item) }));
   return request;
-}
-
-/** What a browser says about JSON, with line and column. */
-function place(message: string, text: string): string {
-  const known = /at position (\d+)/.exec(message);
-  const at = known ? Number(known[1]) : /end of JSON/.test(message) ? text.length : null;
-  const said = message.replace(/ in JSON at position.*$| \(line.*$/, "").replace(/\.$/, "");
-  if (at === null) return `${said}.`;
-  const before = text.slice(0, at).split("\n");
-  return `Line ${before.length}, column ${before.at(-1)!.length + 1}: ${said}.`;
 }
 
 /** A feature's value; missing ones are told. */

@@ -1,6 +1,6 @@
 // Choosing a request and the models that order it.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { ask, has, part, page, post, sentence } from "../api";
 import { type Answer, failure, Problem } from "../parts";
 import { change, route } from "../route";
@@ -58,7 +58,7 @@ export function Chooser({ sample, chosen, models, first, other, status }: Props)
           Until then, write one.
         </p>
       )}
-      {writes && <Editor key={chosen?.number ?? ""} chosen={chosen} time={chosen?.request.timestamp ?? known[0]?.request.timestamp ?? Date.now()} status={status} done={() => setOpen(false)} />}
+      {writes && <Editor key={route.value.params.written ?? chosen?.number} chosen={chosen} time={chosen?.request.timestamp ?? known[0]?.request.timestamp ?? Date.now()} status={status} done={() => setOpen(false)} />}
       {!writes && chosen && <Context chosen={chosen} sampled={known.find(({ number }) => number === chosen.number)} />}
     </section>
   );
@@ -116,9 +116,6 @@ function Editor({ chosen, time, status, done }: { chosen: Chosen | null; time: s
   const field = useRef<HTMLTextAreaElement>(null);
   const [error, fail] = useState<Error | null>(null);
   const popular = has("POST /recommend/{model}") ? Object.entries(status.models).find(([, { type, state }]) => type === TRENDING[0] && state === "loaded")?.[0] : undefined;
-  useEffect(() => {
-    if (chosen && field.current) field.current.value = JSON.stringify(chosen.request, null, 2);
-  }, []);
 
   const submit = async () => {
     try {
@@ -154,6 +151,7 @@ function Editor({ chosen, time, status, done }: { chosen: Chosen | null; time: s
           rows={10}
           spellcheck={false}
           name="written"
+          defaultValue={chosen ? JSON.stringify(chosen.request, null, 2) : ""}
           placeholder={'p1, p2, p3\n\nor\n\n{"id": "r1", "timestamp": "1636993834000", "user": "u1", "session": "s1",\n "fields": [{"name": "query", "value": "shoes"}],\n "items": [{"id": "p1"}, {"id": "p2"}]}'}
           aria-invalid={error !== null}
           aria-describedby={error ? "editor-error" : undefined}

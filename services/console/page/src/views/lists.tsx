@@ -124,10 +124,10 @@ interface RowProps {
 }
 
 const same = (a: RowProps, b: RowProps) =>
-  a.item === b.item && a.place === b.place && a.was === b.was && a.fields === b.fields && a.rich === b.rich && a.selected === b.selected && a.model === b.model;
+  a.id === b.id && a.item === b.item && a.place === b.place && a.was === b.was && a.fields === b.fields && a.rich === b.rich && a.selected === b.selected && a.model === b.model;
 
 const Row = memo(({ id, item, place, was, fields, rich, selected, model, pick }: RowProps) => (
-  <li id={id} role="option" aria-selected={selected} onClick={() => pick(item, model)}>
+  <li id={id} role="option" data-item={item} aria-selected={selected} onClick={() => pick(item, model)}>
     <span class="place">{place + 1}</span>
     {rich && <Picture fields={fields} />}
     <span class="what">
