@@ -6,6 +6,9 @@ import { type Failure, has, hasToken, login, page, setToken, start, tokenWanted 
 import { failure, Loading, Login, Problem } from "./parts";
 import { href, route } from "./route";
 import "./style.css";
+import { Configuration } from "./views/configuration";
+import { LookUp } from "./views/look-up";
+import { Models } from "./views/models";
 import { Overview } from "./views/overview";
 import { Recommend } from "./views/recommend";
 import { Try } from "./views/try";
@@ -22,6 +25,9 @@ const VIEWS: View[] = [
   { name: "", title: "Overview", endpoint: "GET /status", show: Overview },
   { name: "try", title: "Try a ranking", endpoint: "POST /rank/{model}", show: Try },
   { name: "recommend", title: "Recommendations", endpoint: "POST /recommend/{model}", show: Recommend },
+  { name: "models", title: "Models", endpoint: "GET /models", show: Models },
+  { name: "look-up", title: "Look up", endpoint: "GET /items/{id}", show: LookUp },
+  { name: "configuration", title: "Configuration", endpoint: "GET /configuration", show: Configuration },
 ];
 
 function App() {

@@ -117,24 +117,47 @@ export interface TrainAnswer {
 
 export interface ModelVersion {
   version: string;
-  trained: number | null;
+  trained: number;
   metrics: Record<string, number | null>;
-  gate?: unknown;
-  features?: { name: string; gain: number }[];
-  data?: Record<string, unknown> | null;
+  /** Those with most gain first. */
+  features: { name: string; gain: number | null }[];
+  data: { rankings: number; items: number; first: number | null; last: number | null; tested: number | null } | null;
+  settings: Record<string, string>;
+  trees: number;
+  bytes: number;
+  /** The version in whose place it came. */
+  replaced: string | null;
 }
 
 export interface Model {
   name: string;
   kind: string;
+  /** The version that answers here. */
   serving: string | null;
+  /** The version that is to answer everywhere. */
+  current: string | null;
+  /** The version that the configuration names. */
+  pinned: string | null;
+  /** From the oldest on. */
   versions: ModelVersion[];
+  /** Versions that cannot be read. */
+  damaged: string[];
 }
 
 export interface Stored {
   id: string;
-  values: { name: string; value: unknown; time: number | null }[];
+  values: { name: string; features: string[]; value: unknown; time: number | null }[];
   bytes: number;
+}
+
+export interface Forgotten {
+  removed: string[];
+  left: string[];
+}
+
+export interface Configuration {
+  configuration: unknown;
+  warnings: string[];
 }
 
 export interface ItemFields {

@@ -108,7 +108,7 @@ function Models({ status, kept, train, changes }: { status: Status; kept: Model[
 function ModelCard({ name, model, kept, now, train }: { name: string; model: ModelStatus; kept?: Model; now: number; train: () => void }) {
   const training = trainings[name];
   const trained = model.trainedAt ? Date.parse(model.trainedAt) : null;
-  const gate = kept?.versions.find(({ version }) => version === model.version)?.gate;
+  const known = kept?.versions.find(({ version }) => version === model.version);
   const ranks = RANKS.includes(model.type);
   const learns = !["shuffle", "noop"].includes(model.type);
   return (
@@ -134,7 +134,8 @@ function ModelCard({ name, model, kept, now, train }: { name: string; model: Mod
           {model.versions && model.versions.length > 1 && `, ${count(model.versions.length, "version")} kept`}
         </p>
       )}
-      {gate != null && <p class="quiet">gate: {typeof gate === "string" ? sentence(gate) : JSON.stringify(gate)}</p>}
+      {known?.data && <p class="quiet">learned from {count(known.data.rankings, "list")}</p>}
+      {kept?.pinned && <p class="quiet">the configuration names this version, so newer ones wait</p>}
       {training && !training.said && <p role="status">Training for {duration((now - training.began) / 1000)}…</p>}
       {training?.said && (
         <p role="status" class={training.said.bad ? "odd-text" : "good-text"}>
@@ -143,6 +144,7 @@ function ModelCard({ name, model, kept, now, train }: { name: string; model: Mod
       )}
       <p class="tools">
         {ranks ? <a href={href("try", { model: name })}>Try it</a> : has("POST /recommend/{model}") && <a href={href("recommend", { model: name })}>Try it</a>}
+        {kept && kept.versions.length > 0 && <a href={href("models", { model: name })}>Versions</a>}
         {learns && has("POST /train/{model}") && (
           <button type="button" onClick={train} disabled={training !== undefined && training.said === null}>
             Train

@@ -141,7 +141,7 @@ function Answer({ answer: { items, fallback }, call, name, fields, like }: Props
                 <td>
                   <span class="tools">
                     {like && <a href={like(item)}>similar items</a>}
-                    {has("GET /items/{id}") && <a href={href("look-up", { item })}>look it up</a>}
+                    {has("GET /items/{id}") && <a href={href("look-up", { kind: "items", id: item })}>look it up</a>}
                   </span>
                 </td>
               </tr>

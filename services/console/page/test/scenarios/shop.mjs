@@ -17,6 +17,9 @@ export async function run(visitor, file) {
   await written(visitor, request);
   await many(visitor, request);
   await recommended(visitor);
+  await versions(visitor);
+  await lookedUp(visitor);
+  await configured(visitor);
   await accessible(visitor);
   await narrow(visitor);
   await pictures(visitor);
@@ -250,7 +253,65 @@ async function recommended(visitor) {
   await visitor.close(page);
 }
 
-const VIEWS = ["", "#/try", "#/recommend", "#/recommend?model=similar&items=p1", "#/models", "#/look-up?item=p1", "#/configuration"];
+async function versions(visitor) {
+  const page = await visitor.open("#/models?model=xgboost");
+  const { models } = await visitor.ask("/models");
+  const [known] = models.find(({ name }) => name === "xgboost").versions;
+  await page.locator("#versions").waitFor();
+  const text = await page.locator("section", { has: page.locator("#versions") }).innerText();
+  for (const word of [known.version, known.metrics["NDCG@10"].toFixed(4), "answers"]) visitor.check(text.includes(word), `${word} in ${text}`);
+  const features = await page.locator(".room tbody th").allInnerTexts();
+  visitor.equal(features, known.features.slice(0, features.length).map(({ name }) => name), "features by gain");
+  visitor.matches((await visitor.saved(page, page.getByRole("button", { name: "Download CSV" }))).text, /^feature,\S+,\n/);
+  await visitor.close(page);
+}
+
+async function lookedUp(visitor) {
+  visitor.refusals.add(404);
+  const page = await visitor.open("#/look-up");
+  await page.getByLabel("Its id").fill("p1");
+  await page.getByRole("button", { name: "Look it up" }).click();
+  const stored = await visitor.ask("/items/p1");
+  visitor.equal((await visitor.texts(page, ".stored tbody th")).sort(), stored.values.map(({ name }) => name).sort(), "all stored values");
+  const title = stored.values.find(({ name }) => name === "item.title").value;
+  visitor.matches(await page.locator(".stored").innerText(), new RegExp(title));
+  await page.reload();
+  await page.locator(".stored").waitFor();
+  await page.locator("select[name=kind]").selectOption("a visitor");
+  await page.getByLabel("Its id").fill("u424");
+  await page.getByLabel("Its id").press("Enter");
+  await page.locator(".about .title").filter({ hasText: "u424" }).waitFor();
+  visitor.equal((await visitor.texts(page, ".stored tbody th")).length, (await visitor.ask("/users/u424")).values.length, "values of a visitor");
+  await page.getByLabel("Its id").fill("u425");
+  await page.getByLabel("Its id").press("Enter");
+  await page.locator(".about .title").filter({ hasText: "u425" }).waitFor();
+  await page.getByRole("button", { name: "Forget" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Forget" }).click();
+  await visitor.accessible(page, "the question before forgetting");
+  await page.getByRole("dialog").getByRole("button", { name: "Forget" }).click();
+  await page.getByText(/u425 is forgotten/).waitFor();
+  visitor.equal(await page.locator(".stored").count(), 0, "nothing is shown of who is forgotten");
+  await page.getByLabel("Its id").fill("never-heard-of");
+  await page.getByLabel("Its id").press("Enter");
+  await page.getByText("Nothing is stored under this id.").waitFor();
+  await visitor.close(page);
+  visitor.refusals.clear();
+}
+
+async function configured(visitor) {
+  const page = await visitor.open("#/configuration");
+  const { configuration } = await visitor.ask("/configuration");
+  visitor.equal((await visitor.texts(page, ".keys summary b")).sort(), Object.keys(configuration).sort(), "all sections");
+  await page.getByLabel("Find a key or a value").fill("numLeaves");
+  await page.waitForFunction(() => document.querySelectorAll(".keys tbody tr").length === 1);
+  visitor.equal(await page.locator(".keys tbody tr").innerText(), "models.lightgbm.backend.numLeaves\t32", "what was looked for");
+  const { text } = await visitor.saved(page, page.getByRole("button", { name: "Download JSON" }));
+  visitor.equal(JSON.parse(text), configuration, "the file is the configuration");
+  await visitor.close(page);
+}
+
+const VIEWS = ["", "#/try", "#/recommend", "#/recommend?model=similar&items=p1", "#/models", "#/look-up?id=p1", "#/configuration"];
 
 /** Views that the service has. */
 async function present(visitor) {

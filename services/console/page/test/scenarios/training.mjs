@@ -34,6 +34,27 @@ export async function run(visitor, file) {
   visitor.equal(await items(list), order, "after the training the model orders");
   visitor.check(order.join() !== sent.join(), "in another way than the list was sent");
   await visitor.close(page);
+  await versions(visitor, models.lightgbm.version);
+}
+
+/** A second version, and back to the first one. */
+async function versions(visitor, first) {
+  await visitor.ask("/train/lightgbm", "");
+  const second = (await visitor.ask("/status")).models.lightgbm.version;
+  const page = await visitor.open("#/models?model=lightgbm");
+  const answers = page.locator("tr", { hasText: "answers" }).filter({ has: page.locator("code") });
+  await answers.getByText(second).waitFor();
+  visitor.matches(await page.locator("#details").innerText(), /How two versions differ/);
+  await page.getByRole("button", { name: "Roll back" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
+  await answers.getByText(first).waitFor();
+  visitor.equal((await visitor.ask("/status")).models.lightgbm.version, first, "the service went back");
+  await page.locator("tr", { hasText: second }).getByRole("button", { name: "Promote" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Promote" }).click();
+  await answers.getByText(second).waitFor();
+  visitor.equal((await visitor.ask("/status")).models.lightgbm.version, second, "the service has the newer one again");
+  await visitor.accessible(page, "two versions");
+  await visitor.close(page);
 }
 
 const items = (list) => list.locator("[role=option]").evaluateAll((rows) => rows.map((row) => row.dataset.item));
