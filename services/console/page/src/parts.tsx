@@ -41,6 +41,16 @@ export function useNow(every = 5000): number {
   return now;
 }
 
+/** A value, once it has not changed for a moment. */
+export function useCalm<T>(value: T, moment = 250): T {
+  const [calm, set] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => set(value), moment);
+    return () => clearTimeout(timer);
+  }, [value, moment]);
+  return calm;
+}
+
 export function Problem({ error, children }: { error: Failure; children?: ComponentChildren }) {
   if (error.status === 401) return <p class="quiet">This part needs the service's token: enter it above.</p>;
   return (

@@ -5,7 +5,7 @@ import { ask, type Call, Failure, get, has, itemFields, part, post } from "../ap
 import { type Cell, Curl, Download, Loading, Problem, useAnswer } from "../parts";
 import { change, packed, route, unpacked } from "../route";
 import { RANKS } from "../text";
-import type { RankAnswer, RankRequest, Sampled, Status } from "../types";
+import type { ItemFields, RankAnswer, RankRequest, Sampled, Status } from "../types";
 import { Chooser } from "./chooser";
 import { type Column, Lists } from "./lists";
 import { Summary } from "./summary";
@@ -21,6 +21,8 @@ export const call = ({ number, request }: Chosen, model: string): Call =>
   number === null
     ? post(`/rank/${part(model)}?explain=contributions`, request)
     : post(`/requests/${number}/rank/${part(model)}?explain=contributions`);
+
+const NONE: Record<string, ItemFields> = {};
 
 export function Try() {
   const { params } = route.value;
@@ -39,12 +41,10 @@ export function Try() {
 
   const sent = useMemo(() => known?.request.items.map(({ id }) => id) ?? [], [known]);
   const fields = useAnswer(sent.length ? `items ${key}` : "", () => itemFields(sent));
-  const columns: Column[] = [
-    { name: "As sent", model: null, items: sent, answer: null },
-    ...[{ model: first, answer: one }, { model: other, answer: two }]
-      .filter(({ answer }) => answer.data)
-      .map(({ model, answer }) => ({ name: model, model, items: answer.data!.items.map(({ item }) => item), answer: answer.data! })),
-  ];
+  const columns = useMemo<Column[]>(() => {
+    const column = (model: string, answer: RankAnswer | null) => (answer ? [{ name: model, model, items: answer.items.map(({ item }) => item), answer }] : []);
+    return [{ name: "As sent", model: null, items: sent, answer: null }, ...column(first, one.data), ...column(other, two.data)];
+  }, [sent, first, other, one.data, two.data]);
   const orders = columns.slice(1);
   const item = params.item && orders.some(({ items }) => items.includes(params.item!)) ? params.item : orders[0]?.items[0];
   const pick = (id: string, model?: string | null) => change({ item: id, ...(model ? { of: model } : {}) }, true);
@@ -65,8 +65,8 @@ export function Try() {
               <Summary columns={columns} />
               <p class="quiet">▲ and ▼ are places up and down from the order as sent. Choose an item, with the arrow keys as well, to see why it stands where it stands.</p>
               <div class="try">
-                <Lists columns={columns} fields={fields.data ?? {}} selected={item} pick={pick} />
-                {item && <Why columns={orders} sent={sent} item={item} of={params.of} fields={fields.data ?? {}} />}
+                <Lists columns={columns} fields={fields.data ?? NONE} selected={item} pick={pick} />
+                {item && <Why columns={orders} sent={sent} item={item} of={params.of} fields={fields.data ?? NONE} time={Number(known.request.timestamp)} />}
               </div>
               <p class="tools">
                 {orders.map(({ name }) => (

@@ -1,11 +1,11 @@
 // Why an item stands where it stands: what each feature brings to its score.
 
 import { useMemo, useState } from "preact/hooks";
-import { sentence } from "../api";
-import { Download } from "../parts";
+import { ask, get, has, part, sentence } from "../api";
+import { Download, useAnswer, useCalm } from "../parts";
 import { change } from "../route";
-import { isMissing, number, signed, values, whole } from "../text";
-import type { ItemFields, Scored } from "../types";
+import { duration, isMissing, number, signed, values, whole } from "../text";
+import type { ItemFields, Scored, Stored } from "../types";
 import { type Column, Picture } from "./lists";
 
 const FEW = 12; // features that are shown at first
@@ -17,14 +17,17 @@ interface Props {
   /** Which model is asked. */
   of?: string;
   fields: Record<string, ItemFields>;
+  /** Of the request. */
+  time: number;
 }
 
-export function Why({ columns, sent, item, of, fields }: Props) {
+export function Why({ columns, sent, item, of, fields, time }: Props) {
   const column = columns.find(({ model }) => model === of) ?? columns[0]!;
   const answer = column.answer!;
   const place = column.items.indexOf(item);
   const scored = answer.items[place];
   const { title, price } = fields[item] ?? {};
+  const ages = useAges(item, time);
   return (
     <aside class="why" aria-label="Why">
       <h2>Why this place?</h2>
@@ -55,7 +58,7 @@ export function Why({ columns, sent, item, of, fields }: Props) {
             Number {whole(place + 1)} of {whole(column.items.length)} by <bdi>{column.name}</bdi>, number {whole(sent.indexOf(item) + 1)} as sent.
           </p>
           {scored.contributions ? (
-            <Contributions key={`${column.name} ${item}`} scored={scored} />
+            <Contributions key={`${column.name} ${item}`} scored={scored} ages={ages} />
           ) : (
             <p class="odd-text">There are no reasons to show. {sentence(answer.unexplained ?? answer.fallback ?? "")}</p>
           )}
@@ -69,7 +72,21 @@ export function Why({ columns, sent, item, of, fields }: Props) {
   );
 }
 
-function Contributions({ scored }: { scored: Scored }) {
+/** How old what a feature reads of an item was at the time of the request; the newest of it counts. */
+function useAges(item: string, time: number): Map<string, string> {
+  const calm = useCalm(item);
+  const path = `/items/${part(calm)}`;
+  const { data } = useAnswer(has("GET /items/{id}") ? path : "", () => ask<Stored>(get(path)).catch(() => null));
+  return useMemo(() => {
+    const newest = new Map<string, number>();
+    if (data?.id !== item) return new Map();
+    for (const { features, time } of data.values)
+      for (const feature of time === null ? [] : features) newest.set(feature, Math.max(newest.get(feature) ?? 0, time!));
+    return new Map([...newest].map(([feature, changed]) => [feature, changed > time ? "changed since" : `${duration((time - changed) / 1000)} old`]));
+  }, [data, item, time]);
+}
+
+function Contributions({ scored, ages }: { scored: Scored; ages: Map<string, string> }) {
   const [all, showAll] = useState(false);
   const { score, bias = 0 } = scored;
   const rows = useMemo(() => {
@@ -96,12 +113,11 @@ function Contributions({ scored }: { scored: Scored }) {
           {shown.map(({ name, value, of }) => (
             <tr key={name}>
               <th scope="row">
-                <span class="name" title={name}>
-                  {name}
-                </span>
+                <span class="name">{broken(name)}</span>
                 <span class={isMissing(of) ? "value missing" : "value"} title={values(of)}>
                   {isMissing(of) ? "missing" : values(of)}
                 </span>
+                {!isMissing(of) && ages.has(name) && <span class="age">{ages.get(name)}</span>}
               </th>
               <td class="wide">
                 <Diverging value={value} low={low} high={high} />
@@ -149,6 +165,9 @@ function Contributions({ scored }: { scored: Scored }) {
     </>
   );
 }
+
+/** A name that breaks after underscores first. */
+const broken = (name: string) => name.split(/(?<=_)/).flatMap((part) => [part, <wbr />]);
 
 /** To the right of zero for what raises a score, to the left for what lowers it. */
 function Diverging({ value, low, high }: { value: number; low: number; high: number }) {
