@@ -30,14 +30,23 @@ const VIEWS: View[] = [
   { name: "configuration", title: "Configuration", endpoint: "GET /configuration", show: Configuration },
 ];
 
+const AGAIN = 3000; // milliseconds until a service that does not answer is asked again
+
 function App() {
   const [error, fail] = useState<Failure | null>(null);
   const session = login.value;
   useEffect(() => {
-    start().then(
-      () => fail(null),
-      (error) => fail(failure(error)),
-    );
+    let again: ReturnType<typeof setTimeout>;
+    const begin = () =>
+      void start().then(
+        () => fail(null),
+        (error) => {
+          fail(failure(error));
+          again = setTimeout(begin, AGAIN);
+        },
+      );
+    begin();
+    return () => clearTimeout(again);
   }, [session]);
 
   const views = VIEWS.filter(({ endpoint }) => has(endpoint));
