@@ -102,6 +102,11 @@ function Contributions({ scored, ages }: { scored: Scored; ages: Map<string, str
     <>
       <table class="reasons">
         <caption>What each feature brings to the score, largest first</caption>
+        <colgroup>
+          <col />
+          <col />
+          <col />
+        </colgroup>
         <thead class="hidden">
           <tr>
             <th scope="col">feature</th>
