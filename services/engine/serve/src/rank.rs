@@ -13,7 +13,7 @@ pub(crate) use ranked::Ranked;
 use crate::app::App;
 use crate::breaker::Unavailable;
 use crate::limits::Excess;
-use crate::metrics::FallbackReason;
+use crate::metrics::{FallbackReason, ModelMetrics};
 use crate::models::{Current, Served, Slot, Unknown};
 use crate::ranker::Ranker;
 use answer::{Answer, Explained};
@@ -66,8 +66,29 @@ impl App {
     /// When there is no such model, or the request is none; a model or store that cannot be had is no error, but the
     /// incoming order.
     pub async fn rank(&self, model: &str, body: &[u8], explain: Explain) -> Result<Vec<u8>, Error> {
-        rank(self, self.models().ranker(model)?, body, explain, Instant::now()).await
+        let ask = Ask { explain, began: Instant::now(), counts: true };
+        rank(self, self.models().ranker(model)?, body, ask).await.map(|answered| answered.text)
     }
+}
+
+/// How a request is to be answered.
+#[derive(Clone, Copy)]
+pub(crate) struct Ask {
+    pub(crate) explain: Explain,
+    /// When it arrived.
+    pub(crate) began: Instant,
+    /// Whether metrics count it.
+    pub(crate) counts: bool,
+}
+
+/// An answer.
+pub(crate) struct Answered {
+    /// The JSON text.
+    pub(crate) text: Vec<u8>,
+    /// Of the request.
+    pub(crate) items: usize,
+    /// Why they kept their incoming order.
+    pub(crate) fallback: Option<String>,
 }
 
 /// What a model made of a ranking.
@@ -78,28 +99,30 @@ struct Outcome {
     absent: usize,
 }
 
-/// Answers a request: the JSON text of the items, best first. `began` is when it arrived.
-pub(crate) async fn rank(
-    app: &App,
-    slot: &Slot,
-    body: &[u8],
-    explain: Explain,
-    began: Instant,
-) -> Result<Vec<u8>, Error> {
+/// Answers a request: the items, best first.
+pub(crate) async fn rank(app: &App, slot: &Slot, body: &[u8], ask: Ask) -> Result<Answered, Error> {
     let ranking = decode_ranking_request(body)?;
     app.limits().check_ranking(&ranking)?;
-    let text = match slot.current() {
+    let answered = match slot.current() {
         Current::Loaded(loaded) => match &loaded.model {
-            Served::Ranker(ranker) => with_model(app, slot, &**ranker, &ranking, explain, began).await?,
-            Served::Recommender(_) => unordered(&ranking, "this model recommends", None, began),
+            Served::Ranker(ranker) => with_model(app, slot, &**ranker, &ranking, ask).await?,
+            Served::Recommender(_) => unordered(&ranking, "this model recommends", None, ask.began),
         },
         Current::Missing(reason) => {
-            slot.metrics.fell_back(FallbackReason::Untrained);
-            without_model(app, slot, &ranking, &reason, explain, began).await
+            ask.count(slot, |metrics| metrics.fell_back(FallbackReason::Untrained));
+            without_model(app, slot, &ranking, &reason, ask).await
         }
     };
-    slot.metrics.answered(Instant::now(), began.elapsed());
-    Ok(text)
+    ask.count(slot, |metrics| metrics.answered(Instant::now(), ask.began.elapsed()));
+    Ok(answered)
+}
+
+impl Ask {
+    fn count(self, slot: &Slot, count: impl FnOnce(&ModelMetrics)) {
+        if self.counts {
+            count(&slot.metrics);
+        }
+    }
 }
 
 /// Lets a version compute a ranking as a request would, and forgets the result; whether each score is a number.
@@ -114,14 +137,14 @@ async fn with_model(
     slot: &Slot,
     ranker: &dyn Ranker,
     ranking: &Ranking,
-    explain: Explain,
-    began: Instant,
-) -> Result<Vec<u8>, Error> {
+    ask: Ask,
+) -> Result<Answered, Error> {
+    let Ask { explain, began, .. } = ask;
     match compute(app, ranker, ranking, began).await {
         Ok(outcome) => {
-            slot.metrics.lacked(outcome.absent);
+            ask.count(slot, |metrics| metrics.lacked(outcome.absent));
             if ranker.fallback().is_some() {
-                slot.metrics.fell_back(FallbackReason::Untrained);
+                ask.count(slot, |metrics| metrics.fell_back(FallbackReason::Untrained));
             }
             let brought = match explain {
                 Explain::Contributions if ranker.fallback().is_none() => ranker.contributions(&outcome.rows),
@@ -132,7 +155,7 @@ async fn with_model(
             Ok(explained(ranker, ranking, &outcome, brought.as_ref(), explain, began))
         }
         Err(unavailable) => {
-            slot.metrics.fell_back(FallbackReason::Store);
+            ask.count(slot, |metrics| metrics.fell_back(FallbackReason::Store));
             let explained = Explained::unknown(ranker.features(), explain);
             Ok(unordered(ranking, &unavailable.to_string(), explained, began))
         }
@@ -140,14 +163,8 @@ async fn with_model(
 }
 
 /// The incoming order; where they are wanted, with the values that a version would have looked at.
-async fn without_model(
-    app: &App,
-    slot: &Slot,
-    ranking: &Ranking,
-    reason: &str,
-    explain: Explain,
-    began: Instant,
-) -> Vec<u8> {
+async fn without_model(app: &App, slot: &Slot, ranking: &Ranking, reason: &str, ask: Ask) -> Answered {
+    let Ask { explain, began, .. } = ask;
     let Some(ranker) = slot.bare().filter(|_| explain != Explain::Nothing) else {
         return unordered(ranking, reason, Explained::unknown(&[], explain), began);
     };
@@ -190,19 +207,21 @@ fn explained(
     brought: Option<&Contributions>,
     explain: Explain,
     began: Instant,
-) -> Vec<u8> {
+) -> Answered {
     if let Some(reason) = ranker.fallback() {
         return unordered(ranking, reason, Explained::new(ranker.features(), &outcome.rows, explain, None), began);
     }
     let explained = Explained::new(ranker.features(), &outcome.rows, explain, brought);
     let order = rank_order(&outcome.scores);
-    Answer { ranking, scores: &outcome.scores, order: &order, explained, fallback: None }.write(began)
+    let text = Answer { ranking, scores: &outcome.scores, order: &order, explained, fallback: None }.write(began);
+    Answered { text, items: ranking.items.len(), fallback: None }
 }
 
 /// The incoming order, with scores from the number of items down to 1.
-fn unordered(ranking: &Ranking, reason: &str, explained: Option<Explained<'_>>, began: Instant) -> Vec<u8> {
+fn unordered(ranking: &Ranking, reason: &str, explained: Option<Explained<'_>>, began: Instant) -> Answered {
     let count = ranking.items.len();
     let scores = fallback_scores(count);
     let order: Vec<usize> = (0..count).collect();
-    Answer { ranking, scores: &scores, order: &order, explained, fallback: Some(reason) }.write(began)
+    let text = Answer { ranking, scores: &scores, order: &order, explained, fallback: Some(reason) }.write(began);
+    Answered { text, items: count, fallback: Some(reason.to_owned()) }
 }
