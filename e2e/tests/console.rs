@@ -1,9 +1,9 @@
 //! The page in a browser. Needs Node, Chromium, and the packages of `services/console/page`, which `./run test` installs.
 
+use rankwright_e2e::Service;
 use rankwright_e2e::folder::folder;
 use rankwright_e2e::program::{Ended, clean, run};
-use rankwright_e2e::{Launch, Service};
-use serde_json::Value;
+use rankwright_e2e::redis::Redis;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -175,18 +175,12 @@ models: {keep: {type: noop}}
 }
 
 #[test]
-fn a_service_without_its_store_tells_what_is_wrong() {
-    const CONFIG: &str = "
-state: {type: redis, host: 127.0.0.1, port: 1}
-api: {host: 127.0.0.1, port: 0}
-features: []
-models: {keep: {type: noop}}
-";
-    let Some(tools) = tools() else { return };
+fn a_service_whose_store_went_away_tells_what_is_wrong() {
+    let (Some(tools), Some(redis)) = (tools(), Redis::of_its_own()) else { return };
     let folder = folder();
-    let launch = Launch { subcommand: "serve", config: CONFIG, data: None, folder: folder.path(), environment: &[] };
-    let service = launch.start_unasked();
-    let status: Value = service.status();
-    assert!(status["store"]["problem"].is_string(), "{status}");
+    let config = format!("state: {{type: redis, {}}}\nfeatures: []\nmodels: {{keep: {{type: noop}}}}\n", redis.keys());
+    let service = Service::serve(&config, folder.path());
+    let _killed = redis.killed();
+    service.until("without a store", || service.status()["store"]["answers"] == false);
     browse(&tools, "away", &service, &[]);
 }

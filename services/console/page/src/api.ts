@@ -1,6 +1,7 @@
 // Asking the service. The page uses documented endpoints alone, and shows a view where its endpoint is there.
 
 import { signal } from "@preact/signals";
+import { values } from "./text";
 import type { ItemFields, Page } from "./types";
 
 const TOKEN = "rankwright.token";
@@ -103,20 +104,23 @@ export function curl({ method, path, body }: Call): string {
   return words.join(" ");
 }
 
+/** A field may be of any kind. */
+const told = (value: unknown) => (value === null || value === undefined || value === "" ? null : values(value));
+
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 const CHUNK = 200; // ids of one call, which stand in its path
 
-/** What `api.page.item` names of these items; nothing where it names nothing. */
+/** What `api.page.item` names of these items; an item of which nothing is stored is left out. */
 export async function itemFields(ids: string[]): Promise<Record<string, ItemFields>> {
-  const wanted = page.value?.item;
-  if (!wanted || !has("GET /items")) return {};
+  if (!has("GET /items")) return {};
   // the ids of one call are separated by commas
   const plain = ids.filter((id) => !id.includes(","));
   const chunks = [];
   for (let from = 0; from < plain.length; from += CHUNK) chunks.push(plain.slice(from, from + CHUNK));
   const asked = chunks.map((ids) =>
-    ask<{ items: Record<string, ItemFields> }>(get(`/items?ids=${part(ids.join(","))}`)).catch(() => ({ items: {} })),
+    ask<{ items: Record<string, Record<keyof ItemFields, unknown>> }>(get(`/items?ids=${part(ids.join(","))}`)).catch(() => ({ items: {} })),
   );
-  return Object.assign({}, ...(await Promise.all(asked)).map(({ items }) => items));
+  const found = (await Promise.all(asked)).flatMap(({ items }) => Object.entries(items));
+  return Object.fromEntries(found.map(([id, { title, price, image }]) => [id, { title: told(title), price: told(price), image: told(image) }]));
 }

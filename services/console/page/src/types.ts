@@ -79,11 +79,10 @@ export interface Status {
   inference?: Record<string, { type: string; dim?: number | null }>;
   store: {
     type: string;
-    durable: boolean;
+    durable?: boolean;
     answers: boolean;
     problem: string | null;
-    entities: number | null;
-    bytes: number | null;
+    entities?: number | null;
     emptied?: boolean;
   };
   ingest?: {
@@ -161,7 +160,7 @@ export interface Configuration {
 }
 
 export interface ItemFields {
-  title?: string | null;
-  price?: number | string | null;
-  image?: string | null;
+  title: string | null;
+  price: string | null;
+  image: string | null;
 }

@@ -14,7 +14,7 @@ const FLAGS = [
   "--disable-component-update",
   "--disable-sync",
 ];
-const PATIENCE = 15_000; // milliseconds, on a machine that has other things to do
+const PATIENCE = 120_000; // milliseconds, on a machine that has other things to do
 
 export const WIDE = { width: 1200, height: 900 };
 export const NARROW = { width: 360, height: 800 };

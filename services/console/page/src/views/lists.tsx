@@ -5,7 +5,6 @@ import { memo } from "preact/compat";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { page } from "../api";
 import { places } from "../order";
-import { number } from "../text";
 import type { ItemFields, RankAnswer } from "../types";
 
 export interface Column {
@@ -23,7 +22,7 @@ const GAP = 48; // pixels between two lists
 export function Lists({ columns, fields, selected, pick }: { columns: Column[]; fields: Record<string, ItemFields>; selected?: string; pick: Pick }) {
   const [seen, see] = useState(1); // which list a narrow window shows
   const lists = useRef<HTMLDivElement>(null);
-  const rich = page.value?.item != null && Object.keys(fields).length > 0;
+  const rich = page.value?.item != null;
   const height = rich ? 56 : 32;
   const before = useMemo(() => places(columns[0]!.items), [columns[0]!.items]);
   const shown = Math.min(seen, columns.length - 1);
@@ -134,8 +133,13 @@ const Row = memo(({ id, item, place, was, fields, rich, selected, model, pick }:
       <bdi class="title">{fields?.title || item}</bdi>
       {rich && (
         <span class="quiet">
-          <bdi>{fields?.title ? item : "no title stored"}</bdi>
-          {fields?.price != null && <> · {typeof fields.price === "number" ? number(fields.price) : fields.price}</>}
+          {fields?.title ? <bdi>{item}</bdi> : "no title stored"}
+          {fields?.price && (
+            <>
+              {" "}
+              · <bdi>{fields.price}</bdi>
+            </>
+          )}
         </span>
       )}
     </span>
@@ -164,7 +168,7 @@ export function Picture({ fields }: { fields?: ItemFields }) {
   const [broken, breaks] = useState(false);
   useEffect(() => breaks(false), [image]);
   if (!page.value?.item?.image) return null;
-  const allowed = typeof image === "string" && (image.startsWith("data:image/") || origins.some((origin) => image.startsWith(`${origin.replace(/\/$/, "")}/`)));
+  const allowed = image && (image.startsWith("data:image/") || origins.some((origin) => image.startsWith(`${origin.replace(/\/$/, "")}/`)));
   return allowed && !broken ? <img class="picture" src={image} alt="" loading="lazy" onError={() => breaks(true)} /> : <span class="picture" aria-hidden="true" />;
 }
 

@@ -54,12 +54,7 @@ export function Overview() {
       {data && (
         <>
           <State status={data} />
-          <Models status={data} kept={kept.data?.models ?? []} train={train} changes={changes.value} />
-          <div class="columns">
-            <Events status={data} />
-            <Store status={data} />
-          </div>
-          <Room status={data} />
+          {data.phase === "waiting" ? <p>The rest is shown here when it is ready.</p> : <Parts status={data} kept={kept.data?.models ?? []} train={train} changes={changes.value} />}
           <p class="tools">
             <Curl call={get("/status")} />
             <Download name="status" json={() => data} />
@@ -69,6 +64,19 @@ export function Overview() {
     </>
   );
 }
+
+type PartsProps = { status: Status; kept: Model[]; train: (name: string) => void; changes: number };
+
+const Parts = (props: PartsProps) => (
+  <>
+    <Models {...props} />
+    <div class="columns">
+      <Events status={props.status} />
+      <Store status={props.status} />
+    </div>
+    <Room status={props.status} />
+  </>
+);
 
 const versions = (status: Status) => Object.values(status.models).map((model) => `${model.version} ${model.versions?.length}`).join();
 
@@ -89,7 +97,7 @@ function State({ status }: { status: Status }) {
   );
 }
 
-function Models({ status, kept, train, changes }: { status: Status; kept: Model[]; train: (name: string) => void; changes: number }) {
+function Models({ status, kept, train, changes }: PartsProps) {
   const now = useNow();
   const models = Object.entries(status.models);
   return (
@@ -225,11 +233,11 @@ function Store({ status: { store, size } }: { status: Status }) {
         <dt>where</dt>
         <dd>
           {STORES[store.type] ?? store.type}
-          {store.durable ? "" : ": it is gone when the process ends"}
+          {store.durable !== false ? "" : ": it is gone when the process ends"}
         </dd>
         <dt>answers</dt>
         <dd>{store.answers ? "yes" : "no"}</dd>
-        {store.entities !== null && (
+        {store.entities != null && (
           <>
             <dt>items, visitors and others</dt>
             <dd>{whole(store.entities)}</dd>

@@ -128,7 +128,12 @@ function Answer({ answer: { items, fallback }, call, name, fields, like }: Props
                       {fields[item]?.title && (
                         <span class="quiet">
                           <bdi>{item}</bdi>
-                          {fields[item]?.price != null && <> · {String(fields[item]!.price)}</>}
+                          {fields[item]?.price && (
+                            <>
+                              {" "}
+                              · <bdi>{fields[item]!.price}</bdi>
+                            </>
+                          )}
                         </span>
                       )}
                     </span>

@@ -4,7 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import { ask, get, has, part, sentence } from "../api";
 import { Download, useAnswer, useCalm } from "../parts";
 import { change } from "../route";
-import { duration, isMissing, number, signed, values, whole } from "../text";
+import { duration, isMissing, signed, values, whole } from "../text";
 import type { ItemFields, Scored, Stored } from "../types";
 import { type Column, Picture } from "./lists";
 
@@ -27,7 +27,7 @@ export function Why({ columns, sent, item, of, fields, time }: Props) {
   const place = column.items.indexOf(item);
   const scored = answer.items[place];
   const { title, price } = fields[item] ?? {};
-  const ages = useAges(item, time);
+  const ages = useAges(item, time, item in fields);
   return (
     <aside class="why" aria-label="Why">
       <h2>Why this place?</h2>
@@ -47,7 +47,12 @@ export function Why({ columns, sent, item, of, fields, time }: Props) {
           {title && (
             <span class="quiet">
               <bdi>{item}</bdi>
-              {price != null && <> · {typeof price === "number" ? number(price) : price}</>}
+              {price && (
+                <>
+                  {" "}
+                  · <bdi>{price}</bdi>
+                </>
+              )}
             </span>
           )}
         </p>
@@ -73,10 +78,10 @@ export function Why({ columns, sent, item, of, fields, time }: Props) {
 }
 
 /** How old what a feature reads of an item was at the time of the request; the newest of it counts. */
-function useAges(item: string, time: number): Map<string, string> {
+function useAges(item: string, time: number, stored: boolean): Map<string, string> {
   const calm = useCalm(item);
   const path = `/items/${part(calm)}`;
-  const { data } = useAnswer(has("GET /items/{id}") ? path : "", () => ask<Stored>(get(path)).catch(() => null));
+  const { data } = useAnswer(stored && calm === item && has("GET /items/{id}") ? path : "", () => ask<Stored>(get(path)).catch(() => null));
   return useMemo(() => {
     const newest = new Map<string, number>();
     if (data?.id !== item) return new Map();

@@ -4,7 +4,7 @@ import { NARROW } from "../visitor.mjs";
 export async function run(visitor) {
   for (const size of [undefined, NARROW]) {
     const page = await visitor.open("", { size });
-    visitor.matches(await page.locator("main").innerText(), /The configuration has no models/);
+    await page.getByText("The configuration has no models.").waitFor();
     await visitor.accessible(page, "the overview of an empty service");
     for (const link of await page.locator("nav a").all()) {
       await link.click();
