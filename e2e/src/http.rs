@@ -64,7 +64,7 @@ pub fn post(address: SocketAddr, path: &str, body: &[u8]) -> io::Result<Answer> 
 /// The bytes of a request that asks for the connection to be closed after it.
 pub fn request(method: &str, path: &str, body: &[u8]) -> Vec<u8> {
     let head = format!(
-        "{method} {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
     [head.as_bytes(), body].concat()

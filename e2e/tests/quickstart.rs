@@ -19,6 +19,7 @@ fn the_quickstart_serves_a_model_that_beats_the_order_shown() {
     let (said, log) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{said}{log}");
     assert!(said.contains(&format!("'http://127.0.0.1:{port}/rank/lightgbm'")), "{said}");
+    assert!(said.contains(&format!("  http://127.0.0.1:{port}/#/try\n")), "the link to the page: {said}");
     let answer = said.lines().last().and_then(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     let items = answer.as_ref().and_then(|answer| answer["items"].as_array()).map_or(0, Vec::len);
     assert!(items > 1 && answer.is_some_and(|answer| answer["fallback"].is_null()), "{said}");

@@ -132,7 +132,10 @@ fn what_the_resource_has_fields_for_is_refused_in_the_configuration() {
     assert!(inline(json!({"train": {"type": "discard"}})).contains("configuration.train: set spec.clickThroughStore"));
     assert!(inline(json!({"api": {"port": 9090}})).contains("configuration.api.port"));
     let cors = json!({"cors": {"allowedOrigins": ["https://shop.example"]}});
-    for api in [json!({"limits": {"maxItemsPerRequest": 10}}), json!({"timeout": "60s", "analytics": false}), cors] {
+    let page = json!({"page": {"enabled": true}});
+    for api in
+        [json!({"limits": {"maxItemsPerRequest": 10}}), json!({"timeout": "60s", "analytics": false}), cors, page]
+    {
         assert!(planned(json!({"configuration": {"inline": {"api": api}}})).is_ok());
     }
 }

@@ -61,21 +61,40 @@ pub struct Imported {
 /// # Errors
 /// When there is none, or it has mistakes.
 pub fn configuration(path: Option<&Path>) -> Result<Config> {
+    configuration_with_text(path).map(|(config, _)| config)
+}
+
+/// What a configuration says, for the page for browsers.
+#[derive(Debug, Clone, Default)]
+pub struct Told {
+    /// Its text as JSON, without what is secret.
+    pub configuration: serde_json::Value,
+    /// What was warned of.
+    pub warnings: Vec<String>,
+}
+
+/// The same, with what it says.
+///
+/// # Errors
+/// As [`configuration`].
+pub fn configuration_with_text(path: Option<&Path>) -> Result<(Config, Told)> {
     let path = path.filter(|path| !path.as_os_str().is_empty());
     let environment = Environment::of_process()?;
     let place = Config::place(path, &environment)?;
-    let (config, warnings) = if remote::is_remote(Path::new(&place)) {
+    let (text, place) = if remote::is_remote(Path::new(&place)) {
         // before there is a runtime: what it needs follows from the configuration
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        Config::of_text(&runtime.block_on(remote::text(&place))?, &place, &environment)?
+        (runtime.block_on(remote::text(&place))?, place)
     } else {
-        Config::load(path, &environment)?
+        Config::text(path, &environment)?
     };
+    let (config, warnings) = Config::of_text(&text, &place, &environment)?;
     warnings.iter().for_each(|warning| warn!("{warning}"));
     if let Some(source) = &config.source {
         rankwright_source::check(source).map_err(|error| anyhow!("{place}: {error}"))?;
     }
-    Ok(config)
+    let warnings = warnings.iter().map(ToString::to_string).collect();
+    Ok((config, Told { configuration: rankwright_config::shown(&text), warnings }))
 }
 
 /// Opens the models of a configuration alone.

@@ -12,20 +12,48 @@ use rankwright_config::state::FileState;
 use rankwright_config::{Config, State};
 use rankwright_event::SessionId;
 use rankwright_ingest as ingest;
+use rankwright_serve::{Forget, ForgetError};
 use rankwright_state::forget::without_item;
-use rankwright_state::{Commit, Key, Outcome, Scope, Store, Writer};
+use rankwright_state::{BoxFuture as StateFuture, Commit, Key, Outcome, Scope, Store, Writer};
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const WRITER: &str = "forget";
+/// Why a process with a state of its own does not forget while it serves.
+const ALONE: &str =
+    "this process holds its state alone, with open rankings in memory: stop it, and run rankwright forget";
 /// Between two attempts to become the one who may close rankings.
 const PAUSE: Duration = Duration::from_millis(200);
 /// Whoever closes rankings is not asked more often than this to let go, or nothing would be closed meanwhile,
 const ASKS_AT_MOST: Duration = Duration::from_secs(30);
 /// and is told of so often.
 const TELLS: Duration = Duration::from_secs(60);
+
+/// Forgets over HTTP, in a process that serves.
+pub(crate) struct Forgetter(pub(crate) Arc<Engine>);
+
+impl Forget for Forgetter {
+    fn forget(&self, key: Key) -> StateFuture<'_, Result<rankwright_serve::Forgotten, ForgetError>> {
+        Box::pin(async move {
+            let Key { tenant, scope } = key;
+            let who = match scope {
+                Scope::User(user) => Who::User(user),
+                Scope::Item(item) => Who::Item(item),
+                _ => return Err(ForgetError::Elsewhere("only items and visitors are forgotten".to_owned())),
+            };
+            if !self.0.state.shared() {
+                return Err(ForgetError::Elsewhere(ALONE.to_owned()));
+            }
+            let (engine, subject) = (self.0.clone(), Subject { tenant, who });
+            let work = self.0.runtime.spawn(async move { in_stores(&engine, &subject).await });
+            let told = work.await.map_err(|error| ForgetError::Failed(error.to_string()))?;
+            let Forgotten { removed, left } = told.map_err(|error| ForgetError::Failed(chain(&error)))?;
+            Ok(rankwright_serve::Forgotten { removed, left })
+        })
+    }
+}
 
 /// Keeps others from closing rankings while it is there.
 struct Alone {

@@ -22,6 +22,7 @@ mod joins;
 mod listed;
 mod log;
 mod open;
+mod page;
 mod port;
 mod program;
 mod purge;
@@ -40,7 +41,8 @@ pub use ask::rank_once;
 pub use closing::{Closing, StillOpen};
 pub use encoders::{Encoders, Wanted};
 pub use engine::{
-    Engine, Imported, columns_of, configuration, open_clickthroughs, open_versions, served_constants, service,
+    Engine, Imported, Told, columns_of, configuration, configuration_with_text, open_clickthroughs, open_versions,
+    served_constants, service,
 };
 pub use folder::as_owner;
 pub use follow::{Tally, is_stream, read_all};

@@ -3,13 +3,13 @@
 use crate::cached;
 use crate::emptied;
 use crate::encoders::{Encoders, Wanted};
-use crate::engine::{Engine, is_set};
+use crate::engine::{Engine, Told, is_set};
 use crate::follow::{Tally, follow};
 use crate::gauges::Gauges;
 use crate::inlet::Inlet;
 use crate::size::Watch;
 use crate::waiting::Begun;
-use crate::{log, open, port, text_models};
+use crate::{log, open, page, port, text_models};
 use anyhow::Result;
 use futures_util::future::BoxFuture;
 use prometheus::Registry;
@@ -38,6 +38,8 @@ const LEAVING: Duration = Duration::from_secs(5);
 pub struct Service {
     /// Answers rank requests.
     pub ranks: bool,
+    /// Has the page for browsers, unless the configuration says otherwise.
+    pub page: bool,
     /// Takes events at `POST /feedback`.
     pub feedback: bool,
     /// Closes the rankings of a shared state.
@@ -48,6 +50,8 @@ pub struct Service {
     pub follows: Option<SourceConfig>,
     /// Further entries of `GET /status`.
     pub status: Vec<(&'static str, Arc<dyn Status>)>,
+    /// What the configuration says, for the page.
+    pub told: Told,
     /// What began while the state store was waited for.
     pub begun: Option<Begun>,
 }
@@ -96,6 +100,9 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
         let mut app =
             App::builder(&config, engine.state.clone(), loader).registry(registry).log(crate::log::set_log_filter);
         app = app.tracer(engine.tracer().clone());
+        if service.ranks && config.api.page.enabled.unwrap_or(service.page) {
+            app = app.page(page::front(&engine, service.told));
+        }
         if let State::Redis(redis) = &config.state {
             app = app.store_timeout(redis.timeout.command);
         }

@@ -3,13 +3,13 @@
 use crate::options::ServeOptions;
 use crate::trainer::Trainer;
 use anyhow::Result;
-use rankwright_assembly::{Engine, Service, configuration, is_stream, listen, open_on, runtime};
+use rankwright_assembly::{Engine, Service, configuration_with_text, is_stream, listen, open_on, runtime};
 use std::sync::Arc;
 use tracing::info;
 
 /// Serves until told to stop.
 pub(crate) fn run(options: &ServeOptions) -> Result<()> {
-    let config = configuration(options.config.as_deref())?;
+    let (config, told) = configuration_with_text(options.config.as_deref())?;
     let follows = config.source.clone().filter(is_stream);
     if config.source.is_some() && follows.is_none() {
         info!("source: files are read by 'import'; 'serve' takes events at /feedback");
@@ -19,11 +19,11 @@ pub(crate) fn run(options: &ServeOptions) -> Result<()> {
         return Ok(()); // told to stop while it waited
     };
     let (engine, begun) = (Arc::new(engine), Some(begun));
-    runtime.block_on(listen(engine.clone(), Service { follows, begun, ..service(engine) }))
+    runtime.block_on(listen(engine.clone(), Service { follows, begun, told, ..service(engine) }))
 }
 
 /// All that this program can do.
 pub(crate) fn service(engine: Arc<Engine>) -> Service {
     let training: Arc<dyn rankwright_serve::Training> = Arc::new(Trainer::new(engine));
-    Service { ranks: true, feedback: true, closes: true, training: Some(training), ..Service::default() }
+    Service { ranks: true, page: true, feedback: true, closes: true, training: Some(training), ..Service::default() }
 }

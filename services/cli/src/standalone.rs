@@ -3,7 +3,7 @@
 use crate::options::ImportOptions;
 use crate::{import, serve, train, validate};
 use anyhow::{Result, bail};
-use rankwright_assembly::{Engine, Service, chain, configuration, is_stream, listen, runtime};
+use rankwright_assembly::{Engine, Service, chain, configuration_with_text, is_stream, listen, runtime};
 use std::sync::Arc;
 use tracing::warn;
 
@@ -12,7 +12,7 @@ pub(crate) fn run(options: &ImportOptions) -> Result<()> {
     if options.rebuild {
         bail!("--rebuild is for 'import': run 'import --rebuild', then 'train' and 'serve'");
     }
-    let config = configuration(options.source.config.as_deref())?;
+    let (config, told) = configuration_with_text(options.source.config.as_deref())?;
     let runtime = runtime()?;
     if options.validation {
         validate::before(&config, &options.source, &runtime)?;
@@ -31,5 +31,5 @@ pub(crate) fn run(options: &ImportOptions) -> Result<()> {
         }
     }
     let follows = engine.config.source.clone().filter(is_stream).filter(|_| options.source.data.is_none());
-    runtime.block_on(listen(engine.clone(), Service { follows, ..serve::service(engine) }))
+    runtime.block_on(listen(engine.clone(), Service { follows, told, ..serve::service(engine) }))
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Parser;
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use rankwright_assembly::{Service, configuration, exit, listen, log_to_stderr, open_on, runtime};
+use rankwright_assembly::{Service, configuration_with_text, exit, listen, log_to_stderr, open_on, runtime};
 use rankwright_config::{ClickthroughStore, State};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<()> {
-    let mut config = configuration(options.config.as_deref())?;
+    let (mut config, told) = configuration_with_text(options.config.as_deref())?;
     if !matches!(config.state, State::Redis(_)) {
         anyhow::bail!("state: rank-server shares its state with others: use 'type: redis', or 'rankwright serve'");
     }
@@ -38,5 +38,5 @@ fn run(options: &Options) -> Result<()> {
         return Ok(()); // told to stop while it waited
     };
     let (engine, begun) = (Arc::new(engine), Some(begun));
-    runtime.block_on(listen(engine, Service { ranks: true, feedback: true, begun, ..Service::default() }))
+    runtime.block_on(listen(engine, Service { ranks: true, feedback: true, begun, told, ..Service::default() }))
 }

@@ -20,6 +20,34 @@ pub struct Api {
     /// `cors.allowedOrigins`: origins whose web pages may use the interface, such as `https://shop.example`, or `*`; default
     /// none but its own.
     pub allowed_origins: Vec<String>,
+    /// `page`: the page for browsers.
+    pub page: Page,
+}
+
+/// The page for browsers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// Whether it is there; where nothing is said, the program decides.
+    pub enabled: Option<bool>,
+    /// Newest rank requests that are kept for it, of each model; default 100, 0 keeps none.
+    pub sample: usize,
+    /// `showIds`: whether those requests show their visitors; default no.
+    pub show_ids: bool,
+    /// Fields of items that it shows beside their ids.
+    pub item: Option<PageItem>,
+    /// `imageOrigins`: where pictures of items may come from, such as `https://cdn.shop.example`; default nowhere.
+    pub image_origins: Vec<String>,
+}
+
+/// Names of item fields that the page shows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PageItem {
+    /// What the item is called.
+    pub title: Option<String>,
+    /// What it costs.
+    pub price: Option<String>,
+    /// The address of its picture.
+    pub image: Option<String>,
 }
 
 /// How the port is encrypted. Both files are read again when they change.
@@ -55,7 +83,27 @@ pub struct Limits {
 impl Default for Api {
     fn default() -> Self {
         let (host, limits) = ("0.0.0.0".to_owned(), Limits::default());
-        Self { host, port: 8080, token: None, limits, tls: None, allowed_origins: Vec::new() }
+        Self { host, port: 8080, token: None, limits, tls: None, allowed_origins: Vec::new(), page: Page::default() }
+    }
+}
+
+impl Page {
+    /// What it shows of items, unless it is off: the state keeps that.
+    pub fn shown(&self) -> Option<&PageItem> {
+        self.item.as_ref().filter(|_| self.enabled != Some(false))
+    }
+}
+
+impl PageItem {
+    /// Names of the fields.
+    pub fn fields(&self) -> impl Iterator<Item = &str> {
+        [&self.title, &self.price, &self.image].into_iter().flatten().map(String::as_str)
+    }
+}
+
+impl Default for Page {
+    fn default() -> Self {
+        Self { enabled: None, sample: 100, show_ids: false, item: None, image_origins: Vec::new() }
     }
 }
 

@@ -65,6 +65,15 @@ impl Config {
     /// # Errors
     /// There is no such file, it is a URL, it cannot be read, or it has mistakes.
     pub fn load(path: Option<&Path>, environment: &Environment) -> Result<(Self, Vec<Warning>), LoadError> {
+        let (text, place) = Self::text(path, environment)?;
+        Self::of_text(&text, &place, environment)
+    }
+
+    /// The text of the file at `path`, or else of the one that the environment names, and its place.
+    ///
+    /// # Errors
+    /// There is no such file, it is a URL, or it cannot be read.
+    pub fn text(path: Option<&Path>, environment: &Environment) -> Result<(String, String), LoadError> {
         let place = Self::place(path, environment)?;
         let path = Path::new(place.strip_prefix("file://").unwrap_or(&place));
         let place = path.display().to_string();
@@ -72,7 +81,7 @@ impl Config {
             return Err(LoadError::Remote { url: place });
         }
         let read = |source| LoadError::Read { path: path.to_owned(), source };
-        Self::of_text(&std::fs::read_to_string(path).map_err(read)?, &place, environment)
+        Ok((std::fs::read_to_string(path).map_err(read)?, place))
     }
 
     /// Checks a text that was read from `place`, and applies the environment to it.

@@ -43,6 +43,8 @@ fn an_empty_configuration_is_all_defaults() {
     assert_eq!((config.train, config.source), (None, None));
     assert_eq!((config.api.host.as_str(), config.api.port, config.api.token), ("0.0.0.0", 8080, None));
     assert_eq!((config.api.limits.max_connections, config.api.allowed_origins), (10_000, vec![]));
+    assert_eq!((config.api.page.enabled, config.api.page.sample, config.api.page.show_ids), (None, 100, false));
+    assert_eq!((config.api.page.item, config.api.page.image_origins), (None, vec![]));
     let clickthrough = config.core.clickthrough;
     assert_eq!((clickthrough.max_parallel_sessions, clickthrough.max_session_length), (10_000, HOUR / 2));
     assert_eq!(clickthrough.max_open_bytes, 256 << 20);
@@ -61,6 +63,7 @@ api:
   token: secret
   limits: {maxBodyBytes: 2048, maxItemsPerRequest: 5, maxEventsPerBatch: 6, maxConcurrentRequests: 7, maxConnections: 10, requestTimeout: 8s, textTimeout: 3s, drainTimeout: 9s}
   cors: {allowedOrigins: [HTTPS://Shop.example:443/, 'http://localhost:3000']}
+  page: {enabled: false, sample: 7, showIds: true, item: {title: name, image: picture}, imageOrigins: 'https://CDN.example/'}
 core:
   clickthrough: {maxParallelSessions: 1, maxOpenBytes: 1048577, maxSessionLength: 60s, rankingWait: 2s}
   ingest: {eventIdWindow: 3m, maxAhead: 4h}
@@ -74,6 +77,11 @@ core:
     assert_eq!((limits.drain_timeout, limits.max_connections), (SECOND * 9, 10));
     assert_eq!(limits.text_timeout, SECOND * 3);
     assert_eq!(config.api.allowed_origins, ["https://shop.example", "http://localhost:3000"]);
+    let page = config.api.page;
+    assert_eq!((page.enabled, page.sample, page.show_ids), (Some(false), 7, true));
+    let item = page.item.expect("it was given");
+    assert_eq!((item.title.as_deref(), item.price, item.image.as_deref()), (Some("name"), None, Some("picture")));
+    assert_eq!(page.image_origins, ["https://cdn.example"]);
     let core = config.core;
     assert_eq!((core.clickthrough.max_parallel_sessions, core.clickthrough.max_session_length), (1, SECOND * 60));
     assert_eq!((core.clickthrough.ranking_wait, core.clickthrough.max_open_bytes), (SECOND * 2, 1_048_577));

@@ -27,4 +27,4 @@ pub use coverage::Coverage;
 pub use effect::{ClosedInteraction, Effects, IMPRESSION};
 pub use encode::{Encode, Encoded, Encoders, NoEncoders, Texts};
 pub use item_texts::ItemTexts;
-pub use plan::{Error, Plan, readers};
+pub use plan::{Error, Plan, StoredAs, readers};

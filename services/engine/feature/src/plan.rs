@@ -15,6 +15,7 @@ use crate::seen;
 use crate::slot::{Meaning, Slots};
 use compact_str::CompactString;
 use kept::ByRanking;
+use rankwright_config::api::PageItem;
 use rankwright_config::feature::Feature;
 use rankwright_config::model::Seen;
 use rankwright_config::{Config, Model};
@@ -97,7 +98,22 @@ pub struct Plan {
     retention: Vec<(Slot, Duration)>,
     /// What is kept of visitors for recommenders.
     seen: BTreeMap<Seen, Slot>,
+    stored: Vec<StoredAs>,
 }
+
+/// What lies under a slot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredAs {
+    /// Where.
+    pub slot: Slot,
+    /// What, as people name it: `item.price`, `count "click" by item`.
+    pub name: String,
+    /// What, as stores and [`readers`] know it.
+    pub meaning: Fingerprint,
+}
+
+/// How long fields are kept that only the page for browsers shows.
+const SHOWN: Duration = Duration::from_secs(90 * 86_400);
 
 struct Step {
     first: usize,
@@ -119,20 +135,22 @@ impl Plan {
     /// # Errors
     /// Names a feature one of whose files or whose model is of no use, and says when the store gives no slots.
     pub async fn compile_with(features: &[Feature], store: &dyn Store, encoders: &dyn Encoders) -> Result<Self, Error> {
-        Self::storing(features, &BTreeMap::new(), store, encoders).await
+        Self::storing(features, &BTreeMap::new(), None, store, encoders).await
     }
 
-    /// All features of a configuration; what its models are trained on, and what its recommenders leave out, is stored as well.
+    /// All features of a configuration; what its models are trained on, what its recommenders leave out, and what its page for
+    /// browsers shows of items is stored as well.
     ///
     /// # Errors
     /// As [`Plan::compile_with`].
     pub async fn of(config: &Config, store: &dyn Store, encoders: &dyn Encoders) -> Result<Self, Error> {
-        Self::storing(&config.features, &config.models, store, encoders).await
+        Self::storing(&config.features, &config.models, config.api.page.shown(), store, encoders).await
     }
 
     async fn storing(
         features: &[Feature],
         served: &BTreeMap<String, Model>,
+        shown: Option<&PageItem>,
         store: &dyn Store,
         encoders: &dyn Encoders,
     ) -> Result<Self, Error> {
@@ -140,6 +158,7 @@ impl Plan {
         let mut slots = Slots::with(&models);
         features.iter().for_each(|feature| definition(&feature.kind).need(feature.ttl, &mut slots));
         served.values().for_each(|model| need(model, &mut slots));
+        need_shown(shown, &mut slots);
         let slots = slots.number(store).await?;
         let mut sources = Sources::of(&slots);
         let (mut columns, mut steps) = (Vec::<Column>::new(), Vec::new());
@@ -164,6 +183,12 @@ impl Plan {
         let seen = served.values().filter_map(Model::exclude_seen);
         let seen = seen.map(|seen| (seen.clone(), slots.slot(&seen::meaning(seen)))).collect();
         let tags = columns.iter().map(Column::tag).collect();
+        let stored = slots.iter().map(|(meaning, slot, _)| StoredAs {
+            slot,
+            name: meaning.name(),
+            meaning: meaning.fingerprint(),
+        });
+        let stored = stored.collect();
         Ok(Self {
             columns,
             tags,
@@ -178,6 +203,7 @@ impl Plan {
             encodes,
             retention,
             seen,
+            stored,
         })
     }
 
@@ -194,6 +220,11 @@ impl Plan {
     /// Number of columns.
     pub fn width(&self) -> usize {
         self.columns.len()
+    }
+
+    /// What is stored, and under which slots.
+    pub fn stored(&self) -> &[StoredAs] {
+        &self.stored
     }
 
     /// How long values of each slot count.
@@ -366,8 +397,14 @@ fn need(model: &Model, slots: &mut Slots) {
     model.exclude_seen().into_iter().for_each(|seen| seen::need(seen, slots));
 }
 
-/// What is stored for a configuration, and who reads it: names of features, and `models.<name>`. What a model of texts computes is
-/// known where that is open.
+/// What the page for browsers shows of items.
+fn need_shown(shown: Option<&PageItem>, slots: &mut Slots) {
+    let fields = shown.into_iter().flat_map(PageItem::fields);
+    fields.for_each(|field| slots.need(Meaning::ItemField(field.to_owned()), SHOWN, 0));
+}
+
+/// What is stored for a configuration, and who reads it: names of features, `models.<name>`, and `api.page`. What a model of texts
+/// computes is known where that is open.
 pub fn readers(config: &Config, encoders: &dyn Encoders) -> BTreeMap<Fingerprint, Vec<String>> {
     let mut readers = BTreeMap::<_, Vec<String>>::new();
     let mut note = |slots: Slots, name: &str| {
@@ -383,6 +420,9 @@ pub fn readers(config: &Config, encoders: &dyn Encoders) -> BTreeMap<Fingerprint
         need(model, &mut slots);
         note(slots, &format!("models.{name}"));
     }
+    let mut slots = Slots::default();
+    need_shown(config.api.page.shown(), &mut slots);
+    note(slots, "api.page");
     readers
 }
 
@@ -397,10 +437,27 @@ mod tests {
         let features = "[{name: a, type: number, source: item.x, scope: item},
             {name: b, type: list_size, source: item.x, scope: item}, {name: now, type: relevancy},
             {name: c, type: interaction_count, interaction: click, scope: item}]";
-        let (config, _) = Config::parse(&format!("features: {features}\nmodels: {{alike: {MODEL}}}"), "test")
+        let page = "api: {page: {item: {title: title, price: cost}}}";
+        let (config, _) = Config::parse(&format!("features: {features}\nmodels: {{alike: {MODEL}}}\n{page}"), "test")
             .expect("a valid configuration");
         let mut read: Vec<_> = readers(&config, &NoEncoders).into_values().collect();
         read.sort();
-        assert_eq!(read, [vec!["a", "b", "models.alike"], vec!["c"], vec!["models.alike"]]);
+        let expected = [vec!["a", "b", "models.alike"], vec!["api.page"], vec!["c"], vec!["models.alike", "api.page"]];
+        assert_eq!(read, expected);
+    }
+
+    #[tokio::test]
+    async fn what_the_page_shows_of_items_is_stored_unless_the_page_is_off() {
+        let stored = async |page: &str| {
+            let text = format!("features: [{{name: a, type: number, source: item.x}}]\napi: {{page: {page}}}");
+            let (config, _) = Config::parse(&text, "test").expect("a valid configuration");
+            let store = rankwright_state::MemoryStore::default();
+            let plan = Plan::of(&config, &store, &NoEncoders).await.expect("it compiles");
+            let readers = readers(&config, &NoEncoders);
+            assert!(plan.stored().iter().all(|stored| readers.contains_key(&stored.meaning)));
+            plan.stored().iter().map(|stored| stored.name.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(stored("{item: {title: title, image: x}}").await, ["item.title", "item.x"]);
+        assert_eq!(stored("{enabled: false, item: {title: title}}").await, ["item.x"]);
     }
 }

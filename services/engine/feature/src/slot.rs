@@ -261,7 +261,21 @@ impl Meaning {
 
     /// Stable digest: the same meaning has the same one in every version.
     pub fn fingerprint(&self) -> Fingerprint {
-        let description = match self {
+        Fingerprint(digest(&self.words()))
+    }
+
+    /// As people name it: a field by its name.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::ItemField(field) => format!("item.{field}"),
+            Self::UserField(field) => format!("user.{field}"),
+            other => other.words(),
+        }
+    }
+
+    /// Part of what features mean: they stay the same in every version.
+    fn words(&self) -> String {
+        match self {
             Self::ItemField(field) => format!("item field {field:?}"),
             Self::ItemUpdates(field) => format!("updates of item field {field:?}"),
             Self::ItemUpdated => "item updated".to_string(),
@@ -279,8 +293,7 @@ impl Meaning {
             Self::Derived(Derived { field, how, .. }) => format!("item field {field:?} as {how}"),
             Self::RankingField(field) => format!("ranking field {field:?}"),
             Self::Seen { interactions, keep } => format!("newest {keep} items of {interactions:?} by user"),
-        };
-        Fingerprint(digest(&description))
+        }
     }
 }
 

@@ -5,6 +5,7 @@ mod builder;
 pub use builder::{Builder, Error};
 
 use crate::breaker::Guarded;
+use crate::front::Front;
 use crate::gate::{Arrivals, Gate, Room};
 use crate::inference::Inference;
 use crate::limits::Limits;
@@ -13,9 +14,11 @@ use crate::metrics::Metrics;
 use crate::models::Models;
 use crate::plugin::{Feedback, SetLog, Status, Training};
 use crate::pool::Pool;
+use crate::sample::Sample;
 use crate::server::Connections;
+use crate::versions::Known;
 use parking_lot::Mutex;
-use rankwright_config::{Config, Secret};
+use rankwright_config::{Config, Secret, api};
 use rankwright_state::Store;
 use rankwright_trace::Tracer;
 use schemars::JsonSchema;
@@ -45,6 +48,7 @@ struct Shared {
     tracer: Tracer,
     token: Option<Secret>,
     origins: Vec<String>,
+    page: Option<Page>,
     inference: Inference,
     phase: AtomicU8,
     /// Whether it is ready only when it serves no less than other servers do.
@@ -53,6 +57,14 @@ struct Shared {
     unready: Mutex<Option<String>>,
     plugins: Plugins,
     started: Instant,
+}
+
+/// The page for browsers.
+pub(crate) struct Page {
+    pub(crate) settings: api::Page,
+    pub(crate) sample: Sample,
+    pub(crate) front: Front,
+    pub(crate) versions: Arc<Known>,
 }
 
 /// What a program brought along.
@@ -167,6 +179,11 @@ impl App {
     /// Origins whose pages may use it, beside its own.
     pub(crate) fn origins(&self) -> &[String] {
         &self.shared.origins
+    }
+
+    /// The page for browsers, where it is on.
+    pub(crate) fn page(&self) -> Option<&Page> {
+        self.shared.page.as_ref()
     }
 
     pub(crate) fn inference(&self) -> &Inference {

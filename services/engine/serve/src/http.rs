@@ -7,23 +7,30 @@ mod about;
 mod access;
 mod admin;
 mod body;
+mod configuration;
 mod embeddings;
 mod encoding;
 mod endpoint;
 mod failure;
 mod feedback;
+mod forget;
 mod inference;
 mod log_level;
 mod openapi;
 mod origin;
+mod page;
+mod peer;
 mod probes;
 mod rank;
 mod recommend;
+mod requests;
 mod rerank;
 mod status;
+mod stored;
 mod traced;
 mod train;
 mod unread;
+mod versions;
 mod waiting;
 
 use crate::app::App;
@@ -32,9 +39,11 @@ use axum::extract::Request;
 use axum::extract::rejection::PathRejection;
 use axum::http::{HeaderValue, Method, Uri, header};
 use axum::response::{IntoResponse, Response};
+use axum::routing::get;
 use endpoint::Endpoint;
 pub(crate) use failure::unreadable;
 use failure::{Code, Failure};
+pub use peer::Peer;
 pub use waiting::{STATE, STORES, Waiting};
 
 type Name = Result<axum::extract::Path<String>, PathRejection>;
@@ -57,6 +66,18 @@ fn endpoints() -> Vec<Endpoint> {
         Endpoint::get("/status", status::get, status::described),
         Endpoint::get("/metrics", probes::metrics, probes::metrics_described),
         Endpoint::put("/log-level", log_level::put, log_level::described),
+        Endpoint::get("/page", page::get, page::described),
+        Endpoint::get("/requests", requests::list, requests::list_described),
+        Endpoint::post("/requests/{number}/rank/{model}", requests::rank, requests::rank_described),
+        Endpoint::get("/items", stored::items, stored::items_described),
+        Endpoint::get("/items/{id}", stored::item, stored::item_described),
+        Endpoint::get("/users/{id}", stored::user, stored::user_described),
+        Endpoint::delete("/items/{id}", forget::item, forget::item_described),
+        Endpoint::delete("/users/{id}", forget::user, forget::user_described),
+        Endpoint::get("/configuration", configuration::get, configuration::described),
+        Endpoint::get("/models", versions::list, versions::list_described),
+        Endpoint::post("/models/{name}/promote", versions::promote, versions::promote_described),
+        Endpoint::post("/models/{name}/rollback", versions::roll_back, versions::roll_back_described),
         Endpoint::get("/openapi.json", openapi::get, openapi::described),
     ]
 }
@@ -64,9 +85,9 @@ fn endpoints() -> Vec<Endpoint> {
 /// The interface of a service.
 pub fn router(app: App) -> Router {
     let route = |router: Router<App>, endpoint: Endpoint| router.route(endpoint.path, endpoint.answer);
-    let router = endpoints()
-        .into_iter()
-        .fold(Router::new(), route)
+    let routes = endpoints().into_iter().fold(Router::new(), route);
+    let routes = if app.page().is_some() { routes.route(about::ASSETS, get(about::asset)) } else { routes };
+    let router = routes
         .fallback(no_such_path)
         .method_not_allowed_fallback(wrong_method)
         .layer(axum::middleware::from_fn_with_state(app.clone(), origin::check))

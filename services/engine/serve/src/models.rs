@@ -211,6 +211,11 @@ impl Slot {
         }
     }
 
+    /// The version that the configuration names.
+    pub(crate) fn pinned(&self) -> Option<String> {
+        self.definition.learning()?.version.clone()
+    }
+
     /// What is known of its versions.
     pub fn registry(&self) -> Registry {
         self.registry.read().clone()
@@ -245,7 +250,8 @@ impl Slot {
 
     /// Why this server should not take the place of others, which serve this.
     pub(crate) fn lacks(&self, others: &[Serves]) -> Option<String> {
-        let pinned = self.definition.learning()?.version.clone();
+        self.definition.learning()?;
+        let pinned = self.pinned();
         let (name, served) = (&self.name, self.version());
         let why = || match self.current() {
             Current::Missing(reason) => reason.to_string(),

@@ -3,8 +3,9 @@
 //! A program plugs in what it has. Without a [`Feedback`] or [`Training`] the paths are there and say what is missing.
 
 use rankwright_event::Event;
-use rankwright_state::BoxFuture;
-use schemars::{Schema, SchemaGenerator, json_schema};
+use rankwright_state::{BoxFuture, Key};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
 use serde_json::Value;
 
 /// Takes in events that came over HTTP.
@@ -74,6 +75,34 @@ pub enum TrainError {
     Busy,
     /// Training began and failed: answered with 500.
     #[error("training failed: {0}")]
+    Failed(String),
+}
+
+/// Forgets an item or a visitor, in all stores.
+pub trait Forget: Send + Sync {
+    /// Removes what the stores hold of the item or visitor of a key.
+    ///
+    /// The future is driven to its end even when the client has gone away.
+    fn forget(&self, key: Key) -> BoxFuture<'_, Result<Forgotten, ForgetError>>;
+}
+
+/// What was removed, and what was not.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct Forgotten {
+    /// In words.
+    pub removed: Vec<String>,
+    /// In words; it is to be begun again then.
+    pub left: Vec<String>,
+}
+
+/// Why nothing, or not all, was forgotten.
+#[derive(Debug, thiserror::Error)]
+pub enum ForgetError {
+    /// It cannot be done while this process runs: answered with 409.
+    #[error("{0}")]
+    Elsewhere(String),
+    /// A store failed: answered with 503, the client may try again.
+    #[error("failed to forget: {0}")]
     Failed(String),
 }
 

@@ -13,7 +13,7 @@ pub(crate) use ranked::Ranked;
 use crate::app::App;
 use crate::breaker::Unavailable;
 use crate::limits::Excess;
-use crate::metrics::FallbackReason;
+use crate::metrics::{FallbackReason, ModelMetrics};
 use crate::models::{Current, Served, Slot, Unknown};
 use crate::ranker::Ranker;
 use answer::{Answer, Explained};
@@ -67,7 +67,7 @@ impl App {
     /// When there is no such model, or the request is none; a model or store that cannot be had is no error, but the
     /// incoming order.
     pub async fn rank(&self, model: &str, body: &[u8], explain: Explain) -> Result<Vec<u8>, Error> {
-        rank(self, self.models().ranker(model)?, body, &Asked::now(explain)).await
+        rank(self, self.models().ranker(model)?, body, &Asked::now(explain)).await.map(|answered| answered.text)
     }
 }
 
@@ -76,6 +76,8 @@ pub(crate) struct Asked {
     pub explain: Explain,
     /// When it arrived.
     pub began: Instant,
+    /// Whether metrics count it.
+    pub counts: bool,
     /// Where its steps are recorded.
     pub span: Span,
 }
@@ -83,8 +85,24 @@ pub(crate) struct Asked {
 impl Asked {
     /// Nothing is recorded of it.
     fn now(explain: Explain) -> Self {
-        Self { explain, began: Instant::now(), span: Span::default() }
+        Self { explain, began: Instant::now(), counts: true, span: Span::default() }
     }
+
+    fn count(&self, slot: &Slot, count: impl FnOnce(&ModelMetrics)) {
+        if self.counts {
+            count(&slot.metrics);
+        }
+    }
+}
+
+/// An answer.
+pub(crate) struct Answered {
+    /// The JSON text.
+    pub(crate) text: Vec<u8>,
+    /// Of the request.
+    pub(crate) items: usize,
+    /// Why they kept their incoming order.
+    pub(crate) fallback: Option<String>,
 }
 
 /// What a model made of a ranking.
@@ -95,13 +113,13 @@ struct Outcome {
     absent: usize,
 }
 
-/// Answers a request: the JSON text of the items, best first.
-pub(crate) async fn rank(app: &App, slot: &Slot, body: &[u8], asked: &Asked) -> Result<Vec<u8>, Error> {
+/// Answers a request: the items, best first.
+pub(crate) async fn rank(app: &App, slot: &Slot, body: &[u8], asked: &Asked) -> Result<Answered, Error> {
     let ranking = asked.span.within("decode", || decode_ranking_request(body))?;
     asked.span.note("rankwright.model", slot.name());
     asked.span.note("rankwright.items", ranking.items.len());
     app.limits().check_ranking(&ranking)?;
-    let text = match slot.current() {
+    let answered = match slot.current() {
         Current::Loaded(loaded) => match &loaded.model {
             Served::Ranker(ranker) => with_model(app, slot, &**ranker, &ranking, asked).await?,
             Served::Recommender(_) => unordered(&ranking, "this model recommends", None, asked.began),
@@ -111,8 +129,8 @@ pub(crate) async fn rank(app: &App, slot: &Slot, body: &[u8], asked: &Asked) -> 
             without_model(app, slot, &ranking, &reason, asked).await
         }
     };
-    slot.metrics.answered(Instant::now(), asked.began.elapsed());
-    Ok(text)
+    asked.count(slot, |metrics| metrics.answered(Instant::now(), asked.began.elapsed()));
+    Ok(answered)
 }
 
 /// Lets a version compute a ranking as a request would, and forgets the result; whether each score is a number.
@@ -125,7 +143,7 @@ pub(crate) async fn rehearse(app: &App, ranker: &dyn Ranker, ranking: &Ranking) 
 
 /// Takes note of an answer in the incoming order.
 fn fell_back(slot: &Slot, reason: FallbackReason, asked: &Asked) {
-    slot.metrics.fell_back(reason);
+    asked.count(slot, |metrics| metrics.fell_back(reason));
     asked.span.note("rankwright.fallback", reason.label());
 }
 
@@ -135,10 +153,10 @@ async fn with_model(
     ranker: &dyn Ranker,
     ranking: &Ranking,
     asked: &Asked,
-) -> Result<Vec<u8>, Error> {
+) -> Result<Answered, Error> {
     match compute(app, ranker, ranking, asked).await {
         Ok(outcome) => {
-            slot.metrics.lacked(outcome.absent);
+            asked.count(slot, |metrics| metrics.lacked(outcome.absent));
             if ranker.fallback().is_some() {
                 fell_back(slot, FallbackReason::Untrained, asked);
             }
@@ -161,13 +179,13 @@ async fn with_model(
 }
 
 /// The incoming order; where they are wanted, with the values that a version would have looked at.
-async fn without_model(app: &App, slot: &Slot, ranking: &Ranking, reason: &str, asked: &Asked) -> Vec<u8> {
+async fn without_model(app: &App, slot: &Slot, ranking: &Ranking, reason: &str, asked: &Asked) -> Answered {
     let Asked { explain, began, .. } = *asked;
     let Some(ranker) = slot.bare().filter(|_| explain != Explain::Nothing) else {
         return unordered(ranking, reason, Explained::unknown(&[], explain), began);
     };
     let outcome = compute(app, ranker, ranking, asked).await;
-    slot.metrics.lacked(outcome.as_ref().map_or(0, |outcome| outcome.absent));
+    asked.count(slot, |metrics| metrics.lacked(outcome.as_ref().map_or(0, |outcome| outcome.absent)));
     let rows = outcome.map(|outcome| outcome.rows).unwrap_or_default();
     unordered(ranking, reason, Explained::new(ranker.features(), &rows, explain, None), began)
 }
@@ -214,20 +232,22 @@ fn explained(
     outcome: &Outcome,
     brought: Option<&Contributions>,
     asked: &Asked,
-) -> Vec<u8> {
+) -> Answered {
     let Asked { explain, began, .. } = *asked;
     if let Some(reason) = ranker.fallback() {
         return unordered(ranking, reason, Explained::new(ranker.features(), &outcome.rows, explain, None), began);
     }
     let explained = Explained::new(ranker.features(), &outcome.rows, explain, brought);
     let order = rank_order(&outcome.scores);
-    Answer { ranking, scores: &outcome.scores, order: &order, explained, fallback: None }.write(began)
+    let text = Answer { ranking, scores: &outcome.scores, order: &order, explained, fallback: None }.write(began);
+    Answered { text, items: ranking.items.len(), fallback: None }
 }
 
 /// The incoming order, with scores from the number of items down to 1.
-fn unordered(ranking: &Ranking, reason: &str, explained: Option<Explained<'_>>, began: Instant) -> Vec<u8> {
+fn unordered(ranking: &Ranking, reason: &str, explained: Option<Explained<'_>>, began: Instant) -> Answered {
     let count = ranking.items.len();
     let scores = fallback_scores(count);
     let order: Vec<usize> = (0..count).collect();
-    Answer { ranking, scores: &scores, order: &order, explained, fallback: Some(reason) }.write(began)
+    let text = Answer { ranking, scores: &scores, order: &order, explained, fallback: Some(reason) }.write(began);
+    Answered { text, items: count, fallback: Some(reason.to_owned()) }
 }

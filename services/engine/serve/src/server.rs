@@ -17,7 +17,7 @@ mod wire;
 pub use connections::Connections;
 
 use crate::app::{App, Phase};
-use crate::http;
+use crate::http::{self, Peer};
 use axum::Router;
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
@@ -143,7 +143,7 @@ pub async fn serve(
     loop {
         tokio::select! {
             () = &mut stop => break,
-            (stream, place) = &mut accepting => server.connect(stream, place, watched.watcher()),
+            (stream, peer, place) = &mut accepting => server.connect(stream, peer, place, watched.watcher()),
         }
         accepting.set(server.accept(&listener));
     }
@@ -154,7 +154,7 @@ pub async fn serve(
         tokio::select! {
             () = &mut over => break,
             () = tokio::time::sleep(LOOKS_EVERY) => continue,
-            (stream, place) = &mut accepting => server.connect(stream, place, watched.watcher()),
+            (stream, peer, place) = &mut accepting => server.connect(stream, peer, place, watched.watcher()),
         }
         accepting.set(server.accept(&listener));
     }
@@ -177,24 +177,24 @@ struct Server {
 }
 
 impl Server {
-    async fn accept(&self, listener: &TcpListener) -> (TcpStream, Place) {
+    async fn accept(&self, listener: &TcpListener) -> (TcpStream, Peer, Place) {
         loop {
             match listener.accept().await {
-                Ok((stream, _)) => return (stream, self.connections.enter().await),
+                Ok((stream, from)) => return (stream, Peer(from.ip()), self.connections.enter().await),
                 Err(error) => tokio::time::sleep(self.connections.not_accepted(&error)).await,
             }
         }
     }
 
-    fn connect(self: &Arc<Self>, stream: TcpStream, place: Place, watcher: Watcher) {
+    fn connect(self: &Arc<Self>, stream: TcpStream, peer: Peer, place: Place, watcher: Watcher) {
         // answers are written whole, nothing is gained by waiting for more; a failure means that the client is gone
         let _ = stream.set_nodelay(true);
         let (server, connection) = (self.clone(), place.clone());
         let task = tokio::spawn(async move {
             match &server.tls {
-                None => server.clone().answer(stream, &place, watcher).await,
+                None => server.clone().answer(stream, peer, &place, watcher).await,
                 Some(tls) => match tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await {
-                    Ok(Ok(stream)) => server.clone().answer(stream, &place, watcher).await,
+                    Ok(Ok(stream)) => server.clone().answer(stream, peer, &place, watcher).await,
                     Ok(Err(error)) => tracing::debug!(%error, "a connection was not encrypted"),
                     Err(_) => tracing::debug!("a connection was not encrypted in time"),
                 },
@@ -204,14 +204,15 @@ impl Server {
     }
 
     /// Answers the requests of one connection.
-    async fn answer<S>(self: Arc<Self>, stream: S, connection: &Arc<Connection>, watcher: Watcher)
+    async fn answer<S>(self: Arc<Self>, stream: S, peer: Peer, connection: &Arc<Connection>, watcher: Watcher)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let stream = TokioIo::new(Wire::new(stream, connection.clone()));
         let timing = self.timing;
         let connection = connection.clone();
-        let service = service_fn(move |request| {
+        let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+            request.extensions_mut().insert(peer);
             let begins = connection.begin();
             self.clone().respond(connection.clone(), begins, request)
         });

@@ -1,7 +1,7 @@
 //! `api` and `core`.
 
 use crate::Core;
-use crate::api::{Api, Limits, Tls};
+use crate::api::{Api, Limits, Page, PageItem, Tls};
 use crate::core::{Clickthrough, Ingest, Tracking};
 use crate::secret::Secret;
 use crate::section::Section;
@@ -22,6 +22,7 @@ pub(super) fn api(value: &Value<'_>) -> Option<Api> {
         limits: section.section("limits").map_or(usual, |section| limits(section, usual)),
         tls: section.section("tls").and_then(tls),
         allowed_origins: section.section("cors").map(cors).unwrap_or_default(),
+        page: section.section("page").map(page).unwrap_or_default(),
     };
     section.ignored(&[("analytics", "nothing is sent anywhere")]);
     section.finish();
@@ -55,6 +56,40 @@ fn origin(value: &Value<'_>) -> Option<String> {
         "*" => Some(text),
         _ => host("https://", ":443").or_else(|| host("http://", ":80")).or_else(|| value.other(ORIGIN)),
     }
+}
+
+fn page(section: Section<'_>) -> Page {
+    let default = Page::default();
+    let page = Page {
+        enabled: section.or("enabled", default.enabled, |value| value.boolean().map(Some)),
+        sample: section.or("sample", default.sample, |value| value.whole(0..=1000)),
+        show_ids: section.or("showIds", default.show_ids, |value| value.boolean()),
+        item: section.get("item").and_then(|value| value.section()).map(page_item),
+        image_origins: section.get("imageOrigins").map(|value| image_origins(&value)).unwrap_or_default(),
+    };
+    section.finish();
+    page
+}
+
+fn page_item(section: Section<'_>) -> PageItem {
+    let field = |key| section.or(key, None, |value| value.text().map(Some));
+    let item = PageItem { title: field("title"), price: field("price"), image: field("image") };
+    section.finish();
+    item
+}
+
+fn image_origins(value: &Value<'_>) -> Vec<String> {
+    let mut origins: Vec<_> = value.one_or_none_or_more(IMAGE_ORIGIN).iter().filter_map(image_origin).collect();
+    origins.dedup();
+    origins
+}
+
+const IMAGE_ORIGIN: &str = "an origin such as `https://cdn.shop.example`, or `*` for all";
+
+/// An origin that can stand in a content security policy.
+fn image_origin(value: &Value<'_>) -> Option<String> {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-.:/[]*".contains(letter);
+    origin(value).and_then(|origin| if origin.chars().all(plain) { Some(origin) } else { value.other(IMAGE_ORIGIN) })
 }
 
 fn tls(section: Section<'_>) -> Option<Tls> {

@@ -193,6 +193,8 @@ fn values_are_of_their_type_and_range() {
         ("api: {cors: {allowedOrigins: [shop.example]}}", "found `shop.example`"),
         ("api: {cors: {allowedOrigins: ['https://shop.example/path']}}", "found `https://shop.example/path`"),
         ("api: {cors: {allowedOrigins: ['https://']}}", "found `https://`"),
+        ("api: {page: {sample: 1001}}", "found `1001`"),
+        ("api: {page: {imageOrigins: ['https://a;b']}}", "found `https://a;b`"),
         ("core: {tracking: {analytics: 'maybe'}}", "found `maybe`"),
         ("core: {clickthrough: {maxSessionLength: 0s}}", "found `0s`"),
         ("core: {clickthrough: {maxSessionLength: 30}}", "found `30`"),

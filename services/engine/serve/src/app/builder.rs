@@ -1,7 +1,8 @@
 //! Putting an app together.
 
-use super::{App, Phase, Plugins, Shared};
+use super::{App, Page, Phase, Plugins, Shared};
 use crate::breaker::Guarded;
+use crate::front::Front;
 use crate::gate::{Arrivals, Gate, Room};
 use crate::inference::{Inference, TextModel};
 use crate::limits::Limits;
@@ -10,6 +11,7 @@ use crate::metrics::Metrics;
 use crate::models::Models;
 use crate::plugin::{Feedback, SetLog, Status, Training};
 use crate::pool::Pool;
+use crate::sample::Sample;
 use crate::server::Connections;
 use parking_lot::Mutex;
 use prometheus::Registry;
@@ -35,6 +37,7 @@ pub struct Builder {
     inference: BTreeMap<String, Arc<dyn TextModel>>,
     seen: BTreeMap<String, Slot>,
     tracer: Tracer,
+    front: Option<Front>,
     plugins: Plugins,
 }
 
@@ -59,9 +62,9 @@ impl Builder {
             set_log: |_| Err("this program has no log".to_owned()),
         };
         let (config, registry) = (config.clone(), Registry::new());
-        let (inference, seen, tracer) = (BTreeMap::new(), BTreeMap::new(), Tracer::default());
-        let store_timeout = STORE_TIMEOUT;
-        Self { config, store, loader, store_timeout, gated: false, registry, inference, seen, tracer, plugins }
+        let (inference, seen, tracer, front) = (BTreeMap::new(), BTreeMap::new(), Tracer::default(), None);
+        let (store_timeout, gated) = (STORE_TIMEOUT, false);
+        Self { config, store, loader, store_timeout, gated, registry, inference, seen, tracer, front, plugins }
     }
 
     /// Takes in events of `POST /feedback`.
@@ -112,6 +115,12 @@ impl Builder {
         self
     }
 
+    /// Has the page for browsers, with the settings of `api.page`; whether that is wanted is for the program to know.
+    pub fn page(mut self, front: Front) -> Self {
+        self.front = Some(front);
+        self
+    }
+
     /// Shows the metrics of this registry as well; by default one of our own.
     pub fn registry(mut self, registry: Registry) -> Self {
         self.registry = registry;
@@ -132,9 +141,11 @@ impl Builder {
 
     /// The app. Nothing is loaded yet, and it is not ready.
     pub fn build(self) -> Result<App, Error> {
-        let Self { config, store, loader, store_timeout, gated, registry, inference, seen, tracer, plugins } = self;
+        let Self { config, store, loader, store_timeout, gated, registry, inference, seen, tracer, front, plugins } =
+            self;
         let metrics = Metrics::new(&config.models, inference.keys().map(String::as_str), registry)?;
         let connections = Connections::new(config.api.limits.max_connections, metrics.connections().clone());
+        let page = front.map(|front| page(&config, front));
         let shared = Shared {
             state: Guarded::new(store, store_timeout),
             store_kind: store_kind(&config.state),
@@ -151,6 +162,7 @@ impl Builder {
             tracer,
             token: config.api.token,
             origins: config.api.allowed_origins,
+            page,
             phase: AtomicU8::new(Phase::Starting as u8),
             gated,
             unready: Mutex::default(),
@@ -159,6 +171,13 @@ impl Builder {
         };
         Ok(App { shared: Arc::new(shared) })
     }
+}
+
+fn page(config: &Config, front: Front) -> Page {
+    let settings = config.api.page.clone();
+    let rankers = config.models.iter().filter(|(_, model)| !model.recommends()).map(|(name, _)| name.as_str());
+    let sample = Sample::new(settings.sample, rankers);
+    Page { settings, sample, front, versions: Arc::default() }
 }
 
 fn store_kind(state: &rankwright_config::State) -> &'static str {

@@ -25,6 +25,10 @@ impl Endpoint {
         Self { method: "POST", path, answer: routing::post(handler), describe }
     }
 
+    pub(super) fn delete<H: Handler<T, App>, T: 'static>(path: &'static str, handler: H, describe: Describe) -> Self {
+        Self { method: "DELETE", path, answer: routing::delete(handler), describe }
+    }
+
     pub(super) fn put<H: Handler<T, App>, T: 'static>(path: &'static str, handler: H, describe: Describe) -> Self {
         Self { method: "PUT", path, answer: routing::put(handler), describe }
     }

@@ -34,15 +34,20 @@ enum Kind {
 }
 
 pub(super) fn described(schemas: &mut Schemas<'_>) -> Operation {
-    let explain =
-        "What each item has beside its score: the values of features, or these and how much of the score each brings";
     let request = schemas.asked::<RankRequest>();
-    Operation::new("rank", "ranking", "Orders the items of a ranking, best first")
-        .named("model", schemas.app().models().names(false))
-        .query("explain", explain, value!({"enum": ["false", "true", "contributions"], "default": "false"}))
+    let operation = Operation::new("rank", "ranking", "Orders the items of a ranking, best first")
+        .named("model", schemas.app().models().names(false));
+    explained(operation)
         .body(request)
         .answers("The items, best first", schemas.answered::<Ranked>())
         .fails(&[Code::CannotExplain])
+}
+
+/// With the parameter that says what is wanted beside scores.
+pub(super) fn explained(operation: Operation) -> Operation {
+    let what =
+        "What each item has beside its score: the values of features, or these and how much of the score each brings";
+    operation.query("explain", what, value!({"enum": ["false", "true", "contributions"], "default": "false"}))
 }
 
 /// Orders the items of a ranking.
@@ -56,7 +61,7 @@ pub(super) async fn post(
     let model = name(path)?;
     app.models().ranker(&model)?;
     let explain = explain(query.as_deref().unwrap_or_default())?;
-    let asked = Asked { explain, began, span: traced::span(&request) };
+    let asked = Asked { explain, began, counts: true, span: traced::span(&request) };
     let (place, body) = body::admit(&app, request).await?;
     let size = body.len();
     let work = {
@@ -64,7 +69,12 @@ pub(super) async fn post(
         async move {
             let _place = place;
             let slot = app.models().ranker(&model)?;
-            rank::rank(&app, slot, &body, &asked).await.map_err(Failure::from)
+            let answered = rank::rank(&app, slot, &body, &asked).await?;
+            // who wants explanations looks at a ranking, and shows it to nobody
+            if let Some(page) = app.page().filter(|_| explain == Explain::Nothing) {
+                page.sample.note(slot.name(), &body, &answered, began);
+            }
+            Ok::<_, Failure>(answered.text)
         }
     };
     // contributions take a hundred times as long as scores
@@ -85,7 +95,7 @@ pub(super) fn overloaded(app: &App) -> Failure {
 }
 
 /// What is wanted beside scores. Other parameters are ignored; of several, the last one counts.
-fn explain(query: &str) -> Result<Explain, Failure> {
+pub(super) fn explain(query: &str) -> Result<Explain, Failure> {
     let mut parameters = query.split('&').map(|parameter| parameter.split_once('=').unwrap_or((parameter, "")));
     match parameters.rfind(|(key, _)| *key == "explain").map(|(_, value)| value) {
         None | Some("false") => Ok(Explain::Nothing),

@@ -40,7 +40,8 @@ async fn every_path_of_the_service_is_described_and_has_its_place_on_the_page() 
     let listed: BTreeSet<_> = about["paths"].as_array().unwrap().iter().map(entry).collect();
     assert_eq!(operations(&document), listed);
     for (_, path) in &listed {
-        let shown = path.replace("{model}", "<model>").replace("{name}", "<name>");
+        let shown = path.replace("{model}", "<model>").replace("{name}", "<name>").replace("{number}", "<number>");
+        let shown = shown.replace("{id}", "<id>");
         assert!(
             PAGE.contains(&format!("{shown}`")) || PAGE.contains(&format!("{shown}?")),
             "{shown} is not on the page"

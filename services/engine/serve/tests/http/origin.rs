@@ -58,7 +58,7 @@ async fn a_page_whose_origin_is_allowed_has_its_preflights_answered() {
         let preflight = from_page(&service, Method::OPTIONS, "/train/shop", &asks).await;
         assert_eq!(preflight.status, 204);
         assert_eq!(preflight.headers["access-control-allow-origin"], origin);
-        assert_eq!(preflight.headers["access-control-allow-methods"], "GET, POST, PUT");
+        assert_eq!(preflight.headers["access-control-allow-methods"], "GET, POST, PUT, DELETE");
         assert_eq!(preflight.headers["access-control-allow-headers"], "content-type, authorization");
         let answer = from_page(&service, Method::POST, "/rank/plain", &[("origin", origin)]).await;
         assert_eq!(

@@ -42,7 +42,9 @@ codes! {
     Unauthorized "unauthorized" UNAUTHORIZED,
     /// A web page asks whose origin is neither the service's own nor in `api.cors.allowedOrigins`.
     ForeignOrigin "foreign_origin" FORBIDDEN,
-    /// There is no such path.
+    /// The call is for clients on the service's own machine, as no `api.token` is set.
+    NotLocal "not_local" FORBIDDEN,
+    /// There is no such path, what it names is not there, or it is off (`api.page`).
     NotFound "not_found" NOT_FOUND,
     /// There is no such model; the message lists those that there are.
     UnknownModel "unknown_model" NOT_FOUND,
@@ -60,7 +62,7 @@ codes! {
     TrainingAlready "training_already" CONFLICT,
     /// This program does not train; the message has the command that does.
     TrainingElsewhere "training_elsewhere" CONFLICT,
-    /// This program takes in no events.
+    /// This program takes in no events, or does not forget while it runs.
     NotAvailable "not_available" CONFLICT,
     /// The body is too large, also after decoding, or has too many events.
     TooLarge "too_large" PAYLOAD_TOO_LARGE,

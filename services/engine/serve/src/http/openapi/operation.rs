@@ -45,10 +45,26 @@ impl Operation {
         self.fails(&[Code::InvalidRequest, Code::UnknownModel, Code::WrongModelType])
     }
 
+    /// With another part of the path.
+    pub(crate) fn part(mut self, name: &str, description: &str, schema: Value) -> Self {
+        let part = value!({"name": name, "in": "path", "required": true, "description": description, "schema": schema});
+        self.parameters.push(part);
+        self.fails(&[Code::InvalidRequest])
+    }
+
     /// With a parameter of the query that may be left out.
     pub(crate) fn query(mut self, name: &str, description: &str, schema: Value) -> Self {
         self.parameters.push(value!({"name": name, "in": "query", "description": description, "schema": schema}));
         self
+    }
+
+    /// With a parameter of the query that must be there.
+    pub(crate) fn required_query(self, name: &str, description: &str, schema: Value) -> Self {
+        let mut operation = self.query(name, description, schema);
+        if let Some(parameter) = operation.parameters.last_mut() {
+            parameter["required"] = value!(true);
+        }
+        operation.fails(&[Code::InvalidRequest])
     }
 
     /// With a body, and all that may be wrong with it.
@@ -87,6 +103,11 @@ impl Operation {
     pub(crate) fn needs_token(mut self) -> Self {
         self.needs_token = true;
         self.fails(&[Code::Unauthorized])
+    }
+
+    /// Is for those who may see what the page shows: with the token, or from the same machine where there is none.
+    pub(crate) fn for_the_page(self) -> Self {
+        self.needs_token().fails(&[Code::NotLocal, Code::NotFound])
     }
 
     /// The object of OpenAPI.

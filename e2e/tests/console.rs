@@ -1,0 +1,186 @@
+//! The page in a browser. Needs Node, Chromium, and the packages of `services/console/page`, which `./run test` installs.
+
+use rankwright_e2e::Service;
+use rankwright_e2e::folder::folder;
+use rankwright_e2e::program::{Ended, clean, run};
+use rankwright_e2e::redis::Redis;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const PAGE: &str = "../services/console/page";
+const DIST: &str = "../services/console/dist";
+
+/// What a browser test runs with.
+struct Tools {
+    /// Packages, as `install.sh` of the page has them.
+    modules: PathBuf,
+    chromium: PathBuf,
+}
+
+/// What is there of these; a test is skipped without, or fails where `RANKWRIGHT_REQUIRE_ALL` is 1.
+fn tools() -> Option<Tools> {
+    let missing = match (modules(), chromium()) {
+        _ if in_path("node").is_none() => "node, 18 or newer, is not installed",
+        (None, _) => "RANKWRIGHT_PAGE_MODULES names no folder made by services/console/page/install.sh",
+        (_, None) => "neither chromium nor google-chrome is installed; RANKWRIGHT_CHROMIUM may name one",
+        (Some(modules), Some(chromium)) => return Some(Tools { modules, chromium }),
+    };
+    assert!(std::env::var("RANKWRIGHT_REQUIRE_ALL").as_deref() != Ok("1"), "{missing}");
+    println!("SKIPPED: {missing}");
+    None
+}
+
+fn modules() -> Option<PathBuf> {
+    let beside = || Path::new(PAGE).join("node_modules");
+    let modules = std::env::var_os("RANKWRIGHT_PAGE_MODULES").map_or_else(beside, PathBuf::from);
+    modules.join("esbuild").is_dir().then(|| std::path::absolute(modules).expect("there is a working folder"))
+}
+
+fn chromium() -> Option<PathBuf> {
+    let named = std::env::var_os("RANKWRIGHT_CHROMIUM").map(PathBuf::from);
+    named.or_else(|| ["chromium", "google-chrome"].into_iter().find_map(in_path))
+}
+
+fn in_path(name: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+/// The sources of the page with its packages, as a copy: the checkout stays as it is.
+fn sources(modules: &Path, into: &Path) -> PathBuf {
+    let page = into.join("console/page");
+    copy(Path::new(PAGE), &page);
+    std::os::unix::fs::symlink(modules, page.join("node_modules")).expect("links can be made");
+    page
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("folders can be made");
+    for entry in fs::read_dir(from).expect("is there").flatten().filter(|entry| entry.file_name() != "node_modules") {
+        let target = to.join(entry.file_name());
+        match entry.path().is_dir() {
+            true => copy(&entry.path(), &target),
+            false => fs::copy(entry.path(), target).map(drop).expect("files can be copied"),
+        }
+    }
+}
+
+/// Runs a scenario of the browser against a service.
+fn browse(tools: &Tools, scenario: &str, service: &Service, more: &[&str]) {
+    let folder = folder();
+    let page = sources(&tools.modules, folder.path());
+    let mut command = clean(Command::new("node"));
+    command.arg(page.join("test/browser.mjs")).args([scenario, &format!("http://{}", service.address())]).args(more);
+    let ended = Ended::of(command.env("RANKWRIGHT_CHROMIUM", &tools.chromium));
+    print!("{}", ended.stdout);
+    assert_eq!(ended.code, Some(0), "{scenario}: {}\n{}", ended.stderr, service.log());
+}
+
+/// The configuration of a service that shows its page, with titles and prices of items.
+fn with_page(config: &str) -> String {
+    format!("{config}\napi: {{host: 127.0.0.1, port: 0, page: {{item: {{title: title, price: price}}}}}}\n")
+}
+
+/// A made-up shop in a folder: its configuration.
+fn generate(folder: &Path, more: &[&str]) -> String {
+    run(&[&["generate", "--plain", "--out", &folder.to_string_lossy()], more].concat()).ok();
+    fs::read_to_string(folder.join("config.yml")).expect("it was written")
+}
+
+#[test]
+fn the_page_is_built_from_its_sources_byte_for_byte() {
+    let Some(tools) = tools() else { return };
+    let folder = folder();
+    let page = sources(&tools.modules, folder.path());
+    let types =
+        clean(Command::new("node")).arg("node_modules/typescript/bin/tsc").arg("--noEmit").current_dir(&page).output();
+    let types = types.expect("node is there");
+    assert!(types.status.success(), "{}", String::from_utf8_lossy(&types.stdout));
+    let built = Ended::of(clean(Command::new("node")).arg("build.mjs").current_dir(&page)).ok();
+    print!("{}", built.stdout);
+    let (built, kept) = (files(&folder.path().join("console/dist")), files(Path::new(DIST)));
+    let names = |files: &[(PathBuf, Vec<u8>)]| files.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&built), names(&kept), "services/console/dist is not built from its sources: npm run build");
+    assert!(built == kept, "services/console/dist is not built from its sources: npm run build");
+}
+
+/// Files of a folder with what they hold, by name.
+fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for name in ["", "assets"] {
+        let entries = fs::read_dir(folder.join(name)).expect("is there").flatten().map(|entry| entry.path());
+        for path in entries.filter(|path| path.is_file()) {
+            let content = fs::read(&path).expect("can be read");
+            found.push((path.strip_prefix(folder).expect("lies in it").to_owned(), content));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn every_view_shows_what_the_service_of_a_shop_answers() {
+    let Some(tools) = tools() else { return };
+    let folder = folder();
+    let config = with_page(&generate(folder.path(), &[]));
+    let service = Service::standalone(&config, &folder.path().join("events.jsonl"), folder.path());
+    browse(&tools, "shop", &service, &[&folder.path().join("request.txt").to_string_lossy()]);
+}
+
+#[test]
+fn a_model_that_is_trained_on_the_page_orders_its_lists() {
+    let Some(tools) = tools() else { return };
+    let folder = folder();
+    let config = with_page(&generate(folder.path(), &["--items", "300", "--users", "300", "--rankings", "1500"]));
+    let service = Service::serve(&config, folder.path());
+    let events = fs::read_to_string(folder.path().join("events.jsonl")).expect("they were written");
+    service.post_text("/feedback", &events).ok();
+    browse(&tools, "training", &service, &[&folder.path().join("request.txt").to_string_lossy()]);
+}
+
+#[test]
+fn a_service_with_nothing_in_it_says_so() {
+    let Some(tools) = tools() else { return };
+    let folder = folder();
+    let service = Service::serve(&with_page("state: {type: memory}\nfeatures: []\nmodels: {}\n"), folder.path());
+    browse(&tools, "empty", &service, &[]);
+}
+
+#[test]
+fn strings_of_a_hostile_shop_stay_text() {
+    const CONFIG: &str = "
+state: {type: memory}
+features: [{name: price, type: number, field: item.price}]
+models: {keep: {type: noop}, mix: {type: shuffle, maxPositionChange: 3}}
+";
+    let Some(tools) = tools() else { return };
+    let folder = folder();
+    let service = Service::serve(&with_page(CONFIG), folder.path());
+    browse(&tools, "hostile", &service, &[]);
+}
+
+#[test]
+fn a_service_with_a_token_wants_it_for_what_is_not_public() {
+    const CONFIG: &str = "
+state: {type: memory}
+api: {host: 127.0.0.1, port: 0, token: open-sesame}
+features: []
+models: {keep: {type: noop}}
+";
+    let Some(tools) = tools() else { return };
+    let folder = folder();
+    let service = Service::serve(CONFIG, folder.path());
+    browse(&tools, "token", &service, &["open-sesame"]);
+}
+
+#[test]
+fn a_service_whose_store_went_away_tells_what_is_wrong() {
+    let (Some(tools), Some(redis)) = (tools(), Redis::of_its_own()) else { return };
+    let folder = folder();
+    let config = format!("state: {{type: redis, {}}}\nfeatures: []\nmodels: {{keep: {{type: noop}}}}\n", redis.keys());
+    let service = Service::serve(&config, folder.path());
+    let _killed = redis.killed();
+    service.until("without a store", || service.status()["store"]["answers"] == false);
+    browse(&tools, "away", &service, &[]);
+}

@@ -1,0 +1,24 @@
+//! What the page for browsers gets of an engine.
+
+use crate::engine::{Engine, Told};
+use crate::forget::Forgetter;
+use rankwright_feature::readers;
+use rankwright_serve::front::{Front, StoredAs};
+use std::sync::Arc;
+
+/// The page over an engine, whose configuration says this.
+pub(crate) fn front(engine: &Arc<Engine>, told: Told) -> Front {
+    let Told { configuration, warnings } = told;
+    let mut front = Front::new(rankwright_console::router(&engine.config.api.page.image_origins));
+    let readers = readers(&engine.config, &*engine.encoders);
+    let stored = engine.plan.stored().iter().map(|stored| StoredAs {
+        slot: stored.slot,
+        name: stored.name.clone(),
+        features: readers.get(&stored.meaning).cloned().unwrap_or_default(),
+    });
+    front.stored = stored.collect();
+    front.versions = engine.versions.clone();
+    front.forget = Some(Arc::new(Forgetter(engine.clone())));
+    (front.configuration, front.warnings) = (configuration, warnings);
+    front
+}

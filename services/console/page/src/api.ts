@@ -1,0 +1,126 @@
+// Asking the service. The page uses documented endpoints alone, and shows a view where its endpoint is there.
+
+import { signal } from "@preact/signals";
+import { values } from "./text";
+import type { ItemFields, Page } from "./types";
+
+const TOKEN = "rankwright.token";
+
+/** Told apart from other mistakes by its status; the message is the service's own. */
+export class Failure extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+    /** The place in the body. */
+    readonly place: string | null = null,
+  ) {
+    super(message);
+  }
+}
+
+export const page = signal<Page | null>(null);
+/** `GET /status`, `POST /rank/{model}` and so on, as /openapi.json lists them. */
+export const endpoints = signal<ReadonlySet<string>>(new Set());
+/** Why an answer was refused for want of the token; empty where none was. */
+export const tokenWanted = signal("");
+/** Goes up when another token is there, so that views ask again. */
+export const login = signal(0);
+
+export const has = (endpoint: string) => endpoints.value.has(endpoint);
+
+export function setToken(token: string) {
+  if (token) sessionStorage.setItem(TOKEN, token);
+  else sessionStorage.removeItem(TOKEN);
+  tokenWanted.value = "";
+  login.value++;
+}
+
+export const hasToken = () => sessionStorage.getItem(TOKEN) !== null;
+
+export interface Call {
+  method: string;
+  path: string;
+  body?: unknown;
+}
+
+export const get = (path: string): Call => ({ method: "GET", path });
+export const post = (path: string, body?: unknown): Call => ({ method: "POST", path, body });
+/** A part of a path. */
+export const part = encodeURIComponent;
+
+export async function ask<T>({ method, path, body }: Call): Promise<T> {
+  const headers: Record<string, string> = { accept: "application/json" };
+  const token = sessionStorage.getItem(TOKEN);
+  if (token) headers.authorization = `Bearer ${token}`;
+  if (body !== undefined) headers["content-type"] = "application/json";
+  let response: Response;
+  try {
+    response = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+  } catch {
+    throw new Failure(0, "The service does not answer. It may have stopped, or the network is down.");
+  }
+  const text = await response.text();
+  if (response.ok) return (text ? JSON.parse(text) : null) as T;
+  const refused = failure(response.status, text);
+  if (refused.status === 401) tokenWanted.value = refused.message;
+  throw refused;
+}
+
+function failure(status: number, text: string): Failure {
+  try {
+    const { message, path } = JSON.parse(text).error;
+    return new Failure(status, sentence(String(message)), path ?? null);
+  } catch {
+    return new Failure(status, `The service answered with status ${status}.`);
+  }
+}
+
+/** Messages of the service are lower case without a full stop. */
+export function sentence(message: string): string {
+  const text = message.trim();
+  if (!text) return text;
+  const begun = /^[a-z]+(\s|$)/.test(text) ? text[0]!.toUpperCase() + text.slice(1) : text;
+  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
+}
+
+export async function start() {
+  const described = await ask<{ paths: Record<string, Record<string, unknown>> }>(get("/openapi.json"));
+  const found = new Set<string>();
+  for (const [path, methods] of Object.entries(described.paths)) {
+    for (const method of Object.keys(methods)) found.add(`${method.toUpperCase()} ${path}`);
+  }
+  endpoints.value = found;
+  page.value = await ask<Page>(get("/page"));
+}
+
+/** The same call for a shell. */
+export function curl({ method, path, body }: Call): string {
+  const words = ["curl -s"];
+  if (method !== "GET" && method !== "POST") words.push(`-X ${method}`);
+  if (hasToken() || page.value?.tokenNeeded) words.push('-H "Authorization: Bearer $RANKWRIGHT_API_TOKEN"');
+  if (body !== undefined) words.push("-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(body))}`);
+  else if (method === "POST") words.push("-X POST");
+  words.push(quoted(location.origin + path));
+  return words.join(" ");
+}
+
+/** A field may be of any kind. */
+const told = (value: unknown) => (value === null || value === undefined || value === "" ? null : values(value));
+
+const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+
+const CHUNK = 200; // ids of one call, which stand in its path
+
+/** What `api.page.item` names of these items; an item of which nothing is stored is left out. */
+export async function itemFields(ids: string[]): Promise<Record<string, ItemFields>> {
+  if (!has("GET /items")) return {};
+  // the ids of one call are separated by commas
+  const plain = ids.filter((id) => !id.includes(","));
+  const chunks = [];
+  for (let from = 0; from < plain.length; from += CHUNK) chunks.push(plain.slice(from, from + CHUNK));
+  const asked = chunks.map((ids) =>
+    ask<{ items: Record<string, Record<keyof ItemFields, unknown>> }>(get(`/items?ids=${part(ids.join(","))}`)).catch(() => ({ items: {} })),
+  );
+  const found = (await Promise.all(asked)).flatMap(({ items }) => Object.entries(items));
+  return Object.fromEntries(found.map(([id, { title, price, image }]) => [id, { title: told(title), price: told(price), image: told(image) }]));
+}

@@ -1,0 +1,124 @@
+// The page of a running service.
+
+import { render, type JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { type Failure, has, hasToken, login, page, setToken, start, tokenWanted } from "./api";
+import { failure, Loading, Login, Problem } from "./parts";
+import { href, route } from "./route";
+import "./style.css";
+import { Configuration } from "./views/configuration";
+import { LookUp } from "./views/look-up";
+import { Models } from "./views/models";
+import { Overview } from "./views/overview";
+import { Recommend } from "./views/recommend";
+import { Try } from "./views/try";
+
+interface View {
+  name: string;
+  title: string;
+  /** The view is there where the service has this. */
+  endpoint: string;
+  show: () => JSX.Element;
+}
+
+const VIEWS: View[] = [
+  { name: "", title: "Overview", endpoint: "GET /status", show: Overview },
+  { name: "try", title: "Try a ranking", endpoint: "POST /rank/{model}", show: Try },
+  { name: "recommend", title: "Recommendations", endpoint: "POST /recommend/{model}", show: Recommend },
+  { name: "models", title: "Models", endpoint: "GET /models", show: Models },
+  { name: "look-up", title: "Look up", endpoint: "GET /items/{id}", show: LookUp },
+  { name: "configuration", title: "Configuration", endpoint: "GET /configuration", show: Configuration },
+];
+
+const AGAIN = 3000; // milliseconds until a service that does not answer is asked again
+
+function App() {
+  const [error, fail] = useState<Failure | null>(null);
+  const session = login.value;
+  useEffect(() => {
+    let again: ReturnType<typeof setTimeout>;
+    const begin = () =>
+      void start().then(
+        () => fail(null),
+        (error) => {
+          fail(failure(error));
+          again = setTimeout(begin, AGAIN);
+        },
+      );
+    begin();
+    return () => clearTimeout(again);
+  }, [session]);
+
+  const views = VIEWS.filter(({ endpoint }) => has(endpoint));
+  const view = views.find(({ name }) => name === route.value.view);
+  const title = page.value?.title ?? "Rankwright";
+  useEffect(() => {
+    document.title = view ? `${view.title} · ${title}` : title;
+  }, [view, title]);
+
+  return (
+    <>
+      <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), document.getElementById("main")?.focus())}>
+        To the content
+      </a>
+      <header>
+        <a class="brand" href="#/">
+          <Mark />
+          <bdi>{title}</bdi>
+        </a>
+        <nav aria-label="Views">
+          {views.map(({ name, title }) => (
+            <a key={name} href={href(name)} aria-current={name === view?.name ? "page" : undefined}>
+              {title}
+            </a>
+          ))}
+        </nav>
+        {hasToken() ? (
+          <button type="button" class="plain" onClick={() => setToken("")}>
+            Forget the token
+          </button>
+        ) : (
+          page.value?.tokenNeeded && (
+            <button type="button" class="plain" onClick={() => (tokenWanted.value = "asked")}>
+              Enter the token
+            </button>
+          )
+        )}
+      </header>
+      <main id="main" tabIndex={-1}>
+        {tokenWanted.value && <Login />}
+        {error && <Problem error={error} />}
+        {!error && !page.value && <Loading />}
+        {page.value && view && <view.show key={view.name} />}
+        {page.value && !view && (
+          <p>
+            This page has no such view. <a href="#/">Go to the overview.</a>
+          </p>
+        )}
+      </main>
+      <footer>
+        {page.value && (
+          <>
+            Rankwright {page.value.version} · <a href="openapi.json">HTTP interface</a> · <a href="metrics">metrics</a>
+          </>
+        )}
+      </footer>
+    </>
+  );
+}
+
+const Mark = () => (
+  <svg viewBox="0 0 128 128" width="26" height="26" aria-hidden="true">
+    <rect width="128" height="128" rx="26" fill="#1f6f8b" />
+    <g fill="#fff">
+      <rect x="24" y="26" width="56" height="18" rx="9" />
+      <rect x="24" y="55" width="44" height="18" rx="9" opacity=".8" />
+      <rect x="24" y="84" width="32" height="18" rx="9" opacity=".6" />
+    </g>
+    <path d="M97 102V34M84 47l13-13 13 13" fill="none" stroke="#ffc857" stroke-width="10" stroke-linecap="round" stroke-linejoin="round" />
+  </svg>
+);
+
+const root = document.getElementById("page")!;
+root.textContent = "";
+render(<App />, root);

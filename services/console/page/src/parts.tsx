@@ -1,0 +1,176 @@
+// What views are made of.
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { type Call, curl, Failure, hasToken, login, setToken } from "./api";
+
+export interface Answer<T> {
+  data: T | null;
+  error: Failure | null;
+  loading: boolean;
+}
+
+/** Asks when the key changes; what was there stays until the next answer. An empty key asks for nothing. */
+export function useAnswer<T>(key: string, fetch: () => Promise<T>): Answer<T> {
+  const [answer, set] = useState<Answer<T> & { key: string }>({ data: null, error: null, loading: key !== "", key });
+  const session = login.value;
+  useEffect(() => {
+    if (!key) return set({ data: null, error: null, loading: false, key });
+    let wanted = true;
+    set((last) => ({ data: last.data, error: null, loading: true, key }));
+    fetch().then(
+      (data) => wanted && set({ data, error: null, loading: false, key }),
+      (error) => wanted && set({ data: null, error: failure(error), loading: false, key }),
+    );
+    return () => {
+      wanted = false;
+    };
+  }, [key, session]);
+  return answer.key === key ? answer : { data: answer.data, error: null, loading: key !== "" };
+}
+
+export const failure = (error: unknown) => (error instanceof Failure ? error : new Failure(0, (error as Error).message));
+
+/** The present time, for ages; it goes on while the view is seen. */
+export function useNow(every = 5000): number {
+  const [now, set] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || set(Date.now()), every);
+    return () => clearInterval(timer);
+  }, [every]);
+  return now;
+}
+
+/** A value, once it has not changed for a moment. */
+export function useCalm<T>(value: T, moment = 250): T {
+  const [calm, set] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => set(value), moment);
+    return () => clearTimeout(timer);
+  }, [value, moment]);
+  return calm;
+}
+
+export function Problem({ error, children }: { error: Failure; children?: ComponentChildren }) {
+  if (error.status === 401) return <p class="quiet">This part needs the service's token: enter it above.</p>;
+  return (
+    <div class="note bad" role="alert">
+      {error.place && <code>{error.place}</code>} {error.message} {children}
+    </div>
+  );
+}
+
+/** Asks for the token of the service. */
+export function Login() {
+  const field = useRef<HTMLInputElement>(null);
+  return (
+    <form
+      class="note login"
+      onSubmit={(event) => {
+        event.preventDefault();
+        setToken(field.current?.value.trim() ?? "");
+      }}
+    >
+      <label>
+        Requests, stored values and changes need the service's token: <code>api.token</code> of its configuration.
+        <input ref={field} type="password" name="token" autocomplete="off" required />
+      </label>
+      <button type="submit">Use it</button>
+      <small>
+        {hasToken() && "The service does not take the token that this tab has. "}The token stays in this tab until you close it.
+      </small>
+    </form>
+  );
+}
+
+export const Loading = () => <p class="quiet">Loading…</p>;
+
+/** Copies a call as a command of curl; where the browser does not allow it, shows it. */
+export function Curl({ call, label = "Copy as curl" }: { call: Call; label?: string }) {
+  const [said, say] = useState("");
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(curl(call));
+      say("Copied");
+      setTimeout(() => say(""), 2000);
+    } catch {
+      say(curl(call));
+    }
+  };
+  const shown = said !== "" && said !== "Copied";
+  return (
+    <>
+      <button type="button" class="plain" onClick={copy}>
+        {said === "Copied" ? "Copied" : label}
+      </button>
+      {shown && <textarea class="curl" readonly rows={3} value={said} aria-label="The command" onFocus={(event) => event.currentTarget.select()} />}
+    </>
+  );
+}
+
+export type Cell = string | number | null | undefined;
+
+function csv(rows: Cell[][]): string {
+  const cell = (value: Cell) => {
+    if (value === null || value === undefined) return "";
+    if (typeof value === "number") return String(value);
+    const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value; // a spreadsheet would compute it
+    return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return rows.map((row) => row.map(cell).join(",")).join("\n") + "\n";
+}
+
+/** Saves numbers of a view as a file. */
+export function Download({ name, rows, json }: { name: string; rows?: () => Cell[][]; json?: () => unknown }) {
+  const save = (text: string, kind: string) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: kind === "csv" ? "text/csv" : "application/json" }));
+    link.download = `${name}.${kind}`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  };
+  return (
+    <>
+      {rows && (
+        <button type="button" class="plain" onClick={() => save(csv(rows()), "csv")}>
+          Download CSV
+        </button>
+      )}
+      {json && (
+        <button type="button" class="plain" onClick={() => save(JSON.stringify(json(), null, 2), "json")}>
+          Download JSON
+        </button>
+      )}
+    </>
+  );
+}
+
+/** Asks once more before something changes. */
+export function Sure({ label, question, run, danger }: { label: string; question: string; run: () => void; danger?: boolean }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  return (
+    <>
+      <button type="button" class={danger ? "danger" : ""} onClick={() => dialog.current?.showModal()}>
+        {label}
+      </button>
+      <dialog ref={dialog} aria-label={label}>
+        <p>{question}</p>
+        <form method="dialog">
+          <button type="submit" onClick={run} class={danger ? "danger" : "main"}>
+            {label}
+          </button>
+          <button type="submit">Cancel</button>
+        </form>
+      </dialog>
+    </>
+  );
+}
+
+/** A part of a whole as a bar, up to 1. */
+export function Bar({ share }: { share: number }) {
+  return (
+    <span class="bar" aria-hidden="true">
+      <span style={{ width: `${Math.max(0, Math.min(1, share)) * 100}%` }} />
+    </span>
+  );
+}

@@ -1,0 +1,87 @@
+// Numbers, times and kinds in words.
+
+import { mistake } from "./json";
+
+const WHOLE = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
+const FINE = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 4 });
+
+export const whole = (value: number) => WHOLE.format(value);
+
+/** A number as people read it: four digits that matter. */
+export function number(value: number): string {
+  if (Number.isInteger(value) || Math.abs(value) >= 10000) return WHOLE.format(value);
+  return value !== 0 && Math.abs(value) < 0.0001 ? value.toExponential(2) : FINE.format(value);
+}
+
+export const signed = (value: number) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`;
+
+export function count(value: number, one: string, many = `${one}s`): string {
+  return `${whole(value)} ${value === 1 ? one : many}`;
+}
+
+export function bytes(value: number): string {
+  const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) [value, unit] = [value / 1024, unit + 1];
+  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
+}
+
+export function duration(seconds: number): string {
+  if (seconds < 60) return count(Math.max(0, Math.floor(seconds)), "second");
+  if (seconds < 3600) return count(Math.floor(seconds / 60), "minute");
+  if (seconds < 2 * 86400) return count(Math.floor(seconds / 3600), "hour");
+  return count(Math.floor(seconds / 86400), "day");
+}
+
+export const ago = (time: number, now: number) => (now - time < 5000 ? "just now" : `${duration((now - time) / 1000)} ago`);
+
+/** A point in time, in UTC as everywhere in the service. */
+export const moment = (time: number) => {
+  const date = new Date(time);
+  return Number.isNaN(date.getTime()) ? "unknown time" : `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
+};
+
+export const RANKS = ["lambdamart", "shuffle", "noop"];
+
+/** What a type of model is for. */
+export function purpose(type: string): string {
+  const known: Record<string, string> = {
+    lambdamart: "orders lists",
+    shuffle: "shuffles lists",
+    noop: "keeps lists as they are",
+    trending: "recommends what is popular",
+    als: "recommends similar items, by visitors",
+    semantic: "recommends similar items, by their texts",
+  };
+  return known[type] ?? type;
+}
+
+/** Reads what is typed: a JSON request, or ids of items alone. */
+export function written(text: string, time: string | number): unknown {
+  const trimmed = text.trim();
+  if (!trimmed) throw new Error("There is nothing here yet. Paste a request, or ids of items.");
+  if (!/^[{[]/.test(trimmed)) {
+    const ids = [...new Set(trimmed.split(/[\s,;]+/).filter(Boolean))];
+    return { id: "try", timestamp: String(time), items: ids.map((id) => ({ id })) };
+  }
+  const wrong = mistake(trimmed);
+  if (wrong) throw new Error(`This is not JSON yet. ${wrong}`);
+  let value: unknown = JSON.parse(trimmed);
+  if (Array.isArray(value)) value = { items: value };
+  const request = { id: "try", timestamp: String(time), ...(value as object) } as { items?: unknown };
+  if (!Array.isArray(request.items) || request.items.length === 0)
+    throw new Error('The request needs "items": a list with at least one item, such as [{"id": "p1"}].');
+  request.items = request.items.map((item) => (typeof item === "object" ? item : { id: String(item) }));
+  return request;
+}
+
+/** A feature's value; missing ones are told. */
+export function values(value: unknown): string {
+  if (value === null || value === undefined) return "missing";
+  if (typeof value === "number") return number(value);
+  if (Array.isArray(value)) return value.length === 0 ? "empty" : value.map(values).join(", ");
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+export const isMissing = (value: unknown): boolean =>
+  value === null || value === undefined || (Array.isArray(value) && value.length > 0 && value.every(isMissing));

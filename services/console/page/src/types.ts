@@ -1,0 +1,166 @@
+// What the service answers, as far as the page uses it. /openapi.json describes all of it.
+
+export interface Page {
+  title: string;
+  version: string;
+  item: { title?: string | null; price?: string | null; image?: string | null } | null;
+  imageOrigins: string[];
+  sample: number;
+  showIds: boolean;
+  tokenNeeded: boolean;
+}
+
+export interface Field {
+  name: string;
+  value: unknown;
+}
+
+export interface RankRequest {
+  id: string;
+  timestamp: string | number;
+  user?: string | null;
+  session?: string | null;
+  fields?: Field[] | null;
+  items: { id: string; fields?: Field[] | null }[];
+}
+
+export interface Sampled {
+  number: number;
+  time: number;
+  model: string;
+  items: number;
+  took: number;
+  fallback: string | null;
+  request: RankRequest;
+}
+
+/** A number of a feature with one column, else a list; null is a missing value. */
+export type Values = number | null | (number | null)[];
+
+export interface Scored {
+  item: string;
+  score: number;
+  features?: { name: string; value: Values }[];
+  contributions?: { name: string; value: number }[];
+  bias?: number;
+}
+
+export interface RankAnswer {
+  took: number;
+  items: Scored[];
+  fallback?: string | null;
+  unexplained?: string | null;
+}
+
+export interface RecommendAnswer {
+  took: number;
+  items: { item: string; score: number }[];
+  fallback?: string | null;
+}
+
+export interface ModelStatus {
+  type: string;
+  state: "loaded" | "missing";
+  reason?: string;
+  version?: string | null;
+  trainedAt?: string | null;
+  metrics?: Record<string, number | null>;
+  versions?: string[] | null;
+  lost?: boolean;
+  refused?: { version: string; reason: string } | null;
+}
+
+export interface Status {
+  version: string;
+  phase: string;
+  unready?: string | null;
+  uptimeSeconds: number;
+  models: Record<string, ModelStatus>;
+  inference?: Record<string, { type: string; dim?: number | null }>;
+  store: {
+    type: string;
+    durable?: boolean;
+    answers: boolean;
+    problem: string | null;
+    entities?: number | null;
+    emptied?: boolean;
+  };
+  ingest?: {
+    events: Record<string, number>;
+    openRankings: number;
+    outbox: number;
+    clickthroughs: number;
+    evictedRankings: number;
+    unknownRankings: { interactions: number; share: number | null; examples: string[] };
+    problem: string | null;
+  };
+  stream?: {
+    partitions: Record<string, { lagEvents: number | null; lagSeconds: number | null; unreadable: number; events: number }>;
+  };
+  size?: {
+    bytes: number | null;
+    keys: number | null;
+    features: Record<string, { bytes: number; share: number; values: number }>;
+    other?: Record<string, { bytes: number; share: number; values: number }>;
+    problem: string | null;
+    forecast?: { bytesPerDay: number | null; fullInDays: number | null; reason?: string | null };
+  };
+}
+
+export interface TrainAnswer {
+  features: { name: string; gain?: number; weight?: number }[];
+  iterations: { metrics?: Record<string, number | null> }[];
+  sizeBytes: number;
+  warnings?: string[];
+}
+
+export interface ModelVersion {
+  version: string;
+  trained: number;
+  metrics: Record<string, number | null>;
+  /** Those with most gain first. */
+  features: { name: string; gain: number | null }[];
+  data: { rankings: number; items: number; first: number | null; last: number | null; tested: number | null } | null;
+  settings: Record<string, string>;
+  trees: number;
+  bytes: number;
+  /** The version in whose place it came. */
+  replaced: string | null;
+}
+
+export interface Model {
+  name: string;
+  kind: string;
+  /** The version that answers here. */
+  serving: string | null;
+  /** The version that is to answer everywhere. */
+  current: string | null;
+  /** The version that the configuration names. */
+  pinned: string | null;
+  /** From the oldest on. */
+  versions: ModelVersion[];
+  /** Versions that cannot be read. */
+  damaged: string[];
+}
+
+export interface Stored {
+  id: string;
+  values: { name: string; features: string[]; value: unknown; time: number | null }[];
+  bytes: number;
+}
+
+export interface Forgotten {
+  removed: string[];
+  left: string[];
+}
+
+export interface Configuration {
+  configuration: unknown;
+  warnings: string[];
+}
+
+export interface ItemFields {
+  title: string | null;
+  price: string | null;
+  image: string | null;
+}

@@ -1,0 +1,200 @@
+// Orders beside each other, with lines between equal items. All rows have one height, so that lines need no measuring.
+
+import { Fragment } from "preact";
+import { memo } from "preact/compat";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { page } from "../api";
+import { places } from "../order";
+import type { ItemFields, RankAnswer } from "../types";
+
+export interface Column {
+  name: string;
+  /** Of the order as sent, none. */
+  model: string | null;
+  items: string[];
+  answer: RankAnswer | null;
+}
+
+type Pick = (id: string, model?: string | null) => void;
+
+const GAP = 48; // pixels between two lists
+
+export function Lists({ columns, fields, selected, pick }: { columns: Column[]; fields: Record<string, ItemFields>; selected?: string; pick: Pick }) {
+  const [seen, see] = useState(1); // which list a narrow window shows
+  const lists = useRef<HTMLDivElement>(null);
+  const rich = page.value?.item != null;
+  const height = rich ? 56 : 32;
+  const before = useMemo(() => places(columns[0]!.items), [columns[0]!.items]);
+  const shown = Math.min(seen, columns.length - 1);
+
+  /** Moves to the same item in the list beside this one. */
+  const beside = (at: number) => {
+    const target = Math.max(0, Math.min(columns.length - 1, at));
+    see(target);
+    const list = lists.current?.querySelectorAll<HTMLElement>("[role=listbox]")[target];
+    list?.focus({ preventScroll: true });
+    list?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+  };
+
+  return (
+    <div class={rich ? "lists rich" : "lists"} ref={lists}>
+      <div class="which" role="group" aria-label="List">
+        {columns.map(({ name }, at) => (
+          <button type="button" key={name} aria-pressed={at === shown} onClick={() => see(at)}>
+            {name}
+          </button>
+        ))}
+      </div>
+      {columns.map((column, at) => (
+        <Fragment key={column.name}>
+          {at > 0 && <Lines left={columns[at - 1]!.items} right={column.items} height={height} selected={selected} />}
+          <List column={column} at={at} shown={at === shown} before={before} fields={fields} rich={rich} height={height} selected={selected} pick={pick} beside={beside} />
+        </Fragment>
+      ))}
+    </div>
+  );
+}
+
+interface ListProps {
+  column: Column;
+  at: number;
+  shown: boolean;
+  before: Map<string, number>;
+  fields: Record<string, ItemFields>;
+  rich: boolean;
+  height: number;
+  selected?: string;
+  pick: Pick;
+  beside: (at: number) => void;
+}
+
+function List({ column, at, shown, before, fields, rich, height, selected, pick, beside }: ListProps) {
+  const { name, model, items } = column;
+  const list = useRef<HTMLUListElement>(null);
+  const place = selected === undefined ? -1 : items.indexOf(selected);
+  const id = (place: number) => `row-${at}-${place}`;
+
+  const key = (event: KeyboardEvent) => {
+    const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -items.length, End: items.length };
+    const step = steps[event.key];
+    if (step !== undefined) {
+      event.preventDefault();
+      const next = Math.max(0, Math.min(items.length - 1, place + step));
+      pick(items[next]!, model);
+      list.current?.children[next]?.scrollIntoView({ block: "nearest" });
+    } else if (event.key === "ArrowRight" || event.key === "ArrowLeft") {
+      event.preventDefault();
+      beside(at + (event.key === "ArrowRight" ? 1 : -1));
+    }
+  };
+
+  return (
+    <section class={shown ? "list shown" : "list"}>
+      <h2 title={name}>
+        <bdi>{name}</bdi>
+      </h2>
+      <ul
+        ref={list}
+        role="listbox"
+        aria-label={model ? `Order of ${name}` : "Order as sent"}
+        tabIndex={0}
+        aria-activedescendant={place < 0 ? undefined : id(place)}
+        style={{ "--row": `${height}px` }}
+        onKeyDown={key}
+      >
+        {items.map((item, place) => (
+          <Row key={place} id={id(place)} item={item} place={place} was={model ? before.get(item) : place} fields={fields[item]} rich={rich} selected={item === selected} pick={pick} model={model} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+interface RowProps {
+  id: string;
+  item: string;
+  place: number;
+  was?: number;
+  fields?: ItemFields;
+  rich: boolean;
+  selected: boolean;
+  model: string | null;
+  pick: Pick;
+}
+
+const same = (a: RowProps, b: RowProps) =>
+  a.id === b.id && a.item === b.item && a.place === b.place && a.was === b.was && a.fields === b.fields && a.rich === b.rich && a.selected === b.selected && a.model === b.model;
+
+const Row = memo(({ id, item, place, was, fields, rich, selected, model, pick }: RowProps) => (
+  <li id={id} role="option" data-item={item} aria-selected={selected} onClick={() => pick(item, model)}>
+    <span class="place">{place + 1}</span>
+    {rich && <Picture fields={fields} />}
+    <span class="what">
+      <bdi class="title">{fields?.title || item}</bdi>
+      {rich && (
+        <span class="quiet">
+          {fields?.title ? <bdi>{item}</bdi> : "no title stored"}
+          {fields?.price && (
+            <>
+              {" "}
+              · <bdi>{fields.price}</bdi>
+            </>
+          )}
+        </span>
+      )}
+    </span>
+    <Moved place={place} was={was} />
+  </li>
+), same);
+
+/** How far an item moved, or that it is new. */
+function Moved({ place, was }: { place: number; was?: number }) {
+  if (was === undefined) return <span class="moved new">new</span>;
+  if (was === place) return null;
+  const [by, way] = was > place ? [was - place, "up"] : [place - was, "down"];
+  return (
+    <span class={`moved ${way}`} title={`${by} ${by === 1 ? "place" : "places"} ${way}: number ${was + 1} as sent`}>
+      <span aria-hidden="true">{way === "up" ? "▲" : "▼"}</span>
+      <span class="hidden">{way} </span>
+      {by}
+    </span>
+  );
+}
+
+/** An item's picture, where it comes from an origin that the service allows; else a placeholder. */
+export function Picture({ fields }: { fields?: ItemFields }) {
+  const image = fields?.image;
+  const origins = page.value?.imageOrigins ?? [];
+  const [broken, breaks] = useState(false);
+  useEffect(() => breaks(false), [image]);
+  if (!page.value?.item?.image) return null;
+  const allowed = image && (image.startsWith("data:image/") || origins.some((origin) => image.startsWith(`${origin.replace(/\/$/, "")}/`)));
+  return allowed && !broken ? <img class="picture" src={image} alt="" loading="lazy" onError={() => breaks(true)} /> : <span class="picture" aria-hidden="true" />;
+}
+
+/** Lines between equal items of two lists. */
+const Lines = memo(({ left, right, height, selected }: { left: string[]; right: string[]; height: number; selected?: string }) => {
+  const paths = useMemo(() => {
+    const found = { up: "", down: "", same: "" };
+    const targets = places(right);
+    left.forEach((item, from) => {
+      const to = targets.get(item);
+      if (to !== undefined) found[to < from ? "up" : to > from ? "down" : "same"] += line(from, to, height);
+    });
+    return found;
+  }, [left, right, height]);
+  const [from, to] = selected === undefined ? [-1, -1] : [left.indexOf(selected), right.indexOf(selected)];
+  return (
+    <svg class="lines" width={GAP} height={Math.max(left.length, right.length) * height} aria-hidden="true">
+      <path class="same" d={paths.same} />
+      <path class="down" d={paths.down} />
+      <path class="up" d={paths.up} />
+      {from >= 0 && to >= 0 && <path class={`chosen ${to < from ? "up" : to > from ? "down" : "same"}`} d={line(from, to, height)} />}
+    </svg>
+  );
+});
+
+function line(from: number, to: number, height: number): string {
+  const [start, end] = [(from + 0.5) * height, (to + 0.5) * height];
+  return `M0,${start}C${GAP / 2},${start} ${GAP / 2},${end} ${GAP},${end}`;
+}

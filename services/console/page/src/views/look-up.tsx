@@ -1,0 +1,145 @@
+// What is stored of an item or a visitor.
+
+import { useState } from "preact/hooks";
+import { ask, type Call, Failure, get, has, itemFields, part } from "../api";
+import { Curl, Download, failure, Loading, Problem, Sure, useAnswer, useNow } from "../parts";
+import { change, href, route } from "../route";
+import { ago, bytes, count, moment, values } from "../text";
+import type { Forgotten, Stored } from "../types";
+import { Picture } from "./lists";
+
+const MOST = 300; // characters of a value that are shown at first
+
+export function LookUp() {
+  const { id = "", kind = "items" } = route.value.params;
+  const [gone, forgot] = useState<{ key: string; answer: Forgotten | null; error: Failure | null }>();
+  const key = `${kind} ${id}`;
+  const path = `/${kind === "users" ? "users" : "items"}/${part(id)}`;
+  const stored = useAnswer(id && `${key} ${gone?.key === key}`, () => ask<Stored>(get(path)));
+  const fields = useAnswer(id && kind === "items" ? key : "", () => itemFields([id])).data?.[id];
+  const forget = () =>
+    ask<Forgotten>({ method: "DELETE", path }).then(
+      (answer) => forgot({ key, answer, error: null }),
+      (error) => forgot({ key, answer: null, error: failure(error) }),
+    );
+  const told = gone?.key === key ? gone : null;
+  const what = kind === "users" ? "visitor" : "item";
+  return (
+    <>
+      <h1>Look up</h1>
+      <form
+        class="row chooser"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const form = new FormData(event.currentTarget);
+          change({ kind: String(form.get("kind")), id: String(form.get("id")).trim() });
+        }}
+      >
+        <label>
+          What
+          <select key={kind} name="kind" defaultValue={kind}>
+            <option value="items" selected={kind !== "users"}>
+              an item
+            </option>
+            <option value="users" selected={kind === "users"}>
+              a visitor
+            </option>
+          </select>
+        </label>
+        <label class="grow">
+          Its id
+          <input key={id} name="id" defaultValue={id} required />
+        </label>
+        <button type="submit" class="main">
+          Look it up
+        </button>
+      </form>
+      {!id && <p>See what the service has stored of an item or a visitor, how old each value is, and which features read it.</p>}
+      {told?.error && <Problem error={told.error} />}
+      {told?.answer && <Gone id={id} answer={told.answer} />}
+      {stored.error && stored.error.status !== 404 && <Problem error={stored.error} />}
+      {stored.error?.status === 404 && !told?.answer && <p class="note odd">Nothing is stored under this id.</p>}
+      {id && stored.loading && !stored.data && <Loading />}
+      {stored.data?.id === id && (
+        <>
+          <div class="about">
+            <Picture fields={fields} />
+            <p>
+              <bdi class="title">{fields?.title || id}</bdi> <span class="quiet">{bytes(stored.data.bytes)}</span>
+            </p>
+          </div>
+          <Values stored={stored.data} />
+          <p class="tools">
+            {kind === "items" && has("POST /recommend/{model}") && <a href={href("recommend", { items: id })}>What goes with it</a>}
+            <Curl call={get(path) satisfies Call} />
+            <Download name={`${what}-${id}`} rows={() => [["value", "stored", "changed", "features"], ...stored.data!.values.map(({ name, value, time, features }) => [name, values(value), time === null ? "" : moment(time), features?.join(" ")])]} json={() => stored.data} />
+            {has(`DELETE /${kind}/{id}`) && (
+              <Sure label="Forget" danger question={`All that is stored of the ${what} ${id} is removed, and cannot be brought back. Forget it?`} run={forget} />
+            )}
+          </p>
+        </>
+      )}
+    </>
+  );
+}
+
+function Gone({ id, answer: { removed, left } }: { id: string; answer: Forgotten }) {
+  return (
+    <div class={left.length ? "note odd" : "note good"} role="status">
+      <p>
+        <bdi>{id}</bdi> is forgotten{left.length ? " in part" : ""}.
+      </p>
+      <ul>
+        {removed.map((text) => (
+          <li key={text}>removed: {text}</li>
+        ))}
+        {left.map((text) => (
+          <li key={text}>left: {text}</li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function Values({ stored }: { stored: Stored }) {
+  const now = useNow();
+  const sorted = [...stored.values].sort((a, b) => a.name.localeCompare(b.name));
+  return (
+    <table class="stored">
+      <caption>{count(sorted.length, "stored value")}</caption>
+      <thead>
+        <tr>
+          <th scope="col">value</th>
+          <th scope="col">stored</th>
+          <th scope="col">changed</th>
+          <th scope="col">read by</th>
+        </tr>
+      </thead>
+      <tbody>
+        {sorted.map(({ name, value, time, features }, at) => (
+          <tr key={at}>
+            <th scope="row">{name}</th>
+            <td>
+              <Value text={values(value)} />
+            </td>
+            <td title={time === null ? undefined : moment(time)}>{time === null ? "not known" : ago(time, now)}</td>
+            <td class="quiet">{features?.length ? features.join(", ") : "no feature"}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Value({ text }: { text: string }) {
+  const [all, showAll] = useState(false);
+  if (text.length <= MOST) return <bdi>{text}</bdi>;
+  return (
+    <>
+      <bdi>{all ? text : `${text.slice(0, MOST)}…`}</bdi>{" "}
+      <button type="button" class="plain" aria-expanded={all} onClick={() => showAll(!all)}>
+        {all ? "Show less" : "Show all of it"}
+      </button>
+    </>
+  );
+}

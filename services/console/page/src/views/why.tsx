@@ -1,0 +1,191 @@
+// Why an item stands where it stands: what each feature brings to its score.
+
+import { useMemo, useState } from "preact/hooks";
+import { ask, get, has, part, sentence } from "../api";
+import { Download, useAnswer, useCalm } from "../parts";
+import { change } from "../route";
+import { duration, isMissing, signed, values, whole } from "../text";
+import type { ItemFields, Scored, Stored } from "../types";
+import { type Column, Picture } from "./lists";
+
+const FEW = 12; // features that are shown at first
+
+interface Props {
+  columns: Column[];
+  sent: string[];
+  item: string;
+  /** Which model is asked. */
+  of?: string;
+  fields: Record<string, ItemFields>;
+  /** Of the request. */
+  time: number;
+}
+
+export function Why({ columns, sent, item, of, fields, time }: Props) {
+  const column = columns.find(({ model }) => model === of) ?? columns[0]!;
+  const answer = column.answer!;
+  const place = column.items.indexOf(item);
+  const scored = answer.items[place];
+  const { title, price } = fields[item] ?? {};
+  const ages = useAges(item, time, item in fields);
+  return (
+    <aside class="why" aria-label="Why">
+      <h2>Why this place?</h2>
+      {columns.length > 1 && (
+        <div class="which" role="group" aria-label="Model">
+          {columns.map(({ name, model }) => (
+            <button type="button" key={name} aria-pressed={model === column.model} onClick={() => change({ of: model! }, true)}>
+              {name}
+            </button>
+          ))}
+        </div>
+      )}
+      <div class="about">
+        <Picture fields={fields[item]} />
+        <p>
+          <bdi class="title">{title || item}</bdi>
+          {title && (
+            <span class="quiet">
+              <bdi>{item}</bdi>
+              {price && (
+                <>
+                  {" "}
+                  · <bdi>{price}</bdi>
+                </>
+              )}
+            </span>
+          )}
+        </p>
+      </div>
+      {scored ? (
+        <>
+          <p>
+            Number {whole(place + 1)} of {whole(column.items.length)} by <bdi>{column.name}</bdi>, number {whole(sent.indexOf(item) + 1)} as sent.
+          </p>
+          {scored.contributions ? (
+            <Contributions key={`${column.name} ${item}`} scored={scored} ages={ages} />
+          ) : (
+            <p class="odd-text">There are no reasons to show. {sentence(answer.unexplained ?? answer.fallback ?? "")}</p>
+          )}
+        </>
+      ) : (
+        <p>
+          <bdi>{column.name}</bdi> leaves this item out.
+        </p>
+      )}
+    </aside>
+  );
+}
+
+/** How old what a feature reads of an item was at the time of the request; the newest of it counts. */
+function useAges(item: string, time: number, stored: boolean): Map<string, string> {
+  const calm = useCalm(item);
+  const path = `/items/${part(calm)}`;
+  const { data } = useAnswer(stored && calm === item && has("GET /items/{id}") ? path : "", () => ask<Stored>(get(path)).catch(() => null));
+  return useMemo(() => {
+    const newest = new Map<string, number>();
+    if (data?.id !== item) return new Map();
+    for (const { features, time } of data.values)
+      for (const feature of time === null ? [] : features) newest.set(feature, Math.max(newest.get(feature) ?? 0, time!));
+    return new Map([...newest].map(([feature, changed]) => [feature, changed > time ? "changed since" : `${duration((time - changed) / 1000)} old`]));
+  }, [data, item, time]);
+}
+
+function Contributions({ scored, ages }: { scored: Scored; ages: Map<string, string> }) {
+  const [all, showAll] = useState(false);
+  const { score, bias = 0 } = scored;
+  const rows = useMemo(() => {
+    const known = new Map(scored.features?.map(({ name, value }) => [name, value]));
+    return scored.contributions!.map(({ name, value }) => ({ name, value, of: known.get(name) ?? null })).sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+  }, [scored]);
+  const low = Math.min(0, ...rows.map(({ value }) => value));
+  const high = Math.max(0, ...rows.map(({ value }) => value));
+  const shown = rows.slice(0, all ? undefined : FEW);
+  const rest = rows.slice(shown.length).reduce((sum, { value }) => sum + value, 0);
+  const brought = rows.reduce((sum, { value }) => sum + value, 0);
+  return (
+    <>
+      <table class="reasons">
+        <caption>What each feature brings to the score, largest first</caption>
+        <colgroup>
+          <col />
+          <col />
+          <col />
+        </colgroup>
+        <thead class="hidden">
+          <tr>
+            <th scope="col">feature</th>
+            <th scope="col">bar</th>
+            <th scope="col">brings</th>
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map(({ name, value, of }) => (
+            <tr key={name}>
+              <th scope="row">
+                <span class="name">{broken(name)}</span>
+                <span class={isMissing(of) ? "value missing" : "value"} title={values(of)}>
+                  {isMissing(of) ? "missing" : values(of)}
+                </span>
+                {!isMissing(of) && ages.has(name) && <span class="age">{ages.get(name)}</span>}
+              </th>
+              <td class="wide">
+                <Diverging value={value} low={low} high={high} />
+              </td>
+              <td class={value < 0 ? "right down" : "right up"}>{signed(value)}</td>
+            </tr>
+          ))}
+          {rest !== 0 && (
+            <tr>
+              <th scope="row">{rows.length - shown.length} other features</th>
+              <td class="wide" />
+              <td class="right">{signed(rest)}</td>
+            </tr>
+          )}
+        </tbody>
+        <tfoot>
+          <tr>
+            <th scope="row" colSpan={2} title="What the model scores without knowing any feature: the average of its training data">
+              start, the same for every item
+            </th>
+            <td class="right">{signed(bias)}</td>
+          </tr>
+          <tr>
+            <th scope="row" colSpan={2}>
+              <b>score</b>, the exact sum of these
+            </th>
+            <td class="right">
+              <b title={`${bias + brought} as a sum; the answer says ${score}`}>{signed(score)}</b>
+            </td>
+          </tr>
+        </tfoot>
+      </table>
+      {Math.abs(bias + brought - score) > 1e-6 * Math.max(1, Math.abs(score)) && <p class="odd-text">The parts add up to {bias + brought} instead.</p>}
+      <p class="tools">
+        {rows.length > FEW && (
+          <button type="button" class="plain" aria-expanded={all} onClick={() => showAll(!all)}>
+            {all ? "Show the largest" : `Show all ${rows.length} features`}
+          </button>
+        )}
+        <Download
+          name={`why-${scored.item}`}
+          rows={() => [["feature", "value", "contribution"], ...rows.map(({ name, value, of }) => [name, isMissing(of) ? "" : values(of), value]), ["bias", "", bias], ["score", "", score]]}
+        />
+      </p>
+    </>
+  );
+}
+
+/** A name that breaks after underscores first. */
+const broken = (name: string) => name.split(/(?<=_)/).flatMap((part) => [part, <wbr />]);
+
+/** To the right of zero for what raises a score, to the left for what lowers it. */
+function Diverging({ value, low, high }: { value: number; low: number; high: number }) {
+  const percent = (part: number) => `${(100 * part) / (high - low || 1)}%`;
+  return (
+    <span class={value < 0 ? "diverging down" : "diverging up"} aria-hidden="true">
+      <i style={{ left: percent(-low) }} />
+      <span style={{ left: percent(Math.min(0, value) - low), width: percent(Math.abs(value)) }} />
+    </span>
+  );
+}

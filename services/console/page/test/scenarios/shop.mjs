@@ -1,0 +1,370 @@
+// Every view over the generated shop, trained: run(visitor, file of a request).
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { smaller } from "../png.mjs";
+import { NARROW, WIDE } from "../visitor.mjs";
+
+const MANY = 1000;
+
+export async function run(visitor, file) {
+  const request = JSON.parse(readFileSync(file, "utf8"));
+  await visitor.ask("/rank/lightgbm", request);
+  await overview(visitor);
+  await tried(visitor, request);
+  await reasons(visitor, request);
+  await keyboard(visitor);
+  await copied(visitor);
+  await written(visitor, request);
+  await many(visitor, request);
+  await recommended(visitor);
+  await versions(visitor);
+  await lookedUp(visitor);
+  await configured(visitor);
+  await accessible(visitor);
+  await narrow(visitor);
+  await pictures(visitor);
+}
+
+async function overview(visitor) {
+  const page = await visitor.open();
+  const { models } = await visitor.ask("/status");
+  visitor.equal(await visitor.texts(page, ".note"), [(await page.locator(".note.good").innerText()).trim()], "nothing is wrong");
+  visitor.equal(await page.locator(".card").count(), Object.keys(models).length, "each model has a card");
+  for (const [name, { version, metrics }] of Object.entries(models)) {
+    const card = page.locator(".card").filter({ has: page.getByRole("heading", { name: new RegExp(`^${name} `) }) });
+    const text = await card.innerText();
+    visitor.check(text.includes(version), `${name}: ${text}`);
+    for (const [metric, value] of Object.entries(metrics)) visitor.check(text.includes(`${value.toFixed(3)} ${metric}`), `${name}: ${text}`);
+  }
+  const { text } = await visitor.saved(page, page.getByRole("button", { name: "Download CSV" }));
+  visitor.matches(text, /^feature,values,bytes,share\n/);
+  visitor.check(JSON.parse(execFileSync("bash", ["-c", await visitor.copied(page, page.getByRole("button", { name: "Copy as curl" }))])).models, "curl answers");
+  await page.getByRole("link", { name: "Try a ranking" }).click();
+  await page.locator("[role=listbox]").first().waitFor();
+  await page.goBack();
+  await page.locator(".card").first().waitFor();
+  await visitor.close(page);
+}
+
+/** The ids of an order, as the page shows it. */
+const shown = (page, list) => page.locator("[role=listbox]").nth(list).locator("[role=option]").evaluateAll((rows) => rows.map((row) => row.dataset.item));
+
+const lists = async (page, number) => page.waitForFunction((number) => document.querySelectorAll("[role=listbox]").length === number, number);
+
+async function tried(visitor, request) {
+  const page = await visitor.open("#/try");
+  await lists(page, 3);
+  const sent = request.items.map(({ id }) => id);
+  const orders = [];
+  for (const model of ["lightgbm", "xgboost"]) orders.push((await visitor.ask(`/rank/${model}?explain=true`, request)).items.map(({ item }) => item));
+  visitor.equal(await shown(page, 0), sent, "as sent");
+  visitor.equal([await shown(page, 1), await shown(page, 2)], orders, "the orders of both models");
+
+  const moves = await page.locator("[role=listbox]").nth(1).locator("[role=option]").evaluateAll((rows) => rows.map((row) => row.querySelector(".moved")?.textContent ?? ""));
+  const by = (id, place) => sent.indexOf(id) - place;
+  const told = (by) => (by === 0 ? "" : by > 0 ? `▲up ${by}` : `▼down ${-by}`);
+  visitor.equal(moves, orders[0].map((id, place) => told(by(id, place))), "how far items moved");
+
+  const tau = pairs(sent, orders[0]).toFixed(2).replace("-", "−");
+  visitor.check((await page.locator(".summary p").first().innerText()).includes(`Kendall's tau ${tau}`), `tau is ${tau}`);
+  const lines = await page.locator("svg.lines").first().locator("path:not(.chosen)").evaluateAll((paths) => paths.reduce((sum, path) => sum + (path.getAttribute("d").match(/M/g) ?? []).length, 0));
+  visitor.equal(lines, sent.length, "a line for each item");
+
+  await page.locator("select[name=other]").selectOption("no other model");
+  await lists(page, 2);
+  await page.locator("select[name=model]").selectOption("xgboost");
+  await page.waitForFunction((first) => document.querySelectorAll("[role=listbox]")[1]?.querySelector("[role=option]")?.dataset.item === first, orders[1][0]);
+  await page.reload();
+  await lists(page, 2);
+  visitor.equal(await shown(page, 1), orders[1], "a reload shows the same");
+
+  const { name, text } = await visitor.saved(page, page.getByRole("button", { name: "Download CSV" }).last());
+  visitor.equal(name, "ranking.csv", "the name of the file");
+  const [head, ...rows] = text.trim().split("\n").map((line) => line.split(","));
+  visitor.equal(head, ["item", "as sent", "xgboost", "score of xgboost"], "columns");
+  visitor.equal(rows.map(([item]) => item), sent, "rows");
+  visitor.equal(rows.map(([, , place]) => Number(place)), sent.map((id) => orders[1].indexOf(id) + 1), "places");
+  await visitor.close(page);
+}
+
+const chosen = (page, list) => page.locator("[role=listbox]").nth(list).locator("[aria-selected=true]").evaluate((row) => row.dataset.item);
+
+/** Kendall's tau, pair by pair. */
+function pairs(first, second) {
+  const at = new Map(second.map((id, place) => [id, place]));
+  let sum = 0;
+  for (let a = 0; a < first.length; a++) for (let b = a + 1; b < first.length; b++) sum += at.get(first[a]) < at.get(first[b]) ? 1 : -1;
+  return (2 * sum) / (first.length * (first.length - 1));
+}
+
+async function reasons(visitor, request) {
+  const page = await visitor.open("#/try");
+  await lists(page, 3);
+  const { items } = await visitor.ask("/rank/lightgbm?explain=contributions", request);
+  const wanted = items[4];
+  await page.locator("[role=listbox]").nth(1).locator("[role=option]").nth(4).click();
+  const why = page.getByRole("complementary", { name: "Why" });
+  await why.getByText(`Number 5 of ${items.length} by lightgbm, number ${request.items.findIndex(({ id }) => id === wanted.item) + 1} as sent.`).waitFor();
+  await why.getByRole("button", { name: `Show all ${wanted.features.length} features` }).click();
+  const rows = await why.locator("tbody tr").evaluateAll((rows) => rows.map((row) => [row.querySelector(".name").textContent, row.lastElementChild.textContent]));
+  const told = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`;
+  const expected = [...wanted.contributions].sort((a, b) => Math.abs(b.value) - Math.abs(a.value)).map(({ name, value }) => [name, told(value)]);
+  visitor.equal(rows, expected, "what each feature brings, largest first");
+  visitor.equal(await why.locator("tfoot td").allInnerTexts(), [told(wanted.bias), told(wanted.score)], "start and score");
+  const missing = wanted.features.filter(({ value }) => [value].flat().every((value) => value === null)).map(({ name }) => name);
+  const marked = await why.locator(".missing").evaluateAll((marks) => marks.map((mark) => mark.previousElementSibling.textContent));
+  visitor.equal(marked.sort(), missing.sort(), "missing values are marked");
+
+  const { text } = await visitor.saved(page, why.getByRole("button", { name: "Download CSV" }));
+  const values = text.trim().split("\n").slice(1).map((line) => Number(line.split(",").at(-1)));
+  const sum = values.slice(0, -1).reduce((sum, value) => sum + value, 0);
+  visitor.check(Math.abs(sum - wanted.score) < 1e-6, `${sum} is the score ${wanted.score}`);
+
+  await why.getByRole("button", { name: "xgboost" }).click();
+  await why.getByText("by xgboost").waitFor();
+  await page.waitForURL((url) => url.hash.includes(`item=${wanted.item}`) && url.hash.includes("of=xgboost"));
+  await page.reload();
+  await why.getByText("by xgboost").waitFor();
+  visitor.equal(await page.locator("[aria-selected=true]").count(), 3, "the item is marked in all lists after a reload");
+  await visitor.close(page);
+}
+
+async function keyboard(visitor) {
+  const page = await visitor.open("#/try");
+  await lists(page, 3);
+  const [first, second, third] = await shown(page, 1);
+  await page.locator("[role=listbox]").nth(1).focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  visitor.equal(await chosen(page, 1), third, "down and down");
+  await page.keyboard.press("ArrowUp");
+  visitor.equal(await chosen(page, 1), second, "up");
+  await page.keyboard.press("ArrowRight");
+  visitor.check(await page.locator("[role=listbox]").nth(2).evaluate((list) => list === document.activeElement), "right is the next list");
+  visitor.equal(await chosen(page, 2), second, "with the same item");
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("Home");
+  visitor.equal(await chosen(page, 1), first, "home");
+  const outline = await page.locator("[role=listbox]").nth(1).evaluate((list) => getComputedStyle(list).outlineStyle);
+  visitor.equal(outline, "solid", "the focus is seen");
+  // every control is reached with the tab key, from the top on
+  await page.evaluate(() => document.activeElement.blur());
+  const reached = new Set();
+  const controls = await page.locator("a[href], button:not(:disabled), select, [role=listbox]").evaluateAll((all) => all.filter((one) => one.checkVisibility()).length);
+  for (let at = 0; at < controls + 1; at++) {
+    await page.keyboard.press("Tab");
+    reached.add(await page.evaluate(() => (document.activeElement === document.body ? "" : (document.activeElement.id ||= `reached-${Math.random()}`))));
+  }
+  reached.delete("");
+  visitor.check(reached.size >= controls, `${reached.size} of ${controls} controls are reached`);
+  await visitor.close(page);
+}
+
+async function copied(visitor) {
+  const page = await visitor.open("#/try");
+  await lists(page, 3);
+  const command = await visitor.copied(page, page.getByRole("button", { name: "Copy as curl: xgboost" }));
+  const { items } = JSON.parse(execFileSync("bash", ["-c", command], { maxBuffer: 1 << 26 }));
+  visitor.equal(items.map(({ item }) => item), await shown(page, 2), "the command answers what the page shows");
+  await visitor.close(page);
+}
+
+/** Requests that are written on the page, wrong ones first. */
+async function written(visitor, request) {
+  visitor.refusals.add(400);
+  const page = await visitor.open("#/try");
+  await lists(page, 3);
+  await page.getByRole("button", { name: "Change the request" }).click();
+  const editor = page.locator("textarea[name=written]");
+  const mistakes = [
+    ["", /nothing here yet/],
+    ['{"items": [\n  {"id": "p1"},,\n]}', /not JSON yet. Line 2, column 16/],
+    ['{"items": []}', /at least one item/],
+  ];
+  for (const [text, said] of mistakes) {
+    await editor.fill(text);
+    await page.getByRole("button", { name: "Rank it" }).click();
+    visitor.matches(await page.locator("#editor-error").filter({ hasText: said }).innerText(), said);
+  }
+  await editor.fill(JSON.stringify({ ...request, items: [{ id: "p1", fields: [{ name: 7 }] }] }));
+  await page.getByRole("button", { name: "Rank it" }).click();
+  visitor.matches(await page.locator("main > .note.bad").first().innerText(), /items\[0\]\.fields\[0\]/, "the place of the mistake");
+  visitor.refusals.clear();
+
+  await page.getByRole("button", { name: /request$/ }).click();
+  await editor.fill("p1, p2\np3 p4");
+  await editor.press("Control+Enter");
+  await page.waitForFunction(() => document.querySelectorAll("[role=listbox]")[2]?.children.length === 4);
+  visitor.equal(await shown(page, 0), ["p1", "p2", "p3", "p4"], "ids alone are a request");
+  const address = page.url();
+  await visitor.close(page);
+  const again = await visitor.open(address.slice(address.indexOf("#")));
+  await lists(again, 3);
+  visitor.equal(await shown(again, 0), ["p1", "p2", "p3", "p4"], "the address has the request");
+  await again.getByRole("button", { name: "Change the request" }).click();
+  await again.getByRole("button", { name: "Take the 24 most popular items" }).click();
+  await again.waitForFunction(() => document.querySelectorAll("[role=listbox]")[2]?.children.length === 24);
+  await visitor.close(again);
+}
+
+async function many(visitor, request) {
+  const page = await visitor.open("#/try");
+  await lists(page, 3);
+  await page.getByRole("button", { name: "Change the request" }).click();
+  const items = Array.from({ length: MANY }, (_, at) => ({ id: `p${at}`, fields: [{ name: "relevancy", value: 3 - at / 500 }] }));
+  await page.locator("textarea[name=written]").fill(JSON.stringify({ ...request, items }));
+  const began = Date.now();
+  await page.getByRole("button", { name: "Rank it" }).click();
+  await page.waitForFunction((many) => document.querySelectorAll("[role=listbox]")[2]?.children.length === many, MANY);
+  const drawn = Date.now() - began;
+  await page.locator("[role=listbox]").nth(1).focus();
+  const moved = Date.now();
+  for (let step = 0; step < 20; step++) await page.keyboard.press("ArrowDown");
+  const step = (Date.now() - moved) / 20;
+  await page.keyboard.press("End");
+  await page.getByText("Number 1,000 of 1,000 by lightgbm").waitFor();
+  await page.waitForFunction((item) => location.hash.includes(`item=${item}&`) || location.hash.endsWith(`item=${item}`), await chosen(page, 1));
+  console.log(`1,000 items: shown after ${drawn} ms, ${step.toFixed(0)} ms for each step with the keyboard`);
+  visitor.check(await page.locator("[role=listbox]").nth(1).locator("[aria-selected=true]").evaluate((row) => row.getBoundingClientRect().bottom <= innerHeight), "the last item is in sight");
+  await page.reload();
+  await page.getByText("Number 1,000 of 1,000 by lightgbm").waitFor();
+  await visitor.close(page);
+}
+
+async function recommended(visitor) {
+  const page = await visitor.open("#/recommend");
+  const named = async () => (await visitor.texts(page, ".recommended tbody th")).map((text) => /\bp\d+\b/.exec(text)?.[0]);
+  const popular = await visitor.ask("/recommend/popular", { count: 20 });
+  visitor.equal(await named(), popular.items.map(({ item }) => item), "what is popular");
+  await page.locator(".recommended tbody a").first().click();
+  await page.getByText("goes with").first().waitFor();
+  const similar = await visitor.ask("/recommend/similar", { count: 20, items: [popular.items[0].item] });
+  await page.waitForFunction((first) => document.querySelector(".recommended tbody th")?.innerText.includes(first), similar.items[0].item);
+  visitor.equal(await named(), similar.items.map(({ item }) => item), "what goes with the most popular item");
+  await page.reload();
+  visitor.equal(await named(), similar.items.map(({ item }) => item), "a reload shows the same");
+  const answer = JSON.parse(execFileSync("bash", ["-c", await visitor.copied(page, page.getByRole("button", { name: "Copy as curl" }))]));
+  visitor.equal(answer.items, similar.items, "curl answers the same");
+  const { text } = await visitor.saved(page, page.getByRole("button", { name: "Download CSV" }));
+  visitor.equal(text.trim().split("\n").length, 21, "a line for each item");
+  await page.getByLabel(/^Items that others/).fill("nothing-of-this-name");
+  await page.getByLabel(/^Items that others/).press("Enter");
+  visitor.matches(await page.locator(".note.odd").innerText(), /popular answers in its place/);
+  await visitor.close(page);
+}
+
+async function versions(visitor) {
+  const page = await visitor.open("#/models?model=xgboost");
+  const { models } = await visitor.ask("/models");
+  const [known] = models.find(({ name }) => name === "xgboost").versions;
+  await page.locator("#versions").waitFor();
+  const text = await page.locator("section", { has: page.locator("#versions") }).innerText();
+  for (const word of [known.version, known.metrics["NDCG@10"].toFixed(4), "answers"]) visitor.check(text.includes(word), `${word} in ${text}`);
+  const features = await page.locator(".room tbody th").allInnerTexts();
+  visitor.equal(features, known.features.slice(0, features.length).map(({ name }) => name), "features by gain");
+  visitor.matches((await visitor.saved(page, page.getByRole("button", { name: "Download CSV" }))).text, /^feature,\S+,\n/);
+  await visitor.close(page);
+}
+
+async function lookedUp(visitor) {
+  visitor.refusals.add(404).add(409);
+  const page = await visitor.open("#/look-up");
+  await page.getByLabel("Its id").fill("p1");
+  await page.getByRole("button", { name: "Look it up" }).click();
+  const stored = await visitor.ask("/items/p1");
+  visitor.equal((await visitor.texts(page, ".stored tbody th")).sort(), stored.values.map(({ name }) => name).sort(), "all stored values");
+  const title = stored.values.find(({ name }) => name === "item.title").value;
+  visitor.matches(await page.locator(".stored").innerText(), new RegExp(title));
+  await page.reload();
+  await page.locator(".stored").waitFor();
+  await page.locator("select[name=kind]").selectOption("a visitor");
+  await page.getByLabel("Its id").fill("u424");
+  await page.getByLabel("Its id").press("Enter");
+  await page.locator(".about .title").filter({ hasText: "u424" }).waitFor();
+  visitor.equal((await visitor.texts(page, ".stored tbody th")).length, (await visitor.ask("/users/u424")).values.length, "values of a visitor");
+  await page.getByLabel("Its id").fill("u425");
+  await page.getByLabel("Its id").press("Enter");
+  await page.locator(".about .title").filter({ hasText: "u425" }).waitFor();
+  await page.getByRole("button", { name: "Forget" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Forget" }).click();
+  await visitor.accessible(page, "the question before forgetting");
+  await page.getByRole("dialog").getByRole("button", { name: "Forget" }).click();
+  // a state of its own is changed by other means, which the answer names
+  visitor.matches(await page.locator(".note.bad").innerText(), /rankwright forget/);
+  await page.getByLabel("Its id").fill("never-heard-of");
+  await page.getByLabel("Its id").press("Enter");
+  await page.getByText("Nothing is stored under this id.").waitFor();
+  await visitor.close(page);
+  visitor.refusals.clear();
+}
+
+async function configured(visitor) {
+  const page = await visitor.open("#/configuration");
+  const { configuration } = await visitor.ask("/configuration");
+  visitor.equal((await visitor.texts(page, ".keys summary b")).sort(), Object.keys(configuration).sort(), "all sections");
+  await page.getByLabel("Find a key or a value").fill("numLeaves");
+  await page.waitForFunction(() => document.querySelectorAll(".keys tbody tr").length === 1);
+  visitor.equal(await page.locator(".keys tbody tr").innerText(), "models.lightgbm.backend.numLeaves\t32", "what was looked for");
+  const { text } = await visitor.saved(page, page.getByRole("button", { name: "Download JSON" }));
+  visitor.equal(JSON.parse(text), configuration, "the file is the configuration");
+  await visitor.close(page);
+}
+
+const VIEWS = ["", "#/try", "#/recommend", "#/recommend?model=similar&items=p1", "#/models", "#/look-up?id=p1", "#/configuration"];
+
+/** Views that the service has. */
+async function present(visitor) {
+  const page = await visitor.open();
+  const links = await page.locator("nav a").evaluateAll((links) => links.map((link) => link.getAttribute("href").slice(2)));
+  await visitor.close(page);
+  return VIEWS.filter((view) => links.includes(view.slice(2).split("?")[0]));
+}
+
+async function ready(page, view) {
+  if (view === "#/try") await lists(page, 3);
+  else await page.locator("main section, main table").first().waitFor();
+}
+
+async function accessible(visitor) {
+  for (const view of await present(visitor)) {
+    for (const dark of [false, true]) {
+      const page = await visitor.open(view, { dark });
+      await ready(page, view);
+      await visitor.accessible(page, `${view || "#/"}${dark ? ", dark" : ""}`);
+      const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number));
+      visitor.check(dark ? Math.max(...ground) < 60 : Math.min(...ground) > 200, `the ground is ${ground}`);
+      await visitor.close(page);
+    }
+  }
+}
+
+async function narrow(visitor) {
+  for (const view of await present(visitor)) {
+    const page = await visitor.open(view, { size: NARROW });
+    await ready(page, view);
+    await visitor.accessible(page, `${view || "#/"}, 360 pixels wide`);
+    if (view === "#/try") {
+      visitor.equal(await page.locator("[role=listbox]:visible").count(), 1, "one list at a time");
+      await page.getByRole("group", { name: "List" }).getByRole("button", { name: "xgboost" }).click();
+      visitor.check(await page.getByRole("listbox", { name: "Order of xgboost" }).isVisible(), "the other one");
+      await page.locator("[role=option]:visible").nth(2).click();
+      await page.getByRole("complementary", { name: "Why" }).getByText("Number 3 of").waitFor();
+    }
+    await visitor.close(page);
+  }
+}
+
+/** Pictures for the documentation, where a folder for them is named. */
+async function pictures(visitor) {
+  const folder = process.env.RANKWRIGHT_SCREENSHOT;
+  if (!folder) return;
+  const page = await visitor.open("#/try", { size: { ...WIDE, height: 860 } });
+  await lists(page, 3);
+  await page.locator("[role=listbox]").nth(1).locator("[role=option]").nth(1).click();
+  await page.evaluate(() => document.activeElement.blur());
+  await page.mouse.move(0, 0);
+  writeFileSync(join(folder, "try.png"), smaller(await page.screenshot()));
+  await visitor.close(page);
+}

@@ -1,0 +1,60 @@
+// Before a training and after it, begun on the page: run(visitor, file of a request). The model is called lightgbm; nothing is trained yet.
+import { readFileSync } from "node:fs";
+
+export async function run(visitor, file) {
+  const request = JSON.parse(readFileSync(file, "utf8"));
+  const sent = request.items.map(({ id }) => id);
+  await visitor.ask("/rank/lightgbm", request);
+
+  const page = await visitor.open("#/try");
+  const list = page.getByRole("listbox", { name: "Order of lightgbm" });
+  await list.waitFor();
+  visitor.equal(await items(list), sent, "without a training the order stays");
+  visitor.matches(await page.locator(".summary").innerText(), /kept the order as sent/);
+  visitor.matches(await page.getByRole("complementary", { name: "Why" }).innerText(), /There are no reasons to show/);
+  await visitor.accessible(page, "a ranking before the training");
+
+  await page.getByRole("link", { name: "Overview" }).click();
+  const card = page.locator(".card").filter({ hasText: "lightgbm" });
+  visitor.matches(await card.innerText(), /Not trained yet/);
+  visitor.matches(await page.locator(".note").first().innerText(), /The model lightgbm gives no answers of its own/);
+  await visitor.accessible(page, "the overview before the training");
+
+  await card.getByRole("button", { name: "Train" }).click();
+  await card.getByText(/Trained in/).waitFor();
+  await card.getByText(/NDCG@10/).waitFor();
+  const { models } = await visitor.ask("/status");
+  visitor.check((await card.innerText()).includes(models.lightgbm.version), "the new version is shown");
+  await visitor.accessible(page, "the overview after the training");
+
+  await card.getByRole("link", { name: "Try it" }).click();
+  await page.waitForFunction(() => !document.querySelector(".summary")?.innerText.includes("kept the order"));
+  await page.locator(".reasons").waitFor();
+  const order = (await visitor.ask("/rank/lightgbm?explain=true", request)).items.map(({ item }) => item);
+  visitor.equal(await items(list), order, "after the training the model orders");
+  visitor.check(order.join() !== sent.join(), "in another way than the list was sent");
+  await visitor.close(page);
+  await versions(visitor, models.lightgbm.version);
+}
+
+/** A second version, and back to the first one. */
+async function versions(visitor, first) {
+  await visitor.ask("/train/lightgbm", "");
+  const second = (await visitor.ask("/status")).models.lightgbm.version;
+  const page = await visitor.open("#/models?model=lightgbm");
+  const answers = page.locator("tr", { hasText: "answers" }).filter({ has: page.locator("code") });
+  await answers.getByText(second).waitFor();
+  visitor.matches(await page.locator("#details").innerText(), /How two versions differ/);
+  await page.getByRole("button", { name: "Roll back" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
+  await answers.getByText(first).waitFor();
+  visitor.equal((await visitor.ask("/status")).models.lightgbm.version, first, "the service went back");
+  await page.locator("tr", { hasText: second }).getByRole("button", { name: "Promote" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Promote" }).click();
+  await answers.getByText(second).waitFor();
+  visitor.equal((await visitor.ask("/status")).models.lightgbm.version, second, "the service has the newer one again");
+  await visitor.accessible(page, "two versions");
+  await visitor.close(page);
+}
+
+const items = (list) => list.locator("[role=option]").evaluateAll((rows) => rows.map((row) => row.dataset.item));

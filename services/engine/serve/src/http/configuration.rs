@@ -1,0 +1,34 @@
+//! `GET /configuration`: what the service was started with.
+
+use crate::app::App;
+use crate::http::failure::{Code, Failure};
+use crate::http::json;
+use crate::http::openapi::{Operation, Schemas};
+use crate::http::peer::{Allowed, off};
+use axum::extract::State;
+use axum::response::Response;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+/// What the service was started with.
+#[derive(Serialize, JsonSchema)]
+struct Configuration<'a> {
+    /// The configuration as its text says. Every password, token and key is `hidden`.
+    configuration: &'a Value,
+    /// What was warned of when it was read.
+    warnings: &'a [String],
+}
+
+pub(super) async fn get(_: Allowed, State(app): State<App>) -> Result<Response, Failure> {
+    let front = &app.page().ok_or_else(off)?.front;
+    let told = Configuration { configuration: &front.configuration, warnings: &front.warnings };
+    serde_json::to_vec(&told).map(json).map_err(|error| Failure::internal(error.to_string()))
+}
+
+pub(super) fn described(schemas: &mut Schemas<'_>) -> Operation {
+    Operation::new("configuration", "page", "The configuration that the service was started with, without secrets")
+        .for_the_page()
+        .answers("The configuration", schemas.answered::<Configuration<'_>>())
+        .fails(&[Code::Internal])
+}

@@ -1,0 +1,65 @@
+//! `GET /page`: what the page for browsers has to know before it asks for anything else.
+
+use crate::app::App;
+use crate::http::failure::{Code, Failure};
+use crate::http::json;
+use crate::http::openapi::{Operation, Schemas};
+use crate::http::peer::off;
+use axum::extract::State;
+use axum::response::Response;
+use rankwright_config::api::PageItem;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The page for browsers.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Page<'a> {
+    title: &'static str,
+    version: &'static str,
+    /// Names of item fields that it shows.
+    item: Option<Item<'a>>,
+    /// Where pictures of items may come from.
+    image_origins: &'a [String],
+    /// How many rank requests are kept of each model.
+    sample: usize,
+    /// Whether these show their visitors.
+    show_ids: bool,
+    /// Whether ids, stored values and changes need the bearer token; if not, they are for clients on the same machine.
+    token_needed: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PageItem")]
+struct Item<'a> {
+    title: Option<&'a str>,
+    price: Option<&'a str>,
+    image: Option<&'a str>,
+}
+
+pub(super) async fn get(State(app): State<App>) -> Result<Response, Failure> {
+    let (settings, sample) = app.page().map(|page| (&page.settings, page.sample.requests())).ok_or_else(off)?;
+    let page = Page {
+        title: "rankwright",
+        version: env!("CARGO_PKG_VERSION"),
+        item: settings.item.as_ref().map(Item::of),
+        image_origins: &settings.image_origins,
+        sample,
+        show_ids: settings.show_ids,
+        token_needed: app.token().is_some(),
+    };
+    serde_json::to_vec(&page).map(json).map_err(|error| Failure::internal(error.to_string()))
+}
+
+pub(super) fn described(schemas: &mut Schemas<'_>) -> Operation {
+    Operation::new("page", "page", "How the page for browsers is set up")
+        .answers("The settings", schemas.answered::<Page<'_>>())
+        .fails(&[Code::NotFound, Code::Internal])
+}
+
+impl<'a> Item<'a> {
+    fn of(item: &'a PageItem) -> Self {
+        let PageItem { title, price, image } = item;
+        Self { title: title.as_deref(), price: price.as_deref(), image: image.as_deref() }
+    }
+}

@@ -1,0 +1,166 @@
+//! The newest rank requests, kept in memory to look at and to rank again.
+//!
+//! Each model has its own, so that a busy one leaves others theirs. Once a model has as many as are kept, it takes a new one
+//! at most each second: those that are listed then stay long enough to be looked at, and traffic costs nothing.
+
+use crate::rank::Answered;
+use parking_lot::Mutex;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Bodies of all models together take no more.
+const MOST_BYTES: usize = 4 << 20;
+
+/// Between two requests that a model takes, once it has as many as are kept.
+const PACE: Duration = Duration::from_secs(1);
+
+/// The newest rank requests of each model.
+pub(crate) struct Sample {
+    /// For each model.
+    requests: usize,
+    /// Of bodies, for each model.
+    bytes: usize,
+    number: AtomicU64,
+    models: BTreeMap<String, Mutex<Kept>>,
+}
+
+/// Those of one model, the oldest first.
+#[derive(Default)]
+struct Kept {
+    requests: VecDeque<Arc<Sampled>>,
+    bytes: usize,
+    /// When the next one may come, once one had to go.
+    next: Option<Instant>,
+}
+
+/// A rank request, and how it was answered.
+pub(crate) struct Sampled {
+    pub(crate) number: u64,
+    /// When it came, in milliseconds since 1970.
+    pub(crate) time: u64,
+    pub(crate) model: String,
+    pub(crate) items: usize,
+    /// Milliseconds.
+    pub(crate) took: u64,
+    pub(crate) fallback: Option<String>,
+    pub(crate) body: Box<[u8]>,
+}
+
+impl Sample {
+    /// Of so many requests for each of these models.
+    pub(crate) fn new<'n>(requests: usize, models: impl Iterator<Item = &'n str>) -> Self {
+        let models: BTreeMap<_, _> = models.map(|name| (name.to_owned(), Mutex::default())).collect();
+        Self { requests, bytes: MOST_BYTES / models.len().max(1), number: AtomicU64::new(1), models }
+    }
+
+    /// How many are kept of each model.
+    pub(crate) fn requests(&self) -> usize {
+        self.requests
+    }
+
+    /// Keeps a request that came at `began`, unless it is too large, or there are enough for now.
+    pub(crate) fn note(&self, model: &str, body: &[u8], answered: &Answered, began: Instant) {
+        let Some(kept) = self.models.get(model).filter(|_| self.requests > 0 && body.len() <= self.bytes) else {
+            return;
+        };
+        if kept.lock().next.is_some_and(|next| began < next) {
+            return;
+        }
+        let took = began.elapsed();
+        let time = SystemTime::now().checked_sub(took).and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let sampled = Sampled {
+            number: self.number.fetch_add(1, Ordering::Relaxed),
+            time: time.unwrap_or_default().as_millis() as u64,
+            model: model.to_owned(),
+            items: answered.items,
+            took: took.as_millis() as u64,
+            fallback: answered.fallback.clone(),
+            body: body.into(),
+        };
+        let gone = kept.lock().push(Arc::new(sampled), self.requests, self.bytes, began);
+        drop(gone); // without the lock
+    }
+
+    /// All that are kept, the newest first.
+    pub(crate) fn all(&self) -> Vec<Arc<Sampled>> {
+        let mut all: Vec<_> = self.models.values().flat_map(|kept| kept.lock().requests.clone()).collect();
+        all.sort_unstable_by_key(|sampled| std::cmp::Reverse(sampled.number));
+        all
+    }
+
+    /// Keeps none of them any longer.
+    pub(crate) fn clear(&self) {
+        self.models.values().for_each(|kept| drop(std::mem::take(&mut *kept.lock())));
+    }
+
+    /// One that is kept.
+    pub(crate) fn get(&self, number: u64) -> Option<Arc<Sampled>> {
+        let of = |kept: &Mutex<Kept>| kept.lock().requests.iter().find(|sampled| sampled.number == number).cloned();
+        self.models.values().find_map(of)
+    }
+}
+
+impl Kept {
+    /// Adds one; those that have to go for it.
+    fn push(&mut self, sampled: Arc<Sampled>, requests: usize, bytes: usize, now: Instant) -> Vec<Arc<Sampled>> {
+        self.bytes += sampled.body.len();
+        self.requests.push_back(sampled);
+        let mut gone = Vec::new();
+        while self.requests.len() > requests || self.bytes > bytes {
+            let Some(oldest) = self.requests.pop_front() else { break };
+            self.bytes -= oldest.body.len();
+            gone.push(oldest);
+        }
+        if !gone.is_empty() {
+            self.next = Some(now + PACE);
+        }
+        gone
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered() -> Answered {
+        Answered { text: Vec::new(), items: 2, fallback: None }
+    }
+
+    fn numbers(sample: &Sample) -> Vec<u64> {
+        sample.all().iter().map(|sampled| sampled.number).collect()
+    }
+
+    #[test]
+    fn each_model_keeps_its_newest_and_then_takes_one_a_second() {
+        let (sample, began) = (Sample::new(2, ["a", "b"].into_iter()), Instant::now());
+        let note = |model, after: u64| sample.note(model, b"{}", &answered(), began + Duration::from_millis(after));
+        note("b", 0);
+        (0..3).for_each(|_| note("a", 0));
+        assert_eq!(numbers(&sample), [4, 3, 1], "the quiet model has its own");
+        note("a", 999);
+        note("b", 999);
+        assert_eq!(numbers(&sample), [5, 4, 3, 1], "the busy one waits");
+        note("a", 1000);
+        assert_eq!(numbers(&sample), [6, 5, 4, 1]);
+        assert!(sample.get(3).is_none() && sample.get(4).is_some_and(|sampled| sampled.items == 2));
+    }
+
+    #[test]
+    fn bodies_together_take_no_more_than_their_bound() {
+        let (sample, began) = (Sample::new(1000, ["a", "b"].into_iter()), Instant::now());
+        let body = vec![b' '; MOST_BYTES / 2 / 3];
+        (0..9).for_each(|at| sample.note("a", &body, &answered(), began + PACE * at));
+        assert_eq!(numbers(&sample), [9, 8, 7], "they fill what one of two models has");
+        sample.note("b", &vec![b' '; MOST_BYTES / 2 + 1], &answered(), began);
+        assert_eq!(numbers(&sample), [9, 8, 7], "one that does not fit is not kept");
+    }
+
+    #[test]
+    fn nothing_is_kept_where_none_are_wanted() {
+        let sample = Sample::new(0, ["a"].into_iter());
+        sample.note("a", b"{}", &answered(), Instant::now());
+        assert!(numbers(&sample).is_empty());
+    }
+}

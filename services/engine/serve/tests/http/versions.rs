@@ -1,0 +1,101 @@
+//! Stored versions of models, and which of them serves.
+
+use crate::service::{CONFIG, Service};
+use axum::Router;
+use rankwright_event::Timestamp;
+use rankwright_model::{FeatureWeight, Kind, MemoryVersions, Metadata, Place, TrainedOn, Version, VersionStore};
+use rankwright_serve::Front;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+fn version(millis: i64, replaced: Option<&Version>) -> Version {
+    let feature = |name: &str, weights: &[f64]| FeatureWeight { name: name.into(), weights: weights.to_vec() };
+    let first = Some(Timestamp::from_millis(1));
+    let metadata = Metadata {
+        model: "shop".into(),
+        kind: Kind::XgBoost,
+        created_at: Timestamp::from_millis(millis),
+        columns: vec![],
+        metrics: BTreeMap::from([("NDCG@10".into(), 0.6)]),
+        iterations: 9,
+        weights: vec![feature("price", &[1.0]), feature("ctr", &[2.0, 3.0])],
+        trained_on: Some(TrainedOn { rankings: 16, items: 48, first, last: None, tested: None }),
+        settings: BTreeMap::from([("split".into(), "time".into())]),
+        replaced: replaced.map(|version| version.id().clone()),
+    };
+    Version::new(metadata, vec![], vec![0; 7]).unwrap()
+}
+
+/// A service over these versions, the last of which is the current one.
+async fn service(config: &str, versions: &[&Version]) -> (Service, Arc<MemoryVersions>) {
+    let store = Arc::<MemoryVersions>::default();
+    versions.iter().for_each(|version| store.publish(version, Place::Any).unwrap());
+    let mut front = Front::new(Router::new());
+    front.versions = store.clone();
+    (Service::start_with(config, |builder| builder.page(front)).await, store)
+}
+
+#[tokio::test]
+async fn versions_are_listed_with_what_is_known_of_them() {
+    let (first, second) = (version(1_000, None), version(2_000, None));
+    let (service, store) = service(CONFIG, &[&first, &second]).await;
+    let json = service.get("/models").await.json();
+    let models = json["models"].as_array().unwrap();
+    assert_eq!(models.len(), 5);
+    let shop = models.iter().find(|model| model["name"] == "shop").unwrap();
+    assert_eq!((&shop["kind"], &shop["serving"], &shop["pinned"]), (&json!("lambdamart"), &json!("1"), &json!(null)));
+    assert_eq!(shop["current"], second.id().as_str());
+    let expected = json!({
+        "version": first.id().as_str(), "trained": 1_000, "metrics": {"NDCG@10": 0.6}, "trees": 9, "bytes": 7,
+        "features": [{"name": "ctr", "gain": 5.0}, {"name": "price", "gain": 1.0}],
+        "data": {"rankings": 16, "items": 48, "first": 1, "last": null, "tested": null},
+        "settings": {"split": "time"}, "replaced": null,
+    });
+    assert_eq!(shop["versions"][0], expected);
+    store.keep("shop", 1, &[]).unwrap();
+    let json = service.get("/models").await.json();
+    let shop = json["models"].as_array().unwrap().iter().find(|model| model["name"] == "shop").unwrap().clone();
+    assert_eq!(shop["versions"].as_array().map(Vec::len), Some(1), "one that is gone is not listed");
+}
+
+#[tokio::test]
+async fn a_version_is_promoted_and_rolled_back() {
+    let first = version(1_000, None);
+    let second = version(2_000, Some(&first));
+    let (service, store) = service(CONFIG, &[&first, &second]).await;
+    let current = || store.current("shop").unwrap().unwrap();
+    let back = service.post("/models/shop/rollback", "").await;
+    assert_eq!(back.json(), json!({"model": "shop", "version": first.id().as_str(), "pinned": null}));
+    assert_eq!(current(), *first.id());
+    assert!(
+        service.post("/models/shop/rollback", "").await.error(404, "not_found", None).contains("before the current")
+    );
+    let body = json!({"version": second.id().as_str()}).to_string();
+    assert_eq!(service.post("/models/shop/promote", body.clone()).await.json()["version"], second.id().as_str());
+    assert_eq!(current(), *second.id());
+    service.post("/models/shp/promote", body).await.error(404, "unknown_model", None);
+    service.post("/models/shop/promote", "{}").await.error(400, "invalid_request", None);
+    service.post("/models/shop/promote", r#"{"version": "1"}"#).await.error(400, "invalid_request", Some("version"));
+    let other = json!({"version": version(3_000, None).id().as_str()}).to_string();
+    service.post("/models/shop/promote", other).await.error(404, "not_found", None);
+    assert_eq!(current(), *second.id());
+}
+
+#[tokio::test]
+async fn changes_need_the_token() {
+    let first = version(1_000, None);
+    let second = version(2_000, Some(&first));
+    let (service, store) = service(&format!("{CONFIG}\napi: {{token: secret}}"), &[&first, &second]).await;
+    service.post("/models/shop/rollback", "").await.error(401, "unauthorized", None);
+    service.post("/models/shop/promote", "{}").await.error(401, "unauthorized", None);
+    assert_eq!(store.current("shop").unwrap().as_ref(), Some(second.id()));
+}
+
+#[tokio::test]
+async fn a_pinned_version_is_told_with_a_promotion() {
+    let first = version(1_000, None);
+    let pinned = CONFIG.replacen("features: [price]", &format!("features: [price], version: {}", first.id()), 1);
+    let (service, _) = service(&pinned, &[&first, &version(2_000, Some(&first))]).await;
+    assert_eq!(service.post("/models/shop/rollback", "").await.json()["pinned"], first.id().as_str());
+}
