@@ -77,12 +77,20 @@ impl Workers {
         has_room.then_some(()).ok_or(EncodeError::Busy { waiting: before })
     }
 
-    /// Has a call's batches computed; the caller computes some of them here, where that is faster.
-    pub(super) fn begin(&self, batches: Vec<Batch>, call: &Arc<Call>, full: Full) -> Result<(), EncodeError> {
+    /// Has a call's batches computed; the caller computes some of them here, where that is faster, and takes note of what
+    /// there is after each.
+    pub(super) fn begin(
+        &self,
+        batches: Vec<Batch>,
+        call: &Arc<Call>,
+        full: Full,
+        mut note: impl FnMut(),
+    ) -> Result<(), EncodeError> {
         let queue = &self.queue;
         let mut own = queue.take(batches, call, full)?;
         while let Some((job, graph)) = own {
             let graph = queue.compute(job, graph);
+            note();
             let mut state = queue.state.lock();
             state.idle.push(graph);
             own = queue.own(&mut state, call);
@@ -230,7 +238,7 @@ mod tests {
         let call = |(number, &batches): (usize, &usize)| {
             let texts: Vec<_> =
                 (0..batches).map(|_| Encoded { ids: vec![1; number + 1], types: vec![0; number + 1] }).collect();
-            Waiting { call: Call::new(batches, batches, None), batches: split(&texts, 1, 1, 0).into() }
+            Waiting { call: Call::new(batches, None), batches: split(&texts, 1, 1, 0).into() }
         };
         State { waiting: calls.iter().enumerate().map(call).collect(), ..State::default() }
     }
