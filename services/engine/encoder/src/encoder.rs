@@ -179,14 +179,13 @@ impl Encoder {
                 Seen::Others => true,
             });
             let wanted: Vec<Text<'_>> = ours.iter().map(|(place, ..)| texts[*place]).collect();
-            let (computed, outcome) = self.compute(&wanted, by, full);
-            for ((_, key, guard), vector) in ours.drain(..).zip(computed) {
-                if let Some(vector) = vector {
-                    guard.fill(Arc::clone(&vector));
+            let mut guards: Vec<_> = ours.drain(..).map(|(_, key, guard)| Some((key, guard))).collect();
+            self.compute(&wanted, by, full, |text, vector| {
+                if let Some((key, guard)) = guards[text].take() {
+                    guard.fill(Arc::clone(&vector)); // calls that wait for this text alone go on
                     known.insert(key, vector);
                 }
-            }
-            outcome?;
+            })?;
             // other calls are waited for when none can be waiting for this one
             let Some((place, key)) = left.pop() else { break };
             match self.memo.wait(key, by) {
@@ -200,23 +199,20 @@ impl Encoder {
         Ok(keys.iter().map(|key| Arc::clone(&known[key])).collect())
     }
 
-    /// What there is of each text, all of it where nothing failed.
+    /// Shows what each text gives, by its place, as soon as it is computed.
     fn compute(
         &self,
         texts: &[Text<'_>],
         by: Option<Instant>,
         full: Full,
-    ) -> (Vec<Option<Vector>>, Result<(), EncodeError>) {
+        show: impl FnMut(usize, Vector),
+    ) -> Result<(), EncodeError> {
         if texts.is_empty() {
-            return (Vec::new(), Ok(()));
+            return Ok(());
         }
-        match self.encoded(texts, by, full) {
-            Err(error) => (Vec::new(), Err(error)),
-            Ok(encoded) => {
-                let batches = split(&encoded, self.settings.batch, self.settings.threads, self.tokens.pad());
-                Call::new(encoded.len(), batches.len(), by).answer(&self.workers, batches, full)
-            }
-        }
+        let encoded = self.encoded(texts, by, full)?;
+        let batches = split(&encoded, self.settings.batch, self.settings.threads, self.tokens.pad());
+        Call::new(batches.len(), by).answer(&self.workers, batches, full, show)
     }
 
     fn encoded(&self, texts: &[Text<'_>], by: Option<Instant>, full: Full) -> Result<Vec<Encoded>, EncodeError> {

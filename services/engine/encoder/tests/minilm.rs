@@ -273,6 +273,21 @@ fn too_much_at_a_time_is_refused_where_that_is_asked_for_and_a_small_call_is_ans
 }
 
 #[test]
+fn a_text_of_a_large_call_that_is_computed_is_there_for_others() {
+    let Some(encoder) = encoder_with("minilm-f32", one_by_one()) else { return };
+    let texts: Vec<String> = (0..40).map(|number| "word ".repeat(100 - number)).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    thread::scope(|scope| {
+        let long = scope.spawn(|| encoder.embed(&texts, None).map(|vectors| vectors.len()));
+        assert!(soon(|| encoder.hits_and_misses().1 == 40), "the large call computes all of them");
+        assert_eq!(encoder.embed(&texts[..1], None).map(|vectors| vectors.len()), Ok(1));
+        assert!(!long.is_finished(), "the longest comes first");
+        assert_eq!(long.join().expect("no panic"), Ok(40));
+    });
+    assert_eq!(encoder.hits_and_misses().1, 40);
+}
+
+#[test]
 fn a_call_that_ends_early_leaves_the_queue() {
     let settings = Settings { queue: 2, memory: 0, ..one_by_one() };
     let Some(encoder) = encoder_with("minilm-f32", settings) else { return };

@@ -14,45 +14,54 @@ type Vector = Arc<[f32]>;
 pub(super) struct Call {
     pub(super) by: Option<Instant>,
     progress: Mutex<Progress>,
-    done: Condvar,
+    news: Condvar,
 }
 
 struct Progress {
-    vectors: Vec<Option<Vector>>, // one for each text
-    left: usize,                  // batches
+    fresh: Vec<(usize, Vector)>, // texts by their places, which the caller has not seen yet
+    left: usize,                 // batches
     failed: Option<EncodeError>,
 }
 
 impl Call {
-    /// Of so many texts in so many batches.
-    pub(super) fn new(texts: usize, batches: usize, by: Option<Instant>) -> Arc<Self> {
-        let progress = Progress { vectors: vec![None; texts], left: batches, failed: None };
-        Arc::new(Self { by, progress: Mutex::new(progress), done: Condvar::new() })
+    /// Of so many batches.
+    pub(super) fn new(batches: usize, by: Option<Instant>) -> Arc<Self> {
+        let progress = Progress { fresh: Vec::new(), left: batches, failed: None };
+        Arc::new(Self { by, progress: Mutex::new(progress), news: Condvar::new() })
     }
 
-    /// Has the batches computed, and waits for it. Returns what there is of each text, all of it where nothing failed.
+    /// Has the batches computed, and shows each text with its place as soon as it is.
     pub(super) fn answer(
         self: Arc<Self>,
         workers: &Workers,
         batches: Vec<Batch>,
         full: Full,
-    ) -> (Vec<Option<Vector>>, Result<(), EncodeError>) {
-        if let Err(error) = workers.begin(batches, &self, full) {
-            return (Vec::new(), Err(error));
-        }
-        let mut progress = self.progress.lock();
-        while progress.left > 0 && progress.failed.is_none() {
-            if let Err(error) = wait(&self.done, &mut progress, self.by) {
-                progress.fail(error); // what has not begun is left alone
+        mut show: impl FnMut(usize, Vector),
+    ) -> Result<(), EncodeError> {
+        workers
+            .begin(batches, &self, full, || self.fresh().into_iter().for_each(|(place, vector)| show(place, vector)))?;
+        loop {
+            let mut progress = self.progress.lock();
+            while progress.fresh.is_empty() && progress.left > 0 && progress.failed.is_none() {
+                if let Err(error) = wait(&self.news, &mut progress, self.by) {
+                    progress.fail(error);
+                }
+            }
+            let (fresh, left, failed) = (mem::take(&mut progress.fresh), progress.left, progress.failed.clone());
+            drop(progress);
+            fresh.into_iter().for_each(|(place, vector)| show(place, vector));
+            if let Some(error) = failed {
+                workers.leave(&self); // what has not begun is left alone
+                return Err(error);
+            }
+            if left == 0 {
+                return Ok(());
             }
         }
-        let outcome = progress.failed.clone().map_or(Ok(()), Err);
-        let vectors = mem::take(&mut progress.vectors);
-        drop(progress);
-        if outcome.is_err() {
-            workers.leave(&self);
-        }
-        (vectors, outcome)
+    }
+
+    fn fresh(&self) -> Vec<(usize, Vector)> {
+        mem::take(&mut self.progress.lock().fresh)
     }
 
     /// Whether it still waits for more.
@@ -65,11 +74,7 @@ impl Call {
         let mut progress = self.progress.lock();
         match outcome {
             Ok(vectors) if vectors.len() == places.len() => {
-                for (&place, vector) in places.iter().zip(vectors) {
-                    if let Some(slot) = progress.vectors.get_mut(place) {
-                        *slot = Some(vector);
-                    } // else the call has ended before
-                }
+                progress.fresh.extend(places.iter().copied().zip(vectors));
             }
             Ok(_) => {
                 progress.fail(EncodeError::failed("the model gave another number of results than there are texts"))
@@ -77,9 +82,7 @@ impl Call {
             Err(error) => progress.fail(error),
         }
         progress.left -= 1;
-        if progress.left == 0 || progress.failed.is_some() {
-            self.done.notify_all();
-        }
+        self.news.notify_all();
     }
 }
 

@@ -79,15 +79,23 @@ impl Workers {
 
     /// Batches that wait for a thread.
     pub(super) fn waiting(&self) -> usize {
-        self.queue.state.lock().jobs.len()
+        self.queue.state.lock().left()
     }
 
-    /// Has a call's batches computed; the caller computes some of them here, where that is faster.
-    pub(super) fn begin(&self, batches: Vec<Batch>, call: &Arc<Call>, full: Full) -> Result<(), EncodeError> {
+    /// Has a call's batches computed; the caller computes some of them here, where that is faster, and takes note of what
+    /// there is after each.
+    pub(super) fn begin(
+        &self,
+        batches: Vec<Batch>,
+        call: &Arc<Call>,
+        full: Full,
+        mut note: impl FnMut(),
+    ) -> Result<(), EncodeError> {
         let queue = &self.queue;
         let mut own = queue.take(batches, call, full)?;
         while let Some((job, graph)) = own {
             let graph = queue.compute(job, graph);
+            note();
             let mut state = queue.state.lock();
             state.idle.push(graph);
             own = queue.own(&mut state, call);
@@ -122,8 +130,7 @@ impl Queue {
         }
         state.waiting.push_back(Waiting { call: Arc::clone(call), batches: batches.into() });
         let own = self.own(&mut state, call);
-        let left: usize = state.waiting.iter().map(|waiting| waiting.batches.len()).sum();
-        let able = left.min(state.idle.len());
+        let able = state.left().min(state.idle.len());
         drop(state);
         (0..able).for_each(|_| _ = self.filled.notify_one());
         Ok(own)
@@ -192,6 +199,11 @@ impl Queue {
 }
 
 impl State {
+    /// Batches that wait.
+    fn left(&self) -> usize {
+        self.waiting.iter().map(|waiting| waiting.batches.len()).sum()
+    }
+
     /// The batches that are computed before the last of a call of so many, as it would take turns with those that wait.
     fn before(&self, batches: usize) -> impl Iterator<Item = &Batch> {
         self.waiting.iter().flat_map(move |waiting| waiting.batches.iter().take(batches))
@@ -235,7 +247,7 @@ mod tests {
         let call = |(number, &batches): (usize, &usize)| {
             let texts: Vec<_> =
                 (0..batches).map(|_| Encoded { ids: vec![1; number + 1], types: vec![0; number + 1] }).collect();
-            Waiting { call: Call::new(batches, batches, None), batches: split(&texts, 1, 1, 0).into() }
+            Waiting { call: Call::new(batches, None), batches: split(&texts, 1, 1, 0).into() }
         };
         State { waiting: calls.iter().enumerate().map(call).collect(), ..State::default() }
     }
