@@ -160,6 +160,19 @@ fn the_port_is_encrypted_where_the_configuration_says_so() {
     encrypted::assert_encrypted(service.address(), folder);
     service.terminate();
     assert_eq!(service.wait(), Some(0));
+
+    // a Secret of Kubernetes, as a pod has it
+    let secret = folder.join("secret");
+    std::fs::create_dir(&secret).expect("there is room");
+    for (from, to) in [("cert.pem", "tls.crt"), ("key.pem", "tls.key")] {
+        std::fs::copy(folder.join(from), secret.join(to)).expect("there is room");
+    }
+    let environment = [("RANKWRIGHT_API_TLS_DIR", secret.to_str().expect("a folder for tests has such a name"))];
+    let bare = config.replace(", tls: {cert: cert.pem, key: key.pem}", "");
+    let launch = Launch { subcommand: "serve", config: &bare, data: None, folder, environment: &environment };
+    let service = launch.start_unasked();
+    encrypted::assert_encrypted(service.address(), folder);
+    service.kill();
     let Some(redis) = Redis::for_tests() else { return };
     for program in ["rank-server", "ingest-worker"] {
         let name = redis.own_service("encrypted");

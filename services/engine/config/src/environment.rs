@@ -1,5 +1,6 @@
 //! What the environment of a process says about the configuration, as a value: tests need no process for it.
 
+use crate::api::Tls;
 use crate::secret::{Secret, without_line_breaks};
 use crate::source::{SourceConfig, SourceKind};
 use crate::state::{Redis, State};
@@ -7,6 +8,7 @@ use crate::{ClickthroughStore, Config, LoadError, Warning};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::Path;
 
 /// Names that variables have with the upstream service. Ours go first.
 const UPSTREAM: [(&str, &str); 4] = [
@@ -39,6 +41,8 @@ pub struct Environment {
     pub drain_timeout: Option<String>,
     /// `RANKWRIGHT_API_TOKEN`: takes the place of `api.token`.
     pub api_token: Option<Secret>,
+    /// `RANKWRIGHT_API_TLS_DIR`: takes the place of `api.tls`: a folder with `tls.crt` and `tls.key`, as a Secret of Kubernetes is mounted.
+    pub api_tls_dir: Option<String>,
     /// Variables that were read by the name that they have with the upstream service, each with ours.
     pub upstream: Vec<(&'static str, &'static str)>,
     /// Whether that variable is there, and blank.
@@ -89,6 +93,7 @@ impl Environment {
             kafka_password: get("SERVICE_KAFKA_PASSWORD").map(Secret::from),
             drain_timeout: get("SERVICE_DRAIN_TIMEOUT"),
             blank_api_token: token.as_ref().is_some_and(|token| token.trim().is_empty()),
+            api_tls_dir: get("RANKWRIGHT_API_TLS_DIR"),
             api_token: token.filter(|token| !token.trim().is_empty()).map(Secret::from),
             upstream: upstream.clone(),
         }
@@ -98,6 +103,9 @@ impl Environment {
     pub fn apply(&self, config: &mut Config) -> Vec<Warning> {
         if self.api_token.is_some() {
             config.api.token.clone_from(&self.api_token);
+        }
+        if let Some(folder) = self.api_tls_dir.as_ref().map(Path::new) {
+            config.api.tls = Some(Tls { cert: folder.join("tls.crt"), key: folder.join("tls.key") });
         }
         if let State::Redis(redis) = &mut config.state {
             self.apply_to_redis(redis);
@@ -189,6 +197,15 @@ mod tests {
         let (mut config, _) = Config::parse(text, "test").unwrap();
         let warnings = environment(variables).apply(&mut config);
         (config, warnings)
+    }
+
+    #[test]
+    fn a_folder_with_a_certificate_takes_the_place_of_both_files() {
+        let text = "api: {tls: {cert: a.pem, key: a.key}}";
+        let (config, warnings) = applied(text, &[("RANKWRIGHT_API_TLS_DIR", "/etc/tls")]);
+        let tls = config.api.tls.unwrap();
+        assert_eq!((tls.cert.to_str(), tls.key.to_str()), (Some("/etc/tls/tls.crt"), Some("/etc/tls/tls.key")));
+        assert_eq!(warnings, []);
     }
 
     #[test]
