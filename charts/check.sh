@@ -73,6 +73,7 @@ for chart in rankwright-crds rankwright-operator; do
 done
 ok "an unknown value is refused" refuses replicaCount --set replicaCount=2
 ok "a number of replicas that is none is refused" refuses replicas --set replicas=two
+ok "a namespace that cannot be one is refused" refuses watchNamespaces --set 'watchNamespaces={Shop}'
 ok "a format of the log that is not known is refused" refuses format --set log.format=xml
 ok "an account that is not made needs a name" refuses serviceAccount --set serviceAccount.create=false
 ok "a digest that is none is refused" refuses digest --set image.digest=latest
@@ -346,7 +347,11 @@ two() { [ "$(kubectl get deployment,poddisruptionbudget --namespace rankwright-s
 ok "which there are, with a PodDisruptionBudget" two
 ok "it is upgraded to one namespace" chart --set watchNamespace=shop
 ok "where its account may work" may patch deployments --namespace shop
-ok "and nowhere else" not may patch deployments --namespace default
+ok "and not in another" not may patch deployments --namespace search
+ok "it is upgraded to two namespaces" chart --set 'watchNamespaces={shop,search}'
+ok "where its account may work" may list secrets --namespace shop
+ok "and in the second one" may list secrets --namespace search
+ok "and nowhere else" not may list secrets --namespace default
 ok "it is uninstalled" uninstalled
 ok "and leaves nothing behind" nothing
 
@@ -369,5 +374,5 @@ kubectl wait --for=delete namespace/rankwright-system namespace/shop --timeout=1
 [ -n "$existed" ] || kubectl wait --for=delete crd/rankingservices.rankwright.dev --timeout=120s >/dev/null 2>&1 || true
 rights() { charts/rights.sh "$RANKWRIGHT_OPERATOR_BIN" "$RANKWRIGHT_TEST_AUDIT_LOG" "$@"; }
 ok "the operator's account needs each of its rights, and no other" rights
-ok "and so it does with one namespace to look at" rights one-namespace
+ok "and so it does with two namespaces to look at" rights some-namespaces
 end

@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# Shows that the operator's account may do what the operator does, and nothing more: rights.sh OPERATOR AUDIT-LOG [one-namespace]
+# Shows that the operator's account may do what the operator does, and nothing more: rights.sh OPERATOR AUDIT-LOG [some-namespaces]
 #
 # OPERATOR is the program, AUDIT-LOG the log of an API server that writes one line of JSON for each request, as that of
 # e2e/cluster does: e2e/cluster/in.sh charts/rights.sh target/release/rankwright-operator /tmp/rankwright-cluster/log/audit.log
 # The program runs with the token of the account that manifests/operator.yaml makes, or with that of a chart whose operator
-# looks at one namespace alone, and takes a RankingService through all
+# looks at two namespaces alone, and takes a RankingService through all
 # that there is: every part, changes that take each one away again, a Secret that goes and comes, deletion with its data. No
 # request may be refused, and each verb of each rule has to be used. KUBECONFIG names a cluster for tests, without pods that run.
 set -euo pipefail
-program=$(realpath "$1") log=$(realpath "$2") one=${3:-}
+program=$(realpath "$1") log=$(realpath "$2") some=${3:-}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 work=$(mktemp -d)
 operator=
 clean() {
   [ -z "$operator" ] || kill "$operator" 2>/dev/null || true
   xargs --no-run-if-empty kubectl delete crd --wait=false <"$work/made" >/dev/null 2>&1 || true
-  kubectl delete namespace rights --wait=false >/dev/null 2>&1 || true
+  kubectl delete namespace rights rights-too --ignore-not-found --wait=false >/dev/null 2>&1 || true
   kubectl delete --filename "$work/operator.yaml" --wait=false >/dev/null 2>&1 || true
   rm -rf "$work"
 }
@@ -36,24 +36,25 @@ gone() { for object in "$@"; do [ -z "$(k get "$object" --ignore-not-found --out
 condition() { [ "$(k get rankingservice shop --output "jsonpath={.status.conditions[?(@.type==\"$1\")].reason}")" = "$2" ]; }
 
 # what a pass before this one has left is going
-kubectl wait --for=delete --timeout=120s namespace/rights namespace/rankwright-system crd/rankingservices.rankwright.dev >/dev/null 2>&1 || true
+kubectl wait --for=delete --timeout=120s namespace/rights namespace/rights-too namespace/rankwright-system crd/rankingservices.rankwright.dev >/dev/null 2>&1 || true
 e2e/cluster/apis.sh >"$work/made"
 kubectl create namespace rights >/dev/null
 cp manifests/operator.yaml "$work/operator.yaml"
 place=()
-if [ -n "$one" ]; then
-  place=(--namespace rights)
+if [ -n "$some" ]; then
+  kubectl create namespace rights-too >/dev/null
+  place=(--namespace rights,rights-too)
   {
     printf 'apiVersion: v1\nkind: Namespace\nmetadata: {name: rankwright-system}\n---\n'
     cat crds/rankingservices.yaml
-    helm template rankwright-operator charts/rankwright-operator --namespace rankwright-system --skip-tests --set watchNamespace=rights
+    helm template rankwright-operator charts/rankwright-operator --namespace rankwright-system --skip-tests --set 'watchNamespaces={rights,rights-too}'
   } >"$work/operator.yaml"
 fi
 kubectl apply --filename "$work/operator.yaml" >/dev/null
 kubectl wait --for=condition=Established --timeout=30s crd/rankingservices.rankwright.dev >/dev/null
 kubectl config view --raw --flatten --minify >"$work/kubeconfig"
 everywhere=$(kubectl get clusterrolebindings --selector app.kubernetes.io/name=rankwright-operator --output name)
-[ -z "$one" ] || [ -z "$everywhere" ] || die "its account has rights in all namespaces: $everywhere"
+[ -z "$some" ] || [ -z "$everywhere" ] || die "its account has rights in all namespaces: $everywhere"
 token=$(kubectl --namespace rankwright-system create token rankwright-operator)
 kubectl --kubeconfig "$work/kubeconfig" config set-credentials operator --token "$token" >/dev/null
 kubectl --kubeconfig "$work/kubeconfig" config set-context --current --user operator >/dev/null

@@ -193,8 +193,16 @@ def default(path, schema, required):
     return code(given if isinstance(given, str) else json.dumps(given))
 
 
+def described(schema):
+    """The description without the default, which has a column of its own."""
+    given = schema.get("default")
+    entries = given if isinstance(given, list) else [given]
+    said = ", ".join(entry if isinstance(entry, str) else json.dumps(entry) for entry in entries) or "none"
+    return (schema.get("description") or "").removesuffix(f" Default: {said}.")
+
+
 def row(path, schema, required):
-    text = [cell(schema.get("description") or "")]
+    text = [cell(described(schema))]
     found = limits(schema)
     if found:
         text.append("*" + "; ".join(found) + "*")

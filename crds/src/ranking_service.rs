@@ -16,8 +16,8 @@ pub use ingest::{DeadLetter, Ingest, IngestAutoscaling, Kafka, KafkaLogin, Kines
 pub use monitoring::{AlertRules, Dashboard, Monitoring, NetworkPolicy, PodMonitor};
 pub use pod::{ConfigMapVolume, EmptyDirVolume, ExtraVolume, KeyReference, PodOptions, SecretVolume, VolumeClaim};
 pub use rank::{
-    Autoscaling, DisruptionBudget, GatewayRoute, Ingress, ParentReference, Rank, Service, ServiceType, TopologySpread,
-    Unsatisfiable, Warmup,
+    Autoscaling, DisruptionBudget, GatewayRoute, Ingress, ParentReference, Rank, RankTls, Service, ServiceType,
+    TopologySpread, Unsatisfiable, Warmup,
 };
 pub use rollout::{IngestRollout, RankRollout};
 pub use state::{Authority, Databases, Login, Redis, RedisMode, StateStore, Tls, Verify};

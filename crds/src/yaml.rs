@@ -1,8 +1,6 @@
 //! The definition as people apply it.
 
-use crate::RankingService;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::CustomResourceExt;
+use crate::definition;
 
 const HEAD: &str = "# Generated from crds/src by `cargo run -p rankwright-crds`: change it there.\n";
 
@@ -11,8 +9,7 @@ const HEAD: &str = "# Generated from crds/src by `cargo run -p rankwright-crds`:
 /// # Panics
 /// Never: a definition is made of texts, numbers and lists, which YAML can say.
 pub fn yaml() -> String {
-    let definition: CustomResourceDefinition = RankingService::crd();
-    let mut value = serde_json::to_value(definition).expect("a definition is JSON");
+    let mut value = serde_json::to_value(definition()).expect("a definition is JSON");
     if let Some(definition) = value.as_object_mut() {
         definition.remove("status"); // the API server's own
     }

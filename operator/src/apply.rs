@@ -111,7 +111,7 @@ enum Outcome {
 /// Brings one object to the cluster; by what the watches have shown of it, where that is enough.
 async fn one(ctx: &Context, service: &RankingService, child: &Child) -> Result<Outcome> {
     let namespace = service.namespace().unwrap_or_default();
-    match (ctx.cache.object(&child.resource.kind, &namespace, &child.object.name_any()), child.mode) {
+    match (ctx.cache(&namespace).object(&child.resource.kind, &namespace, &child.object.name_any()), child.mode) {
         (Known::There(sight), mode)
             if sight.owner == service.uid()
                 && (mode != Mode::Apply || sight.going || ctx.seen.is_settled_at(child, &sight)) =>
@@ -139,7 +139,8 @@ async fn one(ctx: &Context, service: &RankingService, child: &Child) -> Result<O
 
 /// Looks at an object, and does what is to be done about it.
 async fn looked(ctx: &Context, service: &RankingService, child: &Child) -> Result<Outcome> {
-    let (api, before) = (api(ctx, service, child), ctx.cache.moment(&child.resource.kind));
+    let cache = ctx.cache(&service.namespace().unwrap_or_default());
+    let (api, before) = (api(ctx, service, child), cache.moment(&child.resource.kind));
     let mut live = api.get_opt(&child.object.name_any()).await.map_err(Error::reading(child.name()))?;
     if let Some(orphan) = live.as_ref().filter(|live| orphans::is_orphan(service, live)) {
         let refused = |source| Error::Apply { child: child.name(), source: Box::new(source) };
@@ -152,7 +153,7 @@ async fn looked(ctx: &Context, service: &RankingService, child: &Child) -> Resul
         return Ok(Outcome::Foreign);
     }
     if let Some(live) = &live {
-        ctx.cache.answered(&child.resource.kind, before, live);
+        cache.answered(&child.resource.kind, before, live);
     }
     match (live, child.mode) {
         (None, Mode::Keep) => Ok(Outcome::Absent),
@@ -184,12 +185,13 @@ async fn write(
         }
         None => object.metadata.resource_version = Some(NO_VERSION.to_owned()),
     }
-    let (ours, before) = (PatchParams::apply(FIELD_MANAGER).force(), ctx.cache.moment(kind));
+    let cache = ctx.cache(&service.namespace().unwrap_or_default());
+    let (ours, before) = (PatchParams::apply(FIELD_MANAGER).force(), cache.moment(kind));
     let applied = api.patch(&object.name_any(), &ours, &Patch::Apply(&object)).await.map_err(refused)?;
     // what somebody has scaled to none since we looked would be taken for what we have left behind
     let kept = handover::hand_over(&api, service, child, &applied).await.map_err(refused)?;
     let applied = kept.unwrap_or(applied);
-    ctx.cache.answered(kind, before, &applied);
+    cache.answered(kind, before, &applied);
     ctx.seen.settle(child, &applied);
     info!(object = child.name(), namespace = service.namespace(), "applied");
     Ok(Outcome::There(Some(Arc::new(applied))))

@@ -1,5 +1,7 @@
 //! What a rank server says of itself.
 
+mod tls;
+
 use crate::build::pod::PORT;
 use futures_util::future::BoxFuture;
 use http_body_util::{BodyExt, Empty, Limited};
@@ -9,6 +11,7 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 /// A server that takes longer is not asked again in this round.
@@ -19,6 +22,9 @@ const LONGEST: usize = 4 << 20;
 
 /// So long an address is not asked again that has not answered in time: twice as long each time, up to the last of these.
 const SILENCES: [Duration; 2] = [Duration::from_secs(15), Duration::from_secs(120)];
+
+/// Stands before the address of a server whose port is encrypted.
+pub const HTTPS: &str = "https://";
 
 /// What is used of `GET /status`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
@@ -86,7 +92,7 @@ pub struct Refused {
 
 /// Asks rank servers; tests answer themselves.
 pub trait Ask: Send + Sync {
-    /// What the server at this address says; nothing where it does not answer in time.
+    /// What the server at this address says, with [`HTTPS`] before it where its port is encrypted; nothing where it does not answer in time.
     fn ask<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Option<Said>>;
 }
 
@@ -140,11 +146,27 @@ impl Ask for OverHttp {
 }
 
 async fn get(address: &str) -> anyhow::Result<Said> {
+    match address.strip_prefix(HTTPS) {
+        Some(address) => {
+            let stream = TcpStream::connect(place(address)).await?;
+            said(tls::encrypted(stream, address).await?, address).await
+        }
+        None => said(TcpStream::connect(place(address)).await?, address).await,
+    }
+}
+
+fn place(address: &str) -> String {
     let host = if address.contains(':') { format!("[{address}]") } else { address.to_owned() };
-    let stream = TcpStream::connect(format!("{host}:{PORT}")).await?;
+    format!("{host}:{PORT}")
+}
+
+async fn said<S>(stream: S, address: &str) -> anyhow::Result<Said>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     let driver = tokio::spawn(connection);
-    let request = hyper::Request::get("/status").header("host", host).body(Empty::<Bytes>::new())?;
+    let request = hyper::Request::get("/status").header("host", place(address)).body(Empty::<Bytes>::new())?;
     let response = sender.send_request(request).await?;
     let status = response.status();
     anyhow::ensure!(status.is_success(), "it answers {status}");

@@ -5,7 +5,9 @@ mod watches;
 use crate::apis::{Apis, Discovery};
 use crate::reconcile::{Context, error_policy, locked, reconcile};
 use crate::resolve::{self, Kind};
+use crate::scope::Scope;
 use crate::{Error, apply, labels, observe, unreadable};
+use futures_util::future::join_all;
 use futures_util::{Stream, StreamExt, stream};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
@@ -21,13 +23,17 @@ use kube::runtime::watcher;
 use kube::{Client, Resource, ResourceExt};
 use rankwright_crds::RankingService;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::sync::Notify;
 use tracing::{debug, info, warn};
 use watches::Watches;
 
-/// Resources that are reconciled at the same time.
+/// Resources that are reconciled at the same time; namespaces that are looked at by themselves share them.
 const CONCURRENCY: u16 = 16;
+
+/// Each of those namespaces has this many at least.
+const FEWEST: u16 = 2;
 
 /// How often rank servers are asked whether they have something new to say, such as that the state store went away.
 const LISTEN: Duration = Duration::from_secs(10);
@@ -38,8 +44,8 @@ const LOOK_FOR_APIS: Duration = Duration::from_secs(60);
 /// A resource as the API server has it; one that cannot be read does not keep the others from being seen.
 pub type Guarded = DeserializeGuard<RankingService>;
 
-/// Runs until told to stop. `namespace` is the one that is looked at; all of them where none is given.
-pub async fn run(ctx: Arc<Context>, namespace: Option<String>, stop: Arc<Notify>) {
+/// Runs until told to stop, over what the context looks at.
+pub async fn run(ctx: Arc<Context>, stop: Arc<Notify>) {
     let stopped = stop.notified();
     let mut stopped = std::pin::pin!(stopped);
     loop {
@@ -47,18 +53,19 @@ pub async fn run(ctx: Arc<Context>, namespace: Option<String>, stop: Arc<Notify>
             apis = known_apis(&ctx.client) => apis,
             () = &mut stopped => return,
         };
-        let again = Arc::new(Notify::new());
-        let running = watch(&ctx, namespace.as_deref(), &apis, again.clone());
+        let (again, ended) = tokio::sync::watch::channel(false);
+        let running = join_all(ctx.scopes().iter().map(|scope| watch(&ctx, scope, &apis, ended.clone())));
         let mut running = std::pin::pin!(running);
         tokio::select! {
-            () = &mut running => return,
+            _ = &mut running => return,
             () = &mut stopped => {
-                again.notify_one();
-                return running.await;
+                again.send_replace(true);
+                running.await;
+                return;
             }
             () = changed_apis(&ctx.client, &apis) => {
                 info!("APIs of the cluster came or went: their objects are watched anew");
-                again.notify_one();
+                again.send_replace(true);
                 running.await;
             }
         }
@@ -84,18 +91,20 @@ async fn changed_apis(client: &Client, known: &Apis) {
     }
 }
 
-async fn watch(ctx: &Arc<Context>, namespace: Option<&str>, apis: &Apis, stop: Arc<Notify>) {
-    ctx.cache.begin(apply::kinds(apis).into_iter().map(|resource| resource.kind));
-    let watches = Watches { client: &ctx.client, cache: &ctx.cache, namespace };
-    let keeping = ctx.clone();
-    let (store, services) = watches.services(move |services| {
-        keeping.keep_only(&services.state().iter().filter_map(|service| service.uid()).collect());
+async fn watch(ctx: &Arc<Context>, scope: &Scope, apis: &Apis, mut ended: tokio::sync::watch::Receiver<bool>) {
+    scope.cache.begin(apply::kinds(apis).into_iter().map(|resource| resource.kind));
+    let watches = Watches { client: &ctx.client, cache: &scope.cache, namespace: scope.namespace.as_deref() };
+    let (keeping, listed) = (ctx.clone(), scope.listed.clone());
+    let (store, services) = watches.services(move || {
+        listed.store(true, Ordering::Relaxed);
+        keeping.keep_listed();
     });
-    ctx.metrics.describe(store.clone());
-    *locked(&ctx.services) = Some(store.clone());
+    ctx.metrics.describe(scope.namespace.as_deref().unwrap_or_default(), store.clone());
+    *locked(&scope.services) = Some(store.clone());
+    let concurrency = (CONCURRENCY / u16::try_from(ctx.scopes().len()).unwrap_or(CONCURRENCY)).max(FEWEST);
     let (secrets, maps) = (store.clone(), store.clone());
     let mut controller = Controller::for_stream(services, store)
-        .with_config(controller::Config::default().concurrency(CONCURRENCY))
+        .with_config(controller::Config::default().concurrency(concurrency))
         .owns_stream_with(watches.content::<Deployment>(), ApiResource::erase::<Deployment>(&()))
         // those of trainings belong to the CronJob
         .watches_stream_with(watches.content::<Job>(), |job| by_labels(&job), ApiResource::erase::<Job>(&()))
@@ -119,21 +128,22 @@ async fn watch(ctx: &Arc<Context>, namespace: Option<&str>, apis: &Apis, stop: A
         .watches_stream(watches.config_maps(), move |map| {
             referring(&maps, Kind::ConfigMap, &map).into_iter().chain(of_owner(&map)).collect::<Vec<_>>()
         })
-        .reconcile_on(heard(ctx.clone()))
-        .graceful_shutdown_on(async move { stop.notified().await })
+        .reconcile_on(heard(ctx.clone(), scope.namespace.clone()))
+        .graceful_shutdown_on(async move { drop(ended.wait_for(|ended| *ended).await) })
         .run(guarded, |service, error, ctx| error_policy(&ctx, service.meta(), error), ctx.clone())
         .for_each(async |outcome| log(outcome))
         .await;
-    *locked(&ctx.services) = None;
-    ctx.cache.end();
+    *locked(&scope.services) = None;
+    scope.listed.store(false, Ordering::Relaxed);
+    scope.cache.end();
 }
 
-/// The resources whose rank servers say something new.
-fn heard(ctx: Arc<Context>) -> impl Stream<Item = ObjectRef<Guarded>> + Send + 'static {
-    let rounds = stream::unfold(ctx, async |ctx| {
+/// The resources of a namespace, or of all, whose rank servers say something new.
+fn heard(ctx: Arc<Context>, namespace: Option<String>) -> impl Stream<Item = ObjectRef<Guarded>> + Send + 'static {
+    let rounds = stream::unfold((ctx, namespace), async |(ctx, namespace)| {
         tokio::time::sleep(LISTEN).await;
-        let changed = observe::changed(&ctx).await;
-        Some((stream::iter(changed), ctx))
+        let changed = observe::changed(&ctx, namespace.as_deref()).await;
+        Some((stream::iter(changed), (ctx, namespace)))
     });
     rounds.flatten().map(|(namespace, name)| ObjectRef::new(&name).within(&namespace))
 }

@@ -26,6 +26,12 @@ pub const PODS_DIGEST: &str = "rankwright.dev/pods";
 /// Which schedule a training is of: one that a model has for itself.
 pub const SCHEDULE: &str = "rankwright.dev/schedule";
 
+/// A rank server whose port is encrypted.
+pub const ENCRYPTED: &str = "rankwright.dev/encrypted";
+
+/// Which operator has a Lease: its own namespace.
+pub const OPERATOR: &str = "rankwright.dev/operator";
+
 /// The model that a schedule is for.
 pub const MODEL: &str = "rankwright.dev/model";
 

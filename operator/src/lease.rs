@@ -8,6 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, OwnerReference};
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, ObjectMeta, PostParams};
 use kube::{Client, ResourceExt};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use tracing::{info, warn};
 
@@ -34,6 +35,7 @@ pub struct Candidate {
     api: Api<Lease>,
     /// Whose end is the Lease's.
     owner: Option<OwnerReference>,
+    labels: BTreeMap<String, String>,
     identity: String,
     timing: Timing,
 }
@@ -47,7 +49,8 @@ struct Sighting {
 impl Candidate {
     /// Under a name that no other candidate has.
     pub fn new(client: Client, namespace: &str, identity: String, timing: Timing) -> Self {
-        Self { api: Api::namespaced(client, namespace), owner: None, identity, timing }
+        let api = Api::namespaced(client, namespace);
+        Self { api, owner: None, labels: BTreeMap::new(), identity, timing }
     }
 
     /// Has the Lease go with the operator's own ServiceAccount, as when it is uninstalled. Who is no ServiceAccount of this namespace,
@@ -58,6 +61,12 @@ impl Candidate {
         let user = asked.inspect_err(|error| warn!(error = said(error), "the Lease stays when the operator goes")).ok();
         let owner = user.and_then(|review| account(review.status?.user_info?, namespace));
         Self { owner, ..self }
+    }
+
+    /// Has the Lease say this of its holder.
+    #[must_use]
+    pub fn labelled(self, labels: BTreeMap<String, String>) -> Self {
+        Self { labels, ..self }
     }
 
     /// Waits until the lease is held; when it was asked for, as others count from later on.
@@ -117,8 +126,12 @@ impl Candidate {
 
     async fn try_acquire(&self, sighting: &mut Option<Sighting>) -> kube::Result<bool> {
         let Some(lease) = self.api.get_opt(LEASE).await? else {
-            let owner_references = self.owner.clone().map(|owner| vec![owner]);
-            let metadata = ObjectMeta { name: Some(LEASE.to_owned()), owner_references, ..ObjectMeta::default() };
+            let metadata = ObjectMeta {
+                name: Some(LEASE.to_owned()),
+                owner_references: self.owner.clone().map(|owner| vec![owner]),
+                labels: Some(self.labels.clone()),
+                ..ObjectMeta::default()
+            };
             let lease = Lease { metadata, spec: Some(self.spec(0)) };
             return taken(self.api.create(&PostParams::default(), &lease).await);
         };
@@ -158,6 +171,7 @@ impl Candidate {
         if let Some(owner) = &self.owner {
             lease.metadata.owner_references = Some(vec![owner.clone()]);
         }
+        lease.metadata.labels = Some(self.labels.clone());
         let changes = lease.spec.as_ref().and_then(|spec| spec.lease_transitions).unwrap_or(0);
         Lease { spec: Some(self.spec(changes + 1)), ..lease }
     }

@@ -3,10 +3,10 @@
 use anyhow::{Context as _, Result};
 use clap::{Parser, Subcommand};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams};
-use kube::{CustomResourceExt, ResourceExt};
-use rankwright_crds::RankingService;
 use rankwright_operator::ask::OverHttp;
+use rankwright_operator::claims::Claims;
 use rankwright_operator::connection;
 use rankwright_operator::controller;
 use rankwright_operator::labels::FIELD_MANAGER;
@@ -14,6 +14,7 @@ use rankwright_operator::lease::{Candidate, Timing};
 use rankwright_operator::logging::{self, Format};
 use rankwright_operator::metrics::Metrics;
 use rankwright_operator::reconcile::Context;
+use rankwright_operator::scope::Scope;
 use rankwright_operator::server::{self, Shown};
 use rankwright_operator::validate::Defaults;
 use std::num::NonZeroUsize;
@@ -45,9 +46,9 @@ enum Command {
 
 #[derive(Debug, Clone, clap::Args)]
 struct RunOptions {
-    /// The namespace to look at; default: all of them
-    #[arg(long, env = "WATCH_NAMESPACE")]
-    namespace: Option<String>,
+    /// Namespaces to look at, separated by commas or each with a flag of its own; default: all of them
+    #[arg(long, env = "WATCH_NAMESPACE", value_delimiter = ',')]
+    namespace: Vec<String>,
     /// Image of services that name none
     #[arg(long, env = "RANKWRIGHT_IMAGE")]
     image: String,
@@ -104,7 +105,7 @@ fn start(options: Options) -> Result<()> {
 async fn install() -> Result<()> {
     let client = connection::client().await?;
     let api: Api<CustomResourceDefinition> = Api::all(client);
-    let definition = RankingService::crd();
+    let definition = rankwright_crds::definition();
     let name = definition.name_any();
     let ours = PatchParams::apply(FIELD_MANAGER).force();
     api.patch(&name, &ours, &Patch::Apply(&definition)).await.with_context(|| format!("failed to apply {name}"))?;
@@ -127,6 +128,9 @@ async fn run(options: RunOptions) -> Result<()> {
     let level = tokio::spawn(server::serve_level(options.level_port, level));
     let candidate = Candidate::new(client.clone(), &options.own_namespace, options.identity.clone(), Timing::default());
     let candidate = candidate.owned_by_account(client.clone(), &options.own_namespace).await;
+    let scopes = Scope::of(&options.namespace);
+    let claims = Claims::new(client.clone(), &options.own_namespace, &scopes);
+    let candidate = candidate.labelled(claims.of_leader());
     let stop = Arc::new(Notify::new());
     let signal = stopped();
     let mut signal = std::pin::pin!(signal);
@@ -136,17 +140,20 @@ async fn run(options: RunOptions) -> Result<()> {
         ended = ports => anyhow::bail!("the port of /health has ended: {ended:?}"),
         ended = level => anyhow::bail!("the port of /log-level has ended: {ended:?}"),
     };
-    // one that looks at a single namespace may not read others
-    let cluster = match options.namespace {
-        None => connection::cluster_id(&client).await?,
-        Some(_) => None,
+    // one that looks at some namespaces may not read others
+    let cluster = match scopes.iter().all(|scope| scope.namespace.is_none()) {
+        true => connection::cluster_id(&client).await?,
+        false => None,
     };
     let defaults = Defaults { image: options.image, namespace: Some(options.own_namespace), user, cluster };
     let ctx = Context::new(client, Arc::new(OverHttp::default()), metrics, defaults);
-    let ctx = Arc::new(ctx.rolling_at_most(options.max_rolling_services.get()));
+    let ctx = ctx.rolling_at_most(options.max_rolling_services.get()).looking_at(&options.namespace);
+    let ctx = Arc::new(ctx);
+    let claims = Arc::new(claims);
+    let claiming = tokio::spawn(claims.clone().keep());
     let keep = candidate.keep(acquired);
     let mut keep = std::pin::pin!(keep);
-    let working = controller::run(ctx, options.namespace, stop.clone());
+    let working = controller::run(ctx, stop.clone());
     let mut working = std::pin::pin!(working);
     tokio::select! {
         () = &mut working => anyhow::bail!("the controller has ended"),
@@ -158,10 +165,14 @@ async fn run(options: RunOptions) -> Result<()> {
         () = &mut signal => {}
     }
     info!("stopping");
+    claiming.abort();
     shown.ready.store(false, Ordering::Relaxed);
     stop.notify_one();
     tokio::select! {
-        () = &mut working => candidate.release().await,
+        () = &mut working => {
+            claims.release().await;
+            candidate.release().await;
+        }
         () = &mut keep => error!("the lease was lost"), // nor is another one disturbed by the last writes
     }
     Ok(())

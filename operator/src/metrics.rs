@@ -7,6 +7,7 @@ use crate::controller::Guarded;
 use kube::runtime::reflector::Store;
 use prometheus::{Histogram, HistogramOpts, IntCounter, IntCounterVec, Opts, Registry, TextEncoder};
 use services::Services;
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -17,7 +18,8 @@ pub struct Metrics {
     errors: IntCounterVec,
     unreadable: IntCounter,
     services: Services,
-    store: Mutex<Option<Store<Guarded>>>,
+    /// The resources, by the namespace that is looked at.
+    stores: Mutex<BTreeMap<String, Store<Guarded>>>,
 }
 
 impl Metrics {
@@ -45,7 +47,7 @@ impl Metrics {
         let services = Services::registered(&registry)?;
         #[cfg(target_os = "linux")]
         registry.register(Box::new(prometheus::process_collector::ProcessCollector::for_self()))?;
-        Ok(Self { registry, durations, errors, unreadable, services, store: Mutex::default() })
+        Ok(Self { registry, durations, errors, unreadable, services, stores: Mutex::default() })
     }
 
     /// A reconciliation has ended.
@@ -66,9 +68,9 @@ impl Metrics {
         self.unreadable.inc();
     }
 
-    /// Counts the resources of this store from now on.
-    pub fn describe(&self, store: Store<Guarded>) {
-        *self.store.lock().unwrap_or_else(PoisonError::into_inner) = Some(store);
+    /// Counts the resources of this store from now on, those of a namespace or of all; no longer those of its former store.
+    pub fn describe(&self, namespace: &str, store: Store<Guarded>) {
+        self.stores.lock().unwrap_or_else(PoisonError::into_inner).insert(namespace.to_owned(), store);
     }
 
     /// All of it in the text format of Prometheus.
@@ -77,14 +79,14 @@ impl Metrics {
     /// When it cannot be written.
     pub fn render(&self) -> prometheus::Result<String> {
         // held until all is told: somebody else who asks meanwhile would count everything twice
-        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
-        self.count(store.as_ref());
+        let stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
+        self.count(stores.values());
         TextEncoder::new().encode_to_string(&self.registry.gather())
     }
 
-    fn count(&self, store: Option<&Store<Guarded>>) {
+    fn count<'a>(&self, stores: impl Iterator<Item = &'a Store<Guarded>>) {
         self.services.reset();
-        for service in store.into_iter().flat_map(Store::state) {
+        for service in stores.flat_map(Store::state) {
             match &service.0 {
                 Ok(service) => self.services.note(service),
                 Err(unreadable) => self.services.note_unreadable(&unreadable.metadata),

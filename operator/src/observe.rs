@@ -8,7 +8,8 @@ pub use report::{ModelReport, Report};
 pub(crate) use servers::Listened;
 pub use servers::{Heard, Serving, changed};
 
-use crate::labels::{self, Component};
+use crate::ask::HTTPS;
+use crate::labels::{self, Component, ENCRYPTED};
 use crate::reconcile::{Context, locked};
 use crate::status::Reason;
 use crate::{Error, Result};
@@ -126,7 +127,7 @@ pub async fn heard(ctx: &Context, service: &RankingService) -> Result<Heard> {
 /// Any sight of them will do: the news of a later one brings us back.
 async fn pods(ctx: &Context, service: &RankingService) -> Result<Vec<Arc<Pod>>> {
     let (namespace, name) = (service.namespace().unwrap_or_default(), service.name_any());
-    if let Some(pods) = ctx.cache.pods(&namespace, &name) {
+    if let Some(pods) = ctx.cache(&namespace).pods(&namespace, &name) {
         return Ok(pods);
     }
     let selected = ListParams::default().match_any().labels(&labels::text(&labels::common(&name)));
@@ -201,7 +202,12 @@ fn is_ready(pod: &Pod) -> bool {
 }
 
 fn address(pod: &Pod) -> Option<String> {
-    pod.status.as_ref()?.pod_ip.clone()
+    let address = pod.status.as_ref()?.pod_ip.as_ref()?;
+    // by the pod, not by the resource: servers of before a change may run beside new ones
+    Some(match pod.labels().contains_key(ENCRYPTED) {
+        true => format!("{HTTPS}{address}"),
+        false => address.clone(),
+    })
 }
 
 fn trained(pod: &Pod) -> Option<Trained> {

@@ -15,6 +15,7 @@ use crate::metrics::Metrics;
 use crate::observe::{self, Listened, Observed};
 use crate::resolve::{self, Resolved, Rival};
 use crate::rolling::{self, Candidate, Rolling};
+use crate::scope::Scope;
 use crate::status::{self, Facts, Workloads};
 use crate::validate::{self, Defaults, Plan, Refusal};
 use crate::{Error, Result};
@@ -22,12 +23,12 @@ use k8s_openapi::jiff::Timestamp;
 use kube::api::{DynamicObject, ObjectMeta};
 use kube::runtime::controller::Action;
 use kube::runtime::events::Recorder;
-use kube::runtime::reflector::Store;
 use kube::{Client, ResourceExt};
 use rankwright_crds::RankingService;
 use retries::Retries;
 use serde::de::DeserializeOwned;
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -49,8 +50,6 @@ pub struct Context {
     pub client: Client,
     /// What was applied.
     pub seen: Seen,
-    /// What is there, as far as it is watched.
-    pub cache: Arc<Cache>,
     /// APIs that not every cluster has.
     pub discovery: Discovery,
     /// Asks rank servers.
@@ -61,8 +60,10 @@ pub struct Context {
     pub metrics: Arc<Metrics>,
     /// What the operator is told about all services.
     pub defaults: Defaults,
-    /// All resources, while they are watched.
-    pub(crate) services: Mutex<Option<Store<Guarded>>>,
+    /// What is looked at.
+    scopes: Vec<Scope>,
+    /// Of namespaces that are not looked at, nothing is known.
+    unwatched: Arc<Cache>,
     /// Resources as they were answered when something was told of them last, until the watch has shown that.
     told: Mutex<HashMap<String, Arc<RankingService>>>,
     /// Jobs that should have a pod and have none, by the uids of their services and of their own, and since when.
@@ -81,17 +82,17 @@ impl Context {
     /// For a client, with nothing done yet.
     pub fn new(client: Client, ask: Arc<dyn Ask>, metrics: Arc<Metrics>, defaults: Defaults) -> Self {
         let recorder = Recorder::new(client.clone(), labels::FIELD_MANAGER.into());
-        let (seen, cache, discovery) = (Seen::default(), Arc::default(), Discovery::default());
+        let (seen, discovery) = (Seen::default(), Discovery::default());
         Self {
             client,
             seen,
-            cache,
             discovery,
             ask,
             recorder,
             metrics,
             defaults,
-            services: Mutex::default(),
+            scopes: Scope::of(&[]),
+            unwatched: Arc::default(),
             told: Mutex::default(),
             podless: Mutex::default(),
             listened: Mutex::default(),
@@ -105,6 +106,23 @@ impl Context {
     #[must_use]
     pub fn rolling_at_most(self, services: usize) -> Self {
         Self { rolling: Rolling::new(services), ..self }
+    }
+
+    /// The same, looking at these namespaces; at all of them where none is named.
+    #[must_use]
+    pub fn looking_at(self, namespaces: &[String]) -> Self {
+        Self { scopes: Scope::of(namespaces), ..self }
+    }
+
+    /// What is looked at.
+    pub fn scopes(&self) -> &[Scope] {
+        &self.scopes
+    }
+
+    /// What the watches show of a namespace.
+    pub fn cache(&self, namespace: &str) -> &Cache {
+        let scope = self.scopes.iter().find(|scope| scope.has(namespace));
+        scope.map_or(&self.unwatched, |scope| &scope.cache)
     }
 
     /// A resource with what was told of it last, should the watch be behind that.
@@ -123,8 +141,13 @@ impl Context {
 
     /// Other resources that name the same state, as far as they are watched.
     fn rivals(&self, service: &RankingService) -> Vec<Rival> {
-        let services = locked(&self.services).clone();
-        services.map(|services| resolve::rivals(service, &services)).unwrap_or_default()
+        resolve::rivals(service, &self.services())
+    }
+
+    /// All resources, as far as they are watched.
+    fn services(&self) -> Vec<Arc<Guarded>> {
+        let stores = self.scopes.iter().filter_map(|scope| locked(&scope.services).clone());
+        stores.flat_map(|store| store.state()).collect()
     }
 
     fn tell(&self, mut written: RankingService) -> Arc<RankingService> {
@@ -152,8 +175,15 @@ impl Context {
         }
     }
 
+    /// Forgets the resources that have gone, once the watches have listed those that there are.
+    pub(crate) fn keep_listed(&self) {
+        if self.scopes.iter().all(|scope| scope.listed.load(Ordering::Relaxed)) {
+            self.keep_only(&self.services().iter().filter_map(|service| service.uid()).collect());
+        }
+    }
+
     /// Forgets all resources but these, by their uids.
-    pub fn keep_only(&self, there: &HashSet<String>) {
+    fn keep_only(&self, there: &HashSet<String>) {
         locked(&self.told).retain(|uid, _| there.contains(uid));
         locked(&self.untold).retain(|uid, _| there.contains(uid));
         locked(&self.podless).retain(|uid, _| there.contains(uid));
@@ -187,7 +217,7 @@ struct Outcome {
 /// # Errors
 /// What could not be done; it is told in the status as well, where that can be written.
 pub async fn reconcile(service: Arc<RankingService>, ctx: Arc<Context>) -> Result<Action> {
-    ctx.cache.filled().await;
+    ctx.cache(&service.namespace().unwrap_or_default()).filled().await;
     let (began, uid) = (Instant::now(), service.uid().unwrap_or_default());
     let result = Box::pin(attempt(&ctx.caught_up(service), &ctx)).await;
     if result.is_ok() {

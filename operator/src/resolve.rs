@@ -6,7 +6,7 @@ mod rivals;
 
 pub use rivals::{Rival, rivals};
 
-pub use references::{Content, Kind, Reference, besides, of_component, of_configuration, of_service};
+pub use references::{Content, Kind, Reference, TLS_KEYS, besides, of_component, of_configuration, of_service};
 
 use crate::apis::Apis;
 use crate::build::pod::CONFIGURATION;
@@ -92,7 +92,7 @@ async fn kept_configuration(ctx: &Context, service: &RankingService) -> Result<O
 /// When the API server does not answer.
 pub async fn deployment(ctx: &Context, service: &RankingService, component: Component) -> Result<Option<Deployment>> {
     let (namespace, name) = (service.namespace().unwrap_or_default(), component.of(&service.name_any()));
-    match ctx.cache.object("Deployment", &namespace, &name) {
+    match ctx.cache(&namespace).object("Deployment", &namespace, &name) {
         Known::There(sight) => {
             let content = sight.content.and_then(|content| serde_json::to_value(&*content).ok());
             return Ok(content.and_then(|content| serde_json::from_value(content).ok()));

@@ -50,6 +50,8 @@ pub(crate) fn resolved() -> Resolved {
     let secret = |name: &str, content| ((Kind::Secret, name.to_owned()), content);
     let objects = [
         secret("redis", Content::of_texts([("user", "u"), ("password", "p")])),
+        secret("port-tls", Content::of_texts([("tls.crt", "c"), ("tls.key", "k")])),
+        secret("admin", Content::of_texts([("token", "t")])),
         secret("s3", Content::of_texts([("AWS_ACCESS_KEY_ID", "i"), ("AWS_SECRET_ACCESS_KEY", "s")])),
     ];
     Resolved { objects: objects.into(), ..Resolved::default() }
@@ -108,7 +110,7 @@ pub(crate) fn measured_of(over: Value) -> String {
     let (store, mut writer) = reflector::store();
     writer.apply_watcher_event(&watcher::Event::Apply(DeserializeGuard(Ok(service))));
     let metrics = Metrics::new().unwrap();
-    metrics.describe(store);
+    metrics.describe("", store);
     metrics.reconciled(Duration::ZERO, Some(&Refusal::unfit("spec", "is wrong").into()));
     metrics.render().unwrap()
 }

@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Environment variables that the operator sets.
-pub const RESERVED: [&str; 19] = [
+pub const RESERVED: [&str; 20] = [
     "SERVICE_CONFIG",
     "RANKWRIGHT_SERVICE",
     "SERVICE_REDIS_USER",
@@ -43,10 +43,14 @@ pub const RESERVED: [&str; 19] = [
     "RANKWRIGHT_OWNER",
     "RANKWRIGHT_TAKE_OVER",
     "RANKWRIGHT_READY_WITHOUT_MODELS",
+    "RANKWRIGHT_API_TLS_DIR",
     "METARANK_CONFIG",
     "METARANK_REDIS_USER",
     "METARANK_REDIS_PASSWORD",
 ];
+
+/// The variable with the token of rank servers; the operator sets it where the resource names a token.
+pub const API_TOKEN: &str = "RANKWRIGHT_API_TOKEN";
 
 /// How the warning begins about a number of rank servers that is not used.
 pub const IDLE_NUMBER: &str = "spec.rank.replicas";
@@ -179,6 +183,7 @@ fn right(spec: &RankingServiceSpec, resolved: &Resolved, namespace: &str) -> Res
     unreserved("training", training)?;
     unreserved("import", import)?;
     credentials::check(spec)?;
+    one_token(spec)?;
     has_request(spec)?;
     has_offset(spec)
 }
@@ -248,6 +253,18 @@ fn unreserved(part: &str, options: Option<&PodOptions>) -> Result<(), Refusal> {
     let Some(variable) = variables.find(|variable| RESERVED.contains(&variable.name.as_str())) else { return Ok(()) };
     let field = format!("spec.{part}.pod.env[{}]", variable.name);
     Err(Refusal::unfit(field, "the operator sets this variable from other fields: leave it out"))
+}
+
+/// A variable that is there twice is one of the two.
+fn one_token(spec: &RankingServiceSpec) -> Result<(), Refusal> {
+    let twice = spec.rank.token_secret_ref.is_some() && spec.rank.pod.env.iter().any(|one| one.name == API_TOKEN);
+    match twice {
+        true => Err(Refusal::unfit(
+            format!("spec.rank.pod.env[{API_TOKEN}]"),
+            "spec.rank.tokenSecretRef gives the token: leave one of them out",
+        )),
+        false => Ok(()),
+    }
 }
 
 /// An autoscaler goes by the share of what was requested.
@@ -474,7 +491,8 @@ impl Plan {
 
     /// Where rank servers are reached in the cluster.
     pub fn endpoint(&self) -> String {
-        format!("http://{}.{}.svc:{}", self.named(Component::Rank), self.namespace, self.spec.rank.service.port)
+        let scheme = if self.spec.rank.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}.{}.svc:{}", self.named(Component::Rank), self.namespace, self.spec.rank.service.port)
     }
 
     /// The labels of the rank servers' pods, as text.

@@ -36,6 +36,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end }}
 
+{{- /* The namespaces that are looked at, separated by commas; nothing where all of them are. */}}
+{{- define "rankwright-operator.namespaces" -}}
+{{- concat .Values.watchNamespaces (list .Values.watchNamespace) | compact | uniq | sortAlpha | join "," }}
+{{- end }}
+
 {{- /* Roles and their bindings carry the namespace where they hold; those of the cluster also in their name, so that releases in two namespaces do not share one. */}}
 {{- define "rankwright-operator.clusterName" -}}
 {{- $name := include "rankwright-operator.fullname" . -}}

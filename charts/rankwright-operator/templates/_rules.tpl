@@ -70,7 +70,20 @@ to look at an object that somebody has changed before it is put back.
 - apiGroups: [keda.sh]
   resources: [scaledobjects]
   verbs: [get, list, watch, create, patch, delete]
-{{- if empty .Values.watchNamespace }}
+{{- if include "rankwright-operator.namespaces" . }}
+# The Lease that says that this operator looks here: another one that does too is told of.
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [create]
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames: [rankwright-operator-looks-here]
+  verbs: [get, patch, delete]
+{{- else }}
+# Finds the Leases of other operators by their label: one that looks at any namespace, too, is told of.
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [list]
 # Reads the uid of this one namespace, which tells the cluster from others: states in Redis carry it.
 - apiGroups: [""]
   resources: [namespaces]

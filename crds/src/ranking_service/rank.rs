@@ -1,6 +1,6 @@
 //! `rank`: the servers that answer rank requests.
 
-use super::pod::{PodOptions, without_words};
+use super::pod::{KeyReference, PodOptions, without_words};
 use super::rollout::{RankRollout, number_or_share};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerBehavior;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -46,6 +46,12 @@ pub struct Rank {
     /// An HTTPRoute of a Gateway before the Service. Needs the Gateway API.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway_route: Option<GatewayRoute>,
+    /// Encrypts the port of the servers (TLS). Without it they speak HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<RankTls>,
+    /// The token that POST /train and PUT /log-level of a server need. Without it the first needs none, and the second is closed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_secret_ref: Option<KeyReference>,
     /// What is replayed before a server calls itself ready, and before it takes up a new version, for models whose
     /// configuration does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,11 +77,22 @@ impl Default for Rank {
             service: Service::default(),
             ingress: None,
             gateway_route: None,
+            tls: None,
+            token_secret_ref: None,
             warmup: None,
             termination_grace_period_seconds: forty_five(),
             pod: PodOptions::default(),
         }
     }
+}
+
+/// How the port of the servers is encrypted.
+#[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct RankTls {
+    /// A Secret with tls.crt and tls.key, as cert-manager makes it. Servers take up a new certificate without a restart.
+    #[schemars(length(min = 1, max = 253))]
+    pub secret_name: String,
 }
 
 /// A name of DNS, in lower case.
@@ -269,8 +286,7 @@ pub struct Ingress {
     /// The host name that it answers for.
     #[schemars(length(min = 1, max = 253), regex(pattern = HOST))]
     pub host: String,
-    /// The paths that it answers for, each with all below. Default: the ones that answer questions. Name /feedback where events come
-    /// from outside; /metrics, /status and what changes models are better left inside.
+    /// The paths that it answers for, each with all below. Name /feedback where events come from outside; /metrics, /status and what changes models are better left inside.
     #[serde(default = "questions")]
     #[schemars(length(min = 1, max = 32), inner(length(min = 1, max = 1024), regex(pattern = "^/")))]
     pub paths: Vec<String>,
@@ -304,7 +320,7 @@ pub struct GatewayRoute {
     #[x_kube(merge_strategy = ListMerge::Set)]
     #[schemars(length(max = 16), inner(length(min = 1, max = 253), regex(pattern = HOST)))]
     pub hostnames: Vec<String>,
-    /// The paths that it answers for, each with all below. Default: as rank.ingress.paths.
+    /// The paths that it answers for, each with all below.
     #[serde(default = "questions")]
     #[schemars(length(min = 1, max = 32), inner(length(min = 1, max = 1024), regex(pattern = "^/")))]
     pub paths: Vec<String>,

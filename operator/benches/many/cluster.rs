@@ -10,7 +10,7 @@ use kube::api::{
 };
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::runtime::{conditions, wait::await_condition};
-use kube::{Client, Config, CustomResourceExt, ResourceExt};
+use kube::{Client, Config, ResourceExt};
 use rankwright_crds::RankingService;
 use serde_json::json;
 use std::path::PathBuf;
@@ -108,7 +108,7 @@ impl Cluster {
 async fn install(client: Client) {
     let api: Api<CustomResourceDefinition> = Api::all(client);
     let ours = PatchParams::apply("bench").force();
-    api.patch("rankingservices.rankwright.dev", &ours, &Patch::Apply(RankingService::crd())).await.unwrap();
+    api.patch("rankingservices.rankwright.dev", &ours, &Patch::Apply(rankwright_crds::definition())).await.unwrap();
     await_condition(api, "rankingservices.rankwright.dev", conditions::is_crd_established()).await.unwrap();
 }
 

@@ -78,7 +78,7 @@ pub async fn unwanted(
     let mut found = Vec::new();
     for resource in kinds(optional) {
         // any sight of them will do: one that has gone on is deleted by nobody, as its identity is named
-        let owned = match ctx.cache.owned(&resource.kind, &namespace, &service.uid().unwrap_or_default()) {
+        let owned = match ctx.cache(&namespace).owned(&resource.kind, &namespace, &service.uid().unwrap_or_default()) {
             Some(seen) => {
                 seen.into_iter().filter(|(_, sight)| !sight.going).map(|(name, sight)| (name, sight.uid)).collect()
             }

@@ -44,7 +44,7 @@ fn deployment(plan: &Plan) -> Child {
         command: vec!["ingest-worker".to_owned()],
         options: &plan.spec.ingest.pod,
         scratch: None,
-        probes: Some(serving()),
+        probes: Some(serving(false)),
         lifecycle: None,
         restart: "Always",
         grace: GRACE_SECONDS,

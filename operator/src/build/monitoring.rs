@@ -40,17 +40,30 @@ fn pod_monitor(plan: &Plan, monitoring: &Monitoring) -> Option<Child> {
         let source = format!("__meta_kubernetes_pod_label_app_kubernetes_io_{label}");
         json!({ "sourceLabels": [source], "targetLabel": target })
     };
+    // servers are read by their addresses, which no certificate has
+    let endpoint = |parts: &[&str], encrypted: bool| {
+        let mut relabelings = vec![named("rankingservice", "instance"), named("component", "component")];
+        let mut endpoint = json!({ "port": PORT_NAME, "path": "/metrics", "interval": wanted.interval });
+        if encrypted {
+            (endpoint["scheme"], endpoint["tlsConfig"]) = (json!("https"), json!({ "insecureSkipVerify": true }));
+        }
+        if let [part] = parts {
+            relabelings.push(json!({ "action": "keep", "sourceLabels": ["component"], "regex": part }));
+        }
+        endpoint["relabelings"] = json!(relabelings);
+        endpoint
+    };
+    let (rank, ingest) = (Component::Rank.name(), Component::Ingest.name());
+    let endpoints = match plan.spec.rank.tls {
+        Some(_) => vec![endpoint(&[rank], true), endpoint(&[ingest], false)],
+        None => vec![endpoint(&[rank, ingest], false)],
+    };
     let spec = json!({
         "selector": {
             "matchLabels": { "app.kubernetes.io/name": "rankwright", "app.kubernetes.io/instance": plan.name },
             "matchExpressions": [{ "key": "app.kubernetes.io/component", "operator": "In", "values": ["rank", "ingest"] }],
         },
-        "podMetricsEndpoints": [{
-            "port": PORT_NAME,
-            "path": "/metrics",
-            "interval": wanted.interval,
-            "relabelings": [named("rankingservice", "instance"), named("component", "component")],
-        }],
+        "podMetricsEndpoints": endpoints,
     });
     Some(Child::of_optional(OptionalApi::PodMonitor.resource(), &metadata, spec))
 }

@@ -15,6 +15,9 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use rankwright_crds::ranking_service::{self, DeletionPolicy};
 use serde_json::json;
 
+/// Has ingress-nginx speak TLS to the servers.
+const NGINX: &str = "nginx.ingress.kubernetes.io/backend-protocol";
+
 pub(super) fn children(plan: &Plan) -> Vec<Child> {
     let mut children = Vec::new();
     children.extend(plan.spec.rank.ingress.as_ref().map(|wanted| ingress(plan, wanted)));
@@ -50,8 +53,12 @@ fn ingress(plan: &Plan, wanted: &ranking_service::Ingress) -> Child {
         vec![IngressTLS { hosts: Some(vec![wanted.host.clone()]), secret_name: Some(secret.clone()) }]
     };
     let metadata = of_rank(plan);
+    let mut annotations = wanted.annotations.clone();
+    if plan.spec.rank.tls.is_some() {
+        annotations.entry(NGINX.to_owned()).or_insert_with(|| "HTTPS".to_owned());
+    }
     Child::of(&Ingress {
-        metadata: ObjectMeta { annotations: some(wanted.annotations.clone()), ..metadata },
+        metadata: ObjectMeta { annotations: some(annotations), ..metadata },
         spec: Some(IngressSpec {
             ingress_class_name: wanted.ingress_class_name.clone(),
             rules: Some(vec![IngressRule {

@@ -28,6 +28,12 @@ pub const PORT_NAME: &str = "http";
 /// Whom programs run as where nothing else is said; the images know this user.
 pub const USER: i64 = 65_532;
 
+const MEMORY: &str = "memory";
+
+/// Memory that a part may use, as a multiple of what it asks for. A peak, such as that of a training, or a catalog some times as large,
+/// finds room; a leak ends its pod before it takes the node's memory from others.
+const TIMES: u32 = 4;
+
 /// What tells the pods of one part from those of another.
 pub(super) struct Program<'a> {
     pub component: Component,
@@ -61,6 +67,9 @@ pub(super) fn template(plan: &Plan, program: Program<'_>) -> PodTemplateSpec {
         spec: Some(pod(plan, program)),
     };
     if let Some(further) = plan.templates.get(&component) {
+        if options.resources.is_none() {
+            template.spec.iter_mut().for_each(|pod| unlimited(pod, further, component));
+        }
         template.merge_from(further.clone());
         template.spec.iter_mut().for_each(secure);
     }
@@ -103,7 +112,7 @@ fn pod(plan: &Plan, program: Program<'_>) -> PodSpec {
         topology_spread_constraints: (!program.spread.is_empty()).then(|| program.spread.clone()),
         restart_policy: Some(program.restart.to_owned()),
         termination_grace_period_seconds: Some(program.grace),
-        volumes: Some(volumes::volumes(plan, options, program.scratch.as_deref())),
+        volumes: Some(volumes::volumes(plan, program.component, options, program.scratch.as_deref())),
         containers: vec![container(plan, program)],
         ..PodSpec::default()
     }
@@ -123,7 +132,7 @@ fn container(plan: &Plan, program: Program<'_>) -> Container {
             protocol: Some("TCP".to_owned()),
             ..ContainerPort::default()
         }]),
-        resources: Some(program.options.resources.clone().unwrap_or_else(|| requests(plan, program.component))),
+        resources: Some(program.options.resources.clone().unwrap_or_else(|| resources(plan, program.component))),
         startup_probe: startup,
         liveness_probe: liveness,
         readiness_probe: readiness,
@@ -136,7 +145,7 @@ fn container(plan: &Plan, program: Program<'_>) -> Container {
             capabilities: Some(Capabilities { drop: Some(vec!["ALL".to_owned()]), ..Capabilities::default() }),
             ..SecurityContext::default()
         }),
-        volume_mounts: Some(volumes::mounts(plan, program.options)),
+        volume_mounts: Some(volumes::mounts(plan, program.component, program.options)),
         ..Container::default()
     }
 }
@@ -150,22 +159,50 @@ fn pull_policy(policy: PullPolicy) -> String {
     .to_owned()
 }
 
-/// Requests of a part where its author says nothing: for a small shop. A text model has a copy in each thread, and shares the
-/// processor with what it is computed for.
-fn requests(plan: &Plan, component: Component) -> ResourceRequirements {
+/// What a part asks for, and may use at most, where its author says nothing: for a small shop. A text model has a copy in each thread, and
+/// shares the processor with what it is computed for.
+fn resources(plan: &Plan, component: Component) -> ResourceRequirements {
     let texts = plan.configuration.texts;
-    let [processor, memory] = match component {
-        Component::Rank if texts.features || texts.inference => ["1", "1Gi"],
-        Component::Ingest if texts.features => ["1", "1Gi"],
-        Component::Training | Component::Import if texts.features => ["1", "2Gi"],
-        Component::Training if texts.training => ["1", "2Gi"],
-        Component::Rank | Component::Ingest => ["250m", "256Mi"],
-        Component::Training | Component::Import => ["500m", "1Gi"],
-        Component::Purge => ["100m", "128Mi"],
+    let (processor, mebibytes) = match component {
+        Component::Rank if texts.features || texts.inference => ("1", 1024),
+        Component::Ingest if texts.features => ("1", 1024),
+        Component::Training | Component::Import if texts.features => ("1", 2048),
+        Component::Training if texts.training => ("1", 2048),
+        Component::Rank | Component::Ingest => ("250m", 256),
+        Component::Training | Component::Import => ("500m", 1024),
+        Component::Purge => ("100m", 128),
     };
-    let quantities = [("cpu", processor), ("memory", memory)];
-    let requests = quantities.map(|(name, quantity)| (name.to_owned(), Quantity(quantity.to_owned())));
-    ResourceRequirements { requests: Some(requests.into()), ..ResourceRequirements::default() }
+    let requests = [("cpu", processor.to_owned()), (MEMORY, memory(mebibytes))];
+    let limits = [(MEMORY, memory(mebibytes * TIMES))];
+    let quantities = |(name, quantity): (&str, String)| (name.to_owned(), Quantity(quantity));
+    ResourceRequirements {
+        requests: Some(requests.into_iter().map(quantities).collect()),
+        limits: Some(limits.into_iter().map(quantities).collect()),
+        ..ResourceRequirements::default()
+    }
+}
+
+fn memory(mebibytes: u32) -> String {
+    if mebibytes.is_multiple_of(1024) { format!("{}Gi", mebibytes / 1024) } else { format!("{mebibytes}Mi") }
+}
+
+/// A request of memory that `pod.template` gives may be above the limit that nobody has given: then there is none.
+fn unlimited(pod: &mut PodSpec, further: &PodTemplateSpec, component: Component) {
+    let program = |container: &&Container| container.name == component.name();
+    let containers = further.spec.iter().flat_map(|pod| &pod.containers);
+    let Some(given) = containers.into_iter().find(program).and_then(|container| container.resources.as_ref()) else {
+        return;
+    };
+    let gives = |quantities: &Option<BTreeMap<String, Quantity>>| {
+        quantities.as_ref().is_some_and(|quantities| quantities.contains_key(MEMORY))
+    };
+    if !gives(&given.requests) || gives(&given.limits) {
+        return;
+    }
+    let ours = pod.containers.iter_mut().find(|container| container.name == component.name());
+    if let Some(resources) = ours.and_then(|container| container.resources.as_mut()) {
+        resources.limits = None; // memory is all that is limited by default
+    }
 }
 
 /// As many of these pods on each node that has another value of this label.

@@ -2,7 +2,7 @@
 
 use super::child::{Child, metadata};
 use super::pod::{PORT_NAME, Program, digest_of_pods, evenly, serving, some, template};
-use crate::labels::{self, Component};
+use crate::labels::{self, Component, ENCRYPTED};
 use crate::validate::Plan;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment};
 use k8s_openapi::api::autoscaling::v2::{
@@ -20,6 +20,9 @@ use rankwright_crds::ranking_service::{Autoscaling, TopologySpread};
 
 /// The metric that an adapter makes of `service_rank_requests_total`.
 const REQUESTS: &str = "rankwright_rank_requests_per_second";
+
+/// Has Traefik speak TLS to the servers; others go by the protocol of the Service's port.
+const TRAEFIK: &str = "traefik.ingress.kubernetes.io/service.serversscheme";
 
 /// So long a server goes on taking requests after it was told to end: until no node sends it any more.
 const LEAVING_SECONDS: i64 = 5;
@@ -61,14 +64,18 @@ fn deployment(plan: &Plan) -> Child {
         command: vec!["rank-server".to_owned()],
         options: &rank.pod,
         scratch: None,
-        probes: Some(serving()),
+        probes: Some(serving(rank.tls.is_some())),
         lifecycle: Some(Lifecycle { pre_stop: Some(leave), ..Lifecycle::default() }),
         restart: "Always",
         grace: rank.termination_grace_period_seconds,
         spread: spread(plan),
         digests: Some([plan.configuration.digest.clone(), plan.references.rank.clone()]),
     };
-    let template = template(plan, program);
+    let mut template = template(plan, program);
+    if rank.tls.is_some() {
+        let labels = template.metadata.get_or_insert_default().labels.get_or_insert_default();
+        labels.insert(ENCRYPTED.to_owned(), "true".to_owned());
+    }
     let annotations = Some([digest_of_pods(&template)].into());
     Child::of(&Deployment {
         metadata: ObjectMeta { annotations, ..own_metadata(plan) },
@@ -95,10 +102,14 @@ fn spread(plan: &Plan) -> Vec<TopologySpreadConstraint> {
 }
 
 fn service(plan: &Plan) -> Child {
-    let wanted = &plan.spec.rank.service;
+    let (wanted, encrypted) = (&plan.spec.rank.service, plan.spec.rank.tls.is_some());
     let metadata = own_metadata(plan);
+    let mut annotations = wanted.annotations.clone();
+    if encrypted {
+        annotations.entry(TRAEFIK.to_owned()).or_insert_with(|| "https".to_owned());
+    }
     Child::of(&Service {
-        metadata: ObjectMeta { annotations: some(wanted.annotations.clone()), ..metadata },
+        metadata: ObjectMeta { annotations: some(annotations), ..metadata },
         spec: Some(ServiceSpec {
             type_: Some(wanted.type_.name().to_owned()),
             selector: Some(labels::selector(&plan.name, Component::Rank)),
@@ -107,6 +118,7 @@ fn service(plan: &Plan) -> Child {
                 port: wanted.port,
                 target_port: Some(IntOrString::String(PORT_NAME.to_owned())),
                 protocol: Some("TCP".to_owned()),
+                app_protocol: encrypted.then(|| "https".to_owned()),
                 ..ServicePort::default()
             }]),
             load_balancer_class: wanted.load_balancer_class.clone(),

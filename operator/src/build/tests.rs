@@ -1,6 +1,8 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+mod encrypted;
+
 use crate::apis::{Apis, OptionalApi};
 use crate::testing::{planned, planned_with};
 use kube::ResourceExt;
@@ -185,15 +187,17 @@ fn pods_that_have_text_models_open_ask_for_more() {
         for child in desired(&plan) {
             let paths = ["/spec/template/spec", "/spec/jobTemplate/spec/template/spec"];
             let Some(pod) = paths.iter().find_map(|path| child.object.data.pointer(path)) else { continue };
-            let of = &pod["containers"][0]["resources"]["requests"];
-            found.push([of["cpu"].as_str().unwrap().to_owned(), of["memory"].as_str().unwrap().to_owned()].join(" "));
+            let of = &pod["containers"][0]["resources"];
+            let quantities = [&of["requests"]["cpu"], &of["requests"]["memory"], &of["limits"]["memory"]];
+            found.push(quantities.map(|quantity| quantity.as_str().unwrap()).join(" "));
+            assert_eq!(of["limits"].as_object().unwrap().len(), 1, "processor time is not limited");
         }
         found
     };
-    let plain = ["250m 256Mi", "250m 256Mi", "500m 1Gi", "500m 1Gi"];
+    let plain = ["250m 256Mi 1Gi", "250m 256Mi 1Gi", "500m 1Gi 4Gi", "500m 1Gi 4Gi"];
     assert_eq!(requests(json!({})), plain, "rank, ingest, training, import");
     let model = json!({"words": {"type": "bi-encoder", "model": "s3://models/minilm/"}});
-    assert_eq!(requests(json!({"inference": model})), ["1 1Gi", plain[1], plain[2], plain[3]]);
+    assert_eq!(requests(json!({"inference": model})), ["1 1Gi 4Gi", plain[1], plain[2], plain[3]]);
     let compared = |method: Value| {
         let fields = json!({"name": "match", "type": "field_match", "rankingField": "ranking.q", "itemField": "item.t", "method": method});
         let price = json!({"name": "price", "type": "number", "field": "item.price"});
@@ -201,10 +205,30 @@ fn pods_that_have_text_models_open_ask_for_more() {
     };
     assert_eq!(compared(json!({"type": "term", "language": "en"})), plain, "nothing is open for it");
     let computed = compared(json!({"type": "cross-encoder", "model": "s3://models/pairs/"}));
-    assert_eq!(computed, ["1 1Gi", "1 1Gi", "1 2Gi", "1 2Gi"]);
+    assert_eq!(computed, ["1 1Gi 4Gi", "1 1Gi 4Gi", "1 2Gi 8Gi", "1 2Gi 8Gi"]);
     let encoder = json!({"type": "bert", "dim": 384, "model": "s3://models/minilm/"});
     let alike = json!({"alike": {"type": "semantic", "encoder": encoder, "itemFields": ["title"]}});
-    assert_eq!(requests(json!({"models": alike})), [plain[0], plain[1], "1 2Gi", plain[3]], "training embeds");
+    assert_eq!(requests(json!({"models": alike})), [plain[0], plain[1], "1 2Gi 8Gi", plain[3]], "training embeds");
+}
+
+#[test]
+fn resources_of_the_author_take_the_place_of_all_that_is_asked_for_by_default() {
+    let resources = |pod: Value| {
+        let plan = planned(json!({"rank": {"pod": pod}})).unwrap();
+        let child = desired(&plan).into_iter().find(|child| child.name() == "Deployment shop-rank").unwrap();
+        child.object.data["spec"]["template"]["spec"]["containers"][0]["resources"].clone()
+    };
+    let (requests, limits) = (json!({"cpu": "250m", "memory": "256Mi"}), json!({"memory": "1Gi"}));
+    assert_eq!(resources(json!({})), json!({"requests": requests, "limits": limits}));
+    let own = json!({"requests": {"memory": "8Gi"}});
+    assert_eq!(resources(json!({"resources": own})), own, "nobody is limited who has said what is needed");
+    let merged =
+        |own: Value| resources(json!({"template": {"spec": {"containers": [{"name": "rank", "resources": own}]}}}));
+    let disk = merged(json!({"requests": {"ephemeral-storage": "1Gi"}}));
+    assert_eq!((&disk["limits"], &disk["requests"]["memory"]), (&limits, &json!("256Mi")));
+    assert_eq!(merged(own)["limits"], Value::Null, "the request would be above the limit");
+    let both = json!({"requests": {"memory": "8Gi"}, "limits": {"memory": "9Gi"}});
+    assert_eq!(merged(both)["limits"], json!({"memory": "9Gi"}));
 }
 
 /// The CronJobs of a service with three models that learn: each with its schedule and what its program is asked for.

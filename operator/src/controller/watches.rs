@@ -28,18 +28,17 @@ pub(super) struct Watches<'a> {
 type News<K> = Result<K, watcher::Error>;
 
 impl Watches<'_> {
-    /// The resources to work on, and where they are kept. `left` is told them whenever some may have gone.
+    /// The resources to work on, and where they are kept. `left` is told whenever some may have gone.
     pub(super) fn services<F>(&self, left: F) -> (Store<Guarded>, impl Stream<Item = News<Guarded>> + Send + use<F>)
     where
-        F: Fn(&Store<Guarded>) + Send + 'static,
+        F: Fn() + Send + 'static,
     {
         let (store, writer) = reflector::store();
         let watched = watcher(self.api::<Guarded>(), Config::default().page_size(PAGE)).default_backoff();
         let pruned = watched.modify(|service| service.meta_mut().managed_fields = None);
-        let kept = store.clone();
         let told = pruned.reflect(writer).inspect_ok(move |event| {
             if matches!(event, Event::Delete(_) | Event::InitDone) {
-                left(&kept);
+                left();
             }
         });
         (store, told.applied_objects())

@@ -36,7 +36,7 @@ fn one_that_cannot_be_read_is_not_ready() {
     let unreadable = InvalidObject { error: "no number".to_owned(), metadata };
     writer.apply_watcher_event(&watcher::Event::Apply(DeserializeGuard(Err(unreadable))));
     let metrics = Metrics::new().unwrap();
-    metrics.describe(store);
+    metrics.describe("", store);
     let text = metrics.render().unwrap();
     for line in [
         r#"rankwright_operator_resources{condition="Ready",status="Unknown"} 1"#,

@@ -39,9 +39,10 @@ pub(super) async fn jobs(ctx: &Context, service: &RankingService) -> Result<Vec<
 /// Those that the watches have shown; nothing where they do not tell.
 fn seen(ctx: &Context, service: &RankingService) -> Option<Vec<Job>> {
     let (namespace, uid) = (service.namespace()?, service.uid()?);
-    let mut sights = ctx.cache.owned("Job", &namespace, &uid)?;
-    for (_, schedule) in ctx.cache.owned("CronJob", &namespace, &uid)? {
-        sights.extend(ctx.cache.owned("Job", &namespace, &schedule.uid)?);
+    let cache = ctx.cache(&namespace);
+    let mut sights = cache.owned("Job", &namespace, &uid)?;
+    for (_, schedule) in cache.owned("CronJob", &namespace, &uid)? {
+        sights.extend(cache.owned("Job", &namespace, &schedule.uid)?);
     }
     let job = |content: Arc<kube::api::DynamicObject>| {
         serde_json::to_value(&*content).ok().and_then(|content| serde_json::from_value(content).ok())

@@ -159,9 +159,11 @@ pub(super) async fn ask(ctx: &Context, service: &RankingService, pods: &[Arc<Pod
     heard
 }
 
-/// Asks all rank servers again that were asked before; namespace and name of the services of which they say something else now.
-pub async fn changed(ctx: &Context) -> Vec<(String, String)> {
-    let listened: Vec<Listened> = locked(&ctx.listened).values().cloned().collect();
+/// Asks all rank servers of a namespace, or of all, again that were asked before; namespace and name of the services of which they say
+/// something else now.
+pub async fn changed(ctx: &Context, namespace: Option<&str>) -> Vec<(String, String)> {
+    let here = |listened: &&Listened| namespace.is_none_or(|namespace| listened.namespace == namespace);
+    let listened: Vec<Listened> = locked(&ctx.listened).values().filter(here).cloned().collect();
     let asked = stream::iter(listened).map(|before| async move {
         let now = before.servers.heard(&*ctx.ask).await;
         (now != before.heard).then_some((before.namespace, before.name))

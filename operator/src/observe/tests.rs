@@ -210,3 +210,13 @@ async fn a_new_server_that_is_not_ready_is_told_with_what_it_says_beside_those_t
     assert_eq!(trouble.text, "pod 10.0.0.2 is not ready: model shop is served by 1 other servers");
     assert!(!observed.is_stuck(Component::Rank));
 }
+
+#[test]
+fn a_server_is_asked_over_tls_where_its_own_pod_has_a_certificate() {
+    let at = |labels: Value| {
+        let pod = json!({"metadata": {"name": "a", "labels": labels}, "status": {"podIP": "10.0.0.1"}});
+        address(&seen(serde_json::from_value(pod).unwrap()))
+    };
+    assert_eq!(at(json!({})).as_deref(), Some("10.0.0.1"));
+    assert_eq!(at(json!({"rankwright.dev/encrypted": "true"})).as_deref(), Some("https://10.0.0.1"));
+}

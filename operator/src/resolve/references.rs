@@ -7,6 +7,9 @@ use rankwright_crds::ranking_service::{KeyReference, PodOptions, S3Credentials, 
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
+/// Keys of a Secret with a certificate.
+pub const TLS_KEYS: [&str; 2] = ["tls.crt", "tls.key"];
+
 /// What is referred to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
@@ -98,6 +101,7 @@ pub fn of_service(spec: &RankingServiceSpec) -> Vec<Reference> {
     for component in [Component::Rank, Component::Ingest, Component::Training, Component::Import] {
         found.extend(of_component(spec, component));
     }
+    found.extend(certificate(spec));
     found.extend(besides(spec));
     found
 }
@@ -117,6 +121,12 @@ pub fn besides(spec: &RankingServiceSpec) -> Vec<Reference> {
     let spared =
         |(name, field): (&String, String)| Reference { optional: true, ..reference(Kind::Secret, name, None, &field) };
     pulling.chain(ending).map(spared).collect()
+}
+
+/// The certificate of rank servers. They take up a new one by themselves, so no digest has it.
+fn certificate(spec: &RankingServiceSpec) -> Vec<Reference> {
+    let Some(tls) = &spec.rank.tls else { return Vec::new() };
+    TLS_KEYS.map(|key| reference(Kind::Secret, &tls.secret_name, Some(key), "spec.rank.tls.secretName")).into()
 }
 
 /// What the pods of a part refer to.
@@ -139,6 +149,8 @@ pub fn of_component(spec: &RankingServiceSpec, component: Component) -> Vec<Refe
         found
             .extend(of_credentials(events.credentials_secret_ref.as_ref(), "spec.import.from.s3.credentialsSecretRef"));
     }
+    let token = spec.rank.token_secret_ref.as_ref().filter(|_| component == Component::Rank);
+    found.extend(token.map(|token| of_key(Kind::Secret, token, "spec.rank.tokenSecretRef")));
     // data are removed by a pod as those of rank servers are
     let part = if component == Component::Purge { Component::Rank } else { component };
     found.extend(of_pod(options, &format!("spec.{}.pod", part.name())));

@@ -3,10 +3,10 @@
 use crate::controller::Guarded;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
-use kube::runtime::reflector::Store;
 use rankwright_crds::RankingService;
 use rankwright_crds::ranking_service::{Redis, RedisMode};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Another resource that names the same state.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,10 +33,8 @@ struct Place {
 }
 
 /// The other resources that name the state of this one, the oldest first.
-pub fn rivals(service: &RankingService, services: &Store<Guarded>) -> Vec<Rival> {
-    let others = services.state();
-    let others = others.iter().filter_map(|other| other.0.as_ref().ok());
-    among(service, others)
+pub fn rivals(service: &RankingService, services: &[Arc<Guarded>]) -> Vec<Rival> {
+    among(service, services.iter().filter_map(|other| other.0.as_ref().ok()))
 }
 
 fn among<'a>(service: &RankingService, others: impl Iterator<Item = &'a RankingService>) -> Vec<Rival> {

@@ -279,6 +279,38 @@ fn variables_of_the_operator_are_refused() {
 }
 
 #[test]
+fn a_new_certificate_makes_no_new_pods_and_a_new_token_does() {
+    let rank = json!({"tls": {"secretName": "port-tls"}, "tokenSecretRef": {"name": "admin", "key": "token"}});
+    let asked = service(json!({ "rank": rank }));
+    let with = |name: &str, content| {
+        let mut resolved = resolved();
+        resolved.objects.insert((Kind::Secret, name.to_owned()), content);
+        plan(&asked, &resolved, &defaults())
+    };
+    let texts = crate::resolve::Content::of_texts::<2>;
+    let before = plan(&asked, &resolved(), &defaults()).unwrap().references;
+    let renewed = with("port-tls", texts([("tls.crt", "new"), ("tls.key", "new")])).unwrap().references;
+    assert_eq!(renewed, before, "servers take it up by themselves");
+    let changed = with("admin", crate::resolve::Content::of_texts([("token", "new")])).unwrap().references;
+    assert_ne!(changed.rank, before.rank);
+    assert_eq!(changed.ingest, before.ingest);
+    let incomplete = with("port-tls", texts([("tls.crt", "c"), ("ca.crt", "a")])).unwrap_err().to_string();
+    assert_eq!(incomplete, "Secret port-tls has no key tls.key: spec.rank.tls.secretName names it");
+}
+
+#[test]
+fn certificate_and_token_have_fields_of_their_own() {
+    let inline = |api: Value| refusal(json!({"configuration": {"inline": {"api": api}}}));
+    for api in [json!({"tls": {"cert": "/c", "key": "/k"}}), json!({"token": "t"})] {
+        assert!(inline(api).contains("spec.rank.tls is for a certificate, spec.rank.tokenSecretRef for a token"));
+    }
+    let env = json!([{"name": "RANKWRIGHT_API_TOKEN", "value": "t"}]);
+    assert!(planned(json!({"rank": {"pod": {"env": env}}})).is_ok());
+    let twice = json!({"rank": {"tokenSecretRef": {"name": "admin", "key": "token"}, "pod": {"env": env}}});
+    assert!(refusal(twice).contains("spec.rank.tokenSecretRef gives the token: leave one of them out"));
+}
+
+#[test]
 fn a_variable_from_a_secret_that_may_be_missing_waits_for_nobody() {
     let variable = |optional: bool| {
         let key = json!({"name": "nobody", "key": "a", "optional": optional});

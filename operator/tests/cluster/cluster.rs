@@ -8,7 +8,7 @@ use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, P
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::NamespaceResourceScope;
 use kube::runtime::{conditions, wait::await_condition};
-use kube::{Client, Config, CustomResourceExt, Resource};
+use kube::{Client, Config, Resource};
 use rankwright_crds::RankingService;
 use rankwright_operator::ask::{Ask, Said, Store};
 use rankwright_operator::build::pod::USER;
@@ -100,7 +100,7 @@ async fn configured() -> Option<Config> {
 async fn install(client: Client) {
     let api: Api<CustomResourceDefinition> = Api::all(client);
     let ours = PatchParams::apply("test").force();
-    api.patch("rankingservices.rankwright.dev", &ours, &Patch::Apply(RankingService::crd())).await.unwrap();
+    api.patch("rankingservices.rankwright.dev", &ours, &Patch::Apply(rankwright_crds::definition())).await.unwrap();
     let established = await_condition(api, "rankingservices.rankwright.dev", conditions::is_crd_established());
     tokio::time::timeout(PATIENCE, established).await.unwrap().unwrap();
 }
@@ -141,10 +141,16 @@ impl Cluster {
     }
 
     pub(crate) fn context(&self, client: Client, servers: &Servers) -> Arc<Context> {
+        self.context_of(client, IMAGE, &[&self.namespace], servers)
+    }
+
+    fn context_of(&self, client: Client, image: &str, namespaces: &[&str], servers: &Servers) -> Arc<Context> {
         let namespace = Some("rankwright-system".to_owned());
         let defaults =
-            Defaults { image: IMAGE.to_owned(), namespace, user: Some(USER), cluster: Some("c-1".to_owned()) };
-        Arc::new(Context::new(client, Arc::new(servers.clone()), Arc::new(Metrics::new().unwrap()), defaults))
+            Defaults { image: image.to_owned(), namespace, user: Some(USER), cluster: Some("c-1".to_owned()) };
+        let metrics = Arc::new(Metrics::new().unwrap());
+        let ctx = Context::new(client, Arc::new(servers.clone()), metrics, defaults);
+        Arc::new(ctx.looking_at(&namespaces.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()))
     }
 
     /// Starts an operator for this namespace.
@@ -152,19 +158,21 @@ impl Cluster {
         self.started(self.context(Client::try_from(self.operator_config()).unwrap(), servers))
     }
 
+    /// The same for these namespaces.
+    pub(crate) fn operator_over(&self, namespaces: &[&str], servers: &Servers) -> Operator {
+        let client = Client::try_from(self.operator_config()).unwrap();
+        self.started(self.context_of(client, IMAGE, namespaces, servers))
+    }
+
     /// The same of another release, whose pods have another image where their resource names none.
     pub(crate) fn operator_of(&self, image: &str, servers: &Servers) -> Operator {
         let client = Client::try_from(self.operator_config()).unwrap();
-        let namespace = Some("rankwright-system".to_owned());
-        let defaults =
-            Defaults { image: image.to_owned(), namespace, user: Some(USER), cluster: Some("c-1".to_owned()) };
-        let metrics = Arc::new(Metrics::new().unwrap());
-        self.started(Arc::new(Context::new(client, Arc::new(servers.clone()), metrics, defaults)))
+        self.started(self.context_of(client, image, &[&self.namespace], servers))
     }
 
     fn started(&self, ctx: Arc<Context>) -> Operator {
         let stop = Arc::new(Notify::new());
-        let task = tokio::spawn(controller::run(ctx.clone(), Some(self.namespace.clone()), stop.clone()));
+        let task = tokio::spawn(controller::run(ctx.clone(), stop.clone()));
         Operator { ctx, stop, task }
     }
 

@@ -8,7 +8,6 @@ mod rank_cases;
 
 use crate::cluster::{Cluster, Servers, in_own_namespace};
 use crate::samples::{minimal, whole, with};
-use kube::CustomResourceExt;
 use rankwright_crds::RankingService;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -54,7 +53,7 @@ async fn check(cluster: &Cluster, base: &Value, cases: Vec<Case>) -> Checked {
 
 /// The schema of the definition.
 fn schema() -> Value {
-    let mut definition = serde_json::to_value(RankingService::crd()).unwrap();
+    let mut definition = serde_json::to_value(rankwright_crds::definition()).unwrap();
     definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"].take()
 }
 

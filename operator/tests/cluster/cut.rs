@@ -282,7 +282,7 @@ async fn watching_cut_at_any(after: bool) {
         let client =
             ClientBuilder::try_from(cluster.operator_config()).unwrap().with_layer(&Between(cut.clone())).build();
         let ctx = cluster.context(client, &Servers::answering());
-        let task = tokio::spawn(controller::run(ctx, Some(cluster.namespace.clone()), Arc::default()));
+        let task = tokio::spawn(controller::run(ctx, Arc::default()));
         // the status comes last
         let told = async || cluster.get::<RankingService>("shop").await.status.is_some();
         let done = async || cut.count.load(Ordering::SeqCst) >= at || told().await;

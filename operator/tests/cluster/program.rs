@@ -16,7 +16,7 @@ use tokio::process::{Child, Command};
 const PROGRAM: &str = env!("CARGO_BIN_EXE_rankwright-operator");
 
 /// A process of the operator.
-struct Process {
+pub(crate) struct Process {
     child: Child,
     port: u16,
     level_port: u16,
@@ -28,9 +28,14 @@ fn free_port() -> u16 {
 
 impl Process {
     fn start(namespace: &str, identity: &str) -> Self {
+        Self::of(namespace, namespace, identity)
+    }
+
+    /// One whose own namespace is this, and which looks at those, separated by commas.
+    pub(crate) fn of(own: &str, namespaces: &str, identity: &str) -> Self {
         let (port, level_port) = (free_port(), free_port());
         let child = Command::new(PROGRAM)
-            .args(["run", "--namespace", namespace, "--own-namespace", namespace, "--identity", identity])
+            .args(["run", "--namespace", namespaces, "--own-namespace", own, "--identity", identity])
             .args(["--image", "cluster.test/rankwright:1", "--log-format", "json"])
             .args(["--port", &port.to_string(), "--level-port", &level_port.to_string()])
             .env("KUBECONFIG", std::env::var_os("RANKWRIGHT_TEST_KUBECONFIG").unwrap())
@@ -42,7 +47,7 @@ impl Process {
     }
 
     /// Has the process told to end, and gives what it has logged.
-    async fn end(mut self) -> String {
+    pub(crate) async fn end(mut self) -> String {
         let id = self.child.id().unwrap().to_string();
         assert!(Command::new("kill").arg(id).status().await.unwrap().success());
         let mut log = String::new();

@@ -24,13 +24,14 @@ impl Cluster {
     fn blind(&self) -> Arc<Context> {
         let ctx = self.context(Client::try_from(self.operator_config()).unwrap(), &Servers::answering());
         let kinds: Vec<String> = apply::kinds(&Apis::default()).into_iter().map(|resource| resource.kind).collect();
-        ctx.cache.begin(kinds.clone());
+        let cache = ctx.cache(&self.namespace);
+        cache.begin(kinds.clone());
         for kind in kinds {
-            ctx.cache.saw(&kind, Event::Init);
-            ctx.cache.saw(&kind, Event::InitDone);
+            cache.saw(&kind, Event::Init);
+            cache.saw(&kind, Event::InitDone);
         }
-        ctx.cache.saw_pod(Event::Init);
-        ctx.cache.saw_pod(Event::InitDone);
+        cache.saw_pod(Event::Init);
+        cache.saw_pod(Event::InitDone);
         ctx
     }
 }
@@ -70,7 +71,7 @@ async fn an_object_that_took_the_place_of_an_unwanted_one_is_not_deleted() {
     let mut old: ConfigMap = cluster.apply("shop-old", old).await;
     old.metadata.owner_references = Some(vec![kube::Resource::controller_owner_ref(&service, &()).unwrap()]);
     let seen = |map: &ConfigMap| (cluster.namespace.clone(), map.name_any(), Sight::of_metadata(&map.metadata));
-    ctx.cache.saw("ConfigMap", Event::Apply(seen(&old)));
+    ctx.cache(&cluster.namespace).saw("ConfigMap", Event::Apply(seen(&old)));
     cluster.delete::<ConfigMap>("shop-old").await;
     let theirs: ConfigMap = cluster.apply("shop-old", json!({"data": {"a": "b"}})).await;
     reconcile(Arc::new(service), ctx).await.unwrap();

@@ -185,3 +185,28 @@ async fn a_pin_changes_the_rank_servers_and_leaves_the_workers_alone() {
     assert_eq!(digest(&cluster.get("shop-ingest").await), digest(&ingest));
     operator.end().await;
 }
+
+#[tokio::test]
+async fn memory_is_limited_where_the_author_says_nothing() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", minimal()).await;
+    let limits = |deployment: &Deployment| {
+        let pod = deployment.spec.as_ref().unwrap().template.spec.clone().unwrap();
+        let resources = pod.containers[0].resources.clone().unwrap_or_default();
+        resources.limits.unwrap_or_default().into_iter().map(|(name, quantity)| (name, quantity.0)).collect::<Vec<_>>()
+    };
+    let made: Deployment = cluster.until("shop-rank", "was made", |_| true).await;
+    assert_eq!(limits(&made), [("memory".to_owned(), "1Gi".to_owned())]);
+    let own = json!({"spec": {"rank": {"pod": {"resources": {"requests": {"memory": "6Gi"}}}}}});
+    cluster.apply::<RankingService>("shop", with(minimal(), own)).await;
+    cluster.until("shop-rank", "is not limited any more", |now: &Deployment| limits(now).is_empty()).await;
+    // the same by a template
+    let merged = json!({"name": "rank", "resources": {"requests": {"memory": "7Gi"}}});
+    let own = json!({"spec": {"rank": {"pod": {"template": {"spec": {"containers": [merged]}}}}}});
+    cluster.apply::<RankingService>("shop", with(minimal(), own)).await;
+    let asks = |now: &Deployment| format!("{:?}", now.spec).contains("7Gi");
+    let now = cluster.until("shop-rank", "asks for more", asks).await;
+    assert!(limits(&now).is_empty());
+    operator.end().await;
+}

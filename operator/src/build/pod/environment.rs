@@ -1,9 +1,9 @@
 //! Environment variables: where the configuration is, whose data, and secrets by reference.
 
-use super::volumes::configuration_path;
+use super::volumes::{TLS_FOLDER, configuration_path};
 use crate::build::rank::drain_seconds;
 use crate::labels::Component;
-use crate::validate::Plan;
+use crate::validate::{API_TOKEN, Plan};
 use k8s_openapi::api::core::v1::{EnvVar, EnvVarSource, SecretKeySelector};
 use rankwright_crds::ranking_service::{PodOptions, S3Credentials};
 
@@ -46,6 +46,9 @@ pub(super) fn variables(plan: &Plan, component: Component, options: &PodOptions)
         variables.extend(plan.import_digest().map(|digest| value("RANKWRIGHT_IMPORT_ONCE", digest)));
     }
     if component == Component::Rank {
+        variables.extend(plan.spec.rank.tls.as_ref().map(|_| value("RANKWRIGHT_API_TLS_DIR", TLS_FOLDER.to_owned())));
+        let token = plan.spec.rank.token_secret_ref.as_ref();
+        variables.extend(token.map(|token| secret(API_TOKEN, &token.name, &token.key)));
         variables.push(value("SERVICE_DRAIN_TIMEOUT", format!("{}s", drain_seconds(plan))));
     }
     if component == Component::Training {

@@ -18,17 +18,19 @@ impl Probes {
 }
 
 /// Those of a program with a port. It answers before its state store does: a restart would not bring that back, so neither the
-/// first probe nor the second asks for it. Between, models are loaded and warmed up, which may take ten minutes.
-pub(in crate::build) fn serving() -> Probes {
+/// first probe nor the second asks for it. Between, models are loaded and warmed up, which may take ten minutes. Nodes take any
+/// certificate of an encrypted port.
+pub(in crate::build) fn serving(encrypted: bool) -> Probes {
+    let probe = |path, period, failures| probe(path, period, failures, encrypted);
     Probes { startup: probe("/health", 2, 300), liveness: probe("/health", 10, 6), readiness: probe("/ready", 5, 2) }
 }
 
-fn probe(path: &str, period: i32, failures: i32) -> Probe {
+fn probe(path: &str, period: i32, failures: i32, encrypted: bool) -> Probe {
     Probe {
         http_get: Some(HTTPGetAction {
             path: Some(path.to_owned()),
             port: IntOrString::String(PORT_NAME.to_owned()),
-            scheme: Some("HTTP".to_owned()),
+            scheme: Some(if encrypted { "HTTPS" } else { "HTTP" }.to_owned()),
             ..HTTPGetAction::default()
         }),
         period_seconds: Some(period),

@@ -1,7 +1,8 @@
 //! Volumes: the configuration, the authority that Redis' certificate comes from, room for temporary files, and those of the
 //! resource.
 
-use crate::labels;
+use crate::labels::{self, Component};
+use crate::resolve::TLS_KEYS;
 use crate::validate::Plan;
 use k8s_openapi::api::core::v1::{
     ConfigMapVolumeSource, EmptyDirVolumeSource, KeyToPath, PersistentVolumeClaimVolumeSource, SecretVolumeSource,
@@ -18,15 +19,18 @@ pub const REDIS_AUTHORITY: &str = "/etc/rankwright/redis/ca.pem";
 const CONFIGURATION_FOLDER: &str = "/etc/rankwright/config";
 const REDIS_FOLDER: &str = "/etc/rankwright/redis";
 
+/// Where a rank server finds its certificate.
+pub(super) const TLS_FOLDER: &str = "/etc/rankwright/tls";
+
 /// Names of the operator's own volumes; those of the resource get a sign in front.
-const OWN: [&str; 3] = ["configuration", "redis-authority", "scratch"];
+const OWN: [&str; 4] = ["configuration", "redis-authority", "scratch", "certificate"];
 
 pub(super) fn configuration_path() -> String {
     format!("{CONFIGURATION_FOLDER}/{CONFIGURATION}")
 }
 
-pub(super) fn volumes(plan: &Plan, options: &PodOptions, scratch: Option<&str>) -> Vec<Volume> {
-    let [configuration, _, temporary] = OWN;
+pub(super) fn volumes(plan: &Plan, component: Component, options: &PodOptions, scratch: Option<&str>) -> Vec<Volume> {
+    let [configuration, _, temporary, _] = OWN;
     let mut volumes = vec![
         Volume {
             name: configuration.to_owned(),
@@ -43,15 +47,19 @@ pub(super) fn volumes(plan: &Plan, options: &PodOptions, scratch: Option<&str>) 
         },
     ];
     volumes.extend(authority(plan));
+    volumes.extend(certificate(plan, component));
     volumes.extend(options.volumes.iter().map(volume));
     volumes
 }
 
-pub(super) fn mounts(plan: &Plan, options: &PodOptions) -> Vec<VolumeMount> {
-    let [configuration, redis, temporary] = OWN;
+pub(super) fn mounts(plan: &Plan, component: Component, options: &PodOptions) -> Vec<VolumeMount> {
+    let [configuration, redis, temporary, tls] = OWN;
     let mut mounts = vec![mount(configuration, CONFIGURATION_FOLDER, true), mount(temporary, "/tmp", false)];
     if authority(plan).is_some() {
         mounts.push(mount(redis, REDIS_FOLDER, true));
+    }
+    if certificate(plan, component).is_some() {
+        mounts.push(mount(tls, TLS_FOLDER, true));
     }
     let writable = |volume: &ExtraVolume| {
         volume.empty_dir.is_some() || volume.persistent_volume_claim.as_ref().is_some_and(|claim| !claim.read_only)
@@ -77,6 +85,18 @@ fn authority(plan: &Plan) -> Option<Volume> {
         ..ConfigMapVolumeSource::default()
     });
     Some(Volume { name: OWN[1].to_owned(), secret, config_map, ..Volume::default() })
+}
+
+/// The certificate of rank servers, whose files the node replaces while they run.
+fn certificate(plan: &Plan, component: Component) -> Option<Volume> {
+    let tls = plan.spec.rank.tls.as_ref().filter(|_| component == Component::Rank)?;
+    let item = |key: &str| KeyToPath { key: key.to_owned(), path: key.to_owned(), mode: None };
+    let secret = SecretVolumeSource {
+        secret_name: Some(tls.secret_name.clone()),
+        items: Some(TLS_KEYS.map(item).to_vec()),
+        ..SecretVolumeSource::default()
+    };
+    Some(Volume { name: OWN[3].to_owned(), secret: Some(secret), ..Volume::default() })
 }
 
 fn named(volume: &ExtraVolume) -> String {

@@ -42,12 +42,12 @@ pub(super) fn overlay(tree: &mut Tree, spec: &RankingServiceSpec) -> Result<(), 
     if let Some(source) = &spec.ingest.source {
         tree.insert("source".to_owned(), Value::Object(of_source(source)));
     }
-    // the port is what probes and Services know; a certificate belongs to Ingress or Gateway
+    // the port is what probes and Services know
     put(
         tree,
         "api",
         &OF_API,
-        "the operator sets it; encryption ends at spec.rank.ingress or spec.rank.gatewayRoute",
+        "the operator sets it: spec.rank.tls is for a certificate, spec.rank.tokenSecretRef for a token",
         of_api(),
     )
 }
