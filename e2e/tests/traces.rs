@@ -133,7 +133,7 @@ fn a_request_is_recorded_step_by_step_where_its_sender_records_it() {
         assert_eq!(noted(root, key), value, "{key}");
     }
     assert_eq!(root["status"], Value::Null, "it did not fail");
-    assert_eq!(noted(&spans[2], "rankwright.keys"), "3", "of three items");
+    assert_eq!(noted(&spans[2], "rankwright.keys"), "5", "three items, their visitor and the visit");
     let mut reached = nanos(root, "startTimeUnixNano");
     assert!(before <= reached && nanos(root, "endTimeUnixNano") <= after);
     for step in steps {
