@@ -365,6 +365,7 @@ async function pictures(visitor) {
   await page.locator("[role=listbox]").nth(1).locator("[role=option]").nth(1).click();
   await page.evaluate(() => document.activeElement.blur());
   await page.mouse.move(0, 0);
+  await page.locator(".age").first().waitFor();
   writeFileSync(join(folder, "try.png"), smaller(await page.screenshot()));
   await visitor.close(page);
 }
