@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 const CONFIG: &str = "
 state: {type: memory}
-api: {page: {item: {title: title, price: price}, imageOrigins: [\"https://cdn.example\"]}}
+api: {host: 127.0.0.1, port: 0, page: {item: {title: title, price: price}, imageOrigins: [\"https://cdn.example\"]}}
 features:
   - {name: price, type: number, field: item.price}
   - {name: clicks, type: interaction_count, interaction: click, scope: item}
@@ -75,7 +75,7 @@ fn a_real_request_is_ranked_again_and_its_items_are_looked_up() {
 #[test]
 fn what_is_configured_is_shown_without_its_secrets_to_those_who_have_the_token() {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
-    let config = CONFIG.replace("api: {page", "api: {token: hunter2, analytics: false, page");
+    let config = CONFIG.replace("api: {", "api: {token: hunter2, analytics: false, ");
     let service = Service::serve(&config, folder.path());
     for path in ["/configuration", "/requests", "/models", "/items/a", "/users/u", "/items?ids=a"] {
         assert_eq!(service.get(path).refusal().0, "unauthorized", "{path}");
