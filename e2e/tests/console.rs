@@ -135,7 +135,10 @@ fn a_model_that_is_trained_on_the_page_orders_its_lists() {
     let config = with_page(&generate(folder.path(), &["--items", "300", "--users", "300", "--rankings", "1500"]));
     let service = Service::serve(&config, folder.path());
     let events = fs::read_to_string(folder.path().join("events.jsonl")).expect("they were written");
-    service.post_text("/feedback", &events).ok();
+    let events: Vec<&str> = events.lines().collect();
+    for some in events.chunks(500) {
+        service.post_text("/feedback", &some.join("\n")).ok();
+    }
     browse(&tools, "training", &service, &[&folder.path().join("request.txt").to_string_lossy()]);
 }
 

@@ -6,7 +6,7 @@ use rankwright_e2e::program::{command, models, named};
 use rankwright_e2e::proxy::{Mode, Proxy};
 use rankwright_e2e::redis::Redis;
 use rankwright_e2e::server::Server;
-use rankwright_e2e::{Ended, Service};
+use rankwright_e2e::{Ended, Service, http};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
@@ -115,6 +115,35 @@ fn none_is_left_in_any_store(redis: &Redis) {
     server.feedback(&[end]);
     worker.until("the rest is closed", || closed("\"kind\":\"ranking\"") == 11 && redis.is_settled(&service));
     assert_eq!(closed("\"id\":\"o3\""), 1);
+}
+
+#[test]
+fn a_process_that_reaches_all_stores_forgets_over_http() {
+    let Some(redis) = Redis::for_tests() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let (service, parts) = (redis.own_service("forget-http"), folder.path().join("parts"));
+    let config = config(&format!("{{type: redis, {}}}", redis.keys()), &parts);
+    let without = launch("rank-server", &config, &service, &folder.path().join("without"));
+    let server = launch("serve", &config, &service, &folder.path().join("server"));
+    let config = format!("{config}api: {{host: 127.0.0.1, port: 0, page: {{enabled: true}}}}\n");
+    let ranks = launch("rank-server", &config, &service, &folder.path().join("ranks"));
+    server.feedback(&events());
+    let closed = |text: &str| texts(&parts).matches(text).count();
+    server.until("some are closed", || closed("\"kind\":\"ranking\"") == 20);
+    server.get(&format!("/users/{VISITOR}")).ok();
+
+    let delete = |server: &Service, path: &str| {
+        http::send(server.address(), &http::request("DELETE", path, b"")).expect("it answers")
+    };
+    assert_eq!(delete(&without, &format!("/users/{VISITOR}")).refusal().0, "not_found", "a rank-server has no page");
+    let refused = delete(&ranks, &format!("/users/{VISITOR}")).refusal();
+    assert_eq!(refused.0, "not_available", "it does not reach click-throughs: {}", refused.1);
+    let told = delete(&server, &format!("/users/{VISITOR}")).ok().json();
+    assert_eq!(told["left"], json!([]), "{told}");
+    assert!(told["removed"].to_string().contains("10 click-throughs in "), "{told}");
+    assert_eq!(redis.with(&service, VISITOR), [""; 0]);
+    assert_eq!(closed(VISITOR), 0, "{}", texts(&parts));
+    assert_eq!(server.get(&format!("/users/{VISITOR}")).status, 404);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use futures_util::future::BoxFuture;
 use rankwright_clickthrough::{Subject, Who};
 use rankwright_config::state::FileState;
-use rankwright_config::{Config, State};
+use rankwright_config::{ClickthroughStore, Config, State};
 use rankwright_event::SessionId;
 use rankwright_ingest as ingest;
 use rankwright_serve::{Forget, ForgetError};
@@ -24,6 +24,8 @@ const WRITER: &str = "forget";
 /// Why a process with a state of its own does not forget while it serves.
 const ALONE: &str =
     "this process holds its state alone, with open rankings in memory: stop it, and run rankwright forget";
+/// Why a process that keeps no click-throughs, as a rank-server, does not forget: others may keep them.
+const WITHOUT_CLICKTHROUGHS: &str = "this process does not reach the store of click-throughs: run rankwright forget";
 /// Between two attempts to become the one who may close rankings.
 const PAUSE: Duration = Duration::from_millis(200);
 /// Whoever closes rankings is not asked more often than this to let go, or nothing would be closed meanwhile,
@@ -45,6 +47,9 @@ impl Forget for Forgetter {
             };
             if !self.0.state.shared() {
                 return Err(ForgetError::Elsewhere(ALONE.to_owned()));
+            }
+            if matches!(self.0.config.train, Some(ClickthroughStore::Discard)) {
+                return Err(ForgetError::Elsewhere(WITHOUT_CLICKTHROUGHS.to_owned()));
             }
             let (engine, subject) = (self.0.clone(), Subject { tenant, who });
             let work = self.0.runtime.spawn(async move { in_stores(&engine, &subject).await });
@@ -145,7 +150,7 @@ fn while_alone<'a>(engine: &'a Engine, subject: &'a Subject, mut told: Forgotten
         );
         let former = engine.state.clear_former().await?;
         told.removed.extend((former > 0).then(|| format!("{former} keys of the state before the last rebuild")));
-        if matches!(engine.config.train, Some(rankwright_config::ClickthroughStore::Memory)) {
+        if matches!(engine.config.train, Some(ClickthroughStore::Memory)) {
             told.left.push("the click-throughs in the memory of a running process: restart it".to_owned());
         }
         told.left.extend(parts.left.iter().map(|place| {

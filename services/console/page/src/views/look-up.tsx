@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { ask, type Call, Failure, get, has, itemFields, part } from "../api";
 import { Curl, Download, failure, Loading, Problem, Sure, useAnswer, useNow } from "../parts";
 import { change, href, route } from "../route";
-import { ago, bytes, count, moment, values } from "../text";
+import { ago, bytes, count, duration, moment, values } from "../text";
 import type { Forgotten, Stored } from "../types";
 import { Picture } from "./lists";
 
@@ -118,7 +118,7 @@ function Values({ stored }: { stored: Stored }) {
       <tbody>
         {sorted.map(({ name, value, time, features }, at) => (
           <tr key={at}>
-            <th scope="row">{name}</th>
+            <th scope="row">{plain(name)}</th>
             <td>
               <Value text={values(value)} />
             </td>
@@ -130,6 +130,9 @@ function Values({ stored }: { stored: Stored }) {
     </table>
   );
 }
+
+/** Periods stand in milliseconds in the names of counters. */
+const plain = (name: string) => name.replace(/\bof (\d+) ms$/, (_, ms) => `in steps of ${duration(Number(ms) / 1000)}`);
 
 function Value({ text }: { text: string }) {
   const [all, showAll] = useState(false);

@@ -20,8 +20,7 @@ export function Summary({ columns }: { columns: Column[] }) {
             <>
               {moved(sent!.items, items)} <Tau first={sent!.items} second={items} sent />
             </>
-          )}{" "}
-          <span class="quiet">Answered in {answer!.took} ms.</span>
+          )}
         </p>
       ))}
       {orders.length === 2 && (

@@ -1,5 +1,6 @@
 // A service whose store went away: run(visitor). It has one model, keep.
 export async function run(visitor) {
+  visitor.refusals.add(503);
   const page = await visitor.open();
   await page.locator(".note.bad").waitFor();
   const { store } = await visitor.ask("/status");
