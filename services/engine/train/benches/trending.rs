@@ -47,7 +47,9 @@ fn write(folder: &Path) {
         let visitor = format!("user-{}", number * 7919 % VISITORS);
         Clickthrough { user: Some(visitor.as_str().into()), ..ranking(number, ITEMS, COLUMNS) }
     };
-    (0..RANKINGS).for_each(|number| drop(store.append(&[record(number)]).unwrap()));
+    for number in 0..RANKINGS {
+        store.append(&[record(number)]).unwrap();
+    }
     store.flush().unwrap();
 }
 

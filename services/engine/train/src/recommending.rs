@@ -234,6 +234,9 @@ impl Recommending<'_> {
                 return Ok(ControlFlow::Continue(()));
             }
             reading.selected += 1;
+            if record.interactions.is_empty() {
+                return Ok(ControlFlow::Continue(()));
+            }
             let visitor = visitor(&record);
             for click in &record.interactions {
                 let (item, at) = (click.item.as_str(), click.timestamp.millis());
