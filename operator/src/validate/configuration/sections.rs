@@ -15,7 +15,7 @@ const OF_S3: [&str; 7] =
     ["format", "compress", "partSizeBytes", "batchSizeBytes", "partSizeEvents", "batchSizeEvents", "partInterval"];
 const OF_REDIS: [&str; 2] = ["format", "timeout"];
 /// Keys of `api` that are the author's.
-const OF_API: [&str; 4] = ["limits", "timeout", "analytics", "cors"];
+const OF_API: [&str; 5] = ["limits", "timeout", "analytics", "cors", "page"];
 
 /// Lays the sections over what the author wrote.
 pub(super) fn overlay(tree: &mut Tree, spec: &RankingServiceSpec) -> Result<(), Refusal> {

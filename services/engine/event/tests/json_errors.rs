@@ -42,7 +42,7 @@ fn ids_have_at_most_4096_characters() {
     let (longest, longer) = ("ä".repeat(4096), "ä".repeat(4097));
     assert!(decode(event(&longest).as_bytes()).is_ok());
     let refused = "expected at most 4096 characters, found 4097";
-    assert_eq!(message(&event(&longer)), format!("item: {refused} (line 1, column 48)"));
+    assert_eq!(message(&event(&longer)), format!("item: {refused} (line 1, column 47)"));
     let click = format!(r#"{{"event":"interaction","ranking":"{longer}"}}"#);
     assert_eq!(message(&click), format!("ranking: {refused} (line 1, column 34)"));
 }
