@@ -98,10 +98,24 @@ def test_the_service_tells_how_it_is(client):
     assert "service_rank_requests_total" in client.metrics()
 
 
+def test_versions_are_listed_and_chosen(client):
+    client.train("shop")
+    client.train("shop")
+
+    def shop():
+        return next(model for model in client.models() if model["name"] == "shop")
+
+    *_, previous, newest = [version["version"] for version in shop()["versions"]]
+    assert client.promote("shop", newest) == newest == shop()["current"]
+    assert client.roll_back("shop") == previous == shop()["serving"]
+    assert client.promote("shop", newest) == newest
+
+
 def test_the_clients_have_a_method_for_every_call_of_their_own(client):
     paths = client.openapi()["paths"].values()
     operations = [operation for path in paths for operation in path.values()]
-    wanted = {one["operationId"] for one in operations if set(one["tags"]) & {"ranking", "events", "models"}}
+    named = [one["operationId"] for one in operations if set(one["tags"]) & {"ranking", "events", "models"}]
+    wanted = {re.sub("[A-Z]", lambda letter: "_" + letter[0].lower(), name) for name in named}
     assert {"rank", "feedback", "recommend", "train"} <= wanted
     for kind in (Client, AsyncClient):
         assert not [name for name in wanted if not hasattr(kind, name)], kind

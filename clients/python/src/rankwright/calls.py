@@ -76,6 +76,23 @@ def train(model: str) -> Call[Trained]:
     return Call("POST", _path("train", model), read, repeats=False, limited=False)
 
 
+def models() -> Call[list[dict[str, Any]]]:
+    def read(response: httpx.Response) -> list[dict[str, Any]]:
+        listed: list[dict[str, Any]] = response.json()["models"]
+        return listed
+
+    return Call("GET", "/models", read)
+
+
+def promote(model: str, version: str) -> Call[str]:
+    return Call("POST", _path("models", model) + "/promote", _version, {"version": version})
+
+
+def roll_back(model: str) -> Call[str]:
+    # a second one would go back one version more
+    return Call("POST", _path("models", model) + "/rollback", _version, repeats=False)
+
+
 def encode(model: str, texts: Sequence[str]) -> Call[list[list[float]]]:
     def read(response: httpx.Response) -> list[list[float]]:
         embeddings: list[list[float]] = response.json()["embeddings"]
@@ -112,6 +129,11 @@ def metrics() -> Call[str]:
 def _json(response: httpx.Response) -> dict[str, Any]:
     answer: dict[str, Any] = response.json()
     return answer
+
+
+def _version(response: httpx.Response) -> str:
+    version: str = response.json()["version"]
+    return version
 
 
 def _path(place: str, name: str) -> str:

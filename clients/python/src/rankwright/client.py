@@ -97,6 +97,18 @@ class Client(_Base):
         """Trains a model, and returns when the service uses the new version. Never repeated, and without a time limit."""
         return self._run(calls.train(model))
 
+    def models(self) -> list[dict[str, Any]]:
+        """All versions of all models, with metrics, features by gain, data and settings."""
+        return self._run(calls.models())
+
+    def promote(self, model: str, version: str) -> str:
+        """Makes a stored version the current one; its name."""
+        return self._run(calls.promote(model, version))
+
+    def roll_back(self, model: str) -> str:
+        """Makes the version before the current one the current one; its name. Never repeated."""
+        return self._run(calls.roll_back(model))
+
     def encode(self, model: str, texts: Sequence[str]) -> list[list[float]]:
         """A vector for each text, by a bi-encoder."""
         return self._run(calls.encode(model, texts))
@@ -189,6 +201,18 @@ class AsyncClient(_Base):
     async def train(self, model: str) -> Trained:
         """Trains a model, and returns when the service uses the new version. Never repeated, and without a time limit."""
         return await self._run(calls.train(model))
+
+    async def models(self) -> list[dict[str, Any]]:
+        """All versions of all models, with metrics, features by gain, data and settings."""
+        return await self._run(calls.models())
+
+    async def promote(self, model: str, version: str) -> str:
+        """Makes a stored version the current one; its name."""
+        return await self._run(calls.promote(model, version))
+
+    async def roll_back(self, model: str) -> str:
+        """Makes the version before the current one the current one; its name. Never repeated."""
+        return await self._run(calls.roll_back(model))
 
     async def encode(self, model: str, texts: Sequence[str]) -> list[list[float]]:
         """A vector for each text, by a bi-encoder."""

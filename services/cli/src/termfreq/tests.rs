@@ -224,7 +224,7 @@ fn a_dictionary_that_cannot_be_written_is_told_before_anything_is_read() {
     assert!(out(&place.data().join("tf.json")).contains("is among the events that are read"));
     let events = place.data().join("events.jsonl");
     let options = TermfreqOptions { data: events.clone(), out: events, ..place.options("title", "en") };
-    assert!(place.refused(&options).contains("is among the events of --data"));
+    assert!(place.refused(&options).contains("is among the events that are read"));
 }
 
 fn gzip(text: &str) -> Vec<u8> {
