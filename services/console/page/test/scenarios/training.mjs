@@ -28,7 +28,8 @@ export async function run(visitor, file) {
   await visitor.accessible(page, "the overview after the training");
 
   await card.getByRole("link", { name: "Try it" }).click();
-  await page.waitForFunction(() => !document.querySelector(".summary")?.innerText.includes("kept the order"));
+  // the other model is not trained
+  await page.locator(".summary p", { hasText: "lightgbm moves" }).waitFor();
   await page.locator(".reasons").waitFor();
   const order = (await visitor.ask("/rank/lightgbm?explain=true", request)).items.map(({ item }) => item);
   visitor.equal(await items(list), order, "after the training the model orders");
