@@ -71,7 +71,6 @@ const UNUSED: [(&str, &[&str]); 11] = [
             "sasl.oauthbearer.jwt.validator.class",
             "sasl.oauthbearer.scope.claim.name",
             "sasl.oauthbearer.sub.claim.name",
-            "sasl.oauthbearer.token.endpoint.url",
         ],
     ),
     (
