@@ -121,7 +121,8 @@ async fn watch(ctx: &Arc<Context>, scope: &Scope, apis: &Apis, mut ended: tokio:
     for api in apis.iter() {
         controller = controller.owns_stream_with(watches.optional(api), api.resource());
     }
-    controller
+    let (listed, mut told) = (scope.listed.clone(), ended.clone());
+    let controlling = controller
         .watches_stream(watches.pods(), |pod| by_labels(&pod))
         .watches_stream(watches.every::<Secret>(), move |secret| referring(&secrets, Kind::Secret, &secret))
         // those that are referred to, and those that are made
@@ -131,8 +132,18 @@ async fn watch(ctx: &Arc<Context>, scope: &Scope, apis: &Apis, mut ended: tokio:
         .reconcile_on(heard(ctx.clone(), scope.namespace.clone()))
         .graceful_shutdown_on(async move { drop(ended.wait_for(|ended| *ended).await) })
         .run(guarded, |service, error, ctx| error_policy(&ctx, service.meta(), error), ctx.clone())
-        .for_each(async |outcome| log(outcome))
-        .await;
+        .for_each(async |outcome| log(outcome));
+    // a controller waits for its first list however it is told to end; before that it has begun nothing
+    let unbegun = async {
+        drop(told.wait_for(|ended| *ended).await);
+        if listed.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        () = controlling => {}
+        () = unbegun => {}
+    }
     *locked(&scope.services) = None;
     scope.listed.store(false, Ordering::Relaxed);
     scope.cache.end();
