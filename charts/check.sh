@@ -235,7 +235,7 @@ namespace() { kubectl create namespace "$1" --dry-run=client --output yaml | kub
 
 existed=$(kubectl get crd rankingservices.rankwright.dev --ignore-not-found --output name)
 namespace rankwright-system
-namespace shop
+for name in shop blog; do namespace "$name"; done
 kubectl label namespace rankwright-system --overwrite pod-security.kubernetes.io/enforce=restricted >/dev/null
 apis() { e2e/cluster/apis.sh >"$work/apis"; }
 ok "the cluster has the APIs of objects that some clusters take" apis
