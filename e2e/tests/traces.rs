@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 const PATIENCE: Duration = Duration::from_secs(120);
 const NOOP: &str = "state: {type: memory}\nmodels: {m: {type: noop}}";
 
-/// What stands in for a collector: it takes spans, after it has hung up on so many connections.
+/// What stands in for a collector: it takes spans, after it has hung up on the first connections.
 struct Collector {
     endpoint: String,
     spans: Receiver<Value>,

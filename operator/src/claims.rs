@@ -1,5 +1,5 @@
 //! Which operator looks at which namespace. Two that look at the same one work on the same resources, and each undoes what the
-//! other does; the second one is told of by a warning.
+//! other does; the second one warns.
 //!
 //! An operator of all namespaces has the Lease by which it leads labelled, and finds others by that label. An operator of some has rights
 //! in those alone, so it keeps a labelled Lease in each of them, which other ones find there. The label names the operator by its

@@ -186,7 +186,7 @@ fn referring<K: ResourceExt>(services: &Store<Guarded>, kind: Kind, object: &K) 
         .collect()
 }
 
-/// A resource that cannot be read is told of, and left to its author.
+/// Of a resource that cannot be read, its status says so. The rest is left to its author.
 async fn guarded(service: Arc<Guarded>, ctx: Arc<Context>) -> Result<Action, Error> {
     match &service.0 {
         Ok(service) => reconcile(Arc::new(service.clone()), ctx).await,
@@ -223,5 +223,47 @@ fn log(outcome: Outcome) {
             );
         }
         Err(error) => warn!(%error, "a watch was interrupted"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::ask::OverHttp;
+    use crate::metrics::Metrics;
+    use crate::testing::defaults;
+    use http::{Request, Response};
+    use kube::client::Body;
+    use std::convert::Infallible;
+    use tower::service_fn;
+
+    /// An API server that has no optional APIs, and never ends a list; tells that one was asked for.
+    fn without_lists(asked: Arc<Notify>) -> Client {
+        let answer = move |request: Request<Body>| {
+            let asked = asked.clone();
+            async move {
+                if request.uri().path() != "/apis" {
+                    asked.notify_one();
+                    std::future::pending::<()>().await;
+                }
+                let groups = br#"{"kind": "APIGroupList", "apiVersion": "v1", "groups": []}"#;
+                Ok::<_, Infallible>(Response::new(Body::from(groups.to_vec())))
+            }
+        };
+        Client::new(service_fn(answer), "default")
+    }
+
+    #[tokio::test]
+    async fn an_operator_that_is_told_to_end_before_its_first_list_ends() {
+        let (asked, stop) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let metrics = Arc::new(Metrics::new().unwrap());
+        let ctx = Context::new(without_lists(asked.clone()), Arc::new(OverHttp::default()), metrics, defaults());
+        let ctx = Arc::new(ctx.looking_at(&["blog".to_owned(), "shop".to_owned()]));
+        let running = tokio::spawn(run(ctx, stop.clone()));
+        asked.notified().await;
+        stop.notify_one();
+        tokio::time::timeout(Duration::from_secs(60), running).await.expect("it ends").unwrap();
     }
 }

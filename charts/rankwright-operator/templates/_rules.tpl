@@ -71,7 +71,7 @@ to look at an object that somebody has changed before it is put back.
   resources: [scaledobjects]
   verbs: [get, list, watch, create, patch, delete]
 {{- if include "rankwright-operator.namespaces" . }}
-# The Lease that says that this operator looks here: another one that does too is told of.
+# The Lease that says that this operator looks here. A second operator that looks here as well warns because of it.
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   verbs: [create]
@@ -80,7 +80,7 @@ to look at an object that somebody has changed before it is put back.
   resourceNames: [rankwright-operator-looks-here]
   verbs: [get, patch, delete]
 {{- else }}
-# Finds the Leases of other operators by their label: one that looks at any namespace, too, is told of.
+# Finds the Leases of other operators by their label, to warn of each.
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   verbs: [list]

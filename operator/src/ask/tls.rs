@@ -27,7 +27,7 @@ pub(super) async fn encrypted(stream: TcpStream, address: &str) -> anyhow::Resul
     Ok(connector.connect(name, stream).await?)
 }
 
-/// Takes any certificate; whoever has it has to have its key.
+/// Takes any certificate; the peer has to have its key.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 

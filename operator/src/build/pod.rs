@@ -186,7 +186,7 @@ fn memory(mebibytes: u32) -> String {
     if mebibytes.is_multiple_of(1024) { format!("{}Gi", mebibytes / 1024) } else { format!("{mebibytes}Mi") }
 }
 
-/// A request of memory that `pod.template` gives may be above the limit that nobody has given: then there is none.
+/// A request of memory that `pod.template` gives may be above the default limit: then there is no limit.
 fn unlimited(pod: &mut PodSpec, further: &PodTemplateSpec, component: Component) {
     let program = |container: &&Container| container.name == component.name();
     let containers = further.spec.iter().flat_map(|pod| &pod.containers);

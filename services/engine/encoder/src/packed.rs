@@ -6,7 +6,7 @@
 use crate::distance;
 
 const HEAD: usize = 8;
-/// So many products of a step of two bytes and one of a byte have a sum of four bytes.
+/// A sum of this many products, of a step of two bytes and one of one byte, fits into four bytes.
 const BLOCK: usize = 256;
 
 /// Packs a vector of any number of dimensions into that many bytes and eight. Components that are not finite count as 0.

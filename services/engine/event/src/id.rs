@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// So many characters an identifier has at most: it is kept for as long as it may come again.
+/// Characters of an identifier, at most: the service keeps it for as long as it may come again.
 pub(crate) const MOST_CHARACTERS: usize = 4096;
 
 macro_rules! identifier {

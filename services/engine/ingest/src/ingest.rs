@@ -66,7 +66,7 @@ pub struct Ingest {
     workshop: Workshop,
     /// What this batch has closed, in order.
     closed: Vec<(Option<Key>, Closed)>,
-    /// About so many bytes that takes.
+    /// About how many bytes that takes.
     closed_bytes: usize,
     /// Records whose interactions the state does not have as they are.
     changed: HashSet<JoinId>,

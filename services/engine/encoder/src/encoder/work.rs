@@ -69,7 +69,7 @@ impl Workers {
         Ok(workers)
     }
 
-    /// Refuses a call of so many batches where as many come before it as may, or so much that it would be late.
+    /// Refuses a call with this number of batches where the queue before it is full, or where it would be late.
     pub(super) fn has_room(&self, batches: usize, by: Option<Instant>) -> Result<(), EncodeError> {
         let state = self.queue.state.lock();
         let before = state.before(batches).count();
@@ -136,7 +136,7 @@ impl Queue {
         Ok(own)
     }
 
-    /// Whether what comes before a call of so many batches takes all the time that there is, by how long tokens took
+    /// Whether what comes before a call with this number of batches takes all the time that there is, by how long tokens took
     /// lately. What is begun then ends for nothing.
     fn is_late(&self, state: &State, batches: usize, by: Option<Instant>) -> bool {
         let Some(by) = by.filter(|_| !state.waiting.is_empty()) else { return false };
@@ -204,7 +204,7 @@ impl State {
         self.waiting.iter().map(|waiting| waiting.batches.len()).sum()
     }
 
-    /// The batches that are computed before the last of a call of so many, as it would take turns with those that wait.
+    /// The batches that are computed before the last one of a call with this number, as it takes turns with those that wait.
     fn before(&self, batches: usize) -> impl Iterator<Item = &Batch> {
         self.waiting.iter().flat_map(move |waiting| waiting.batches.iter().take(batches))
     }
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
     use crate::model::{Encoded, split};
 
-    /// Calls of so many batches each; a batch is known by its width.
+    /// Calls with these numbers of batches; a batch is known by its width.
     fn waiting(calls: &[usize]) -> State {
         let call = |(number, &batches): (usize, &usize)| {
             let texts: Vec<_> =

@@ -1,4 +1,4 @@
-//! Rows that may be among the best, of whose similarities each is known but for an error.
+//! Rows that may be among the best. The similarity of each is known up to an error.
 
 /// Keeps every row that may be among the best: how many these are follows from the errors, not from a number set before.
 pub(super) struct Pool {

@@ -70,7 +70,7 @@ pub(super) async fn post(
             let _place = place;
             let slot = app.models().ranker(&model)?;
             let answered = rank::rank(&app, slot, &body, &asked).await?;
-            // who wants explanations looks at a ranking, and shows it to nobody
+            // a request with explanations is for a person who tunes, and no visitor's
             if let Some(page) = app.page().filter(|_| explain == Explain::Nothing) {
                 page.sample.note(slot.name(), &body, &answered, began);
             }
