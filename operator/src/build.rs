@@ -32,7 +32,8 @@ pub fn desired(plan: &Plan) -> Vec<Child> {
 
 /// What the removal of data needs of them.
 pub fn kept_for_purge(plan: &Plan) -> Vec<Child> {
-    std::iter::once(config_map::config_map(plan)).chain(account::account(plan)).collect()
+    let read = std::iter::once(config_map::config_map(plan)).chain(account::account(plan));
+    read.chain(network::of_purge(plan)).collect()
 }
 
 #[cfg(test)]

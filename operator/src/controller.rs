@@ -29,11 +29,8 @@ use tokio::sync::Notify;
 use tracing::{debug, info, warn};
 use watches::Watches;
 
-/// Resources that are reconciled at the same time; namespaces that are looked at by themselves share them.
-const CONCURRENCY: u16 = 16;
-
-/// Each of those namespaces has this many at least.
-const FEWEST: u16 = 2;
+/// Resources that are reconciled at the same time, of all namespaces together.
+pub(crate) const CONCURRENCY: u16 = 16;
 
 /// How often rank servers are asked whether they have something new to say, such as that the state store went away.
 const LISTEN: Duration = Duration::from_secs(10);
@@ -101,10 +98,9 @@ async fn watch(ctx: &Arc<Context>, scope: &Scope, apis: &Apis, mut ended: tokio:
     });
     ctx.metrics.describe(scope.namespace.as_deref().unwrap_or_default(), store.clone());
     *locked(&scope.services) = Some(store.clone());
-    let concurrency = (CONCURRENCY / u16::try_from(ctx.scopes().len()).unwrap_or(CONCURRENCY)).max(FEWEST);
     let (secrets, maps) = (store.clone(), store.clone());
     let mut controller = Controller::for_stream(services, store)
-        .with_config(controller::Config::default().concurrency(concurrency))
+        .with_config(controller::Config::default().concurrency(CONCURRENCY))
         .owns_stream_with(watches.content::<Deployment>(), ApiResource::erase::<Deployment>(&()))
         // those of trainings belong to the CronJob
         .watches_stream_with(watches.content::<Job>(), |job| by_labels(&job), ApiResource::erase::<Job>(&()))
@@ -121,7 +117,7 @@ async fn watch(ctx: &Arc<Context>, scope: &Scope, apis: &Apis, mut ended: tokio:
     for api in apis.iter() {
         controller = controller.owns_stream_with(watches.optional(api), api.resource());
     }
-    let (listed, mut told) = (scope.listed.clone(), ended.clone());
+    let (listed, cache, mut told) = (scope.listed.clone(), scope.cache.clone(), ended.clone());
     let controlling = controller
         .watches_stream(watches.pods(), |pod| by_labels(&pod))
         .watches_stream(watches.every::<Secret>(), move |secret| referring(&secrets, Kind::Secret, &secret))
@@ -137,6 +133,7 @@ async fn watch(ctx: &Arc<Context>, scope: &Scope, apis: &Apis, mut ended: tokio:
     let unbegun = async {
         drop(told.wait_for(|ended| *ended).await);
         if listed.load(Ordering::Relaxed) {
+            cache.end(); // nothing fills it any more: what has begun asks the API server, and waits for no watch
             std::future::pending::<()>().await;
         }
     };
@@ -188,6 +185,7 @@ fn referring<K: ResourceExt>(services: &Store<Guarded>, kind: Kind, object: &K) 
 
 /// Of a resource that cannot be read, its status says so. The rest is left to its author.
 async fn guarded(service: Arc<Guarded>, ctx: Arc<Context>) -> Result<Action, Error> {
+    let _turn = ctx.turns.acquire().await; // it is never closed
     match &service.0 {
         Ok(service) => reconcile(Arc::new(service.clone()), ctx).await,
         Err(invalid) => {

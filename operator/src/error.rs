@@ -16,6 +16,12 @@ pub enum Error {
         /// Why.
         source: Box<kube::Error>,
     },
+    /// Another namespace may hold a resource with the same state, and its resources are not known.
+    #[error("failed to read the RankingServices of namespace {namespace}: its watch has not listed them")]
+    Unlisted {
+        /// The namespace.
+        namespace: String,
+    },
     /// An object could not be applied.
     #[error("failed to apply {child}")]
     Apply {
@@ -51,7 +57,7 @@ impl Error {
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Refused(refusal) => refusal.reason(),
-            Self::Read { .. } => "ReadFailed",
+            Self::Read { .. } | Self::Unlisted { .. } => "ReadFailed",
             Self::Apply { .. } => "ApplyFailed",
             Self::Delete { .. } => "DeleteFailed",
             Self::Status(_) => "StatusFailed",

@@ -171,7 +171,9 @@ impl Candidate {
         if let Some(owner) = &self.owner {
             lease.metadata.owner_references = Some(vec![owner.clone()]);
         }
-        lease.metadata.labels = Some(self.labels.clone());
+        let labels = lease.metadata.labels.get_or_insert_default();
+        labels.remove(labels::OPERATOR);
+        labels.extend(self.labels.clone());
         let changes = lease.spec.as_ref().and_then(|spec| spec.lease_transitions).unwrap_or(0);
         Lease { spec: Some(self.spec(changes + 1)), ..lease }
     }

@@ -7,7 +7,7 @@ use crate::apply::{self, Applied, Seen};
 use crate::ask::Ask;
 use crate::build::{self, Child};
 use crate::cache::{self, Cache};
-use crate::controller::Guarded;
+use crate::controller::{CONCURRENCY, Guarded};
 use crate::deletion::{self, Cleaning};
 use crate::events::{self, News};
 use crate::labels::{self, Component};
@@ -31,6 +31,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
 
 /// What only rank servers tell, such as a store that went away, is asked for again after this time.
 pub const RESYNC: Duration = Duration::from_secs(60);
@@ -76,6 +77,8 @@ pub struct Context {
     retries: Retries,
     /// Services that are replaced because the operator is another one.
     rolling: Rolling,
+    /// For those that are reconciled at the same time.
+    pub(crate) turns: Semaphore,
 }
 
 impl Context {
@@ -99,6 +102,7 @@ impl Context {
             untold: Mutex::default(),
             retries: Retries::default(),
             rolling: Rolling::new(1),
+            turns: Semaphore::new(CONCURRENCY.into()),
         }
     }
 
@@ -148,6 +152,12 @@ impl Context {
     fn services(&self) -> Vec<Arc<Guarded>> {
         let stores = self.scopes.iter().filter_map(|scope| locked(&scope.services).clone());
         stores.flat_map(|store| store.state()).collect()
+    }
+
+    /// A namespace whose resources are not known, where several are looked at by themselves: one of them may be a rival.
+    fn unlisted(&self) -> Option<&str> {
+        let mut some = self.scopes.iter().filter(|_| self.scopes.len() > 1);
+        some.find(|scope| !scope.listed.load(Ordering::Relaxed))?.namespace.as_deref()
     }
 
     fn tell(&self, mut written: RankingService) -> Arc<RankingService> {
@@ -217,7 +227,10 @@ struct Outcome {
 /// # Errors
 /// What could not be done; it is told in the status as well, where that can be written.
 pub async fn reconcile(service: Arc<RankingService>, ctx: Arc<Context>) -> Result<Action> {
-    ctx.cache(&service.namespace().unwrap_or_default()).filled().await;
+    // what other namespaces show counts as well: a resource there may have the same state
+    for scope in ctx.scopes() {
+        scope.cache.filled().await;
+    }
     let (began, uid) = (Instant::now(), service.uid().unwrap_or_default());
     let result = Box::pin(attempt(&ctx.caught_up(service), &ctx)).await;
     if result.is_ok() {
@@ -240,6 +253,9 @@ async fn attempt(service: &RankingService, ctx: &Context) -> Result<Action> {
     let mut outcome = Outcome::default();
     let converged = Box::pin(converge(service, ctx, &mut outcome)).await;
     let told = Box::pin(tell(service, ctx, &outcome, converged.as_ref().err())).await;
+    if let Err(Error::Refused(_)) = &converged {
+        ctx.rolling.forget(&service.uid().unwrap_or_default()); // others wait for no service that is refused
+    }
     if let (Err(Error::Refused(_)), Ok(Told { published: Err(_), .. })) = (&converged, &told) {
         return told?.published.map(|()| Action::await_change()); // it is tried again sooner than what was refused
     }
@@ -262,6 +278,13 @@ async fn attempt(service: &RankingService, ctx: &Context) -> Result<Action> {
 
 async fn converge(service: &RankingService, ctx: &Context, outcome: &mut Outcome) -> Result<()> {
     let goes = service.metadata.deletion_timestamp.is_some();
+    if goes {
+        ctx.rolling.forget(&service.uid().unwrap_or_default());
+    }
+    // a state of a given name may be another's, and so may the data that go
+    if let Some(namespace) = ctx.unlisted().filter(|_| goes || service.spec.state_store.service.is_some()) {
+        return Err(Error::Unlisted { namespace: namespace.to_owned() });
+    }
     let rivals = ctx.rivals(service);
     if let Some(rival) = rivals.iter().find(|rival| rival.older) {
         if goes {
@@ -285,7 +308,6 @@ async fn converge(service: &RankingService, ctx: &Context, outcome: &mut Outcome
     let plan = validate::plan(service, &resolved, &ctx.defaults)?; // pure: resource in, checked plan out
     let plan = outcome.plan.insert(plan);
     if goes {
-        ctx.rolling.forget(&service.uid().unwrap_or_default());
         outcome.desired = vec![build::purge(plan)];
         let mut applied = Applied::default();
         let cleaning = deletion::clean_up(ctx, service, plan, &mut applied).await;
@@ -416,5 +438,39 @@ pub fn error_policy(ctx: &Context, resource: &ObjectMeta, error: &Error) -> Acti
         Error::Refused(Refusal::StateTaken { .. }) => Action::requeue(SOON),
         Error::Refused(_) => Action::requeue(REFUSED),
         _ => Action::requeue(ctx.retries.after(resource, Instant::now())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::ask::OverHttp;
+    use crate::testing::{defaults, going, service};
+    use kube::client::Body;
+    use serde_json::json;
+    use std::convert::Infallible;
+    use tower::service_fn;
+
+    #[tokio::test]
+    async fn a_state_is_nobodys_and_no_data_go_before_all_namespaces_are_listed() {
+        let silent = service_fn(|request: http::Request<Body>| async move {
+            panic!("{} is asked", request.uri());
+            #[allow(unreachable_code)]
+            Ok::<http::Response<Body>, Infallible>(http::Response::default())
+        });
+        let metrics = Arc::new(Metrics::new().unwrap());
+        let ctx = Context::new(Client::new(silent, "default"), Arc::new(OverHttp::default()), metrics, defaults());
+        let ctx = ctx.looking_at(&["blog".to_owned(), "search".to_owned()]);
+        ctx.scopes()[1].listed.store(true, Ordering::Relaxed);
+        let named = json!({"stateStore": {"service": "shop", "redis": {"host": "redis"}}});
+        for service in [service(named), going(json!({"deletionPolicy": "Delete"}))] {
+            let outcome = converge(&service, &ctx, &mut Outcome::default()).await;
+            let told = outcome.unwrap_err();
+            assert!(matches!(&told, Error::Unlisted { namespace } if namespace == "blog"), "{told}");
+        }
+        ctx.scopes()[0].listed.store(true, Ordering::Relaxed);
+        assert_eq!(ctx.unlisted(), None);
     }
 }

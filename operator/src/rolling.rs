@@ -61,7 +61,10 @@ impl Rolling {
             }
             return Vec::new();
         }
-        if !known || state.settled.contains(uid) || state.now.contains_key(uid) {
+        if !known {
+            state.settled.insert(uid.to_owned()); // with what its author changed, its pods become what this process builds
+        }
+        if state.settled.contains(uid) || state.now.contains_key(uid) {
             return Vec::new();
         }
         if state.now.len() < self.most {
@@ -101,12 +104,17 @@ pub fn differs(desired: &[Child], present: [Option<&Rollout>; 2]) -> bool {
 
 /// The same objects, with Deployments, and what their pods and trainings read, left as they are.
 pub fn held(desired: Vec<Child>) -> Vec<Child> {
-    desired.into_iter().map(|child| if is_read_by_pods(&child) { child.kept() } else { child }).collect()
+    desired.into_iter().map(as_it_is).collect()
 }
 
-/// What pods are made of or read: a former pod that begins again would find what only the new one understands.
-fn is_read_by_pods(child: &Child) -> bool {
-    ["Deployment", "ConfigMap", "CronJob"].contains(&child.resource.kind.as_str())
+/// What pods are made of or read: a former pod that begins again would find what only the new one understands. One without its
+/// ConfigMap begins not at all.
+fn as_it_is(child: Child) -> Child {
+    match child.resource.kind.as_str() {
+        "Deployment" | "CronJob" => child.kept(),
+        "ConfigMap" => child.once(),
+        _ => child,
+    }
 }
 
 fn is_deployment(child: &Child) -> bool {
@@ -153,6 +161,10 @@ mod tests {
         assert_eq!(rolling.awaited(changed), Vec::<String>::new());
         rolling.awaited(Candidate { differs: false, ..candidate("c") });
         assert_eq!(rolling.awaited(candidate("c")), Vec::<String>::new(), "a Secret of it was changed");
+        // its new pods never work, which is no reason for others to wait
+        rolling.awaited(Candidate { differs: false, complete: false, ..candidate("b") });
+        rolling.awaited(Candidate { differs: false, ..candidate("a") });
+        assert_eq!(rolling.awaited(candidate("d")), Vec::<String>::new());
     }
 
     #[test]
@@ -165,6 +177,7 @@ mod tests {
         assert!(differs(&desired, [Some(&there(Some("0".to_owned()))), None]));
         assert!(differs(&desired, [Some(&there(None)), None]), "an earlier operator has made it");
         let held = held(desired);
-        assert!(held.iter().all(|child| is_read_by_pods(child) == (child.mode == Mode::Keep)));
+        let mode = |kind: &str| held.iter().find(|child| child.resource.kind == kind).unwrap().mode;
+        assert_eq!((mode("Deployment"), mode("ConfigMap"), mode("Service")), (Mode::Keep, Mode::Once, Mode::Apply));
     }
 }

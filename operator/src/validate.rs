@@ -173,7 +173,7 @@ fn right(spec: &RankingServiceSpec, resolved: &Resolved, namespace: &str) -> Res
     unreserved("training", training)?;
     unreserved("import", import)?;
     credentials::check(spec)?;
-    one_token(spec)?;
+    credentials::token(spec, resolved)?;
     has_request(spec)?;
     has_offset(spec)
 }
@@ -243,18 +243,6 @@ fn unreserved(part: &str, options: Option<&PodOptions>) -> Result<(), Refusal> {
     let Some(variable) = variables.find(|variable| RESERVED.contains(&variable.name.as_str())) else { return Ok(()) };
     let field = format!("spec.{part}.pod.env[{}]", variable.name);
     Err(Refusal::unfit(field, "the operator sets this variable from other fields: leave it out"))
-}
-
-/// A variable that is there twice is one of the two.
-fn one_token(spec: &RankingServiceSpec) -> Result<(), Refusal> {
-    let twice = spec.rank.token_secret_ref.is_some() && spec.rank.pod.env.iter().any(|one| one.name == API_TOKEN);
-    match twice {
-        true => Err(Refusal::unfit(
-            format!("spec.rank.pod.env[{API_TOKEN}]"),
-            "spec.rank.tokenSecretRef gives the token: leave one of them out",
-        )),
-        false => Ok(()),
-    }
 }
 
 /// An autoscaler goes by the share of what was requested.

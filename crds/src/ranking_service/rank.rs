@@ -49,7 +49,8 @@ pub struct Rank {
     /// Encrypts the port of the servers (TLS). Without it they speak HTTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<RankTls>,
-    /// The token that POST /train and PUT /log-level of a server need. Without it the first needs none, and the second is closed.
+    /// The token that POST /train, PUT /log-level and the page of a server need. Without it the first needs none, and the others are
+    /// closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_secret_ref: Option<KeyReference>,
     /// What is replayed before a server calls itself ready, and before it takes up a new version, for models whose

@@ -30,6 +30,11 @@ pub(super) fn children(plan: &Plan) -> Vec<Child> {
     children
 }
 
+/// The policy of the Job that removes data.
+pub(super) fn of_purge(plan: &Plan) -> Option<Child> {
+    plan.spec.network_policy.as_ref().map(|_| closed(plan, Component::Purge))
+}
+
 fn of_rank(plan: &Plan) -> ObjectMeta {
     metadata(plan, plan.named(Component::Rank), labels::of(&plan.name, Component::Rank))
 }

@@ -30,8 +30,8 @@ pub const USER: i64 = 65_532;
 
 const MEMORY: &str = "memory";
 
-/// Memory that a part may use, as a multiple of what it asks for. A peak, such as that of a training, or a catalog some times as large,
-/// finds room; a leak ends its pod before it takes the node's memory from others.
+/// Memory that a part may use, as a multiple of what it asks for, where its need is known: a leak ends its pod before it takes the node's
+/// memory from others.
 const TIMES: u32 = 4;
 
 /// What tells the pods of one part from those of another.
@@ -159,7 +159,8 @@ fn pull_policy(policy: PullPolicy) -> String {
     .to_owned()
 }
 
-/// What a part asks for, and may use at most, where its author says nothing: for a small shop. A text model has a copy in each thread, and
+/// What a part asks for, and may use at most, where its author says nothing: for a small shop. What a training or an import needs depends on
+/// the events, and a training sees to it by itself that the node has it. A text model has a copy in each thread, and
 /// shares the processor with what it is computed for.
 fn resources(plan: &Plan, component: Component) -> ResourceRequirements {
     let texts = plan.configuration.texts;
@@ -173,11 +174,18 @@ fn resources(plan: &Plan, component: Component) -> ResourceRequirements {
         Component::Purge => ("100m", 128),
     };
     let requests = [("cpu", processor.to_owned()), (MEMORY, memory(mebibytes))];
-    let limits = [(MEMORY, memory(mebibytes * TIMES))];
+    let unbounded = plan.configuration.unbounded;
+    let limited = match component {
+        Component::Rank => !unbounded.files && !unbounded.catalog,
+        Component::Ingest => !unbounded.files,
+        Component::Training | Component::Import => false,
+        Component::Purge => true,
+    };
+    let limits = limited.then(|| (MEMORY, memory(mebibytes * TIMES)));
     let quantities = |(name, quantity): (&str, String)| (name.to_owned(), Quantity(quantity));
     ResourceRequirements {
         requests: Some(requests.into_iter().map(quantities).collect()),
-        limits: Some(limits.into_iter().map(quantities).collect()),
+        limits: limits.map(|limit| [quantities(limit)].into()),
         ..ResourceRequirements::default()
     }
 }

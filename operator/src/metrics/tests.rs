@@ -50,11 +50,11 @@ fn one_that_cannot_be_read_is_not_ready() {
 
 #[test]
 fn promtool_finds_nothing_wrong_with_the_page() {
-    let found = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/monitoring/promtool.sh")).output().unwrap();
-    if !found.status.success() {
-        assert!(std::env::var("RANKWRIGHT_REQUIRE_ALL").as_deref() != Ok("1"), "{found:?}");
-        return println!("SKIPPED: promtool is missing");
+    if std::env::var("RANKWRIGHT_REQUIRE_ALL").as_deref() != Ok("1") {
+        return println!("SKIPPED: RANKWRIGHT_REQUIRE_ALL=1 has promtool fetched");
     }
+    let found = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/monitoring/promtool.sh")).output().unwrap();
+    assert!(found.status.success(), "{found:?}");
     let mut checking = Command::new(String::from_utf8(found.stdout).unwrap().trim());
     checking.args(["check", "metrics"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut checking = checking.spawn().unwrap();

@@ -5,7 +5,7 @@ mod sections;
 
 use super::{Refusal, digest_of};
 use crate::resolve::{Kind, Resolved};
-use rankwright_config::feature;
+use rankwright_config::feature::{self, MatchMethod};
 use rankwright_config::model::Encoder;
 use rankwright_config::{Config, Errors, Feature, Model};
 use rankwright_crds::RankingServiceSpec;
@@ -25,10 +25,21 @@ pub struct Rendered {
     pub trained: Vec<String>,
     /// Which programs compute with text models.
     pub texts: Texts,
+    /// Which programs hold what no configuration bounds.
+    pub unbounded: Unbounded,
     /// All models.
     pub models: Vec<String>,
     /// What works, and probably not as meant.
     pub warnings: Vec<String>,
+}
+
+/// What is held in memory, of a size that the configuration does not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Unbounded {
+    /// Files of embeddings, scores or terms: all programs that compute features read them.
+    pub files: bool,
+    /// Vectors of a catalog: rank servers hold those of recommenders.
+    pub catalog: bool,
 }
 
 /// Where text models compute.
@@ -81,8 +92,25 @@ fn of_models(config: &Config, text: String) -> Rendered {
             inference: !config.inference.is_empty(),
             training: config.models.values().any(embeds),
         },
+        unbounded: Unbounded {
+            files: config.features.iter().any(reads_files),
+            catalog: config.models.values().any(|model| matches!(model, Model::Als(_) | Model::Semantic(_))),
+        },
         text,
         ..Rendered::default()
+    }
+}
+
+/// Whether a feature holds a file in memory.
+fn reads_files(feature: &Feature) -> bool {
+    let feature::Kind::FieldMatch(compared) = &feature.kind else { return false };
+    match &compared.method {
+        MatchMethod::Bm25 { .. } => true,
+        MatchMethod::BiEncoder { item_field_cache, ranking_field_cache, .. } => {
+            item_field_cache.is_some() || ranking_field_cache.is_some()
+        }
+        MatchMethod::CrossEncoder { cache, .. } => cache.is_some(),
+        MatchMethod::Ngram { .. } | MatchMethod::Term { .. } => false,
     }
 }
 

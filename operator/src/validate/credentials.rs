@@ -1,6 +1,7 @@
-//! A pod has one access key and one address of S3 in its environment: fields that ask for two are refused.
+//! A pod has one access key and one address of S3 in its environment, and one token: fields that ask for two are refused.
 
-use super::Refusal;
+use super::{API_TOKEN, Refusal};
+use crate::resolve::{Kind, Resolved};
 use rankwright_crds::RankingServiceSpec;
 use rankwright_crds::ranking_service::S3Credentials;
 
@@ -21,6 +22,29 @@ pub(super) fn check(spec: &RankingServiceSpec) -> Result<(), Refusal> {
         return Err(Refusal::unfit("spec.import.from.s3.endpoint", problem));
     }
     Ok(())
+}
+
+/// One token of rank servers, which is a text: without any they would let everybody train.
+pub(super) fn token(spec: &RankingServiceSpec, resolved: &Resolved) -> Result<(), Refusal> {
+    let Some(named) = &spec.rank.token_secret_ref else { return Ok(()) };
+    let pod = &spec.rank.pod;
+    let merged = pod.template.as_ref().and_then(|template| template.get("spec")?.get("containers")?.as_array());
+    let variables = merged.into_iter().flatten().filter_map(|container| container["env"].as_array()).flatten();
+    let problem = "spec.rank.tokenSecretRef gives the token: leave one of them out";
+    if pod.env.iter().any(|one| one.name == API_TOKEN) {
+        return Err(Refusal::unfit(format!("spec.rank.pod.env[{API_TOKEN}]"), problem));
+    }
+    if variables.into_iter().any(|variable| variable["name"] == API_TOKEN) {
+        return Err(Refusal::unfit("spec.rank.pod.template.spec.containers", problem));
+    }
+    let content = resolved.objects.get(&(Kind::Secret, named.name.clone()));
+    match content.map(|content| content.text(&named.key).unwrap_or_default().trim().is_empty()) {
+        Some(true) => Err(Refusal::unfit(
+            "spec.rank.tokenSecretRef",
+            format!("key {} of Secret {} holds no text: put a token there", named.key, named.name),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// The access key of another field takes the place of the pods' own identity, for the bucket of click-throughs, too.

@@ -258,6 +258,8 @@ fn a_new_certificate_makes_no_new_pods_and_a_new_token_does() {
     assert_eq!(changed.ingest, before.ingest);
     let incomplete = with("port-tls", texts([("tls.crt", "c"), ("ca.crt", "a")])).unwrap_err().to_string();
     assert_eq!(incomplete, "Secret port-tls has no key tls.key: spec.rank.tls.secretName names it");
+    let blank = with("admin", crate::resolve::Content::of_texts([("token", " \n")])).unwrap_err().to_string();
+    assert_eq!(blank, "spec.rank.tokenSecretRef: key token of Secret admin holds no text: put a token there");
 }
 
 #[test]
@@ -270,6 +272,9 @@ fn certificate_and_token_have_fields_of_their_own() {
     assert!(planned(json!({"rank": {"pod": {"env": env}}})).is_ok());
     let twice = json!({"rank": {"tokenSecretRef": {"name": "admin", "key": "token"}, "pod": {"env": env}}});
     assert!(refusal(twice).contains("spec.rank.tokenSecretRef gives the token: leave one of them out"));
+    let merged = json!({"spec": {"containers": [{"name": "rank", "env": env}]}});
+    let twice = json!({"tokenSecretRef": {"name": "admin", "key": "token"}, "pod": {"template": merged}});
+    assert!(refusal(json!({ "rank": twice })).contains("spec.rank.pod.template.spec.containers"));
 }
 
 #[test]
