@@ -1,21 +1,25 @@
 //! Events in, effects and click-throughs out.
 
+mod closing;
+mod joining;
 mod restore;
 
-use crate::counters::{self, Applied, Counters};
+use crate::counters::{Applied, Counters};
 use crate::error::Error;
-use crate::join::{Bounds, Due, Join, Place};
+use crate::join::{Bounds, Join};
 use crate::outbox::Outbox;
-use crate::record::{self, Closed, JoinId, JoinRef, Open};
-use crate::rows::{Promise, Workshop};
+use crate::record::JoinId;
+use crate::rows::Workshop;
 use crate::texts;
-use rankwright_clickthrough::{Clickthrough, ClickthroughStore};
-use rankwright_event::{Event, Interaction, Ranking, RankingId, Tenant, Timestamp};
-use rankwright_feature::{Plan, Purpose};
+use closing::Owed;
+use foldhash::fast::RandomState;
+use hashbrown::HashSet;
+use rankwright_clickthrough::ClickthroughStore;
+use rankwright_event::{Event, RankingId, Timestamp};
+use rankwright_feature::Plan;
 use rankwright_state::{
-    Cell, Entity, Fetched, Key, Lease, Outcome, Overlay, Position, Rows, Slot, Space, Store, Stored, Writer,
+    Cell, Entity, Key, Lease, Outcome, Overlay, Position, Rows, Slot, Space, Store, Stored, Writer,
 };
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,11 +33,6 @@ const MOST_AWAITED: usize = 100_000;
 
 /// About this many bytes of interactions may wait for their rankings.
 pub(crate) const MOST_AWAITED_BYTES: usize = 32 << 20;
-
-/// So many rankings are closed with one commit, where no events belong to it as well,
-const AT_ONCE: usize = 1000;
-/// unless their click-throughs take more bytes of memory than this before.
-const MOST_CLOSED_BYTES: usize = 16 << 20;
 
 /// So many events are noted with one commit.
 pub(crate) const NOTED_AT_ONCE: usize = 10_000;
@@ -64,15 +63,10 @@ pub struct Ingest {
     outbox: Outbox,
     overlay: Overlay,
     workshop: Workshop,
-    /// What this batch has closed, in order.
-    closed: Vec<(Option<Key>, Closed)>,
-    /// About how many bytes that takes.
-    closed_bytes: usize,
+    /// What this batch has closed.
+    owed: Owed,
     /// Records whose interactions the state does not have as they are.
-    changed: HashSet<JoinId>,
-    /// Number of the next closed record in a durable state: a ranking that is shown again may close again before its first
-    /// click-through is durable elsewhere.
-    next_closed: u64,
+    changed: HashSet<JoinId, RandomState>,
     /// Newest event time.
     watermark: Timestamp,
     swept: Timestamp,
@@ -111,10 +105,8 @@ impl Ingest {
             join: Join::new(settings.session_length, settings.ranking_wait, bounds),
             outbox: Outbox::new(clickthroughs),
             overlay: Overlay::default(),
-            closed: Vec::new(),
-            closed_bytes: 0,
-            changed: HashSet::new(),
-            next_closed: 0,
+            owed: Owed::default(),
+            changed: HashSet::default(),
             watermark: Timestamp::MIN,
             swept: Timestamp::MIN,
             durable,
@@ -305,41 +297,6 @@ impl Ingest {
         Ok(())
     }
 
-    /// Closes what is due before `watermark`, some with each commit, however many there are.
-    async fn close_by_commits(&mut self, watermark: Timestamp) -> Result<(), Error> {
-        debug_assert!(!self.taken, "these commits would have effects in them whose position they do not name");
-        let mut closed = 0;
-        while let Some(due) = self.join.close_before(watermark) {
-            self.close(due).await?;
-            closed += 1;
-            if closed % AT_ONCE == 0 || self.closed_bytes > MOST_CLOSED_BYTES {
-                self.commit(self.lease.position.clone()).await?;
-                if self.outbox.is_full() {
-                    self.outbox.flush()?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    async fn close_until(&mut self, watermark: Timestamp) -> Result<(), Error> {
-        while let Some(due) = self.join.close_before(watermark) {
-            self.close(due).await?;
-        }
-        self.give_up(watermark).await
-    }
-
-    /// Interactions wait no longer whose rankings have not come by `watermark`, or that are too many.
-    async fn give_up(&mut self, watermark: Timestamp) -> Result<(), Error> {
-        while let Some((id, interactions)) = self.join.give_up(watermark) {
-            self.remove(&id);
-            for interaction in interactions {
-                self.unranked(interaction).await?;
-            }
-        }
-        Ok(())
-    }
-
     /// What lies under the keys, with what this batch has written there.
     async fn fetch(&mut self, keys: &[Key]) -> Result<Rows, Error> {
         let (mut found, unknown) = self.overlay.look_up(keys);
@@ -354,189 +311,11 @@ impl Ingest {
         Ok(found)
     }
 
-    async fn ranking(&mut self, mut ranking: Ranking) -> Result<(), Error> {
-        if self.join.place(&JoinRef { tenant: &ranking.tenant, ranking: &ranking.id }).is_some() {
-            self.counters.repeated += 1;
-            return Ok(());
-        }
-        ranking.shrink_to_fit();
-        let ranking = Arc::new(ranking);
-        let rows = self.rows(&ranking).await?;
-        self.plan.shown(&ranking, &mut self.overlay);
-        let (let_go, waited) = self.join.open(Open::new(ranking, self.plan.width(), rows));
-        self.let_go(let_go);
-        for interaction in waited {
-            self.joined(interaction).await?;
-        }
-        while let Some(evicted) = self.join.evict() {
-            self.counters.evicted += 1;
-            self.close(evicted).await?;
-        }
-        Ok(())
-    }
-
-    /// The rows of a ranking as state stands; a record that must outlive this process has them at once.
-    async fn rows(&mut self, ranking: &Arc<Ranking>) -> Result<Promise, Error> {
-        let mut fetched = Fetched::new(self.fetch(&self.plan.reads(ranking)).await?);
-        let keys = self.plan.follow(ranking, &fetched);
-        let entities = self.fetch(&keys).await?;
-        fetched.add(keys, entities);
-        if self.durable {
-            let encoded = texts::encoded(self.plan.texts(ranking, &fetched)).await;
-            let rows = self.plan.rows_with(ranking, &fetched, &encoded, Purpose::Training);
-            let (slot, stored) = record::shown_value(ranking, self.plan.tags(), &rows);
-            self.overlay.write(&JoinId::of(ranking).key(), slot, stored);
-            return Ok(Promise::kept(rows));
-        }
-        Ok(self.workshop.add(ranking.clone(), fetched))
-    }
-
-    async fn interaction(&mut self, interaction: Interaction) -> Result<(), Error> {
-        let Some(ranking) = &interaction.ranking else { return self.unranked(interaction).await };
-        if self.join.place(&JoinRef { tenant: &interaction.tenant, ranking }).is_some() {
-            return self.joined(interaction).await;
-        }
-        let id = JoinId { tenant: interaction.tenant.clone(), ranking: ranking.clone() };
-        if self.join.has_no_room(&id.borrowed()) {
-            return self.unranked(interaction).await;
-        }
-        self.join.wait(id.clone(), interaction);
-        self.changed(id);
-        self.give_up(Timestamp::MIN).await // those that are too many, though event time stands still
-    }
-
-    /// An interaction of an open ranking takes effect.
-    async fn joined(&mut self, interaction: Interaction) -> Result<(), Error> {
-        self.plan.interaction(&interaction, &mut self.overlay);
-        let Some(ranking) = interaction.ranking.clone() else { return Ok(()) };
-        let id = JoinId { tenant: interaction.tenant.clone(), ranking };
-        if self.join.place(&id.borrowed()) == Some(Place::Stored) {
-            let open = self.stored(&id).await?;
-            let let_go = self.join.put_back(open);
-            self.let_go(let_go);
-        }
-        if self.join.add(&id.borrowed(), interaction) {
-            self.changed(id);
-        }
-        Ok(())
-    }
-
-    /// The interactions of a ranking, or of one that is awaited, are not as the state has them: they are written with the commit,
-    /// once, however many came.
-    fn changed(&mut self, id: JoinId) {
-        if self.durable {
-            self.changed.insert(id);
-        }
-    }
-
-    /// Writes the interactions of rankings of which the state has all from now on.
-    fn let_go(&mut self, rankings: Vec<Open>) {
-        for open in rankings {
-            let id = JoinId::of(&open.ranking);
-            if self.changed.remove(&id) {
-                let (slot, stored) = record::interactions_value(&open.interactions);
-                self.overlay.write(&id.key(), slot, stored);
-            }
-        }
-    }
-
-    /// Writes the interactions that have changed.
-    fn write_changed(&mut self) {
-        for id in self.changed.drain() {
-            if let Some(interactions) = self.join.interactions(&id.borrowed()) {
-                let (slot, stored) = record::interactions_value(interactions);
-                self.overlay.write(&id.key(), slot, stored);
-            }
-        }
-    }
-
-    /// An open ranking as the state has it.
-    async fn stored(&mut self, id: &JoinId) -> Result<Open, Error> {
-        let damaged = |reason| Error::Damaged { ranking: id.ranking.to_string(), reason };
-        let entity = self.fetch(&[id.key()]).await?.pop().flatten();
-        let entity = entity.ok_or_else(|| damaged("it is gone".to_owned()))?;
-        let record = record::restore(&entity).map_err(damaged)?;
-        let shown = record.shown.ok_or_else(|| damaged("it does not say what was shown".to_owned()))?;
-        Ok(Open::restored(shown, record.interactions, &self.plan))
-    }
-
-    /// An interaction that no known ranking caused takes effect.
-    async fn unranked(&mut self, interaction: Interaction) -> Result<(), Error> {
-        self.counters.unranked += 1;
-        if let Some(ranking) = &interaction.ranking {
-            self.counters.unknown += 1;
-            counters::name(&mut self.unknown, ranking);
-        }
-        let item = self.fetch(self.plan.unranked_reads(&interaction).as_slice()).await?;
-        self.plan.unranked(&interaction, &item, &mut self.overlay);
-        let record = Clickthrough::of_interaction(&interaction);
-        let key = self.durable.then(|| self.closed_key(&interaction.tenant, interaction.id.as_str()));
-        if let Some(key) = &key {
-            let (slot, stored) = record::alone_value(&interaction);
-            self.overlay.write(key, slot, stored);
-        }
-        self.plan.interaction(&interaction, &mut self.overlay);
-        self.owed(key, Closed::Written(record));
-        Ok(())
-    }
-
-    /// A ranking takes no more interactions.
-    async fn close(&mut self, due: Due) -> Result<(), Error> {
-        let mut open = match due {
-            Due::Here(open) => open,
-            Due::Stored { id, worth_keeping: true } => self.stored(&id).await?,
-            Due::Stored { id, worth_keeping: false } => {
-                self.remove(&id);
-                return Ok(());
-            }
-        };
-        self.remove(&JoinId::of(&open.ranking));
-        if !open.is_worth_keeping() {
-            return Ok(());
-        }
-        let items = self.fetch(&open.close_reads(&self.plan)).await?;
-        open.close(&self.plan, &items, &mut self.overlay);
-        self.counters.clickthroughs += 1;
-        self.owe(open);
-        Ok(())
-    }
-
-    /// The state has the record no longer.
-    fn remove(&mut self, id: &JoinId) {
-        if self.durable {
-            self.changed.remove(id);
-            self.overlay.remove(&id.key());
-        }
-    }
-
-    /// A click-through whose effects are there is on its way.
-    fn owe(&mut self, open: Open) {
-        let key = self.durable.then(|| self.closed_key(&open.ranking.tenant, open.ranking.id.as_str()));
-        if let Some(key) = &key {
-            let values = [open.shown_value(self.plan.tags()), record::interactions_value(&open.interactions)];
-            values.into_iter().for_each(|(slot, stored)| self.overlay.write(key, slot, stored));
-        }
-        self.owed(key, Closed::Ranking(open));
-    }
-
-    fn owed(&mut self, key: Option<Key>, closed: Closed) {
-        self.closed_bytes += closed.bytes();
-        self.closed.push((key, closed));
-    }
-
-    /// Where a click-through lies until it is durable elsewhere, in the order of closing.
-    fn closed_key(&mut self, tenant: &Tenant, id: &str) -> Key {
-        let number = self.next_closed;
-        self.next_closed += 1;
-        record::closed_key(tenant, number, id)
-    }
-
     async fn commit(&mut self, to: Position) -> Result<u64, Error> {
         self.workshop.nudge();
         self.taken = false;
         self.write_changed();
-        self.closed_bytes = 0;
-        for (key, closed) in self.closed.drain(..) {
+        for (key, closed) in self.owed.take() {
             self.outbox.push(key, closed);
         }
         let settled = self.outbox.settled();
@@ -564,3 +343,6 @@ impl Ingest {
         self.commit(self.lease.position.clone()).await.map(|_| ())
     }
 }
+
+#[cfg(test)]
+mod tests;

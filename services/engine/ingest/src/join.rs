@@ -6,11 +6,10 @@
 //! Where a durable state holds the records, those of the rankings that came last are kept here as well; of the others only
 //! how long they stay open is known, and whoever needs one reads it back.
 
-use crate::record::{JoinId, JoinRef, Open};
+use crate::record::{JoinId, JoinRef, Open, Room};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use rankwright_event::{Interaction, Timestamp};
-use rankwright_state::Parts;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
@@ -56,6 +55,17 @@ enum Held {
     Here { open: Open, arrival: u64 },
     /// The state has it; time of its last activity, and whether a model could learn from it as it is.
     Stored { last: Timestamp, worth_keeping: bool },
+}
+
+/// What becomes of an interaction whose ranking has not come.
+#[derive(Debug)]
+pub(crate) enum Waits {
+    /// It waits.
+    Kept,
+    /// It waits already.
+    Known(Interaction),
+    /// As many wait as a ranking keeps.
+    NoRoom(Interaction),
 }
 
 /// Where an open ranking is.
@@ -193,13 +203,26 @@ impl Join {
         let_go
     }
 
-    /// Whether as many interactions wait for a ranking as an open one keeps.
-    pub(crate) fn has_no_room(&self, id: &JoinRef<'_>) -> bool {
-        self.waiting.get(id).is_some_and(|waiting| waiting.len() >= Parts::MOST)
+    /// Whether interactions wait for a ranking.
+    pub(crate) fn is_awaited(&self, id: &JoinRef<'_>) -> bool {
+        self.waiting.contains_key(id)
     }
 
-    /// Keeps an interaction until its ranking comes.
-    pub(crate) fn wait(&mut self, id: JoinId, interaction: Interaction) {
+    /// Keeps an interaction until its ranking comes, as an open one would keep it.
+    pub(crate) fn wait(&mut self, id: &JoinId, interaction: Interaction) -> Waits {
+        let waiting = self.waiting.get(&id.borrowed()).map_or(&[][..], Vec::as_slice);
+        match Room::among(waiting, &interaction) {
+            Room::Taken => Waits::Known(interaction),
+            Room::None => Waits::NoRoom(interaction),
+            Room::Free => {
+                self.wait_anyhow(id.clone(), interaction);
+                Waits::Kept
+            }
+        }
+    }
+
+    /// Keeps one that has waited in an earlier process.
+    pub(crate) fn wait_anyhow(&mut self, id: JoinId, interaction: Interaction) {
         let id = Arc::new(id);
         self.arrivals += 1;
         self.patience.insert((interaction.timestamp.plus(self.ranking_wait), self.arrivals), id.clone());
@@ -370,7 +393,7 @@ mod tests {
         let bounds = Bounds { awaited_bytes: 3 * one, ..ANY };
         let mut join = Join::new(Duration::from_secs(60), Duration::from_secs(10), bounds);
         for number in 0..5 {
-            join.wait(id(&format!("r{number}")), click(&format!("r{number}"), number));
+            join.wait(&id(&format!("r{number}")), click(&format!("r{number}"), number));
         }
         let given_up = std::iter::from_fn(|| join.give_up(Timestamp::MIN)).map(|(id, _)| id.ranking.to_string());
         assert_eq!(given_up.collect::<Vec<_>>(), ["r0", "r1"]);

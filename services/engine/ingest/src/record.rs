@@ -110,10 +110,7 @@ impl Open {
     pub(crate) fn restored(mut shown: Shown, interactions: Vec<Interaction>, plan: &Plan) -> Self {
         let rows = Promise::kept(shown.rows_of(plan.tags()));
         let mut open = Self::new(Arc::new(shown.ranking), plan.width(), rows);
-        // each is there once, as it was when they were stored
-        open.last = interactions.iter().map(|interaction| interaction.timestamp).fold(open.last, Timestamp::max);
-        open.bytes += interactions.iter().map(Interaction::bytes).sum::<usize>();
-        open.interactions = interactions;
+        interactions.into_iter().for_each(|interaction| drop(open.add(interaction)));
         open
     }
 
@@ -128,22 +125,18 @@ impl Open {
         self.bytes
     }
 
-    /// An interaction that is there already, by its time and id, stays once. Of more than [`Parts::MOST`] impressions the first stay,
-    /// and likewise of other interactions, as in a state that is shared the oldest do: a list that was stored only grows. Whether it
-    /// stays.
+    /// An interaction that is there already stays once. Where there is no room the first stay, as in a state that is shared the oldest do:
+    /// a list that was stored only grows. Whether it stays.
     pub(crate) fn add(&mut self, interaction: Interaction) -> bool {
-        let same = |known: &Interaction| known.timestamp == interaction.timestamp && known.id == interaction.id;
-        if self.interactions.iter().any(same) {
-            return false;
+        let room = Room::among(&self.interactions, &interaction);
+        if room != Room::Taken {
+            self.last = self.last.max(interaction.timestamp);
         }
-        self.last = self.last.max(interaction.timestamp);
-        let alike = |known: &&Interaction| is_impression(known) == is_impression(&interaction);
-        let has_room = self.interactions.iter().filter(alike).count() < Parts::MOST;
-        if has_room {
+        if room == Room::Free {
             self.bytes += interaction.bytes();
             self.interactions.push(interaction);
         }
-        has_room
+        room == Room::Free
     }
 
     /// Takes out the interactions that came when it was over: those behind the first pause longer than `session_length`.
@@ -189,6 +182,27 @@ impl Open {
         let rows = Rows { width: self.width, values: self.rows.take() };
         let clicks = self.interactions.iter().map(Click::from).collect();
         Clickthrough::of_ranking(&self.ranking, rows, clicks)
+    }
+}
+
+/// Whether interactions with a ranking have room for one more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// They have.
+    Free,
+    /// It is among them, by its time and id.
+    Taken,
+    /// There are [`Parts::MOST`] like it: impressions, or others.
+    None,
+}
+
+impl Room {
+    pub(crate) fn among(interactions: &[Interaction], one: &Interaction) -> Self {
+        if interactions.iter().any(|known| known.timestamp == one.timestamp && known.id == one.id) {
+            return Self::Taken;
+        }
+        let alike = interactions.iter().filter(|known| is_impression(known) == is_impression(one));
+        if alike.count() < Parts::MOST { Self::Free } else { Self::None }
     }
 }
 
