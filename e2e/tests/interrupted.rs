@@ -18,6 +18,8 @@ use std::process::{Child, Command, Stdio};
 /// Bytes of events that are compressed together, and how often these are repeated: 16 GiB in all.
 const PIECE: usize = 16 << 20;
 const PIECES: usize = 1024;
+/// Bytes that a pipe holds.
+const FULL: usize = 64 << 10;
 
 /// A file with events that takes minutes to read.
 fn endless(folder: &Path) -> PathBuf {
@@ -123,4 +125,20 @@ fn tools_that_read_click_throughs_stop_with_a_sentence_and_write_nothing() {
         assert!(log.contains(told), "{arguments:?}: {log}");
         assert_eq!(names(place.path()), before, "{arguments:?}");
     }
+}
+
+#[test]
+fn an_evaluation_that_is_stopped_while_it_writes_leaves_nothing() {
+    let place = folder();
+    fs::remove_file(shop(place.path())).expect("is there");
+    let report = place.path().join("report.html");
+    assert!(Command::new("mkfifo").arg(&report).status().is_ok_and(|status| status.success()));
+    let mut full = OpenOptions::new().read(true).write(true).open(&report).expect("is there");
+    full.write_all(&[0; FULL]).expect("there is room");
+    let before = names(place.path());
+    let mut tool = Tool::start(place.path(), &["evaluate", "--config", "config.yml", "--html", "report.html"]);
+    tool.until_open(&report); // and it waits until there is room
+    let log = tool.interrupted();
+    assert!(log.contains("error: interrupted: there is no report"), "{log}");
+    assert_eq!(names(place.path()), before);
 }

@@ -89,17 +89,22 @@ def test_the_client_for_asyncio_repeats_in_the_same_way():
     assert transport.bodies[0] == transport.bodies[1] == transport.bodies[2]
 
 
-def test_only_a_training_has_no_time_limit():
+def test_only_what_waits_for_a_version_to_serve_has_no_time_limit():
     seen = {}
 
     def answer(request):
         seen[request.url.path] = request.extensions["timeout"]
-        return httpx.Response(200, json={"features": [], "iterations": 1, "sizeBytes": 1})
+        return httpx.Response(200, json={"features": [], "iterations": 1, "sizeBytes": 1, "models": [], "version": "1"})
 
     service = Client("http://service", timeout=3, transport=httpx.MockTransport(answer))
     service.ready()
+    service.models()
     service.train("shop")
-    assert (seen["/ready"]["read"], seen["/train/shop"]["read"], seen["/train/shop"]["connect"]) == (3, None, 3)
+    service.promote("shop", "1")
+    service.roll_back("shop")
+    limits = {path: (timeout["read"], timeout["connect"]) for path, timeout in seen.items()}
+    waits = ("/train/shop", "/models/shop/promote", "/models/shop/rollback")
+    assert limits == {"/ready": (3, 3), "/models": (3, 3), **dict.fromkeys(waits, (None, 3))}
 
 
 def test_what_a_proxy_answers_is_an_error_of_ours():

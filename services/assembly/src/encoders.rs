@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use rankwright_config::feature::{FieldMatch, Kind, MatchMethod};
 use rankwright_config::model::Encoder::Bert;
 use rankwright_config::{Config, InferenceKind, TextModel};
-use rankwright_encoder::{Encoder, FileNames, Handle, Runtime, Settings, Sources, Task};
+use rankwright_encoder::{Encoder, Fetch, FileNames, Handle, Runtime, Settings, Sources, Task};
 use rankwright_feature::Encode;
 use std::collections::BTreeMap;
 use std::env;
@@ -100,6 +100,15 @@ impl Encoders {
     /// When ONNX Runtime is missing, or a model is not there, does not work, or is not what is wanted. The error begins with
     /// the path in the configuration.
     pub fn open(wanted: Vec<Wanted>, batch: usize) -> BoxFuture<'static, Result<Self>> {
+        Self::open_with(wanted, batch, true)
+    }
+
+    /// The same of models that are here already: nothing is fetched.
+    pub(crate) fn open_present(wanted: Vec<Wanted>, batch: usize) -> BoxFuture<'static, Result<Self>> {
+        Self::open_with(wanted, batch, false)
+    }
+
+    fn open_with(wanted: Vec<Wanted>, batch: usize, fetch: bool) -> BoxFuture<'static, Result<Self>> {
         Box::pin(async move {
             if wanted.is_empty() {
                 return Ok(Self::default());
@@ -108,7 +117,7 @@ impl Encoders {
             // no thread of the runtime, which would wait for it at its end
             thread::Builder::new()
                 .name("models".to_owned())
-                .spawn(move || told.send(Self::open_all(&wanted, batch)))?;
+                .spawn(move || told.send(Self::open_all(&wanted, batch, fetch)))?;
             heard.await.context("opening the models was broken off")?
         })
     }
@@ -123,12 +132,12 @@ impl Encoders {
         self.open.iter().map(|(model, encoder)| (model.handle.clone(), encoder.clone()))
     }
 
-    fn open_all(wanted: &[Wanted], batch: usize) -> Result<Self> {
+    fn open_all(wanted: &[Wanted], batch: usize, fetch: bool) -> Result<Self> {
         let (cache, settings) = (cache()?, Settings { batch, ..settings()? });
         let first = wanted.first().map(|wanted| wanted.path.clone()).unwrap_or_default();
         let runtime = Runtime::open(&cache).with_context(|| format!("{first}.model"))?;
         let elsewhere = Elsewhere::default();
-        let sources = sources(cache, &elsewhere);
+        let sources = sources(cache, fetch.then_some(&elsewhere));
         let mut encoders = Self::default();
         for wanted in wanted {
             if !encoders.open.contains_key(&wanted.model) {
@@ -171,9 +180,9 @@ fn opened(runtime: &Runtime, sources: &Sources<'_>, model: &TextModel, settings:
 }
 
 /// As the environment says: also a mirror of the hub, by the variable that other tools have for it.
-fn sources(cache: PathBuf, elsewhere: &Elsewhere) -> Sources<'_> {
+fn sources(cache: PathBuf, elsewhere: Option<&Elsewhere>) -> Sources<'_> {
     let own = cache.join("models");
-    let mut sources = Sources::from_env(cache, Some(elsewhere));
+    let mut sources = Sources::from_env(cache, elsewhere.map(|elsewhere| elsewhere as &dyn Fetch));
     if sources.models.as_os_str().is_empty() {
         sources.models = own; // an empty variable counts as absent
     }

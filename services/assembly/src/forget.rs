@@ -19,6 +19,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
 
 const WRITER: &str = "forget";
 /// Why a process with a state of its own does not forget while it serves.
@@ -33,26 +34,42 @@ const ASKS_AT_MOST: Duration = Duration::from_secs(30);
 /// and is told of so often.
 const TELLS: Duration = Duration::from_secs(60);
 
+/// As many wait over HTTP at most, of which one after the other is forgotten.
+const AT_ONCE: usize = 4;
+
 /// Forgets over HTTP, in a process that serves.
-pub(crate) struct Forgetter(pub(crate) Arc<Engine>);
+pub(crate) struct Forgetter {
+    engine: Arc<Engine>,
+    places: Arc<Semaphore>,
+}
+
+impl Forgetter {
+    pub(crate) fn over(engine: Arc<Engine>) -> Self {
+        Self { engine, places: Arc::new(Semaphore::new(AT_ONCE)) }
+    }
+}
 
 impl Forget for Forgetter {
     fn forget(&self, key: Key) -> StateFuture<'_, Result<rankwright_serve::Forgotten, ForgetError>> {
         Box::pin(async move {
+            let place = self.places.clone().try_acquire_owned().map_err(|_| ForgetError::Busy)?;
             let Key { tenant, scope } = key;
             let who = match scope {
                 Scope::User(user) => Who::User(user),
                 Scope::Item(item) => Who::Item(item),
                 _ => return Err(ForgetError::Elsewhere("only items and visitors are forgotten".to_owned())),
             };
-            if !self.0.state.shared() {
+            if !self.engine.state.shared() {
                 return Err(ForgetError::Elsewhere(ALONE.to_owned()));
             }
-            if matches!(self.0.config.train, Some(ClickthroughStore::Discard)) {
+            if matches!(self.engine.config.train, Some(ClickthroughStore::Discard)) {
                 return Err(ForgetError::Elsewhere(WITHOUT_CLICKTHROUGHS.to_owned()));
             }
-            let (engine, subject) = (self.0.clone(), Subject { tenant, who });
-            let work = self.0.runtime.spawn(async move { in_stores(&engine, &subject).await });
+            let (engine, subject) = (self.engine.clone(), Subject { tenant, who });
+            let work = self.engine.runtime.spawn(async move {
+                let _place = place;
+                in_stores(&engine, &subject).await
+            });
             let told = work.await.map_err(|error| ForgetError::Failed(error.to_string()))?;
             let Forgotten { removed, left } = told.map_err(|error| ForgetError::Failed(chain(&error)))?;
             Ok(rankwright_serve::Forgotten { removed, left })
@@ -270,6 +287,27 @@ impl Alone {
         self.holding.end().await;
         if let Err(error) = self.state.hold(TASK, &self.holder, Duration::from_millis(1)).await {
             tracing::debug!(%error, "rankings are closed later");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rankwright_event::Tenant;
+    use rankwright_state::MemoryStore;
+
+    #[tokio::test]
+    async fn who_comes_while_others_are_forgotten_is_asked_to_come_again() {
+        let (config, _) = Config::parse("models: {none: {type: noop}}", "test").expect("a valid configuration");
+        let engine = Engine::over(config, Arc::new(MemoryStore::default())).await.expect("opens");
+        let forgetter = Forgetter::over(Arc::new(engine));
+        let forget = || forgetter.forget(Key::new(&Tenant::default(), Scope::User("u".into())));
+        let others: Vec<_> = (0..AT_ONCE).map(|_| forgetter.places.clone().try_acquire_owned()).collect();
+        assert!(matches!(forget().await, Err(ForgetError::Busy)));
+        drop(others);
+        for _ in 0..=AT_ONCE {
+            assert!(matches!(forget().await, Err(ForgetError::Elsewhere(_))), "each place is given back");
         }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) fn front(engine: &Arc<Engine>, told: Told) -> Front {
     });
     front.stored = stored.collect();
     front.versions = engine.versions.clone();
-    front.forget = Some(Arc::new(Forgetter(engine.clone())));
+    front.forget = Some(Arc::new(Forgetter::over(engine.clone())));
     (front.configuration, front.warnings) = (configuration, warnings);
     front
 }

@@ -201,6 +201,12 @@ fn place_of_clickthroughs(config: &Config) -> Result<Place> {
 }
 
 async fn state(config: &Config, service: &str) -> Result<Option<StateFound>> {
+    // before the state is opened: while a state in files is open here, no service can start over it
+    let embedders = match &config.state {
+        State::Memory => Encoders::default(),
+        State::File(file) if !file.path.exists() => Encoders::default(),
+        _ => embedders(config).await,
+    };
     let (state, keys): (Arc<dyn Store>, _) = match &config.state {
         State::Memory => return Ok(None),
         State::File(file) => match folder::existing(&folder::place(file), file)? {
@@ -216,7 +222,7 @@ async fn state(config: &Config, service: &str) -> Result<Option<StateFound>> {
             }
         }
     };
-    let size = Size::of(&*state, config, &embedders(config).await, keys).await?;
+    let size = Size::of(&*state, config, &embedders, keys).await?;
     let reached = reached(&*state).await?;
     let names: Vec<Writer> = reached.iter().map(|reached| Writer(reached.writer.clone())).collect();
     let positions = state.positions(&names).await?;
@@ -226,10 +232,10 @@ async fn state(config: &Config, service: &str) -> Result<Option<StateFound>> {
     Ok(Some(StateFound { generation: state.live_generation(), size, writers, closer, growth }))
 }
 
-/// The models of texts whose results are stored.
+/// The models of texts whose results are stored, as far as they are here: none is fetched to look at a state.
 async fn embedders(config: &Config) -> Encoders {
     let wanted = Wanted::of_features(config).into_iter().filter(|wanted| wanted.task == Task::Embed);
-    Encoders::open(wanted.collect(), 1).await.unwrap_or_else(|error| {
+    Encoders::open_present(wanted.collect(), 1).await.unwrap_or_else(|error| {
         let error = chain(&error);
         warn!(error, "a text model was not opened: what is stored of it counts as unused");
         Encoders::default()

@@ -19,8 +19,12 @@ use rankwright_prepare::{Target, output};
 use rankwright_train::evaluate::Report;
 use rankwright_train::{Evaluation, Progress as Step};
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use tokio::runtime::Runtime;
 use tracing::info;
+
+/// What an interrupted comparison says.
+const INTERRUPTED: &str = "interrupted: there is no report";
 
 /// What is compared, and how it is told.
 #[derive(Debug, clap::Args)]
@@ -69,12 +73,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     as_owner(&config)?;
     let runtime = runtime()?; // stores that wait for a network do so on its threads
-    let _stopping = stop::at_once(&runtime, "interrupted: there is no report");
+    let comparing = stop::at_once(&runtime, INTERRUPTED);
     let report = compared(&config, options, &runtime)?;
     if let Some(target) = &target {
         let page = html::page(&report);
-        let written = output::write(target, &|| false, |to| to.write_all(page.as_bytes()));
-        written.with_context(|| format!("--html: cannot write {}", target.name()))?;
+        let stop = stop::told(&runtime); // from now on there is something to be removed
+        drop(comparing);
+        let stopped = || stop.load(Ordering::Relaxed);
+        let written = output::write(target, &stopped, |to| to.write_all(page.as_bytes()));
+        if !written.with_context(|| format!("--html: cannot write {}", target.name()))? {
+            bail!("{INTERRUPTED}");
+        }
         info!(path = target.name(), "wrote the report");
     }
     print(&match options.output {

@@ -84,13 +84,14 @@ def models() -> Call[list[dict[str, Any]]]:
     return Call("GET", "/models", read)
 
 
+# the service warms a version up before it answers
 def promote(model: str, version: str) -> Call[str]:
-    return Call("POST", _path("models", model) + "/promote", _version, {"version": version})
+    return Call("POST", _path("models", model) + "/promote", _version, {"version": version}, limited=False)
 
 
 def roll_back(model: str) -> Call[str]:
     # a second one would go back one version more
-    return Call("POST", _path("models", model) + "/rollback", _version, repeats=False)
+    return Call("POST", _path("models", model) + "/rollback", _version, repeats=False, limited=False)
 
 
 def encode(model: str, texts: Sequence[str]) -> Call[list[list[float]]]:

@@ -102,11 +102,11 @@ class Client(_Base):
         return self._run(calls.models())
 
     def promote(self, model: str, version: str) -> str:
-        """Makes a stored version the current one; its name."""
+        """Makes a stored version the current one; its name. Without a time limit: the service warms it up first."""
         return self._run(calls.promote(model, version))
 
     def roll_back(self, model: str) -> str:
-        """Makes the version before the current one the current one; its name. Never repeated."""
+        """Makes the version before the current one the current one; its name. Never repeated, and without a time limit."""
         return self._run(calls.roll_back(model))
 
     def encode(self, model: str, texts: Sequence[str]) -> list[list[float]]:
@@ -207,11 +207,11 @@ class AsyncClient(_Base):
         return await self._run(calls.models())
 
     async def promote(self, model: str, version: str) -> str:
-        """Makes a stored version the current one; its name."""
+        """Makes a stored version the current one; its name. Without a time limit: the service warms it up first."""
         return await self._run(calls.promote(model, version))
 
     async def roll_back(self, model: str) -> str:
-        """Makes the version before the current one the current one; its name. Never repeated."""
+        """Makes the version before the current one the current one; its name. Never repeated, and without a time limit."""
         return await self._run(calls.roll_back(model))
 
     async def encode(self, model: str, texts: Sequence[str]) -> list[list[float]]:

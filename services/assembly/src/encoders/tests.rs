@@ -58,3 +58,19 @@ async fn without_models_nothing_is_opened() {
     let encoders = Encoders::open(Vec::new(), 8).await.unwrap();
     assert!(encoders.open.is_empty());
 }
+
+#[tokio::test]
+async fn where_only_present_models_are_wanted_none_is_fetched() {
+    if models().is_none() {
+        return;
+    }
+    let config = "inference: {words: {type: bi-encoder, model: 's3://no-such-bucket-of-ours/words/'}}";
+    let config = Config::parse(config, "test").unwrap().0;
+    let error = Encoders::open_present(Wanted::of_inference(&config), 1).await.map(|_| ()).unwrap_err();
+    let told = format!("{error:#}");
+    assert!(
+        told.starts_with("inference.words.model: the model s3://no-such-bucket-of-ours/words/ is not in "),
+        "{told}"
+    );
+    assert!(told.ends_with("; this program cannot fetch models"), "{told}");
+}

@@ -110,15 +110,31 @@ const told = (value: unknown) => (value === null || value === undefined || value
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 const CHUNK = 200; // ids of one call, which stand in its path
+const LONGEST = 32 * 1024; // signs of these ids there, encoded; the service takes heads of 64 KiB
+
+/** Ids that one call asks for, and so on. */
+function chunks(ids: string[]): string[][] {
+  const chunks: string[][] = [];
+  let left = 0;
+  for (const id of ids) {
+    const length = part(`${id},`).length;
+    const last = chunks.at(-1);
+    if (last && last.length < CHUNK && length <= left) last.push(id);
+    else {
+      chunks.push([id]);
+      left = LONGEST;
+    }
+    left -= length;
+  }
+  return chunks;
+}
 
 /** What `api.page.item` names of these items; an item of which nothing is stored is left out. */
 export async function itemFields(ids: string[]): Promise<Record<string, ItemFields>> {
   if (!has("GET /items")) return {};
   // the ids of one call are separated by commas
   const plain = ids.filter((id) => !id.includes(","));
-  const chunks = [];
-  for (let from = 0; from < plain.length; from += CHUNK) chunks.push(plain.slice(from, from + CHUNK));
-  const asked = chunks.map((ids) =>
+  const asked = chunks(plain).map((ids) =>
     ask<{ items: Record<string, Record<keyof ItemFields, unknown>> }>(get(`/items?ids=${part(ids.join(","))}`)).catch(() => ({ items: {} })),
   );
   const found = (await Promise.all(asked)).flatMap(({ items }) => Object.entries(items));

@@ -143,6 +143,13 @@ export interface Model {
   damaged: string[];
 }
 
+/** The answer to a promotion, and to a step back. */
+export interface Promoted {
+  version: string;
+  serving: string | null;
+  pinned: string | null;
+}
+
 export interface Stored {
   id: string;
   values: { name: string; features: string[]; value: unknown; time: number | null }[];

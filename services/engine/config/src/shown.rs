@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 const HIDDEN: &str = "hidden";
 
 /// Parts of the names of keys whose values are secret, in lower case; some that are not are hidden as well.
-const SECRET: [&str; 7] = ["password", "passwd", "token", "secret", "key", "credential", "jaas"];
+const SECRET: [&str; 8] = ["password", "passwd", "token", "secret", "key", "credential", "jaas", "authparams"];
 
 /// A configuration as JSON, with anchors resolved and `hidden` for every password, token and key; null where the text is no YAML.
 pub fn shown(text: &str) -> Value {
@@ -101,5 +101,12 @@ models: {monkey: {type: noop}}
         });
         assert_eq!(shown(text), expected);
         assert_eq!(shown("{"), Value::Null);
+    }
+
+    #[test]
+    fn the_token_of_a_pulsar_source_is_hidden() {
+        let text = "source: {type: pulsar, options: {authPluginClassName: AuthToken, authParams: 'token:hunter2'}}";
+        let options = json!({"authPluginClassName": "AuthToken", "authParams": "hidden"});
+        assert_eq!(shown(text)["source"]["options"], options);
     }
 }

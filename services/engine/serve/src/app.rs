@@ -64,7 +64,7 @@ pub(crate) struct Page {
     pub(crate) settings: api::Page,
     pub(crate) sample: Sample,
     pub(crate) front: Front,
-    pub(crate) versions: Arc<Known>,
+    pub(crate) versions: Mutex<Known>,
 }
 
 /// What a program brought along.

@@ -101,6 +101,9 @@ pub enum ForgetError {
     /// It cannot be done while this process runs: answered with 409.
     #[error("{0}")]
     Elsewhere(String),
+    /// It forgets others: answered with 503, the client may try again.
+    #[error("too many items and visitors are being forgotten at this moment: try again later")]
+    Busy,
     /// A store failed: answered with 503, the client may try again.
     #[error("failed to forget: {0}")]
     Failed(String),

@@ -132,10 +132,11 @@ async fn taken(app: &App, slot: &Slot, request: &Request, span: &Span) -> Taken 
     let (Some(user), Some(seen)) = (&request.user, slot.seen()) else { return Taken::default() };
     let tenant = request.tenant.as_ref().map_or_else(Tenant::default, Tenant::from);
     let key = [Key::new(&tenant, Scope::User(UserId::from(user)))];
-    let _reading = span.child("read");
+    let reading = span.child("read");
     match app.state().read(&key).await {
         Ok(mut rows) => Taken { visitor: rows.pop().flatten().map(|entity| (entity, seen)), unknown: None },
         Err(unavailable) => {
+            reading.fail(&unavailable);
             slot.metrics.fell_back(FallbackReason::Store);
             Taken { unknown: Some(format!("{unavailable}: what the visitor took is not left out")), ..Taken::default() }
         }

@@ -1,16 +1,16 @@
 //! What is known of the stored versions of models, and which of them serves.
 
 use crate::models::Slot;
-use parking_lot::Mutex;
 use rankwright_model::{Metadata, StoreError, Version, VersionId, VersionStore};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A model with its versions.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct ModelVersions {
-    name: String,
+pub(crate) struct ModelVersions<'a> {
+    name: &'a str,
     /// As the configuration says.
     kind: &'static str,
     /// The version that answers here.
@@ -20,13 +20,13 @@ pub(crate) struct ModelVersions {
     /// The version that the configuration names.
     pinned: Option<String>,
     /// From the oldest on.
-    versions: Vec<StoredVersion>,
+    versions: Vec<&'a StoredVersion>,
     /// Versions that cannot be read.
-    damaged: Vec<String>,
+    damaged: Vec<&'a str>,
 }
 
 /// What is known of a version.
-#[derive(Clone, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct StoredVersion {
     version: String,
     /// When it was trained, in milliseconds since 1970.
@@ -45,14 +45,14 @@ pub(crate) struct StoredVersion {
     replaced: Option<String>,
 }
 
-#[derive(Clone, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 struct Gain {
     name: String,
     #[schemars(with = "Option<f64>")] // JSON has no NaN
     gain: f64,
 }
 
-#[derive(Clone, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 struct Data {
     rankings: usize,
     items: usize,
@@ -62,16 +62,12 @@ struct Data {
     tested: Option<usize>,
 }
 
-/// The versions of a model, as they are stored.
-pub(crate) struct Listed {
-    current: Option<VersionId>,
-    versions: Vec<StoredVersion>,
-    damaged: Vec<String>,
-}
-
-/// Versions that were looked at once: one may be large, and never changes.
+/// Versions of models that were looked at once: one may be large, and never changes.
 #[derive(Default)]
-pub(crate) struct Known(Mutex<BTreeMap<String, BTreeMap<VersionId, StoredVersion>>>);
+pub(crate) struct Known(BTreeMap<String, Looked>);
+
+/// What was found of each version of a model; nothing of one that cannot be read.
+pub(crate) type Looked = BTreeMap<VersionId, Option<StoredVersion>>;
 
 /// Why a version cannot become the current one.
 #[derive(Debug, thiserror::Error)]
@@ -93,33 +89,42 @@ pub(crate) fn select(store: &dyn VersionStore, model: &str, id: Option<VersionId
 }
 
 impl Known {
-    /// Versions of a model. The thread waits for the store.
-    pub(crate) fn of(&self, model: &str, store: &dyn VersionStore) -> Result<Listed, StoreError> {
-        let known = self.0.lock().get(model).cloned().unwrap_or_default();
-        let (mut found, mut damaged) = (BTreeMap::new(), Vec::new());
-        for id in store.list(model)? {
-            match known.get(&id) {
-                Some(version) => drop(found.insert(id, version.clone())),
-                None => match store.load(model, Some(&id)) {
-                    Ok(Some(version)) => drop(found.insert(id, StoredVersion::of(&version))),
-                    Ok(None) | Err(StoreError::Unknown { .. }) => {} // it was removed meanwhile
-                    Err(error @ (StoreError::Redis(_) | StoreError::Io { .. })) => return Err(error),
-                    Err(_) => damaged.push(id.to_string()),
-                },
+    /// Looks at the versions of a model that are new, and forgets those that are gone. The thread waits for the store.
+    pub(crate) fn look(&mut self, model: &str, store: &dyn VersionStore) -> Result<(), StoreError> {
+        let ids: BTreeSet<VersionId> = store.list(model)?.into_iter().collect();
+        let known = self.0.entry(model.to_owned()).or_default();
+        known.retain(|id, _| ids.contains(id));
+        for id in ids {
+            let Entry::Vacant(place) = known.entry(id) else { continue };
+            match store.load(model, Some(place.key())) {
+                Ok(Some(version)) => _ = place.insert(Some(StoredVersion::of(&version))),
+                Ok(None) | Err(StoreError::Unknown { .. }) => {} // it was removed meanwhile
+                Err(error @ (StoreError::Redis(_) | StoreError::Io { .. })) => return Err(error),
+                Err(_) => _ = place.insert(None),
             }
         }
-        let versions = found.values().cloned().collect();
-        self.0.lock().insert(model.to_owned(), found);
-        Ok(Listed { current: store.current(model)?, versions, damaged })
+        Ok(())
+    }
+
+    /// What was found of a model when it was looked at last.
+    pub(crate) fn of(&self, model: &str) -> Option<&Looked> {
+        self.0.get(model)
     }
 }
 
-impl ModelVersions {
+impl<'a> ModelVersions<'a> {
     /// A model with its stored versions.
-    pub(crate) fn of(slot: &Slot, listed: Listed) -> Self {
-        let Listed { current, versions, damaged } = listed;
-        let (name, kind, serving, pinned) = (slot.name().to_owned(), slot.kind(), slot.version(), slot.pinned());
-        Self { name, kind, serving, current: current.map(|id| id.to_string()), pinned, versions, damaged }
+    pub(crate) fn of(slot: &'a Slot, current: Option<VersionId>, known: Option<&'a Looked>) -> Self {
+        let found = || known.into_iter().flatten();
+        Self {
+            name: slot.name(),
+            kind: slot.kind(),
+            serving: slot.version(),
+            current: current.map(|id| id.to_string()),
+            pinned: slot.pinned(),
+            versions: found().filter_map(|(_, version)| version.as_ref()).collect(),
+            damaged: found().filter(|(_, version)| version.is_none()).map(|(id, _)| id.as_str()).collect(),
+        }
     }
 }
 

@@ -21,7 +21,7 @@ mod listed;
 
 pub use metrics::{Dropped, Metrics};
 pub use parent::Parent;
-pub use queue::{BATCH, MOST_WAITING, Queue};
+pub use queue::{MOST_WAITING, Queue};
 pub use sampler::Sampler;
 pub use settings::Settings;
 pub use span::{Finished, Kind, Span, Value};

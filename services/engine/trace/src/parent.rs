@@ -4,11 +4,11 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parent {
     /// Id of the trace, never 0.
-    pub trace: u128,
+    pub(crate) trace: u128,
     /// Id of the span, never 0.
-    pub span: u64,
+    pub(crate) span: u64,
     /// Whether that program records it.
-    pub sampled: bool,
+    pub(crate) sampled: bool,
 }
 
 impl Parent {

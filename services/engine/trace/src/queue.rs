@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout_at};
 /// As many spans wait at most; further ones are dropped.
 pub const MOST_WAITING: usize = 8192;
 /// As many are sent together at most.
-pub const BATCH: usize = 1024;
+const BATCH: usize = 1024;
 /// A span waits as long for others to be sent with it.
 const GATHERING: Duration = Duration::from_secs(1);
 
@@ -77,7 +77,8 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
-    use crate::{BATCH, Kind, MOST_WAITING, Metrics, Sampler, Tracer};
+    use super::BATCH;
+    use crate::{Kind, MOST_WAITING, Metrics, Sampler, Tracer};
     use std::time::Duration;
 
     #[tokio::test(start_paused = true)]

@@ -78,7 +78,7 @@ impl Reader {
         let prepared = match self.is_pipelined() {
             true => {
                 let _preparing = span.child("prepare");
-                self.prepare(&batches).await?
+                self.prepare(&batches).await.inspect_err(|error| span.fail(error))?
             }
             false => None,
         };
@@ -86,7 +86,7 @@ impl Reader {
             Some(_) => self.sent.len().saturating_sub(usize::from(self.pipeline.is_full())),
             None => 0,
         };
-        let lost = self.settle_to(room).await?;
+        let lost = self.settle_to(room).await.inspect_err(|error| span.fail(error))?;
         batches.retain(|(partition, _)| !lost.contains(partition)); // they are read again
         let mut seen = Vec::with_capacity(batches.len());
         for (partition, batch) in &batches {
@@ -146,7 +146,7 @@ impl Reader {
     /// Commits batches, with nothing else under way.
     async fn commit(&mut self, sent: Sent) -> Result<()> {
         let together = match sent.batches.len() > 1 && self.commits_together() {
-            true => self.commit_together(&sent.batches).await?,
+            true => self.commit_together(&sent.batches).await.inspect_err(|error| sent.span.fail(error))?,
             false => Together::Nothing,
         };
         self.complete(sent, together).await.map(drop)
@@ -154,12 +154,17 @@ impl Reader {
 
     /// Commits one by one what was not committed at once; which partitions are somebody else's by now, or are read again.
     async fn complete(&mut self, sent: Sent, together: Together) -> Result<Vec<Partition>> {
-        let Sent { batches, seen, span: _committing } = sent;
+        let Sent { batches, seen, span } = sent;
         let newest = batches.iter().flat_map(|(_, batch)| &batch.events).map(Event::timestamp).max();
         let mut lost = Vec::new();
         for ((partition, batch), seen) in batches.into_iter().zip(seen) {
             let unknown = together == Together::Unknown;
-            if together == Together::All || self.commit_alone(&partition, &batch, unknown).await? {
+            let mut is_there = together == Together::All;
+            if !is_there {
+                let committed = self.commit_alone(&partition, &batch, unknown).await;
+                is_there = committed.inspect_err(|error| span.fail(error))?;
+            }
+            if is_there {
                 self.tally.committed(seen, now());
             } else {
                 lost.push(partition);

@@ -273,6 +273,27 @@ async fn a_batch_is_recorded_until_it_is_committed() {
 }
 
 #[tokio::test]
+async fn a_batch_that_is_not_committed_is_recorded_as_failed() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let mut reader = reader(&store, Box::new(Stale(vec![Step::Assigned(vec![Partition::new(THERE)])]))).await;
+    reader.run().await.expect("reads");
+    let metrics = rankwright_trace::Metrics::new().expect("valid names");
+    let (tracer, mut queue) = Tracer::new(Sampler::default(), &metrics);
+    reader.tracer = tracer;
+    reader.alone = Some(Closing::new(reader.engine.clone(), "one".to_owned()));
+    store.acquire(&StateWriter(THERE.to_owned())).await.expect("another process reads the partition");
+    let item = json!({"event": "item", "id": "i", "timestamp": "1700000000000", "item": "a", "fields": []});
+    let Step::Batch { partition, batch } = batch(&[item]) else { panic!("it is a batch") };
+    reader.merged.push(partition.clone(), batch);
+    reader.merged.caught_up(&partition);
+    let error = reader.drain().await.expect_err("nobody else may read it").to_string();
+    assert!(error.contains("another process reads"), "{error}");
+    let body: serde_json::Value = serde_json::from_slice(&otlp::body(&queue.take(), &[])).expect("is JSON");
+    let spans = &body["resourceSpans"][0]["scopeSpans"][0]["spans"];
+    assert_eq!((&spans[0]["name"], &spans[0]["status"]["message"]), (&json!("ingest"), &json!(error)));
+}
+
+#[tokio::test]
 async fn what_open_rankings_take_is_not_known_where_memory_does_not_hold_them() {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let store = FileStore::open(folder.path(), FileOptions::default(), "test").expect("opens");

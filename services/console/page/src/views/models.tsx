@@ -5,7 +5,7 @@ import { ask, get, has, part, post } from "../api";
 import { Bar, Curl, Download, failure, Loading, Problem, Sure, useAnswer, useNow } from "../parts";
 import { change, route } from "../route";
 import { ago, bytes, count, moment, number, purpose, whole } from "../text";
-import type { Model, ModelVersion } from "../types";
+import type { Model, ModelVersion, Promoted } from "../types";
 
 export function Models() {
   const { params } = route.value;
@@ -15,9 +15,9 @@ export function Models() {
   const models = data?.models ?? [];
   const model = models.find(({ name }) => name === params.model) ?? models.find(({ versions }) => versions.length > 0) ?? models[0];
   const run = (call: ReturnType<typeof post>) =>
-    ask<{ version: string; pinned: string | null }>(call).then(
-      ({ version, pinned }) => {
-        say({ bad: false, text: pinned ? `${version} is the current version now. The configuration names ${pinned}, which answers all the same.` : `${version} answers now.` });
+    ask<Promoted>(call).then(
+      (promoted) => {
+        say(outcome(promoted));
         again((round) => round + 1);
       },
       (error) => say({ bad: true, text: failure(error).message }),
@@ -60,6 +60,12 @@ export function Models() {
       )}
     </>
   );
+}
+
+function outcome({ version, serving, pinned }: Promoted): { bad: boolean; text: string } {
+  if (serving === version) return { bad: false, text: `${version} answers now.` };
+  if (pinned && serving === pinned) return { bad: false, text: `${version} is the current version now. The configuration names ${pinned}, which answers all the same.` };
+  return { bad: true, text: `${version} is the current one, but does not answer here: see Overview.` };
 }
 
 function Versions({ model, run }: { model: Model; run: (call: ReturnType<typeof post>) => void }) {

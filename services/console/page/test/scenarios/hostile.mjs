@@ -54,12 +54,26 @@ export async function run(visitor) {
     visitor.check(text.includes("\"'=cmd|") || text.includes("'=cmd|"), "a spreadsheet does not compute what is text");
     await harmless(visitor, page);
   }
+  await many(visitor, event);
   for (const view of ["#/recommend", "#/look-up?item=", "#/models", "#/configuration", ""]) {
     const page = await visitor.open(view && view + (view.endsWith("=") ? encodeURIComponent(STRINGS[0]) : ""));
     await harmless(visitor, page);
   }
   const page = await visitor.open(`#/${encodeURIComponent(STRINGS[1])}?model=${encodeURIComponent(STRINGS[0])}&item=${encodeURIComponent(STRINGS[2])}`);
   await page.getByText("This page has no such view.").waitFor();
+  await harmless(visitor, page);
+}
+
+/** More ids than the address of one call takes. */
+async function many(visitor, event) {
+  const ids = Array.from({ length: 200 }, (_, at) => `${"ö".repeat(90)}${at}`);
+  await visitor.ask("/feedback", ids.map((item, at) => ({ ...event(`title ${at}`, at), id: `m${at}`, item })));
+  await visitor.ask("/rank/keep", { id: "r2", timestamp: String(Date.now()), items: ids.map((id) => ({ id })) });
+  const page = await visitor.open("#/try");
+  const titles = page.locator("[role=listbox]").first().locator(".title");
+  const known = await page.evaluate(() => fetch("/page").then((answer) => answer.json()));
+  await titles.filter({ hasText: known.item ? /^title 199$/ : ids[199] }).waitFor();
+  visitor.equal(await titles.allTextContents(), known.item ? ids.map((_, at) => `title ${at}`) : ids, "each has its title");
   await harmless(visitor, page);
 }
 

@@ -55,6 +55,11 @@ async function versions(visitor, first) {
   await answers(second);
   visitor.equal((await visitor.ask("/status")).models.lightgbm.version, second, "the service has the newer one again");
   await visitor.accessible(page, "two versions");
+  // a version that does not work here, as the service tells it
+  await page.route("**/models/lightgbm/rollback", (route) => route.fulfill({ json: { model: "lightgbm", version: first, serving: second, pinned: null } }));
+  await page.getByRole("button", { name: "Roll back" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
+  visitor.equal(await page.locator(".note.bad").innerText(), `${first} is the current one, but does not answer here: see Overview.`, "what does not answer");
   await visitor.close(page);
 }
 

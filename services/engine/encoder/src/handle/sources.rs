@@ -35,6 +35,9 @@ pub struct Object {
     pub size: u64,
 }
 
+/// What is said of a model that is not here, where nothing is fetched.
+const UNABLE: &str = "; this program cannot fetch models";
+
 /// Where to look for models.
 pub struct Sources<'a> {
     /// The folder that holds models as `<namespace>/<model>/`.
@@ -67,6 +70,9 @@ impl<'a> Sources<'a> {
             Handle::Folder(folder) => self.folder(handle, folder, "", names),
             Handle::Bucket { bucket, prefix } => {
                 let kept = place(&self.cache.join("fetched/s3").join(bucket).join(escaped(prefix)), names);
+                if self.fetch.is_none() {
+                    return self.folder(handle, &kept, UNABLE, names);
+                }
                 self.kept(&kept, names, |into| self.fetch_bucket(handle, names, into))
             }
             Handle::Named { namespace, model, revision } => {
@@ -83,7 +89,7 @@ impl<'a> Sources<'a> {
                     return self.folder(handle, &folder, "; RANKWRIGHT_OFFLINE=1 forbids fetching it", names);
                 };
                 if self.fetch.is_none() {
-                    return self.folder(handle, &folder, "; this program cannot fetch models", names);
+                    return self.folder(handle, &folder, UNABLE, names);
                 }
                 let base = format!("{hub}/{namespace}/{model}/resolve/{revision}");
                 self.kept(&kept, names, |into| self.fetch_hub(&base, names, into))

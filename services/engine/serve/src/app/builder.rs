@@ -177,7 +177,7 @@ fn page(config: &Config, front: Front) -> Page {
     let settings = config.api.page.clone();
     let rankers = config.models.iter().filter(|(_, model)| !model.recommends()).map(|(name, _)| name.as_str());
     let sample = Sample::new(settings.sample, rankers);
-    Page { settings, sample, front, versions: Arc::default() }
+    Page { settings, sample, front, versions: Mutex::default() }
 }
 
 fn store_kind(state: &rankwright_config::State) -> &'static str {

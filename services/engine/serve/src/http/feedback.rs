@@ -86,16 +86,22 @@ async fn in_time<T>(app: &App, work: impl Future<Output = T>) -> Result<T, Failu
 async fn feed(app: &App, feedback: Arc<dyn Feedback>, body: &[u8], span: &Span) -> Result<Fed, Failure> {
     let events = span.within("decode", || decode_batch(body))?;
     span.note("rankwright.events", events.len());
-    let _taking_in = span.child("ingest");
+    let taking_in = span.child("ingest");
     let alone = events.len() == 1 && !body.trim_ascii_start().starts_with(b"[");
-    let fed = taken(app, feedback, events).await.map_err(|failure| if alone { failure.of_one() } else { failure })?;
+    let fed = taken(app, feedback, events, &taking_in)
+        .await
+        .map_err(|failure| if alone { failure.of_one() } else { failure })?;
     app.metrics().feedback_events.inc_by(fed.accepted);
     Ok(fed)
 }
 
-async fn taken(app: &App, feedback: Arc<dyn Feedback>, events: Vec<Event>) -> Result<Fed, Failure> {
+async fn taken(app: &App, feedback: Arc<dyn Feedback>, events: Vec<Event>, span: &Span) -> Result<Fed, Failure> {
     app.limits().check_events(&events, latest())?;
-    Ok(feedback.feed(events).await?)
+    let fed = feedback.feed(events).await.inspect_err(|error| match error {
+        FeedError::Invalid { .. } => {} // it is the sender's fault, and may name ids
+        FeedError::Busy | FeedError::Failed(_) => span.fail(error),
+    });
+    Ok(fed?)
 }
 
 fn nobody_listens() -> Failure {

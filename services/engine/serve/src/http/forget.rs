@@ -44,6 +44,7 @@ fn described(schemas: &mut Schemas<'_>, operation: Operation) -> Operation {
         Code::NotAvailable,
         Code::Internal,
         Code::Unavailable,
+        Code::Overloaded,
     ])
 }
 
@@ -71,6 +72,7 @@ impl From<ForgetError> for Failure {
     fn from(error: ForgetError) -> Self {
         match error {
             ForgetError::Elsewhere(_) => Self::new(Code::NotAvailable, error.to_string()),
+            ForgetError::Busy => Self::overloaded(error.to_string()),
             ForgetError::Failed(_) => {
                 tracing::error!(%error, "not all is forgotten");
                 Self::new(Code::Unavailable, error.to_string())

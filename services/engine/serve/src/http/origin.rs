@@ -8,7 +8,7 @@ use crate::http::failure::{Code, Failure};
 use crate::http::unread;
 use axum::body::HttpBody;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
@@ -38,17 +38,27 @@ pub(super) async fn check(State(app): State<App>, request: Request, next: Next) 
 }
 
 fn page(app: &App, origin: &HeaderValue, request: &Request) -> Page {
-    let origin = origin.to_str().unwrap_or_default();
-    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-    let host = request.uri().authority().map(|authority| authority.as_str()).or(host);
-    let own = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-    if own.zip(host).is_some_and(|(own, host)| own.eq_ignore_ascii_case(host)) {
+    if is_own(origin, host(request.uri(), request.headers())) {
         return Page::Own;
     }
+    let origin = origin.to_str().unwrap_or_default();
     match app.origins().iter().any(|allowed| allowed == ANY || allowed.eq_ignore_ascii_case(origin)) {
         true => Page::Allowed,
         false => Page::Foreign,
     }
+}
+
+/// What a request calls the service, with the port; empty where that is no text.
+pub(super) fn host<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> Option<&'r str> {
+    let named = headers.get(header::HOST).map(|host| host.to_str().unwrap_or_default());
+    uri.authority().map(|authority| authority.as_str()).or(named)
+}
+
+/// Whether an origin is the service's own, as the request calls it.
+pub(super) fn is_own(origin: &HeaderValue, host: Option<&str>) -> bool {
+    let origin = origin.to_str().unwrap_or_default();
+    let own = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    own.zip(host).is_some_and(|(own, host)| own.eq_ignore_ascii_case(host))
 }
 
 fn is_preflight(request: &Request) -> bool {
@@ -70,7 +80,7 @@ fn preflight(asked: &HeaderMap) -> Response {
 /// Lets the page read an answer.
 fn allowed(mut answer: Response, origin: HeaderValue) -> Response {
     answer.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-    answer.headers_mut().insert(header::VARY, HeaderValue::from_static("Origin"));
+    answer.headers_mut().append(header::VARY, HeaderValue::from_static("Origin"));
     answer
 }
 

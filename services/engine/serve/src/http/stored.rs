@@ -43,12 +43,14 @@ struct StoredValue<'a> {
 
 /// Whose item or visitor it is.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)] // of a tenant that is written wrong, another one would be meant
 pub(super) struct Whose {
     pub(super) tenant: Option<Tenant>,
 }
 
 /// Items, and whose they are.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
     ids: String,
     tenant: Option<Tenant>,

@@ -10,6 +10,8 @@ use std::borrow::Cow;
 
 /// The header that names the span of the program that sends a request.
 const TRACEPARENT: &str = "traceparent";
+/// What routes have where paths name items and visitors, of which spans hold no ids. A path without a route may name anything.
+const ID: &str = "{id}";
 /// No more signs of a path are kept.
 const MOST_OF_A_PATH: usize = 200;
 
@@ -39,9 +41,13 @@ fn begin(app: &App, request: &Request) -> Span {
     let span = app.tracer().begin(Kind::Server, parent(request.headers()), named);
     if span.is_recorded() {
         span.note("http.request.method", "POST");
-        route.iter().for_each(|route| span.note("http.route", *route));
-        let path: String = request.uri().path().chars().take(MOST_OF_A_PATH).collect();
-        span.note("url.path", path.as_str());
+        if let Some(route) = route {
+            span.note("http.route", route);
+        }
+        if route.is_some_and(|route| !route.contains(ID)) {
+            let path: String = request.uri().path().chars().take(MOST_OF_A_PATH).collect();
+            span.note("url.path", path.as_str());
+        }
     }
     span
 }

@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 /// All versions of all models.
 #[derive(Serialize, JsonSchema)]
-struct Models {
-    models: Vec<ModelVersions>,
+struct Models<'a> {
+    models: Vec<ModelVersions<'a>>,
 }
 
 /// A version that is to serve.
@@ -32,29 +32,40 @@ struct Promote {
 struct Promoted<'a> {
     model: &'a str,
     version: &'a str,
+    /// The version that answers here now. It is another one where the configuration names one, or the current one does not work.
+    serving: Option<String>,
     /// The version that the configuration names: it serves all the same.
     pinned: Option<String>,
 }
 
 pub(super) async fn list(_: Allowed, State(app): State<App>) -> Result<Response, Failure> {
+    let models = app.clone();
+    app.pool().block(move || listed(&models)).await?.map(json)
+}
+
+/// The text of the answer. The thread waits for the store, and for others that ask the same: each version is loaded once.
+fn listed(app: &App) -> Result<Vec<u8>, Failure> {
     let page = app.page().ok_or_else(off)?;
+    let (store, mut known) = (&*page.front.versions, page.versions.lock());
+    for slot in app.models().all() {
+        known.look(slot.name(), store).map_err(Error::from)?;
+    }
     let mut models = Vec::new();
     for slot in app.models().all() {
-        let (name, store, known) = (slot.name().to_owned(), page.front.versions.clone(), page.versions.clone());
-        let stored = app.pool().block(move || known.of(&name, &*store)).await?.map_err(Error::from)?;
-        models.push(ModelVersions::of(slot, stored));
+        let current = store.current(slot.name()).map_err(Error::from)?;
+        models.push(ModelVersions::of(slot, current, known.of(slot.name())));
     }
-    serde_json::to_vec(&Models { models }).map(json).map_err(|error| Failure::internal(error.to_string()))
+    serde_json::to_vec(&Models { models }).map_err(|error| Failure::internal(error.to_string()))
 }
 
 pub(super) fn list_described(schemas: &mut Schemas<'_>) -> Operation {
     Operation::new("models", "models", "All versions of all models, with metrics, features by gain, data and settings")
         .for_the_page()
-        .answers("The models of the configuration", schemas.answered::<Models>())
+        .answers("The models of the configuration", schemas.answered::<Models<'_>>())
         .fails(&[Code::Internal, Code::Unavailable])
 }
 
-/// Makes a stored version the current one; this server serves it before it answers.
+/// Makes a stored version the current one; this server serves it before it answers, where it works.
 pub(super) async fn promote(
     _: Allowed,
     State(app): State<App>,
@@ -76,7 +87,7 @@ pub(super) fn promote_described(schemas: &mut Schemas<'_>) -> Operation {
     changed(schemas, Operation::new("promote", "models", "Makes a stored version the current one")).body(body)
 }
 
-/// Goes back to the version before the current one; this server serves it before it answers.
+/// Goes back to the version before the current one; this server serves it before it answers, where it works.
 pub(super) async fn roll_back(_: Allowed, State(app): State<App>, path: Name) -> Result<Response, Failure> {
     let model = name(path)?;
     app.models().get(&model)?;
@@ -104,9 +115,10 @@ async fn select(app: App, model: String, id: Option<VersionId>) -> Result<Respon
             let of = model.clone();
             let id = app.pool().block(move || versions::select(&*store, &of, id)).await??;
             app.refresh(&model).await;
-            let pinned = app.models().get(&model)?.pinned();
+            let slot = app.models().get(&model)?;
             tracing::info!(%model, version = id.as_str(), "another version is the current one");
-            let told = Promoted { model: &model, version: id.as_str(), pinned };
+            let (version, serving, pinned) = (id.as_str(), slot.version(), slot.pinned());
+            let told = Promoted { model: &model, version, serving, pinned };
             serde_json::to_vec(&told).map(json).map_err(|error| Failure::internal(error.to_string()))
         }
     };

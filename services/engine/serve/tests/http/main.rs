@@ -22,4 +22,5 @@ mod server;
 mod service;
 mod stored;
 mod texts;
+mod traced;
 mod versions;

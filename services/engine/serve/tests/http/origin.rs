@@ -1,8 +1,10 @@
 //! Requests that browsers send for a page.
 
 use crate::service::{Answer, CONFIG, Service, ranking};
+use axum::Router;
 use axum::body::Body;
-use axum::http::{Method, Request};
+use axum::http::{HeaderValue, Method, Request};
+use rankwright_serve::Front;
 
 async fn from_page(service: &Service, method: Method, path: &str, headers: &[(&str, &str)]) -> Answer {
     let mut request = Request::builder().method(method).uri(path).header("host", "localhost:8080");
@@ -75,6 +77,15 @@ async fn a_page_whose_origin_is_allowed_has_its_preflights_answered() {
         "foreign_origin",
         None,
     );
+}
+
+#[tokio::test]
+async fn an_answer_that_depends_on_more_than_the_origin_says_both() {
+    let config = format!("{CONFIG}\napi: {{cors: {{allowedOrigins: '*'}}}}");
+    let service = Service::start_with(&config, |builder| builder.page(Front::new(Router::new()))).await;
+    let answer = from_page(&service, Method::GET, "/", &[("origin", "https://any.example")]).await;
+    let varies: Vec<&HeaderValue> = answer.headers.get_all("vary").iter().collect();
+    assert_eq!(varies, ["Accept", "Origin"]);
 }
 
 #[tokio::test]

@@ -188,6 +188,59 @@ async fn a_name_that_somebody_points_to_this_machine_does_not_open_it() {
 }
 
 #[tokio::test]
+async fn what_comes_through_a_proxy_needs_a_token() {
+    let service = service("", "").await;
+    for (name, value) in [
+        ("forwarded", "for=10.0.0.7"),
+        ("via", "1.1 proxy"),
+        ("x-forwarded-for", "10.0.0.7"),
+        ("x-forwarded-host", "shop.example"),
+        ("x-forwarded-proto", "https"),
+        ("x-real-ip", "10.0.0.7"),
+    ] {
+        let mut request = to("/requests");
+        request.headers_mut().insert(name, value.parse().unwrap());
+        let told = service.ask(request).await.error(403, "not_local", None);
+        assert_eq!(told, "this call came through a proxy: set api.token", "{name}");
+    }
+    for host in ["shop.example", "10.0.0.7:8080"] {
+        let mut request = to("/requests");
+        request.headers_mut().insert("host", host.parse().unwrap());
+        assert!(service.ask(request).await.error(403, "not_local", None).contains("api.token"), "{host}");
+    }
+}
+
+/// Of an allowed origin, to a service that its browser reaches as localhost.
+#[tokio::test]
+async fn pages_of_allowed_origins_need_a_token_for_what_is_the_pages_own() {
+    let ask = |method: &str, path: &str, origin: &str| {
+        let request = Request::builder().method(method).uri(path).header("host", "localhost:8080");
+        let request = request.header("origin", origin).header("authorization", "Bearer secret");
+        request.body(Body::empty()).unwrap()
+    };
+    let calls = [
+        ("GET", "/requests"),
+        ("GET", "/users/u"),
+        ("GET", "/items?ids=a"),
+        ("GET", "/configuration"),
+        ("GET", "/models"),
+        ("POST", "/models/shop/rollback"),
+        ("DELETE", "/users/u"),
+    ];
+    for origins in ["'*'", "['https://shop.example']"] {
+        let open = service("", &format!("cors: {{allowedOrigins: {origins}}}")).await;
+        for (method, path) in calls {
+            let answer = open.ask(ask(method, path, "https://shop.example")).await;
+            assert!(answer.error(403, "not_local", None).contains("set api.token"), "{method} {path}");
+            let own = open.ask(ask(method, path, "http://localhost:8080")).await;
+            assert_ne!(own.status, 403, "{method} {path}");
+        }
+        let guarded = service("", &format!("token: secret, cors: {{allowedOrigins: {origins}}}")).await;
+        assert_eq!(guarded.ask(ask("GET", "/requests", "https://shop.example")).await.status, 200);
+    }
+}
+
+#[tokio::test]
 async fn with_a_token_only_those_who_have_it_may_see_requests_and_rank_them_again() {
     let service = service("", "token: secret").await;
     service.post("/rank/shop", ranking(&["a"])).await;

@@ -120,6 +120,7 @@ impl Forget for Users {
         Box::pin(async move {
             match key.scope {
                 Scope::User(user) if user.as_str() == "broken" => Err(ForgetError::Failed("no answer".to_owned())),
+                Scope::User(user) if user.as_str() == "late" => Err(ForgetError::Busy),
                 Scope::User(user) => {
                     Ok(Forgotten { removed: vec![format!("{user} of {}", key.tenant)], ..Forgotten::default() })
                 }
@@ -141,10 +142,25 @@ async fn what_is_forgotten_is_in_no_kept_request_either() {
     service.post("/rank/shop", ranking(&["a"])).await;
     assert!(delete(&service, "/items/a").await.error(409, "not_available", None).contains("stop the service"));
     assert!(delete(&service, "/users/broken").await.error(503, "unavailable", None).contains("no answer"));
+    assert!(delete(&service, "/users/late").await.error(503, "overloaded", None).contains("try again later"));
     assert_eq!(service.get("/requests").await.json()["requests"].as_array().map(Vec::len), Some(1));
     let forgotten = delete(&service, "/users/u?tenant=t").await.json();
     assert_eq!(forgotten, json!({"removed": ["u of t"], "left": []}));
     assert_eq!(service.get("/requests").await.json()["requests"], json!([]));
+}
+
+/// Of another tenant than the caller means, everything would be shown, or gone.
+#[tokio::test]
+async fn a_parameter_that_is_written_wrong_is_refused() {
+    let mut front = Front::new(Router::new());
+    front.forget = Some(Arc::new(Users));
+    let service = Service::start_with(CONFIG, |builder| builder.page(front)).await;
+    for path in ["/users/u?tennant=t", "/items/a?Tenant=t", "/users/u?tenant=t&all=true"] {
+        let told = delete(&service, path).await.error(400, "invalid_request", None);
+        assert!(told.contains("unknown field"), "{path}: {told}");
+        service.get(path).await.error(400, "invalid_request", None);
+    }
+    service.get("/items?ids=a&tennant=t").await.error(400, "invalid_request", None);
 }
 
 #[tokio::test]

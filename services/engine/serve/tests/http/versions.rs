@@ -1,13 +1,19 @@
 //! Stored versions of models, and which of them serves.
 
+use crate::published::{self, columns};
 use crate::service::{CONFIG, Service};
 use axum::Router;
+use rankwright_config::Config;
 use rankwright_event::Timestamp;
-use rankwright_model::{FeatureWeight, Kind, MemoryVersions, Metadata, Place, TrainedOn, Version, VersionStore};
-use rankwright_serve::Front;
+use rankwright_model::{
+    FeatureWeight, Kind, MemoryVersions, Metadata, Place, StoreError, TrainedOn, Version, VersionId, VersionStore,
+};
+use rankwright_serve::{App, Front, Published};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 fn version(millis: i64, replaced: Option<&Version>) -> Version {
     let feature = |name: &str, weights: &[f64]| FeatureWeight { name: name.into(), weights: weights.to_vec() };
@@ -66,7 +72,8 @@ async fn a_version_is_promoted_and_rolled_back() {
     let (service, store) = service(CONFIG, &[&first, &second]).await;
     let current = || store.current("shop").unwrap().unwrap();
     let back = service.post("/models/shop/rollback", "").await;
-    assert_eq!(back.json(), json!({"model": "shop", "version": first.id().as_str(), "pinned": null}));
+    let told = json!({"model": "shop", "version": first.id().as_str(), "serving": "1", "pinned": null});
+    assert_eq!(back.json(), told, "the loader of these tests has versions of its own");
     assert_eq!(current(), *first.id());
     assert!(
         service.post("/models/shop/rollback", "").await.error(404, "not_found", None).contains("before the current")
@@ -98,4 +105,92 @@ async fn a_pinned_version_is_told_with_a_promotion() {
     let pinned = CONFIG.replacen("features: [price]", &format!("features: [price], version: {}", first.id()), 1);
     let (service, _) = service(&pinned, &[&first, &version(2_000, Some(&first))]).await;
     assert_eq!(service.post("/models/shop/rollback", "").await.json()["pinned"], first.id().as_str());
+}
+
+#[tokio::test]
+async fn a_promotion_says_which_version_answers_where_the_new_one_does_not_work() {
+    let (config, _) = Config::parse(CONFIG, "test").unwrap();
+    let store = Arc::<MemoryVersions>::default();
+    let first = published::version(1_000, Kind::XgBoost, columns(&config).await, "");
+    let misfit = published::version(2_000, Kind::XgBoost, vec![], ""); // it has other columns
+    [&first, &misfit].map(|version| store.publish(version, Place::Any).unwrap());
+    store.select("shop", first.id()).unwrap();
+    let service = Service::cold(CONFIG, |builder| builder).await;
+    let mut front = Front::new(Router::new());
+    front.versions = store.clone();
+    let loader = Arc::new(Published::new(&config.features, service.state.clone(), store));
+    let app = App::builder(&config, service.state.clone(), loader).page(front).build().unwrap();
+    app.prepare().await;
+    let service = Service { app, ..service };
+    let body = json!({"version": misfit.id().as_str()}).to_string();
+    let told = service.post("/models/shop/promote", body).await.json();
+    assert_eq!((&told["version"], &told["serving"]), (&json!(misfit.id().as_str()), &json!(first.id().as_str())));
+    let back = service.post("/models/shop/rollback", "").await.json();
+    assert_eq!((&back["version"], &back["serving"]), (&json!(first.id().as_str()), &json!(first.id().as_str())));
+}
+
+/// Versions that take their time, and of which one is damaged.
+struct Slow {
+    versions: MemoryVersions,
+    damaged: VersionId,
+    loads: AtomicUsize,
+}
+
+impl VersionStore for Slow {
+    fn publish(&self, version: &Version, place: Place) -> Result<(), StoreError> {
+        self.versions.publish(version, place)
+    }
+
+    fn add(&self, version: &Version) -> Result<(), StoreError> {
+        self.versions.add(version)
+    }
+
+    fn list(&self, model: &str) -> Result<Vec<VersionId>, StoreError> {
+        self.versions.list(model)
+    }
+
+    fn current(&self, model: &str) -> Result<Option<VersionId>, StoreError> {
+        self.versions.current(model)
+    }
+
+    fn select(&self, model: &str, id: &VersionId) -> Result<(), StoreError> {
+        self.versions.select(model, id)
+    }
+
+    fn load(&self, model: &str, id: Option<&VersionId>) -> Result<Option<Version>, StoreError> {
+        self.loads.fetch_add(1, Ordering::Relaxed);
+        std::thread::sleep(Duration::from_millis(20)); // others ask meanwhile
+        match id == Some(&self.damaged) {
+            true => Err(StoreError::Inconsistent { path: "damaged".into() }),
+            false => self.versions.load(model, id),
+        }
+    }
+
+    fn keep(&self, model: &str, newest: usize, spared: &[VersionId]) -> Result<(), StoreError> {
+        self.versions.keep(model, newest, spared)
+    }
+}
+
+#[tokio::test]
+async fn each_version_is_loaded_once_however_many_ask() {
+    let (first, second, third) = (version(1_000, None), version(2_000, None), version(3_000, None));
+    let (versions, damaged) = (MemoryVersions::default(), second.id().clone());
+    [&first, &second].map(|version| versions.publish(version, Place::Any).unwrap());
+    let store = Arc::new(Slow { versions, damaged, loads: AtomicUsize::new(0) });
+    let mut front = Front::new(Router::new());
+    front.versions = store.clone();
+    let service = Service::start_with(CONFIG, |builder| builder.page(front)).await;
+    for _ in 0..2 {
+        let (one, other) = tokio::join!(service.get("/models"), service.get("/models"));
+        for answer in [one, other] {
+            let json = answer.json();
+            let shop = json["models"].as_array().unwrap().iter().find(|model| model["name"] == "shop").unwrap();
+            assert_eq!(shop["versions"].as_array().map(Vec::len), Some(1), "{shop}");
+            assert_eq!(shop["damaged"], json!([second.id().as_str()]));
+        }
+        assert_eq!(store.loads.load(Ordering::Relaxed), 2);
+    }
+    store.publish(&third, Place::Any).unwrap();
+    service.get("/models").await;
+    assert_eq!(store.loads.load(Ordering::Relaxed), 3, "only what is new");
 }

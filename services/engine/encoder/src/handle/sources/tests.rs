@@ -131,6 +131,19 @@ fn a_model_in_a_bucket_is_fetched_once() {
 }
 
 #[test]
+fn who_cannot_fetch_makes_no_folder_for_it() {
+    let folder = tempfile::tempdir().expect("a folder is made");
+    for handle in ["s3://b/x", "acme/rank"] {
+        let error = locate(&sources(folder.path(), true, None), handle).expect_err("it is nowhere");
+        assert!(error.ends_with("; this program cannot fetch models"), "{error}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).expect("is there").count(), 0);
+    let elsewhere = Elsewhere::with(&[("s3://b/x/model.onnx", "m"), ("s3://b/x/tokenizer.json", "{}")]);
+    let fetched = locate(&sources(folder.path(), false, Some(&elsewhere)), "s3://b/x").expect("it is fetched");
+    assert_eq!(locate(&sources(folder.path(), false, None), "s3://b/x"), Ok(fetched), "what was fetched is found");
+}
+
+#[test]
 fn what_came_in_part_leaves_nothing_behind() {
     let folder = tempfile::tempdir().expect("a folder is made");
     let content = [("s3://b/x/model.onnx", "model"), ("s3://b/x/tokenizer.json", "{}")];
