@@ -96,7 +96,7 @@ fn existing_versions(config: &Config) -> Result<Arc<dyn VersionStore>> {
 /// A feature that the state does not know would get a place in it.
 async fn check_features(state: &dyn Store, config: &Config, encoders: &Encoders) -> Result<()> {
     let known: Vec<_> = state.known_slots().await?.into_iter().map(|(meaning, _)| meaning).collect();
-    let stored = readers(config, encoders);
+    let stored = readers(config, encoders)?;
     let mut unknown: Vec<&str> = stored
         .iter()
         .filter(|(meaning, _)| !known.contains(meaning))

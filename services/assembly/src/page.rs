@@ -2,7 +2,6 @@
 
 use crate::engine::{Engine, Told};
 use crate::forget::Forgetter;
-use rankwright_feature::readers;
 use rankwright_serve::front::{Front, StoredAs};
 use std::sync::Arc;
 
@@ -10,11 +9,10 @@ use std::sync::Arc;
 pub(crate) fn front(engine: &Arc<Engine>, told: Told) -> Front {
     let Told { configuration, warnings } = told;
     let mut front = Front::new(rankwright_console::router(&engine.config.api.page.image_origins));
-    let readers = readers(&engine.config, &*engine.encoders);
     let stored = engine.plan.stored().iter().map(|stored| StoredAs {
         slot: stored.slot,
         name: stored.name.clone(),
-        features: readers.get(&stored.meaning).cloned().unwrap_or_default(),
+        features: engine.plan.readers().get(&stored.meaning).cloned().unwrap_or_default(),
     });
     front.stored = stored.collect();
     front.versions = engine.versions.clone();

@@ -7,12 +7,14 @@ mod watch;
 pub use growth::Growth;
 pub(crate) use watch::Watch;
 
-use crate::encoders::Encoders;
 use rankwright_config::Config;
-use rankwright_feature::readers;
+use rankwright_feature::{Error as Unread, NoEncoders, readers};
 use rankwright_state::{Error, Fingerprint, Memory, Purpose, Room, Slot, Store, Usage};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
+
+/// Who reads what is stored, by names: as a [plan](rankwright_feature::Plan::readers) knows it, or a [configuration](readers).
+pub(crate) type Readers = BTreeMap<Fingerprint, Vec<String>>;
 
 /// Values that no feature of the configuration reads.
 const UNUSED: &str = "unused";
@@ -33,15 +35,21 @@ impl Size {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn of(store: &dyn Store, config: &Config, encoders: &Encoders, keys: usize) -> Result<Self, Error> {
+    pub(crate) async fn of(store: &dyn Store, readers: &Readers, keys: usize) -> Result<Self, Error> {
         let (usage, known) = (store.usage(keys).await?, store.known_slots().await?);
-        Ok(Self::shared_out(usage, &known, config, encoders))
+        Ok(Self::shared_out(usage, &known, readers))
+    }
+
+    /// What values will take that no state holds yet; what models of texts compute is not among them.
+    ///
+    /// # Errors
+    /// When a file of a feature cannot be read.
+    pub fn foreseen(usage: Usage, known: &[(Fingerprint, Slot)], config: &Config) -> Result<Self, Unread> {
+        Ok(Self::shared_out(usage, known, &readers(config, &NoEncoders)?))
     }
 
     /// The bytes of a value that several features read are shared out evenly among them; each counts the value.
-    /// What models of texts computed is known where they are open.
-    pub fn shared_out(usage: Usage, known: &[(Fingerprint, Slot)], config: &Config, encoders: &Encoders) -> Self {
-        let readers = readers(config, encoders);
+    fn shared_out(usage: Usage, known: &[(Fingerprint, Slot)], readers: &Readers) -> Self {
         let slots: HashMap<Slot, &Vec<String>> =
             known.iter().filter_map(|(meaning, slot)| Some((*slot, readers.get(meaning)?))).collect();
         let mut by_feature: BTreeMap<String, Room> = readers.values().flatten().map(|name| named(name)).collect();
@@ -119,9 +127,9 @@ models: {none: {type: noop}}";
 
     #[test]
     fn what_features_take_and_the_rest_add_up_to_the_whole() {
-        let config = config();
-        let shared = readers(&config, &Encoders::default()).into_iter().map(|(meaning, names)| (names.len(), meaning));
-        let meanings: BTreeMap<usize, Fingerprint> = shared.collect();
+        let readers = readers(&config(), &NoEncoders).expect("it needs no file");
+        let meanings: BTreeMap<usize, Fingerprint> =
+            readers.iter().map(|(meaning, names)| (names.len(), *meaning)).collect();
         let known = [(meanings[&2], Slot(0)), (meanings[&1], Slot(5)), (Fingerprint(1), Slot(7))];
         let room = |values, bytes| Room { values, bytes };
         let found = [
@@ -132,7 +140,7 @@ models: {none: {type: noop}}";
             (Purpose::Joins, room(1, 9)),
         ];
         let usage = Usage { room: found.into(), ..Usage::default() };
-        let size = Size::shared_out(usage, &known, &config, &Encoders::default());
+        let size = Size::shared_out(usage, &known, &readers);
         let named = |name: &str| size.features[name];
         assert_eq!((named("a"), named("b"), named("c")), (room(10, 51), room(10, 50), room(3, 50)));
         assert!(!size.features.contains_key("now"), "it stores nothing");

@@ -16,6 +16,7 @@ use rankwright_clickthrough::{self as clickthrough, Header};
 use rankwright_config::{self as config, ClickthroughStore, Config, Model, State};
 use rankwright_encoder::Task;
 use rankwright_event::Timestamp;
+use rankwright_feature::readers;
 use rankwright_ingest::shared::{Reached, reached};
 use rankwright_model::VersionStore;
 use rankwright_serve::clock::now;
@@ -222,7 +223,7 @@ async fn state(config: &Config, service: &str) -> Result<Option<StateFound>> {
             }
         }
     };
-    let size = Size::of(&*state, config, &embedders, keys).await?;
+    let size = Size::of(&*state, &readers(config, &embedders)?, keys).await?;
     let reached = reached(&*state).await?;
     let names: Vec<Writer> = reached.iter().map(|reached| Writer(reached.writer.clone())).collect();
     let positions = state.positions(&names).await?;

@@ -5,7 +5,7 @@ use crate::options::{ReportForm, SourceOptions, ValidateOptions};
 use crate::progress::Progress;
 use crate::stop;
 use anyhow::{Context, Result, bail};
-use rankwright_assembly::{Encoders, Size, Units, configuration, is_stream, now, print, runtime};
+use rankwright_assembly::{Size, Units, configuration, is_stream, now, print, runtime};
 use rankwright_config::Config;
 use rankwright_prepare::check::{Checker, Fact, Report};
 use serde_json::{Value, json};
@@ -31,8 +31,8 @@ pub(crate) fn run(options: &ValidateOptions) -> Result<()> {
     let stop = stop::told(&runtime);
     let report = report(&config, &options.source, &runtime, &stop)?;
     print(&match options.output {
-        ReportForm::Text => text(&report, &config),
-        ReportForm::Json => format!("{:#}\n", in_json(&report, &config)),
+        ReportForm::Text => text(&report, &config)?,
+        ReportForm::Json => format!("{:#}\n", in_json(&report, &config)?),
     })?;
     passed(&report)
 }
@@ -132,27 +132,27 @@ fn valid(config: &Config) -> String {
     format!("the configuration is valid: {features} features, {models} models ({})", names.join(", "))
 }
 
-fn text(report: &Report, config: &Config) -> String {
+fn text(report: &Report, config: &Config) -> Result<String> {
     let mut text = format!("{}\n\n{}", valid(config), report.text());
-    if let Some(size) = size(report, config) {
+    if let Some(size) = size(report, config)? {
         text += "\nmemory in Redis by feature:\n";
         text += &crate::status::of_size(&size);
     }
-    text
+    Ok(text)
 }
 
-fn in_json(report: &Report, config: &Config) -> Value {
+fn in_json(report: &Report, config: &Config) -> Result<Value> {
     let mut whole = report.json();
-    if let Some(size) = size(report, config) {
+    if let Some(size) = size(report, config)? {
         whole["memory"] = size.json();
     }
-    whole
+    Ok(whole)
 }
 
 /// What values of features will take, as `status` tells it of values that are there.
-fn size(report: &Report, config: &Config) -> Option<Size> {
-    let (usage, known) = report.memory.clone()?;
-    Some(Size::shared_out(usage, &known, config, &Encoders::default()))
+fn size(report: &Report, config: &Config) -> Result<Option<Size>> {
+    let Some((usage, known)) = report.memory.clone() else { return Ok(None) };
+    Ok(Some(Size::foreseen(usage, &known, config)?))
 }
 
 #[cfg(test)]

@@ -109,11 +109,11 @@ impl Watch {
     async fn look(&self) -> Result<Size> {
         let engine = self.engine.clone();
         if engine.state.shared() {
-            return Ok(Size::of(&*engine.state, &engine.config, &engine.encoders, KEYS).await?);
+            return Ok(Size::of(&*engine.state, engine.plan.readers(), KEYS).await?);
         }
         let runtime = Handle::current();
         let looking = tokio::task::spawn_blocking(move || {
-            runtime.block_on(Size::of(&*engine.state, &engine.config, &engine.encoders, OWN_KEYS))
+            runtime.block_on(Size::of(&*engine.state, engine.plan.readers(), OWN_KEYS))
         });
         Ok(looking.await.context("the look at the state's size ended early")??)
     }

@@ -26,7 +26,7 @@ pub struct ItemUpdate {
     /// When it happened.
     pub timestamp: Timestamp,
     /// Whose item it is.
-    #[schemars(with = "Option<String>")]
+    #[schemars(with = "Option<String>", length(max = 4096))]
     pub tenant: Tenant,
     /// The item.
     pub item: ItemId,
@@ -43,7 +43,7 @@ pub struct UserUpdate {
     /// When it happened.
     pub timestamp: Timestamp,
     /// Whose visitor it is.
-    #[schemars(with = "Option<String>")]
+    #[schemars(with = "Option<String>", length(max = 4096))]
     pub tenant: Tenant,
     /// The visitor.
     pub user: UserId,
@@ -60,13 +60,13 @@ pub struct Ranking {
     /// When it was shown or asked for.
     pub timestamp: Timestamp,
     /// Whose ranking it is.
-    #[schemars(with = "Option<String>")]
+    #[schemars(with = "Option<String>", length(max = 4096))]
     pub tenant: Tenant,
     /// The visitor, if known.
-    #[schemars(with = "Option<String>")]
+    #[schemars(with = "Option<String>", length(max = 4096))]
     pub user: Option<UserId>,
     /// The visit, if known.
-    #[schemars(with = "Option<String>")]
+    #[schemars(with = "Option<String>", length(max = 4096))]
     pub session: Option<SessionId>,
     /// Context, such as a query.
     #[schemars(with = "Option<Vec<Field>>")]
@@ -108,19 +108,19 @@ pub struct Interaction {
     /// When it happened.
     pub timestamp: Timestamp,
     /// Whose interaction it is.
-    #[schemars(with = "Option<String>")]
+    #[schemars(with = "Option<String>", length(max = 4096))]
     pub tenant: Tenant,
     /// The ranking it came from, if any.
-    #[schemars(with = "Option<String>")]
+    #[schemars(with = "Option<String>", length(max = 4096))]
     pub ranking: Option<RankingId>,
     /// The visitor, if known.
-    #[schemars(with = "Option<String>")]
+    #[schemars(with = "Option<String>", length(max = 4096))]
     pub user: Option<UserId>,
     /// The visit, if known.
-    #[schemars(with = "Option<String>")]
+    #[schemars(with = "Option<String>", length(max = 4096))]
     pub session: Option<SessionId>,
     /// Name of the interaction, such as `click`.
-    #[schemars(rename = "type", with = "String", length(min = 1))]
+    #[schemars(rename = "type", with = "String", length(min = 1, max = 4096))]
     pub kind: compact_str::CompactString,
     /// The item.
     pub item: ItemId,

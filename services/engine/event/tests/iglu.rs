@@ -1,5 +1,6 @@
 //! The schemas of our events for Snowplow's Iglu, made of the same types that are decoded.
 
+use rankwright_event::json::decode;
 use rankwright_event::{Interaction, ItemUpdate, Ranking, UserUpdate};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -33,6 +34,38 @@ fn simplify(schema: &mut Value) {
         }
         Value::Array(values) => values.iter_mut().for_each(simplify),
         _ => {}
+    }
+}
+
+#[test]
+fn what_names_something_is_bounded_as_it_is_decoded() {
+    let kinds = [
+        ("item", schema::<ItemUpdate>("item")),
+        ("user", schema::<UserUpdate>("user")),
+        ("ranking", schema::<Ranking>("ranking")),
+        ("interaction", schema::<Interaction>("interaction")),
+    ];
+    let (longest, longer) = ("ä".repeat(4096), "ä".repeat(4097));
+    for (kind, schema) in kinds {
+        let whole = json!({"event": kind, "id": "e", "timestamp": 1, "tenant": "t", "item": "i", "user": "u",
+            "session": "s", "ranking": "r", "type": "click", "items": [{"id": "a"}]});
+        for key in ["id", "tenant", "item", "user", "session", "ranking", "type"] {
+            let decoded = |name: &str| {
+                let mut event = whole.clone();
+                event[key] = json!(name);
+                decode(event.to_string().as_bytes())
+            };
+            assert!(decoded(&longest).is_ok(), "{key} of {kind}");
+            match schema["properties"].get(key) {
+                Some(described) => {
+                    let refused = decoded(&longer).expect_err(key).to_string();
+                    let expected = format!("{key}: expected at most 4096 characters, found 4097 ");
+                    assert!(refused.starts_with(&expected), "{kind}: {refused}");
+                    assert_eq!(described["maxLength"], 4096, "{key} of {kind}");
+                }
+                None => assert!(decoded(&longer).is_ok(), "{kind} has no {key}"),
+            }
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 mod columns;
 mod kept;
 mod models;
+mod stored;
 
 use crate::candidates::{Candidates, Purpose};
 use crate::column::{Column, Tag};
@@ -24,9 +25,9 @@ use rankwright_event::{Event, Field, Interaction, ItemId, Ranking, Timestamp};
 use rankwright_state::{Entity, Fetched, Fingerprint, Key, Scope, Slot, Store};
 use rankwright_text::{DictionaryError, Language};
 use std::collections::BTreeMap;
-use std::slice;
 use std::sync::Arc;
 use std::time::Duration;
+pub use stored::readers;
 
 /// What can go wrong when features are compiled.
 #[derive(Debug, thiserror::Error)]
@@ -99,6 +100,7 @@ pub struct Plan {
     /// What is kept of visitors for recommenders.
     seen: BTreeMap<Seen, Slot>,
     stored: Vec<StoredAs>,
+    readers: BTreeMap<Fingerprint, Vec<String>>,
 }
 
 /// What lies under a slot.
@@ -108,12 +110,9 @@ pub struct StoredAs {
     pub slot: Slot,
     /// What, as people name it: `item.price`, `count "click" by item`.
     pub name: String,
-    /// What, as stores and [`readers`] know it.
+    /// What, as stores and [`Plan::readers`] know it.
     pub meaning: Fingerprint,
 }
-
-/// How long fields are kept that only the page for browsers shows.
-const SHOWN: Duration = Duration::from_secs(90 * 86_400);
 
 struct Step {
     first: usize,
@@ -157,8 +156,9 @@ impl Plan {
         let models = models::of(features, encoders)?;
         let mut slots = Slots::with(&models);
         features.iter().for_each(|feature| definition(&feature.kind).need(feature.ttl, &mut slots));
-        served.values().for_each(|model| need(model, &mut slots));
-        need_shown(shown, &mut slots);
+        served.values().for_each(|model| stored::need(model, &mut slots));
+        stored::need_shown(shown, &mut slots);
+        let readers = stored::of(features, served, shown, &models);
         let slots = slots.number(store).await?;
         let mut sources = Sources::of(&slots);
         let (mut columns, mut steps) = (Vec::<Column>::new(), Vec::new());
@@ -204,6 +204,7 @@ impl Plan {
             retention,
             seen,
             stored,
+            readers,
         })
     }
 
@@ -225,6 +226,11 @@ impl Plan {
     /// What is stored, and under which slots.
     pub fn stored(&self) -> &[StoredAs] {
         &self.stored
+    }
+
+    /// Who reads what is stored, as it was compiled: by names of features, `models.<name>`, and `api.page`.
+    pub fn readers(&self) -> &BTreeMap<Fingerprint, Vec<String>> {
+        &self.readers
     }
 
     /// How long values of each slot count.
@@ -387,77 +393,5 @@ impl Plan {
     ) -> Vec<CompactString> {
         let of = self.kept_by_item.iter().find(|of| of.slot == slot);
         of.map(|of| of.of(item, sent, stored.and_then(Option::as_deref), time)).unwrap_or_default()
-    }
-}
-
-/// What a model is trained on, and what it leaves out.
-fn need(model: &Model, slots: &mut Slots) {
-    let (fields, ttl) = model.stored_fields();
-    fields.iter().for_each(|field| slots.need(Meaning::ItemField(field.clone()), ttl, 0));
-    model.exclude_seen().into_iter().for_each(|seen| seen::need(seen, slots));
-}
-
-/// What the page for browsers shows of items.
-fn need_shown(shown: Option<&PageItem>, slots: &mut Slots) {
-    let fields = shown.into_iter().flat_map(PageItem::fields);
-    fields.for_each(|field| slots.need(Meaning::ItemField(field.to_owned()), SHOWN, 0));
-}
-
-/// What is stored for a configuration, and who reads it: names of features, `models.<name>`, and `api.page`. What a model of texts
-/// computes is known where that is open.
-pub fn readers(config: &Config, encoders: &dyn Encoders) -> BTreeMap<Fingerprint, Vec<String>> {
-    let mut readers = BTreeMap::<_, Vec<String>>::new();
-    let mut note = |slots: Slots, name: &str| {
-        slots.fingerprints().for_each(|stored| readers.entry(stored).or_default().push(name.to_owned()));
-    };
-    for feature in &config.features {
-        let mut slots = Slots::with(&models::of(slice::from_ref(feature), encoders).unwrap_or_default());
-        definition(&feature.kind).need(feature.ttl, &mut slots);
-        note(slots, &feature.name);
-    }
-    for (name, model) in &config.models {
-        let mut slots = Slots::default();
-        need(model, &mut slots);
-        note(slots, &format!("models.{name}"));
-    }
-    let mut slots = Slots::default();
-    need_shown(config.api.page.shown(), &mut slots);
-    note(slots, "api.page");
-    readers
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MODEL: &str = "{type: semantic, encoder: {type: bert, model: a/b, dim: 2}, itemFields: [x, title]}";
-
-    #[test]
-    fn a_value_that_several_features_read_is_named_by_all_of_them() {
-        let features = "[{name: a, type: number, source: item.x, scope: item},
-            {name: b, type: list_size, source: item.x, scope: item}, {name: now, type: relevancy},
-            {name: c, type: interaction_count, interaction: click, scope: item}]";
-        let page = "api: {page: {item: {title: title, price: cost}}}";
-        let (config, _) = Config::parse(&format!("features: {features}\nmodels: {{alike: {MODEL}}}\n{page}"), "test")
-            .expect("a valid configuration");
-        let mut read: Vec<_> = readers(&config, &NoEncoders).into_values().collect();
-        read.sort();
-        let expected = [vec!["a", "b", "models.alike"], vec!["api.page"], vec!["c"], vec!["models.alike", "api.page"]];
-        assert_eq!(read, expected);
-    }
-
-    #[tokio::test]
-    async fn what_the_page_shows_of_items_is_stored_unless_the_page_is_off() {
-        let stored = async |page: &str| {
-            let text = format!("features: [{{name: a, type: number, source: item.x}}]\napi: {{page: {page}}}");
-            let (config, _) = Config::parse(&text, "test").expect("a valid configuration");
-            let store = rankwright_state::MemoryStore::default();
-            let plan = Plan::of(&config, &store, &NoEncoders).await.expect("it compiles");
-            let readers = readers(&config, &NoEncoders);
-            assert!(plan.stored().iter().all(|stored| readers.contains_key(&stored.meaning)));
-            plan.stored().iter().map(|stored| stored.name.clone()).collect::<Vec<_>>()
-        };
-        assert_eq!(stored("{item: {title: title, image: x}}").await, ["item.title", "item.x"]);
-        assert_eq!(stored("{enabled: false, item: {title: title}}").await, ["item.x"]);
     }
 }

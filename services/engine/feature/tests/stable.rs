@@ -76,7 +76,7 @@ async fn digests_of_columns_and_stored_values_stay_as_they_are() {
     let columns = plan.columns().iter().map(|column| {
         format!("{} {:016x} {}", column.name, column.fingerprint, if column.categorical { "category" } else { "" })
     });
-    let stored = readers(&config, &NoEncoders);
+    let stored = readers(&config, &NoEncoders).expect("it needs no file");
     let stored = stored.iter().map(|(fingerprint, readers)| format!("{:016x} {}", fingerprint.0, readers.join(" ")));
     let (recommenders, _) = Config::parse(RECOMMENDERS, "test").expect("valid models");
     let seen = recommenders.seen();

@@ -113,6 +113,14 @@ impl Target {
         }
     }
 
+    /// The folder of an unfinished file; a pipe, a device and standard output need none.
+    fn unfinished(&self) -> io::Result<Option<Scratch>> {
+        match self {
+            Self::File(_) => Scratch::within(&self.folder(), UNFINISHED).map(Some),
+            Self::Stdout | Self::Direct(_) => Ok(None),
+        }
+    }
+
     fn compression(&self) -> Compression {
         match self {
             Self::Stdout => Compression::None,
@@ -246,8 +254,8 @@ pub fn write(
     stopped: &dyn Fn() -> bool,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<bool> {
-    let scratch = Scratch::within(&target.folder(), UNFINISHED)?;
-    let mut output = Output::create(target, scratch.path(), 1)?;
+    let scratch = target.unfinished()?;
+    let mut output = Output::create(target, scratch.as_ref().map_or(Path::new(""), Scratch::path), 1)?;
     let filled = fill(&mut Filling { output: &mut output, stopped });
     let whole = output.finish(filled.is_ok(), stopped)?;
     match filled {
@@ -307,4 +315,21 @@ fn write_all(mut sink: Box<dyn Sink>, outlets: &[Receiver<io::Result<Vec<u8>>>])
         sink.write_all(&block?)?;
     }
     Ok(sink)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_alone_needs_a_temporary_folder() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let needed = |target: &Target| target.unfinished().expect("there is room").map(|made| made.path().to_owned());
+        for target in [Target::Stdout, Target::Direct("/dev/null".into())] {
+            assert_eq!(needed(&target), None);
+            assert!(write(&target, &|| false, |_| Ok(())).expect("takes nothing"));
+        }
+        let made = needed(&Target::File(folder.path().join("a.txt"))).expect("it is made");
+        assert_eq!(made.parent(), Some(folder.path()));
+    }
 }

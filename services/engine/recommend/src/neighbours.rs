@@ -4,7 +4,7 @@
 //! [`Approximate`] index divides them into lists around centroids, looks through the lists next to the query in a
 //! coding of a byte for each number, and computes again what by the coding's errors may be among the best. How many lists it
 //! looks through is decided when it is built, by how many of the true neighbours a sample of vectors finds. Where those are
-//! too few with any number of lists, there is no index.
+//! too few in half of the lists, there is no index.
 
 mod approximate;
 mod best;
@@ -30,7 +30,7 @@ pub struct Build {
     pub exact: usize,
     /// The share of the ten nearest that the lists which a search looks through should have, from 0 to 1.
     pub recall: f32,
-    /// The share of them that a search has to find; one without an index finds all.
+    /// The share of them that a search has to find in half of the lists; one without an index finds all.
     pub least: f32,
     /// Decides the sample and the first centroids.
     pub seed: u64,

@@ -387,8 +387,8 @@ fn slow(model: &Recommender) -> Option<String> {
     let (items, build) = (similar.ids().len(), Build::default());
     (items > build.exact && similar.neighbours().approximate().is_none()).then(|| {
         format!(
-            "no index finds {} of the items nearest to another: each request compares all {items}, which takes longer; \
-             see docs/recommendations.md, \"Quality and the gate\"",
+            "half of an index has less than {} of the items nearest to another: each request compares all {items}, which \
+             takes longer; see docs/recommendations.md, \"Quality and the gate\"",
             build.least
         )
     })

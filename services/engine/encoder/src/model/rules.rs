@@ -40,7 +40,7 @@ impl Rules {
         let number = |from: &Value, key: &str| from[key].as_u64().and_then(|number| usize::try_from(number).ok());
         let wanted =
             settings.max_tokens.or_else(|| number(&sentence, "max_seq_length")).or(trained).unwrap_or(MAX_TOKENS);
-        let cls = modes(&pooling).contains(&"cls");
+        let cls = modes(&pooling).iter().any(|mode| mode == "cls");
         Self {
             pooling: settings.pooling.unwrap_or(if cls { Pooling::Cls } else { Pooling::Mean }),
             normalize: settings.normalize.unwrap_or_else(|| normalizes(&modules)),
@@ -55,7 +55,7 @@ impl Rules {
         };
         let pooling = files.settings(POOLING);
         let modes = modes(&pooling);
-        if settings.pooling.is_none() && (modes.len() > 1 || modes.iter().any(|mode| !POOLS.contains(mode))) {
+        if settings.pooling.is_none() && (modes.len() > 1 || modes.iter().any(|mode| !POOLS.contains(&mode.as_str()))) {
             return refuse(POOLING, format!("the pooling {}", modes.join(" and ")), "mean or cls");
         }
         let modules = files.settings(MODULES);
@@ -67,15 +67,24 @@ impl Rules {
     }
 }
 
-/// The ways of pooling that a file asks for: `cls`, `mean`, and others that are not computed here.
-fn modes(pooling: &Value) -> Vec<&str> {
-    if let Some(mode) = pooling["pooling_mode"].as_str() {
-        return vec![mode]; // newer files, whatever else they hold
+/// The ways of pooling that a file asks for: `cls`, `mean`, and others; what is no name as JSON.
+fn modes(pooling: &Value) -> Vec<String> {
+    if let Some(mode) = pooling.get("pooling_mode") {
+        return names(mode).unwrap_or_else(|| vec![mode.to_string()]); // newer files, whatever else they hold
     }
     let flags = pooling.as_object().into_iter().flatten().filter(|(_, flag)| **flag == Value::Bool(true));
     let flags = flags.filter_map(|(key, _)| key.strip_prefix("pooling_mode_"));
     let flags = flags.map(|mode| mode.strip_suffix("_tokens").or_else(|| mode.strip_suffix("_token")).unwrap_or(mode));
-    flags.collect()
+    flags.map(str::to_owned).collect()
+}
+
+/// A name, or a list of some.
+fn names(value: &Value) -> Option<Vec<String>> {
+    match value {
+        Value::String(name) => Some(vec![name.clone()]),
+        Value::Array(list) if !list.is_empty() => list.iter().map(|name| name.as_str().map(str::to_owned)).collect(),
+        _ => None,
+    }
 }
 
 /// The last part of a module's type, such as `Dense` of `sentence_transformers.models.Dense`.
@@ -132,6 +141,12 @@ mod tests {
             (r#"{"pooling_mode_weightedmean_tokens": true}"#, "weightedmean"),
             (r#"{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": true}"#, "cls and mean"),
             (r#"{"pooling_mode": "lasttoken"}"#, "lasttoken"),
+            (r#"{"pooling_mode": ["lasttoken"]}"#, "lasttoken"),
+            (r#"{"pooling_mode": ["cls", "mean"]}"#, "cls and mean"),
+            (r#"{"pooling_mode": ["cls", 5], "pooling_mode_mean_tokens": true}"#, r#"["cls",5]"#),
+            (r#"{"pooling_mode": {"cls": true}}"#, r#"{"cls":true}"#),
+            (r#"{"pooling_mode": []}"#, "[]"),
+            (r#"{"pooling_mode": null}"#, "null"),
         ] {
             let told = refusal(pooling, "[]", &plain).expect("it is refused");
             assert!(
@@ -145,6 +160,7 @@ mod tests {
             r#"{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": false, "include_prompt": true}"#,
             r#"{"pooling_mode_mean_tokens": true}"#,
             r#"{"pooling_mode": "cls", "pooling_mode_mean_tokens": true}"#,
+            r#"{"pooling_mode": ["mean"]}"#,
             "{}",
         ] {
             assert_eq!(refusal(pooling, "[]", &plain), None, "{pooling}");
@@ -182,6 +198,13 @@ mod tests {
         ];
         let expected = Rules { pooling: Pooling::Cls, normalize: false, max_tokens: 128 };
         assert_eq!(rules(&files, &Settings::default(), Some(64)), expected);
+    }
+
+    #[test]
+    fn a_pooling_may_be_a_list_of_one() {
+        let pooling = |text| rules(&[(POOLING, text)], &Settings::default(), None).pooling;
+        assert_eq!(pooling(r#"{"pooling_mode": ["cls"]}"#), Pooling::Cls);
+        assert_eq!(pooling(r#"{"pooling_mode": ["mean"]}"#), Pooling::Mean);
     }
 
     #[test]

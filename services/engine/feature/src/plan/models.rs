@@ -6,8 +6,20 @@ use crate::encode::{Encode, Encoders, Models};
 use rankwright_config::feature::{Feature, Kind, MatchMethod};
 use rankwright_encoder::Task;
 
-/// Those of all features.
-pub(super) fn of(features: &[Feature], encoders: &dyn Encoders) -> Result<Models, Error> {
+/// Those of all features that have one which opens.
+pub(super) fn open(features: &[Feature], encoders: &dyn Encoders) -> Result<Models, Error> {
+    let opens = |feature: &&Feature| match &feature.kind {
+        Kind::FieldMatch(compared) => compared.model().is_some_and(|model| encoders.open(model).is_ok()),
+        _ => false,
+    };
+    of(features.iter().filter(opens), encoders)
+}
+
+/// Those of some features.
+pub(super) fn of<'f>(
+    features: impl IntoIterator<Item = &'f Feature>,
+    encoders: &dyn Encoders,
+) -> Result<Models, Error> {
     let mut models = Models::default();
     for feature in features {
         let Kind::FieldMatch(compared) = &feature.kind else { continue };

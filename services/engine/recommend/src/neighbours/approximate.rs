@@ -7,6 +7,7 @@ use super::{Build, GROUP, exact_of, lists};
 use crate::lanes::{Kernel, Lanes, dispatch, dot, dots};
 use crate::parallel;
 use crate::vectors::Vectors;
+use std::num::NonZero;
 
 /// Queries that recall is measured by, and how many neighbours of each are looked for.
 const SAMPLE: usize = 256;
@@ -25,7 +26,7 @@ pub struct Approximate {
 
 impl Approximate {
     /// Divides vectors of length one into lists, about as many as there are vectors in each. `None` where searches find less
-    /// than is required, however many lists they look through.
+    /// than is required in half of the lists.
     pub(super) fn build(vectors: &Vectors, settings: &Build) -> Option<Self> {
         let threads = parallel::threads(settings.threads);
         let mut random = fastrand::Rng::with_seed(settings.seed);
@@ -35,11 +36,12 @@ impl Approximate {
         let mut built = Self::assemble(vectors, centroids, &list_of, 1, 0.0);
         let sample = random.choose_multiple(0..vectors.len(), SAMPLE);
         let nearest = exact_of(vectors, &sample, NEAREST, threads);
-        built.probes = built.enough(vectors, &sample, &nearest, &list_of, settings.recall);
-        built.recall = built.measured(vectors, &sample, &nearest);
-        while built.recall < settings.least && built.probes < built.centroids.len() {
-            built.probes = (2 * built.probes).min(built.centroids.len());
-            built.recall = built.measured(vectors, &sample, &nearest);
+        let most = (built.centroids.len() / 2).max(1);
+        built.probes = built.enough(vectors, &sample, &nearest, &list_of, settings.recall).min(most);
+        built.recall = built.measured(vectors, &sample, &nearest, threads);
+        while built.recall < settings.least && built.probes < most {
+            built.probes = (2 * built.probes).min(most);
+            built.recall = built.measured(vectors, &sample, &nearest, threads);
         }
         (built.recall >= settings.least).then_some(built)
     }
@@ -130,13 +132,19 @@ impl Approximate {
     }
 
     /// The share of true neighbours that searches find.
-    fn measured(&self, vectors: &Vectors, sample: &[usize], nearest: &[Vec<(usize, f32)>]) -> f32 {
-        let (mut found, mut all) = (0, 0);
-        for (&query, nearest) in sample.iter().zip(nearest) {
+    fn measured(
+        &self,
+        vectors: &Vectors,
+        sample: &[usize],
+        nearest: &[Vec<(usize, f32)>],
+        threads: NonZero<usize>,
+    ) -> f32 {
+        let found = parallel::map(threads, sample.len(), 1, |place| {
+            let query = sample[place];
             let near = self.search(vectors, vectors.padded(query), NEAREST, |number| number == query);
-            all += nearest.len();
-            found += nearest.iter().filter(|(number, _)| near.iter().any(|(other, _)| other == number)).count();
-        }
+            nearest[place].iter().filter(|(number, _)| near.iter().any(|(other, _)| other == number)).count()
+        });
+        let (found, all) = (found.iter().sum::<usize>(), nearest.iter().map(Vec::len).sum::<usize>());
         if all == 0 { 1.0 } else { found as f32 / all as f32 }
     }
 }

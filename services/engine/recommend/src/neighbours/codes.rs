@@ -25,9 +25,10 @@ pub(super) struct Codes {
 
 impl Codes {
     /// Codes of some vectors, each beside its centroid, of so many blocks.
-    pub(super) fn of<'v>(blocks: usize, rows: impl Iterator<Item = (&'v [Lanes], &'v [Lanes])>) -> Self {
+    pub(super) fn of<'v>(blocks: usize, rows: impl ExactSizeIterator<Item = (&'v [Lanes], &'v [Lanes])>) -> Self {
         let width = blocks * LANES;
-        let (mut codes, mut steps, mut rest) = (Vec::new(), Vec::new(), vec![0.0; width]);
+        let (mut codes, mut steps) = (Vec::with_capacity(rows.len() * width), Vec::with_capacity(rows.len()));
+        let mut rest = vec![0.0; width];
         for (row, centroid) in rows {
             let differ = flat(row).iter().zip(flat(centroid)).map(|(number, middle)| number - middle);
             rest.iter_mut().zip(differ).for_each(|(rest, number)| *rest = number);
@@ -82,6 +83,14 @@ mod tests {
         let mut vectors = Vectors::new(3);
         rows.iter().for_each(|row| vectors.push(row));
         vectors
+    }
+
+    #[test]
+    fn codes_take_no_more_room_than_they_have() {
+        let rows = vectors(&[[0.6, 0.8, 0.0]; 5]);
+        let coded = Codes::of(1, (0..5).map(|row| (rows.padded(row), rows.padded(0))));
+        assert_eq!((coded.codes.len(), coded.codes.capacity()), (5 * LANES, 5 * LANES));
+        assert_eq!((coded.steps.len(), coded.steps.capacity()), (5, 5));
     }
 
     #[test]

@@ -6,30 +6,32 @@ fn vectors(count: usize, width: usize, dimensions: usize) -> Vectors {
     let mut normal = move || (0..6).map(|_| random.f32() - 0.5).sum::<f32>();
     let axes: Vec<Vec<f32>> = (0..dimensions).map(|_| (0..width).map(|_| normal()).collect()).collect();
     let mut vectors = Vectors::new(width);
-    for _ in 0..count {
-        let mut row = vec![0.0; width];
-        for axis in &axes {
-            let place = normal();
-            row.iter_mut().zip(axis).for_each(|(number, axis)| *number += place * axis);
-        }
-        vectors.push(&row);
-    }
+    (0..count).for_each(|_| vectors.push(&moved(&vec![0.0; width], &axes, &mut normal)));
     vectors
+}
+
+/// A row that goes so far along each of some axes.
+fn moved(row: &[f32], axes: &[Vec<f32>], far: &mut impl FnMut() -> f32) -> Vec<f32> {
+    let mut row = row.to_vec();
+    for axis in axes {
+        let far = far();
+        row.iter_mut().zip(axis).for_each(|(number, axis)| *number += far * axis);
+    }
+    row
 }
 
 fn approximate(count: usize, recall: f32) -> Neighbours {
     Neighbours::build(vectors(count, 20, 6), &Build { exact: 100, recall, least: 0.0, ..Build::default() })
 }
 
-/// Variants of some vectors, as those of one product's colours and sizes: each number differs by up to so much.
+/// Variants of some vectors, as those of one product's colours and sizes: they differ along six axes, by up to so much.
 fn variants(of: &Vectors, each: usize, noise: f32) -> Vectors {
     let mut random = fastrand::Rng::with_seed(4);
+    let axes: Vec<Vec<f32>> = (0..6).map(|_| (0..of.width()).map(|_| 2.0 * random.f32() - 1.0).collect()).collect();
+    let mut far = || noise * (2.0 * random.f32() - 1.0);
     let mut all = Vectors::new(of.width());
     for row in of.iter() {
-        for _ in 0..each {
-            let row: Vec<f32> = row.iter().map(|number| number + noise * (2.0 * random.f32() - 1.0)).collect();
-            all.push(&row);
-        }
+        (0..each).for_each(|_| all.push(&moved(row, &axes, &mut far)));
     }
     all
 }
@@ -98,11 +100,27 @@ fn an_index_that_finds_too_little_looks_through_more_lists_or_is_none() {
         Neighbours::build(vectors(2000, 20, 6), &settings)
     };
     let index = |near: &Neighbours| near.approximate().map(|index| (index.probes(), index.recall()));
-    let (few, more) = (index(&build(0.0)).expect("any will do"), index(&build(0.95)).expect("all lists have all"));
+    let (few, more) =
+        (index(&build(0.0)).expect("any will do"), index(&build(0.95)).expect("half of the lists have these"));
     assert!(few.1 < 0.95 && more.1 >= 0.95 && more.0 > few.0, "{few:?}, {more:?}");
     let none = build(1.1);
     assert_eq!((none.recall(), none.approximate()), (1.0, None));
     assert_eq!(none.search(none.vectors().row(3), 1, |_| false)[0].0, 3);
+}
+
+#[test]
+fn vectors_without_structure_have_no_index() {
+    let mut random = fastrand::Rng::with_seed(3);
+    let mut vectors = Vectors::new(64);
+    for _ in 0..2000 {
+        let row: Vec<f32> = (0..64).map(|_| random.f32() - 0.5).collect();
+        vectors.push(&row);
+    }
+    let build = |least| Neighbours::build(vectors.clone(), &Build { exact: 100, least, ..Build::default() });
+    let near = build(Build::default().least);
+    assert_eq!((near.recall(), near.approximate().map(Approximate::probes)), (1.0, None));
+    let index = build(0.0).approximate().map(|index| (index.centroids().len(), index.probes()));
+    assert_eq!(index, Some((45, 22)), "none looks through more than half of its lists");
 }
 
 #[test]

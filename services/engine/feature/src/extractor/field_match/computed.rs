@@ -185,9 +185,9 @@ fn digests_of_columns_and_stored_values_stay_as_they_are() {
 #[test]
 fn what_a_model_stores_is_that_of_its_feature_where_the_model_is_open() {
     let (config, _) = Config::parse(&format!("features: [{}]", bi("")), "test").unwrap();
-    let stored = readers(&config, &Letters::of(Task::Embed));
+    let stored = readers(&config, &Letters::of(Task::Embed)).unwrap();
     assert_eq!(stored.into_values().collect::<Vec<_>>(), [["m"]]);
-    assert!(readers(&config, &NoEncoders).is_empty());
+    assert!(readers(&config, &NoEncoders).unwrap().is_empty());
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn training_sees_what_serving_sees() {
 #[test]
 fn nothing_is_stored() {
     let (config, _) = Config::parse(&format!("features: [{}]", definition(ITEMS, QUERIES, "")), "test").unwrap();
-    assert!(crate::readers(&config, &crate::encode::NoEncoders).is_empty());
+    assert!(crate::readers(&config, &crate::encode::NoEncoders).unwrap().is_empty());
 }
 
 #[test]

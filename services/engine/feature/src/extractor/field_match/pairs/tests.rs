@@ -76,7 +76,10 @@ fn the_id_of_an_item_is_a_text() {
 fn the_field_is_stored_once_for_all_that_read_it() {
     let features = format!("{}, {{name: words, type: word_count, field: item.title}}", definition("/nowhere.csv"));
     let (config, _) = Config::parse(&format!("features: [{features}]"), "test").unwrap();
-    assert_eq!(crate::readers(&config, &crate::encode::NoEncoders).into_values().collect::<Vec<_>>(), [["m", "words"]]);
+    assert_eq!(
+        crate::readers(&config, &crate::encode::NoEncoders).unwrap().into_values().collect::<Vec<_>>(),
+        [["m", "words"]]
+    );
 }
 
 #[test]

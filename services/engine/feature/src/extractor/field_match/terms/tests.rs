@@ -144,7 +144,8 @@ fn the_field_itself_is_read_as_ever() {
 #[test]
 fn methods_that_need_the_same_terms_share_them() {
     let bm25 = "type: bm25, language: en, termFreq: samples/termfreq.json";
-    let shared = readers(&config(&["type: term, language: en", bm25, "type: term, language: English"]), &NoEncoders);
+    let shared =
+        readers(&config(&["type: term, language: en", bm25, "type: term, language: English"]), &NoEncoders).unwrap();
     assert_eq!(shared.into_values().collect::<Vec<_>>(), [["f0", "f1", "f2"]]);
     let others = [
         "type: term, language: en",
@@ -152,12 +153,12 @@ fn methods_that_need_the_same_terms_share_them() {
         "type: ngram, language: en, n: 3",
         "type: ngram, language: en, n: 4",
     ];
-    assert_eq!(readers(&config(&others), &NoEncoders).len(), others.len());
+    assert_eq!(readers(&config(&others), &NoEncoders).unwrap().len(), others.len());
 }
 
 #[test]
 fn what_is_stored_is_known_without_the_dictionary() {
-    let stored = readers(&config(&["type: bm25, language: en, termFreq: /nowhere.json"]), &NoEncoders);
+    let stored = readers(&config(&["type: bm25, language: en, termFreq: /nowhere.json"]), &NoEncoders).unwrap();
     assert_eq!(stored.len(), 1);
 }
 
