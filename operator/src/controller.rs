@@ -185,7 +185,8 @@ fn referring<K: ResourceExt>(services: &Store<Guarded>, kind: Kind, object: &K) 
 
 /// Of a resource that cannot be read, its status says so. The rest is left to its author.
 async fn guarded(service: Arc<Guarded>, ctx: Arc<Context>) -> Result<Action, Error> {
-    let _turn = ctx.turns.acquire().await; // it is never closed
+    let turns = ctx.clone();
+    let _turn = turns.turns.acquire().await; // it is never closed
     match &service.0 {
         Ok(service) => reconcile(Arc::new(service.clone()), ctx).await,
         Err(invalid) => {
@@ -194,7 +195,7 @@ async fn guarded(service: Arc<Guarded>, ctx: Arc<Context>) -> Result<Action, Err
                 name,
                 namespace,
                 error = invalid.error,
-                "the resource cannot be read: apply it anew as the CRD describes it"
+                "the resource cannot be read: apply it again as the CRD describes it"
             );
             ctx.metrics.unreadable();
             let told = unreadable::tell(&ctx, &invalid.metadata, &invalid.error).await;

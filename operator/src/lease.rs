@@ -2,6 +2,7 @@
 //! not renewed for its duration since it was seen to change.
 
 use crate::error::said;
+use crate::labels::OPERATOR;
 use k8s_openapi::api::authentication::v1::{SelfSubjectReview, UserInfo};
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, OwnerReference};
@@ -172,7 +173,7 @@ impl Candidate {
             lease.metadata.owner_references = Some(vec![owner.clone()]);
         }
         let labels = lease.metadata.labels.get_or_insert_default();
-        labels.remove(labels::OPERATOR);
+        labels.remove(OPERATOR);
         labels.extend(self.labels.clone());
         let changes = lease.spec.as_ref().and_then(|spec| spec.lease_transitions).unwrap_or(0);
         Lease { spec: Some(self.spec(changes + 1)), ..lease }

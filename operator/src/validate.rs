@@ -11,7 +11,7 @@ pub use images::Images;
 pub use refusal::Refusal;
 pub use warnings::IDLE_NUMBER;
 
-use crate::apis::Apis;
+use crate::apis::{Apis, OptionalApi};
 use crate::labels::{self, Component};
 use crate::resolve::{self, Reference, Resolved};
 use configuration::Rendered;

@@ -110,7 +110,9 @@ impl Open {
     pub(crate) fn restored(mut shown: Shown, interactions: Vec<Interaction>, plan: &Plan) -> Self {
         let rows = Promise::kept(shown.rows_of(plan.tags()));
         let mut open = Self::new(Arc::new(shown.ranking), plan.width(), rows);
-        interactions.into_iter().for_each(|interaction| drop(open.add(interaction)));
+        for interaction in interactions {
+            open.add(interaction);
+        }
         open
     }
 

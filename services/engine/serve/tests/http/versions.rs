@@ -113,7 +113,9 @@ async fn a_promotion_says_which_version_answers_where_the_new_one_does_not_work(
     let store = Arc::<MemoryVersions>::default();
     let first = published::version(1_000, Kind::XgBoost, columns(&config).await, "");
     let misfit = published::version(2_000, Kind::XgBoost, vec![], ""); // it has other columns
-    [&first, &misfit].map(|version| store.publish(version, Place::Any).unwrap());
+    for version in [&first, &misfit] {
+        store.publish(version, Place::Any).unwrap();
+    }
     store.select("shop", first.id()).unwrap();
     let service = Service::cold(CONFIG, |builder| builder).await;
     let mut front = Front::new(Router::new());
@@ -175,7 +177,9 @@ impl VersionStore for Slow {
 async fn each_version_is_loaded_once_however_many_ask() {
     let (first, second, third) = (version(1_000, None), version(2_000, None), version(3_000, None));
     let (versions, damaged) = (MemoryVersions::default(), second.id().clone());
-    [&first, &second].map(|version| versions.publish(version, Place::Any).unwrap());
+    for version in [&first, &second] {
+        versions.publish(version, Place::Any).unwrap();
+    }
     let store = Arc::new(Slow { versions, damaged, loads: AtomicUsize::new(0) });
     let mut front = Front::new(Router::new());
     front.versions = store.clone();
