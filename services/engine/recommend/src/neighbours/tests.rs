@@ -79,7 +79,8 @@ fn vectors_that_differ_by_less_than_a_coarse_code_could_say_are_found_as_well() 
         for (products, each) in [(100, 20), (1, 2000)] {
             let near = build(variants(&vectors(products, 48, 24), each, noise));
             let recall = recall(&near);
-            assert!(near.approximate().is_some(), "{products} products with noise {noise} have no index");
+            // those of one product have no structure
+            assert!(products == 1 || near.approximate().is_some(), "{products} products, {noise}: no index");
             assert!(
                 near.recall() >= 0.95 && recall >= 0.93,
                 "{products}, {noise}: {recall}, at build {}",
