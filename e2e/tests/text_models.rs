@@ -1,6 +1,6 @@
 //! Features and endpoints that compute with models of texts, in the program as users start it.
 
-use rankwright_e2e::events::{feature, item, lines, ranking};
+use rankwright_e2e::events::{click, feature, item, lines, ranking};
 use rankwright_e2e::program::{self, models_for_tests};
 use rankwright_e2e::{Ended, Launch, Service};
 use rankwright_object::{Runner, Settings};
@@ -76,6 +76,49 @@ fn a_model_that_is_not_there_is_told_with_its_place() {
     command.current_dir(folder.path()).env("RANKWRIGHT_ENCODERS_CACHE", folder.path().join("cache"));
     let refused = Ended::of(&mut command).refused().stderr;
     assert!(refused.contains("features[0].method.model") && refused.contains("test/no-such-model"), "{refused}");
+}
+
+#[test]
+fn a_visitor_is_forgotten_and_other_models_are_trained_where_a_text_model_is_not_there() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let (config, data) = (folder.path().join("config.yml"), folder.path().join("events.jsonl"));
+    let with = |feature: &str, model: &str| {
+        let config_text = format!(
+            "
+state: {{type: file, path: ./state}}
+features:
+  - {{name: price, type: number, scope: item, field: item.price}}
+{feature}models:
+  popular: {{type: trending, weights: [{{interaction: click}}]}}
+{model}"
+        );
+        std::fs::write(&config, config_text).expect("can be written");
+    };
+    let mut events = vec![item("a", 0, &[("price", json!(1))]), item("b", 0, &[("price", json!(2))])];
+    for list in 0..5 {
+        let (id, click_id, at) = (format!("r{list}"), format!("c{list}"), 60 + list * 60);
+        events.push(ranking(&id, at, "u", &["a", "b"]));
+        events.push(click(&click_id, at + 1, &id, "u", "a"));
+    }
+    std::fs::write(&data, lines(&events)).expect("can be written");
+    let run = |arguments: &[&str]| {
+        let config = config.to_string_lossy();
+        let mut command = program::command(&[arguments, &["--config", &*config][..]].concat());
+        command.current_dir(folder.path()).env("RANKWRIGHT_ENCODERS_CACHE", folder.path().join("cache"));
+        Ended::of(command.env("RANKWRIGHT_OFFLINE", "true"))
+    };
+    with("", "");
+    run(&["import", "--data", &data.to_string_lossy()]).ok();
+    with(
+        "  - {name: meaning, type: field_match, rankingField: ranking.query, itemField: item.title, method: {type: bi-encoder, model: test/none, dim: 3}}\n",
+        "  m: {type: lambdamart, weights: {click: 1}, features: [meaning]}\n",
+    );
+    let refused = run(&["train", "--model", "m"]).refused().stderr;
+    assert!(refused.contains("features[1].method.model") && refused.contains("test/none"), "{refused}");
+    run(&["train", "--model", "popular"]).ok();
+    run(&["forget", "--user", "u"]).ok();
+    let nothing = run(&["train", "--model", "popular"]).refused().stderr;
+    assert!(nothing.contains("popular"), "{nothing}");
 }
 
 /// A bucket of our own with files under these keys.

@@ -8,7 +8,7 @@ use elsewhere::Elsewhere;
 use futures_util::future::BoxFuture;
 use rankwright_config::feature::{FieldMatch, Kind, MatchMethod};
 use rankwright_config::model::Encoder::Bert;
-use rankwright_config::{Config, InferenceKind, TextModel};
+use rankwright_config::{Config, Feature, InferenceKind, Model, TextModel};
 use rankwright_encoder::{Encoder, Fetch, FileNames, Handle, Runtime, Settings, Sources, Task};
 use rankwright_feature::Encode;
 use std::collections::BTreeMap;
@@ -61,16 +61,17 @@ impl Wanted {
 
     /// The models that features compute with.
     pub fn of_features(config: &Config) -> Vec<Self> {
-        let wanted = |(index, feature): (usize, &rankwright_config::Feature)| {
-            let Kind::FieldMatch(FieldMatch { method, .. }) = &feature.kind else { return None };
-            let (model, task, dim) = match method {
-                MatchMethod::BiEncoder { model, dim, .. } => (model.as_ref()?, Task::Embed, Some(*dim)),
-                MatchMethod::CrossEncoder { model, .. } => (model.as_ref()?, Task::Score, None),
-                _ => return None,
-            };
-            Some(Self { path: format!("features[{index}].method"), model: model.clone(), task, dim })
+        config.features.iter().enumerate().filter_map(|(index, feature)| Self::of_feature(index, feature)).collect()
+    }
+
+    fn of_feature(index: usize, feature: &Feature) -> Option<Self> {
+        let Kind::FieldMatch(FieldMatch { method, .. }) = &feature.kind else { return None };
+        let (model, task, dim) = match method {
+            MatchMethod::BiEncoder { model, dim, .. } => (model.as_ref()?, Task::Embed, Some(*dim)),
+            MatchMethod::CrossEncoder { model, .. } => (model.as_ref()?, Task::Score, None),
+            _ => return None,
         };
-        config.features.iter().enumerate().filter_map(wanted).collect()
+        Some(Self { path: format!("features[{index}].method"), model: model.clone(), task, dim })
     }
 
     /// The models that semantic models embed items with, when they are trained.
@@ -83,6 +84,20 @@ impl Wanted {
         };
         config.models.iter().filter_map(wanted).collect()
     }
+}
+
+/// Leaves out features that compute with a model of texts, but for those that one of these models learns from.
+pub(crate) fn leave_out_texts(config: &mut Config, models: &[String]) {
+    let learnt = |feature: &Feature| {
+        models.iter().filter_map(|name| config.models.get(name)).any(|model| match model {
+            Model::LambdaMart(model) => model.features.contains(&feature.name),
+            _ => false,
+        })
+    };
+    let stays = |feature: &Feature| Wanted::of_feature(0, feature).is_none() || learnt(feature);
+    let stay: Vec<bool> = config.features.iter().map(stays).collect();
+    let mut stay = stay.into_iter();
+    config.features.retain(|_| stay.next().unwrap_or(true));
 }
 
 impl rankwright_feature::Encoders for Encoders {

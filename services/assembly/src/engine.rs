@@ -1,6 +1,6 @@
 //! The parts of the engine, opened as a configuration says.
 
-use crate::encoders::{Encoders, Wanted};
+use crate::encoders::{Encoders, Wanted, leave_out_texts};
 use crate::follow::is_stream;
 use crate::traces::Traces;
 use crate::{joins, open, remote};
@@ -26,7 +26,7 @@ use tracing::warn;
 pub struct Engine {
     /// The checked configuration.
     pub config: Config,
-    /// All features, compiled.
+    /// Its features, compiled: for a training, without those that only other models learn from and that need a model of texts.
     pub plan: Arc<Plan>,
     /// Values.
     pub state: Arc<dyn Store>,
@@ -171,8 +171,32 @@ impl Engine {
         })
     }
 
+    /// Opens what it takes to train these models. Models of texts that they do not learn from need not be there.
+    ///
+    /// # Errors
+    /// When a store cannot be opened, or a model of texts.
+    pub fn open_to_train(config: Config, models: Vec<String>) -> BoxFuture<'static, Result<Self>> {
+        Box::pin(async move {
+            let state = open::state(&config, &service()).await?;
+            Self::without_texts(config, state, &models).await
+        })
+    }
+
+    /// The engine for work that takes in no events and computes no rows, without the models of texts that these models do not
+    /// learn from.
+    pub(crate) async fn without_texts(mut config: Config, state: Arc<dyn Store>, models: &[String]) -> Result<Self> {
+        leave_out_texts(&mut config, models);
+        Self::assemble(config, state).await
+    }
+
     /// The engine over a state that is open.
     pub(crate) async fn over(config: Config, state: Arc<dyn Store>) -> Result<Self> {
+        let engine = Self::assemble(config, state).await?;
+        joins::settle(&engine).await?;
+        Ok(engine)
+    }
+
+    async fn assemble(config: Config, state: Arc<dyn Store>) -> Result<Self> {
         let service = service();
         // what is stored of a text must not depend on those beside it
         let encoders = Arc::new(Encoders::open(Wanted::of_features(&config), 1).await?);
@@ -181,9 +205,7 @@ impl Engine {
         let versions = open::versions(&config, &service)?;
         let (runtime, imported, full) = (Handle::current(), OnceLock::new(), AtomicBool::new(false));
         let traces = OnceLock::new();
-        let engine = Self { config, plan, state, clickthroughs, versions, encoders, runtime, imported, full, traces };
-        joins::settle(&engine).await?;
-        Ok(engine)
+        Ok(Self { config, plan, state, clickthroughs, versions, encoders, runtime, imported, full, traces })
     }
 
     /// Whether several writers add to the state: other processes, or the partitions of a stream.

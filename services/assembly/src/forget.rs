@@ -3,6 +3,7 @@
 use crate::closing::{FORGETS, HELD, Holding, REBUILD, TASK, Tenure};
 use crate::engine::Engine;
 use crate::folder;
+use crate::joins;
 use crate::program::chain;
 use crate::serving::identity;
 use anyhow::{Context, Result, bail};
@@ -100,7 +101,9 @@ pub struct Forgotten {
 /// When a store fails; what was removed by then is gone, and it can be begun again.
 pub fn forget(config: Config, subject: &Subject) -> BoxFuture<'_, Result<Forgotten>> {
     Box::pin(async move {
-        let State::File(file) = &config.state else { return in_stores(&Engine::open(config).await?, subject).await };
+        let State::File(file) = &config.state else {
+            return in_stores(&Engine::open_to_train(config, Vec::new()).await?, subject).await;
+        };
         let (path, file) = (folder::place(file), file.clone());
         in_folder(config, &path, &file, subject).await
     })
@@ -109,7 +112,7 @@ pub fn forget(config: Config, subject: &Subject) -> BoxFuture<'_, Result<Forgott
 /// The state is closed at the end, however that comes.
 async fn in_folder(config: Config, path: &Path, file: &FileState, subject: &Subject) -> Result<Forgotten> {
     let state = Arc::new(folder::open(path, file)?);
-    let mut told = in_stores(&Engine::over(config, state.clone()).await?, subject).await?;
+    let mut told = in_stores(&Engine::without_texts(config, state.clone(), &[]).await?, subject).await?;
     let state = Arc::into_inner(state).context("the state is in use")?;
     let place = path.display();
     match tokio::task::block_in_place(|| folder::anew(path, state)) {
@@ -138,7 +141,7 @@ fn in_stores<'a>(engine: &'a Engine, subject: &'a Subject) -> BoxFuture<'a, Resu
 /// While nobody closes rankings.
 fn while_alone<'a>(engine: &'a Engine, subject: &'a Subject, mut told: Forgotten) -> BoxFuture<'a, Result<Forgotten>> {
     Box::pin(async move {
-        let many = engine.has_many_writers();
+        let many = joins::are_of_many(&*engine.state).await?;
         engine.state.settle().await?; // or what a killed writer has begun would bring them back
         // visits first: nothing names them any more once the records are gone
         let sessions = sessions(engine, many, subject).await?;

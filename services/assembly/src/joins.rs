@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use rankwright_config::{SourceConfig, SourceKind};
 use rankwright_ingest::shared::{Closer, Taken};
 use rankwright_serve::clock::now;
-use rankwright_state::{Commit, Lease, Position, Space, Writer};
+use rankwright_state::{Commit, Lease, Position, Space, Store, Writer};
 
 /// Keeps as its position what was said the last time.
 pub(crate) const WRITER: &str = "form of joins";
@@ -33,6 +33,15 @@ pub(crate) async fn settle(engine: &Engine) -> Result<()> {
         engine.state.commit(&lease, Commit { from, to, ..Commit::default() }).await?;
     }
     Ok(())
+}
+
+/// Whether what is open lies there as several writers leave it.
+pub(crate) async fn are_of_many(state: &dyn Store) -> Result<bool> {
+    if state.shared() {
+        return Ok(true);
+    }
+    let positions = state.positions(&[Writer(WRITER.to_owned())]).await?;
+    Ok(positions.iter().flatten().any(|position| position.0.starts_with(MANY)))
 }
 
 /// What partitions of a stream are called after; `None` for files.

@@ -36,7 +36,9 @@ pub(crate) fn run(options: &TrainOptions) -> Result<()> {
         }
     }
     let runtime = job_runtime()?; // stores that wait for a network do so on its threads
-    let engine = runtime.block_on(Engine::open(config))?;
+    let names = config.models.keys().filter(|name| options.model.as_ref().is_none_or(|asked| asked == *name));
+    let names = names.cloned().collect();
+    let engine = runtime.block_on(Engine::open_to_train(config, names))?;
     match &options.model {
         Some(name) => one(&engine, name).map(|_| ()),
         None => all(&engine),

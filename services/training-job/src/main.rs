@@ -77,7 +77,7 @@ fn run(options: &Options) -> Result<Report> {
     let runtime = runtime()?;
     let report = Arc::new(Shared::new(Report::new(rankwright_assembly::service())));
     runtime.spawn(stop(report.clone(), names.clone()));
-    let engine = Arc::new(runtime.block_on(Engine::open(config))?);
+    let engine = Arc::new(runtime.block_on(Engine::open_to_train(config, names.clone()))?);
     let port = Service { status: vec![("training", report.clone())], ..Service::default() };
     runtime.spawn(show(engine.clone(), port));
     for name in &names {

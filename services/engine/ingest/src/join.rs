@@ -63,7 +63,7 @@ pub(crate) enum Waits {
     /// It waits.
     Kept,
     /// It waits already.
-    Known(Interaction),
+    Known,
     /// As many wait as a ranking keeps.
     NoRoom(Interaction),
 }
@@ -212,7 +212,7 @@ impl Join {
     pub(crate) fn wait(&mut self, id: &JoinId, interaction: Interaction) -> Waits {
         let waiting = self.waiting.get(&id.borrowed()).map_or(&[][..], Vec::as_slice);
         match Room::among(waiting, &interaction) {
-            Room::Taken => Waits::Known(interaction),
+            Room::Taken => Waits::Known,
             Room::None => Waits::NoRoom(interaction),
             Room::Free => {
                 self.wait_anyhow(id.clone(), interaction);

@@ -1,10 +1,12 @@
 //! The way of a text: folded, split, put into lower case, stripped of stop words, stemmed.
 
 use crate::Language;
+use crate::english;
 use crate::normal;
 use crate::split::Splitter;
 use crate::stop::{self, Words};
 use frostem::Stemmer;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Analyses texts of one language; cheap to clone.
@@ -41,11 +43,18 @@ impl Analyzer {
             if word.is_empty() || self.stop.contains(word.as_str()) {
                 return;
             }
-            match self.stemmer.map(|stemmer| stemmer.stem(&word)) {
+            match self.stemmer.map(|stemmer| self.stem(stemmer, &word)) {
                 Some(stem) if !stem.is_empty() => show(&stem),
                 _ => show(&word), // a word that is all ending stays
             }
         });
+    }
+
+    fn stem<'w>(&self, stemmer: Stemmer, word: &'w str) -> Cow<'w, str> {
+        match self.language {
+            Language::English => english::stem(stemmer, word),
+            _ => stemmer.stem(word),
+        }
     }
 
     /// The terms of a text in their order, each as often as it stands there.

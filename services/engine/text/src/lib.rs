@@ -8,6 +8,7 @@ mod analyzer;
 mod bag;
 mod bm25;
 mod dictionary;
+mod english;
 mod language;
 mod normal;
 mod split;

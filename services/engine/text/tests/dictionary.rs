@@ -162,4 +162,9 @@ fn our_english_finds_the_terms_of_upstreams() {
     }
     println!("{words} of {} terms, {fixed} and {one} of {all} occurrences", terms.len());
     assert!(words * 100 > terms.len() * 93);
+    for word in ["technology", "technological", "psychology", "archaeology", "assembly", "possibly", "us", "6s", "ties"]
+    {
+        let [term] = &analyzer.terms(word)[..] else { panic!("{word} is one term") };
+        assert!(terms.contains_key(term), "{word}: {term}");
+    }
 }

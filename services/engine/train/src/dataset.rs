@@ -52,6 +52,8 @@ pub struct Reading {
     pub alone: u64,
     /// The ids of a few of them.
     pub examples: Vec<String>,
+    /// Interactions that a recommender learns from.
+    pub interactions: usize,
     /// Columns of the model that rankings were stored without (added, or defined otherwise, since), and in how many.
     /// Their values count as missing. By name and fingerprint: columns of several models may share a name.
     pub missing_columns: BTreeMap<(String, u64), u64>,

@@ -202,7 +202,7 @@ impl Recommending<'_> {
             answer: Answer { features: Vec::new(), iterations, size_bytes, warnings },
             quality: vec![quality],
             version,
-            train: all.len(),
+            train: reading.interactions,
             test: held_out.len(),
             reading,
             learned_nothing: false,
@@ -239,12 +239,13 @@ impl Recommending<'_> {
             }
             let visitor = visitor(&record);
             for click in &record.interactions {
-                let (item, at) = (click.item.as_str(), click.timestamp.millis());
+                let (item, at, before) = (click.item.as_str(), click.timestamp.millis(), all.len());
                 // a type that stands twice in `weights` has two parts of the score
                 for kind in numbers(kinds.as_deref(), &click.kind) {
                     all.add(visitor.as_deref(), item, kind, at).map_err(|source| full(self.name, source))?;
                     span = Some(widened(span, click.timestamp));
                 }
+                reading.interactions += usize::from(all.len() > before);
             }
             if all.len() > MOST && kinds.is_none() {
                 return Ok(ControlFlow::Break(())); // there is enough to measure by

@@ -114,8 +114,8 @@ impl Training<'_> {
         Ok(trained)
     }
 
-    /// Trains a model without publishing it, and measures the running version by the same lists or visitors. The only place that
-    /// tells kinds of models apart.
+    /// Trains a model without publishing it, and measures the running version by the same lists or visitors. The table of
+    /// trainers by kind of model.
     ///
     /// # Errors
     /// As [`train_model`].

@@ -52,10 +52,10 @@ pub struct Sources<'a> {
 
 impl<'a> Sources<'a> {
     /// As the environment says: models in `RANKWRIGHT_MODELS_DIR`, else in `models` in the cache folder; the Hugging Face
-    /// hub, unless `RANKWRIGHT_OFFLINE` is 1.
+    /// hub, unless `RANKWRIGHT_OFFLINE` is 1 or true.
     pub fn from_env(cache: PathBuf, fetch: Option<&'a dyn Fetch>) -> Self {
         let models = env::var_os("RANKWRIGHT_MODELS_DIR").map_or_else(|| cache.join("models"), PathBuf::from);
-        let offline = env::var("RANKWRIGHT_OFFLINE").as_deref() == Ok("1");
+        let offline = matches!(env::var("RANKWRIGHT_OFFLINE").as_deref(), Ok("1" | "true"));
         Self { models, cache, hub: (!offline).then(|| "https://huggingface.co".to_owned()), fetch }
     }
 

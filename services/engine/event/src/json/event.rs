@@ -44,7 +44,7 @@ pub(super) fn request(cursor: &mut Cursor<'_>) -> Result<Ranking, Fault> {
     let mut exclude = HashSet::new();
     let more = &mut |cursor: &mut Cursor<'_>, key: &str| {
         let is_known = key == "exclude";
-        if is_known {
+        if is_known && !cursor.took_word("null") {
             let ids = cursor.array("an array of ids of items", Cursor::name).at_key("exclude")?;
             exclude.extend(ids.into_iter().map(Cow::into_owned));
         }

@@ -60,8 +60,7 @@ impl Ingest {
         let id = JoinId { tenant: interaction.tenant.clone(), ranking: ranking.clone() };
         match self.join.wait(&id, interaction) {
             Waits::Kept => self.changed(id),
-            // its effects are those of any other, and it belongs to its ranking once
-            Waits::Known(again) => self.plan.interaction(&again, &mut self.overlay),
+            Waits::Known => {} // it takes effect once, with its ranking, as where the state is shared
             Waits::NoRoom(too_many) => return self.unranked(too_many).await,
         }
         self.give_up(Timestamp::MIN).await // those that are too many, though event time stands still

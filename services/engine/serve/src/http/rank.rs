@@ -20,8 +20,7 @@ struct RankRequest {
     /// Need not be said.
     event: Option<Kind>,
     /// Items that the answer leaves out.
-    #[schemars(default)]
-    exclude: Vec<ItemId>,
+    exclude: Option<Vec<ItemId>>,
     #[schemars(flatten)]
     ranking: Ranking,
 }

@@ -32,6 +32,7 @@ async fn excluded_items_are_left_out_be_it_all_of_them() {
         let answer = service.post(&format!("/rank/{model}?explain=true"), without(r#"["a","b","c"]"#)).await;
         assert_eq!((answer.status.as_u16(), answer.items().len()), (200, 0), "{model}");
     }
+    assert_eq!(service.post("/rank/shop", without("null")).await.items(), ["b", "c", "a"]);
     service.post("/rank/shop", without("7")).await.error(400, "invalid_request", Some("exclude"));
 }
 

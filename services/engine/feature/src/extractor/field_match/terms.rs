@@ -23,7 +23,7 @@ use std::time::Duration;
 /// count.
 fn version(language: Language) -> u32 {
     match language {
-        Language::Greek => 2,
+        Language::English | Language::Greek => 2,
         _ => 1,
     }
 }

@@ -261,7 +261,7 @@ fn strange_texts_are_analysed_like_others() {
 /// What is stored by then would no longer be what a request has: the number says so.
 #[test]
 fn a_changed_analysis_needs_a_new_number() {
-    let texts = "The quick brown foxes' generalizations; l'avion des chemises rouges, die roten Schuhe, las camisas; příliš \
+    let texts = "The quick brown foxes' generalizations, possibly technology for us; l'avion des chemises rouges, die roten Schuhe, las camisas; příliš \
                  žluťoučký kůň; größere Straße; το κόκκινο φόρεμα, ΤΟΥΣ ΑΥΤΗΣ; kırmızı ayakkabılar; الأحذية الحمراء; 我的红色连衣裙; 赤い靴を買う";
     let mut bytes = Vec::new();
     for language in Language::all() {
@@ -276,7 +276,7 @@ fn a_changed_analysis_needs_a_new_number() {
     let versions = [Language::Greek, Language::English].map(version);
     assert_eq!(
         (versions, digest),
-        ([2, 1], 6_971_449_955_709_136_328),
+        ([2, 2], 6_971_449_955_709_136_328),
         "with another digest, the number of the language before it goes up"
     );
 }
