@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
+mod page;
 mod schedules;
 mod warnings;
 
