@@ -50,8 +50,8 @@ pub struct Rank {
     /// Encrypts the port of the servers (TLS). Without it they speak HTTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<RankTls>,
-    /// The token that POST /train, PUT /log-level and the page of a server need. Without it the first needs none, and the others are
-    /// closed.
+    /// The token that POST /train, PUT /log-level and what the page protects need. Without it, /train needs none, /log-level is
+    /// closed, and the page answers kubectl port-forward alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_secret_ref: Option<KeyReference>,
     /// The page for browsers, which shows what models see and do. Default: as the configuration's api.page says, which is off.
