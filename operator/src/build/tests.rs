@@ -225,7 +225,8 @@ fn pods_that_have_text_models_open_ask_for_more() {
     let alike = json!({"alike": {"type": "semantic", "encoder": encoder, "itemFields": ["title"]}});
     let catalog = ["250m 256Mi -", plain[1], "1 2Gi -", plain[3]];
     assert_eq!(requests(json!({"models": alike})), catalog, "training embeds, and servers hold the vectors");
-    let files = compared(json!({"type": "bi-encoder", "dim": 384, "itemFieldCache": "/files/items.csv"}));
+    let caches = json!({"type": "bi-encoder", "dim": 384, "itemFieldCache": "/files/items.csv", "rankingFieldCache": "/files/queries.csv"});
+    let files = compared(caches);
     assert_eq!(files, ["250m 256Mi -", "250m 256Mi -", plain[2], plain[3]], "files may be of any size");
 }
 
