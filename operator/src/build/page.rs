@@ -14,9 +14,10 @@ use rankwright_crds::ranking_service::{Page, PageIngress};
 use std::collections::BTreeMap;
 
 /// What the page calls, each with all below; the page itself is at `/` alone.
-const PATHS: [&str; 12] = [
+const PATHS: [&str; 13] = [
     "/assets",
     "/configuration",
+    "/evaluation",
     "/items",
     "/models",
     "/openapi.json",
