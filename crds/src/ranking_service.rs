@@ -4,6 +4,7 @@ mod clickthrough;
 mod import;
 mod ingest;
 mod monitoring;
+mod page;
 mod pod;
 mod rank;
 mod rollout;
@@ -14,6 +15,7 @@ pub use clickthrough::{ClickThroughStore, RedisClickThroughs, S3Credentials, S3S
 pub use import::{Import, ImportFrom, S3Events, StreamEvents};
 pub use ingest::{DeadLetter, Ingest, IngestAutoscaling, Kafka, KafkaLogin, Kinesis, Mechanism, Pulsar, Source};
 pub use monitoring::{AlertRules, Dashboard, Monitoring, NetworkPolicy, PodMonitor};
+pub use page::{Page, PageIngress, PageItem};
 pub use pod::{ConfigMapVolume, EmptyDirVolume, ExtraVolume, KeyReference, PodOptions, SecretVolume, VolumeClaim};
 pub use rank::{
     Autoscaling, DisruptionBudget, GatewayRoute, Ingress, ParentReference, Rank, RankTls, Service, ServiceType,

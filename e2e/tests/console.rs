@@ -18,17 +18,37 @@ struct Tools {
     chromium: PathBuf,
 }
 
-/// What is there of these; a test is skipped without, or fails where `RANKWRIGHT_REQUIRE_ALL` is 1.
+/// What is there of these.
 fn tools() -> Option<Tools> {
-    let missing = match (modules(), chromium()) {
-        _ if in_path("node").is_none() => "node, 18 or newer, is not installed",
-        (None, _) => "RANKWRIGHT_PAGE_MODULES names no folder made by services/console/page/install.sh",
-        (_, None) => "neither chromium nor google-chrome is installed; RANKWRIGHT_CHROMIUM may name one",
-        (Some(modules), Some(chromium)) => return Some(Tools { modules, chromium }),
-    };
+    let (modules, chromium) = (modules(), chromium());
+    go_on(missing(node(), modules.is_some(), chromium.is_some()))?;
+    modules.zip(chromium).map(|(modules, chromium)| Tools { modules, chromium })
+}
+
+/// A test is skipped where something is missing, or fails where `RANKWRIGHT_REQUIRE_ALL` is 1.
+fn go_on(missing: Option<String>) -> Option<()> {
+    let Some(missing) = missing else { return Some(()) };
     assert!(std::env::var("RANKWRIGHT_REQUIRE_ALL").as_deref() != Ok("1"), "{missing}");
     println!("SKIPPED: {missing}");
     None
+}
+
+/// What a browser test lacks, and where that comes from.
+fn missing(node: Option<u32>, modules: bool, chromium: bool) -> Option<String> {
+    let lacks = match node {
+        None => "Node is not installed: the page needs version 18 or newer".to_owned(),
+        Some(old) if old < 18 => format!("this is Node {old}: the page needs version 18 or newer"),
+        _ if !modules => "RANKWRIGHT_PAGE_MODULES names no folder made by services/console/page/install.sh".to_owned(),
+        _ if !chromium => "there is no Chromium for the page: install Debian's package chromium, or on Ubuntu, whose package only asks for a snap, Google's google-chrome, or name one in RANKWRIGHT_CHROMIUM".to_owned(),
+        _ => return None,
+    };
+    Some(lacks)
+}
+
+/// The major version of Node.
+fn node() -> Option<u32> {
+    let told = Command::new("node").arg("--version").output().ok()?;
+    String::from_utf8_lossy(&told.stdout).trim().strip_prefix('v')?.split('.').next()?.parse().ok()
 }
 
 fn modules() -> Option<PathBuf> {
@@ -38,8 +58,10 @@ fn modules() -> Option<PathBuf> {
 }
 
 fn chromium() -> Option<PathBuf> {
-    let named = std::env::var_os("RANKWRIGHT_CHROMIUM").map(PathBuf::from);
-    named.or_else(|| ["chromium", "google-chrome"].into_iter().find_map(in_path))
+    match std::env::var_os("RANKWRIGHT_CHROMIUM") {
+        Some(named) => Some(PathBuf::from(named)).filter(|path| path.is_file()),
+        None => ["chromium", "google-chrome"].into_iter().find_map(in_path),
+    }
 }
 
 fn in_path(name: &str) -> Option<PathBuf> {
@@ -89,10 +111,24 @@ fn generate(folder: &Path, more: &[&str]) -> String {
 }
 
 #[test]
+fn a_browser_test_that_is_skipped_says_what_is_missing_and_where_to_get_it() {
+    let said = |node, modules, chromium| missing(node, modules, chromium).unwrap_or_default();
+    assert_eq!(said(Some(18), true, true), "");
+    assert!(said(None, true, true).contains("version 18 or newer"));
+    assert!(said(Some(12), true, true).starts_with("this is Node 12"), "Ubuntu 22.04 has it");
+    assert!(said(Some(22), false, true).contains("services/console/page/install.sh"));
+    let browser = said(Some(22), true, false);
+    for word in ["package chromium", "Ubuntu", "snap", "google-chrome", "RANKWRIGHT_CHROMIUM"] {
+        assert!(browser.contains(word), "{word} in {browser}");
+    }
+}
+
+#[test]
 fn the_page_is_built_from_its_sources_byte_for_byte() {
-    let Some(tools) = tools() else { return };
+    let modules = modules();
+    let Some(((), modules)) = go_on(missing(node(), modules.is_some(), true)).zip(modules) else { return };
     let folder = folder();
-    let page = sources(&tools.modules, folder.path());
+    let page = sources(&modules, folder.path());
     let types =
         clean(Command::new("node")).arg("node_modules/typescript/bin/tsc").arg("--noEmit").current_dir(&page).output();
     let types = types.expect("node is there");

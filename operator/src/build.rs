@@ -7,6 +7,7 @@ mod import;
 mod ingest;
 pub mod monitoring;
 mod network;
+mod page;
 pub mod pod;
 mod purge;
 mod rank;

@@ -88,6 +88,11 @@ pub fn dashboard(service: &str) -> String {
     format!("{service}-dashboard")
 }
 
+/// Name of what leads to the page.
+pub fn page(service: &str) -> String {
+    format!("{service}-page")
+}
+
 /// Labels of an object that belongs to all of a service.
 pub fn common(service: &str) -> BTreeMap<String, String> {
     let labels = [(NAME, "rankwright"), (INSTANCE, service), (MANAGED_BY, FIELD_MANAGER)];

@@ -174,6 +174,7 @@ fn right(spec: &RankingServiceSpec, resolved: &Resolved, namespace: &str) -> Res
     unreserved("import", import)?;
     credentials::check(spec)?;
     credentials::token(spec, resolved)?;
+    credentials::page(spec)?;
     has_request(spec)?;
     has_offset(spec)
 }

@@ -1,5 +1,6 @@
 //! `rank`: the servers that answer rank requests.
 
+use super::page::Page;
 use super::pod::{KeyReference, PodOptions, without_words};
 use super::rollout::{RankRollout, number_or_share};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerBehavior;
@@ -49,10 +50,13 @@ pub struct Rank {
     /// Encrypts the port of the servers (TLS). Without it they speak HTTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<RankTls>,
-    /// The token that POST /train, PUT /log-level and the page of a server need. Without it the first needs none, and the others are
-    /// closed.
+    /// The token that POST /train, PUT /log-level and what the page protects need. Without it, /train needs none, /log-level is
+    /// closed, and the page answers kubectl port-forward alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_secret_ref: Option<KeyReference>,
+    /// The page for browsers, which shows what models see and do. Default: as the configuration's api.page says, which is off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<Page>,
     /// What is replayed before a server calls itself ready, and before it takes up a new version, for models whose
     /// configuration does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -80,6 +84,7 @@ impl Default for Rank {
             gateway_route: None,
             tls: None,
             token_secret_ref: None,
+            page: None,
             warmup: None,
             termination_grace_period_seconds: forty_five(),
             pod: PodOptions::default(),
@@ -100,7 +105,7 @@ pub struct RankTls {
 const SUBDOMAIN: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
 
 /// One, or all of a domain, such as `*.example.com`.
-const HOST: &str = r"^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+pub(super) const HOST: &str = r"^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
 
 /// A HorizontalPodAutoscaler.
 #[derive(KubeSchema, Serialize, Deserialize, Debug, Clone, PartialEq)]

@@ -1,6 +1,7 @@
 //! Ways in: Ingress or HTTPRoute, and the NetworkPolicies that say who may take them.
 
 use super::child::{Child, metadata};
+use super::page;
 use super::pod::{PORT_NAME, some};
 use crate::apis::OptionalApi;
 use crate::labels::{self, Component};
@@ -14,6 +15,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use rankwright_crds::ranking_service::{self, DeletionPolicy};
 use serde_json::json;
+use std::collections::BTreeMap;
 
 /// Has ingress-nginx speak TLS to the servers.
 const NGINX: &str = "nginx.ingress.kubernetes.io/backend-protocol";
@@ -21,6 +23,7 @@ const NGINX: &str = "nginx.ingress.kubernetes.io/backend-protocol";
 pub(super) fn children(plan: &Plan) -> Vec<Child> {
     let mut children = Vec::new();
     children.extend(plan.spec.rank.ingress.as_ref().map(|wanted| ingress(plan, wanted)));
+    children.extend(page::children(plan));
     children.extend(route(plan));
     if let Some(wanted) = &plan.spec.network_policy {
         children.push(policy(plan, Component::Rank, wanted.rank_from.iter().chain(&wanted.metrics_from), true));
@@ -40,41 +43,69 @@ fn of_rank(plan: &Plan) -> ObjectMeta {
 }
 
 fn ingress(plan: &Plan, wanted: &ranking_service::Ingress) -> Child {
-    let backend = IngressBackend {
-        service: Some(IngressServiceBackend {
-            name: plan.named(Component::Rank),
-            port: Some(ServiceBackendPort { name: Some(PORT_NAME.to_owned()), number: None }),
-        }),
-        resource: None,
-    };
     let one = wanted.path.as_ref().map(std::slice::from_ref);
-    let path = |path: &String| HTTPIngressPath {
-        path: Some(path.clone()),
-        path_type: "Prefix".to_owned(),
-        backend: backend.clone(),
-    };
-    let paths = one.unwrap_or(&wanted.paths).iter().map(path).collect();
-    let tls = |secret: &String| {
-        vec![IngressTLS { hosts: Some(vec![wanted.host.clone()]), secret_name: Some(secret.clone()) }]
-    };
-    let metadata = of_rank(plan);
-    let mut annotations = wanted.annotations.clone();
-    if plan.spec.rank.tls.is_some() {
-        annotations.entry(NGINX.to_owned()).or_insert_with(|| "HTTPS".to_owned());
+    let paths = one.unwrap_or(&wanted.paths).iter().map(|path| (path.as_str(), "Prefix"));
+    WayIn {
+        host: &wanted.host,
+        class: wanted.ingress_class_name.as_ref(),
+        certificate: wanted.tls_secret_name.as_ref(),
+        annotations: wanted.annotations.clone(),
+        service: plan.named(Component::Rank),
     }
-    Child::of(&Ingress {
-        metadata: ObjectMeta { annotations: some(annotations), ..metadata },
-        spec: Some(IngressSpec {
-            ingress_class_name: wanted.ingress_class_name.clone(),
-            rules: Some(vec![IngressRule {
-                host: Some(wanted.host.clone()),
-                http: Some(HTTPIngressRuleValue { paths }),
-            }]),
-            tls: wanted.tls_secret_name.as_ref().map(tls),
-            ..IngressSpec::default()
-        }),
-        ..Ingress::default()
-    })
+    .ingress(plan, of_rank(plan), paths)
+}
+
+/// An Ingress of whatever kind.
+pub(super) struct WayIn<'p> {
+    pub host: &'p String,
+    pub class: Option<&'p String>,
+    pub certificate: Option<&'p String>,
+    pub annotations: BTreeMap<String, String>,
+    /// What it leads to.
+    pub service: String,
+}
+
+impl WayIn<'_> {
+    /// Of these paths, each with its type.
+    pub(super) fn ingress<'a>(
+        self,
+        plan: &Plan,
+        metadata: ObjectMeta,
+        paths: impl Iterator<Item = (&'a str, &'a str)>,
+    ) -> Child {
+        let backend = IngressBackend {
+            service: Some(IngressServiceBackend {
+                name: self.service,
+                port: Some(ServiceBackendPort { name: Some(PORT_NAME.to_owned()), number: None }),
+            }),
+            resource: None,
+        };
+        let path = |(path, path_type): (&str, &str)| HTTPIngressPath {
+            path: Some(path.to_owned()),
+            path_type: path_type.to_owned(),
+            backend: backend.clone(),
+        };
+        let tls = |secret: &String| {
+            vec![IngressTLS { hosts: Some(vec![self.host.clone()]), secret_name: Some(secret.clone()) }]
+        };
+        let mut annotations = self.annotations;
+        if plan.spec.rank.tls.is_some() {
+            annotations.entry(NGINX.to_owned()).or_insert_with(|| "HTTPS".to_owned());
+        }
+        Child::of(&Ingress {
+            metadata: ObjectMeta { annotations: some(annotations), ..metadata },
+            spec: Some(IngressSpec {
+                ingress_class_name: self.class.cloned(),
+                rules: Some(vec![IngressRule {
+                    host: Some(self.host.clone()),
+                    http: Some(HTTPIngressRuleValue { paths: paths.map(path).collect() }),
+                }]),
+                tls: self.certificate.map(tls),
+                ..IngressSpec::default()
+            }),
+            ..Ingress::default()
+        })
+    }
 }
 
 fn route(plan: &Plan) -> Option<Child> {

@@ -22,7 +22,7 @@ use rankwright_crds::ranking_service::{Autoscaling, TopologySpread};
 const REQUESTS: &str = "rankwright_rank_requests_per_second";
 
 /// Has Traefik speak TLS to the servers; others go by the protocol of the Service's port.
-const TRAEFIK: &str = "traefik.ingress.kubernetes.io/service.serversscheme";
+pub(super) const TRAEFIK: &str = "traefik.ingress.kubernetes.io/service.serversscheme";
 
 /// So long a server goes on taking requests after it was told to end: until no node sends it any more.
 const LEAVING_SECONDS: i64 = 5;
@@ -113,14 +113,7 @@ fn service(plan: &Plan) -> Child {
         spec: Some(ServiceSpec {
             type_: Some(wanted.type_.name().to_owned()),
             selector: Some(labels::selector(&plan.name, Component::Rank)),
-            ports: Some(vec![ServicePort {
-                name: Some(PORT_NAME.to_owned()),
-                port: wanted.port,
-                target_port: Some(IntOrString::String(PORT_NAME.to_owned())),
-                protocol: Some("TCP".to_owned()),
-                app_protocol: encrypted.then(|| "https".to_owned()),
-                ..ServicePort::default()
-            }]),
+            ports: Some(vec![port(plan)]),
             load_balancer_class: wanted.load_balancer_class.clone(),
             load_balancer_source_ranges: (!wanted.load_balancer_source_ranges.is_empty())
                 .then(|| wanted.load_balancer_source_ranges.clone()),
@@ -129,6 +122,18 @@ fn service(plan: &Plan) -> Child {
         }),
         ..Service::default()
     })
+}
+
+/// The port of a Service that leads to the servers.
+pub(super) fn port(plan: &Plan) -> ServicePort {
+    ServicePort {
+        name: Some(PORT_NAME.to_owned()),
+        port: plan.spec.rank.service.port,
+        target_port: Some(IntOrString::String(PORT_NAME.to_owned())),
+        protocol: Some("TCP".to_owned()),
+        app_protocol: plan.spec.rank.tls.as_ref().map(|_| "https".to_owned()),
+        ..ServicePort::default()
+    }
 }
 
 fn disruption_budget(plan: &Plan) -> Child {

@@ -2,6 +2,7 @@
 
 use super::*;
 mod encrypted;
+mod page;
 
 use crate::apis::{Apis, OptionalApi};
 use crate::testing::{planned, planned_with};
@@ -25,6 +26,12 @@ fn whole() -> Plan {
             "rank": {
                 "autoscaling": {"maxReplicas": 8, "cpuUtilization": 70, "requestsPerSecond": 200},
                 "ingress": {"host": "rank.example.org", "tlsSecretName": "rank-tls", "ingressClassName": "nginx"},
+                "tokenSecretRef": {"name": "admin", "key": "token"},
+                "page": {
+                    "item": {"title": "title", "image": "picture"},
+                    "imageOrigins": ["https://cdn.example.org"],
+                    "ingress": {"host": "page.example.org", "tlsSecretName": "page-tls", "ingressClassName": "nginx"},
+                },
                 "service": {"type": "LoadBalancer", "port": 80},
                 "pod": {
                     "labels": {"team": "search"},

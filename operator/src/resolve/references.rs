@@ -116,11 +116,19 @@ pub fn of_configuration(spec: &RankingServiceSpec) -> Option<Reference> {
 pub fn besides(spec: &RankingServiceSpec) -> Vec<Reference> {
     let pulling =
         spec.image_pull_secrets.iter().map(|secret| (&secret.name, format!("spec.imagePullSecrets[{}]", secret.name)));
-    let certificate = spec.rank.ingress.as_ref().and_then(|ingress| ingress.tls_secret_name.as_ref());
-    let ending = certificate.map(|name| (name, "spec.rank.ingress.tlsSecretName".to_owned()));
+    let rank = rank_certificate(spec).map(|name| (name, "spec.rank.ingress.tlsSecretName".to_owned()));
+    let page = page_certificate(spec).map(|name| (name, "spec.rank.page.ingress.tlsSecretName".to_owned()));
     let spared =
         |(name, field): (&String, String)| Reference { optional: true, ..reference(Kind::Secret, name, None, &field) };
-    pulling.chain(ending).map(spared).collect()
+    pulling.chain(rank).chain(page).map(spared).collect()
+}
+
+fn rank_certificate(spec: &RankingServiceSpec) -> Option<&String> {
+    spec.rank.ingress.as_ref()?.tls_secret_name.as_ref()
+}
+
+fn page_certificate(spec: &RankingServiceSpec) -> Option<&String> {
+    spec.rank.page.as_ref()?.way_in()?.tls_secret_name.as_ref()
 }
 
 /// The certificate of rank servers. They take up a new one by themselves, so no digest has it.

@@ -149,6 +149,14 @@ fn for_ingest(tree: &Map<String, Value>, config: &Config) -> Map<String, Value> 
     let mut tree = tree.clone();
     tree.remove("models");
     tree.remove("inference");
+    // of the page, workers know the fields of items alone
+    if let Some(Value::Object(api)) = tree.get_mut("api") {
+        api.remove("page");
+    }
+    let shown: Vec<_> = config.api.page.shown().into_iter().flat_map(|item| item.fields()).collect();
+    if !shown.is_empty() {
+        tree.insert("shown".to_owned(), json!(shown));
+    }
     let stored = config.models.values().flat_map(|model| {
         let (fields, ttl) = model.stored_fields();
         fields.iter().map(move |field| (field.clone(), ttl.as_millis() as u64))

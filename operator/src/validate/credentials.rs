@@ -1,9 +1,10 @@
-//! A pod has one access key and one address of S3 in its environment, and one token: fields that ask for two are refused.
+//! A pod has one access key and one address of S3 in its environment, and one token: fields that ask for two are refused, as is what needs a
+//! token and has none.
 
 use super::{API_TOKEN, Refusal};
 use crate::resolve::{Kind, Resolved};
 use rankwright_crds::RankingServiceSpec;
-use rankwright_crds::ranking_service::S3Credentials;
+use rankwright_crds::ranking_service::{Page, S3Credentials};
 
 pub(super) fn check(spec: &RankingServiceSpec) -> Result<(), Refusal> {
     let s3 = spec.click_through_store.as_ref().and_then(|store| store.s3.as_ref());
@@ -44,6 +45,22 @@ pub(super) fn token(spec: &RankingServiceSpec, resolved: &Resolved) -> Result<()
             format!("key {} of Secret {} holds no text: put a token there", named.key, named.name),
         )),
         _ => Ok(()),
+    }
+}
+
+/// The page behind an Ingress: its clients come by a proxy, whom servers show nothing without a token.
+pub(super) fn page(spec: &RankingServiceSpec) -> Result<(), Refusal> {
+    let Some(wanted) = spec.rank.page.as_ref().and_then(Page::way_in) else { return Ok(()) };
+    if spec.rank.token_secret_ref.is_none() {
+        let problem = "through an Ingress, rank servers answer the page with a token alone: give rank.tokenSecretRef, or leave the Ingress out and use kubectl port-forward";
+        return Err(Refusal::unfit("spec.rank.page.ingress", problem));
+    }
+    match spec.rank.ingress.as_ref().filter(|ingress| ingress.host == wanted.host) {
+        Some(_) => Err(Refusal::unfit(
+            "spec.rank.page.ingress.host",
+            "rank.ingress answers for this host, which others may use: give the page a host of its own",
+        )),
+        None => Ok(()),
     }
 }
 

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
+mod page;
+mod sample;
 mod schedules;
 mod warnings;
 

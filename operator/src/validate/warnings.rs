@@ -112,6 +112,7 @@ fn closed_door(spec: &RankingServiceSpec) -> Option<String> {
     let ways = [
         ("spec.rank.ingress", rank.ingress.is_some()),
         ("spec.rank.gatewayRoute", rank.gateway_route.is_some()),
+        ("spec.rank.page.ingress", rank.page.as_ref().is_some_and(|page| page.way_in().is_some())),
         ("spec.rank.service.type", rank.service.type_ != ServiceType::ClusterIP),
     ];
     let (field, _) = ways.into_iter().find(|(_, open)| *open)?;
@@ -135,7 +136,9 @@ fn lacking(spec: &RankingServiceSpec, resolved: &Resolved) -> Vec<String> {
         resolve::besides(spec).into_iter().filter(|one| !resolved.objects.contains_key(&(one.kind, one.name.clone())));
     let text = |Reference { name, field, .. }: Reference| {
         let effect = match field.as_str() {
-            "spec.rank.ingress.tlsSecretName" => "the Ingress has no certificate of its own",
+            "spec.rank.ingress.tlsSecretName" | "spec.rank.page.ingress.tlsSecretName" => {
+                "the Ingress has no certificate of its own"
+            }
             _ => "images are pulled without it",
         };
         format!("{field}: Secret {name} does not exist, so {effect}: create it")

@@ -20,6 +20,7 @@ mod lost;
 mod many;
 mod node;
 mod optional;
+mod page;
 mod pods;
 mod program;
 mod progress;

@@ -3,7 +3,9 @@
 use crate::build::pod::REDIS_AUTHORITY;
 use crate::validate::Refusal;
 use rankwright_crds::RankingServiceSpec;
-use rankwright_crds::ranking_service::{Kafka, Kinesis, Mechanism, Pulsar, Redis, RedisMode, S3Store, Source, Verify};
+use rankwright_crds::ranking_service::{
+    Kafka, Kinesis, Mechanism, Page, Pulsar, Redis, RedisMode, S3Store, Source, Verify,
+};
 use serde_json::{Map, Value, json};
 
 type Tree = Map<String, Value>;
@@ -42,13 +44,18 @@ pub(super) fn overlay(tree: &mut Tree, spec: &RankingServiceSpec) -> Result<(), 
     if let Some(source) = &spec.ingest.source {
         tree.insert("source".to_owned(), Value::Object(of_source(source)));
     }
+    let page = spec.rank.page.as_ref();
+    if page.is_some() && tree.get("api").is_some_and(|api| api.get("page").is_some()) {
+        let instead = "spec.rank.page says it: leave one of them out".to_owned();
+        return Err(Refusal::Contradiction { path: "api.page".to_owned(), instead });
+    }
     // the port is what probes and Services know
     put(
         tree,
         "api",
         &OF_API,
         "the operator sets it: spec.rank.tls is for a certificate, spec.rank.tokenSecretRef for a token",
-        of_api(),
+        of_api(page),
     )
 }
 
@@ -167,8 +174,18 @@ fn of_kinesis(kinesis: &Kinesis) -> Tree {
     section
 }
 
-fn of_api() -> Tree {
-    object(json!({ "host": "0.0.0.0", "port": crate::build::pod::PORT }))
+fn of_api(page: Option<&Page>) -> Tree {
+    let mut section = object(json!({ "host": "0.0.0.0", "port": crate::build::pod::PORT }));
+    section.extend(page.map(|page| ("page".to_owned(), json!(of_page(page)))));
+    section
+}
+
+fn of_page(page: &Page) -> Tree {
+    let Page { enabled, sample, show_ids, item, image_origins, ingress: _ } = page;
+    let mut section = object(json!({ "enabled": enabled, "sample": sample, "showIds": show_ids }));
+    section.extend(item.as_ref().map(|item| ("item".to_owned(), json!(item))));
+    section.extend((!image_origins.is_empty()).then(|| ("imageOrigins".to_owned(), json!(image_origins))));
+    section
 }
 
 fn object(value: Value) -> Tree {

@@ -46,6 +46,7 @@ fn lists() -> Vec<(&'static str, Value, Value, Value)> {
     let mut lists = vec![
         ("spec/ingest/source/kafka/brokers", json!("a:9092"), json!("b:9092"), kafka),
         ("spec/rank/gatewayRoute/hostnames", json!("a.example.com"), json!("b.example.com"), route),
+        ("spec/rank/page/imageOrigins", json!("https://a.example"), json!("https://b.example"), json!({})),
         ("spec/rank/service/loadBalancerSourceRanges", json!("10.0.0.0/8"), json!("192.168.0.0/16"), balanced),
         ("spec/stateStore/redis/nodes", json!("a:6379"), json!("b:6379"), nodes),
         ("spec/training/models", json!("a"), json!("b"), training.clone()),

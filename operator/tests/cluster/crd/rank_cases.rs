@@ -69,6 +69,13 @@ pub(super) fn cases() -> Vec<Case> {
             rank(json!({"ingress": {"host": "a", "paths": ["rank"]}})),
             Some("spec.rank.ingress.paths[0]"),
         ),
+        ("a page", rank(json!({"page": {"item": {"title": "title"}, "ingress": {"host": "a"}}})), None),
+        ("a page that keeps too much", rank(json!({"page": {"sample": 1001}})), Some("spec.rank.page.sample")),
+        (
+            "a page with an address in the place of a host",
+            rank(json!({"page": {"ingress": {"host": "https://page.example.com"}}})),
+            Some("spec.rank.page.ingress.host"),
+        ),
         (
             "a share of servers that may be taken away",
             rank(json!({"disruptionBudget": {"maxUnavailable": "25%"}})),

@@ -2,7 +2,7 @@
 
 use super::http::post_once_there;
 use super::learning::{learns, published, ranked, trained, visited};
-use super::{file, in_own_namespace_with_pods, kubectl, request};
+use super::{file, in_own_namespace_with_pods, kubectl, request, texts};
 use crate::cluster::{Cluster, PATIENCE};
 use serde_json::{Value, json};
 use std::process::Stdio;
@@ -53,16 +53,29 @@ async fn every_sample_becomes_ready_learns_and_ranks() {
         ("07-a-b-test", "sample-a-b", "shop", &["control", "candidate"]),
         ("09-text-and-recommendations", "sample-recommendations", "shop", &["default"]),
     ] {
+        let recommends_too = name.ends_with("recommendations");
+        if recommends_too && !texts::of_the_sample().await {
+            continue;
+        }
         let sample = Sample::applied(&cluster, name, namespace).await;
         sample.cluster.told(service, "Ready", "True", "AllPartsWork").await;
         sample.cluster.told(service, "StateStoreReachable", "True", "Answers").await;
         ranks(&sample.cluster, service, models).await;
         learns(&sample.cluster, service, models).await;
-        if name.ends_with("recommendations") {
+        if recommends_too {
             recommends(&sample.cluster, service).await;
+            embeds(&sample.cluster, service).await;
         }
         sample.removed().await;
     }
+}
+
+/// Asks for the embedding of a title, by the encoder that came from the bucket.
+async fn embeds(cluster: &Cluster, service: &str) {
+    let address = cluster.address(service).await;
+    let asked = json!({"texts": ["hiking boots"]});
+    let (status, answer) = post_once_there(&address, "/inference/encoder/titles", &asked).await;
+    assert!(status == 200 && answer["embeddings"][0].as_array().map(Vec::len) == Some(384), "{answer}");
 }
 
 /// Asks for what is popular among its visitors until it is known, and for what goes with it.

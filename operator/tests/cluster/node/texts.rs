@@ -35,6 +35,20 @@ async fn put(file: &Path, key: &str) {
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
 }
 
+/// Puts an encoder below a prefix of the bucket.
+async fn bring(model: &Path, prefix: &str) {
+    for name in ["model.onnx", "tokenizer.json"] {
+        put(&model.join(name), &format!("{prefix}{name}")).await;
+    }
+}
+
+/// Puts the encoder of the sample where that has it; whether there is one.
+pub(super) async fn of_the_sample() -> bool {
+    let Some(model) = model() else { return false };
+    bring(&model, "encoders/minilm/").await;
+    true
+}
+
 /// What a pod needs to fetch from the bucket: its key as a file, where the server is, and room.
 fn fetching() -> Value {
     let env = json!([
@@ -81,9 +95,7 @@ async fn a_server_is_ready_once_its_text_models_have_come_from_their_bucket_and_
     let why = cluster.told("shop", "Ready", "False", "PodEnds").await;
     assert!(why.contains(&handle) && why.contains("model.onnx"), "{why}");
     assert!(!cluster.list::<Pod>(&labels("shop", "rank")).await.iter().any(is_ready));
-    for name in ["model.onnx", "tokenizer.json"] {
-        put(&model.join(name), &format!("{prefix}{name}")).await;
-    }
+    bring(&model, &prefix).await;
     // pods that have ended wait longer and longer: new ones begin at once
     kubectl(&["-n", &cluster.namespace, "delete", "pods", "--all", "--wait=false"]).await;
     cluster.told("shop", "Ready", "True", "AllPartsWork").await;
