@@ -3,7 +3,7 @@
 import { ask, get, page, part, sentence } from "../api";
 import { Bar, Curl, Download, Loading, Problem, useAnswer } from "../parts";
 import { change, href, route } from "../route";
-import { bytes, count, number, whole } from "../text";
+import { bytes, count, number, percent, whole } from "../text";
 import type { Model, ModelFeatures, Status } from "../types";
 import { Spreads } from "./spreads";
 import { missing, moved } from "./spread";
@@ -73,30 +73,33 @@ function OfModel({ model, learning }: { model: Model; learning: Model[] }) {
       <About data={data} />
       <section aria-labelledby="features">
         <h2 id="features">Which features help, and what they hold</h2>
+        <p class="quiet">
+          Helps: the feature's part of the gain of all trees. Moved: the part of its values that lies elsewhere now than in training. Memory: what it takes in the store of feature values. Choose a feature to see its values below.
+        </p>
         <div class="scroll" tabIndex={0} role="region" aria-labelledby="features">
           <table class="features">
             <thead>
               <tr>
                 <th scope="col">feature</th>
-                <th scope="col" class="right" title="Its part of the gain of all trees">
+                <th scope="col" class="right">
                   helps {model.name}
                 </th>
                 <td class="wide" />
                 {others.map(({ name }) => (
-                  <th scope="col" class="right" key={name} title="Its part of the gain of all trees">
+                  <th scope="col" class="right" key={name}>
                     helps {name}
                   </th>
                 ))}
-                <th scope="col" class="right" title="Items without a value">
+                <th scope="col" class="right">
                   missing in training
                 </th>
-                <th scope="col" class="right" title="Items without a value">
+                <th scope="col" class="right">
                   missing now
                 </th>
-                <th scope="col" class="right" title="The part of the values that lies elsewhere now than in training">
+                <th scope="col" class="right">
                   moved
                 </th>
-                <th scope="col" class="right" title="What it takes in the store of feature values, about">
+                <th scope="col" class="right">
                   memory
                 </th>
               </tr>
@@ -171,8 +174,6 @@ function About({ data: { version, requests, items, problem, features } }: { data
 }
 
 const changed = (moved: number | undefined, items: number) => moved !== undefined && moved >= MUCH && items >= ENOUGH;
-
-const percent = (share?: number) => (share === undefined ? "–" : `${number(Math.round(share * 1000) / 10)} %`);
 
 /** Each feature's part of the gain of the version that answers. */
 function parts({ versions, serving }: Model): Map<string, number> {

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { ask, get, has, part, post, sentence } from "../api";
 import { Bar, Curl, Download, failure, Loading, Problem, Sure, useAnswer, useNow } from "../parts";
 import { change, route } from "../route";
-import { ago, bytes, count, moment, number, purpose, whole } from "../text";
+import { ago, bytes, count, moment, number, percent, purpose, whole } from "../text";
 import type { Model, ModelVersion, Promoted } from "../types";
 import { Curve } from "./curve";
 
@@ -233,7 +233,6 @@ function Importance({ name, after, before }: { name: string; after: ModelVersion
   const other = before && shares(before);
   const names = [...new Set([...of.keys(), ...(other?.keys() ?? [])])];
   const most = Math.max(...of.values(), ...(other?.values() ?? []), 1e-9);
-  const percent = (share?: number) => (share === undefined ? "–" : `${number(Math.round(share * 1000) / 10)} %`);
   return (
     <>
       <table class="room">

@@ -1,10 +1,13 @@
 // The values of one feature, in training and now, side by side.
 
+import { useState } from "preact/hooks";
 import { ask, get, has } from "../api";
 import { Download, useAnswer } from "../parts";
-import { number } from "../text";
+import { number, percent } from "../text";
 import type { Configuration, FeatureColumn } from "../types";
 import { rows } from "./spread";
+
+const FEW = 12; // columns that are shown at first
 
 export function Spreads({ feature, columns }: { feature: string; columns: FeatureColumn[] }) {
   // names of categories stand in the configuration
@@ -13,7 +16,9 @@ export function Spreads({ feature, columns }: { feature: string; columns: Featur
   const features = (data?.configuration as { features?: { name: string; values?: unknown[] }[] } | undefined)?.features;
   const names = (Array.isArray(features) && features.find(({ name }) => name === feature)?.values) || [];
   const told = (value: number) => number(Math.abs(value) >= 10000 ? value : Number(value.toPrecision(4)));
-  const shown = columns.filter(({ training, now }) => training || now);
+  const [all, showAll] = useState("");
+  const known = columns.filter(({ training, now }) => training || now);
+  const shown = all === feature ? known : known.slice(0, FEW);
   return (
     <section aria-labelledby="values">
       <h2 id="values">Values of {feature}</h2>
@@ -25,11 +30,16 @@ export function Spreads({ feature, columns }: { feature: string; columns: Featur
       </div>
       {shown.length > 0 && (
         <p class="tools">
+          {known.length > FEW && (
+            <button type="button" class="plain" aria-expanded={all === feature} onClick={() => showAll(all === feature ? "" : feature)}>
+              {all === feature ? "Show the first ones" : `Show all ${known.length} columns`}
+            </button>
+          )}
           <Download
             name={`values-of-${feature}`}
             rows={() => [
               ["column", "values", "training", "now"],
-              ...shown.flatMap((column) => [
+              ...known.flatMap((column) => [
                 [column.name, "missing", column.training?.missing, column.now?.missing],
                 ...rows(column, names, String).map(({ label, training, now }) => [column.name, label, training, now]),
               ]),
@@ -47,19 +57,20 @@ function Spread({ column, of, names, told }: SpreadProps) {
   const { name, training, now } = column;
   const bins = rows(column, names, told);
   const most = Math.max(...bins.flatMap(({ training = 0, now = 0 }) => [training, now]), 1e-9);
-  const heads = [...(training ? ["in training"] : []), ...(now ? ["now"] : [])];
+  const heads = [...(training ? [["before", "in training"]] : []), ...(now ? [["after", "now"]] : [])];
+  const lacks = [training, now].some((spread) => spread && spread.missing > 0);
   return (
     <table class="spread">
       <caption>
         {of > 1 ? `${name}: ` : ""}the items with a value, by that value
-        {[training, now].some((spread) => spread && spread.missing > 0) ? "; below, the items without one" : ""}
+        {lacks ? "; below, the items without one" : ""}
       </caption>
       <thead>
         <tr>
           <th scope="col">{column.categorical ? "category" : "value"}</th>
-          {heads.map((head) => (
-            <th scope="col" class="right" key={head}>
-              {head}
+          {heads.map(([kind, head]) => (
+            <th scope="col" class="right" key={kind}>
+              <i class={kind} aria-hidden="true" /> {head}
             </th>
           ))}
           <td class="wide" />
@@ -80,7 +91,7 @@ function Spread({ column, of, names, told }: SpreadProps) {
           </tr>
         ))}
       </tbody>
-      {[training, now].some((spread) => spread && spread.missing > 0) && (
+      {lacks && (
         <tfoot>
           <tr>
             <th scope="row">missing</th>
@@ -99,5 +110,3 @@ const Share = ({ kind, share }: { kind: string; share: number }) => (
     <span style={{ width: `${share * 100}%` }} />
   </span>
 );
-
-const percent = (share?: number) => (share === undefined ? "–" : `${number(Math.round(share * 1000) / 10)} %`);
