@@ -3,7 +3,7 @@
 import { ask, get, page, part, sentence } from "../api";
 import { Bar, Curl, Download, Loading, Problem, useAnswer } from "../parts";
 import { change, href, route } from "../route";
-import { bytes, count, number, percent, whole } from "../text";
+import { bytes, count, percent, whole } from "../text";
 import type { Model, ModelFeatures, Status } from "../types";
 import { Spreads } from "./spreads";
 import { missing, moved } from "./spread";

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { ask, get, has, part, post, sentence } from "../api";
 import { Bar, Curl, Download, failure, Loading, Problem, Sure, useAnswer, useNow } from "../parts";
 import { change, route } from "../route";
-import { ago, bytes, count, moment, number, percent, purpose, whole } from "../text";
+import { ago, bytes, count, moment, percent, purpose, whole } from "../text";
 import type { Model, ModelVersion, Promoted } from "../types";
 import { Curve } from "./curve";
 
