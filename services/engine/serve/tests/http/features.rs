@@ -50,6 +50,14 @@ async fn trained(prices: &[f32]) -> (Service, Version) {
     (Service { app, ..service }, version)
 }
 
+/// A request whose items bring their prices.
+fn priced(prices: &[Option<f64>]) -> String {
+    let fields = |price: &Option<f64>| price.map(|price| json!({"name": "price", "value": price}));
+    let item = |(place, price)| json!({"id": format!("p{place}"), "fields": Vec::from_iter(fields(price))});
+    let items: Vec<Value> = prices.iter().enumerate().map(item).collect();
+    json!({"id": "r1", "timestamp": "1636907100000", "items": items}).to_string()
+}
+
 async fn told(service: &Service, model: &str) -> Value {
     service.get(&format!("/models/{model}/features")).await.json()
 }
@@ -57,7 +65,6 @@ async fn told(service: &Service, model: &str) -> Value {
 #[tokio::test]
 async fn values_of_the_newest_requests_stand_beside_those_of_training() {
     let (service, version) = trained(&[1.0, 1.0, 2.0, f32::NAN]).await;
-    service.price(&[("a", 1.0), ("b", 2.0), ("c", 7.0)]).await;
     let training = json!({"missing": 0.25, "bins": [
         {"from": 1.0, "to": 1.0, "share": 0.6667}, {"from": 2.0, "to": 2.0, "share": 0.3333},
     ]});
@@ -71,9 +78,9 @@ async fn values_of_the_newest_requests_stand_beside_those_of_training() {
         "model": "shop", "version": version.id().as_str(), "requests": 0, "items": 0, "problem": null, "features": column(Value::Null),
     });
     assert_eq!(before, expected);
-    service.post("/rank/shop", ranking(&["a", "b"])).await;
-    service.post("/rank/shop", ranking(&["a", "c", "unknown"])).await;
-    service.post("/rank/plain", ranking(&["b", "b2"])).await; // for another model
+    service.post("/rank/shop", priced(&[Some(1.0), Some(2.0)])).await;
+    service.post("/rank/shop", priced(&[Some(1.0), Some(7.0), None])).await;
+    service.post("/rank/plain", priced(&[Some(2.0), Some(2.0)])).await; // for another model
     let now = told(&service, "shop").await;
     assert_eq!((&now["requests"], &now["items"], &now["problem"]), (&json!(2), &json!(5), &Value::Null));
     let values = json!({"missing": 0.2, "bins": [
@@ -90,8 +97,7 @@ async fn values_of_the_newest_requests_stand_beside_those_of_training() {
 #[tokio::test]
 async fn a_version_that_does_not_tell_and_a_model_without_one_show_the_values_of_now() {
     let (service, _) = trained(&[]).await;
-    service.price(&[("a", 3.0)]).await;
-    service.post("/rank/plain", ranking(&["a"])).await;
+    service.post("/rank/plain", priced(&[Some(3.0)])).await;
     let now = json!({"missing": 0.0, "bins": [{"from": 3.0, "to": 3.0, "share": 1.0}]});
     for (model, gain) in [("shop", json!(4.5)), ("new", Value::Null)] {
         let told = told(&service, model).await;
