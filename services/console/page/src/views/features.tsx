@@ -10,8 +10,8 @@ import { missing, moved } from "./spread";
 
 /** From this part of the values on, a feature has changed. */
 const MUCH = 0.3;
-/** Of fewer items, values differ by chance. */
-const ENOUGH = 100;
+/** Of fewer requests, values differ by chance: those of a visitor are the same for all items of one. */
+const ENOUGH = 50;
 
 export function Features() {
   const models = useAnswer("models", () => ask<{ models: Model[] }>(get("/models")));
@@ -121,7 +121,7 @@ function OfModel({ model, learning }: { model: Model; learning: Model[] }) {
                   ))}
                   <td class="right">{percent(training)}</td>
                   <td class="right">{percent(now)}</td>
-                  <td class="right">{changed(moved, data.items) ? <b class="odd-text">{percent(moved)}</b> : percent(moved)}</td>
+                  <td class="right">{changed(moved, data.requests) ? <b class="odd-text">{percent(moved)}</b> : percent(moved)}</td>
                   <td class="right">{size === undefined ? "–" : bytes(size)}</td>
                 </tr>
               ))}
@@ -148,7 +148,7 @@ function OfModel({ model, learning }: { model: Model; learning: Model[] }) {
 /** What the values of now are, and why there may be none. */
 function About({ data: { version, requests, items, problem, features } }: { data: ModelFeatures }) {
   const tells = features.some(({ columns }) => columns.some(({ training }) => training));
-  const drifted = features.filter(({ columns }) => changed(moved(columns), items)).map(({ name }) => name);
+  const drifted = features.filter(({ columns }) => changed(moved(columns), requests)).map(({ name }) => name);
   return (
     <>
       {requests > 0 && (
@@ -173,7 +173,7 @@ function About({ data: { version, requests, items, problem, features } }: { data
   );
 }
 
-const changed = (moved: number | undefined, items: number) => moved !== undefined && moved >= MUCH && items >= ENOUGH;
+const changed = (moved: number | undefined, requests: number) => moved !== undefined && moved >= MUCH && requests >= ENOUGH;
 
 /** Each feature's part of the gain of the version that answers. */
 function parts({ versions, serving }: Model): Map<string, number> {

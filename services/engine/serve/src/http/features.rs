@@ -20,10 +20,10 @@ use rankwright_model::{Bin, Metadata, Spread, StoreError, VersionId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Rank requests that are looked at.
-const REQUESTS: usize = 20;
+/// Rank requests that are looked at. What a feature knows of visitors is the same for all items of one, so many are needed.
+const REQUESTS: usize = 100;
 /// Once they have as many items, no more are looked at.
-const ITEMS: usize = 2000;
+const ITEMS: usize = 5000;
 
 /// What the features of a model hold, in training and now.
 #[derive(Serialize, JsonSchema)]
