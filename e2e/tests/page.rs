@@ -77,7 +77,9 @@ fn what_is_configured_is_shown_without_its_secrets_to_those_who_have_the_token()
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let config = CONFIG.replace("api: {", "api: {token: hunter2, analytics: false, ");
     let service = Service::serve(&config, folder.path());
-    for path in ["/configuration", "/requests", "/models", "/items/a", "/users/u", "/items?ids=a"] {
+    for path in
+        ["/configuration", "/requests", "/models", "/models/plain/features", "/items/a", "/users/u", "/items?ids=a"]
+    {
         assert_eq!(service.get(path).refusal().0, "unauthorized", "{path}");
     }
     let head =
@@ -108,6 +110,13 @@ fn versions_are_listed_rolled_back_and_promoted() {
     let version = &model["versions"][0];
     assert!(version["metrics"].as_object().is_some_and(|metrics| !metrics.is_empty()), "{version}");
     assert!(version["features"][0]["gain"].is_number() && version["data"]["rankings"].is_number(), "{version}");
+    let rounds = version["curve"]["rounds"].as_array().expect("a curve");
+    assert!(rounds.iter().all(|round| round["test"].is_number() && round["train"].is_number()), "{version}");
+    assert!(rounds.iter().any(|round| round["round"] == version["trees"]) && version["gate"].is_null(), "{version}");
+    let features = service.get("/models/m/features").ok().json();
+    let column = &features["features"][0]["columns"][0];
+    assert_eq!((&features["version"], &column["now"]), (&second, &Value::Null), "{features}");
+    assert!(column["training"]["bins"][0]["share"].is_number(), "{features}");
     let back = service.post_text("/models/m/rollback", "").ok().json();
     assert_eq!((&back["version"], &back["serving"]), (&first, &first));
     assert_eq!(serving(), first, "it is served at once");

@@ -74,10 +74,21 @@ fn a_job_publishes_what_is_good_enough_and_says_why() {
     let listed = versions(folder);
     assert!(listed.contains(&running) && listed.contains(&format!("{current}\tcurrent")), "{listed}");
     assert_eq!(listed.lines().count(), 2, "{listed}");
+    let shown = run(&["models", "--config", &folder.join("job.yml").to_string_lossy(), "show", "--model", "lightgbm"]);
+    let shown = shown.ok().stdout;
+    let gate = format!("gate          {}", second["decision"]["message"].as_str().expect("is told"));
+    assert!(shown.contains(&gate) && shown.contains("rounds        "), "{shown}");
 
     // what was published is served
     let service = Service::serve(&config, folder);
     service.until("the version served", || service.status()["models"]["lightgbm"]["version"] == current.as_str());
+    let models = service.get("/models").ok().json();
+    let model = models["models"].as_array().and_then(|models| models.iter().find(|model| model["name"] == "lightgbm"));
+    let refused = model.map(|model| model["refused"].clone()).expect("it is listed");
+    assert_eq!(
+        (&refused["reason"], &refused["message"]),
+        (&third["decision"]["reason"], &third["decision"]["message"])
+    );
 }
 
 /// Every answer is the model's, whichever version that is.

@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use rankwright_assembly::{Engine, chain, exit_code, now};
 use rankwright_config::model::{Learning, Semantic};
 use rankwright_config::{ClickthroughStore, Config, Model, State};
-use rankwright_model::{StoreError, VersionId, VersionStore};
+use rankwright_model::{Refusal, StoreError, VersionId, VersionStore};
 use rankwright_train::{Candidate, Decision, Error, Running, Training, decide};
 use std::time::{Duration, Instant};
 use tracing::{debug, warn};
@@ -86,6 +86,9 @@ fn attempt<'a>(
     let mut candidate = training.candidate(&*engine.clickthroughs, running?, &mut progress)?;
     let mut decision = decide(&learning.gate, &candidate);
     if decision.publish {
+        let decided = candidate.trained.version.clone().decided(decision.verdict());
+        let failed = |source| Error::Publish { model: name.to_owned(), source };
+        candidate.trained.version = decided.map_err(|error| failed(error.into()))?;
         let mut publish = || training.publish(&mut candidate.trained, &before, &*engine.versions);
         match patiently(report, published, &mut publish) {
             // somebody has gone back to another one: that is not to be undone by what was compared with the former
@@ -93,6 +96,12 @@ fn attempt<'a>(
                 decision = decision.overtaken(current.as_deref());
             }
             published => published?,
+        }
+    }
+    if !decision.publish {
+        let refusal = Refusal { at: training.now, verdict: decision.verdict() };
+        if let Err(error) = engine.versions.refuse(name, &refusal) {
+            warn!(model = name, %error, "failed to note why the gate refused a version");
         }
     }
     Ok(decided(name, learning, candidate, decision))

@@ -83,6 +83,7 @@ fn version(model: &str, file: &Path, foreign: &Foreign, columns: Vec<Column>, by
         trained_on: None,
         settings: BTreeMap::from([("imported from".to_owned(), name)]),
         replaced: None,
+        record: Default::default(),
     };
     Ok(Version::new(metadata, Vec::new(), bytes)?)
 }

@@ -1,7 +1,7 @@
 //! What is known about a version.
 
 use crate::told::line;
-use rankwright_model::{FeatureWeight, Kind, Metadata, TrainedOn, Version};
+use rankwright_model::{FeatureWeight, Kind, LearningCurve, Metadata, TrainedOn, TrainingRecord, Version};
 use rankwright_prepare::count;
 use serde_json::{Value, json};
 
@@ -24,6 +24,13 @@ pub(super) fn table(version: &Version, is_current: bool) -> String {
     }
     if let Some(replaced) = &metadata.replaced {
         text += &row("in place of", replaced.as_str());
+    }
+    let TrainingRecord { curve, gate, .. } = &metadata.record;
+    if let Some(rounds) = curve.as_ref().and_then(rounds) {
+        text += &row("rounds", &rounds);
+    }
+    if let Some(gate) = gate {
+        text += &row("gate", &line(&gate.message));
     }
     for (title, rows) in [
         ("metrics on the test split", metrics(metadata)),
@@ -61,6 +68,8 @@ pub(super) fn json(version: &Version, is_current: bool) -> Value {
         "features": by_gain(metadata).into_iter().map(feature).collect::<Value>(),
         "columns": metadata.columns.iter().map(column).collect::<Value>(),
         "settings": metadata.settings,
+        "curve": metadata.record.curve,
+        "gate": metadata.record.gate,
     })
 }
 
@@ -100,6 +109,18 @@ pub(super) fn learned_from(metadata: &Metadata, on: &TrainedOn) -> String {
     text
 }
 
+/// How the training ended.
+fn rounds(curve: &LearningCurve) -> Option<String> {
+    let last = curve.rounds.last()?;
+    let told = |value: Option<f64>| value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.4}"));
+    let (rounds, metric) = (count(last.round as u64), line(&curve.metric));
+    Some(format!(
+        "{rounds}; {metric} after the last {} on the test split, {} in training",
+        told(last.test),
+        told(last.train)
+    ))
+}
+
 fn metrics(metadata: &Metadata) -> String {
     metadata.metrics.iter().map(|(name, value)| format!("  {name:28}  {value:.4}\n")).collect()
 }
@@ -135,7 +156,7 @@ mod tests {
     use super::super::testing::metadata;
     use super::*;
     use rankwright_event::Timestamp;
-    use rankwright_model::Column;
+    use rankwright_model::{Column, Verdict};
     use std::collections::BTreeMap;
 
     fn version() -> Version {
@@ -156,6 +177,11 @@ mod tests {
                 tested: Some(1932),
             }),
             settings: BTreeMap::from([("split".to_owned(), "time=80%".to_owned())]),
+            record: TrainingRecord {
+                curve: Some(LearningCurve::new("NDCG@10".to_owned(), [(0.5, 0.5), (0.61234, f64::NAN)].into_iter(), 2)),
+                gate: Some(Verdict { reason: "FirstVersion".to_owned(), message: "no version runs yet".to_owned() }),
+                ..TrainingRecord::default()
+            },
             ..metadata(1)
         };
         Version::new(known, Vec::new(), vec![0; 1234]).expect("a version")
@@ -170,6 +196,8 @@ mod tests {
              type          lightgbm, 37 trees, 2 columns, 1,234 bytes\n\
              learned from  7,732 rankings with 185,568 items, 1970-01-01T00:00:00Z to 1970-01-02T00:00:00Z\n\
              tested on     1,932 rankings\n\
+             rounds        2; NDCG@10 after the last 0.6123 on the test split, unknown in training\n\
+             gate          no version runs yet\n\
              \nmetrics on the test split\n  NDCG@10                       0.6123\n\
              \nfeatures by gain\n\
              \x20 ctr\\u{{1b}}                      75.0 %  ########################\n\
@@ -198,6 +226,10 @@ mod tests {
         let shown = json(&version(), true);
         assert_eq!(shown["features"][0], json!({"name": "ctr\u{1b}", "gain": 30.0, "share": 0.75}));
         assert_eq!(shown["trainedOn"]["last"], "1970-01-02T00:00:00Z");
+        assert_eq!(
+            (&shown["curve"]["rounds"][1]["round"], &shown["gate"]["reason"]),
+            (&json!(2), &json!("FirstVersion"))
+        );
         assert_eq!(
             (&shown["backend"], &shown["current"], &shown["trees"]),
             (&json!("lightgbm"), &json!(true), &json!(37))

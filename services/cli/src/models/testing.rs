@@ -17,6 +17,7 @@ pub(super) fn metadata(second: i64) -> Metadata {
         trained_on: None,
         settings: Default::default(),
         replaced: None,
+        record: Default::default(),
     }
 }
 

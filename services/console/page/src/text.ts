@@ -13,6 +13,9 @@ export function number(value: number): string {
   return value !== 0 && Math.abs(value) < 0.0001 ? value.toExponential(2) : FINE.format(value);
 }
 
+/** A part of a whole. */
+export const percent = (share?: number) => (share === undefined ? "–" : `${number(Math.round(share * 1000) / 10)} %`);
+
 export const signed = (value: number) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`;
 
 export function count(value: number, one: string, many = `${one}s`): string {

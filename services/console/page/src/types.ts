@@ -126,6 +126,35 @@ export interface ModelVersion {
   bytes: number;
   /** The version in whose place it came. */
   replaced: string | null;
+  /** How its metric went; some of the rounds stand for all. */
+  curve: { metric: string; rounds: { round: number; test: number | null; train: number | null }[] } | null;
+  /** Why its gate let it pass. */
+  gate: { reason: string; message: string } | null;
+}
+
+export interface ModelFeatures {
+  model: string;
+  version: string | null;
+  /** Requests of now that were looked at. */
+  requests: number;
+  items: number;
+  problem: string | null;
+  features: { name: string; columns: FeatureColumn[] }[];
+}
+
+export interface FeatureColumn {
+  name: string;
+  categorical: boolean;
+  gain: number | null;
+  training: ValueSpread | null;
+  /** In the bins of training, where that is known. */
+  now: ValueSpread | null;
+}
+
+export interface ValueSpread {
+  missing: number;
+  /** Shares of the items with a value. */
+  bins: { from: number; to: number; share: number }[];
 }
 
 export interface Model {
@@ -141,6 +170,8 @@ export interface Model {
   versions: ModelVersion[];
   /** Versions that cannot be read. */
   damaged: string[];
+  /** The newest version that its gate refused, unless one was trained since. */
+  refused: { trained: number; reason: string; message: string } | null;
 }
 
 /** The answer to a promotion, and to a step back. */

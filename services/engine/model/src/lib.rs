@@ -24,5 +24,6 @@ pub use model::{LoadError, Model, fallback_scores, rank_order};
 pub use recommender::{NoAnswer, Recommendation, Recommender};
 pub use shuffle::Shuffle;
 pub use store::{MemoryVersions, Place, RedisVersions, StoreError, VersionStore, Versions};
+pub use version::{Bin, LearningCurve, Refusal, Round, Spread, TrainingRecord, Verdict};
 pub use version::{Column, ColumnMismatch, DecodeError, EncodeError, FeatureWeight, InvalidVersionId};
 pub use version::{Kind, Metadata, TrainedOn, Version, VersionId};

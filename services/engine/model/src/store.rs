@@ -11,7 +11,7 @@ pub use redis::RedisVersions;
 use std::io;
 use std::path::PathBuf;
 
-use crate::version::{DecodeError, EncodeError, Version, VersionId};
+use crate::version::{DecodeError, EncodeError, Refusal, Version, VersionId};
 
 /// What a version is published in place of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +86,18 @@ pub trait VersionStore: Send + Sync {
     /// # Errors
     /// When one cannot be removed.
     fn keep(&self, model: &str, newest: usize, spared: &[VersionId]) -> Result<(), StoreError>;
+
+    /// Notes that a gate refused a version of a model, in place of what was noted before.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn refuse(&self, model: &str, refusal: &Refusal) -> Result<(), StoreError>;
+
+    /// The newest version that a gate refused, whether or not one was published since.
+    ///
+    /// # Errors
+    /// When the store cannot be read. A note that makes no sense is none.
+    fn refusal(&self, model: &str) -> Result<Option<Refusal>, StoreError>;
 }
 
 /// Why versions cannot be stored or loaded.
@@ -162,6 +174,11 @@ fn decode(model: &str, id: &VersionId, bytes: &[u8]) -> Result<Version, StoreErr
         version: id.to_string(),
         source,
     })
+}
+
+/// A refusal as a store keeps it.
+fn noted(refusal: &Refusal) -> Vec<u8> {
+    serde_json::to_vec(refusal).expect("a time and texts are JSON")
 }
 
 /// The versions that [`VersionStore::keep`] removes.

@@ -5,10 +5,12 @@
 mod codec;
 mod columns;
 mod id;
+mod record;
 
 pub use codec::{DecodeError, EncodeError};
 pub use columns::{Column, ColumnMismatch};
 pub use id::{InvalidVersionId, VersionId};
+pub use record::{Bin, LearningCurve, Refusal, Round, Spread, TrainingRecord, Verdict};
 
 use rankwright_event::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -77,6 +79,9 @@ pub struct Metadata {
     /// Which version was current when this one was published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced: Option<VersionId>,
+    /// What its training leaves to look at.
+    #[serde(default, skip_serializing_if = "TrainingRecord::is_empty")]
+    pub record: TrainingRecord,
 }
 
 /// How much data a model was trained on.
@@ -159,6 +164,15 @@ impl Version {
     /// As of [`new`](Self::new).
     pub fn in_place_of(self, replaced: VersionId) -> Result<Self, EncodeError> {
         Self::new(Metadata { replaced: Some(replaced), ..self.metadata }, self.warmup, self.body)
+    }
+
+    /// The same with what its gate decided; its id is another one as well.
+    ///
+    /// # Errors
+    /// As of [`new`](Self::new).
+    pub fn decided(self, gate: Verdict) -> Result<Self, EncodeError> {
+        let record = TrainingRecord { gate: Some(gate), ..self.metadata.record };
+        Self::new(Metadata { record, ..self.metadata }, self.warmup, self.body)
     }
 
     /// When it was made, and a checksum.

@@ -163,6 +163,7 @@ fn version(kind: Kind, booster: Vec<u8>) -> Version {
         trained_on: None,
         settings: Default::default(),
         replaced: None,
+        record: Default::default(),
     };
     Version::new(metadata, Vec::new(), booster).unwrap()
 }

@@ -116,6 +116,7 @@ fn version(seed: u64, columns: Vec<Column>) -> Version {
         trained_on: None,
         settings: Default::default(),
         replaced: None,
+        record: Default::default(),
     };
     Version::new(metadata, Vec::new(), lightgbm(&trees).into_bytes()).unwrap()
 }

@@ -12,6 +12,7 @@ mod embeddings;
 mod encoding;
 mod endpoint;
 mod failure;
+mod features;
 mod feedback;
 mod forget;
 mod inference;
@@ -76,6 +77,7 @@ fn endpoints() -> Vec<Endpoint> {
         Endpoint::delete("/users/{id}", forget::user, forget::user_described),
         Endpoint::get("/configuration", configuration::get, configuration::described),
         Endpoint::get("/models", versions::list, versions::list_described),
+        Endpoint::get("/models/{name}/features", features::get, features::described),
         Endpoint::post("/models/{name}/promote", versions::promote, versions::promote_described),
         Endpoint::post("/models/{name}/rollback", versions::roll_back, versions::roll_back_described),
         Endpoint::get("/openapi.json", openapi::get, openapi::described),

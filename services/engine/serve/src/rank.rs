@@ -141,6 +141,13 @@ pub(crate) async fn rehearse(app: &App, ranker: &dyn Ranker, ranking: &Ranking) 
     Ok(outcome.scores.iter().all(|score| score.is_finite()))
 }
 
+/// The rows of a request's items, and nothing more. The error says why they cannot be had.
+pub(crate) async fn rows(app: &App, ranker: &dyn Ranker, body: &[u8]) -> Result<Vec<f32>, String> {
+    let ranking = decode_ranking_request(body).map_err(|error| error.to_string())?;
+    let outcome = compute(app, ranker, &ranking, &Asked::now(Explain::Features)).await;
+    outcome.map(|outcome| outcome.rows).map_err(|error| error.to_string())
+}
+
 /// Takes note of an answer in the incoming order.
 fn fell_back(slot: &Slot, reason: FallbackReason, asked: &Asked) {
     asked.count(slot, |metrics| metrics.fell_back(reason));

@@ -1,7 +1,9 @@
 //! What is known of the stored versions of models, and which of them serves.
 
 use crate::models::Slot;
-use rankwright_model::{Metadata, StoreError, Version, VersionId, VersionStore};
+use rankwright_model::{
+    Metadata, Refusal, Round, StoreError, TrainingRecord, Verdict, Version, VersionId, VersionStore,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::btree_map::Entry;
@@ -23,6 +25,25 @@ pub(crate) struct ModelVersions<'a> {
     versions: Vec<&'a StoredVersion>,
     /// Versions that cannot be read.
     damaged: Vec<&'a str>,
+    /// The newest version that its gate refused, unless one was trained since. It is not stored.
+    refused: Option<GateRefusal>,
+}
+
+/// A version that its gate refused.
+#[derive(Serialize, JsonSchema)]
+struct GateRefusal {
+    /// When it was trained, in milliseconds since 1970.
+    trained: i64,
+    #[serde(flatten)]
+    gate: GateDecision,
+}
+
+/// What a gate decided.
+#[derive(Serialize, JsonSchema)]
+struct GateDecision {
+    /// In a word, such as `NotWorse`.
+    reason: String,
+    message: String,
 }
 
 /// What is known of a version.
@@ -43,6 +64,28 @@ pub(crate) struct StoredVersion {
     bytes: usize,
     /// The version in whose place it came.
     replaced: Option<String>,
+    /// How the metric of boosting went; null of models without, and of versions from before this was noted.
+    curve: Option<LearningCurve>,
+    /// Why its gate let it pass; null where it was published without one.
+    gate: Option<GateDecision>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct LearningCurve {
+    /// Such as `NDCG@10`.
+    metric: String,
+    /// Some of the rounds, with the last one and the one that the version ends with.
+    rounds: Vec<CurveRound>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct CurveRound {
+    /// From 1.
+    round: usize,
+    /// On the lists that it was tested on; null where none has a relevant item.
+    test: Option<f64>,
+    /// On the lists that it learned from.
+    train: Option<f64>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -114,8 +157,16 @@ impl Known {
 
 impl<'a> ModelVersions<'a> {
     /// A model with its stored versions.
-    pub(crate) fn of(slot: &'a Slot, current: Option<VersionId>, known: Option<&'a Looked>) -> Self {
+    pub(crate) fn of(
+        slot: &'a Slot,
+        current: Option<VersionId>,
+        refusal: Option<Refusal>,
+        known: Option<&'a Looked>,
+    ) -> Self {
         let found = || known.into_iter().flatten();
+        let newest = found().filter_map(|(_, version)| Some(version.as_ref()?.trained)).max();
+        let refusal = refusal.filter(|refusal| newest.is_none_or(|newest| newest < refusal.at.millis()));
+        let refused = refusal.map(|Refusal { at, verdict }| GateRefusal { trained: at.millis(), gate: verdict.into() });
         Self {
             name: slot.name(),
             kind: slot.kind(),
@@ -124,13 +175,14 @@ impl<'a> ModelVersions<'a> {
             pinned: slot.pinned(),
             versions: found().filter_map(|(_, version)| version.as_ref()).collect(),
             damaged: found().filter(|(_, version)| version.is_none()).map(|(id, _)| id.as_str()).collect(),
+            refused,
         }
     }
 }
 
 impl StoredVersion {
     fn of(version: &Version) -> Self {
-        let Metadata { created_at, metrics, weights, trained_on, settings, iterations, replaced, .. } =
+        let Metadata { created_at, metrics, weights, trained_on, settings, iterations, replaced, record, .. } =
             version.metadata();
         let gain = |weights: &[f64]| weights.iter().sum::<f64>();
         let mut features: Vec<_> =
@@ -153,6 +205,22 @@ impl StoredVersion {
             trees: *iterations,
             bytes: version.body().len(),
             replaced: replaced.as_ref().map(ToString::to_string),
+            curve: LearningCurve::of(record),
+            gate: record.gate.clone().map(Into::into),
         }
+    }
+}
+
+impl LearningCurve {
+    fn of(record: &TrainingRecord) -> Option<Self> {
+        let curve = record.curve.as_ref()?;
+        let rounds = curve.rounds.iter().map(|&Round { round, test, train }| CurveRound { round, test, train });
+        Some(Self { metric: curve.metric.clone(), rounds: rounds.collect() })
+    }
+}
+
+impl From<Verdict> for GateDecision {
+    fn from(Verdict { reason, message }: Verdict) -> Self {
+        Self { reason, message }
     }
 }

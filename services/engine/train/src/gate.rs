@@ -9,6 +9,7 @@ use crate::metric;
 use crate::quality::{Candidate, Measured};
 use crate::report::Quality;
 use rankwright_config::model::Gate;
+use rankwright_model::Verdict;
 use serde::Serialize;
 
 /// What was decided about a new version, and why.
@@ -53,6 +54,11 @@ pub enum Reason {
 }
 
 impl Decision {
+    /// What is kept of it with the version, or beside the versions where that is refused.
+    pub fn verdict(&self) -> Verdict {
+        Verdict { reason: format!("{:?}", self.reason), message: self.message.clone() }
+    }
+
     /// The same, where another version became current meanwhile.
     pub fn overtaken(self, current: Option<&str>) -> Self {
         let current = current.unwrap_or("none");

@@ -26,6 +26,7 @@ pub mod selector;
 mod semantic;
 mod settings;
 pub mod split;
+mod spreads;
 #[cfg(test)]
 mod testing;
 pub mod train;

@@ -189,6 +189,7 @@ impl Recommending<'_> {
             }),
             settings: self.by.settings(),
             replaced: None,
+            record: Default::default(),
         };
         let body = fitted.to_bytes();
         let size_bytes = body.len();

@@ -5,17 +5,19 @@ use crate::dataset::{Dataset, Fate, MAX_ITEMS, MAX_VALUES, Query, ReadError, Rea
 use crate::error::Error;
 use crate::examination::{Curve, Harvest, NoCurve, is_judged};
 use crate::examples::Examples;
+use crate::metric;
 use crate::quality::{Candidate, Measure, Running, ensemble};
 use crate::report::{Answer, Quality, Trained, weights};
 use crate::rows::Room;
 use crate::settings;
 use crate::split::{self, Sides};
+use crate::spreads;
 use crate::train::{Progress, model_columns};
 use crate::warmup::Sample;
 use rankwright_clickthrough::ClickthroughStore;
-use rankwright_config::model::{Booster, LambdaMart};
+use rankwright_config::model::{Booster, LambdaMart, Metric};
 use rankwright_event::Timestamp;
-use rankwright_model::{Column, Kind, Metadata, TrainedOn, Version};
+use rankwright_model::{Column, Kind, LearningCurve, Metadata, TrainedOn, TrainingRecord, Version};
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::thread;
@@ -76,9 +78,11 @@ impl Trees<'_> {
             last: times().max(),
             tested: Some(test.lists.lengths.len()),
         };
+        let values = spreads::of(train, &columns, &fitted.gains).map_err(unreadable)?;
+        let record = TrainingRecord { curve: Some(self.curve(&fitted)), values, gate: None };
         let (trees, train, test) = (fitted.kept, trained_on.rankings, test.lists.lengths.len());
         let learned_nothing = !ensemble.splits();
-        let version = self.version(fitted, columns, &quality, sample, trained_on)?;
+        let version = self.version(fitted, columns, &quality, sample, (trained_on, record))?;
         answer.warnings = match learned_nothing {
             true => vec![version.metadata().learned_nothing()],
             false => quality.first().and_then(Quality::complaint).into_iter().collect(),
@@ -169,6 +173,12 @@ impl Trees<'_> {
         booster::fit(&task, &mut report).map_err(|source| Error::Fit { model: self.name.to_owned(), source })
     }
 
+    fn curve(&self, fitted: &Fitted) -> LearningCurve {
+        let metric = metric::name(Metric::Ndcg(Some(self.config.backend.ndcg_cutoff)));
+        let rounds = fitted.iterations.iter().map(|iteration| (iteration.test_metric, iteration.train_metric));
+        LearningCurve::new(metric, rounds, fitted.kept)
+    }
+
     /// The version of a fitted model; not published yet.
     fn version(
         &self,
@@ -176,7 +186,7 @@ impl Trees<'_> {
         columns: Vec<Column>,
         quality: &[Quality],
         sample: Sample,
-        trained_on: TrainedOn,
+        (trained_on, record): (TrainedOn, TrainingRecord),
     ) -> Result<Version, Error> {
         let metadata = Metadata {
             model: self.name.to_owned(),
@@ -189,6 +199,7 @@ impl Trees<'_> {
             trained_on: Some(trained_on),
             settings: settings::of_trees(self.config),
             replaced: None,
+            record,
         };
         let version = Version::new(metadata, sample.encode(), fitted.model);
         version.map_err(|error| Error::Publish { model: self.name.to_owned(), source: error.into() })

@@ -1,11 +1,12 @@
 // Versions of models: which one answers, how two differ, and what each learned from.
 
 import { useState } from "preact/hooks";
-import { ask, get, has, part, post } from "../api";
+import { ask, get, has, part, post, sentence } from "../api";
 import { Bar, Curl, Download, failure, Loading, Problem, Sure, useAnswer, useNow } from "../parts";
 import { change, route } from "../route";
-import { ago, bytes, count, moment, number, purpose, whole } from "../text";
+import { ago, bytes, count, moment, percent, purpose, whole } from "../text";
 import type { Model, ModelVersion, Promoted } from "../types";
+import { Curve } from "./curve";
 
 export function Models() {
   const { params } = route.value;
@@ -49,6 +50,11 @@ export function Models() {
           )}
           {model.pinned && <p class="note odd">The configuration names version {model.pinned}, so that one answers until it does not.</p>}
           {model.damaged.length > 0 && <p class="note bad">These versions cannot be read: {model.damaged.join(", ")}.</p>}
+          {model.refused && (
+            <p class="note odd">
+              The gate refused the version that was trained at {moment(model.refused.trained)}, so it is not kept. {sentence(model.refused.message)}
+            </p>
+          )}
           {model.versions.length === 0 && <p>It has no version that is kept. {["noop", "shuffle"].includes(model.kind) ? "A model of this kind needs none." : "Train it on the overview."}</p>}
           {model.versions.length > 0 && <Versions model={model} run={run} />}
           {model.versions.length > 0 && <Details model={model} />}
@@ -157,6 +163,7 @@ function Details({ model: { name, versions, serving } }: { model: Model }) {
         {versions.length > 1 && choice("Compare with", "before", before?.version)}
       </div>
       <Facts after={after} before={before} />
+      <Curve name={name} after={after} before={before} />
       <Importance name={name} after={after} before={before} />
     </section>
   );
@@ -172,7 +179,9 @@ function Facts({ after, before }: { after: ModelVersion; before?: ModelVersion }
     ...keys(({ metrics }) => metrics).map((metric): Fact => [metric, told(after.metrics[metric]), told(before?.metrics[metric])]),
     ["lists learned from", data(after) ? whole(data(after)!.rankings) : undefined, data(before) ? whole(data(before)!.rankings) : undefined],
     ["shown between", span(after), span(before)],
+    ["why its gate took it", gate(after), gate(before)],
     ["trees", whole(after.trees), before && whole(before.trees)],
+    ["rounds of training", rounds(after), rounds(before)],
     ["size", bytes(after.bytes), before && bytes(before.bytes)],
     ...keys(({ settings }) => settings).map((key): Fact => [key, after.settings[key], before?.settings[key]]),
   ];
@@ -205,6 +214,13 @@ function Facts({ after, before }: { after: ModelVersion; before?: ModelVersion }
   );
 }
 
+const gate = (version?: ModelVersion) => version?.gate?.message && sentence(version.gate.message);
+
+const rounds = (version?: ModelVersion) => {
+  const last = version?.curve?.rounds.at(-1);
+  return last && whole(last.round);
+};
+
 const told = (value?: number | null) => (value == null ? undefined : value.toFixed(4));
 
 const FEW = 15; // features that are shown at first
@@ -217,7 +233,6 @@ function Importance({ name, after, before }: { name: string; after: ModelVersion
   const other = before && shares(before);
   const names = [...new Set([...of.keys(), ...(other?.keys() ?? [])])];
   const most = Math.max(...of.values(), ...(other?.values() ?? []), 1e-9);
-  const percent = (share?: number) => (share === undefined ? "–" : `${number(Math.round(share * 1000) / 10)} %`);
   return (
     <>
       <table class="room">

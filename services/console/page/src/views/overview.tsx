@@ -10,6 +10,7 @@ import type { Model, ModelStatus, Status, TrainAnswer } from "../types";
 import { findings } from "./problems";
 
 const EVERY = 5000; // milliseconds
+const SELDOM = 12; // as many times, versions are looked at again: a gate may have refused one
 
 interface Training {
   began: number;
@@ -23,7 +24,7 @@ const trainings: Record<string, Training> = {};
 export function Overview() {
   const [round, next] = useState(0);
   const status = useAnswer(`status ${round}`, () => ask<Status>(get("/status")));
-  const kept = useAnswer(has("GET /models") ? `models ${status.data && versions(status.data)}` : "", () => ask<{ models: Model[] }>(get("/models")));
+  const kept = useAnswer(has("GET /models") ? `models ${status.data && versions(status.data)} ${Math.floor(round / SELDOM)}` : "", () => ask<{ models: Model[] }>(get("/models")));
   const changes = useSignal(0);
   useEffect(() => {
     const timer = setInterval(() => document.hidden || next((round) => round + 1), EVERY);
@@ -143,6 +144,12 @@ function ModelCard({ name, model, kept, now, train }: { name: string; model: Mod
         </p>
       )}
       {known?.data && <p class="quiet">learned from {count(known.data.rankings, "list")}</p>}
+      {known?.gate && <p class="quiet">taken by its gate: {known.gate.message}</p>}
+      {kept?.refused && (
+        <p class="odd-text" title={moment(kept.refused.trained)}>
+          The gate refused the version that was trained {ago(kept.refused.trained, now)}: {kept.refused.message}
+        </p>
+      )}
       {kept?.pinned && <p class="quiet">the configuration names this version, so newer ones wait</p>}
       {training && !training.said && <p role="status">Training for {duration((now - training.began) / 1000)}…</p>}
       {training?.said && (

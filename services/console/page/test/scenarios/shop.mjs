@@ -18,6 +18,7 @@ export async function run(visitor, file) {
   await written(visitor, request);
   await many(visitor, request);
   await recommended(visitor);
+  await features(visitor, request);
   await versions(visitor);
   await lookedUp(visitor);
   await configured(visitor);
@@ -254,6 +255,59 @@ async function recommended(visitor) {
   await visitor.close(page);
 }
 
+async function features(visitor, request) {
+  for (let more = 0; more < 5; more++) await visitor.ask("/rank/lightgbm", request);
+  const page = await visitor.open("#/features?model=lightgbm");
+  const told = await visitor.ask("/models/lightgbm/features");
+  const { models } = await visitor.ask("/models");
+  const gains = models.find(({ name }) => name === "lightgbm").versions.at(-1).features;
+  const { size } = await visitor.ask("/status");
+  const names = await visitor.texts(page, ".features tbody th");
+  visitor.equal([...names].sort(), told.features.map(({ name }) => name).sort(), "all features of the model");
+  visitor.equal(names[0], gains[0].name, "the one that helps most is the first");
+  const row = page.locator(".features tbody tr").first();
+  const all = gains.reduce((sum, { gain }) => sum + gain, 0);
+  const helps = Math.round((1000 * gains[0].gain) / all) / 10;
+  visitor.check((await row.innerText()).includes(`${helps} %`), `it helps by ${helps} %: ${await row.innerText()}`);
+  visitor.check(told.requests > 5 && (await page.getByText(/newest requests?\. Training/).innerText()).includes(`${told.items.toLocaleString("en-GB")} items`), "what now is");
+  const sized = names.filter((name) => size.features[name]);
+  visitor.check(sized.length > 0 && sized.length === (await page.locator(".features tbody td:last-child").filter({ hasNotText: "–" }).count()), "what features take in the state");
+
+  const of = (name) => told.features.find((feature) => feature.name === name).columns[0];
+  await page.getByRole("heading", { name: `Values of ${names[0]}` }).waitFor();
+  for (const name of names.slice(0, 3)) {
+    await page.locator(".features").getByRole("link", { name, exact: true }).click();
+    await page.getByRole("heading", { name: `Values of ${name}` }).waitFor();
+    const shown = await page.locator(".spread").first().locator("tbody tr").evaluateAll((rows) => rows.map((row) => row.querySelectorAll("td")[0].textContent));
+    const shares = of(name).training.bins.map(({ share }) => `${Math.round(1000 * share) / 10} %`);
+    visitor.equal(shown.slice(0, shares.length), shares, `${name} in training`);
+  }
+  await page.reload();
+  await page.getByRole("heading", { name: `Values of ${names[2]}` }).waitFor();
+  const { text } = await visitor.saved(page, page.getByRole("button", { name: "Download CSV" }).first());
+  visitor.equal(text.trim().split("\n").slice(1).map((line) => line.split(",")[0]), names, "a line for each feature");
+  visitor.matches((await visitor.saved(page, page.getByRole("button", { name: "Download CSV" }).last())).text, /^column,values,training,now\n/);
+  const answer = JSON.parse(execFileSync("bash", ["-c", await visitor.copied(page, page.getByRole("button", { name: "Copy as curl" }))]));
+  visitor.equal(answer.features.length, names.length, "curl answers the same");
+  await page.locator("select[name=model]").selectOption({ index: 1 });
+  await page.waitForFunction((chosen) => document.querySelector("select[name=model]").value !== chosen, "lightgbm");
+  await page.locator(".features tbody tr").first().waitFor();
+  await visitor.close(page);
+
+  // values that have moved, and a state that does not answer
+  const other = await visitor.open("#/features?model=lightgbm");
+  const column = { ...of(names[0]), now: { missing: 0.9, bins: of(names[0]).training.bins.map((bin) => ({ ...bin, share: 0 })) } };
+  const same = ({ name, columns }) => ({ name, columns: columns.map((column) => ({ ...column, now: column.training })) });
+  const moved = told.features.map((feature) => (feature.name === names[0] ? { ...feature, columns: [column] } : same(feature)));
+  await other.route("**/models/lightgbm/features", (route) => route.fulfill({ json: { ...told, requests: 50, problem: "the store is away", features: moved } }));
+  await other.reload();
+  visitor.matches(await other.locator(".note.odd").innerText(), new RegExp(`holds other values now than in training: ${names[0]}`));
+  visitor.matches(await other.locator(".note.bad").innerText(), /The values of now cannot be read. The store is away\./);
+  visitor.check((await other.locator(".spread").first().innerText()).match(/outside of these|other categories/), "what lies in no bin");
+  await visitor.accessible(other, "a feature that moved");
+  await visitor.close(other);
+}
+
 async function versions(visitor) {
   const page = await visitor.open("#/models?model=xgboost");
   const { models } = await visitor.ask("/models");
@@ -263,7 +317,17 @@ async function versions(visitor) {
   for (const word of [known.version, known.metrics["NDCG@10"].toFixed(4), "answers"]) visitor.check(text.includes(word), `${word} in ${text}`);
   const features = await page.locator(".room tbody th").allInnerTexts();
   visitor.equal(features, known.features.slice(0, features.length).map(({ name }) => name), "features by gain");
-  visitor.matches((await visitor.saved(page, page.getByRole("button", { name: "Download CSV" }))).text, /^feature,\S+,\n/);
+  visitor.matches((await visitor.saved(page, page.getByRole("button", { name: "Download CSV" }).last())).text, /^feature,\S+,\n/);
+
+  const curve = page.locator("figure.curve");
+  const { rounds } = known.curve;
+  const paths = await curve.locator("path.test, path.train").evaluateAll((paths) => paths.map((path) => path.getAttribute("d").split(/[ML]/).length - 1));
+  visitor.equal(paths, [rounds.length, rounds.length], "a point for each round, on both splits");
+  const end = `to ${rounds.at(-1).test.toFixed(4)} in round ${rounds.at(-1).round}`;
+  visitor.check((await curve.getByRole("img").getAttribute("aria-label")).includes(end), `${end} is told`);
+  visitor.matches(await curve.innerText(), new RegExp(`its last round, ${known.trees}`));
+  const saved = await visitor.saved(page, curve.getByRole("button", { name: "Download CSV" }));
+  visitor.equal([saved.name, saved.text.trim().split("\n").length], ["learning-curve-of-xgboost.csv", rounds.length + 1], "the curve as a file");
   await visitor.close(page);
 }
 
@@ -313,7 +377,7 @@ async function configured(visitor) {
   await visitor.close(page);
 }
 
-const VIEWS = ["", "#/try", "#/recommend", "#/recommend?model=similar&items=p1", "#/models", "#/look-up?id=p1", "#/configuration"];
+const VIEWS = ["", "#/try", "#/recommend", "#/recommend?model=similar&items=p1", "#/features", "#/models", "#/look-up?id=p1", "#/configuration"];
 
 /** Views that the service has. */
 async function present(visitor) {

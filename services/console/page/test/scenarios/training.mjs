@@ -14,6 +14,11 @@ export async function run(visitor, file) {
   visitor.matches(await page.getByRole("complementary", { name: "Why" }).innerText(), /There are no reasons to show/);
   await visitor.accessible(page, "a ranking before the training");
 
+  await page.goto(`${visitor.url}/#/features?model=lightgbm`);
+  visitor.matches(await page.locator(".note.odd").innerText(), /no version that answers/);
+  visitor.matches((await visitor.texts(page, ".spread thead"))[0], /now/, "values of now are shown all the same");
+  await visitor.accessible(page, "features before the training");
+
   await page.getByRole("link", { name: "Overview" }).click();
   const card = page.locator(".card").filter({ hasText: "lightgbm" });
   visitor.matches(await card.innerText(), /Not trained yet/);
@@ -55,11 +60,32 @@ async function versions(visitor, first) {
   await answers(second);
   visitor.equal((await visitor.ask("/status")).models.lightgbm.version, second, "the service has the newer one again");
   await visitor.accessible(page, "two versions");
+  visitor.equal(await page.locator("figure.curve path.other").count(), 1, "the curve of the other version");
   // a version that does not work here, as the service tells it
   await page.route("**/models/lightgbm/rollback", (route) => route.fulfill({ json: { model: "lightgbm", version: first, serving: second, pinned: null } }));
   await page.getByRole("button", { name: "Roll back" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
   visitor.equal(await page.locator(".note.bad").innerText(), `${first} is the current one, but does not answer here: see Overview.`, "what does not answer");
+  await visitor.close(page);
+  await gated(visitor, second);
+}
+
+/** What a gate decided, as a service tells it whose versions come from training jobs. */
+async function gated(visitor, serving) {
+  const answer = await visitor.ask("/models");
+  const model = answer.models.find(({ name }) => name === "lightgbm");
+  model.versions.find(({ version }) => version === serving).gate = { reason: "NotWorse", message: "NDCG@10 0.6000, the running version 0.5900; margin 0.01" };
+  model.refused = { trained: Date.now() - 7_300_000, reason: "Worse", message: "NDCG@10 0.4000 is worse than 0.6000 of the running version by more than 0.01" };
+  const page = await visitor.open();
+  await page.route("**/models", (route) => route.fulfill({ json: answer }));
+  await page.reload();
+  const card = page.locator(".card").filter({ hasText: "lightgbm" });
+  await card.getByText("taken by its gate: NDCG@10 0.6000, the running version 0.5900; margin 0.01").waitFor();
+  visitor.matches(await card.innerText(), /The gate refused the version that was trained 2 hours ago: NDCG@10 0.4000 is worse/);
+  await visitor.accessible(page, "a version that the gate refused");
+  await card.getByRole("link", { name: "Versions" }).click();
+  visitor.matches(await page.locator(".note.odd").innerText(), /The gate refused the version .* NDCG@10 0.4000 is worse than 0.6000 of the running version by more than 0.01\./);
+  visitor.matches(await page.locator(".facts").innerText(), /why its gate took it\s+NDCG@10 0.6000, the running version 0.5900; margin 0.01\./);
   await visitor.close(page);
 }
 

@@ -1,7 +1,8 @@
-//! Versions on disk: `<dir>/<model>/<version>.model`, and `<dir>/<model>/current`, which names one of them.
+//! Versions on disk: `<dir>/<model>/<version>.model`, and `<dir>/<model>/current`, which names one of them. `refused` beside
+//! them says why a gate refused a version.
 //!
 //! What is published, selected or removed goes by what is current, so each of these holds a lock on the model's folder.
-//! Both are written beside their place, synced and renamed, so that a crash leaves the old file or the new one.
+//! All are written beside their place, synced and renamed, so that a crash leaves the old file or the new one.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -9,11 +10,12 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Place, StoreError, VersionStore, decode, may_follow, surplus};
-use crate::version::{Version, VersionId};
+use super::{Place, StoreError, VersionStore, decode, may_follow, noted, surplus};
+use crate::version::{Refusal, Version, VersionId};
 
 const EXTENSION: &str = "model";
 const POINTER: &str = "current";
+const REFUSED: &str = "refused";
 
 /// Keeps versions in a directory, which processes may share.
 #[derive(Debug)]
@@ -142,6 +144,18 @@ impl VersionStore for Versions {
             found(fs::remove_file(&path)).map_err(failed("remove", &path))?; // another process may have been faster
         }
         Ok(())
+    }
+
+    fn refuse(&self, model: &str, refusal: &Refusal) -> Result<(), StoreError> {
+        let folder = self.folder(model);
+        fs::create_dir_all(&folder).map_err(failed("create", &folder))?;
+        self.write(&folder.join(REFUSED), &noted(refusal))
+    }
+
+    fn refusal(&self, model: &str) -> Result<Option<Refusal>, StoreError> {
+        let path = self.folder(model).join(REFUSED);
+        let noted = found(fs::read(&path)).map_err(failed("read", &path))?;
+        Ok(noted.and_then(|noted| serde_json::from_slice(&noted).ok()))
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{Place, StoreError, VersionStore, decode, may_follow, surplus};
-use crate::version::{Version, VersionId};
+use crate::version::{Refusal, Version, VersionId};
 
 /// Keeps versions in memory, encoded, as a directory would.
 #[derive(Debug, Default)]
@@ -14,6 +14,7 @@ pub struct MemoryVersions(Mutex<HashMap<String, Stored>>);
 struct Stored {
     versions: BTreeMap<VersionId, Vec<u8>>,
     current: Option<VersionId>,
+    refusal: Option<Refusal>,
 }
 
 impl MemoryVersions {
@@ -74,5 +75,14 @@ impl VersionStore for MemoryVersions {
             }
         }
         Ok(())
+    }
+
+    fn refuse(&self, model: &str, refusal: &Refusal) -> Result<(), StoreError> {
+        self.models().entry(model.to_owned()).or_default().refusal = Some(refusal.clone());
+        Ok(())
+    }
+
+    fn refusal(&self, model: &str) -> Result<Option<Refusal>, StoreError> {
+        Ok(self.models().get(model).and_then(|stored| stored.refusal.clone()))
     }
 }

@@ -1,8 +1,8 @@
 //! Versions in Redis: for each model a hash of versions, and one hash that says which of them is current. In a cluster each
-//! model has one of the latter as well, beside its versions: both change together.
+//! model has one of the latter as well, beside its versions: both change together. Another hash says why a gate refused a version.
 
-use super::{Place, StoreError, VersionStore, decode, surplus};
-use crate::version::{Version, VersionId};
+use super::{Place, StoreError, VersionStore, decode, noted, surplus};
+use crate::version::{Refusal, Version, VersionId};
 use rankwright_redis::redis::{Connection, Script, cmd};
 use rankwright_redis::{Blocking, Settings, slot_of};
 
@@ -53,6 +53,10 @@ impl RedisVersions {
 
     fn pointers(&self, model: &str) -> String {
         format!("{}current", self.start(model))
+    }
+
+    fn refusals(&self, model: &str) -> String {
+        format!("{}refused", self.start(model))
     }
 
     /// How the names of a model's keys begin. The hash tag of a cluster is a number, as a model may have any name.
@@ -140,5 +144,17 @@ impl VersionStore for RedisVersions {
             removal.arg(id.to_string());
         });
         Ok(self.link.send(&versions, |connection| removal.invoke::<()>(connection))?)
+    }
+
+    fn refuse(&self, model: &str, refusal: &Refusal) -> Result<(), StoreError> {
+        let (key, noted) = (self.refusals(model), noted(refusal));
+        let set = |connection: &mut Connection| cmd("HSET").arg(&key).arg(model).arg(&noted).query::<()>(connection);
+        Ok(self.link.send(&key, set)?)
+    }
+
+    fn refusal(&self, model: &str) -> Result<Option<Refusal>, StoreError> {
+        let key = self.refusals(model);
+        let asked = |connection: &mut Connection| cmd("HGET").arg(&key).arg(model).query::<Option<Vec<u8>>>(connection);
+        Ok(self.link.send(&key, asked)?.and_then(|noted| serde_json::from_slice(&noted).ok()))
     }
 }

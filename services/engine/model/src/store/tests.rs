@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::version::{Kind, Metadata};
+use crate::version::{Kind, Metadata, Verdict};
 use rankwright_event::Timestamp;
 use std::collections::BTreeMap;
 use std::{fs, thread};
@@ -18,6 +18,7 @@ fn version(model: &str, second: i64) -> Version {
         trained_on: None,
         settings: Default::default(),
         replaced: None,
+        record: Default::default(),
     };
     Version::new(metadata, Vec::new(), second.to_le_bytes().to_vec()).unwrap()
 }
@@ -52,6 +53,7 @@ fn store_contract(store: &dyn VersionStore) {
 
     the_way_back(store);
     beside_the_current_one(store);
+    what_a_gate_refused(store);
 
     for name in ["../m", "a/b", "", ".", "мод ель", "current"] {
         store.publish(&version(name, 7), Place::Told).unwrap();
@@ -119,6 +121,18 @@ fn the_way_back(store: &dyn VersionStore) {
         Some(&first),
         "the one before it is gone, and that before the one"
     );
+}
+
+fn what_a_gate_refused(store: &dyn VersionStore) {
+    assert_eq!(store.refusal("gated").unwrap(), None);
+    for second in [1, 2] {
+        let verdict = Verdict { reason: "Worse".into(), message: format!("0.5 is worse, «{second}»") };
+        let refusal = Refusal { at: Timestamp::from_millis(second * 1000), verdict };
+        store.refuse("gated", &refusal).unwrap();
+        assert_eq!(store.refusal("gated").unwrap(), Some(refusal), "the newest one");
+    }
+    assert!(store.list("gated").unwrap().is_empty() && store.current("gated").unwrap().is_none());
+    assert_eq!(store.refusal("refused").unwrap(), None, "of another model");
 }
 
 fn in_redis(settings: rankwright_redis::Settings) {

@@ -21,6 +21,7 @@ fn metadata() -> Metadata {
         trained_on: None,
         settings: Default::default(),
         replaced: None,
+        record: Default::default(),
     }
 }
 
@@ -56,6 +57,22 @@ fn a_version_knows_which_one_it_was_published_in_place_of() {
     let read = Version::decode(&after.encode().unwrap()).unwrap();
     assert_eq!((read.id(), read.metadata().replaced.as_ref()), (after.id(), Some(before.id())));
     assert_eq!((read.body(), read.warmup()), (before.body(), before.warmup()));
+}
+
+#[test]
+fn what_a_training_leaves_to_look_at_comes_back() {
+    let curve = LearningCurve::new("NDCG@10".into(), [(0.5, f64::NAN), (0.25, 0.75)].into_iter(), 1);
+    let values = BTreeMap::from([("price".into(), Spread::of(vec![0.1, 2.5, f32::NAN], false))]);
+    let record = TrainingRecord { curve: Some(curve), values, gate: None };
+    let version = Version::new(Metadata { record, ..metadata() }, b"warm".to_vec(), Vec::new()).unwrap();
+    let gate = Verdict { reason: "FirstVersion".into(), message: "no version runs yet".into() };
+    let decided = version.clone().decided(gate.clone()).unwrap();
+    assert_ne!(decided.id(), version.id());
+    let read = Version::decode(&decided.encode().unwrap()).unwrap();
+    assert_eq!(read, decided);
+    let TrainingRecord { curve, values, gate: told } = read.metadata().record.clone();
+    assert_eq!((curve, values), (version.metadata().record.curve.clone(), version.metadata().record.values.clone()));
+    assert_eq!((told, read.warmup()), (Some(gate), version.warmup()));
 }
 
 #[test]

@@ -53,7 +53,8 @@ fn listed(app: &App) -> Result<Vec<u8>, Failure> {
     let mut models = Vec::new();
     for slot in app.models().all() {
         let current = store.current(slot.name()).map_err(Error::from)?;
-        models.push(ModelVersions::of(slot, current, known.of(slot.name())));
+        let refusal = store.refusal(slot.name()).map_err(Error::from)?;
+        models.push(ModelVersions::of(slot, current, refusal, known.of(slot.name())));
     }
     serde_json::to_vec(&Models { models }).map_err(|error| Failure::internal(error.to_string()))
 }

@@ -54,6 +54,7 @@ pub(crate) fn version_of(booster: &str, millis: i64, kind: Kind, columns: Vec<Co
         trained_on: Some(TrainedOn { rankings: 16, items: 48, first: None, last: None, tested: None }),
         settings: Default::default(),
         replaced: None,
+        record: Default::default(),
     };
     Version::new(metadata, warmup.as_bytes().to_vec(), booster.as_bytes().to_vec()).unwrap()
 }

@@ -349,6 +349,7 @@ pub(crate) fn trained(model: &str, kind: rankwright_model::Kind, body: Vec<u8>) 
         trained_on: None,
         settings: Default::default(),
         replaced: None,
+        record: Default::default(),
     };
     rankwright_model::Version::new(metadata, vec![], body).unwrap()
 }

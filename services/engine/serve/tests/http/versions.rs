@@ -6,7 +6,8 @@ use axum::Router;
 use rankwright_config::Config;
 use rankwright_event::Timestamp;
 use rankwright_model::{
-    FeatureWeight, Kind, MemoryVersions, Metadata, Place, StoreError, TrainedOn, Version, VersionId, VersionStore,
+    FeatureWeight, Kind, LearningCurve, MemoryVersions, Metadata, Place, Refusal, StoreError, TrainedOn,
+    TrainingRecord, Verdict, Version, VersionId, VersionStore,
 };
 use rankwright_serve::{App, Front, Published};
 use serde_json::json;
@@ -29,6 +30,7 @@ fn version(millis: i64, replaced: Option<&Version>) -> Version {
         trained_on: Some(TrainedOn { rankings: 16, items: 48, first, last: None, tested: None }),
         settings: BTreeMap::from([("split".into(), "time".into())]),
         replaced: replaced.map(|version| version.id().clone()),
+        record: Default::default(),
     };
     Version::new(metadata, vec![], vec![0; 7]).unwrap()
 }
@@ -56,13 +58,50 @@ async fn versions_are_listed_with_what_is_known_of_them() {
         "version": first.id().as_str(), "trained": 1_000, "metrics": {"NDCG@10": 0.6}, "trees": 9, "bytes": 7,
         "features": [{"name": "ctr", "gain": 5.0}, {"name": "price", "gain": 1.0}],
         "data": {"rankings": 16, "items": 48, "first": 1, "last": null, "tested": null},
-        "settings": {"split": "time"}, "replaced": null,
+        "settings": {"split": "time"}, "replaced": null, "curve": null, "gate": null,
     });
-    assert_eq!(shop["versions"][0], expected);
+    assert_eq!((&shop["versions"][0], &shop["refused"]), (&expected, &json!(null)));
     store.keep("shop", 1, &[]).unwrap();
     let json = service.get("/models").await.json();
     let shop = json["models"].as_array().unwrap().iter().find(|model| model["name"] == "shop").unwrap().clone();
     assert_eq!(shop["versions"].as_array().map(Vec::len), Some(1), "one that is gone is not listed");
+}
+
+fn verdict(reason: &str) -> Verdict {
+    Verdict { reason: reason.into(), message: "NDCG@10 0.5000, and so on".into() }
+}
+
+#[tokio::test]
+async fn a_version_tells_how_it_learned_and_why_its_gate_let_it_pass() {
+    let curve = LearningCurve::new("NDCG@10".into(), [(0.5, 0.25), (f64::NAN, 0.75)].into_iter(), 2);
+    let record = TrainingRecord { curve: Some(curve), gate: Some(verdict("FirstVersion")), ..Default::default() };
+    let metadata = Metadata { record, ..version(1_000, None).metadata().clone() };
+    let (service, _) = service(CONFIG, &[&Version::new(metadata, vec![], vec![]).unwrap()]).await;
+    let told = shop(&service).await["versions"][0].clone();
+    let rounds = json!([{"round": 1, "test": 0.5, "train": 0.25}, {"round": 2, "test": null, "train": 0.75}]);
+    assert_eq!(told["curve"], json!({"metric": "NDCG@10", "rounds": rounds}));
+    assert_eq!(told["gate"], json!({"reason": "FirstVersion", "message": "NDCG@10 0.5000, and so on"}));
+}
+
+#[tokio::test]
+async fn what_the_gate_refused_is_told_until_a_newer_version_is_there() {
+    let (service, store) = service(CONFIG, &[&version(1_000, None)]).await;
+    let refuse = |millis| {
+        store.refuse("shop", &Refusal { at: Timestamp::from_millis(millis), verdict: verdict("Worse") }).unwrap();
+    };
+    refuse(500);
+    assert_eq!(shop(&service).await["refused"], json!(null));
+    refuse(1_500);
+    let told = json!({"trained": 1_500, "reason": "Worse", "message": "NDCG@10 0.5000, and so on"});
+    assert_eq!(shop(&service).await["refused"], told);
+    store.publish(&version(2_000, None), Place::Any).unwrap();
+    assert_eq!(shop(&service).await["refused"], json!(null));
+}
+
+/// The model `shop`, as it is listed.
+async fn shop(service: &Service) -> serde_json::Value {
+    let json = service.get("/models").await.json();
+    json["models"].as_array().unwrap().iter().find(|model| model["name"] == "shop").unwrap().clone()
 }
 
 #[tokio::test]
@@ -170,6 +209,14 @@ impl VersionStore for Slow {
 
     fn keep(&self, model: &str, newest: usize, spared: &[VersionId]) -> Result<(), StoreError> {
         self.versions.keep(model, newest, spared)
+    }
+
+    fn refuse(&self, model: &str, refusal: &Refusal) -> Result<(), StoreError> {
+        self.versions.refuse(model, refusal)
+    }
+
+    fn refusal(&self, model: &str) -> Result<Option<Refusal>, StoreError> {
+        self.versions.refusal(model)
     }
 }
 

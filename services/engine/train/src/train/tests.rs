@@ -7,7 +7,7 @@ use rankwright_clickthrough::{Clickthrough, Kind as RecordKind, Rows};
 use rankwright_config::Model as Definition;
 use rankwright_config::model::{Backend, Booster, Learning, Selector, Split, SplitStrategy, Warmup};
 use rankwright_event::{Event, Field, Value, json};
-use rankwright_model::{MemoryVersions, Model, Place, StoreError, Version};
+use rankwright_model::{MemoryVersions, Model, Place, Refusal, StoreError, Version};
 use std::time::Duration;
 
 fn config() -> LambdaMart {
@@ -268,6 +268,34 @@ impl VersionStore for Broken {
 
     fn keep(&self, model: &str, newest: usize, spared: &[VersionId]) -> Result<(), StoreError> {
         self.store.keep(model, newest, spared)
+    }
+
+    fn refuse(&self, model: &str, refusal: &Refusal) -> Result<(), StoreError> {
+        self.store.refuse(model, refusal)
+    }
+
+    fn refusal(&self, model: &str) -> Result<Option<Refusal>, StoreError> {
+        self.store.refusal(model)
+    }
+}
+
+#[test]
+fn a_version_tells_how_its_metric_rose_and_how_values_were_spread() {
+    for booster in [Booster::LightGbm, Booster::XgBoost] {
+        let versions = MemoryVersions::default();
+        let config = LambdaMart { backend: backend(booster), ..config() };
+        let trained = train(&config, rankings(300), &versions).unwrap();
+        let record = versions.load("shop", None).unwrap().unwrap().metadata().record.clone();
+        let (curve, rounds) = (record.curve.unwrap(), &trained.answer.iterations);
+        assert_eq!(curve.metric, "NDCG@10");
+        let last = curve.rounds.last().unwrap();
+        assert_eq!((last.round, curve.rounds.len()), (rounds.len(), rounds.len().min(60)), "{booster:?}");
+        assert!((last.test.unwrap() - rounds.last().unwrap().test_metric).abs() < 1e-6, "{booster:?}");
+        let names: Vec<&str> = record.values.keys().map(String::as_str).collect();
+        assert_eq!(names, ["ctr_30", "ctr_7", "price"], "columns of other features are not its own");
+        let bins = &record.values["ctr_7"].bins;
+        assert!(bins.len() == 10 && bins.iter().all(|bin| (bin.share - 0.1).abs() < 0.001), "{bins:?}");
+        assert_eq!((record.values["ctr_7"].missing, record.gate), (0.0, None));
     }
 }
 

@@ -1,0 +1,209 @@
+//! `GET /models/{name}/features`: what the features of a model hold, in training and now.
+//!
+//! A version tells how values were spread when it was trained. Those of now are computed once more, from the state as it
+//! stands, for the newest rank requests that are kept: rank requests themselves cost nothing for it.
+
+use crate::app::App;
+use crate::http::failure::{Code, Failure};
+use crate::http::openapi::{Operation, Schemas};
+use crate::http::peer::{Allowed, off};
+use crate::http::rank::overloaded;
+use crate::http::{Name, json, name};
+use crate::models::{Current, Served, Slot};
+use crate::rank;
+use crate::ranker::{FeatureColumns, Ranker};
+use crate::sample::Sampled;
+use crate::versions::Error;
+use axum::extract::State;
+use axum::response::Response;
+use rankwright_model::{Bin, Metadata, Spread, StoreError, VersionId};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Rank requests that are looked at. What a feature knows of visitors is the same for all items of one, so many are needed.
+const REQUESTS: usize = 100;
+/// Once they have as many items, no more are looked at.
+const ITEMS: usize = 5000;
+
+/// What the features of a model hold, in training and now.
+#[derive(Serialize, JsonSchema)]
+struct ModelFeatures {
+    model: String,
+    /// The version that answers.
+    version: Option<String>,
+    /// How many of the newest rank requests were looked at: of the model, or of all where it has none.
+    requests: usize,
+    /// Their items.
+    items: usize,
+    /// Why no more were looked at, where the values of one could not be had.
+    problem: Option<String>,
+    /// In the order of the model.
+    features: Vec<ModelFeature>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ModelFeature {
+    name: String,
+    columns: Vec<FeatureColumn>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct FeatureColumn {
+    name: String,
+    /// Whether its numbers are categories, from 1 on; 0 is none of them.
+    categorical: bool,
+    /// Of all trees of the version.
+    gain: Option<f64>,
+    /// In the lists that the version learned from; null where the version does not tell.
+    training: Option<ValueSpread>,
+    /// In the newest rank requests, in the same bins; null where there are none.
+    now: Option<ValueSpread>,
+}
+
+/// How values are spread.
+#[derive(Serialize, JsonSchema)]
+struct ValueSpread {
+    /// Share of items without a value.
+    missing: f64,
+    /// Of amounts in rising order, of categories the most frequent first. Values outside of them are in none.
+    bins: Vec<ValueBin>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ValueBin {
+    /// The least value.
+    from: f32,
+    /// The greatest one.
+    to: f32,
+    /// Of the items with a value.
+    share: f64,
+}
+
+/// Values of the newest rank requests.
+#[derive(Default)]
+struct Now {
+    requests: usize,
+    items: usize,
+    problem: Option<String>,
+    /// By column.
+    values: Vec<Vec<f32>>,
+}
+
+pub(super) async fn get(_: Allowed, State(app): State<App>, path: Name) -> Result<Response, Failure> {
+    let model = name(path)?;
+    app.models().ranker(&model)?;
+    let place = app.gate().enter().ok_or_else(|| overloaded(&app))?;
+    let work = {
+        let app = app.clone();
+        async move {
+            let _place = place;
+            let slot = app.models().ranker(&model)?;
+            let known = known(&app, slot).await?;
+            let told = told(&app, slot, known.as_ref()).await?;
+            serde_json::to_vec(&told).map(json).map_err(|error| Failure::internal(error.to_string()))
+        }
+    };
+    app.pool().run(work).await?
+}
+
+pub(super) fn described(schemas: &mut Schemas<'_>) -> Operation {
+    let what = "What the features of a model hold: in training, and in the newest rank requests";
+    Operation::new("modelFeatures", "models", what)
+        .named("name", schemas.app().models().names(false))
+        .for_the_page()
+        .answers("The features", schemas.answered::<ModelFeatures>())
+        .fails(&[Code::Internal, Code::Overloaded, Code::Unavailable])
+}
+
+/// What is known of the version that answers; nothing of a model without versions, or where it was removed.
+async fn known(app: &App, slot: &Slot) -> Result<Option<Metadata>, Failure> {
+    let Some(id) = slot.version().and_then(|id| id.parse::<VersionId>().ok()) else { return Ok(None) };
+    let (store, model) = (app.page().ok_or_else(off)?.front.versions.clone(), slot.name().to_owned());
+    match app.pool().block(move || store.load(&model, Some(&id))).await? {
+        Ok(version) => Ok(version.map(|version| version.metadata().clone())),
+        Err(StoreError::Unknown { .. }) => Ok(None),
+        Err(error) => Err(Error::from(error).into()),
+    }
+}
+
+async fn told(app: &App, slot: &Slot, known: Option<&Metadata>) -> Result<ModelFeatures, Failure> {
+    let current = slot.current();
+    let loaded = match &current {
+        Current::Loaded(loaded) => match &loaded.model {
+            Served::Ranker(ranker) => Some(&**ranker),
+            Served::Recommender(_) => None,
+        },
+        Current::Missing(_) => slot.bare(),
+    };
+    let (now, groups) = match loaded {
+        Some(ranker) => (now(app, slot, ranker).await?, ranker.features()),
+        None => (Now::default(), Default::default()),
+    };
+    let features = groups.iter().map(|group| feature(group, known, &now)).collect();
+    let (model, version) = (slot.name().to_owned(), slot.version());
+    Ok(ModelFeatures { model, version, requests: now.requests, items: now.items, problem: now.problem, features })
+}
+
+/// Computes the rows of the newest requests that are kept of a model.
+async fn now(app: &App, slot: &Slot, ranker: &dyn Ranker) -> Result<Now, Failure> {
+    let width = ranker.features().last().map_or(0, |last| last.columns.end);
+    let mut now = Now { values: vec![Vec::new(); width], ..Now::default() };
+    if width == 0 {
+        return Ok(now);
+    }
+    let kept = app.page().ok_or_else(off)?.sample.all();
+    // requests for another model have values as well
+    let own = |sampled: &Sampled| sampled.model == slot.name();
+    let has_own = kept.iter().any(|sampled| own(sampled));
+    for sampled in kept.iter().filter(|sampled| !has_own || own(sampled)).take(REQUESTS) {
+        if now.items >= ITEMS {
+            break;
+        }
+        match rank::rows(app, ranker, &sampled.body).await {
+            Ok(rows) => {
+                (now.requests, now.items) = (now.requests + 1, now.items + rows.len() / width);
+                let values = rows.iter().enumerate();
+                values.for_each(|(place, value)| now.values[place % width].push(*value));
+            }
+            Err(problem) => {
+                now.problem = Some(problem);
+                break;
+            }
+        }
+    }
+    Ok(now)
+}
+
+fn feature(group: &FeatureColumns, known: Option<&Metadata>, now: &Now) -> ModelFeature {
+    let weights = known.and_then(|known| known.weights.iter().find(|weight| weight.name == group.name));
+    let columns = group.columns.clone().enumerate().map(|(place, column)| {
+        let gain = weights.and_then(|weights| weights.weights.get(place)).copied().filter(|gain| gain.is_finite());
+        let trained = known.and_then(|known| known.columns.get(column));
+        let (name, categorical) = match trained {
+            Some(trained) => (trained.name.clone(), trained.categorical),
+            None if group.columns.len() == 1 => (group.name.clone(), false),
+            None => (format!("{} {}", group.name, place + 1), false),
+        };
+        let training = known.and_then(|known| known.record.values.get(&name));
+        let values = now.values.get(column).filter(|_| now.items > 0).cloned();
+        let now = values.map(|values| match training {
+            Some(training) => training.like(values),
+            None => Spread::of(values, categorical),
+        });
+        FeatureColumn {
+            name,
+            categorical,
+            gain,
+            training: training.map(ValueSpread::of),
+            now: now.as_ref().map(ValueSpread::of),
+        }
+    });
+    ModelFeature { name: group.name.clone(), columns: columns.collect() }
+}
+
+impl ValueSpread {
+    fn of(spread: &Spread) -> Self {
+        let bin = |&Bin { from, to, share }: &Bin| ValueBin { from, to, share };
+        Self { missing: spread.missing, bins: spread.bins.iter().map(bin).collect() }
+    }
+}
