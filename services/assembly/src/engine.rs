@@ -223,6 +223,11 @@ impl Engine {
         })
     }
 
+    /// Where the stores' clocks and sockets are, for threads that were not begun there.
+    pub fn runtime(&self) -> &Handle {
+        &self.runtime
+    }
+
     /// Columns of all features, as models name them.
     pub fn columns(&self) -> Vec<Column> {
         columns(&self.plan)

@@ -11,6 +11,7 @@ mod configuration;
 mod embeddings;
 mod encoding;
 mod endpoint;
+mod evaluation;
 mod failure;
 mod feedback;
 mod forget;
@@ -75,6 +76,8 @@ fn endpoints() -> Vec<Endpoint> {
         Endpoint::delete("/items/{id}", forget::item, forget::item_described),
         Endpoint::delete("/users/{id}", forget::user, forget::user_described),
         Endpoint::get("/configuration", configuration::get, configuration::described),
+        Endpoint::get("/evaluation", evaluation::get, evaluation::get_described),
+        Endpoint::post("/evaluation", evaluation::post, evaluation::post_described),
         Endpoint::get("/models", versions::list, versions::list_described),
         Endpoint::post("/models/{name}/promote", versions::promote, versions::promote_described),
         Endpoint::post("/models/{name}/rollback", versions::roll_back, versions::roll_back_described),

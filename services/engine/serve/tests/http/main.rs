@@ -4,6 +4,7 @@
 mod admin;
 mod connections;
 mod encoding;
+mod evaluation;
 mod feedback;
 mod fleet;
 mod fuzz;
