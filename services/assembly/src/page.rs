@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 /// The page over an engine, whose configuration says this.
 pub(crate) fn front(engine: &Arc<Engine>, told: Told, evaluation: Option<Arc<dyn Evaluation>>) -> Front {
-    let Told { configuration, warnings } = told;
     let mut front = Front::new(rankwright_console::router(&engine.config.api.page.image_origins));
     let stored = engine.plan.stored().iter().map(|stored| StoredAs {
         slot: stored.slot,
@@ -19,6 +18,6 @@ pub(crate) fn front(engine: &Arc<Engine>, told: Told, evaluation: Option<Arc<dyn
     front.versions = engine.versions.clone();
     front.forget = Some(Arc::new(Forgetter::over(engine.clone())));
     front.evaluation = evaluation;
-    (front.configuration, front.warnings) = (configuration, warnings);
+    (front.configuration, front.warnings) = (told.shown, told.warnings);
     front
 }
