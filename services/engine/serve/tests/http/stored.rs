@@ -72,6 +72,7 @@ async fn a_visitor_is_looked_up_in_its_tenant() {
     store(&service, Scope::User("u".into()), vec![(2, Cell::Recent(recent))]).await;
     let json = service.get("/users/u").await.json();
     assert_eq!(json["values"][0]["value"], json!(["b", "a"]));
+    assert_eq!(json["values"][0]["times"], json!([2, 1]), "when each of them was clicked");
     for path in ["/users/u?tenant=other", "/users/nobody", "/items/u"] {
         service.get(path).await.error(404, "not_found", None);
     }
