@@ -89,7 +89,7 @@ export function Evaluation() {
       {data && (
         <p class="tools">
           <Curl call={get("/evaluation")} label="Copy as curl: the report" />
-          {!data.unavailable && <Curl call={call} label="Copy as curl: evaluate" />}
+          {!data.unavailable && <Curl call={call} label="Copy as curl: begin one" />}
         </p>
       )}
     </>

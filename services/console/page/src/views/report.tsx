@@ -107,7 +107,7 @@ function Figures({ head, rows, weighted, signed }: { head: string; rows: Row[]; 
                   </svg>
                 )}
               </td>
-              <td>{low === null || high === null ? "too few visitors to say" : `${figure(low, signed)} and ${figure(high, signed)}`}</td>
+              <td>{low === null || high === null ? "too few visitors to say" : `${figure(low, signed)} to ${figure(high, signed)}`}</td>
               {weighted && <td class="right">{second ? figure(second.value, signed) : "–"}</td>}
               {signed && <td>{says({ value, low, high })}</td>}
             </tr>

@@ -275,7 +275,7 @@ async function evaluated(visitor) {
   await page.getByLabel(/^Apart by a field/).fill("category");
   await page.getByLabel(/^Apart by a field/).press("Tab");
   await page.waitForURL((url) => url.hash.includes("by=category"));
-  await page.getByRole("button", { name: "Evaluate" }).click();
+  await page.getByRole("button", { name: "Evaluate", exact: true }).click();
   await page.locator("#metrics").waitFor();
   const { last, running } = await visitor.ask("/evaluation");
   const { report } = last;

@@ -42,7 +42,7 @@ export async function run(visitor, file) {
 async function compared(visitor, first, second) {
   const page = await visitor.open("#/evaluation?compare=lightgbm");
   await page.locator(".course").first().waitFor();
-  await page.getByRole("button", { name: "Evaluate" }).click();
+  await page.getByRole("button", { name: "Evaluate", exact: true }).click();
   await page.locator("#metrics").waitFor();
   const orders = await page.locator(".figures").first().locator("tbody th").allInnerTexts();
   visitor.equal(orders, [`lightgbm@${first}`, `lightgbm@${second}`, "the order as visitors saw it", "a random order"], "the versions are compared");

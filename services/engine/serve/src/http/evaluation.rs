@@ -54,10 +54,7 @@ pub(super) async fn get(_: Allowed, State(app): State<App>) -> Result<Response, 
 }
 
 pub(super) fn get_described(schemas: &mut Schemas<'_>) -> Operation {
-    described(
-        schemas,
-        Operation::new("evaluation", "models", "How far an evaluation is, and the report of the last one"),
-    )
+    described(schemas, Operation::new("evaluation", "page", "How far an evaluation is, and the report of the last one"))
 }
 
 /// Answers once it has begun. It runs on, whatever becomes of the client.
@@ -82,7 +79,7 @@ pub(super) fn post_described(schemas: &mut Schemas<'_>) -> Operation {
     let body = schemas.asked::<Compared>();
     let operation = Operation::new(
         "evaluate",
-        "models",
+        "page",
         "Begins to compare models on the test split of stored click-throughs, in the background",
     );
     described(schemas, operation).body(body).fails(&[Code::EvaluatingAlready, Code::NotAvailable])
