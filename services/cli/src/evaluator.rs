@@ -93,7 +93,9 @@ fn worst(
 ) -> Result<Vec<WorstRequest>> {
     let (mut wanted, mut left): (HashMap<&str, Vec<Wanted<'_>>>, usize) = Default::default();
     for worst in &report.worst {
-        let model = worst.ranker.split('@').next().unwrap_or_default();
+        let version = report.rankers.iter().find(|ranker| ranker.name == worst.ranker);
+        let version = version.and_then(|ranker| ranker.version.as_ref()).map(|version| format!("@{version}"));
+        let model = version.and_then(|version| worst.ranker.strip_suffix(&*version)).unwrap_or(&worst.ranker);
         for list in &worst.lists {
             let of_this_id = wanted.entry(&list.ranking).or_default();
             if of_this_id.iter().all(|other| other.tenant != list.tenant) {

@@ -85,13 +85,14 @@ pub(crate) fn begin(app: &App, evaluation: Arc<dyn Evaluation>, compared: Compar
     let Some(page) = app.page() else { return Ok(()) };
     let running = Running { compared: compared.clone(), began: millis(), read: Arc::default() };
     page.evaluations.enter(running.clone())?;
+    let cleared = page.sample.cleared();
     let work = {
         let app = app.clone();
         move || {
             let outcome = run(&*evaluation, &running);
             if let Some(page) = app.page() {
                 let outcome = outcome.map(|Evaluated { report, lists }| {
-                    page.sample.keep_lists(lists);
+                    page.sample.keep_lists(lists, cleared);
                     report
                 });
                 let Running { compared, began, .. } = running;

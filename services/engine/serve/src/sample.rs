@@ -30,6 +30,8 @@ pub(crate) struct Sample {
     models: BTreeMap<String, Mutex<Kept>>,
     /// The lists that the last evaluation found worst.
     lists: Mutex<Vec<Arc<Sampled>>>,
+    /// How often all was cleared.
+    cleared: AtomicU64,
 }
 
 /// Those of one model, the oldest first.
@@ -66,6 +68,7 @@ impl Sample {
             number: AtomicU64::new(1),
             models,
             lists: Mutex::default(),
+            cleared: AtomicU64::new(0),
         }
     }
 
@@ -98,8 +101,14 @@ impl Sample {
         drop(gone); // without the lock
     }
 
-    /// Keeps the lists that an evaluation found, in place of those of the one before; those that there is room for.
-    pub(crate) fn keep_lists(&self, lists: Vec<WorstRequest>) {
+    /// How often all was cleared.
+    pub(crate) fn cleared(&self) -> u64 {
+        self.cleared.load(Ordering::SeqCst)
+    }
+
+    /// Keeps the lists that an evaluation found, in place of those of the one before; those that there is room for. None, where
+    /// all was cleared since it began to read: they may name a forgotten visitor.
+    pub(crate) fn keep_lists(&self, lists: Vec<WorstRequest>, cleared: u64) {
         let mut room = if self.requests == 0 { 0 } else { MOST_BYTES_OF_LISTS };
         let fits = |list: &WorstRequest| {
             let left = room.checked_sub(list.body.len());
@@ -110,8 +119,9 @@ impl Sample {
             let number = self.number.fetch_add(1, Ordering::Relaxed);
             Arc::new(Sampled { number, time, model, items, took: 0, fallback: None, relevant: Some(relevant), body })
         };
-        let kept = lists.into_iter().filter(fits).map(sampled).collect();
-        *self.lists.lock() = kept;
+        let kept: Vec<_> = lists.into_iter().filter(fits).map(sampled).collect();
+        let mut lists = self.lists.lock();
+        *lists = if self.cleared() == cleared { kept } else { Vec::new() };
     }
 
     /// All that are kept, the newest first, and behind them lists of the last evaluation, the worst first.
@@ -125,7 +135,9 @@ impl Sample {
     /// Keeps none of them any longer.
     pub(crate) fn clear(&self) {
         self.models.values().for_each(|kept| drop(std::mem::take(&mut *kept.lock())));
-        self.lists.lock().clear();
+        let mut lists = self.lists.lock();
+        self.cleared.fetch_add(1, Ordering::SeqCst);
+        lists.clear();
     }
 
     /// One that is kept.
@@ -199,15 +211,17 @@ mod tests {
     #[test]
     fn lists_of_the_last_evaluation_stand_behind_requests() {
         let sample = Sample::new(2, ["a"].into_iter());
-        sample.keep_lists(vec![list("old", 2)]);
+        sample.keep_lists(vec![list("old", 2)], 0);
         sample.note("a", b"{}", &answered(), Instant::now());
-        sample.keep_lists(vec![list("a", 2), list("a", MOST_BYTES_OF_LISTS), list("a", 2)]);
+        sample.keep_lists(vec![list("a", 2), list("a", MOST_BYTES_OF_LISTS), list("a", 2)], 0);
         assert_eq!(numbers(&sample), [2, 3, 4], "one that does not fit is left out");
         assert!(sample.get(3).is_some_and(|sampled| sampled.relevant.is_some()) && sample.get(1).is_none());
         sample.clear();
         assert!(numbers(&sample).is_empty());
+        sample.keep_lists(vec![list("a", 2)], 0);
+        assert!(numbers(&sample).is_empty(), "it was read before all was cleared");
         let none = Sample::new(0, ["a"].into_iter());
-        none.keep_lists(vec![list("a", 2)]);
+        none.keep_lists(vec![list("a", 2)], 0);
         assert!(numbers(&none).is_empty(), "a service that keeps no requests keeps no lists");
     }
 

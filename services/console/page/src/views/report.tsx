@@ -177,7 +177,8 @@ function Worst({ report, ended }: { report: Report; ended: number }) {
   const chosen = named.find(({ ranker }) => ranker === route.value.params.of) ?? named[0];
   const kept = useAnswer(has("GET /requests") ? `worst ${ended}` : "", () => ask<{ requests: Sampled[] }>(get("/requests")).then(({ requests }) => requests.filter(({ relevant }) => relevant)));
   if (!chosen) return null;
-  const model = chosen.ranker.split("@")[0]!;
+  const { version } = report.rankers.find(({ name }) => name === chosen.ranker) ?? {};
+  const model = version && chosen.ranker.endsWith(`@${version}`) ? chosen.ranker.slice(0, -version.length - 1) : chosen.ranker;
   const at = ({ ranking, tenant }: WorstList) => kept.data?.find(({ request }) => request.id === ranking && (request.tenant ?? "default") === tenant);
   return (
     <section aria-labelledby="worst">

@@ -29,9 +29,16 @@ struct Evaluations<'a> {
     last: Option<EndedEvaluation<'a>>,
 }
 
+/// What is compared. Another type than that of requests, where both keys may be left out.
+#[derive(Serialize, JsonSchema)]
+struct ComparedModels<'a> {
+    models: &'a [String],
+    by: Option<&'a str>,
+}
+
 #[derive(Serialize, JsonSchema)]
 struct RunningEvaluation<'a> {
-    compared: &'a Compared,
+    compared: ComparedModels<'a>,
     /// In milliseconds since 1970.
     began: u64,
     /// How many rankings it has read.
@@ -40,7 +47,7 @@ struct RunningEvaluation<'a> {
 
 #[derive(Serialize, JsonSchema)]
 struct EndedEvaluation<'a> {
-    compared: &'a Compared,
+    compared: ComparedModels<'a>,
     /// In milliseconds since 1970.
     began: u64,
     ended: u64,
@@ -119,9 +126,16 @@ fn missing(why: String) -> Failure {
     Failure::new(Code::NotAvailable, why)
 }
 
+impl<'a> ComparedModels<'a> {
+    fn of(compared: &'a Compared) -> Self {
+        Self { models: &compared.models, by: compared.by.as_deref() }
+    }
+}
+
 impl<'a> RunningEvaluation<'a> {
     fn of(running: &'a Running) -> Self {
-        Self { compared: &running.compared, began: running.began, rankings: running.rankings() }
+        let compared = ComparedModels::of(&running.compared);
+        Self { compared, began: running.began, rankings: running.rankings() }
     }
 }
 
@@ -129,7 +143,7 @@ impl<'a> EndedEvaluation<'a> {
     fn of(ended: &'a Ended) -> Self {
         let Ended { compared, began, ended, outcome } = ended;
         let (report, problem) = (outcome.as_ref().ok(), outcome.as_ref().err().map(String::as_str));
-        Self { compared, began: *began, ended: *ended, problem, report }
+        Self { compared: ComparedModels::of(compared), began: *began, ended: *ended, problem, report }
     }
 }
 
